@@ -1,0 +1,262 @@
+"""How far a candidate acceleration is from the true one, computed from the mechanics alone.
+
+For equality constraints the distance to the Gauss minimiser a* is computable without solving the problem:
+with r_c = J a - gamma, S = (J M^-1 J^T)^-1 and lam = S J M^-1 (M a - Q + h),
+
+    ||a - a*||_M^2 = ||M a + h - Q - J^T lam||_{M^-1}^2 + r_c^T S r_c
+
+(an M-orthogonal splitting into ker J and its complement). For singular M or dependent rows the error itself
+is e = J^+ r_c + Z (Z^T M Z)^-1 Z^T (M a + h - Q - M J^+ r_c), Z a basis of ker J.
+A constraint check alone proves nothing: a wrong formula can satisfy J a = gamma to the last digit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gaussopt.errors import NotAccepted
+from gaussopt.linalg import EPS, cholesky, invert_lower, row_space, solve_lower, solve_lower_transposed
+from gaussopt.status import Status
+from gaussopt.stepdata import StepData, Vector, check_mass_matrix
+
+DEFAULT_TOLERANCE = 1e-7
+"""Relative distance to the true acceleration that a step may have."""
+
+CONSISTENCY = 1e-9
+"""Relative contradiction between dependent rows beyond which a step is infeasible."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What is proved about a candidate (a, lam).
+
+    Attributes
+    ----------
+    error_bound : float
+        ||a - a*||_M, exact up to `rounding_floor`; infinite where no unique a* exists. Unit kg^(1/2) m/s^2.
+    error_norm : float
+        ||a - a*||_2; the M-norm sees nothing in the null space of a singular M.
+    constraint_residual : float
+        ||J a - gamma||_2.
+    force_residual : float
+        ||M a + h - Q - J^T lam||_{M^-1} for the reported lam: how far the reported forces are from
+        explaining a (in the 2-norm if M is singular); 0 if none were reported.
+    rounding_floor : float
+        The bound cannot be trusted below this value.
+    condition : float
+        Condition number of the system that the certificate solved (NaN on the regular path).
+    norm_a, norm_a_2, norm_gamma : float
+        ||a||_M, ||a||_2, ||gamma||_2, the scales of `passed`.
+    verdict : Status
+        What the mechanics say of the step itself: solved (a unique acceleration exists), infeasible,
+        unbounded or acceleration_not_unique.
+    forces_unique : bool
+        Whether the multipliers are determined.
+    singular_mass : bool
+    lam : (m,)
+        Multipliers that best explain a.
+    """
+
+    error_bound: float
+    error_norm: float
+    constraint_residual: float
+    force_residual: float
+    rounding_floor: float
+    condition: float
+    norm_a: float
+    norm_a_2: float
+    norm_gamma: float
+    verdict: Status
+    forces_unique: bool
+    singular_mass: bool
+    lam: Vector
+
+    def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
+        """Whether the candidate is within tolerance (relative, plus the same absolute amount)."""
+        if self.verdict is not Status.SOLVED:
+            return False
+        scale = tolerance * (1.0 + self.norm_a)
+        good = (
+            self.error_bound <= scale
+            and self.force_residual <= scale
+            and self.constraint_residual <= tolerance * (1.0 + self.norm_gamma)
+        )
+        if self.singular_mass:
+            good = good and self.error_norm <= tolerance * (1.0 + self.norm_a_2)
+        return good
+
+    @property
+    def relative_error(self) -> float:
+        """error_bound / (1 + ||a||_M), what `passed` compares with the tolerance."""
+        return self.error_bound / (1.0 + self.norm_a)
+
+    @property
+    def at_rounding_level(self) -> bool:
+        """Whether the error is so small that only its order of magnitude is known."""
+        return self.error_bound <= 10 * self.rounding_floor
+
+    def to_mapping(self) -> dict[str, Any]:
+        """For JSON; infinite and undefined values become null."""
+
+        def number(value: float) -> float | None:
+            return value if math.isfinite(value) else None
+
+        return {
+            "error_bound": number(self.error_bound),
+            "relative_error": number(self.relative_error),
+            "error_norm": number(self.error_norm),
+            "constraint_residual": number(self.constraint_residual),
+            "force_residual": number(self.force_residual),
+            "rounding_floor": number(self.rounding_floor),
+            "at_rounding_level": self.at_rounding_level,
+            "verdict": str(self.verdict),
+            "forces_unique": self.forces_unique,
+        }
+
+
+def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Certificate:
+    """Certify a candidate acceleration of a step without contacts.
+
+    Parameters
+    ----------
+    step : StepData
+    a : (n,) or None
+        The candidate; None only classifies the step.
+    lam : (m,) or None
+        Reported multipliers, to be certified too.
+
+    Raises
+    ------
+    NotAccepted
+        If the step has contacts.
+    BadInput
+        If M is asymmetric or indefinite.
+    """
+    if step.k:
+        raise NotAccepted(f"The step has {step.k} contacts; the certificate covers steps without contacts.")
+    if a is not None and not math.isfinite(float(a.sum())):
+        a = None
+    if lam is not None and not math.isfinite(float(lam.sum())):
+        lam = np.full(step.m, np.inf)
+    regular = _regular(step, a, lam)
+    return regular if regular is not None else _careful(step, a, lam)
+
+
+def _regular(step: StepData, a: Vector | None, lam: Vector | None) -> Certificate | None:
+    """M positive definite and J of full row rank; None if not."""
+    M, J, gamma = step.M, step.J, step.gamma
+    L = cholesky(M)
+    if L is None:
+        return None
+    B = solve_lower(L, J.T)
+    G = B.T @ B
+    C = cholesky(G)
+    # Beyond this conditioning the Gram matrix has lost the digits that tell dependent rows apart.
+    if C is None or (len(C) and (C.diagonal() ** 2 < 1e-11 * G.diagonal()).any()):
+        return None
+    if a is None:
+        return _undecided(Status.SOLVED, step, True, False)
+    f = step.Q - step.h
+    Ma = M @ a
+    u = solve_lower(L, Ma - f)
+    best = solve_lower_transposed(C, solve_lower(C, B.T @ u))
+    kernel = u - B @ best
+    r_c = J @ a - gamma
+    s = solve_lower(C, r_c)
+    reported = 0.0 if lam is None else _norm(u - B @ lam)
+    size_r = np.abs(M) @ np.abs(a) + np.abs(f) + np.abs(J.T) @ np.abs(best)
+    size_c = np.abs(J) @ np.abs(a) + np.abs(gamma)
+    floor = EPS * math.hypot(_norm(np.abs(invert_lower(L)) @ size_r), _norm(np.abs(invert_lower(C)) @ size_c))
+    # The error vector itself: M^-1/2 times its two orthogonal parts.
+    error = solve_lower_transposed(L, kernel + B @ solve_lower_transposed(C, s))
+    return Certificate(
+        math.hypot(_norm(kernel), _norm(s)), _norm(error), _norm(r_c), reported, floor, float("nan"),
+        math.sqrt(max(float(a @ Ma), 0.0)), _norm(a), _norm(gamma), Status.SOLVED, True, False, best,
+    )  # fmt: skip
+
+
+def _careful(step: StepData, a: Vector | None, lam: Vector | None) -> Certificate:
+    """Singular M or dependent rows: ranks first, then the exact error."""
+    M = check_mass_matrix(step.M)
+    f = step.Q - step.h
+    n = step.n
+    # Coordinates scaled by their masses and rows to unit length: ranks must not depend on units.
+    diagonal = M.diagonal()
+    d = np.where(diagonal > 0, 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 1.0)
+    Md, fd, Jd = M * np.outer(d, d), f * d, step.J * d
+    length = np.linalg.norm(Jd, axis=1)
+    row = np.where(length > 0, 1.0 / np.where(length > 0, length, 1.0), 1.0)
+    Jd, gd = Jd * row[:, None], step.gamma * row
+    space = row_space(Jd)
+    Z, Jp = space.Z, space.pinv
+    forces_unique = space.rank == step.m
+    contradiction = _norm(space.left_null.T @ gd)
+    if contradiction > CONSISTENCY * (1.0 + _norm(gd)):
+        return _undecided(Status.INFEASIBLE, step, forces_unique, True)
+    values, vectors = np.linalg.eigh(Z.T @ Md @ Z) if Z.shape[1] else (np.zeros(0), np.zeros((0, 0)))
+    free = values <= 64 * n * EPS
+    if free.any():
+        pull = vectors[:, free].T @ (Z.T @ (fd - Md @ (Jp @ gd)))
+        bounded = _norm(pull) <= CONSISTENCY * (1.0 + _norm(fd))
+        verdict = Status.ACCELERATION_NOT_UNIQUE if bounded else Status.UNBOUNDED
+        return _undecided(verdict, step, forces_unique, True)
+    singular = cholesky(M) is None
+    if a is None:
+        return _undecided(Status.SOLVED, step, forces_unique, singular)
+    ad = a / d
+    r_c = Jd @ ad - gd
+    particular = Jp @ r_c
+    residual = Md @ ad - fd
+    kernel = Z @ (vectors @ ((vectors.T @ (Z.T @ (residual - Md @ particular))) / values))
+    ed = particular + kernel
+    best = (Jp.T @ (residual - Md @ ed)) * row  # forces that hold the true acceleration
+    reported = 0.0
+    if lam is not None:
+        gap = residual - (step.J * d).T @ lam
+        if singular:
+            reported = _norm(gap)
+        else:
+            reported = _norm(solve_lower(cholesky(Md), gap))  # type: ignore[arg-type]
+    condition = float(values[-1] / values[0]) if len(values) else 1.0
+    size = np.abs(Md) @ np.abs(ad) + np.abs(fd)
+    floor = EPS * condition * (_norm(size) + _norm(np.abs(Jd) @ np.abs(ad) + np.abs(gd)))
+    return Certificate(
+        math.sqrt(max(float(ed @ Md @ ed), 0.0)), _norm(ed * d), _norm(step.J @ a - step.gamma), reported, floor,
+        condition, math.sqrt(max(float(ad @ Md @ ad), 0.0)), _norm(a), _norm(step.gamma), Status.SOLVED,
+        forces_unique, singular, best,
+    )  # fmt: skip
+
+
+def _undecided(verdict: Status, step: StepData, forces_unique: bool, singular: bool) -> Certificate:
+    """A classification of the step without a candidate to measure."""
+    inf, nan = float("inf"), float("nan")
+    return Certificate(
+        inf, inf, inf, inf, nan, nan, 0.0, 0.0, _norm(step.gamma), verdict, forces_unique, singular,
+        np.full(step.m, nan),
+    )  # fmt: skip
+
+
+def _norm(x: Vector) -> float:
+    return math.sqrt(float(x @ x)) if x.size else 0.0
+
+
+def explain(step: StepData, certificate: Certificate, tolerance: float) -> str:
+    """One sentence on why a candidate does not pass."""
+    c = certificate
+    if c.verdict is not Status.SOLVED:
+        return c.verdict.sentence
+    if not math.isfinite(c.error_bound):
+        return "The solver returned no finite acceleration."
+    parts = [f"the acceleration is {c.relative_error:.3g} (relative, mass norm) from the true one"]
+    if c.singular_mass:
+        parts.append(f"its error is {c.error_norm:.3g} in the 2-norm")
+    if c.force_residual > tolerance * (1 + c.norm_a):
+        parts.append(f"the reported forces miss it by {c.force_residual:.3g}")
+    if c.constraint_residual > tolerance * (1 + c.norm_gamma):
+        parts.append(f"the constraint residual is {c.constraint_residual:.3g}")
+    return f"The certificate fails: {', '.join(parts)}; the tolerance is {tolerance:.3g}."
+

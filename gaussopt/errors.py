@@ -1,0 +1,39 @@
+"""Errors that a person caused and can mend: one clear sentence each, never a stack trace.
+
+Everything here derives from `GaussoptError`; the command line prints the sentence and exits with code 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class GaussoptError(Exception):
+    """Base of all errors that gaussopt raises on purpose."""
+
+
+class BadInput(GaussoptError, ValueError):
+    """The data do not describe a problem: wrong shape, NaN, asymmetric mass matrix, and so on."""
+
+
+class UnknownName(GaussoptError, KeyError):
+    """A name that is not registered; the message suggests the nearest one."""
+
+    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+        known = sorted(known)
+        near = get_close_matches(name, known, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known) or 'none'}."
+        self.sentence = f"Unknown {what} {name!r}; {hint}"
+        super().__init__(self.sentence)
+
+    def __str__(self) -> str:  # KeyError would print the repr
+        return self.sentence
+
+
+class MissingBackend(GaussoptError, ImportError):
+    """A solver's package is not installed."""
+
+
+class NotAccepted(GaussoptError, ValueError):
+    """A formulation does not fit the step, or a solver does not take the program."""

@@ -1,0 +1,1 @@
+"""Formulations, one file each; see `gaussopt.formulation` for the interface."""

@@ -1,0 +1,46 @@
+"""Shared by the two least-squares formulations: all accelerations that satisfy the constraints.
+
+    a = J^+ gamma + N z,   N = I - J^+ J
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gaussopt.formulation import Formulation
+from gaussopt.linalg import cholesky, row_space
+from gaussopt.stepdata import Matrix, StepData, Vector
+
+
+class Projected(Formulation):
+    """Least squares over the free vector z of the general solution of J a = gamma."""
+
+    def refuses(self, step: StepData) -> str | None:
+        """Contacts, and a mass matrix that has no inverse square root."""
+        if step.m and cholesky(step.M) is None:
+            return "M is singular, and the method needs M^(-1/2); use gauss or lagrange"
+        return super().refuses(step)
+
+    def recover(
+        self, data: tuple[Vector, Matrix], x: Vector, y: Vector | None
+    ) -> tuple[Vector, Vector | None]:
+        """a = J^+ gamma + N z; the method has no multipliers."""
+        particular, N = data
+        return particular + N @ x, None
+
+
+def general_solution(step: StepData) -> tuple[Vector, Matrix, int]:
+    """J^+ gamma, the orthogonal projector N onto ker J, and its rank.
+
+    N is formed from a basis of ker J: the difference I - J^+ J would leave rounding noise that a second
+    generalised inverse might invert.
+    """
+    space = row_space(step.J)
+    return space.pinv @ step.gamma, space.Z @ space.Z.T, step.n - space.rank
+
+
+def square_roots(M: Matrix) -> tuple[Matrix, Matrix]:
+    """M^(1/2) and M^(-1/2) of a positive definite M."""
+    values, V = np.linalg.eigh(M)
+    root = np.sqrt(values)
+    return (V * root) @ V.T, (V / root) @ V.T

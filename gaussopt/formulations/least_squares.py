@@ -1,0 +1,31 @@
+"""Gauss's principle as a least-squares problem over the general solution of the constraints.
+
+    a = J^+ gamma + N z,   N = I - J^+ J,   min_z || M^(1/2) N z - b ||,
+    b = -(M^(1/2) J^+ gamma - M^(-1/2) (Q - h))
+
+so that a = J^+ gamma + N (M^(1/2) N)^+ b. Exact with the Moore-Penrose inverse of the product.
+"""
+
+from __future__ import annotations
+
+from gaussopt.formulations._projected import Projected, general_solution, square_roots
+from gaussopt.programs import LeastSquares
+from gaussopt.stepdata import Matrix, StepData, Vector
+
+
+class ProjectedLeastSquares(Projected):
+    """Equation (14) of the source with the true generalised inverse."""
+
+    name = "least-squares"
+    title = "Least squares with generalised inverses"
+    source = "Yuan & Ge 2016, eq. (14)"
+
+    def apply(self, step: StepData) -> tuple[LeastSquares, tuple[Vector, Matrix]]:
+        """A = M^(1/2) N of known rank n - rank J."""
+        particular, N, rank = general_solution(step)
+        root, inverse_root = square_roots(step.M)
+        b = inverse_root @ step.force - root @ particular
+        return LeastSquares(root @ N, b, rank), (particular, N)
+
+
+formulation = ProjectedLeastSquares()

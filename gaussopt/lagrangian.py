@@ -1,0 +1,338 @@
+"""Systems from SymPy energies: M, h, Q, J and gamma derived, never typed.
+
+With T(q, v, t), V(q, t), generalised forces F(q, v, t), holonomic phi(q, t) = 0 and nonholonomic
+f(q, v, t) = 0:
+
+    M = T_vv,   h = T_vq v + T_vt - T_q,   Q = F - V_q,
+    J = [phi_q; f_v],   gamma = -[(phi_q v)_q v + 2 phi_qt v + phi_tt;  f_q v + f_t]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import sympy as sp
+from numpy.typing import ArrayLike
+from sympy.core.function import AppliedUndef
+
+from gaussopt import codegen
+from gaussopt.errors import BadInput, UnknownName
+from gaussopt.stepdata import Matrix, StepData, Vector
+from gaussopt.system import Energy, System, _state
+
+TIME = sp.Symbol("t", real=True)
+
+
+class LagrangianSystem(System):
+    """A system whose step data come from generated straight-line source.
+
+    Attributes
+    ----------
+    source_path : Path
+        The generated module, readable Python.
+    """
+
+    def __init__(
+        self, name: str, coordinates: tuple[str, ...], m: int, holonomic: int,
+        parameters: Mapping[str, float], module: ModuleType,
+    ) -> None:  # fmt: skip
+        self.name = name
+        self.n, self.m, self.m_h = len(coordinates), m, holonomic
+        self._coordinates = coordinates
+        self._parameters = dict(parameters)
+        self._p = list(self._parameters.values())
+        self._module = module
+        n = self.n
+        self._zeros = [0.0] * (n * n + 2 * n + m * n + m)
+        self._cuts = (n * n, n * n + n, n * n + 2 * n, n * n + 2 * n + m * n)
+
+    @property
+    def source_path(self) -> Path:
+        """The generated module file."""
+        return Path(str(self._module.__file__))
+
+    @property
+    def source(self) -> str:
+        """The generated source."""
+        return self.source_path.read_text(encoding="utf-8")
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Parameter values by name."""
+        return dict(self._parameters)
+
+    def with_parameters(self, **values: float) -> LagrangianSystem:
+        """The same equations with other parameter values; nothing is derived again.
+
+        Raises
+        ------
+        UnknownName, BadInput
+        """
+        for key, value in values.items():
+            if key not in self._parameters:
+                raise UnknownName("parameter", key, self._parameters)
+            _finite_parameter(key, value)
+        merged = {**self._parameters, **{k: float(x) for k, x in values.items()}}
+        assert self._coordinates is not None
+        return LagrangianSystem(self.name, self._coordinates, self.m, self.m_h, merged, self._module)
+
+    def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
+        """Step data of the state, by the generated source.
+
+        Raises
+        ------
+        BadInput
+            Where the expressions are undefined (square root of a negative number, division by zero).
+        """
+        q = np.asarray(q, dtype=np.float64)
+        v = np.asarray(v, dtype=np.float64)
+        flat = self._run("step", self._zeros, t, q, v)
+        n, (a, b, c, d) = self.n, self._cuts
+        return StepData.smooth(
+            flat[:a].reshape(n, n), flat[a:b], flat[b:c], flat[c:d].reshape(self.m, n), flat[d:], t, q, v
+        )
+
+    def position_residual(self, t: float, q: Vector) -> Vector | None:
+        """Holonomic constraint functions, (m_h,)."""
+        return self._run("position", [0.0] * self.m_h, t, q)
+
+    def position_jacobian(self, t: float, q: Vector) -> Matrix:
+        """Jacobian of the holonomic constraints, (m_h, n)."""
+        return self._run("position_jacobian", [0.0] * (self.m_h * self.n), t, q).reshape(self.m_h, self.n)
+
+    def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector | None:
+        """Constraint residuals at velocity level, (m,)."""
+        return self._run("velocity", [0.0] * self.m, t, q, v)
+
+    def energy(self, t: float, q: Vector, v: Vector) -> Energy | None:
+        """Kinetic and potential energy and the power of the given generalised forces."""
+        kinetic, potential, power = self._run("energy", [0.0] * 3, t, q, v)
+        return Energy(float(kinetic), float(potential), float(power))
+
+    def _run(self, function: str, zeros: list[float], t: float, *state: Vector) -> Vector:
+        out = zeros.copy()
+        for name, part in zip(("q", "v"), state, strict=False):
+            if len(part) != self.n:
+                raise BadInput(f"{name} of {self.name!r} has shape {part.shape}, expected ({self.n},).")
+        try:
+            # Lists, not arrays: CPython's float arithmetic is four times faster than numpy's scalars.
+            getattr(self._module, function)(t, *(s.tolist() for s in state), self._p, out)
+        except (ValueError, ZeroDivisionError, OverflowError) as error:
+            raise BadInput(
+                f"The equations of {self.name!r} are undefined ({error}) at {_state(t, *state)}."
+            ) from None
+        flat = np.array(out)
+        if not math.isfinite(flat.sum()):
+            raise BadInput(f"{function} of {self.name!r} is not finite at {_state(t, *state)}.")
+        return flat
+
+
+def derive(
+    q: Sequence[Any],
+    v: Sequence[Any] | None = None,
+    *,
+    kinetic: Any,
+    potential: Any = 0,
+    forces: Sequence[Any] | Mapping[Any, Any] | None = None,
+    holonomic: Sequence[Any] = (),
+    nonholonomic: Sequence[Any] = (),
+    parameters: Mapping[Any, float] | None = None,
+    t: Any = None,
+    name: str = "system",
+) -> LagrangianSystem:
+    """Derive a system from its energies and constraints.
+
+    Parameters
+    ----------
+    q : n symbols, or n functions of time such as sympy's dynamicsymbols
+    v : n symbols for the velocities; not needed if `q` are functions of time
+    kinetic : kinetic energy T(q, v, t), at most quadratic in v
+    potential : potential energy V(q, t)
+    forces : generalised forces without potential, as n expressions or {coordinate: expression}
+    holonomic : expressions phi(q, t), zero on the constraints
+    nonholonomic : expressions f(q, v, t), zero on the constraints
+    parameters : {symbol or name: value}; every other symbol is an error
+    t : the time symbol; the symbol named "t" if not given
+
+    Returns
+    -------
+    LagrangianSystem
+
+    Raises
+    ------
+    BadInput
+        Naming the unknown symbol, the wrong length, or the expression that does not fit.
+    """
+    q = list(q)
+    n = len(q)
+    if n == 0:
+        raise BadInput(f"{name!r} has no coordinates; give at least one.")
+    values = {sp.Symbol(str(k)): _finite_parameter(str(k), x) for k, x in (parameters or {}).items()}
+    rename, coordinates = _renaming(q, v, values, t, name)
+
+    def clean(label: str, expr: Any, allowed: str) -> Any:
+        try:
+            expr = sp.sympify(expr)
+        except (sp.SympifyError, TypeError):
+            raise BadInput(f"{label} of {name!r} is not an expression.") from None
+        expr = _replace(expr, rename)
+        unknown = sorted(str(s) for s in expr.free_symbols if str(s)[:2] not in ("q_", "v_", "p_") and s != TIME)
+        unknown += sorted(str(f) for f in expr.atoms(AppliedUndef, sp.Derivative))
+        if unknown:
+            raise BadInput(
+                f"{label} of {name!r} holds the unknown symbol {unknown[0]!r}; make it a coordinate or give its "
+                "value in parameters."
+            )
+        if "v" not in allowed:
+            moving = sorted(str(s)[2:] for s in expr.free_symbols if str(s).startswith("v_"))
+            if moving:
+                raise BadInput(f"{label} of {name!r} depends on the velocity of {moving[0]!r}; it must not.")
+        return expr
+
+    qs = [sp.Symbol(f"q_{c}", real=True) for c in coordinates]
+    vs = [sp.Symbol(f"v_{c}", real=True) for c in coordinates]
+    ps = [sp.Symbol(f"p_{s}", real=True) for s in values]
+    T = clean("kinetic", kinetic, "qvt")
+    V = clean("potential", potential, "qt")
+    F = [clean("forces", f, "qvt") for f in _force_list(forces, q, name)]
+    phi = [clean(f"holonomic[{i}]", e, "qt") for i, e in enumerate(holonomic)]
+    f = [clean(f"nonholonomic[{i}]", e, "qvt") for i, e in enumerate(nonholonomic)]
+    named = {str(s): x for s, x in values.items()}
+    m = len(phi) + len(f)
+
+    key = codegen.key_of(*map(sp.srepr, [*qs, *vs, *ps, T, V, *F, *phi, sp.Symbol("|"), *f]))
+    module = codegen.load(name, key)
+    if module is None:
+        text = _derive_source(name, qs, vs, ps, T, V, F, phi, f)
+        module = codegen.store(name, key, text)
+    return LagrangianSystem(name, coordinates, m, len(phi), named, module)
+
+
+def _derive_source(
+    name: str, qs: list[Any], vs: list[Any], ps: list[Any], T: Any, V: Any, F: list[Any], phi: list[Any], f: list[Any]
+) -> str:
+    """Differentiate and print."""
+    d = sp.diff
+    n = len(qs)
+    T = sp.expand(T)
+    M = [[d(T, a, b) for b in vs] for a in vs]
+    for i in range(n):
+        for j in range(n):
+            quick = sorted(str(s)[2:] for s in M[i][j].free_symbols if str(s).startswith("v_"))
+            if quick:
+                raise BadInput(
+                    f"kinetic of {name!r} is more than quadratic in the velocities: M[{i}, {j}] depends on the "
+                    f"velocity of {quick[0]!r}."
+                )
+    for i, row in enumerate(f):
+        if not any(s in row.free_symbols for s in vs):
+            raise BadInput(f"nonholonomic[{i}] of {name!r} holds no velocity; give it under holonomic.")
+    for i, row in enumerate(phi):
+        if not any(s in row.free_symbols for s in qs):
+            raise BadInput(f"holonomic[{i}] of {name!r} holds no coordinate; it constrains nothing.")
+
+    def along(expr: Any) -> Any:
+        """Time derivative at constant v: expr_q v + expr_t."""
+        return sum((d(expr, a) * b for a, b in zip(qs, vs, strict=True)), d(expr, TIME))
+
+    h = [along(d(T, b)) - d(T, a) for a, b in zip(qs, vs, strict=True)]
+    Q = [force - d(V, a) for force, a in zip(F, qs, strict=True)]
+    J = [[d(row, a) for a in qs] for row in phi] + [[d(row, b) for b in vs] for row in f]
+    gamma = [-along(along(row)) for row in phi] + [-along(row) for row in f]
+    power = sum((force * b for force, b in zip(F, vs, strict=True)), sp.Integer(0))
+    state: dict[str, Sequence[Any] | None] = {"t": None, "q": qs, "v": vs, "p": ps}
+    place: dict[str, Sequence[Any] | None] = {"t": None, "q": qs, "p": ps}
+    flat = [e for row in M for e in row] + h + Q + [e for row in J for e in row] + gamma
+    functions = [
+        codegen.Function("step", state, flat, "M (n*n), h (n), Q (n), J (m*n), gamma (m), row by row."),
+        codegen.Function("position", place, phi, "Holonomic constraint functions phi (m_h)."),
+        codegen.Function(
+            "position_jacobian", place, [e for row in J[: len(phi)] for e in row], "phi_q (m_h*n), row by row."
+        ),
+        codegen.Function("velocity", state, [*map(along, phi), *f], "Constraint residuals at velocity level (m)."),
+        codegen.Function("energy", state, [T, V, power], "Kinetic and potential energy, power of the forces."),
+    ]
+    return codegen.source(functions, f"Equations of {name}.")
+
+
+def _finite_parameter(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise BadInput(f"Parameter {name!r} is {value!r}, which is not a number.") from None
+    if not math.isfinite(number):
+        raise BadInput(f"Parameter {name!r} is {number}; it must be finite.")
+    return number
+
+
+def _force_list(forces: Sequence[Any] | Mapping[Any, Any] | None, q: list[Any], name: str) -> list[Any]:
+    if forces is None:
+        return [sp.Integer(0)] * len(q)
+    if isinstance(forces, Mapping):
+        for key in forces:
+            if key not in q:
+                raise BadInput(f"forces of {name!r} names {key}, which is not a coordinate.")
+        return [forces.get(c, 0) for c in q]
+    forces = list(forces)
+    if len(forces) != len(q):
+        raise BadInput(f"forces of {name!r} has length {len(forces)}, expected {len(q)} (one for each coordinate).")
+    return forces
+
+
+def _renaming(
+    q: list[Any], v: Sequence[Any] | None, values: Mapping[Any, float], t: Any, name: str
+) -> tuple[dict[Any, Any], tuple[str, ...]]:
+    """The user's symbols to ours (real, prefixed by their role), and the coordinates' names."""
+    rename: dict[Any, Any] = {}
+    names: list[str] = []
+    functions = [isinstance(c, AppliedUndef) for c in q]
+    if any(functions) and not all(functions):
+        raise BadInput(f"The coordinates of {name!r} mix symbols and functions of time; use one kind.")
+    time = sp.Symbol("t") if t is None else t
+    if all(functions):
+        times = {c.args for c in q}
+        if len(times) != 1 or len(q[0].args) != 1:
+            raise BadInput(f"The coordinates of {name!r} must be functions of one and the same time symbol.")
+        time = q[0].args[0]
+        names = [str(c.func) for c in q]
+        if v is None:
+            v = [sp.Derivative(c, time) for c in q]
+    else:
+        if v is None:
+            raise BadInput(f"Give the velocity symbols v of {name!r}, one for each coordinate.")
+        names = [str(c) for c in q]
+    v = list(v)
+    if len(v) != len(q):
+        raise BadInput(f"v of {name!r} has length {len(v)}, expected {len(q)} (one for each coordinate).")
+    safe = tuple(_identifier(s) for s in names)
+    symbols = [*q, *v]
+    if len(set(symbols)) != len(symbols) or len(set(safe)) != len(safe):
+        raise BadInput(f"The coordinate and velocity symbols of {name!r} are not all different.")
+    for c, b, s in zip(q, v, safe, strict=True):
+        rename[b] = sp.Symbol(f"v_{s}", real=True)
+        rename[c] = sp.Symbol(f"q_{s}", real=True)
+    for s in values:
+        if any(str(s) == str(c) for c in symbols) or str(s) == str(time):
+            raise BadInput(f"{str(s)!r} of {name!r} is both a parameter and a coordinate, velocity or time.")
+        rename[s] = sp.Symbol(f"p_{_identifier(str(s))}", real=True)
+    rename[time] = TIME
+    return rename, safe
+
+
+def _replace(expr: Any, rename: Mapping[Any, Any]) -> Any:
+    """Replace by name, so that a person's assumptions on symbols (positive, real) do not matter."""
+    derivatives = {k: r for k, r in rename.items() if isinstance(k, sp.Derivative)}
+    functions = {k: r for k, r in rename.items() if isinstance(k, AppliedUndef)}
+    expr = expr.subs(derivatives).subs(functions) if derivatives or functions else expr
+    by_name = {str(k): r for k, r in rename.items() if isinstance(k, sp.Symbol)}
+    return expr.xreplace({s: by_name[str(s)] for s in expr.free_symbols if str(s) in by_name})
+
+
+def _identifier(text: str) -> str:
+    safe = "".join(c if c.isalnum() else "_" for c in text)
+    return safe if safe and safe.isascii() else "u" + safe.encode("utf-8").hex()

@@ -1,0 +1,80 @@
+"""Small dense linear algebra that states its ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lapack
+
+from gaussopt.stepdata import Matrix, Vector
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+def cholesky(M: Matrix) -> Matrix | None:
+    """Lower factor L with M = L L^T, or None if M is not numerically positive definite."""
+    L, info = lapack.dpotrf(M, lower=1)
+    if info != 0:
+        return None
+    diagonal = L.diagonal()
+    # A pivot at rounding level of its own row means a singular M, whatever the units.
+    if len(L) and (diagonal * diagonal < 64 * len(L) * EPS * M.diagonal()).any():
+        return None
+    return np.asarray(L)
+
+
+def solve_lower(L: Matrix, B: Matrix | Vector) -> Matrix:
+    """L^{-1} B."""
+    if not B.size:
+        return np.array(B)
+    X, _ = lapack.dtrtrs(L, B, lower=1)
+    return np.asarray(X)
+
+
+def solve_lower_transposed(L: Matrix, B: Matrix | Vector) -> Matrix:
+    """L^{-T} B."""
+    if not B.size:
+        return np.array(B)
+    X, _ = lapack.dtrtrs(L, B, lower=1, trans=1)
+    return np.asarray(X)
+
+
+def invert_lower(L: Matrix) -> Matrix:
+    """L^{-1}."""
+    if not L.size:
+        return L
+    inverse, _ = lapack.dtrtri(L, lower=1)
+    return np.asarray(inverse)
+
+
+@dataclass(frozen=True, slots=True)
+class RowSpace:
+    """Singular value decomposition of J split at its rank.
+
+    Attributes
+    ----------
+    rank : int
+    Z : (n, n - rank)
+        Orthonormal basis of ker J.
+    pinv : (n, m)
+        Moore-Penrose inverse.
+    left_null : (m, m - rank)
+        Orthonormal basis of the dependencies between rows.
+    """
+
+    rank: int
+    Z: Matrix
+    pinv: Matrix
+    left_null: Matrix
+
+
+def row_space(J: Matrix) -> RowSpace:
+    """Rank-revealing decomposition; rows are not rescaled."""
+    m, n = J.shape
+    if m == 0:
+        return RowSpace(0, np.eye(n), np.zeros((n, 0)), np.zeros((0, 0)))
+    U, s, Vt = np.linalg.svd(J)
+    rank = int((s > 8 * max(m, n) * EPS * s[0]).sum()) if s[0] > 0 else 0
+    pinv = (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
+    return RowSpace(rank, Vt[rank:].T, pinv, U[:, rank:])

@@ -1,0 +1,273 @@
+"""The programs that formulations make and solvers take, and the solution they give back.
+
+One sign convention for all duals: they are forces. For the quadratic program
+
+    min 1/2 x^T P x + q^T x    subject to    l <= A x <= u
+
+the duals satisfy P x + q = A^T y, with y >= 0 where a row rests on its lower bound and y <= 0 on its upper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.errors import BadInput
+from gaussopt.status import Status
+from gaussopt.stepdata import DEFINITE_TOLERANCE, Matrix, Vector, as_array
+
+INFINITE_BOUND = 1e20
+"""Bounds at or beyond this magnitude in a file count as infinite."""
+
+
+@dataclass(frozen=True)
+class QP:
+    """A convex quadratic program, min 1/2 x^T P x + q^T x subject to l <= A x <= u.
+
+    Attributes
+    ----------
+    P : (n, n)
+        Symmetric positive semidefinite.
+    q : (n,)
+    A : (m, n)
+    l, u : (m,)
+        Bounds; equal where the row is an equality, infinite where absent.
+    """
+
+    P: Matrix
+    q: Vector
+    A: Matrix
+    l: Vector
+    u: Vector
+
+    @property
+    def n(self) -> int:
+        """Number of unknowns."""
+        return len(self.q)
+
+    @property
+    def m(self) -> int:
+        """Number of rows."""
+        return len(self.l)
+
+    @cached_property
+    def equality(self) -> NDArray[np.bool_]:
+        """Which rows are equalities, (m,)."""
+        return self.l == self.u
+
+    @cached_property
+    def pattern(self) -> tuple[Any, ...]:
+        """What must stay the same for a solver to update instead of being set up again."""
+        return (
+            self.P.shape,
+            self.A.shape,
+            self.equality.tobytes(),
+            np.isfinite(self.l).tobytes(),
+            np.isfinite(self.u).tobytes(),
+        )
+
+    @classmethod
+    def from_mapping(cls, data: Mapping[str, Any]) -> QP:
+        """Checked program from the contents of a `qp` file; a null bound is infinite.
+
+        Raises
+        ------
+        BadInput
+            Wrong shapes, NaN, asymmetric or indefinite P, a lower bound above its upper bound.
+        """
+        for key in ("P", "q"):
+            if data.get(key) is None:
+                raise BadInput(f"A qp needs {key!r}; it is missing.")
+        q = as_array("q", data["q"], (None,))
+        n = len(q)
+        if n == 0:
+            raise BadInput("A qp needs at least one unknown; q is empty.")
+        P = as_array("P", data["P"], (n, n))
+        scale = float(np.abs(P).max(initial=0.0))
+        if np.abs(P - P.T).max(initial=0.0) > 1e-10 * scale:
+            raise BadInput("P is not symmetric; give the full symmetric matrix.")
+        P = 0.5 * (P + P.T)
+        lowest = float(np.linalg.eigvalsh(P)[0])
+        if lowest < -DEFINITE_TOLERANCE * max(scale, 1e-300) * n:
+            raise BadInput(f"P is indefinite (an eigenvalue is {lowest:.6g}); the program is not convex.")
+        A_raw = data.get("A")
+        A = np.zeros((0, n)) if A_raw is None or len(A_raw) == 0 else as_array("A", A_raw, (None, n))
+        l = _bounds("l", data.get("l"), len(A), -np.inf)
+        u = _bounds("u", data.get("u"), len(A), np.inf)
+        if (l > u).any():
+            i = int(np.argmax(l > u))
+            raise BadInput(f"Row {i} has l = {l[i]:.6g} above u = {u[i]:.6g}; swap or correct the bounds.")
+        return cls(P, q, A, l, u)
+
+    def objective(self, x: Vector) -> float:
+        """1/2 x^T P x + q^T x."""
+        return float(0.5 * x @ (self.P @ x) + self.q @ x)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """The contents of a `qp` file."""
+
+        def bound(values: Vector) -> list[float | None]:
+            return [float(b) if np.isfinite(b) else None for b in values]
+
+        return {
+            "kind": "qp",
+            "P": self.P.tolist(),
+            "q": self.q.tolist(),
+            "A": self.A.tolist(),
+            "l": bound(self.l),
+            "u": bound(self.u),
+        }
+
+
+@dataclass(frozen=True)
+class LinearSystem:
+    """A square system K x = b; of several solutions the one of least norm is wanted.
+
+    Attributes
+    ----------
+    K : (N, N)
+    b : (N,)
+    """
+
+    K: Matrix
+    b: Vector
+
+    @property
+    def pattern(self) -> tuple[Any, ...]:
+        """What must stay the same for an update."""
+        return (self.K.shape,)
+
+
+@dataclass(frozen=True)
+class LeastSquares:
+    """min ||A x - b||_2; of several minimisers the one of least norm is wanted.
+
+    Attributes
+    ----------
+    A : (r, n)
+    b : (r,)
+    rank : int
+        Rank of A known from the construction: singular values beyond it are rounding noise and must
+        not be inverted.
+    """
+
+    A: Matrix
+    b: Vector
+    rank: int
+
+    @property
+    def pattern(self) -> tuple[Any, ...]:
+        """What must stay the same for an update."""
+        return (self.A.shape, self.rank)
+
+    def as_qp(self) -> QP:
+        """The same minimisers as an unconstrained QP (which squares the condition number)."""
+        n = self.A.shape[1]
+        P = self.A.T @ self.A
+        return QP(0.5 * (P + P.T), -self.A.T @ self.b, np.zeros((0, n)), np.zeros(0), np.zeros(0))
+
+
+Program = QP | LinearSystem | LeastSquares
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Wall-clock seconds of the parts of one solve.
+
+    build: formulation; setup and update: handing the program to the solver; solve: the solver's call;
+    recover: back to accelerations and forces; verify: the certificate; backend: what the solver itself
+    reports for its part of `solve` (NaN if it reports nothing).
+    """
+
+    build: float = 0.0
+    setup: float = 0.0
+    update: float = 0.0
+    solve: float = 0.0
+    recover: float = 0.0
+    verify: float = 0.0
+    backend: float = float("nan")
+
+    @property
+    def total(self) -> float:
+        """Sum of the parts."""
+        return self.build + self.setup + self.update + self.solve + self.recover + self.verify
+
+    def to_mapping(self) -> dict[str, float | None]:
+        """Seconds by part, for JSON."""
+        parts = {name: getattr(self, name) for name in ("build", "setup", "update", "solve", "recover", "verify")}
+        return {**parts, "backend": None if np.isnan(self.backend) else self.backend, "total": self.total}
+
+
+@dataclass(frozen=True, slots=True)
+class RawSolution:
+    """What a solver hands back: its word, not yet verified.
+
+    Attributes
+    ----------
+    x : (n,) or None
+        The point, None if there is none.
+    y : (m,) or None
+        Duals in gaussopt's sign, None if the solver gives none.
+    claim : Status
+        What the solver says of it.
+    iterations : int
+    backend : float
+        Seconds by the solver's own clock, NaN if it reports none.
+    note : str
+        What the solver says in words.
+    """
+
+    x: Vector | None
+    y: Vector | None
+    claim: Status
+    iterations: int = 0
+    backend: float = float("nan")
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """A verified answer to a program.
+
+    Attributes
+    ----------
+    x, y : arrays or None
+        Point and duals (forces).
+    status, message
+        Verified status and its sentence; `claim` is what the solver said.
+    iterations, timing
+    certificate : dict
+        What was verified of the returned point: residuals, error bound, verdict.
+    """
+
+    x: Vector | None
+    y: Vector | None
+    status: Status
+    claim: Status
+    message: str
+    iterations: int = 0
+    timing: Timing = field(default_factory=Timing)
+    certificate: dict[str, Any] = field(default_factory=dict)
+
+
+def _bounds(name: str, value: Any, m: int, infinite: float) -> Vector:
+    if value is None:
+        return np.full(m, infinite)
+    if not isinstance(value, list | tuple | np.ndarray):
+        raise BadInput(f"{name} is not a list of numbers.")
+    filled = [infinite if entry is None else entry for entry in value]
+    if len(filled) != m:
+        raise BadInput(f"{name} has shape ({len(filled)},), expected ({m},).")
+    try:
+        bounds = np.array(filled, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BadInput(f"{name} is not a list of numbers.") from None
+    if bounds.ndim != 1 or np.isnan(bounds).any():
+        raise BadInput(f"{name} holds an entry that is not a number; null means infinite.")
+    bounds[np.abs(bounds) >= INFINITE_BOUND] = np.sign(bounds[np.abs(bounds) >= INFINITE_BOUND]) * np.inf
+    return bounds

@@ -1,0 +1,198 @@
+"""How far a point is from the minimiser of a convex quadratic program, whoever computed it.
+
+With duals y (estimated if none are given) and a feasible point x_f near x,
+
+    1/2 ||x_f - x*||_P^2 <= gap = 1/2 x_f^T P x_f + q^T x_f - D(y),
+
+so ||x - x*||_P <= ||x - x_f||_P + sqrt(2 gap) for positive definite P. For semidefinite P the scaled
+residuals of the optimality conditions are what can be said.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gaussopt.certificate import DEFAULT_TOLERANCE
+from gaussopt.linalg import cholesky, solve_lower
+from gaussopt.programs import QP
+from gaussopt.status import Status
+from gaussopt.stepdata import Vector
+
+
+@dataclass(frozen=True, slots=True)
+class QPCertificate:
+    """What is proved about a point of a QP.
+
+    Attributes
+    ----------
+    verdict : Status
+        Of the program itself: solved (a minimiser exists), infeasible or unbounded.
+    primal_residual : float
+        Largest violation of l <= A x <= u.
+    dual_residual : float
+        Largest entry of P x + q - A^T y.
+    complementarity : float
+        Sum over rows of |y_i| times the distance to the bound that y_i names.
+    error_bound : float
+        On ||x - x*||_P; infinite if P is not positive definite or no bound was found.
+    passed_residuals : float
+        The largest of the residuals, each relative to the size of its terms.
+    y : (m,)
+        The duals used.
+    """
+
+    verdict: Status
+    primal_residual: float
+    dual_residual: float
+    complementarity: float
+    error_bound: float
+    norm_x: float
+    relative_residual: float
+    y: Vector
+
+    def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
+        """Whether the point is optimal within the (relative) tolerance."""
+        if self.verdict is not Status.SOLVED:
+            return False
+        bounded = not math.isfinite(self.error_bound) or self.error_bound <= tolerance * (1.0 + self.norm_x)
+        return self.relative_residual <= tolerance and bounded
+
+    def to_mapping(self) -> dict[str, Any]:
+        """For JSON."""
+
+        def number(value: float) -> float | None:
+            return value if math.isfinite(value) else None
+
+        return {
+            "error_bound": number(self.error_bound),
+            "primal_residual": number(self.primal_residual),
+            "dual_residual": number(self.dual_residual),
+            "complementarity": number(self.complementarity),
+            "relative_residual": number(self.relative_residual),
+            "verdict": str(self.verdict),
+        }
+
+
+def certify_qp(qp: QP, x: Vector | None, y: Vector | None = None, tolerance: float = DEFAULT_TOLERANCE) -> QPCertificate:
+    """Certify a point, with the duals given or the best ones found.
+
+    Parameters
+    ----------
+    qp : QP
+    x : (n,) or None
+        None only classifies the program.
+    y : (m,) or None
+        Duals with P x + q = A^T y, positive on lower bounds.
+    """
+    if x is None or not np.isfinite(x).all():
+        return _no_point(qp)
+    if y is None or not np.isfinite(y).all():
+        y = estimate_duals(qp, x, tolerance)
+    z = qp.A @ x
+    primal = float(np.maximum(np.maximum(qp.l - z, z - qp.u), 0.0).max(initial=0.0))
+    # A dual that pulls towards a bound which does not exist is a dual residual, not a force.
+    y = np.where((y > 0) & ~np.isfinite(qp.l), 0.0, np.where((y < 0) & ~np.isfinite(qp.u), 0.0, y))
+    gradient = qp.P @ x + qp.q
+    force = qp.A.T @ y
+    dual = float(np.abs(gradient - force).max())
+    distance = np.where(y > 0, z - np.where(y > 0, qp.l, 0), np.where(y < 0, np.where(y < 0, qp.u, 0) - z, 0.0))
+    complementarity = float(np.abs(y) @ np.abs(distance))
+    size_p = 1.0 + float(np.abs(np.concatenate((z, qp.l[np.isfinite(qp.l)], qp.u[np.isfinite(qp.u)]))).max(initial=0.0))
+    size_d = 1.0 + float(max(np.abs(qp.P @ x).max(), np.abs(qp.q).max(), np.abs(force).max(initial=0.0)))
+    size_c = 1.0 + abs(qp.objective(x)) + float(np.abs(qp.q) @ np.abs(x))
+    relative = max(primal / size_p, dual / size_d, complementarity / size_c)
+    norm_x = math.sqrt(max(float(x @ qp.P @ x), 0.0))
+    bound = _error_bound(qp, x, y)
+    return QPCertificate(Status.SOLVED, primal, dual, complementarity, bound, norm_x, relative, y)
+
+
+def estimate_duals(qp: QP, x: Vector, tolerance: float) -> Vector:
+    """Duals of the rows that x rests on, by bounded least squares on P x + q = A^T y."""
+    from scipy.optimize import lsq_linear
+
+    z = qp.A @ x
+    near = math.sqrt(tolerance) * (1.0 + np.abs(z)) if math.isfinite(tolerance) else np.full(qp.m, np.inf)
+    at_lower, at_upper = z <= qp.l + near, z >= qp.u - near
+    active = at_lower | at_upper
+    y = np.zeros(qp.m)
+    if active.any():
+        low = np.where(at_upper[active], -np.inf, 0.0)
+        high = np.where(at_lower[active], np.inf, 0.0)
+        fit = lsq_linear(qp.A[active].T, qp.P @ x + qp.q, bounds=(low, high), tol=1e-14)
+        y[active] = fit.x
+    return y
+
+
+def _error_bound(qp: QP, x: Vector, y: Vector) -> float:
+    L = cholesky(qp.P)
+    if L is None:
+        return float("inf")
+    feasible = _project(qp, x)
+    if feasible is None:
+        return float("inf")
+    g = solve_lower(L, qp.A.T @ y - qp.q)
+    dual = (
+        -0.5 * float(g @ g)
+        + float(np.maximum(y, 0.0)[y > 0] @ qp.l[y > 0])
+        + float(np.minimum(y, 0.0)[y < 0] @ qp.u[y < 0])
+    )
+    gap = max(qp.objective(feasible) - dual, 0.0)
+    moved = L.T @ (x - feasible)
+    return math.sqrt(float(moved @ moved)) + math.sqrt(2.0 * gap)
+
+
+def _project(qp: QP, x: Vector) -> Vector | None:
+    """A feasible point near x: least squares on the violated and tight rows, a few rounds."""
+    z = x.copy()
+    eq = qp.equality
+    held = eq.copy()
+    for _ in range(20):
+        s = qp.A @ z
+        size = 1e-13 * (1.0 + np.abs(s))
+        broken = (s < qp.l - size) | (s > qp.u + size)
+        if not broken.any():
+            return z
+        held |= broken
+        A = qp.A[held]
+        target = np.clip(s[held], qp.l[held], qp.u[held])
+        step, *_ = np.linalg.lstsq(A, target - s[held], rcond=None)
+        z = z + step
+    return None
+
+
+def _no_point(qp: QP) -> QPCertificate:
+    inf = float("inf")
+    return QPCertificate(classify_qp(qp), inf, inf, inf, inf, 0.0, inf, np.zeros(qp.m))
+
+
+def classify_qp(qp: QP) -> Status:
+    """Whether a minimiser exists, by two linear programs (feasibility, then a descent ray)."""
+    from scipy.optimize import linprog
+
+    if qp.m:
+        lower, upper = np.isfinite(qp.l), np.isfinite(qp.u)
+        A = np.vstack((-qp.A[lower], qp.A[upper]))
+        b = np.concatenate((-qp.l[lower], qp.u[upper]))
+        scale = np.maximum(np.linalg.norm(A, axis=1), 1e-300)
+        slack = -np.ones((len(b), 1))
+        phase1 = linprog(
+            np.append(np.zeros(qp.n), 1.0), np.hstack((A / scale[:, None], slack)), b / scale,
+            bounds=[(None, None)] * qp.n + [(0, None)],
+        )  # fmt: skip
+        if phase1.status == 0 and phase1.fun > 1e-7 * (1.0 + float(np.abs(b / scale).max())):
+            return Status.INFEASIBLE
+    # A ray d with P d = 0, A d in the recession cone of the bounds and q d < 0.
+    values, V = np.linalg.eigh(qp.P)
+    Z = V[:, values <= 1e-12 * max(float(values[-1]), 1e-300) * qp.n] if values[-1] > 0 else V
+    if Z.shape[1]:
+        AZ, c = qp.A @ Z, Z.T @ qp.q
+        lower, upper = np.isfinite(qp.l), np.isfinite(qp.u)
+        rows = np.vstack((-AZ[lower], AZ[upper]))
+        ray = linprog(c, rows if len(rows) else None, np.zeros(len(rows)) if len(rows) else None, bounds=(-1, 1))
+        if ray.status == 0 and ray.fun < -1e-9 * (1.0 + float(np.abs(qp.q).max())):
+            return Status.UNBOUNDED
+    return Status.SOLVED

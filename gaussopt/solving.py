@@ -1,0 +1,295 @@
+"""Solve programs and steps: drive a solver through a sequence, time its parts, verify what it says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from gaussopt import registry
+from gaussopt import solver as solver_module
+from gaussopt.certificate import DEFAULT_TOLERANCE, Certificate, certify, explain
+from gaussopt.errors import BadInput
+from gaussopt.formulation import Formulation
+from gaussopt.programs import QP, LeastSquares, LinearSystem, Program, RawSolution, Solution, Timing
+from gaussopt.qp_certificate import certify_qp
+from gaussopt.solver import Solver
+from gaussopt.status import Status
+from gaussopt.stepdata import StepData, Vector
+
+
+class Engine:
+    """One solver following a sequence of programs: sets up when the pattern changes, else updates.
+
+    Parameters
+    ----------
+    solver : str or Solver
+    warm_start : bool
+        Start each solve from the previous answer.
+    """
+
+    def __init__(self, solver: str | Solver[Any], options: Mapping[str, Any] | None = None, warm_start: bool = True) -> None:
+        self.solver = solver_module.make(solver, options) if isinstance(solver, str) else solver
+        self.warm_start = warm_start
+        self._pattern: tuple[Any, ...] | None = None
+        self._last: tuple[Vector, Vector | None] | None = None
+
+    def solve(self, program: Program) -> tuple[RawSolution, Timing]:
+        """The solver's word and the seconds of setup, update and solve.
+
+        Raises
+        ------
+        NotAccepted
+            Before anything is solved, if the solver does not take the program.
+        """
+        self.solver.check(program)
+        start = perf_counter()
+        update = self.solver.updates and self._pattern == (type(program), *program.pattern)
+        try:
+            if update:
+                self.solver.update(program)
+            else:
+                self._last = None
+                self.solver.setup(program)
+            ready = perf_counter()
+            raw = self.solver.solve(self._last if self.warm_start else None)
+        except (BadInput, KeyboardInterrupt, MemoryError):
+            raise
+        except Exception as error:
+            # A backend may fail in any way; its failure is an answer, not a stack trace.
+            self._pattern = self._last = None
+            note = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
+            return RawSolution(None, None, Status.CRASHED, note=note), Timing(solve=perf_counter() - start)
+        done = perf_counter()
+        self._pattern = (type(program), *program.pattern) if self.solver.updates else None
+        usable = raw.x is not None and math.isfinite(float(raw.x.sum()))
+        self._last = (raw.x, raw.y) if usable and raw.x is not None else None
+        timing = Timing(
+            setup=0.0 if update else ready - start,
+            update=ready - start if update else 0.0,
+            solve=done - ready,
+            backend=raw.backend,
+        )
+        return raw, timing
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A certified answer to a step.
+
+    Attributes
+    ----------
+    a : (n,) or None
+    lam : (m,) or None
+        Multipliers; those of the certificate where the formulation gives none.
+    lam_N, lam_T : (k,), (k, d)
+        Contact forces.
+    status, message
+        Verified; `claim` is what the solver said.
+    certificate : Certificate
+    iterations : int
+    timing : Timing
+    """
+
+    a: Vector | None
+    lam: Vector | None
+    lam_N: Vector
+    lam_T: Vector
+    status: Status
+    claim: Status
+    message: str
+    certificate: Certificate
+    iterations: int
+    timing: Timing
+
+    @property
+    def forces_unique(self) -> bool:
+        """Whether the multipliers are determined."""
+        return self.certificate.forces_unique
+
+
+class StepSolver:
+    """A formulation and a solver, following a sequence of steps.
+
+    Parameters
+    ----------
+    formulation, solver : names
+    options : solver options
+    tolerance : float
+        Of the certificate, relative; `inf` records bounds and refuses nothing that has an acceleration.
+    warm_start : bool
+    """
+
+    def __init__(
+        self,
+        formulation: str | Formulation = "gauss",
+        solver: str | Solver[Any] = "kkt",
+        options: Mapping[str, Any] | None = None,
+        tolerance: float = DEFAULT_TOLERANCE,
+        warm_start: bool = True,
+    ) -> None:
+        if math.isnan(tolerance) or tolerance <= 0:
+            raise BadInput(f"tolerance is {tolerance}; it must be positive (inf records the bounds only).")
+        self.formulation: Formulation = (
+            registry.load("formulation", formulation) if isinstance(formulation, str) else formulation
+        )
+        self.engine = Engine(solver, options, warm_start)
+        self.tolerance = tolerance
+
+    def solve(self, step: StepData) -> Answer:
+        """Formulate, solve, recover and certify one step.
+
+        Raises
+        ------
+        NotAccepted
+            If the formulation does not fit the step or the solver does not take the program.
+        BadInput
+            If M is asymmetric or indefinite.
+        """
+        begin = perf_counter()
+        self.formulation.check(step)
+        program, data = self.formulation.apply(step)
+        built = perf_counter()
+        raw, timing = self.engine.solve(program)
+        solved = perf_counter()
+        a, lam = (None, None) if raw.x is None else self.formulation.recover(data, raw.x, raw.y)
+        recovered = perf_counter()
+        certificate = certify(step, a, lam)
+        status, message = judge(step, raw, certificate, self.tolerance)
+        if not math.isfinite(certificate.error_bound):
+            a = None if status is not Status.SOLVED else a
+        if lam is None and a is not None:
+            lam = certificate.lam
+        timing = replace(
+            timing, build=built - begin, recover=recovered - solved, verify=perf_counter() - recovered
+        )
+        return Answer(
+            a, lam if a is not None else None, step.zeta_N[:0], step.v_T[:0], status, raw.claim, message, certificate,
+            raw.iterations, timing,
+        )  # fmt: skip
+
+
+def judge(step: StepData, raw: RawSolution, certificate: Certificate, tolerance: float) -> tuple[Status, str]:
+    """The verified status: the mechanics first, then the certificate, the solver's word last."""
+    if certificate.verdict is not Status.SOLVED:
+        return certificate.verdict, certificate.verdict.sentence
+    if certificate.passed(tolerance):
+        return Status.SOLVED, Status.SOLVED.sentence
+    if math.isfinite(certificate.error_bound) and raw.claim in (Status.SOLVED, Status.INACCURATE):
+        if math.isinf(tolerance):
+            return Status.SOLVED, "Recorded: the tolerance is infinite, only the error bound is known."
+        return Status.INACCURATE, f"{explain(step, certificate, tolerance)} {Status.INACCURATE.sentence}"
+    if math.isfinite(certificate.error_bound):
+        return raw.claim, f"{raw.claim.sentence} {explain(step, certificate, tolerance)}".strip()
+    if raw.claim in (Status.INFEASIBLE, Status.UNBOUNDED):
+        return Status.SOLVER_ERROR, f"The solver calls the step {raw.claim}, but it has exactly one acceleration."
+    if raw.claim is Status.SOLVED:
+        return Status.SOLVER_ERROR, "The solver returned no finite acceleration although it says solved."
+    return raw.claim, f"{raw.claim.sentence} ({raw.note})" if raw.note else raw.claim.sentence
+
+
+def formulate(step: StepData, formulation: str) -> Program:
+    """The program of a step.
+
+    Raises
+    ------
+    UnknownName, NotAccepted
+    """
+    entry: Formulation = registry.load("formulation", formulation)
+    entry.check(step)
+    return entry.apply(step)[0]
+
+
+def solve_step(
+    step: StepData,
+    formulation: str = "gauss",
+    solver: str = "kkt",
+    *,
+    tolerance: float = DEFAULT_TOLERANCE,
+    **options: Any,
+) -> Answer:
+    """Formulate, solve and certify one step."""
+    return StepSolver(formulation, solver, options, tolerance).solve(step)
+
+
+def solve(
+    program: Program,
+    solver: str = "kkt",
+    *,
+    tolerance: float = DEFAULT_TOLERANCE,
+    start: tuple[Vector, Vector | None] | None = None,
+    **options: Any,
+) -> Solution:
+    """Solve a program and verify the answer.
+
+    Parameters
+    ----------
+    program : QP, LinearSystem or LeastSquares
+    solver : str
+    tolerance : float
+        Of the verification, relative.
+    start : (x, y), optional
+        Warm start.
+    options
+        Of the solver.
+
+    Raises
+    ------
+    UnknownName, BadInput, MissingBackend, NotAccepted
+    """
+    engine = Engine(solver, options)
+    raw, timing = engine.solve(program)
+    if start is not None and raw.claim is not Status.CRASHED:
+        begin = perf_counter()
+        raw = engine.solver.solve(start)
+        timing = replace(timing, solve=perf_counter() - begin, backend=raw.backend)
+    begin = perf_counter()
+    if isinstance(program, QP):
+        status, message, residuals, y = _verify_qp(program, raw, tolerance)
+    else:
+        status, message, residuals = _verify_linear(program, raw, tolerance)
+        y = raw.y
+    timing = replace(timing, verify=perf_counter() - begin)
+    return Solution(raw.x, y, status, raw.claim, message, raw.iterations, timing, residuals)
+
+
+def _verify_qp(
+    qp: QP, raw: RawSolution, tolerance: float
+) -> tuple[Status, str, dict[str, Any], Vector | None]:
+    c = certify_qp(qp, raw.x, raw.y, tolerance)
+    y = c.y if raw.x is not None and raw.y is None else raw.y
+    if c.passed(tolerance):
+        return Status.SOLVED, Status.SOLVED.sentence, c.to_mapping(), y
+    verdict = certify_qp(qp, None).verdict
+    if verdict is not Status.SOLVED:
+        return verdict, verdict.sentence, {**c.to_mapping(), "verdict": str(verdict)}, y
+    if math.isfinite(c.relative_residual) and raw.claim in (Status.SOLVED, Status.INACCURATE):
+        text = f"The certificate fails: relative residual {c.relative_residual:.3g}, tolerance {tolerance:.3g}."
+        return Status.INACCURATE, f"{text} {Status.INACCURATE.sentence}", c.to_mapping(), y
+    if raw.claim in (Status.INFEASIBLE, Status.UNBOUNDED, Status.SOLVED):
+        text = f"The solver says {raw.claim}, but the program has a minimiser that it did not find."
+        return Status.SOLVER_ERROR, text, c.to_mapping(), y
+    return raw.claim, f"{raw.claim.sentence} ({raw.note})" if raw.note else raw.claim.sentence, c.to_mapping(), y
+
+
+def _verify_linear(
+    program: LinearSystem | LeastSquares, raw: RawSolution, tolerance: float
+) -> tuple[Status, str, dict[str, Any]]:
+    if raw.x is None:
+        return raw.claim, raw.note or raw.claim.sentence, {}
+    if isinstance(program, LinearSystem):
+        residual = float(np.abs(program.K @ raw.x - program.b).max())
+        size = 1.0 + float((np.abs(program.K) @ np.abs(raw.x)).max() + np.abs(program.b).max())
+        failure = Status.INFEASIBLE
+    else:
+        residual = float(np.abs(program.A.T @ (program.A @ raw.x - program.b)).max())
+        size = 1.0 + float(np.abs(program.A.T).max() * (np.abs(program.A) @ np.abs(raw.x) + np.abs(program.b)).max())
+        failure = Status.INACCURATE
+    residuals = {"residual": residual, "relative_residual": residual / size}
+    if residual <= tolerance * size:
+        return Status.SOLVED, Status.SOLVED.sentence, residuals
+    return failure, failure.sentence, residuals

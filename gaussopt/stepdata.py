@@ -1,0 +1,245 @@
+"""One instant of a mechanical system as numbers: what every formulation starts from.
+
+    M a + h = Q + J^T lam + J_N^T lam_N + J_T^T lam_T,     J a = gamma,     J_N a + zeta_N >= 0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gaussopt.errors import BadInput
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+SYMMETRY_TOLERANCE = 1e-10
+"""Largest relative asymmetry of M that still counts as rounding."""
+
+DEFINITE_TOLERANCE = 1e-10
+"""Most negative eigenvalue of M, relative to the largest, that still counts as zero."""
+
+
+def as_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
+    """Convert `value` to a finite float array of the given shape (None: any length).
+
+    Raises
+    ------
+    BadInput
+        Naming the array, the place and what was expected.
+    """
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BadInput(f"{name} is not an array of numbers; give nested lists of equal length.") from None
+    expected = "(" + ", ".join("any" if s is None else str(s) for s in shape) + ("," if len(shape) == 1 else "") + ")"
+    if array.ndim != len(shape) or any(
+        want is not None and have != want for have, want in zip(array.shape, shape, strict=False)
+    ):
+        raise BadInput(f"{name} has shape {array.shape}, expected {expected}.")
+    if not np.isfinite(array).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise BadInput(f"{name}{list(where)} is {array[where]}; all entries must be finite.")
+    return array
+
+
+def check_mass_matrix(M: Matrix, what: str = "the mass matrix M") -> Matrix:
+    """Return M made exactly symmetric, or say why it is no mass matrix.
+
+    Raises
+    ------
+    BadInput
+        If M is asymmetric beyond rounding or has a negative eigenvalue beyond rounding.
+    """
+    scale = float(np.abs(M).max(initial=0.0))
+    skew = np.abs(M - M.T)
+    if skew.max(initial=0.0) > SYMMETRY_TOLERANCE * scale:
+        i, j = (int(k) for k in np.unravel_index(int(skew.argmax()), skew.shape))
+        raise BadInput(
+            f"{what} is not symmetric: entry [{i}, {j}] is {M[i, j]:.6g} but [{j}, {i}] is {M[j, i]:.6g}."
+        )
+    M = 0.5 * (M + M.T)
+    if len(M):
+        # Scaling by the diagonal makes the test independent of the units of the coordinates.
+        d = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
+        lowest = float(np.linalg.eigvalsh(M / np.outer(d, d))[0])
+        if lowest < -DEFINITE_TOLERANCE * len(M):
+            raise BadInput(
+                f"{what} is indefinite: an eigenvalue of its diagonally scaled form is {lowest:.6g}; "
+                "a mass matrix must be positive semidefinite."
+            )
+    return M
+
+
+@dataclass(frozen=True, slots=True)
+class StepData:
+    """The data of one time step.
+
+    Attributes
+    ----------
+    M : (n, n)
+        Mass matrix, symmetric positive semidefinite.
+    h : (n,)
+        Velocity-dependent inertia terms, on the left-hand side.
+    Q : (n,)
+        Generalised applied forces.
+    J, gamma : (m, n), (m,)
+        Equality constraints on the acceleration, J a = gamma; the force on the system is J^T lam.
+    J_N, zeta_N : (k, n), (k,)
+        Normal contact rows; gap acceleration J_N a + zeta_N >= 0.
+    J_T, zeta_T, v_T : (k, d, n), (k, d), (k, d)
+        Tangential contact rows, bias and slip velocity.
+    mu : (k,)
+        Friction coefficients.
+    t, q, v
+        Instant and state the data belong to, if known.
+    """
+
+    M: Matrix
+    h: Vector
+    Q: Vector
+    J: Matrix
+    gamma: Vector
+    J_N: Matrix
+    zeta_N: Vector
+    J_T: NDArray[np.float64]
+    zeta_T: Matrix
+    v_T: Matrix
+    mu: Vector
+    t: float = 0.0
+    q: Vector | None = None
+    v: Vector | None = None
+
+    @classmethod
+    def smooth(
+        cls, M: Matrix, h: Vector, Q: Vector, J: Matrix, gamma: Vector, t: float, q: Vector, v: Vector
+    ) -> StepData:
+        """Step data without contacts, unchecked: the evaluator's fast path."""
+        n = len(Q)
+        return cls(M, h, Q, J, gamma, *_no_contacts(n), t, q, v)
+
+    @classmethod
+    def from_mapping(cls, data: Mapping[str, Any]) -> StepData:
+        """Checked step data from named arrays, as in a `step` file (absent = none, h = 0).
+
+        Raises
+        ------
+        BadInput
+            Missing M or Q, wrong shapes, NaN, asymmetric or indefinite M.
+        """
+        for key in ("M", "Q"):
+            if data.get(key) is None:
+                raise BadInput(f"A step needs {key!r}; it is missing.")
+        M = as_array("M", data["M"], (None, None))
+        n = len(M)
+        M = check_mass_matrix(as_array("M", M, (n, n)))
+        if n == 0:
+            raise BadInput("A step needs at least one coordinate; M is empty.")
+
+        def rows(matrix: str, vector: str) -> tuple[Matrix, Vector]:
+            if _absent(data.get(matrix)):
+                if not _absent(data.get(vector)):
+                    raise BadInput(f"{vector!r} is given without {matrix!r}.")
+                return np.zeros((0, n)), np.zeros(0)
+            A = as_array(matrix, data[matrix], (None, n))
+            if data.get(vector) is None:
+                raise BadInput(f"{matrix!r} is given without {vector!r}.")
+            return A, as_array(vector, data[vector], (len(A),))
+
+        J, gamma = rows("J", "gamma")
+        J_N, zeta_N = rows("J_N", "zeta_N")
+        k = len(J_N)
+        h = np.zeros(n) if data.get("h") is None else as_array("h", data["h"], (n,))
+        if k == 0 and any(not _absent(data.get(key)) for key in ("J_T", "zeta_T", "v_T", "mu")):
+            raise BadInput("Tangential contact data are given without the normal rows 'J_N'.")
+        J_T, zeta_T, v_T, mu = _tangential(data, k, n)
+        t = float(as_array("t", data["t"], ())) if isinstance(data.get("t"), int | float) else 0.0
+        q = None if data.get("q") is None else as_array("q", data["q"], (n,))
+        v = None if data.get("v") is None else as_array("v", data["v"], (n,))
+        return cls(M, h, as_array("Q", data["Q"], (n,)), J, gamma, J_N, zeta_N, J_T, zeta_T, v_T, mu, t, q, v)
+
+    @property
+    def n(self) -> int:
+        """Number of coordinates."""
+        return len(self.Q)
+
+    @property
+    def m(self) -> int:
+        """Number of equality rows."""
+        return len(self.gamma)
+
+    @property
+    def k(self) -> int:
+        """Number of contacts."""
+        return len(self.zeta_N)
+
+    @property
+    def force(self) -> Vector:
+        """Q - h, (n,): what accelerates the free system (the papers' Q with a tilde)."""
+        return self.Q - self.h
+
+    def with_gamma(self, gamma: Vector) -> StepData:
+        """The same step with another right-hand side of the equality rows (stabilisation)."""
+        return replace(self, gamma=gamma)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """The contents of a `step` file; empty arrays are left out."""
+        out: dict[str, Any] = {"kind": "step"}
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if isinstance(value, np.ndarray):
+                if value.size:
+                    out[f.name] = value.tolist()
+            elif value is not None:
+                out[f.name] = float(value)
+        return out
+
+    def finite(self) -> bool:
+        """Whether all numbers are finite."""
+        return all(
+            bool(np.isfinite(getattr(self, f.name)).all())
+            for f in fields(self)
+            if isinstance(getattr(self, f.name), np.ndarray)
+        )
+
+
+def _absent(value: Any) -> bool:
+    return value is None or (isinstance(value, list | tuple | np.ndarray) and len(value) == 0)
+
+
+def _no_contacts(n: int) -> tuple[Matrix, Vector, NDArray[np.float64], Matrix, Matrix, Vector]:
+    if n not in _EMPTY:
+        arrays = (np.zeros((0, n)), np.zeros(0), np.zeros((0, 1, n)), np.zeros((0, 1)), np.zeros((0, 1)), np.zeros(0))
+        for array in arrays:
+            array.setflags(write=False)
+        _EMPTY[n] = arrays
+    return _EMPTY[n]
+
+
+_EMPTY: dict[int, tuple[Matrix, Vector, NDArray[np.float64], Matrix, Matrix, Vector]] = {}
+
+
+def _tangential(data: Mapping[str, Any], k: int, n: int) -> tuple[NDArray[np.float64], Matrix, Matrix, Vector]:
+    """J_T, zeta_T, v_T and mu; in the plane JSON may drop the tangent axis."""
+    mu = np.zeros(k) if _absent(data.get("mu")) else as_array("mu", data["mu"], (k,))
+    if (mu < 0).any():
+        raise BadInput(f"mu[{int(np.argmax(mu < 0))}] is negative; a friction coefficient is not.")
+    if _absent(data.get("J_T")):
+        if (mu > 0).any():
+            raise BadInput("mu is positive but the tangential rows 'J_T' are missing.")
+        return np.zeros((k, 1, n)), np.zeros((k, 1)), np.zeros((k, 1)), mu
+    raw = np.array(data["J_T"], dtype=np.float64)
+    J_T = as_array("J_T", raw[:, None, :] if raw.ndim == 2 else raw, (k, None, n))
+    d = J_T.shape[1]
+
+    def tangent(name: str) -> Matrix:
+        if _absent(data.get(name)):
+            return np.zeros((k, d))
+        value = np.array(data[name], dtype=np.float64)
+        return as_array(name, value[:, None] if value.ndim == 1 else value, (k, d))
+
+    return J_T, tangent("zeta_T"), tangent("v_T"), mu

@@ -1,0 +1,241 @@
+"""Mechanical systems: from a state (t, q, v) to the step data of one instant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gaussopt.errors import BadInput, UnknownName
+from gaussopt.stepdata import Matrix, StepData, Vector, as_array, check_mass_matrix
+
+if TYPE_CHECKING:
+    from gaussopt.lagrangian import LagrangianSystem
+
+StateFunction = Callable[[float, Vector, Vector], ArrayLike]
+PositionFunction = Callable[[float, Vector], ArrayLike]
+
+
+@dataclass(frozen=True, slots=True)
+class Energy:
+    """Energies of one state, in joule; `power` is that of the non-conservative forces, in watt."""
+
+    kinetic: float
+    potential: float
+    power: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """Kinetic plus potential energy."""
+        return self.kinetic + self.potential
+
+
+class System:
+    """A mechanical system given by plain callables.
+
+    M(t, q, v) a + h = Q + J^T lam,  J a = gamma.
+
+    Parameters
+    ----------
+    mass : (n, n) array or callable (t, q, v) -> (n, n)
+        Mass matrix M, symmetric positive semidefinite.
+    force : (n,) array or callable (t, q, v) -> (n,)
+        Generalised applied force Q.
+    equality : callable (t, q, v) -> (J, gamma), optional
+        Equality constraints on the acceleration, J (m, n) and gamma (m,). Rows of holonomic
+        constraints come first, in the order of `position`.
+    inertia : callable (t, q, v) -> (n,), optional
+        Velocity-dependent inertia terms h on the left-hand side; 0 if absent.
+    position : callable (t, q) -> (m_h,), optional
+        Holonomic constraint functions, zero on the constraints; needed for drift and projection.
+    velocity : callable (t, q, v) -> (m,), optional
+        Constraint residuals at velocity level; J v if absent, which is right for constraints without
+        explicit time.
+    energy : callable (t, q, v) -> (kinetic, potential), optional
+    coordinates : names of the coordinates, optional
+    name : str
+
+    Raises
+    ------
+    BadInput
+        At evaluation, naming the callable, the time and the state.
+
+    Notes
+    -----
+    The Gauss function of the step is 1/2 (a - a0)^T M (a - a0) with M a0 = Q - h.
+    """
+
+    def __init__(
+        self,
+        mass: ArrayLike | StateFunction,
+        force: ArrayLike | StateFunction,
+        equality: Callable[[float, Vector, Vector], tuple[ArrayLike, ArrayLike]] | None = None,
+        *,
+        inertia: ArrayLike | StateFunction | None = None,
+        position: PositionFunction | None = None,
+        velocity: StateFunction | None = None,
+        energy: Callable[[float, Vector, Vector], tuple[float, float]] | None = None,
+        coordinates: Sequence[str] | None = None,
+        name: str = "system",
+    ) -> None:
+        self.name = name
+        self._mass = mass
+        self._force = force
+        self._inertia = inertia
+        self._equality = equality
+        self._position = position
+        self._velocity = velocity
+        self._energy = energy
+        self._coordinates = None if coordinates is None else tuple(coordinates)
+        for label, part in (
+            ("equality", equality), ("position", position), ("velocity", velocity), ("energy", energy)
+        ):  # fmt: skip
+            if part is not None and not callable(part):
+                raise BadInput(f"{label} of {name!r} must be a callable, not {type(part).__name__}.")
+
+    @staticmethod
+    def from_lagrangian(
+        q: Sequence[Any],
+        v: Sequence[Any] | None = None,
+        *,
+        kinetic: Any,
+        potential: Any = 0,
+        forces: Sequence[Any] | Mapping[Any, Any] | None = None,
+        holonomic: Sequence[Any] = (),
+        nonholonomic: Sequence[Any] = (),
+        parameters: Mapping[Any, float] | None = None,
+        t: Any = None,
+        name: str = "system",
+    ) -> LagrangianSystem:
+        """Derive the system from SymPy energies; see `gaussopt.lagrangian.derive`."""
+        from gaussopt.lagrangian import derive
+
+        return derive(
+            q, v, kinetic=kinetic, potential=potential, forces=forces, holonomic=holonomic,
+            nonholonomic=nonholonomic, parameters=parameters, t=t, name=name,
+        )  # fmt: skip
+
+    # -- what every system answers -------------------------------------------------------------
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Parameter values by name; plain callables keep theirs to themselves."""
+        return {}
+
+    def with_parameters(self, **values: float) -> System:
+        """The same system with other parameter values.
+
+        Raises
+        ------
+        UnknownName
+            For a parameter that the system does not have.
+        """
+        for name in values:
+            raise UnknownName("parameter", name, self.parameters)
+        return self
+
+    def coordinates(self, n: int) -> tuple[str, ...]:
+        """Names of the n coordinates."""
+        if self._coordinates is not None and len(self._coordinates) == n:
+            return self._coordinates
+        return tuple(f"q{i + 1}" for i in range(n))
+
+    def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
+        """Step data of the state.
+
+        Parameters
+        ----------
+        t : float
+        q, v : (n,)
+
+        Returns
+        -------
+        StepData
+
+        Raises
+        ------
+        BadInput
+            If a callable fails, returns NaN or the wrong shape, or M is no mass matrix.
+        """
+        t, q, v = float(t), np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
+        n = len(q)
+        M = self._array("mass", self._mass, (n, n), t, q, v)
+        try:
+            M = check_mass_matrix(M, f"mass of {self.name!r}")
+        except BadInput as error:
+            raise BadInput(f"{str(error)[:-1]}, at {_state(t, q, v)}.") from None
+        Q = self._array("force", self._force, (n,), t, q, v)
+        h = np.zeros(n) if self._inertia is None else self._array("inertia", self._inertia, (n,), t, q, v)
+        if self._equality is None:
+            J, gamma = np.zeros((0, n)), np.zeros(0)
+        else:
+            pair = self._call("equality", self._equality, t, q, v)
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
+                raise BadInput(f"equality of {self.name!r} must return the pair (J, gamma).")
+            J = self._checked("equality (J)", pair[0], (None, n), t, q, v)
+            gamma = self._checked("equality (gamma)", pair[1], (len(J),), t, q, v)
+        return StepData.smooth(M, h, Q, J, gamma, t, q, v)
+
+    def position_residual(self, t: float, q: Vector) -> Vector | None:
+        """Holonomic constraint functions phi(t, q), (m_h,); None if the system does not give them."""
+        if self._position is None:
+            return None
+        return self._checked("position", self._call("position", self._position, t, q), (None,), t, q, None)
+
+    def position_jacobian(self, t: float, q: Vector) -> Matrix:
+        """Jacobian of the holonomic constraints, (m_h, n): the first m_h rows of J."""
+        residual = self.position_residual(t, q)
+        rows = 0 if residual is None else len(residual)
+        return self.evaluate(t, q, np.zeros(len(q))).J[:rows]
+
+    def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector | None:
+        """Constraint residuals at velocity level, (m,); None if nothing is known of them."""
+        if self._velocity is not None:
+            return self._checked("velocity", self._call("velocity", self._velocity, t, q, v), (None,), t, q, v)
+        if self._equality is None:
+            return np.zeros(0)
+        return self.evaluate(t, q, v).J @ v
+
+    def energy(self, t: float, q: Vector, v: Vector) -> Energy | None:
+        """Energies of the state; None if the system does not give them."""
+        if self._energy is None:
+            return None
+        kinetic, potential = self._checked("energy", self._call("energy", self._energy, t, q, v), (2,), t, q, v)
+        return Energy(float(kinetic), float(potential))
+
+    # -- calling a person's functions ----------------------------------------------------------
+
+    def _array(
+        self, label: str, part: Any, shape: tuple[int | None, ...], t: float, q: Vector, v: Vector
+    ) -> np.ndarray[Any, np.dtype[np.float64]]:
+        value = self._call(label, part, t, q, v) if callable(part) else part
+        return self._checked(label, value, shape, t, q, v)
+
+    def _call(self, label: str, function: Callable[..., Any], *state: Any) -> Any:
+        try:
+            return function(*state)
+        except BadInput:
+            raise
+        except Exception as error:
+            raise BadInput(
+                f"{label} of {self.name!r} raised {type(error).__name__}: {error}, at {_state(*state)}."
+            ) from error
+
+    def _checked(
+        self, label: str, value: Any, shape: tuple[int | None, ...], t: float, q: Vector, v: Vector | None
+    ) -> np.ndarray[Any, np.dtype[np.float64]]:
+        try:
+            return as_array(f"{label} of {self.name!r}", value, shape)
+        except BadInput as error:
+            raise BadInput(f"{str(error)[:-1]}, at {_state(t, q, v)}.") from None
+
+
+def _state(t: float, q: Vector, v: Vector | None = None) -> str:
+    """The instant in words."""
+    parts = [f"t = {t:.9g}", f"q = {np.array2string(q, precision=6, separator=', ')}"]
+    if v is not None:
+        parts.append(f"v = {np.array2string(v, precision=6, separator=', ')}")
+    return ", ".join(parts)

@@ -1,0 +1,1 @@
+"""Problems, one file each; see `gaussopt.problem` for the interface."""

@@ -1,0 +1,1 @@
+"""Solvers, one file each; see `gaussopt.solver` for the interface."""

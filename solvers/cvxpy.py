@@ -1,0 +1,153 @@
+"""CVXPY: the program written as a person would write it, compiled once, re-solved with new parameters.
+
+`cvxpy` uses Clarabel, an interior-point method that comes with it; `cvxpy:NAME` asks for any installed solver.
+The program follows CVXPY's disciplined parametrised programming (DPP): P enters as a factor F with P = F^T F,
+because a quadratic form in a parameter is not DPP. `text` shows the program.
+References: S. Diamond, S. Boyd, "CVXPY: a Python-embedded modeling language for convex optimization",
+JMLR 17, 2016; A. Agrawal et al., "Differentiable convex optimization layers", NeurIPS 2019 (DPP).
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gaussopt.programs import QP, LeastSquares, Program, RawSolution
+from gaussopt.solver import Options, Solver, backend
+from gaussopt.status import Status
+from gaussopt.stepdata import Matrix, Vector
+
+_TIGHT: dict[str, dict[str, Any]] = {
+    "CLARABEL": {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12},
+    "OSQP": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 20000, "polishing": True},
+    "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 100000},
+}
+"""Default accuracies that suit mechanics, for the solvers whose own are coarse."""
+
+_CLAIMS = {
+    "optimal": Status.SOLVED,
+    "optimal_inaccurate": Status.INACCURATE,
+    "infeasible": Status.INFEASIBLE,
+    "infeasible_inaccurate": Status.INFEASIBLE,
+    "unbounded": Status.UNBOUNDED,
+    "unbounded_inaccurate": Status.UNBOUNDED,
+    "infeasible_or_unbounded": Status.INFEASIBLE,
+    "user_limit": Status.ITERATION_LIMIT,
+}
+
+
+@dataclass(frozen=True)
+class CVXPYOptions(Options):
+    """`tight` sets accuracies of 1e-9 to 1e-12 where the backend's defaults are coarse."""
+
+    tight: bool = True
+
+
+class CVXPY(Solver[CVXPYOptions]):
+    """CVXPY and whatever it reaches."""
+
+    name = "cvxpy"
+    title = "CVXPY (DPP, compiled once; Clarabel by default)"
+    source = "Diamond & Boyd 2016"
+    accepts = (QP, LeastSquares)
+    requires = ("cvxpy",)
+    exact = False
+    updates = True
+    options_type = CVXPYOptions
+
+    @classmethod
+    def variants(cls) -> tuple[str, ...]:
+        """Installed CVXPY backends that solve quadratic programs."""
+        cp = backend("cvxpy")
+        from cvxpy.reductions.solvers import defines
+
+        conic = {"CLARABEL", "SCS", "COPT", "CUCLARABEL", "ECOS", "CVXOPT", "MOSEK", "QOCO", "SDPA"}
+        return tuple(s for s in cp.installed_solvers() if s in {*defines.QP_SOLVERS, *conic})
+
+    @property
+    def text(self) -> str:
+        """The program as CVXPY prints it."""
+        return str(self._problem)
+
+    def setup(self, program: Program) -> None:
+        """Write the program with parameters and compile it."""
+        cp = backend("cvxpy")
+        qp = program.as_qp() if isinstance(program, LeastSquares) else program
+        assert isinstance(qp, QP)
+        eq, lo, up = _rows(qp)
+        self._x = cp.Variable(qp.n, name="x")
+        self._F = cp.Parameter((qp.n, qp.n), name="F")
+        self._q = cp.Parameter(qp.n, name="q")
+        self._blocks: list[tuple[str, Any, Any, Any, Any]] = []
+        constraints = []
+        for kind, rows in (("==", eq), (">=", lo), ("<=", up)):
+            if not rows.any():
+                continue
+            A = cp.Parameter((int(rows.sum()), qp.n), name="A" + kind)
+            b = cp.Parameter(int(rows.sum()), name="b" + kind)
+            left = A @ self._x
+            constraint = left == b if kind == "==" else left >= b if kind == ">=" else left <= b
+            constraints.append(constraint)
+            self._blocks.append((kind, rows, A, b, constraint))
+        objective = cp.Minimize(0.5 * cp.sum_squares(self._F @ self._x) + self._q @ self._x)
+        self._problem = cp.Problem(objective, constraints)
+        self._backend = self.variant or "CLARABEL"
+        self.update(program)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self._problem.get_problem_data(self._backend)
+
+    def update(self, program: Program) -> None:
+        """New parameter values."""
+        qp = program.as_qp() if isinstance(program, LeastSquares) else program
+        assert isinstance(qp, QP)
+        self._F.value = _factor(qp.P)
+        self._q.value = qp.q
+        for kind, rows, A, b, _ in self._blocks:
+            A.value = qp.A[rows]
+            b.value = qp.u[rows] if kind == "<=" else qp.l[rows]
+        self._m = qp.m
+
+    def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
+        """Solve; CVXPY's warm start reuses the backend's own memory where it has one."""
+        cp = backend("cvxpy")
+        settings = _TIGHT.get(self._backend, {}) if self.options.tight else {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                self._problem.solve(solver=self._backend, warm_start=start is not None, **settings)
+            except cp.error.SolverError as error:
+                return RawSolution(None, None, Status.SOLVER_ERROR, note=str(error).splitlines()[0])
+        stats = self._problem.solver_stats
+        claim = _CLAIMS.get(str(self._problem.status), Status.SOLVER_ERROR)
+        seconds = float("nan") if stats is None or stats.solve_time is None else float(stats.solve_time)
+        iterations = 0 if stats is None or not stats.num_iters else int(stats.num_iters)
+        if self._x.value is None:
+            return RawSolution(None, None, claim, iterations, seconds, str(self._problem.status))
+        y = np.zeros(self._m)
+        for kind, rows, _, _, constraint in self._blocks:
+            if constraint.dual_value is None:
+                return RawSolution(np.array(self._x.value), None, claim, iterations, seconds)
+            # CVXPY's duals are nonnegative for >= and <=; its equality duals have the opposite sign.
+            y[rows] += constraint.dual_value if kind == ">=" else -constraint.dual_value
+        return RawSolution(np.array(self._x.value), y, claim, iterations, seconds, str(self._problem.status))
+
+
+def _rows(qp: QP) -> tuple[Any, Any, Any]:
+    eq = qp.equality
+    return eq, ~eq & np.isfinite(qp.l), ~eq & np.isfinite(qp.u)
+
+
+def _factor(P: Matrix) -> Matrix:
+    """F with P = F^T F, for semidefinite P too; the entries outside the pattern stay zero if P is diagonal."""
+    diagonal = P.diagonal()
+    if not np.any(P - np.diag(diagonal)):
+        return np.diag(np.sqrt(np.maximum(diagonal, 0.0)))
+    values, V = np.linalg.eigh(P)
+    return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * V.T)
+
+
+solver = CVXPY

@@ -1,0 +1,72 @@
+"""Plain linear algebra: LU for square systems, minimum-norm least squares where they are singular.
+
+Takes linear systems, least-squares programs, and quadratic programs whose rows are all equalities (their
+optimality conditions are a linear system). Direct, exact to rounding, no iterations and no options.
+Reference: LAPACK's dgesv and dgelsd.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import lapack
+
+from gaussopt.linalg import EPS
+from gaussopt.programs import QP, LeastSquares, LinearSystem, Program, RawSolution
+from gaussopt.solver import Options, Solver
+from gaussopt.status import Status
+from gaussopt.stepdata import Matrix, Vector
+
+
+class KKT(Solver[Options]):
+    """Direct solution of the optimality conditions."""
+
+    name = "kkt"
+    title = "Direct linear algebra (LU, least squares)"
+    source = "LAPACK"
+    accepts = (QP, LinearSystem, LeastSquares)
+
+    def refuses(self, program: Program) -> str | None:
+        """Programs with inequality rows are not linear algebra."""
+        if isinstance(program, QP) and not program.equality.all():
+            return "it takes equality rows only; use osqp, newton or cvxpy for inequalities"
+        return super().refuses(program)
+
+    def setup(self, program: Program) -> None:
+        """Nothing to prepare."""
+        self._program = program
+
+    def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
+        """Factorise and solve."""
+        program = self._program
+        if isinstance(program, LeastSquares):
+            return RawSolution(_least_squares(program), None, Status.SOLVED)
+        if isinstance(program, LinearSystem):
+            return RawSolution(_solve(program.K, program.b), None, Status.SOLVED)
+        assert isinstance(program, QP)
+        n, m = program.n, program.m
+        K = np.zeros((n + m, n + m))
+        K[:n, :n] = program.P
+        K[:n, n:] = program.A.T
+        K[n:, :n] = program.A
+        z = _solve(K, np.concatenate((-program.q, program.l)))
+        return RawSolution(z[:n], -z[n:], Status.SOLVED)
+
+
+def _solve(K: Matrix, b: Vector) -> Vector:
+    lu, pivots, x, info = lapack.dgesv(K, b)
+    if info == 0:
+        # A tiny pivot means a singular matrix whose LU answer may be anything.
+        diagonal = np.abs(lu.diagonal())
+        if diagonal.min(initial=np.inf) > 16 * len(b) * EPS * diagonal.max(initial=0.0):
+            return np.asarray(x)
+    solution, *_ = np.linalg.lstsq(K, b, rcond=16 * len(b) * EPS)
+    return np.asarray(solution)
+
+
+def _least_squares(program: LeastSquares) -> Vector:
+    U, s, Vt = np.linalg.svd(program.A, full_matrices=False)
+    r = program.rank
+    return np.asarray(Vt[:r].T @ ((U[:, :r].T @ program.b) / s[:r]))
+
+
+solver = KKT
