@@ -1,0 +1,57 @@
+"""gaussopt: every time step of a mechanical system as an optimisation problem.
+
+System -> StepData -> Program -> Solution -> certificate -> Trajectory -> comparison -> report.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gaussopt.certificate import Certificate, certify
+    from gaussopt.errors import BadInput, GaussoptError, MissingBackend, NotAccepted, UnknownName
+    from gaussopt.problem import Problem, problem
+    from gaussopt.programs import QP, LeastSquares, LinearSystem, Solution
+    from gaussopt.qp_certificate import certify_qp
+    from gaussopt.registry import names, register
+    from gaussopt.simulation import simulate
+    from gaussopt.solving import Answer, StepSolver, formulate, solve, solve_step
+    from gaussopt.stabilisation import Baumgarte, Projection
+    from gaussopt.status import Status
+    from gaussopt.stepdata import StepData
+    from gaussopt.system import Energy, System
+    from gaussopt.trajectory import Trajectory
+
+__version__ = "0.1.0"
+
+# Loaded when first used, so that `import gaussopt` and `gaussopt --help` stay quick.
+_HOME = {
+    "Answer": "solving", "BadInput": "errors", "Baumgarte": "stabilisation", "Certificate": "certificate",
+    "Energy": "system", "GaussoptError": "errors", "LeastSquares": "programs", "LinearSystem": "programs",
+    "MissingBackend": "errors", "NotAccepted": "errors", "Problem": "problem", "Projection": "stabilisation",
+    "QP": "programs", "Solution": "programs", "Status": "status", "StepData": "stepdata", "StepSolver": "solving",
+    "System": "system", "Trajectory": "trajectory", "UnknownName": "errors", "certify": "certificate",
+    "certify_qp": "qp_certificate", "formulate": "solving", "names": "registry", "problem": "problem",
+    "register": "registry", "simulate": "simulation", "solve": "solving", "solve_step": "solving",
+}  # fmt: skip
+
+__all__ = [
+    "QP", "Answer", "BadInput", "Baumgarte", "Certificate", "Energy", "GaussoptError", "LeastSquares",
+    "LinearSystem", "MissingBackend", "NotAccepted", "Problem", "Projection", "Solution", "Status", "StepData",
+    "StepSolver", "System", "Trajectory", "UnknownName", "certify", "certify_qp", "formulate", "names", "problem",
+    "register", "simulate", "solve", "solve_step",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        module = importlib.import_module(f"gaussopt.{_HOME[name]}")
+        value = getattr(module, name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'gaussopt' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

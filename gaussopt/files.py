@@ -1,0 +1,91 @@
+"""Reading and writing step, qp and answer files (JSON)."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gaussopt.errors import BadInput
+from gaussopt.programs import QP
+from gaussopt.stepdata import StepData
+
+KINDS = ("step", "qp")
+
+
+def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The JSON object in a file.
+
+    Raises
+    ------
+    BadInput
+        If the file is missing, is no JSON, or holds something else than an object.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise BadInput(f"There is no file {path}.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"Cannot read {path}: {getattr(error, 'strerror', None) or 'it is not text'}.") from None
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BadInput(f"{path} is not JSON: {error.msg} in line {error.lineno}, column {error.colno}.") from None
+    except RecursionError:
+        raise BadInput(f"{path} is nested too deeply to be a problem file.") from None
+    if not isinstance(data, dict):
+        raise BadInput(f"{path} holds a {type(data).__name__}; a problem file holds one JSON object.")
+    return data
+
+
+def parse(data: Mapping[str, Any]) -> StepData | QP:
+    """Step data or a quadratic program from the contents of a file.
+
+    Raises
+    ------
+    BadInput
+    """
+    kind = data.get("kind")
+    if kind == "step":
+        return StepData.from_mapping(data)
+    if kind == "qp":
+        return QP.from_mapping(data)
+    if kind is None:
+        raise BadInput(f"The file has no 'kind'; write \"kind\": {' or '.join(repr(k) for k in KINDS)}.")
+    raise BadInput(f"The kind {kind!r} is not known here; known: {', '.join(KINDS)}.")
+
+
+def load(path: str | os.PathLike[str]) -> StepData | QP:
+    """Step data or a quadratic program from a file.
+
+    Raises
+    ------
+    BadInput
+    """
+    data = read_json(path)
+    try:
+        return parse(data)
+    except BadInput as error:
+        raise BadInput(f"{path}: {error}") from None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all.
+
+    Raises
+    ------
+    BadInput
+        If it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, aside = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.chmod(aside, 0o644)
+        os.replace(aside, path)
+    except OSError as error:
+        raise BadInput(f"Cannot write {path}: {error.strerror or error}.") from None

@@ -1,0 +1,277 @@
+"""The loop around a step: evaluate, formulate, solve, certify, advance, stabilise, record."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from gaussopt import registry, stabilisation
+from gaussopt.certificate import DEFAULT_TOLERANCE
+from gaussopt.errors import BadInput, GaussoptError
+from gaussopt.problem import Problem
+from gaussopt.problem import problem as find_problem
+from gaussopt.solving import Answer, StepSolver
+from gaussopt.stabilisation import Projection, Stabilisation
+from gaussopt.status import Status
+from gaussopt.stepdata import StepData, Vector, as_array
+from gaussopt.stepper import Control, Stepper
+from gaussopt.system import System
+from gaussopt.trajectory import Recorder, Trajectory, WorstCertificate
+
+START_TOLERANCE = 1e-8
+"""Largest constraint residual of an initial state, relative to 1 + its largest entry."""
+
+
+class _Rejected(Exception):  # noqa: N818
+    """A step whose answer is not accepted; ends the run, not the program."""
+
+    def __init__(self, step: StepData, answer: Answer) -> None:
+        self.step, self.answer = step, answer
+
+
+class _Accelerations:
+    """Accelerations of a system by a formulation and a solver, each one certified."""
+
+    def __init__(self, system: System, solver: StepSolver, stabiliser: Stabilisation) -> None:
+        self.system, self.solver, self.stabiliser = system, solver, stabiliser
+        self.timing = dict.fromkeys(("model", "build", "setup", "update", "solve", "recover", "verify", "backend"), 0.0)
+        self.worst = dict.fromkeys(
+            ("error_bound", "relative_error", "constraint_residual", "force_residual", "rounding_floor"), 0.0
+        )
+        self.evaluations = self.iterations = 0
+        self._last: tuple[float, Vector, Vector, Answer] | None = None
+
+    def answer(self, t: float, q: Vector, v: Vector) -> Answer:
+        """The certified answer at a state; asking again for the same state costs nothing."""
+        if self._last is not None:
+            t0, q0, v0, known = self._last
+            if t == t0 and np.array_equal(q, q0) and np.array_equal(v, v0):
+                return known
+        begin = perf_counter()
+        step = self.stabiliser.shape(self.system, self.system.evaluate(t, q, v))
+        self.timing["model"] += perf_counter() - begin
+        answer = self.solver.solve(step)
+        for part in ("build", "setup", "update", "solve", "recover", "verify"):
+            self.timing[part] += getattr(answer.timing, part)
+        self.timing["backend"] += answer.timing.backend
+        self.evaluations += 1
+        self.iterations += answer.iterations
+        c = answer.certificate
+        for name in self.worst:
+            self.worst[name] = float(np.fmax(self.worst[name], getattr(c, name)))
+        if answer.status is not Status.SOLVED or answer.a is None:
+            raise _Rejected(step, answer)
+        self._last = (t, q.copy(), v.copy(), answer)
+        return answer
+
+    def __call__(self, t: float, q: Vector, v: Vector) -> Vector:
+        """The acceleration alone, as steppers want it."""
+        a = self.answer(t, q, v).a
+        assert a is not None
+        return a
+
+
+def simulate(
+    problem: str | Problem | System,
+    formulation: str = "gauss",
+    solver: str = "kkt",
+    *,
+    stepper: str = "rk4",
+    dt: float | None = None,
+    t_end: float | None = None,
+    rtol: float = 1e-9,
+    atol: float = 1e-9,
+    tolerance: float = DEFAULT_TOLERANCE,
+    stabilise: str | Stabilisation = "none",
+    warm_start: bool = True,
+    q0: Any = None,
+    v0: Any = None,
+    t0: float = 0.0,
+    solver_options: Mapping[str, Any] | None = None,
+    step_folder: str | Path | None = ".",
+    progress: Callable[[float], None] | None = None,
+) -> Trajectory:
+    """Integrate a problem, certifying every step.
+
+    Parameters
+    ----------
+    problem : name, Problem or System
+        A bare system needs `q0`, `v0` and `t_end`.
+    formulation, solver, stepper : names
+    dt : float, optional
+        Step of a fixed-step stepper, s; recording interval of an adaptive one.
+    t_end : float, optional
+        s; the problem's own if not given.
+    rtol, atol : float
+        Tolerances of an adaptive stepper.
+    tolerance : float
+        Relative distance to the true acceleration that a step may have; `inf` only records it.
+    stabilise : "none", "baumgarte", "projection" or a Stabilisation
+        Projection also moves the initial state onto the constraints.
+    warm_start : bool
+        Start each solve from the previous answer.
+    q0, v0 : (n,), optional
+        Initial state; the problem's own if not given.
+    solver_options : options of the solver
+    step_folder : where a step that is not accepted is saved; None: nowhere
+    progress : called with the fraction done
+
+    Returns
+    -------
+    Trajectory
+        Also when the run stops early: with what was computed, the reason and the offending step.
+
+    Raises
+    ------
+    GaussoptError
+        If the run cannot begin.
+    """
+    system, values, q, v, dt, t_end, name = _resolve(problem, q0, v0, dt, t_end)
+    method: Stepper = registry.load("stepper", stepper)
+    _check_settings(dt, t0, t_end, rtol, atol, method)
+    stabiliser = stabilisation.make(stabilise)
+    step_solver = StepSolver(formulation, solver, solver_options, tolerance, warm_start)
+    q, v = _consistent(system, t0, q, v, stabiliser)
+    accelerations = _Accelerations(system, step_solver, stabiliser)
+    recorder = Recorder()
+    m = 0
+    status, message = Status.SOLVED, f"Reached t = {t_end:g}."
+    failed: StepData | None = None
+    begin = perf_counter()
+    t = t0
+    try:
+        answer = accelerations.answer(t, q, v)
+        m = 0 if answer.lam is None else len(answer.lam)
+        _record(recorder, system, t, q, v, answer)
+        control = Control(t_end, dt, rtol, atol)
+        integration = method.start(accelerations, t, q, v, control)
+        while t < t_end:
+            t, q, v = integration.advance()
+            corrected = stabiliser.correct(system, t, q, v)
+            if corrected is not None:
+                q, v = corrected
+                integration.replace(q, v)
+            _record(recorder, system, t, q, v, accelerations.answer(t, q, v))
+            if progress is not None:
+                progress((t - t0) / (t_end - t0))
+    except _Rejected as rejected:
+        failed = rejected.step
+        status = rejected.answer.status
+        m = m or failed.m
+        message = f"Stopped at t = {failed.t:.9g}: {rejected.answer.message}"
+    except GaussoptError as error:
+        if not len(recorder):
+            raise
+        status, message = Status.BAD_INPUT, f"Stopped after t = {t:.9g}: {error}"
+    except KeyboardInterrupt:
+        if not len(recorder):
+            raise
+        status, message = Status.TIME_LIMIT, f"Interrupted after t = {t:.9g}; the motion up to there is kept."
+    timing = {**accelerations.timing, "total": perf_counter() - begin}
+    if math.isnan(timing["backend"]):
+        del timing["backend"]
+    meta = {
+        "problem": name, "parameters": values, "formulation": step_solver.formulation.name, "solver": solver,
+        "solver_options": {k: str(x) for k, x in (solver_options or {}).items()}, "stepper": method.name,
+        "dt": dt, "t_end": t_end, "rtol": rtol if method.adaptive else None, "atol": atol if method.adaptive else None,
+        "tolerance": tolerance if math.isfinite(tolerance) else "inf", "stabilisation": stabiliser.name,
+        "warm_start": warm_start, "coordinates": list(system.coordinates(len(q))), "steps": max(len(recorder) - 1, 0),
+        "evaluations": accelerations.evaluations, "iterations": accelerations.iterations,
+    }  # fmt: skip
+    file = _save_failed(failed, name, message, step_folder)
+    if file is not None:
+        message = f"{message} The step is saved in {file}."
+    worst = WorstCertificate(**accelerations.worst, evaluations=accelerations.evaluations)
+    return Trajectory(
+        **recorder.arrays(len(q), m), status=status, message=message, worst=worst, timing=timing, meta=meta,
+        failed_step=failed, failed_step_file=file,
+    )  # fmt: skip
+
+
+def _resolve(
+    problem: str | Problem | System, q0: Any, v0: Any, dt: float | None, t_end: float | None
+) -> tuple[System, dict[str, float], Vector, Vector, float | None, float, str]:
+    if isinstance(problem, str):
+        problem = find_problem(problem)
+    if isinstance(problem, System):
+        if q0 is None or v0 is None or t_end is None:
+            raise BadInput("A bare system needs q0, v0 and t_end.")
+        q = as_array("q0", q0, (None,))
+        v = as_array("v0", v0, (len(q),))
+        return problem, problem.parameters, q, v, dt, t_end, problem.name
+    overrides = {k: x for k, x in (("q0", q0), ("v0", v0)) if x is not None}
+    problem = problem.at(**overrides)
+    return (
+        problem.system, problem.parameter_values, problem.q0, problem.v0, dt,
+        problem.t_end if t_end is None else t_end, problem.name,
+    )  # fmt: skip
+
+
+def _check_settings(
+    dt: float | None, t0: float, t_end: float, rtol: float, atol: float, method: Stepper
+) -> None:
+    if not (math.isfinite(t_end) and t_end > t0):
+        raise BadInput(f"t_end is {t_end:g}; it must be a finite time after the start at t = {t0:g}.")
+    if dt is not None and not (math.isfinite(dt) and dt > 0):
+        raise BadInput(f"dt is {dt:g}; the step size must be positive.")
+    if dt is None and not method.adaptive:
+        raise BadInput(f"The stepper {method.name!r} needs a step size dt.")
+    for label, value in (("rtol", rtol), ("atol", atol)):
+        if not (math.isfinite(value) and value > 0):
+            raise BadInput(f"{label} is {value:g}; it must be positive.")
+
+
+def _consistent(
+    system: System, t: float, q: Vector, v: Vector, stabiliser: Stabilisation
+) -> tuple[Vector, Vector]:
+    """The initial state on the constraints, or a sentence on how far off it is."""
+    if isinstance(stabiliser, Projection):
+        corrected = stabiliser.correct(system, t, q, v)
+        assert corrected is not None
+        return corrected
+    phi = system.position_residual(t, q)
+    rate = system.velocity_residual(t, q, v)
+    for what, residual, state in (("position", phi, q), ("velocity", rate, v)):
+        if residual is None or not len(residual):
+            continue
+        i = int(np.argmax(np.abs(residual)))
+        if abs(residual[i]) > START_TOLERANCE * (1.0 + float(np.abs(state).max())):
+            raise BadInput(
+                f"The initial state of {system.name!r} is off the constraints: {what} residual {residual[i]:.6g} in "
+                f"constraint {i + 1} of {len(residual)}; correct q0 and v0, or choose the stabilisation "
+                "'projection', which moves the start onto the constraints."
+            )
+    return q, v
+
+
+def _record(recorder: Recorder, system: System, t: float, q: Vector, v: Vector, answer: Answer) -> None:
+    phi = system.position_residual(t, q)
+    rate = system.velocity_residual(t, q, v)
+    energy = system.energy(t, q, v)
+    c = answer.certificate
+    recorder.add(
+        t, q, v, answer.a, answer.lam, c.error_bound, c.relative_error, _largest(phi), _largest(rate),
+        *((math.nan,) * 3 if energy is None else (energy.kinetic, energy.potential, energy.power)),
+    )  # fmt: skip
+
+
+def _largest(residual: Vector | None) -> float:
+    return math.nan if residual is None else float(np.abs(residual).max(initial=0.0))
+
+
+def _save_failed(step: StepData | None, name: str, message: str, folder: str | Path | None) -> str | None:
+    if step is None or folder is None:
+        return None
+    safe = "".join(c if c.isalnum() else "-" for c in name)
+    path = Path(folder) / f"gaussopt-step-{safe}-t{step.t:.6g}.json"
+    try:
+        path.write_text(json.dumps({**step.to_mapping(), "name": name, "note": message}, indent=1), encoding="utf-8")
+    except OSError:
+        return None  # the step is still on the trajectory; a read-only folder must not hide the reason
+    return str(path)

@@ -1,0 +1,157 @@
+"""What a stepper is: it advances (q, v) with accelerations that it asks for."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gaussopt.errors import BadInput
+from gaussopt.stepdata import Vector
+
+Acceleration = Callable[[float, Vector, Vector], Vector]
+State = tuple[float, Vector, Vector]
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """Where to go and how finely.
+
+    Attributes
+    ----------
+    t_end : float
+    dt : float or None
+        Step of a fixed-step method; recording interval of an adaptive one (None: its own steps).
+    rtol, atol : float
+        Tolerances of an adaptive method.
+    """
+
+    t_end: float
+    dt: float | None
+    rtol: float
+    atol: float
+
+
+class Integration(ABC):
+    """An integration under way."""
+
+    @abstractmethod
+    def advance(self) -> State:
+        """One step (adaptive: one accepted step, or up to the next recording instant)."""
+
+    @abstractmethod
+    def replace(self, q: Vector, v: Vector) -> None:
+        """Continue from a corrected state at the same instant (projection)."""
+
+
+class Stepper(ABC):
+    """One integration method."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    source: ClassVar[str]
+    order: ClassVar[int]
+    adaptive: ClassVar[bool] = False
+
+    @abstractmethod
+    def start(self, acceleration: Acceleration, t: float, q: Vector, v: Vector, control: Control) -> Integration:
+        """Begin at a state."""
+
+
+class FixedStep(Stepper):
+    """A method of constant step: subclasses give one step."""
+
+    @abstractmethod
+    def step(self, acceleration: Acceleration, t: float, q: Vector, v: Vector, dt: float) -> tuple[Vector, Vector]:
+        """(q, v) at t + dt."""
+
+    def start(self, acceleration: Acceleration, t: float, q: Vector, v: Vector, control: Control) -> Integration:
+        """Begin; the last step is shortened to end at t_end."""
+        if control.dt is None:
+            raise BadInput(f"The stepper {self.name!r} needs a step size dt.")
+        return _Fixed(self, acceleration, t, q, v, control.dt, control.t_end)
+
+
+class _Fixed(Integration):
+    def __init__(
+        self, method: FixedStep, acceleration: Acceleration, t: float, q: Vector, v: Vector, dt: float, t_end: float
+    ) -> None:
+        self._method, self._acceleration = method, acceleration
+        self._t0, self._q, self._v, self._dt, self._t_end = t, q, v, dt, t_end
+        self._t, self._count = t, 0
+
+    def advance(self) -> State:
+        self._count += 1
+        # Multiples of dt, not a running sum, so that rounding does not add up; a sliver joins the last step.
+        t = self._t0 + self._count * self._dt
+        if t > self._t_end - 1e-9 * self._dt:
+            t = self._t_end
+        self._q, self._v = self._method.step(self._acceleration, self._t, self._q, self._v, t - self._t)
+        self._t = t
+        return t, self._q, self._v
+
+    def replace(self, q: Vector, v: Vector) -> None:
+        self._q, self._v = q, v
+
+
+class Adaptive(Stepper):
+    """A SciPy method with error control."""
+
+    adaptive = True
+    method: ClassVar[str]
+
+    def start(self, acceleration: Acceleration, t: float, q: Vector, v: Vector, control: Control) -> Integration:
+        """Begin; with a recording interval the method lands on its multiples."""
+        return _Scipy(self.method, acceleration, t, q, v, control)
+
+
+class _Scipy(Integration):
+    def __init__(self, method: str, acceleration: Acceleration, t: float, q: Vector, v: Vector, control: Control) -> None:
+        from scipy import integrate
+
+        self._make: Any = getattr(integrate, method)
+        n = len(q)
+
+        def field(t: float, y: Vector) -> Vector:
+            return np.concatenate((y[n:], acceleration(t, y[:n], y[n:])))
+
+        self._field, self._n, self._control, self._t0, self._count = field, n, control, t, 0
+        self._begin(t, np.concatenate((q, v)), None)
+
+    def _begin(self, t: float, y: Vector, first: float | None) -> None:
+        c = self._control
+        bound = c.t_end
+        if c.dt is not None:
+            self._count += 1
+            bound = self._t0 + self._count * c.dt
+            if bound > c.t_end - 1e-9 * c.dt:
+                bound = c.t_end
+        if first is not None:
+            first = min(first, bound - t)
+        self._solver = self._make(self._field, t, y, bound, rtol=c.rtol, atol=c.atol, first_step=first)
+
+    def advance(self) -> State:
+        s = self._solver
+        while True:
+            message = s.step()
+            if s.status == "failed":
+                raise BadInput(
+                    f"The integrator stopped at t = {s.t:.9g}: {message} Loosen rtol and atol or use a smaller problem."
+                )
+            if self._control.dt is None or s.status == "finished":
+                break
+        t, y = float(s.t), s.y
+        if s.status == "finished" and t < self._control.t_end:
+            self._begin(t, y, s.h_abs)
+        return t, y[: self._n].copy(), y[self._n :].copy()
+
+    def replace(self, q: Vector, v: Vector) -> None:
+        s = self._solver
+        if s.status == "finished":
+            return
+        s.y = np.concatenate((q, v))
+        if hasattr(s, "f"):
+            s.f = self._field(s.t, s.y)

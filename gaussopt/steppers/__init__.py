@@ -1,0 +1,1 @@
+"""Steppers, one file each; see `gaussopt.stepper` for the interface."""
