@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gaussopt.certificate import Certificate, certify
     from gaussopt.errors import BadInput, GaussoptError, MissingBackend, NotAccepted, UnknownName
-    from gaussopt.problem import Problem, problem
+    from gaussopt.catalogue import Problem, problem
     from gaussopt.programs import QP, LeastSquares, LinearSystem, Solution
     from gaussopt.qp_certificate import certify_qp
     from gaussopt.registry import names, register
@@ -29,10 +29,10 @@ __version__ = "0.1.0"
 _HOME = {
     "Answer": "solving", "BadInput": "errors", "Baumgarte": "stabilisation", "Certificate": "certificate",
     "Energy": "system", "GaussoptError": "errors", "LeastSquares": "programs", "LinearSystem": "programs",
-    "MissingBackend": "errors", "NotAccepted": "errors", "Problem": "problem", "Projection": "stabilisation",
+    "MissingBackend": "errors", "NotAccepted": "errors", "Problem": "catalogue", "Projection": "stabilisation",
     "QP": "programs", "Solution": "programs", "Status": "status", "StepData": "stepdata", "StepSolver": "solving",
     "System": "system", "Trajectory": "trajectory", "UnknownName": "errors", "certify": "certificate",
-    "certify_qp": "qp_certificate", "formulate": "solving", "names": "registry", "problem": "problem",
+    "certify_qp": "qp_certificate", "formulate": "solving", "names": "registry", "problem": "catalogue",
     "register": "registry", "simulate": "simulation", "solve": "solving", "solve_step": "solving",
 }  # fmt: skip
 

@@ -14,8 +14,8 @@ import numpy as np
 from gaussopt import registry, stabilisation
 from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.errors import BadInput, GaussoptError
-from gaussopt.problem import Problem
-from gaussopt.problem import problem as find_problem
+from gaussopt.catalogue import Problem
+from gaussopt.catalogue import problem as find_problem
 from gaussopt.solving import Answer, StepSolver
 from gaussopt.stabilisation import Projection, Stabilisation
 from gaussopt.status import Status
@@ -105,7 +105,8 @@ def simulate(
         A bare system needs `q0`, `v0` and `t_end`.
     formulation, solver, stepper : names
     dt : float, optional
-        Step of a fixed-step stepper, s; recording interval of an adaptive one.
+        Step of a fixed-step stepper, s (the problem's own if not given); recording interval of an adaptive
+        one (its own steps if not given).
     t_end : float, optional
         s; the problem's own if not given.
     rtol, atol : float
@@ -132,8 +133,11 @@ def simulate(
     GaussoptError
         If the run cannot begin.
     """
+    explicit_dt = dt is not None
     system, values, q, v, dt, t_end, name = _resolve(problem, q0, v0, dt, t_end)
     method: Stepper = registry.load("stepper", stepper)
+    if method.adaptive and not explicit_dt:
+        dt = None
     _check_settings(dt, t0, t_end, rtol, atol, method)
     stabiliser = stabilisation.make(stabilise)
     step_solver = StepSolver(formulation, solver, solver_options, tolerance, warm_start)
@@ -197,6 +201,7 @@ def simulate(
 def _resolve(
     problem: str | Problem | System, q0: Any, v0: Any, dt: float | None, t_end: float | None
 ) -> tuple[System, dict[str, float], Vector, Vector, float | None, float, str]:
+    """System, parameter values, initial state, step, end and name."""
     if isinstance(problem, str):
         problem = find_problem(problem)
     if isinstance(problem, System):
@@ -208,7 +213,7 @@ def _resolve(
     overrides = {k: x for k, x in (("q0", q0), ("v0", v0)) if x is not None}
     problem = problem.at(**overrides)
     return (
-        problem.system, problem.parameter_values, problem.q0, problem.v0, dt,
+        problem.system, problem.parameter_values, problem.q0, problem.v0, problem.dt if dt is None else dt,
         problem.t_end if t_end is None else t_end, problem.name,
     )  # fmt: skip
 

@@ -1,1 +1,1 @@
-"""Problems, one file each; see `gaussopt.problem` for the interface."""
+"""Problems, one file each; see `gaussopt.catalogue` for the interface."""

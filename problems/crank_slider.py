@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gaussopt.problem import Erratum, Evidence, Parameter, Problem, Reference
+from gaussopt.catalogue import Erratum, Evidence, Parameter, Problem, Reference
 from gaussopt.stepdata import Matrix, StepData, Vector
 from gaussopt.system import System
 
