@@ -1,0 +1,19 @@
+"""The command line, also as `python -m gaussopt`."""
+
+from __future__ import annotations
+
+import os
+
+
+def main() -> int:
+    """Run the command line and return the exit code."""
+    # Small matrices: threads inside BLAS cost more than they give, and they disturb timings.
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
+        os.environ.setdefault(variable, "1")
+    from gaussopt.cli import run
+
+    return run()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,442 @@
+"""The command line: list, run, solve, verify, papers.
+
+Results go to standard output, progress and errors to standard error. With --json standard output holds exactly
+one JSON object, also on failure. Exit codes: 0 done, 1 a step or solve did not end `solved`, 2 bad input.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gaussopt import __version__
+from gaussopt.errors import BadInput, GaussoptError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gaussopt.trajectory import Trajectory
+
+app = typer.Typer(
+    name="gaussopt", add_completion=False, pretty_exceptions_enable=False,
+    help="Every time step of a mechanical system as an optimisation problem.",
+)  # fmt: skip
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+SolverOption = Annotated[
+    list[str] | None, typer.Option("--solver-option", metavar="NAME=VALUE", help="Option of the solver; repeatable.")
+]
+KINDS = ("problems", "formulations", "solvers", "steppers")
+
+
+class _Done(Exception):  # noqa: N818
+    """Ends a command with an exit code."""
+
+    def __init__(self, code: int) -> None:
+        self.code = code
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command line; returns the exit code instead of leaving the interpreter."""
+    given = sys.argv[1:] if arguments is None else arguments
+    as_json = "--json" in given
+    with _quiet_backends() as out:
+        try:
+            app(given, standalone_mode=False, obj=out)
+        except _Done as done:
+            return done.code
+        except typer.TyperException as error:
+            return _fail(out, as_json, _sentence(error.format_message()))
+        except (typer.Abort, KeyboardInterrupt):
+            return _fail(out, as_json, "Interrupted.", code=1)
+        except GaussoptError as error:
+            return _fail(out, as_json, str(error))
+        except BrokenPipeError:
+            return 1
+        except Exception as error:
+            if "GAUSSOPT_DEBUG" in os.environ:
+                raise
+            text = f"Unexpected {type(error).__name__}: {error}; this is a defect (GAUSSOPT_DEBUG=1 shows where)."
+            return _fail(out, as_json, text, code=1)
+        return 0
+
+
+@contextlib.contextmanager
+def _quiet_backends() -> Iterator[Any]:
+    """Our own standard output; whatever a backend prints (from C too) goes to standard error."""
+    sys.stdout.flush()
+    try:
+        saved = os.dup(1)
+        real = True
+    except OSError:
+        real = False
+    # Under a test harness sys.stdout is not file descriptor 1; then it is ours already.
+    if not real or sys.stdout is not sys.__stdout__:
+        yield sys.stdout
+        return
+    os.dup2(2, 1)
+    out = os.fdopen(saved, "w", encoding="utf-8", closefd=True)
+    try:
+        yield out
+    finally:
+        sys.stdout.flush()
+        os.dup2(out.fileno(), 1)
+        with contextlib.suppress(BrokenPipeError):
+            out.close()
+
+
+def _fail(out: Any, as_json: bool, sentence: str, code: int = 2) -> int:
+    if as_json:
+        _print_json(out, {"status": "bad_input" if code == 2 else "crashed", "message": sentence})
+    print(f"gaussopt: {sentence}", file=sys.stderr)
+    return code
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "?")) else f"{text}."
+
+
+def _print_json(out: Any, data: Any) -> None:
+    print(json.dumps(_plain(data), allow_nan=False), file=out)
+
+
+def _plain(data: Any) -> Any:
+    """JSON has no infinities: they and NaN become null."""
+    if isinstance(data, dict):
+        return {str(k): _plain(v) for k, v in data.items()}
+    if isinstance(data, list | tuple):
+        return [_plain(v) for v in data]
+    if hasattr(data, "tolist"):
+        return _plain(data.tolist())
+    if isinstance(data, float) and not math.isfinite(data):
+        return None
+    return data
+
+
+def _pairs(items: list[str] | None, flag: str) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for item in items or []:
+        name, equals, value = item.partition("=")
+        if not equals or not name:
+            raise BadInput(f"{flag} {item!r} is not of the form NAME=VALUE.")
+        pairs[name.strip()] = value.strip()
+    return pairs
+
+
+@contextlib.contextmanager
+def _progress(label: str, quiet: bool) -> Iterator[Callable[[float], None] | None]:
+    """A progress bar on standard error, where a person may watch."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=1.0)
+        yield lambda fraction: bar.update(task, completed=fraction)
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        print(__version__, file=context.obj)
+        raise _Done(0)
+    if context.invoked_subcommand is None:
+        print(context.get_help(), file=context.obj)
+        raise _Done(2)
+
+
+@app.command("list")
+def list_command(
+    context: typer.Context,
+    kind: Annotated[str, typer.Argument(metavar="|".join(KINDS))],
+    json_: Json = False,
+) -> None:
+    """List what is available."""
+    from gaussopt import registry, solver
+    from gaussopt.errors import UnknownName
+
+    if kind not in KINDS:
+        raise UnknownName("list", kind, KINDS)
+    singular = kind[:-1]
+    rows: list[dict[str, Any]] = []
+    for name in registry.names(singular):
+        entry = registry.load(singular, name)
+        row: dict[str, Any] = {"name": name, "title": entry.title, "source": entry.source}
+        if singular == "solver":
+            missing = solver.missing_packages(entry)
+            row |= {"available": not missing, "missing": missing, "accepts": [t.__name__ for t in entry.accepts]}
+        elif singular == "formulation":
+            row["exact"] = entry.exact
+        elif singular == "stepper":
+            row |= {"order": entry.order, "adaptive": entry.adaptive}
+        elif singular == "problem":
+            row["parameters"] = [
+                {"name": p.name, "value": p.value, "unit": p.unit, "meaning": p.meaning, "printed": p.printed}
+                for p in entry.parameters
+            ]
+        rows.append(row)
+    if json_:
+        _print_json(context.obj, {"status": "solved", kind: rows})
+        return
+    width = max((len(r["name"]) for r in rows), default=0)
+    for row in rows:
+        missing = row.get("missing")
+        note = f"  (not installed: {', '.join(missing)})" if missing else ""
+        print(f"{row['name']:{width}}  {row['title']}{note}", file=context.obj)
+
+
+@app.command("run")
+def run_command(
+    context: typer.Context,
+    problem: Annotated[str, typer.Argument(metavar="PROBLEM", help="A name from `gaussopt list problems`.")],
+    formulation: Annotated[str, typer.Option("--formulation")] = "gauss",
+    solver: Annotated[str, typer.Option("--solver")] = "kkt",
+    solver_option: SolverOption = None,
+    stepper: Annotated[str, typer.Option("--stepper")] = "rk4",
+    dt: Annotated[float | None, typer.Option("--dt", help="Step, or recording interval of an adaptive stepper, s.")] = None,
+    rtol: Annotated[float, typer.Option("--rtol")] = 1e-9,
+    atol: Annotated[float, typer.Option("--atol")] = 1e-9,
+    t_end: Annotated[float | None, typer.Option("--t-end", help="End of the motion, s.")] = None,
+    stabilisation: Annotated[str, typer.Option("--stabilisation", help="none, baumgarte or projection.")] = "none",
+    tolerance: Annotated[float, typer.Option("--tolerance", help="Of the certificate; inf only records.")] = 1e-7,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Parameter, or q0=... and v0=...; repeatable.")
+    ] = None,
+    save: Annotated[Path | None, typer.Option("--save", metavar="FILE.nc", help="Write the motion as NetCDF.")] = None,
+    json_: Json = False,
+) -> None:
+    """Simulate a problem, certifying every step."""
+    from gaussopt.catalogue import problem as find
+    from gaussopt.simulation import simulate
+
+    settings: dict[str, Any] = dict(_pairs(set_, "--set"))
+    for key in ("q0", "v0"):
+        if key in settings:
+            settings[key] = _vector(key, settings[key])
+    options = _pairs(solver_option, "--solver-option")
+    if save is not None and not save.parent.is_dir():
+        raise BadInput(f"Cannot write {save}: there is no folder {save.parent}.")
+    with _progress(problem, json_) as progress:
+        trajectory = simulate(
+            find(problem, **settings), formulation, solver, stepper=stepper, dt=dt, t_end=t_end, rtol=rtol, atol=atol,
+            tolerance=tolerance, stabilise=stabilisation, solver_options=options, progress=progress,
+            step_folder="." if save is None else save.parent,
+        )  # fmt: skip
+    if save is not None:
+        trajectory.save(save)
+    if json_:
+        _print_json(context.obj, _run_mapping(trajectory))
+    else:
+        _print_run(context.obj, trajectory, save)
+    if str(trajectory.status) != "solved":
+        print(f"gaussopt: {trajectory.message}", file=sys.stderr)
+        raise _Done(2 if str(trajectory.status) == "bad_input" else 1)
+
+
+def _vector(key: str, text: str) -> list[float]:
+    try:
+        return [float(x) for x in text.strip("[]() ").split(",")]
+    except ValueError:
+        raise BadInput(f"{key} is {text!r}; give numbers separated by commas.") from None
+
+
+def _run_mapping(traj: Trajectory) -> dict[str, Any]:
+    last = len(traj.t) - 1
+    timing = dict(traj.timing)
+    energy: dict[str, Any] = {}
+    if last >= 0 and math.isfinite(traj.kinetic[-1]):
+        energy = {
+            "initial": traj.energy[0], "final": traj.energy[-1], "kinetic": traj.kinetic[-1],
+            "potential": traj.potential[-1], "power": traj.power[-1],
+        }  # fmt: skip
+    drift = {
+        name: float(values.max()) if len(values) else None
+        for name, values in (("position", traj.position_drift), ("velocity", traj.velocity_drift))
+    }
+
+    def final(array: Any) -> Any:
+        return array[-1] if last >= 0 else None
+
+    return {
+        "problem": traj.meta["problem"], "formulation": traj.meta["formulation"], "solver": traj.meta["solver"],
+        "stepper": traj.meta["stepper"], "status": str(traj.status), "message": traj.message, "t": final(traj.t),
+        "q": final(traj.q), "v": final(traj.v), "a": final(traj.a), "lam": final(traj.lam), "lam_N": [], "lam_T": [],
+        "coordinates": list(traj.coordinates), "steps": traj.meta["steps"], "events": [],
+        "certificate": traj.worst.to_mapping(), "drift": drift, "energy": energy, "timing": timing,
+        "parameters": traj.meta["parameters"], "settings": {
+            k: traj.meta[k] for k in ("dt", "t_end", "rtol", "atol", "tolerance", "stabilisation", "solver_options")
+        },
+        "failed_step_file": traj.failed_step_file,
+    }  # fmt: skip
+
+
+def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
+    data = _run_mapping(traj)
+    print(f"{data['problem']}: {data['formulation']} by {data['solver']}, {data['stepper']}: {data['status']}", file=out)
+    if data["t"] is not None:
+        print(f"{data['steps']} steps to t = {data['t']:.9g} s", file=out)
+        width = max(len(c) for c in traj.coordinates)
+        print(f"{'':{width}}  {'q':>20}  {'v':>20}  {'a':>20}", file=out)
+        for i, name in enumerate(traj.coordinates):
+            print(f"{name:{width}}  {data['q'][i]:20.12g}  {data['v'][i]:20.12g}  {data['a'][i]:20.12g}", file=out)
+    w = traj.worst
+    print(f"certified: relative error at most {w.relative_error:.2g} over {w.evaluations} steps solved", file=out)
+    if data["drift"]["position"] is not None:
+        print(f"drift: position {data['drift']['position']:.2g}, velocity {data['drift']['velocity']:.2g}", file=out)
+    if data["energy"]:
+        print(f"energy: {data['energy']['initial']:.9g} J at the start, {data['energy']['final']:.9g} J at the end", file=out)
+    timing = ", ".join(f"{k} {v:.3g} s" for k, v in data["timing"].items())
+    print(f"time: {timing}", file=out)
+    if save is not None:
+        print(f"saved: {save}", file=out)
+
+
+@app.command("solve")
+def solve_command(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE.json", help="A step or a qp.")],
+    formulation: Annotated[str | None, typer.Option("--formulation", help="Of a step; gauss if not given.")] = None,
+    solver: Annotated[str | None, typer.Option("--solver", help="kkt if not given; newton for inequalities.")] = None,
+    solver_option: SolverOption = None,
+    tolerance: Annotated[float, typer.Option("--tolerance")] = 1e-7,
+    json_: Json = False,
+) -> None:
+    """Solve a step or a quadratic program from a file and certify the answer."""
+    from gaussopt import files
+    from gaussopt.programs import QP
+    from gaussopt.solving import solve, solve_step
+
+    data = files.load(file)
+    options = _pairs(solver_option, "--solver-option")
+    _check_tolerance(tolerance)
+    result: dict[str, Any]
+    if isinstance(data, QP):
+        if formulation is not None:
+            raise BadInput("A qp is a program already; --formulation applies to steps.")
+        name = solver or ("kkt" if data.equality.all() else "newton")
+        solution = solve(data, name, tolerance=tolerance, **options)
+        result = {
+            "status": str(solution.status), "message": solution.message, "solver": name, "x": solution.x,
+            "y": solution.y, "objective": None if solution.x is None else data.objective(solution.x),
+            "certificate": solution.certificate, "iterations": solution.iterations,
+            "timing": solution.timing.to_mapping(),
+        }  # fmt: skip
+    else:
+        answer = solve_step(data, formulation or "gauss", solver or "kkt", tolerance=tolerance, **options)
+        result = {
+            "status": str(answer.status), "message": answer.message, "formulation": formulation or "gauss",
+            "solver": solver or "kkt", "a": answer.a, "lam": answer.lam, "lam_N": answer.lam_N, "lam_T": answer.lam_T,
+            "w": [], "forces_unique": answer.forces_unique, "certificate": answer.certificate.to_mapping(),
+            "iterations": answer.iterations, "timing": answer.timing.to_mapping(),
+        }  # fmt: skip
+    _finish(context.obj, result, json_)
+
+
+@app.command("verify")
+def verify_command(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE.json", help="A step or a qp.")],
+    answer_file: Annotated[Path, typer.Argument(metavar="ANSWER.json", help='{"a", "lam"} or {"x"}.')],
+    tolerance: Annotated[float, typer.Option("--tolerance")] = 1e-7,
+    json_: Json = False,
+) -> None:
+    """Certify an answer that anybody computed."""
+    from gaussopt import files
+    from gaussopt.certificate import certify, explain
+    from gaussopt.programs import QP
+    from gaussopt.qp_certificate import certify_qp, classify_qp
+    from gaussopt.status import Status
+    from gaussopt.stepdata import as_array
+
+    data = files.load(file)
+    given = files.read_json(answer_file)
+    _check_tolerance(tolerance)
+    wanted = "x" if isinstance(data, QP) else "a"
+    if given.get(wanted) is None:
+        raise BadInput(f"{answer_file} has no {wanted!r}; an answer to this file needs one.")
+    if isinstance(data, QP):
+        x = as_array("x", given["x"], (data.n,))
+        y = None if given.get("y") is None else as_array("y", given["y"], (data.m,))
+        qp_certificate = certify_qp(data, x, y, tolerance)
+        status = Status.SOLVED if qp_certificate.passed(tolerance) else Status.INACCURATE
+        message = status.sentence
+        if status is Status.INACCURATE:
+            verdict = classify_qp(data)
+            if verdict is not Status.SOLVED:
+                status, message = verdict, verdict.sentence
+            else:
+                message = (
+                    f"The certificate fails: relative residual {qp_certificate.relative_residual:.3g}, error bound "
+                    f"{qp_certificate.error_bound:.3g}; the tolerance is {tolerance:.3g}."
+                )
+        certificate = qp_certificate.to_mapping()
+        result: dict[str, Any] = {"status": str(status), "message": message, "certificate": certificate}
+    else:
+        a = as_array("a", given["a"], (data.n,))
+        lam = None if given.get("lam") is None else as_array("lam", given["lam"], (data.m,))
+        step_certificate = certify(data, a, lam)
+        if step_certificate.passed(tolerance):
+            status, message = Status.SOLVED, Status.SOLVED.sentence
+        elif step_certificate.verdict is not Status.SOLVED:
+            status, message = step_certificate.verdict, step_certificate.verdict.sentence
+        else:
+            status, message = Status.INACCURATE, explain(data, step_certificate, tolerance)
+        result = {
+            "status": str(status), "message": message, "forces_unique": step_certificate.forces_unique,
+            "certificate": step_certificate.to_mapping(),
+        }  # fmt: skip
+    _finish(context.obj, result, json_)
+
+
+def _check_tolerance(tolerance: float) -> None:
+    if not tolerance > 0:
+        raise BadInput(f"tolerance is {tolerance:g}; it must be positive.")
+
+
+def _finish(out: Any, result: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        _print_json(out, result)
+    else:
+        for key, value in _plain(result).items():
+            if isinstance(value, dict):
+                value = ", ".join(f"{k} {v:.6g}" if isinstance(v, float) else f"{k} {v}" for k, v in value.items())
+            print(f"{key}: {value}", file=out)
+    if result["status"] != "solved":
+        print(f"gaussopt: {result['message']}", file=sys.stderr)
+        raise _Done(1)
+
+
+@app.command("papers")
+def papers_command(
+    context: typer.Context,
+    out: Annotated[Path, typer.Option("--out", help="Folder of the report.")] = Path("reports/papers"),
+    quick: Annotated[bool, typer.Option("--quick", help="Shorter motions, fewer states.")] = False,
+    jobs: Annotated[int, typer.Option("--jobs", help="Processes; 0 for one per core.")] = 1,
+    json_: Json = False,
+) -> None:
+    """Reproduce the papers and write the report."""
+    from gaussopt.papers import reproduce
+
+    if jobs < 0:
+        raise BadInput(f"jobs is {jobs}; give a number of processes, or 0 for one per core.")
+    with _progress("papers", json_) as progress:
+        summary = reproduce(out, quick=quick, jobs=jobs or (os.cpu_count() or 1), progress=progress)
+    if json_:
+        _print_json(context.obj, summary)
+    else:
+        print(f"{summary['message']}\nReport: {summary['report']}", file=context.obj)
+    if summary["status"] != "solved":
+        raise _Done(1)

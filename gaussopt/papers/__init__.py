@@ -1,0 +1,72 @@
+"""The main job: reproduce the papers and write the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from gaussopt.errors import BadInput
+
+
+def reproduce(
+    out: Path, *, quick: bool = False, jobs: int = 1, progress: Callable[[float], None] | None = None
+) -> dict[str, Any]:
+    """Run every case of every paper and write the report.
+
+    Parameters
+    ----------
+    out : Path
+        Folder of the report.
+    quick : bool
+        Shorter motions and fewer states.
+    jobs : int
+        Processes.
+    progress : called with the fraction done
+
+    Returns
+    -------
+    dict
+        status, message, report (path of index.html), cases, failed.
+
+    Raises
+    ------
+    BadInput
+        If the folder cannot be written, before anything is computed.
+    """
+    from gaussopt.papers import environment, paper_000
+    from gaussopt.papers.cases import run_cases
+    from gaussopt.reporting.document import Document
+    from gaussopt.reporting.render import write
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        probe = out / ".write-test"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise BadInput(f"Cannot write the report to {out}: {error.strerror or error}.") from None
+    cases = paper_000.cases(quick)
+    outcomes = run_cases(cases, jobs, progress)
+    failed = {key: o.failure for key, o in outcomes.items() if o.failure}
+    section, findings = paper_000.section(outcomes, quick)
+    lead = (
+        "Every time step of a mechanical system is a convex program (Gauss 1829). This report runs the systems of "
+        "the papers by several formulations and solvers, certifies every step from the mechanics alone, and states "
+        "what the papers got right and wrong. Every number was computed by the run that wrote it."
+    )
+    document = Document(
+        "Gauss's principle of least constraint: the papers reproduced",
+        lead + (" This is a quick run: shorter motions, fewer states." if quick else ""),
+        findings,
+        (section, environment.section(outcomes)),
+    )
+    report = write(document, out)
+    message = f"{len(cases) - len(failed)} of {len(cases)} cases computed."
+    return {
+        "status": "crashed" if failed else "solved",
+        "message": message if not failed else f"{message} Failed: {'; '.join(f'{k}: {v}' for k, v in failed.items())}",
+        "report": str(report),
+        "cases": len(cases),
+        "failed": failed,
+    }
