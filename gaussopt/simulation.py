@@ -77,6 +77,7 @@ class _Accelerations:
         return a
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a motion that runs away is reported, not warned about
 def simulate(
     problem: str | Problem | System,
     formulation: str = "gauss",
@@ -157,6 +158,8 @@ def simulate(
         integration = method.start(accelerations, t, q, v, control)
         while t < t_end:
             t, q, v = integration.advance()
+            if not math.isfinite(float(q.sum()) + float(v.sum())):
+                raise BadInput("the motion diverged and is no longer finite; use a smaller step or an exact formulation.")
             corrected = stabiliser.correct(system, t, q, v)
             if corrected is not None:
                 q, v = corrected

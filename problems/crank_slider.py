@@ -107,7 +107,7 @@ def _metric() -> Evidence:
     unweighted = a0 + Jp @ (step.gamma - step.J @ a0)
     exact = _exact(step)
     return Evidence(
-        {"theta1'' of eq. (2), rad/s^2": unweighted[2], "theta1'' exact, rad/s^2": exact[2]},
+        {"θ₁″ of eq. (2), rad/s^2": unweighted[2], "θ₁″ exact, rad/s^2": exact[2]},
         "Minimising eq. (2) as printed weighs all coordinates alike and gives another crank acceleration at t = 0.",
         bool(np.allclose(unweighted, exact, rtol=1e-9)),
     )
@@ -164,10 +164,10 @@ def _equation_16() -> Evidence:
     passes = solve_step(step, "least-squares-as-printed", "kkt", tolerance=float("inf")).certificate
     return Evidence(
         {
-            "theta1'' at t = 0, printed, tau = -0.5": printed[2],
-            "theta1'' at t = 0, exact, tau = -0.5": exact[2],
-            "theta1'' at t = 0, printed, tau = 0": _as_printed(step_rest)[2],
-            "theta1'' at t = 0, exact, tau = 0": _exact(step_rest)[2],
+            "θ₁″ at t = 0, printed, tau = -0.5": printed[2],
+            "θ₁″ at t = 0, exact, tau = -0.5": exact[2],
+            "θ₁″ at t = 0, printed, tau = 0": _as_printed(step_rest)[2],
+            "θ₁″ at t = 0, exact, tau = 0": _exact(step_rest)[2],
             "median relative error over 2 s": float(np.median(errors)),
             "largest relative error over 2 s": float(np.max(errors)),
             "constraint residual of the wrong answer": passes.constraint_residual,
@@ -184,7 +184,7 @@ def _jacobian_entry() -> Evidence:
     wrong = _exact(StepData.smooth(step.M, step.h, step.Q, J, step.gamma, 0.0, problem.q0, problem.v0))
     right = _exact(step)
     return Evidence(
-        {"theta1'' at t = 0, printed J": wrong[2], "theta1'' at t = 0, derived J": right[2]},
+        {"θ₁″ at t = 0, printed J": wrong[2], "θ₁″ at t = 0, derived J": right[2]},
         "J[6, 6] is the derivative of y2 + (l2/2) sin theta2, hence a cosine.",
         bool(np.isclose(wrong[2], right[2])),
     )
