@@ -9,9 +9,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gaussopt.catalogue import Problem, problem
     from gaussopt.certificate import Certificate, certify
     from gaussopt.errors import BadInput, GaussoptError, MissingBackend, NotAccepted, UnknownName
-    from gaussopt.catalogue import Problem, problem
     from gaussopt.programs import QP, LeastSquares, LinearSystem, Solution
     from gaussopt.qp_certificate import certify_qp
     from gaussopt.registry import names, register

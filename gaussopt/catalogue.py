@@ -223,5 +223,10 @@ def _read_reference(file: str, coordinates: tuple[str, ...]) -> ReferenceData:
     q = table[:, 1 : 1 + n]
     lam = table[:, [i for name, i in column.items() if name.startswith("lam")]]
     return ReferenceData(
-        table[:, 0], q, table[:, 1 + n : 1 + 2 * n], table[:, 1 + 2 * n : 1 + 3 * n], lam, table[:, column["E_mech"]]
+        table[:, 0],
+        q,
+        table[:, 1 + n : 1 + 2 * n],
+        table[:, 1 + 2 * n : 1 + 3 * n],
+        lam,
+        table[:, column["E_mech"]],
     )

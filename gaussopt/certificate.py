@@ -217,10 +217,8 @@ def _careful(step: StepData, a: Vector | None, lam: Vector | None) -> Certificat
     reported = 0.0
     if lam is not None:
         gap = residual - (step.J * d).T @ lam
-        if singular:
-            reported = _norm(gap)
-        else:
-            reported = _norm(solve_lower(cholesky(Md), gap))  # type: ignore[arg-type]
+        L = None if singular else cholesky(Md)
+        reported = _norm(gap if L is None else solve_lower(L, gap))
     condition = float(values[-1] / values[0]) if len(values) else 1.0
     size = np.abs(Md) @ np.abs(ad) + np.abs(fd)
     floor = EPS * condition * (_norm(size) + _norm(np.abs(Jd) @ np.abs(ad) + np.abs(gd)))
@@ -259,4 +257,3 @@ def explain(step: StepData, certificate: Certificate, tolerance: float) -> str:
     if c.constraint_residual > tolerance * (1 + c.norm_gamma):
         parts.append(f"the constraint residual is {c.constraint_residual:.3g}")
     return f"The certificate fails: {', '.join(parts)}; the tolerance is {tolerance:.3g}."
-

@@ -32,12 +32,13 @@ app = typer.Typer(
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 SolverOption = Annotated[
-    list[str] | None, typer.Option("--solver-option", metavar="NAME=VALUE", help="Option of the solver; repeatable.")
+    list[str] | None,
+    typer.Option("--solver-option", metavar="NAME=VALUE", help="Option of the solver; repeatable."),
 ]
 KINDS = ("problems", "formulations", "solvers", "steppers")
 
 
-class _Done(Exception):  # noqa: N818
+class _Done(Exception):
     """Ends a command with an exit code."""
 
     def __init__(self, code: int) -> None:
@@ -87,7 +88,8 @@ def _quiet_backends() -> Iterator[Any]:
     try:
         yield out
     finally:
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         os.dup2(out.fileno(), 1)
         with contextlib.suppress(BrokenPipeError):
             out.close()
@@ -177,7 +179,11 @@ def list_command(
         row: dict[str, Any] = {"name": name, "title": entry.title, "source": entry.source}
         if singular == "solver":
             missing = solver.missing_packages(entry)
-            row |= {"available": not missing, "missing": missing, "accepts": [t.__name__ for t in entry.accepts]}
+            row |= {
+                "available": not missing,
+                "missing": missing,
+                "accepts": [t.__name__ for t in entry.accepts],
+            }
         elif singular == "formulation":
             row["exact"] = entry.exact
         elif singular == "stepper":
@@ -193,8 +199,7 @@ def list_command(
         return
     width = max((len(r["name"]) for r in rows), default=0)
     for row in rows:
-        missing = row.get("missing")
-        note = f"  (not installed: {', '.join(missing)})" if missing else ""
+        note = f"  (not installed: {', '.join(row['missing'])})" if row.get("missing") else ""
         print(f"{row['name']:{width}}  {row['title']}{note}", file=context.obj)
 
 
@@ -206,14 +211,17 @@ def run_command(
     solver: Annotated[str, typer.Option("--solver")] = "kkt",
     solver_option: SolverOption = None,
     stepper: Annotated[str, typer.Option("--stepper")] = "rk4",
-    dt: Annotated[float | None, typer.Option("--dt", help="Step, or recording interval of an adaptive stepper, s.")] = None,
+    dt: Annotated[
+        float | None, typer.Option("--dt", help="Step, or recording interval of an adaptive stepper, s.")
+    ] = None,
     rtol: Annotated[float, typer.Option("--rtol")] = 1e-9,
     atol: Annotated[float, typer.Option("--atol")] = 1e-9,
     t_end: Annotated[float | None, typer.Option("--t-end", help="End of the motion, s.")] = None,
     stabilisation: Annotated[str, typer.Option("--stabilisation", help="none, baumgarte or projection.")] = "none",
     tolerance: Annotated[float, typer.Option("--tolerance", help="Of the certificate; inf only records.")] = 1e-7,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Parameter, or q0=... and v0=...; repeatable.")
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Parameter, or q0=... and v0=...; repeatable."),
     ] = None,
     save: Annotated[Path | None, typer.Option("--save", metavar="FILE.nc", help="Write the motion as NetCDF.")] = None,
     json_: Json = False,
@@ -285,19 +293,34 @@ def _run_mapping(traj: Trajectory) -> dict[str, Any]:
 
 def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
     data = _run_mapping(traj)
-    print(f"{data['problem']}: {data['formulation']} by {data['solver']}, {data['stepper']}: {data['status']}", file=out)
+    print(
+        f"{data['problem']}: {data['formulation']} by {data['solver']}, {data['stepper']}: {data['status']}",
+        file=out,
+    )
     if data["t"] is not None:
         print(f"{data['steps']} steps to t = {data['t']:.9g} s", file=out)
         width = max(len(c) for c in traj.coordinates)
         print(f"{'':{width}}  {'q':>20}  {'v':>20}  {'a':>20}", file=out)
         for i, name in enumerate(traj.coordinates):
-            print(f"{name:{width}}  {data['q'][i]:20.12g}  {data['v'][i]:20.12g}  {data['a'][i]:20.12g}", file=out)
+            print(
+                f"{name:{width}}  {data['q'][i]:20.12g}  {data['v'][i]:20.12g}  {data['a'][i]:20.12g}",
+                file=out,
+            )
     w = traj.worst
-    print(f"certified: relative error at most {w.relative_error:.2g} over {w.evaluations} steps solved", file=out)
+    print(
+        f"certified: relative error at most {w.relative_error:.2g} over {w.evaluations} steps solved",
+        file=out,
+    )
     if data["drift"]["position"] is not None:
-        print(f"drift: position {data['drift']['position']:.2g}, velocity {data['drift']['velocity']:.2g}", file=out)
+        print(
+            f"drift: position {data['drift']['position']:.2g}, velocity {data['drift']['velocity']:.2g}",
+            file=out,
+        )
     if data["energy"]:
-        print(f"energy: {data['energy']['initial']:.9g} J at the start, {data['energy']['final']:.9g} J at the end", file=out)
+        print(
+            f"energy: {data['energy']['initial']:.9g} J at the start, {data['energy']['final']:.9g} J at the end",
+            file=out,
+        )
     timing = ", ".join(f"{k} {v:.3g} s" for k, v in data["timing"].items())
     print(f"time: {timing}", file=out)
     if save is not None:
@@ -320,7 +343,7 @@ def solve_command(
     from gaussopt.solving import solve, solve_step
 
     data = files.load(file)
-    options = _pairs(solver_option, "--solver-option")
+    options: dict[str, Any] = dict(_pairs(solver_option, "--solver-option"))
     _check_tolerance(tolerance)
     result: dict[str, Any]
     if isinstance(data, QP):

@@ -27,7 +27,7 @@ VERSION = 1
 """Raised whenever the generated source changes, so that stale files are not reused."""
 
 
-class _Printer(PythonCodePrinter):
+class _Printer(PythonCodePrinter):  # type: ignore[misc]
     """Python source with short names and cheap integer powers."""
 
     def __init__(self) -> None:

@@ -117,7 +117,7 @@ def compare_on_states(
         errors.append(_error(answer.a, a))
         certified.append(answer.certificate.relative_error)
         residuals.append(answer.certificate.constraint_residual)
-    medians = {k: median(x) for k, x in parts.items()}
+    medians: dict[str, Any] = {k: median(x) for k, x in parts.items()}
     medians["setup"] = parts["setup"][0]
     return PairResult(
         problem.name, reference, formulation, solver, states, solved, claimed, max(errors), max(certified),

@@ -123,9 +123,7 @@ class LagrangianSystem(System):
             # Lists, not arrays: CPython's float arithmetic is four times faster than numpy's scalars.
             getattr(self._module, function)(t, *(s.tolist() for s in state), self._p, out)
         except (ValueError, ZeroDivisionError, OverflowError) as error:
-            raise BadInput(
-                f"The equations of {self.name!r} are undefined ({error}) at {_state(t, *state)}."
-            ) from None
+            raise BadInput(f"The equations of {self.name!r} are undefined ({error}) at {_state(t, *state)}.") from None
         flat = np.array(out)
         if not math.isfinite(flat.sum()):
             raise BadInput(f"{function} of {self.name!r} is not finite at {_state(t, *state)}.")
@@ -214,7 +212,15 @@ def derive(
 
 
 def _derive_source(
-    name: str, qs: list[Any], vs: list[Any], ps: list[Any], T: Any, V: Any, F: list[Any], phi: list[Any], f: list[Any]
+    name: str,
+    qs: list[Any],
+    vs: list[Any],
+    ps: list[Any],
+    T: Any,
+    V: Any,
+    F: list[Any],
+    phi: list[Any],
+    f: list[Any],
 ) -> str:
     """Differentiate and print."""
     d = sp.diff
@@ -252,7 +258,10 @@ def _derive_source(
         codegen.Function("step", state, flat, "M (n*n), h (n), Q (n), J (m*n), gamma (m), row by row."),
         codegen.Function("position", place, phi, "Holonomic constraint functions phi (m_h)."),
         codegen.Function(
-            "position_jacobian", place, [e for row in J[: len(phi)] for e in row], "phi_q (m_h*n), row by row."
+            "position_jacobian",
+            place,
+            [e for row in J[: len(phi)] for e in row],
+            "phi_q (m_h*n), row by row.",
         ),
         codegen.Function("velocity", state, [*map(along, phi), *f], "Constraint residuals at velocity level (m)."),
         codegen.Function("energy", state, [T, V, power], "Kinetic and potential energy, power of the forces."),

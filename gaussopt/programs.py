@@ -58,7 +58,7 @@ class QP:
     @cached_property
     def equality(self) -> NDArray[np.bool_]:
         """Which rows are equalities, (m,)."""
-        return self.l == self.u
+        return np.asarray(self.l == self.u)
 
     @cached_property
     def pattern(self) -> tuple[Any, ...]:
@@ -173,6 +173,19 @@ class LeastSquares:
 
 
 Program = QP | LinearSystem | LeastSquares
+
+
+def as_qp(program: Program) -> QP:
+    """The quadratic program itself, or the one with the same minimisers.
+
+    Raises
+    ------
+    TypeError
+        For a linear system, which no QP solver accepts.
+    """
+    if isinstance(program, LinearSystem):
+        raise TypeError("a linear system is no quadratic program")
+    return program.as_qp() if isinstance(program, LeastSquares) else program
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,9 @@ class QPCertificate:
         }
 
 
-def certify_qp(qp: QP, x: Vector | None, y: Vector | None = None, tolerance: float = DEFAULT_TOLERANCE) -> QPCertificate:
+def certify_qp(
+    qp: QP, x: Vector | None, y: Vector | None = None, tolerance: float = DEFAULT_TOLERANCE
+) -> QPCertificate:
     """Certify a point, with the duals given or the best ones found.
 
     Parameters
@@ -183,7 +185,7 @@ def classify_qp(qp: QP) -> Status:
             np.append(np.zeros(qp.n), 1.0), np.hstack((A / scale[:, None], slack)), b / scale,
             bounds=[(None, None)] * qp.n + [(0, None)],
         )  # fmt: skip
-        if phase1.status == 0 and phase1.fun > 1e-7 * (1.0 + float(np.abs(b / scale).max())):
+        if phase1.status == 0 and phase1.fun is not None and phase1.fun > 1e-7 * (1.0 + float(np.abs(b / scale).max())):
             return Status.INFEASIBLE
     # A ray d with P d = 0, A d in the recession cone of the bounds and q d < 0.
     values, V = np.linalg.eigh(qp.P)
@@ -193,6 +195,6 @@ def classify_qp(qp: QP) -> Status:
         lower, upper = np.isfinite(qp.l), np.isfinite(qp.u)
         rows = np.vstack((-AZ[lower], AZ[upper]))
         ray = linprog(c, rows if len(rows) else None, np.zeros(len(rows)) if len(rows) else None, bounds=(-1, 1))
-        if ray.status == 0 and ray.fun < -1e-9 * (1.0 + float(np.abs(qp.q).max())):
+        if ray.status == 0 and ray.fun is not None and ray.fun < -1e-9 * (1.0 + float(np.abs(qp.q).max())):
             return Status.UNBOUNDED
     return Status.SOLVED

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from gaussopt import registry, stabilisation
-from gaussopt.certificate import DEFAULT_TOLERANCE
-from gaussopt.errors import BadInput, GaussoptError
 from gaussopt.catalogue import Problem
 from gaussopt.catalogue import problem as find_problem
+from gaussopt.certificate import DEFAULT_TOLERANCE
+from gaussopt.errors import BadInput, GaussoptError
 from gaussopt.solving import Answer, StepSolver
 from gaussopt.stabilisation import Projection, Stabilisation
 from gaussopt.status import Status
@@ -28,7 +28,7 @@ START_TOLERANCE = 1e-8
 """Largest constraint residual of an initial state, relative to 1 + its largest entry."""
 
 
-class _Rejected(Exception):  # noqa: N818
+class _Rejected(Exception):
     """A step whose answer is not accepted; ends the run, not the program."""
 
     def __init__(self, step: StepData, answer: Answer) -> None:
@@ -159,7 +159,9 @@ def simulate(
         while t < t_end:
             t, q, v = integration.advance()
             if not math.isfinite(float(q.sum()) + float(v.sum())):
-                raise BadInput("the motion diverged and is no longer finite; use a smaller step or an exact formulation.")
+                raise BadInput(
+                    "the motion diverged and is no longer finite; use a smaller step or an exact formulation."
+                )
             corrected = stabiliser.correct(system, t, q, v)
             if corrected is not None:
                 q, v = corrected
@@ -221,9 +223,7 @@ def _resolve(
     )  # fmt: skip
 
 
-def _check_settings(
-    dt: float | None, t0: float, t_end: float, rtol: float, atol: float, method: Stepper
-) -> None:
+def _check_settings(dt: float | None, t0: float, t_end: float, rtol: float, atol: float, method: Stepper) -> None:
     if not (math.isfinite(t_end) and t_end > t0):
         raise BadInput(f"t_end is {t_end:g}; it must be a finite time after the start at t = {t0:g}.")
     if dt is not None and not (math.isfinite(dt) and dt > 0):
@@ -235,9 +235,7 @@ def _check_settings(
             raise BadInput(f"{label} is {value:g}; it must be positive.")
 
 
-def _consistent(
-    system: System, t: float, q: Vector, v: Vector, stabiliser: Stabilisation
-) -> tuple[Vector, Vector]:
+def _consistent(system: System, t: float, q: Vector, v: Vector, stabiliser: Stabilisation) -> tuple[Vector, Vector]:
     """The initial state on the constraints, or a sentence on how far off it is."""
     if isinstance(stabiliser, Projection):
         corrected = stabiliser.correct(system, t, q, v)

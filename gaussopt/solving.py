@@ -32,7 +32,9 @@ class Engine:
         Start each solve from the previous answer.
     """
 
-    def __init__(self, solver: str | Solver[Any], options: Mapping[str, Any] | None = None, warm_start: bool = True) -> None:
+    def __init__(
+        self, solver: str | Solver[Any], options: Mapping[str, Any] | None = None, warm_start: bool = True
+    ) -> None:
         self.solver = solver_module.make(solver, options) if isinstance(solver, str) else solver
         self.warm_start = warm_start
         self._pattern: tuple[Any, ...] | None = None
@@ -164,9 +166,7 @@ class StepSolver:
             a = None if status is not Status.SOLVED else a
         if lam is None and a is not None:
             lam = certificate.lam
-        timing = replace(
-            timing, build=built - begin, recover=recovered - solved, verify=perf_counter() - recovered
-        )
+        timing = replace(timing, build=built - begin, recover=recovered - solved, verify=perf_counter() - recovered)
         return Answer(
             a, lam if a is not None else None, step.zeta_N[:0], step.v_T[:0], status, raw.claim, message, certificate,
             raw.iterations, timing,
@@ -186,7 +186,10 @@ def judge(step: StepData, raw: RawSolution, certificate: Certificate, tolerance:
     if math.isfinite(certificate.error_bound):
         return raw.claim, f"{raw.claim.sentence} {explain(step, certificate, tolerance)}".strip()
     if raw.claim in (Status.INFEASIBLE, Status.UNBOUNDED):
-        return Status.SOLVER_ERROR, f"The solver calls the step {raw.claim}, but it has exactly one acceleration."
+        return (
+            Status.SOLVER_ERROR,
+            f"The solver calls the step {raw.claim}, but it has exactly one acceleration.",
+        )
     if raw.claim is Status.SOLVED:
         return Status.SOLVER_ERROR, "The solver returned no finite acceleration although it says solved."
     return raw.claim, f"{raw.claim.sentence} ({raw.note})" if raw.note else raw.claim.sentence
@@ -257,9 +260,7 @@ def solve(
     return Solution(raw.x, y, status, raw.claim, message, raw.iterations, timing, residuals)
 
 
-def _verify_qp(
-    qp: QP, raw: RawSolution, tolerance: float
-) -> tuple[Status, str, dict[str, Any], Vector | None]:
+def _verify_qp(qp: QP, raw: RawSolution, tolerance: float) -> tuple[Status, str, dict[str, Any], Vector | None]:
     c = certify_qp(qp, raw.x, raw.y, tolerance)
     y = c.y if raw.x is not None and raw.y is None else raw.y
     if c.passed(tolerance):
@@ -273,7 +274,12 @@ def _verify_qp(
     if raw.claim in (Status.INFEASIBLE, Status.UNBOUNDED, Status.SOLVED):
         text = f"The solver says {raw.claim}, but the program has a minimiser that it did not find."
         return Status.SOLVER_ERROR, text, c.to_mapping(), y
-    return raw.claim, f"{raw.claim.sentence} ({raw.note})" if raw.note else raw.claim.sentence, c.to_mapping(), y
+    return (
+        raw.claim,
+        f"{raw.claim.sentence} ({raw.note})" if raw.note else raw.claim.sentence,
+        c.to_mapping(),
+        y,
+    )
 
 
 def _verify_linear(

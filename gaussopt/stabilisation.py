@@ -21,7 +21,9 @@ from gaussopt.system import System
 class Stabilisation(Protocol):
     """How constraint errors are treated."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """As on the command line."""
 
     def shape(self, system: System, step: StepData) -> StepData:
         """The step data that is solved instead."""
@@ -126,7 +128,8 @@ class Projection:
             else:
                 raise BadInput(
                     f"The positions at t = {t:.9g} cannot be projected onto the constraints: residual "
-                    f"{float(np.abs(phi).max()):.3g} after {self.max_iter} iterations; start closer or use smaller steps."
+                    f"{float(np.abs(phi).max()):.3g} after {self.max_iter} iterations; start closer or use "
+                    "smaller steps."
                 )
         rate = system.velocity_residual(t, q, v)
         if rate is not None and len(rate):
@@ -158,7 +161,11 @@ def make(stabilisation: str | Stabilisation) -> Stabilisation:
     """
     if not isinstance(stabilisation, str):
         return stabilisation
-    table: dict[str, Stabilisation] = {"none": Unstabilised(), "baumgarte": Baumgarte(), "projection": Projection()}
+    table: dict[str, Stabilisation] = {
+        "none": Unstabilised(),
+        "baumgarte": Baumgarte(),
+        "projection": Projection(),
+    }
     if stabilisation not in table:
         raise UnknownName("stabilisation", stabilisation, NAMES)
     return table[stabilisation]

@@ -13,7 +13,7 @@ class Status(Enum):
 
     sentence: str
 
-    def __new__(cls, value: str, sentence: str) -> Status:
+    def __new__(cls, value: str, sentence: str = "") -> Status:
         """Store the sentence beside the value."""
         member = object.__new__(cls)
         member._value_ = value
@@ -45,8 +45,14 @@ class Status(Enum):
         "multiple_solutions",
         "Several accelerations satisfy the contact and friction laws (Painleve).",
     )
-    ACCUMULATION = "accumulation", "Impacts accumulate at a finite time; the motion cannot be stepped past it."
-    ITERATION_LIMIT = "iteration_limit", "The solver stopped at its iteration limit; raise it or rescale the problem."
+    ACCUMULATION = (
+        "accumulation",
+        "Impacts accumulate at a finite time; the motion cannot be stepped past it.",
+    )
+    ITERATION_LIMIT = (
+        "iteration_limit",
+        "The solver stopped at its iteration limit; raise it or rescale the problem.",
+    )
     TIME_LIMIT = "time_limit", "The solver stopped at its time limit; raise it or choose another solver."
     BAD_INPUT = "bad_input", "The input does not describe a problem; the message says what and where."
     SOLVER_ERROR = "solver_error", "The solver reported an error of its own; try another solver."

@@ -1,6 +1,6 @@
 """One instant of a mechanical system as numbers: what every formulation starts from.
 
-    M a + h = Q + J^T lam + J_N^T lam_N + J_T^T lam_T,     J a = gamma,     J_N a + zeta_N >= 0
+M a + h = Q + J^T lam + J_N^T lam_N + J_T^T lam_T,     J a = gamma,     J_N a + zeta_N >= 0
 """
 
 from __future__ import annotations
@@ -59,9 +59,7 @@ def check_mass_matrix(M: Matrix, what: str = "the mass matrix M") -> Matrix:
     skew = np.abs(M - M.T)
     if skew.max(initial=0.0) > SYMMETRY_TOLERANCE * scale:
         i, j = (int(k) for k in np.unravel_index(int(skew.argmax()), skew.shape))
-        raise BadInput(
-            f"{what} is not symmetric: entry [{i}, {j}] is {M[i, j]:.6g} but [{j}, {i}] is {M[j, i]:.6g}."
-        )
+        raise BadInput(f"{what} is not symmetric: entry [{i}, {j}] is {M[i, j]:.6g} but [{j}, {i}] is {M[j, i]:.6g}.")
     M = 0.5 * (M + M.T)
     if len(M):
         # Scaling by the diagonal makes the test independent of the units of the coordinates.
@@ -213,7 +211,14 @@ def _absent(value: Any) -> bool:
 
 def _no_contacts(n: int) -> tuple[Matrix, Vector, NDArray[np.float64], Matrix, Matrix, Vector]:
     if n not in _EMPTY:
-        arrays = (np.zeros((0, n)), np.zeros(0), np.zeros((0, 1, n)), np.zeros((0, 1)), np.zeros((0, 1)), np.zeros(0))
+        arrays = (
+            np.zeros((0, n)),
+            np.zeros(0),
+            np.zeros((0, 1, n)),
+            np.zeros((0, 1)),
+            np.zeros((0, 1)),
+            np.zeros(0),
+        )
         for array in arrays:
             array.setflags(write=False)
         _EMPTY[n] = arrays

@@ -77,7 +77,14 @@ class FixedStep(Stepper):
 
 class _Fixed(Integration):
     def __init__(
-        self, method: FixedStep, acceleration: Acceleration, t: float, q: Vector, v: Vector, dt: float, t_end: float
+        self,
+        method: FixedStep,
+        acceleration: Acceleration,
+        t: float,
+        q: Vector,
+        v: Vector,
+        dt: float,
+        t_end: float,
     ) -> None:
         self._method, self._acceleration = method, acceleration
         self._t0, self._q, self._v, self._dt, self._t_end = t, q, v, dt, t_end
@@ -109,7 +116,9 @@ class Adaptive(Stepper):
 
 
 class _Scipy(Integration):
-    def __init__(self, method: str, acceleration: Acceleration, t: float, q: Vector, v: Vector, control: Control) -> None:
+    def __init__(
+        self, method: str, acceleration: Acceleration, t: float, q: Vector, v: Vector, control: Control
+    ) -> None:
         from scipy import integrate
 
         self._make: Any = getattr(integrate, method)

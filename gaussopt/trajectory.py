@@ -100,7 +100,15 @@ class Trajectory:
         """As an xarray Dataset with dimensions time, coordinate and row."""
         import xarray as xr
 
-        per_time = ("error_bound", "relative_error", "position_drift", "velocity_drift", "kinetic", "potential", "power")
+        per_time = (
+            "error_bound",
+            "relative_error",
+            "position_drift",
+            "velocity_drift",
+            "kinetic",
+            "potential",
+            "power",
+        )
         variables: dict[str, Any] = {
             "q": (("time", "coordinate"), self.q),
             "v": (("time", "coordinate"), self.v),
@@ -126,7 +134,15 @@ class Trajectory:
         for prefix, block in (("", self.q), ("v_", self.v), ("a_", self.a)):
             columns |= {prefix + name: block[:, i] for i, name in enumerate(self.coordinates)}
         columns |= {f"lam{i + 1}": self.lam[:, i] for i in range(self.lam.shape[1])}
-        for name in ("error_bound", "relative_error", "position_drift", "velocity_drift", "kinetic", "potential", "power"):
+        for name in (
+            "error_bound",
+            "relative_error",
+            "position_drift",
+            "velocity_drift",
+            "kinetic",
+            "potential",
+            "power",
+        ):
             columns[name] = getattr(self, name)
         return pd.DataFrame(columns)
 
@@ -168,12 +184,13 @@ class Trajectory:
         try:
             with xr.open_dataset(path, engine="h5netcdf") as data:
                 data.load()
-                get = {name: np.asarray(data[name].values) for name in data.data_vars}
-                attrs = {key: json.loads(data.attrs[key]) for key in ("worst", "timing", "meta")}
+                get: dict[str, Any] = {str(name): np.asarray(data[name].values) for name in data.data_vars}
+                attrs: dict[str, Any] = {key: json.loads(data.attrs[key]) for key in ("worst", "timing", "meta")}
+                worst: dict[str, Any] = {k: math.nan if v is None else v for k, v in attrs["worst"].items()}
                 status, message = Status(data.attrs["status"]), str(data.attrs["message"])
                 return cls(
                     np.asarray(data["time"].values), status=status, message=message, timing=attrs["timing"],
-                    worst=WorstCertificate(**{k: math.nan if v is None else v for k, v in attrs["worst"].items()}),
+                    worst=WorstCertificate(**worst),
                     meta=attrs["meta"], **get,
                 )  # fmt: skip
         except (OSError, KeyError, ValueError, TypeError) as error:

@@ -95,8 +95,8 @@ def _as_printed(step: StepData) -> Vector:
 
 def _parts(step: StepData) -> tuple[Matrix, Matrix, Matrix, Matrix]:
     """J^+, N, M^(1/2) and M^(-1/2)."""
-    Jp = np.linalg.pinv(step.J)
-    root = np.sqrt(step.M)  # M is diagonal here
+    Jp: Matrix = np.asarray(np.linalg.pinv(step.J), dtype=np.float64)
+    root: Matrix = np.sqrt(step.M)  # M is diagonal here
     return Jp, np.eye(step.n) - Jp @ step.J, root, np.diag(1 / root.diagonal())
 
 
@@ -125,7 +125,7 @@ def _sign_of_exponent() -> Evidence:
         {"median relative error": float(np.median(errors)), "largest relative error": float(np.max(errors))},
         "Eq. (14) with the printed b misses the acceleration along the 2 s motion (201 states); it is right only "
         "where gamma = 0.",
-        max(errors) < 1e-6,
+        bool(max(errors) < 1e-6),
     )
 
 
@@ -242,7 +242,12 @@ ERRATA = (
     Erratum("000-6", "J[6, 6] = (l2/2) sin theta2", "J[6, 6] = (l2/2) cos theta2", _jacobian_entry),
     Erratum("000-7", "gamma has five rows", "six rows; gamma_5 = (l2/2) cos theta2 theta2'^2", _missing_row),
     Erratum("000-8", "q(0) has six entries", "theta2 = 0 inserted before x3", _initial_state),
-    Erratum("000-10", "the mechanism finally stops (tau = -0.5)", "it spins up; it settles for tau = 0", _comes_to_rest),
+    Erratum(
+        "000-10",
+        "the mechanism finally stops (tau = -0.5)",
+        "it spins up; it settles for tau = 0",
+        _comes_to_rest,
+    ),
 )
 
 problem = Problem(

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.programs import QP, LeastSquares, Program, RawSolution
+from gaussopt.programs import QP, LeastSquares, Program, RawSolution, as_qp
 from gaussopt.solver import Options, Solver, backend
 from gaussopt.status import Status
 from gaussopt.stepdata import Matrix, Vector
@@ -75,8 +75,7 @@ class CVXPY(Solver[CVXPYOptions]):
     def setup(self, program: Program) -> None:
         """Write the program with parameters and compile it."""
         cp = backend("cvxpy")
-        qp = program.as_qp() if isinstance(program, LeastSquares) else program
-        assert isinstance(qp, QP)
+        qp = as_qp(program)
         eq, lo, up = _rows(qp)
         self._x = cp.Variable(qp.n, name="x")
         self._F = cp.Parameter((qp.n, qp.n), name="F")
@@ -102,8 +101,7 @@ class CVXPY(Solver[CVXPYOptions]):
 
     def update(self, program: Program) -> None:
         """New parameter values."""
-        qp = program.as_qp() if isinstance(program, LeastSquares) else program
-        assert isinstance(qp, QP)
+        qp = as_qp(program)
         self._F.value = _factor(qp.P)
         self._q.value = qp.q
         for kind, rows, A, b, _ in self._blocks:

@@ -20,7 +20,7 @@ import numpy as np
 
 from gaussopt.errors import BadInput
 from gaussopt.linalg import row_space
-from gaussopt.programs import QP, LeastSquares, Program, RawSolution
+from gaussopt.programs import QP, LeastSquares, Program, RawSolution, as_qp
 from gaussopt.solver import Options, Solver, backend
 from gaussopt.status import Status
 from gaussopt.stepdata import Matrix, Vector
@@ -67,12 +67,11 @@ class DEAP(Solver[DEAPOptions]):
                 raise BadInput(f"The option {key!r} of 'deap' is {getattr(options, key)}; it is too small.")
         # DEAP draws from the global generators; each solver keeps its own place in their sequences.
         self._random = random.Random(options.seed).getstate()
-        self._numpy = np.random.RandomState(options.seed).get_state()  # noqa: NPY002
+        self._numpy = np.random.RandomState(options.seed).get_state()
 
     def setup(self, program: Program) -> None:
         """Choose coordinates x = centre + Z z and the scale of the search."""
-        qp = program.as_qp() if isinstance(program, LeastSquares) else program
-        assert isinstance(qp, QP)
+        qp = as_qp(program)
         self._qp = qp
         eq = qp.equality
         if self.options.coordinates == "null-space":

@@ -53,7 +53,7 @@ class KKT(Solver[Options]):
 
 
 def _solve(K: Matrix, b: Vector) -> Vector:
-    lu, pivots, x, info = lapack.dgesv(K, b)
+    lu, _, x, info = lapack.dgesv(K, b)
     if info == 0:
         # A tiny pivot means a singular matrix whose LU answer may be anything.
         diagonal = np.abs(lu.diagonal())

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.programs import QP, LeastSquares, Program, RawSolution
+from gaussopt.programs import QP, LeastSquares, Program, RawSolution, as_qp
 from gaussopt.solver import Options, Solver
 from gaussopt.status import Status
 from gaussopt.stepdata import Matrix, Vector
@@ -76,8 +76,7 @@ class Newton(Solver[NewtonOptions]):
 
     def setup(self, program: Program) -> None:
         """Write the optimality conditions in scaled variables."""
-        qp = program.as_qp() if isinstance(program, LeastSquares) else program
-        assert isinstance(qp, QP)
+        qp = as_qp(program)
         self._qp = qp
         eq = qp.equality
         lower, upper = ~eq & np.isfinite(qp.l), ~eq & np.isfinite(qp.u)
@@ -120,9 +119,7 @@ class Newton(Solver[NewtonOptions]):
         return RawSolution(x, y, Status.ITERATION_LIMIT, iterations, note=note)
 
 
-def semismooth_newton(
-    problem: Complementarity, z: Vector, options: NewtonOptions
-) -> tuple[Vector, int, bool, bool]:
+def semismooth_newton(problem: Complementarity, z: Vector, options: NewtonOptions) -> tuple[Vector, int, bool, bool]:
     """Damped Newton on phi; returns z, iterations, whether it converged, whether it met a singular matrix."""
     scale = 1.0 + float(np.abs(problem.g).max(initial=0.0))
     w = problem.H @ z + problem.g
@@ -159,15 +156,15 @@ def semismooth_newton(
 def _direction(V: Matrix, phi: Vector, merit: float) -> tuple[Vector, bool]:
     """Newton's direction, or Levenberg-Marquardt's where the matrix is singular."""
     try:
-        d = np.linalg.solve(V, -phi)
+        d = np.asarray(np.linalg.solve(V, -phi))
         if np.linalg.norm(V @ d + phi) <= 1e-8 * np.linalg.norm(phi):
             return d, True
     except np.linalg.LinAlgError:
         pass
     nu = min(1e-4, merit)
     stacked = np.vstack((V, np.sqrt(nu) * np.eye(len(phi))))
-    d, *_ = np.linalg.lstsq(stacked, np.concatenate((-phi, np.zeros(len(phi)))), rcond=None)
-    return d, False
+    least = np.linalg.lstsq(stacked, np.concatenate((-phi, np.zeros(len(phi)))), rcond=None)
+    return np.asarray(least[0]), False
 
 
 def _residual(problem: Complementarity, z: Vector) -> float:

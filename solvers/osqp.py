@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gaussopt.programs import QP, LeastSquares, Program, RawSolution
+from gaussopt.programs import QP, LeastSquares, Program, RawSolution, as_qp
 from gaussopt.solver import Options, Solver, backend
 from gaussopt.status import Status
 from gaussopt.stepdata import Matrix, Vector
@@ -68,27 +68,33 @@ class OSQP(Solver[OSQPOptions]):
     def setup(self, program: Program) -> None:
         """Scale and factorise; all entries are kept so that later values fit the pattern."""
         osqp = backend("osqp")
-        qp = program.as_qp() if isinstance(program, LeastSquares) else program
-        assert isinstance(qp, QP)
+        qp = as_qp(program)
         self._upper = np.triu_indices(qp.n)
         o = self.options
         settings: dict[str, Any] = {
             "eps_abs": o.eps_abs, "eps_rel": o.eps_rel, "max_iter": o.max_iter, "polishing": o.polishing,
             "polish_refine_iter": o.polish_refine_iter, "scaling": o.scaling, "rho": o.rho, "sigma": o.sigma,
-            "eps_prim_inf": o.eps_prim_inf, "eps_dual_inf": o.eps_dual_inf, "alpha": o.alpha, "adaptive_rho": o.adaptive_rho,
+            "eps_prim_inf": o.eps_prim_inf, "eps_dual_inf": o.eps_dual_inf, "alpha": o.alpha,
+            "adaptive_rho": o.adaptive_rho,
         }  # fmt: skip
         if o.time_limit > 0:
             settings["time_limit"] = o.time_limit
         self._model = osqp.OSQP(algebra="builtin")
         self._model.setup(
-            _upper_csc(qp.P), qp.q, _dense_csc(qp.A), qp.l, qp.u, verbose=False, warm_starting=True, **settings
+            _upper_csc(qp.P),
+            qp.q,
+            _dense_csc(qp.A),
+            qp.l,
+            qp.u,
+            verbose=False,
+            warm_starting=True,
+            **settings,
         )
         self._qp = qp
 
     def update(self, program: Program) -> None:
         """New numbers, same pattern."""
-        qp = program.as_qp() if isinstance(program, LeastSquares) else program
-        assert isinstance(qp, QP)
+        qp = as_qp(program)
         self._model.update(
             Px=_upper_values(qp.P), Ax=qp.A.ravel(order="F") if qp.m else None, q=qp.q,
             l=qp.l if qp.m else None, u=qp.u if qp.m else None,
@@ -115,9 +121,7 @@ class OSQP(Solver[OSQPOptions]):
 def _dense_csc(A: Matrix) -> Any:
     """A in compressed columns with every entry kept, zeros too."""
     m, n = A.shape
-    return sparse.csc_matrix(
-        (A.ravel(order="F").copy(), np.tile(np.arange(m), n), np.arange(n + 1) * m), shape=(m, n)
-    )
+    return sparse.csc_matrix((A.ravel(order="F").copy(), np.tile(np.arange(m), n), np.arange(n + 1) * m), shape=(m, n))
 
 
 def _upper_csc(P: Matrix) -> Any:

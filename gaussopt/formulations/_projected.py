@@ -1,6 +1,6 @@
 """Shared by the two least-squares formulations: all accelerations that satisfy the constraints.
 
-    a = J^+ gamma + N z,   N = I - J^+ J
+a = J^+ gamma + N z,   N = I - J^+ J
 """
 
 from __future__ import annotations
@@ -21,10 +21,8 @@ class Projected(Formulation):
             return "M is singular, and the method needs M^(-1/2); use gauss or lagrange"
         return super().refuses(step)
 
-    def recover(
-        self, data: tuple[Vector, Matrix], x: Vector, y: Vector | None
-    ) -> tuple[Vector, Vector | None]:
-        """a = J^+ gamma + N z; the method has no multipliers."""
+    def recover(self, data: tuple[Vector, Matrix], x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:
+        """A = J^+ gamma + N z; the method has no multipliers."""
         particular, N = data
         return particular + N @ x, None
 

@@ -29,9 +29,7 @@ class Outcome:
     seconds: float
 
 
-def run_cases(
-    cases: Sequence[Case], jobs: int, progress: Callable[[float], None] | None = None
-) -> dict[str, Outcome]:
+def run_cases(cases: Sequence[Case], jobs: int, progress: Callable[[float], None] | None = None) -> dict[str, Outcome]:
     """Run all cases; one that fails is recorded and stops nothing."""
     total = sum(c.weight for c in cases)
     outcomes: dict[str, Outcome] = {}
@@ -55,7 +53,10 @@ def run_cases(
             for future in as_completed(futures):
                 error = future.exception()
                 case = futures[future]
-                finish(case, future.result() if error is None else Outcome(None, f"the process died ({error})", 0.0))
+                finish(
+                    case,
+                    future.result() if error is None else Outcome(None, f"the process died ({error})", 0.0),
+                )
     return {case.key: outcomes[case.key] for case in cases}
 
 

@@ -56,7 +56,7 @@ STATES = (
 )
 """Pairs that are judged on the states of the reference."""
 
-CONTROLS = (
+CONTROLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("kkt", "kkt", {}),
     ("osqp", "osqp", {}),
     ("newton", "newton", {}),
@@ -102,7 +102,13 @@ def cases(quick: bool) -> list[Case]:
         found.append(Case(f"rk4: {formulation} by {solver}", _motion, settings, weight))
     for label, solver, options in CONTROLS:
         settings = _settings(
-            "gauss", solver, stepper="semi-implicit", dt=1e-3, t_end=0.1, tolerance=math.inf, solver_options=options
+            "gauss",
+            solver,
+            stepper="semi-implicit",
+            dt=1e-3,
+            t_end=0.1,
+            tolerance=math.inf,
+            solver_options=options,
         )
         found.append(Case(f"control: {label}", _motion, settings, 4.0 if solver == "deap" else 0.2))
     for stabilisation in ("none", "baumgarte", "projection"):
@@ -179,8 +185,15 @@ def section(outcomes: dict[str, Outcome], quick: bool) -> tuple[Section, tuple[s
 
 def _model() -> Section:
     entry = problem(PROBLEM)
-    rows = tuple((p.name, p.value, p.unit, p.meaning, "source" if p.printed else "our choice") for p in entry.parameters)
-    table = Table("parameters-000", "Parameters of the crank-slider.", ("name", "value", "unit", "meaning", "from"), rows)
+    rows = tuple(
+        (p.name, p.value, p.unit, p.meaning, "source" if p.printed else "our choice") for p in entry.parameters
+    )
+    table = Table(
+        "parameters-000",
+        "Parameters of the crank-slider.",
+        ("name", "value", "unit", "meaning", "from"),
+        rows,
+    )
     text = (
         "Coordinates q = (x₁, y₁, θ₁, x₂, y₂, θ₂, x₃): centre and angle of the crank, centre and angle of the "
         "connecting rod, position of the slider. M = diag(m₁, m₁, I₁, m₂, m₂, I₂, m₃); gravity, a constant torque τ "
@@ -259,7 +272,9 @@ def _history(entry: tuple[int, str, int, str, str, str], exact: Trajectory, refe
     marks = {"reference": (reference.t[inside][::4], getattr(reference, what)[inside, i][::4])}
     symbol = label.split()[-1]
     svg = plots.lines(exact.t, {"this run": values}, "t / s", f"{symbol} / {unit}", size=(4.4, 2.8), markers=marks)
-    alt = f"{label} over time: between {values.min():.3g} and {values.max():.3g} {unit}; the reference lies on the curve."
+    alt = (
+        f"{label} over time: between {values.min():.3g} and {values.max():.3g} {unit}; the reference lies on the curve."
+    )
     data = pd.DataFrame({"t": exact.t, name: values})
     return Figure(f"paper-000-figure-{number}", f"Figure {number}. {label}.", alt, svg, data)
 
@@ -269,8 +284,8 @@ def _equation_16(results: _Results, findings: list[str]) -> Section:
 
     runs: dict[str, Trajectory] = {k: v for k, v in results.group("eq. (16): ").items() if len(v.t)}
     text = (
-        "What eq. (16) does to the motion: from the same start, integrated with the same tolerance (DOP853, 1e-10), the "
-        "crank is driven several times too hard with the torque and hardly moves without it. Such a run is possible "
+        "What eq. (16) does to the motion: from the same start, integrated with the same tolerance (DOP853, "
+        "1e-10), the crank is driven several times too hard with the torque and hardly moves without it. Such a run is possible "
         "only with an infinite tolerance; otherwise the first step is refused."
     )
     blocks: list[Block] = [Paragraph(text)]
@@ -336,8 +351,8 @@ def _accuracy(results: _Results, reference: ReferenceData, findings: list[str]) 
         "The printed case by RK4 with dt = 1 ms, without stabilisation: the error at the end and the largest one are "
         "those of the integrator and are the same for all pairs that solve each step exactly; the certified relative "
         "error is that of the steps.",
-        ("formulation by solver", "status", "final error in q", "largest error in q", "certified", "largest energy error / J",
-         "position drift", "seconds"),
+        ("formulation by solver", "status", "final error in q", "largest error in q", "certified",
+         "largest energy error / J", "position drift", "seconds"),
         tuple(rows),
     )  # fmt: skip
     blocks: list[Block] = [table]
@@ -349,7 +364,12 @@ def _accuracy(results: _Results, reference: ReferenceData, findings: list[str]) 
         )
         for name, what, data, ylabel in (
             ("paper-000-error", "Error against the reference", curves, "max |q - q_ref|"),
-            ("paper-000-certified", "Certified relative error of the steps", certified, "certified relative error"),
+            (
+                "paper-000-certified",
+                "Certified relative error of the steps",
+                certified,
+                "certified relative error",
+            ),
         ):
             svg = plots.lines(t, data, "t / s", ylabel, log=True)
             caption = f"{what} (RK4, dt = 1 ms, logarithmic)."
@@ -370,8 +390,8 @@ def _states_section(results: _Results, findings: list[str]) -> Section:
         "states-000",
         "Every pair on the states of the reference. 'Confirmed' counts the answers that the certificate accepts at "
         "1e-7, 'claimed' those that the solver calls solved. Errors are relative to 1 + the largest acceleration.",
-        ("formulation by solver", "exact", "states", "confirmed", "claimed", "error", "certified", "constraint residual",
-         "iterations"),
+        ("formulation by solver", "exact", "states", "confirmed", "claimed", "error", "certified",
+         "constraint residual", "iterations"),
         rows,
     )  # fmt: skip
     parts = {
@@ -387,7 +407,9 @@ def _states_section(results: _Results, findings: list[str]) -> Section:
         "Time of the parts of one step in microseconds, medians; 'hand over' is the update, or the set-up where the "
         "solver keeps nothing; 'solver itself' is what the backend reports of 'solve'.",
         ("formulation by solver", *parts, "solver itself"),
-        tuple((k, *(values[i] for values in parts.values()), 1e6 * r.backend) for i, (k, r) in enumerate(pairs.items())),
+        tuple(
+            (k, *(values[i] for values in parts.values()), 1e6 * r.backend) for i, (k, r) in enumerate(pairs.items())
+        ),
     )
     blocks: list[Block] = [table, times]
     if pairs:
@@ -413,7 +435,8 @@ def _control(results: _Results, findings: list[str]) -> Section:
 
     controls: dict[str, Trajectory] = {k: v for k, v in results.group("control: ").items() if len(v.t)}
     rows = tuple(
-        (k, v.meta["evaluations"], v.worst.relative_error, float(np.median(v.relative_error)), v.worst.constraint_residual,
+        (k, v.meta["evaluations"], v.worst.relative_error, float(np.median(v.relative_error)),
+         v.worst.constraint_residual,
          v.q[-1, 2], 1e6 * v.timing["solve"] / v.meta["evaluations"])
         for k, v in controls.items()
     )  # fmt: skip
@@ -439,15 +462,18 @@ def _control(results: _Results, findings: list[str]) -> Section:
         svg = plots.lines(t, data, "t / s", "certified relative error", log=True)
         words = ", ".join(f"{k} at most {float(v.max()):.1e}" for k, v in data.items())
         blocks.append(Figure(
-            "paper-000-control", "Certified relative error of every step: linear algebra, OSQP, Newton and the genetic algorithm.",
+            "paper-000-control",
+            "Certified relative error of every step: linear algebra, OSQP, Newton and the genetic algorithm.",
             f"Certified relative error over 0.1 s: {words}.", svg, pd.DataFrame({"t": t, **data}),
         ))  # fmt: skip
         ga, newton = controls.get("deap, full coordinates with penalty"), controls.get("newton")
         if ga is not None and newton is not None:
-            slower = (ga.timing["solve"] / ga.meta["evaluations"]) / (newton.timing["solve"] / newton.meta["evaluations"])
+            slower = (ga.timing["solve"] / ga.meta["evaluations"]) / (
+                newton.timing["solve"] / newton.meta["evaluations"]
+            )
             findings.append(
-                f"Genetic algorithm in full coordinates: certified relative error up to {ga.worst.relative_error:.1e} where "
-                f"Newton has {newton.worst.relative_error:.1e}, at {slower:.0f} times the cost of a solve."
+                f"Genetic algorithm in full coordinates: certified relative error up to "
+                f"{ga.worst.relative_error:.1e} where Newton has {newton.worst.relative_error:.1e}, at {slower:.0f} times the cost of a solve."
             )
     return Section("control-000", "OSQP, Newton and a genetic algorithm as the solver of every step", tuple(blocks))
 
@@ -465,7 +491,16 @@ def _drift(results: _Results, reference: ReferenceData) -> Section:
     rows = []
     for label, traj in runs.items():
         balance = _energy_balance(traj)
-        rows.append((label, str(traj.status), traj.t[-1], traj.position_drift.max(), traj.velocity_drift.max(), balance))
+        rows.append(
+            (
+                label,
+                str(traj.status),
+                traj.t[-1],
+                traj.position_drift.max(),
+                traj.velocity_drift.max(),
+                balance,
+            )
+        )
     blocks.append(Table(
         "drift-000",
         "Constraint drift and energy with and without stabilisation, dt = 1 ms. The energy residual is the largest "
@@ -483,15 +518,25 @@ def _drift(results: _Results, reference: ReferenceData) -> Section:
             words = ", ".join(f"{k} {float(v.max()):.1e}" for k, v in data.items())
             first = next(iter(runs.values()))
             same = {k: v for k, v in data.items() if len(v) == len(first.t)}
-            blocks.append(Figure(name, f"{what}.", f"{what}; largest: {words}.", svg, pd.DataFrame({"t": first.t, **same})))
+            blocks.append(
+                Figure(name, f"{what}.", f"{what}; largest: {words}.", svg, pd.DataFrame({"t": first.t, **same}))
+            )
         energy = {k: v.energy for k, v in runs.items()}
         inside = reference.t <= max(float(v.t[-1]) for v in runs.values())
-        svg = plots.lines(x, energy, "t / s", "energy / J", markers={"reference": (reference.t[inside][::8], reference.energy[inside][::8])})
+        svg = plots.lines(
+            x,
+            energy,
+            "t / s",
+            "energy / J",
+            markers={"reference": (reference.t[inside][::8], reference.energy[inside][::8])},
+        )
         first = next(iter(runs.values()))
         same = {k: v for k, v in energy.items() if len(v) == len(first.t)}
         blocks.append(Figure(
-            "paper-000-energy", "Mechanical energy (the constant torque counted as a potential): it falls by the damper's work.",
-            "The energy falls in steps from 0 J; the reference lies on the curves, semi-implicit Euler departs from them.",
+            "paper-000-energy",
+            "Mechanical energy (the constant torque counted as a potential): it falls by the damper's work.",
+            "The energy falls in steps from 0 J; the reference lies on the curves, semi-implicit Euler departs from "
+            "them.",
             svg, pd.DataFrame({"t": first.t, **same}),
         ))  # fmt: skip
     return Section("drift-000", "Constraint drift and energy", tuple(blocks))

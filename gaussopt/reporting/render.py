@@ -28,7 +28,10 @@ def write(document: Document, out: Path) -> Path:
         write_text(out / "data" / f"{figure.name}.csv", figure.data.to_csv(index=False, lineterminator="\n"))
     for table in tables_of(document.sections):
         write_text(out / "data" / f"{table.name}.csv", _csv(table))
-    html, markdown = _environment().get_template("report.html.j2"), _environment().get_template("report.md.j2")
+    html, markdown = (
+        _environment().get_template("report.html.j2"),
+        _environment().get_template("report.md.j2"),
+    )
     write_text(out / "index.md", markdown.render(document=document))
     write_text(out / "index.html", html.render(document=document))
     return out / "index.html"
