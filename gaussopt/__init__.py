@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gaussopt.qp_certificate import certify_qp
     from gaussopt.registry import names, register
     from gaussopt.simulation import simulate
+    from gaussopt.solver import make_solver
     from gaussopt.solving import Answer, StepSolver, formulate, solve, solve_step
     from gaussopt.stabilisation import Baumgarte, Projection
     from gaussopt.status import Status
@@ -32,14 +33,16 @@ _HOME = {
     "MissingBackend": "errors", "NotAccepted": "errors", "Problem": "catalogue", "Projection": "stabilisation",
     "QP": "programs", "Solution": "programs", "Status": "status", "StepData": "stepdata", "StepSolver": "solving",
     "System": "system", "Trajectory": "trajectory", "UnknownName": "errors", "certify": "certificate",
-    "certify_qp": "qp_certificate", "formulate": "solving", "names": "registry", "problem": "catalogue",
+    "certify_qp": "qp_certificate", "formulate": "solving", "make_solver": "solver", "names": "registry",
+    "problem": "catalogue",
     "register": "registry", "simulate": "simulation", "solve": "solving", "solve_step": "solving",
 }  # fmt: skip
 
 __all__ = [
     "QP", "Answer", "BadInput", "Baumgarte", "Certificate", "Energy", "GaussoptError", "LeastSquares",
     "LinearSystem", "MissingBackend", "NotAccepted", "Problem", "Projection", "Solution", "Status", "StepData",
-    "StepSolver", "System", "Trajectory", "UnknownName", "certify", "certify_qp", "formulate", "names", "problem",
+    "StepSolver", "System", "Trajectory", "UnknownName", "certify", "certify_qp", "formulate",
+    "make_solver", "names", "problem",
     "register", "simulate", "solve", "solve_step",
 ]  # fmt: skip
 

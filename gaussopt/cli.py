@@ -49,7 +49,8 @@ def run(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code instead of leaving the interpreter."""
     given = sys.argv[1:] if arguments is None else arguments
     as_json = "--json" in given
-    with _quiet_backends() as out:
+    talk = contextlib.nullcontext(sys.stdout) if "--help" in given else _quiet_backends()
+    with talk as out:
         try:
             app(given, standalone_mode=False, obj=out)
         except _Done as done:

@@ -86,7 +86,7 @@ class Solver(ABC, Generic[O]):
         """Solve the current program, from a start (x, y) if the solver can use one."""
 
 
-def make(name: str, options: Mapping[str, Any] | None = None) -> Solver[Any]:
+def make_solver(name: str, options: Mapping[str, Any] | None = None) -> Solver[Any]:
     """A new solver by name, e.g. "osqp" or "cvxpy:CLARABEL".
 
     Raises

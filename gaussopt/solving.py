@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from gaussopt import registry
-from gaussopt import solver as solver_module
 from gaussopt.certificate import DEFAULT_TOLERANCE, Certificate, certify, explain
 from gaussopt.errors import BadInput
 from gaussopt.formulation import Formulation
 from gaussopt.programs import QP, LeastSquares, LinearSystem, Program, RawSolution, Solution, Timing
 from gaussopt.qp_certificate import certify_qp
-from gaussopt.solver import Solver
+from gaussopt.solver import Solver, make_solver
 from gaussopt.status import Status
 from gaussopt.stepdata import StepData, Vector
 
@@ -35,7 +34,7 @@ class Engine:
     def __init__(
         self, solver: str | Solver[Any], options: Mapping[str, Any] | None = None, warm_start: bool = True
     ) -> None:
-        self.solver = solver_module.make(solver, options) if isinstance(solver, str) else solver
+        self.solver = make_solver(solver, options) if isinstance(solver, str) else solver
         self.warm_start = warm_start
         self._pattern: tuple[Any, ...] | None = None
         self._last: tuple[Vector, Vector | None] | None = None

@@ -285,8 +285,8 @@ def _equation_16(results: _Results, findings: list[str]) -> Section:
     runs: dict[str, Trajectory] = {k: v for k, v in results.group("eq. (16): ").items() if len(v.t)}
     text = (
         "What eq. (16) does to the motion: from the same start, integrated with the same tolerance (DOP853, "
-        "1e-10), the crank is driven several times too hard with the torque and hardly moves without it. Such a run is possible "
-        "only with an infinite tolerance; otherwise the first step is refused."
+        "1e-10), the crank is driven several times too hard with the torque and hardly moves without it. Such a "
+        "run is possible only with an infinite tolerance; otherwise the first step is refused."
     )
     blocks: list[Block] = [Paragraph(text)]
     names = {"lagrange": "exact", "least-squares-as-printed": "eq. (16)"}
@@ -473,7 +473,8 @@ def _control(results: _Results, findings: list[str]) -> Section:
             )
             findings.append(
                 f"Genetic algorithm in full coordinates: certified relative error up to "
-                f"{ga.worst.relative_error:.1e} where Newton has {newton.worst.relative_error:.1e}, at {slower:.0f} times the cost of a solve."
+                f"{ga.worst.relative_error:.1e} where Newton has {newton.worst.relative_error:.1e}, at "
+                f"{slower:.0f} times the cost of a solve."
             )
     return Section("control-000", "OSQP, Newton and a genetic algorithm as the solver of every step", tuple(blocks))
 

@@ -1,0 +1,122 @@
+"""What the tests share: a cache of their own, data files, a pendulum, and the checks of errors and optima."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+import gaussopt as go
+from gaussopt import registry
+
+settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
+settings.load_profile("repeatable")
+
+G = 9.81
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Generated modules of the tests stay out of the user's cache, and theirs out of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GAUSSOPT_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.delenv("GAUSSOPT_PLUGINS", raising=False)
+        yield
+
+
+@pytest.fixture
+def clean_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test registers is forgotten after it."""
+    monkeypatch.setattr(registry, "_registered", {kind: dict(known) for kind, known in registry._registered.items()})
+    monkeypatch.setattr(registry, "_seen", set(registry._seen))
+
+
+@pytest.fixture(scope="session")
+def data() -> Callable[[str], Any]:
+    """Reads a JSON file of tests/data."""
+    folder = Path(__file__).parent / "data"
+    return lambda name: json.loads((folder / name).read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
+def crank() -> go.Problem:
+    """The crank-slider with the printed torque."""
+    return go.problem("crank-slider")
+
+
+@pytest.fixture
+def run_python(tmp_path: Path) -> Callable[..., str]:
+    """Runs code in a fresh interpreter, in a folder of its own, and returns what it prints."""
+    root = str(Path(go.__file__).parents[1])
+
+    def run(code: str, **environment: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONPATH": root, **environment},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture
+def pendulum() -> go.System:
+    """A point mass of 1 kg on a massless rod of 1 m, in Cartesian coordinates, as a person would write it."""
+    return go.System(
+        mass=np.eye(2),
+        force=lambda t, q, v: [0.0, -G],
+        equality=lambda t, q, v: ([[q[0], q[1]]], [-(v[0] ** 2) - v[1] ** 2]),
+        position=lambda t, q: [0.5 * (q[0] ** 2 + q[1] ** 2 - 1.0)],
+        energy=lambda t, q, v: (0.5 * (v[0] ** 2 + v[1] ** 2), G * q[1]),
+        coordinates=("x", "y"),
+        name="pendulum",
+    )
+
+
+@pytest.fixture
+def assert_sentence() -> Callable[..., None]:
+    """The message is one clear sentence that names the culprits."""
+
+    def check(error: BaseException, *culprits: str) -> None:
+        assert isinstance(error, go.GaussoptError)
+        text = str(error)
+        assert "\n" not in text
+        assert text.endswith((".", "?"))
+        for culprit in culprits:
+            assert culprit in text
+
+    return check
+
+
+@pytest.fixture
+def assert_optimal() -> Callable[..., None]:
+    """The optimality conditions of a QP in our sign convention, each relative to the size of its terms."""
+
+    def check(qp: go.QP, x: np.ndarray, y: np.ndarray, tolerance: float) -> None:
+        z, gradient, force = qp.A @ x, qp.P @ x + qp.q, qp.A.T @ y
+        size_of_forces = 1.0 + max(np.abs(part).max(initial=0.0) for part in (qp.P @ x, qp.q, force))
+        size_of_rows = 1.0 + np.abs(z)
+        assert np.abs(gradient - force).max() <= tolerance * size_of_forces
+        assert (qp.l - z <= tolerance * size_of_rows).all()
+        assert (z - qp.u <= tolerance * size_of_rows).all()
+        # A force acts only where a row rests on the bound that the force's sign names.
+        named = np.where(y > 0, qp.l, qp.u)
+        absent = ~np.isfinite(named)
+        assert (np.abs(y[absent]) <= tolerance * size_of_forces).all()
+        slack = np.abs(z - named)[~absent]
+        assert (np.abs(y[~absent]) * slack <= tolerance * size_of_forces * size_of_rows[~absent]).all()
+
+    return check
