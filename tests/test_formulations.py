@@ -107,7 +107,19 @@ def test_other_units_of_length_and_mass_give_the_same_motion(
     )
     answer = go.solve_step(scaled, formulation)
     assert answer.status is go.Status.SOLVED
-    np.testing.assert_allclose(answer.a / unit, rows.a[40], rtol=0, atol=1e-10 * (1 + np.abs(rows.a[40]).max()))
+    # The detour over J^+ works in the unweighted metric and pays for the condition number of J.
+    lost = 2.2e-16 * scaled.n * np.linalg.cond(scaled.J) if formulation == "least-squares" else 0.0
+    np.testing.assert_allclose(
+        answer.a / unit, rows.a[40], rtol=0, atol=max(1e-10, lost) * (1 + np.abs(rows.a[40]).max())
+    )
+
+
+@pytest.mark.parametrize("formulation", EXACT)
+def test_tiny_masses_are_not_mistaken_for_none(formulation: str) -> None:
+    """A silicon resonator of a picogram beside a constraint whose row has size 1."""
+    answer = go.solve_step(step_of(1e-15 * np.eye(2), [0.0, 3e-15], [[1.0, 0.0]], [2.0]), formulation)
+    assert answer.status is go.Status.SOLVED
+    np.testing.assert_allclose(answer.a, [2.0, 3.0], rtol=1e-14)
 
 
 def test_as_printed_is_exact_exactly_where_the_theory_says() -> None:
