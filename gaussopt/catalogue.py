@@ -63,7 +63,9 @@ class Reference:
     ----------
     name : str
     file : str
-        CSV in problems/data: t, q, d_q, dd_q, lam*, E_mech.
+        CSV in problems/data.
+    columns : names of the coordinates in the file; velocities and accelerations have d_ and dd_ before them
+    multipliers, energy : their columns; "" if there is no energy
     parameters : the parameter values it belongs to
     accuracy : float
         Absolute error stated for it.
@@ -74,10 +76,19 @@ class Reference:
     parameters: Mapping[str, float]
     accuracy: float
     description: str
+    columns: tuple[str, ...]
+    multipliers: tuple[str, ...] = ()
+    energy: str = ""
+    variant: str = ""
 
-    def load(self, coordinates: tuple[str, ...]) -> ReferenceData:
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What `Problem.at` needs for the problem it belongs to."""
+        return {**self.parameters, **({"variant": self.variant} if self.variant else {})}
+
+    def load(self) -> ReferenceData:
         """Read the table."""
-        return _read_reference(self.file, coordinates)
+        return _read(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +101,15 @@ class ReferenceData:
     a: Matrix
     lam: Matrix
     energy: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A named set of parameter values, with an end time of its own."""
+
+    values: Mapping[str, float]
+    t_end: float
+    description: str
 
 
 @dataclass(frozen=True)
@@ -105,7 +125,10 @@ class Problem:
     parameters : the parameters with units and meaning
     t_end, dt : defaults for a run, s
     references, errata
+    cases : named sets of parameter values
+    variants : other models of the same mechanism by name, such as a misprinted constraint
     values : parameter values that differ from the defaults
+    variant : the model in use, "" for the regular one
     """
 
     name: str
@@ -120,11 +143,16 @@ class Problem:
     references: tuple[Reference, ...] = ()
     errata: tuple[Erratum, ...] = ()
     notes: tuple[str, ...] = ()
+    cases: Mapping[str, Case] = field(default_factory=dict)
+    variants: Mapping[str, Callable[[], System]] = field(default_factory=dict)
+    variant: str = ""
     values: Mapping[str, float] = field(default_factory=dict)
     state: tuple[Vector, Vector] | None = None
 
     def at(self, **settings: Any) -> Problem:
-        """The same problem with other parameter values, or another start `q0`, `v0`.
+        """The same problem with other parameter values, another start `q0`, `v0`, a `case` or a `variant`.
+
+        Parameters given beside a case override the case's.
 
         Raises
         ------
@@ -132,6 +160,18 @@ class Problem:
         """
         known = {p.name for p in self.parameters}
         values = dict(self.values)
+        settings = dict(settings)
+        t_end, variant = self.t_end, self.variant
+        if "variant" in settings:
+            variant = str(settings.pop("variant"))
+            if variant not in self.variants:
+                raise UnknownName(f"variant of {self.name}", variant, self.variants)
+        if "case" in settings:
+            case = str(settings.pop("case"))
+            if case not in self.cases:
+                raise UnknownName(f"case of {self.name}", case, self.cases)
+            values |= self.cases[case].values
+            t_end = self.cases[case].t_end
         n = len(self.q0)
         q0, v0 = self.state if self.state is not None else (None, None)
         for key, value in settings.items():
@@ -139,7 +179,7 @@ class Problem:
                 vector = as_array(key, value, (n,))
                 q0, v0 = (vector, v0) if key == "q0" else (q0, vector)
             elif key not in known:
-                raise UnknownName(f"parameter of {self.name}", key, {*known, "q0", "v0"})
+                raise UnknownName(f"parameter of {self.name}", key, {*known, "q0", "v0", *self._choices})
             else:
                 try:
                     values[key] = float(value)
@@ -148,12 +188,18 @@ class Problem:
                 if not np.isfinite(values[key]):
                     raise BadInput(f"Parameter {key!r} of {self.name} is {value!r}; it must be finite.")
         fields = {f: getattr(self, f) for f in self.__dataclass_fields__}
-        problem = Problem(**{**fields, "values": values, "state": None})
+        fields |= {"values": values, "t_end": t_end, "variant": variant, "state": None}
+        problem = Problem(**fields)
         if q0 is not None or v0 is not None:
             dq, dv = problem.q0, problem.v0
             state = (dq if q0 is None else q0, dv if v0 is None else v0)
-            problem = Problem(**{**fields, "values": values, "state": state})
+            problem = Problem(**{**fields, "state": state})
         return problem
+
+    @property
+    def _choices(self) -> list[str]:
+        """Settings beside parameters and start."""
+        return [name for name, there in (("case", self.cases), ("variant", self.variants)) if there]
 
     @property
     def parameter_values(self) -> dict[str, float]:
@@ -163,7 +209,8 @@ class Problem:
     @cached_property
     def system(self) -> System:
         """The system at these parameter values; the equations are derived once per process."""
-        return _built(self.build).with_parameters(**self.parameter_values)
+        build = self.variants[self.variant] if self.variant else self.build
+        return _built(build).with_parameters(**self.parameter_values)
 
     @property
     def q0(self) -> Vector:
@@ -193,7 +240,7 @@ class Problem:
         """
         for reference in self.references:
             if reference.name == name:
-                return reference.load(self.coordinates)
+                return reference.load()
         raise UnknownName(f"reference of {self.name}", name, [r.name for r in self.references])
 
 
@@ -213,20 +260,15 @@ def _built(build: Callable[[], System]) -> System:
     return build()
 
 
-def _read_reference(file: str, coordinates: tuple[str, ...]) -> ReferenceData:
-    source = resources.files("gaussopt.problems").joinpath("data", file)
+def _read(entry: Reference) -> ReferenceData:
+    source = resources.files("gaussopt.problems").joinpath("data", entry.file)
     lines = source.read_text(encoding="utf-8").splitlines()
-    header = lines[0].split(",")
     table = np.array([[float(x) for x in line.split(",")] for line in lines[1:]])
-    column = {name: i for i, name in enumerate(header)}
-    n = len(coordinates)
-    q = table[:, 1 : 1 + n]
-    lam = table[:, [i for name, i in column.items() if name.startswith("lam")]]
-    return ReferenceData(
-        table[:, 0],
-        q,
-        table[:, 1 + n : 1 + 2 * n],
-        table[:, 1 + 2 * n : 1 + 3 * n],
-        lam,
-        table[:, column["E_mech"]],
-    )
+    place = {name: i for i, name in enumerate(lines[0].split(","))}
+
+    def block(prefix: str, names: tuple[str, ...]) -> Matrix:
+        return table[:, [place[prefix + name] for name in names]]
+
+    energy = table[:, place[entry.energy]] if entry.energy else np.full(len(table), np.nan)
+    q, v, a = (block(prefix, entry.columns) for prefix in ("", "d_", "dd_"))
+    return ReferenceData(table[:, 0], q, v, a, block("", entry.multipliers), energy)

@@ -91,7 +91,7 @@ def compare_on_states(
         With `refused` set, and nothing measured, if the pair does not apply.
     """
     entry = next(r for r in problem.references if r.name == reference)
-    problem = problem.at(**dict(entry.parameters))
+    problem = problem.at(**entry.settings)
     rows = problem.reference(reference)
     system = problem.system
     pair = StepSolver(formulation, solver, options, tolerance)

@@ -20,12 +20,15 @@ class Formulation(ABC):
         Where the equation comes from.
     exact : bool
         Whether its solution is the Gauss minimiser. A formula reproduced although it is wrong says False.
+    state : str
+        What its natural state is beside q: "velocity" or "quasi-velocity".
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     source: ClassVar[str]
     exact: ClassVar[bool] = True
+    state: ClassVar[str] = "velocity"
 
     def refuses(self, step: StepData) -> str | None:
         """Why the step does not fit, or None."""

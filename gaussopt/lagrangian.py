@@ -5,6 +5,11 @@ f(q, v, t) = 0:
 
     M = T_vv,   h = T_vq v + T_vt - T_q,   Q = F - V_q,
     J = [phi_q; f_v],   gamma = -[(phi_q v)_q v + 2 phi_qt v + phi_tt;  f_q v + f_t]
+
+Quasi-velocities omega(q, v, t), n - m of them, complete the velocity constraints to n functions with a regular
+derivative W by v. With D = W^-1 the first n - m columns are D_omega and
+
+    a = D_omega omega' + w,   w = -D ([omega; f]_q v + [omega; f]_t),   J D_omega = 0.
 """
 
 from __future__ import annotations
@@ -27,6 +32,9 @@ from gaussopt.system import Energy, System, _state
 
 TIME = sp.Symbol("t", real=True)
 
+DEPENDENT = 1e12
+"""Condition number beyond which quasi-velocities count as dependent."""
+
 
 class LagrangianSystem(System):
     """A system whose step data come from generated straight-line source.
@@ -38,11 +46,17 @@ class LagrangianSystem(System):
     """
 
     def __init__(
-        self, name: str, coordinates: tuple[str, ...], m: int, holonomic: int,
-        parameters: Mapping[str, float], module: ModuleType,
-    ) -> None:  # fmt: skip
+        self,
+        name: str,
+        coordinates: tuple[str, ...],
+        m: int,
+        holonomic: int,
+        parameters: Mapping[str, float],
+        module: ModuleType,
+        quasi_velocities: int = 0,
+    ) -> None:
         self.name = name
-        self.n, self.m, self.m_h = len(coordinates), m, holonomic
+        self.n, self.m, self.m_h, self.p_omega = len(coordinates), m, holonomic, quasi_velocities
         self._coordinates = coordinates
         self._parameters = dict(parameters)
         self._p = list(self._parameters.values())
@@ -79,7 +93,7 @@ class LagrangianSystem(System):
             _finite_parameter(key, value)
         merged = {**self._parameters, **{k: float(x) for k, x in values.items()}}
         assert self._coordinates is not None
-        return LagrangianSystem(self.name, self._coordinates, self.m, self.m_h, merged, self._module)
+        return LagrangianSystem(self.name, self._coordinates, self.m, self.m_h, merged, self._module, self.p_omega)
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
         """Step data of the state, by the generated source.
@@ -93,8 +107,22 @@ class LagrangianSystem(System):
         v = np.asarray(v, dtype=np.float64)
         flat = self._run("step", self._zeros, t, q, v)
         n, (a, b, c, d) = self.n, self._cuts
+        D_omega = w_omega = None
+        if self.p_omega:
+            inverse = self._omega_inverse(t, q, v)
+            D_omega = inverse[:, : self.p_omega]
+            w_omega = -inverse @ self._run("omega_bias", [0.0] * n, t, q, v)
         return StepData.smooth(
-            flat[:a].reshape(n, n), flat[a:b], flat[b:c], flat[c:d].reshape(self.m, n), flat[d:], t, q, v
+            flat[:a].reshape(n, n),
+            flat[a:b],
+            flat[b:c],
+            flat[c:d].reshape(self.m, n),
+            flat[d:],
+            t,
+            q,
+            v,
+            D_omega,
+            w_omega,
         )
 
     def position_residual(self, t: float, q: Vector) -> Vector | None:
@@ -108,6 +136,65 @@ class LagrangianSystem(System):
     def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector | None:
         """Constraint residuals at velocity level, (m,)."""
         return self._run("velocity", [0.0] * self.m, t, q, v)
+
+    @property
+    def has_quasi_velocities(self) -> bool:
+        """Whether quasi-velocities were given."""
+        return self.p_omega > 0
+
+    def quasi_velocity(self, t: float, q: Vector, v: Vector) -> Vector:
+        """The quasi-velocities omega(q, v, t), (p,)."""
+        if not self.p_omega:
+            return super().quasi_velocity(t, q, v)
+        return self._run("omega", [0.0] * self.n, t, q, v)[: self.p_omega]
+
+    def velocity_from(self, t: float, q: Vector, omega: Vector, guess: Vector) -> Vector:
+        """The velocity with these quasi-velocities on the velocity constraints, (n,), by Newton's method.
+
+        One iteration if the constraints and the quasi-velocities are linear in v.
+
+        Raises
+        ------
+        BadInput
+            If no velocity is found, or the quasi-velocities are dependent.
+        """
+        if not self.p_omega:
+            return super().quasi_velocity(t, q, guess)
+        v = guess
+        target = np.concatenate((omega, np.zeros(self.m)))
+        goal = 4e-15 * (1.0 + float(np.abs(omega).max(initial=0.0)))
+        best = math.inf
+        for _ in range(30):
+            residual = self._run("omega", [0.0] * self.n, t, q, v) - target
+            size = float(np.abs(residual).max())
+            if size <= goal or (size < 1e3 * goal and size >= 0.5 * best):
+                return v
+            best = min(best, size)
+            v = v - self._omega_inverse(t, q, v) @ residual
+        raise BadInput(f"No velocity of {self.name!r} has the quasi-velocities {omega} at t = {t:.9g}.")
+
+    def quasi_velocity_rate(self, t: float, q: Vector, v: Vector, a: Vector) -> Vector:
+        """W a + bias, the first p entries."""
+        if not self.p_omega:
+            return super().quasi_velocity(t, q, v)
+        n, p = self.n, self.p_omega
+        W = self._run("omega_jacobian", [0.0] * (n * n), t, q, v).reshape(n, n)
+        return np.asarray(W[:p] @ a + self._run("omega_bias", [0.0] * n, t, q, v)[:p])
+
+    def _omega_inverse(self, t: float, q: Vector, v: Vector) -> Matrix:
+        n = self.n
+        W = self._run("omega_jacobian", [0.0] * (n * n), t, q, v).reshape(n, n)
+        try:
+            inverse = np.linalg.inv(W)
+        except np.linalg.LinAlgError:
+            inverse = np.full_like(W, np.inf)
+        # Rows are functions of different units: judge by the entries that the inverse cancels.
+        if not np.isfinite(inverse).all() or (np.abs(W) @ np.abs(inverse)).max() > DEPENDENT:
+            raise BadInput(
+                f"The quasi-velocities of {self.name!r} and its velocity constraints are dependent at "
+                f"{_state(t, q, v)}; choose others."
+            )
+        return inverse
 
     def energy(self, t: float, q: Vector, v: Vector) -> Energy | None:
         """Kinetic and potential energy and the power of the given generalised forces."""
@@ -139,6 +226,7 @@ def derive(
     forces: Sequence[Any] | Mapping[Any, Any] | None = None,
     holonomic: Sequence[Any] = (),
     nonholonomic: Sequence[Any] = (),
+    quasi_velocities: Sequence[Any] = (),
     parameters: Mapping[Any, float] | None = None,
     t: Any = None,
     name: str = "system",
@@ -153,7 +241,8 @@ def derive(
     potential : potential energy V(q, t)
     forces : generalised forces without potential, as n expressions or {coordinate: expression}
     holonomic : expressions phi(q, t), zero on the constraints
-    nonholonomic : expressions f(q, v, t), zero on the constraints
+    nonholonomic : expressions f(q, v, t), zero on the constraints; they may be nonlinear in v
+    quasi_velocities : n - m expressions omega(q, v, t), independent of each other and of the constraints
     parameters : {symbol or name: value}; every other symbol is an error
     t : the time symbol; the symbol named "t" if not given
 
@@ -200,15 +289,37 @@ def derive(
     F = [clean("forces", f, "qvt") for f in _force_list(forces, q, name)]
     phi = [clean(f"holonomic[{i}]", e, "qt") for i, e in enumerate(holonomic)]
     f = [clean(f"nonholonomic[{i}]", e, "qvt") for i, e in enumerate(nonholonomic)]
+    omega = [clean(f"quasi_velocities[{i}]", e, "qvt") for i, e in enumerate(quasi_velocities)]
     named = {str(s): x for s, x in values.items()}
     m = len(phi) + len(f)
+    if omega and len(omega) != n - m:
+        raise BadInput(f"{name!r} needs n - m = {n - m} quasi-velocities, not {len(omega)}.")
 
-    key = codegen.key_of(*map(sp.srepr, [*qs, *vs, *ps, T, V, *F, *phi, sp.Symbol("|"), *f]))
+    bar = sp.Symbol("|")
+    key = codegen.key_of(*map(sp.srepr, [*qs, *vs, *ps, T, V, *F, *phi, bar, *f, bar, *omega]))
     module = codegen.load(name, key)
     if module is None:
-        text = _derive_source(name, qs, vs, ps, T, V, F, phi, f)
+        text = _derive_source(name, qs, vs, ps, T, V, F, phi, f, omega)
         module = codegen.store(name, key, text)
-    return LagrangianSystem(name, coordinates, m, len(phi), named, module)
+    system = LagrangianSystem(name, coordinates, m, len(phi), named, module, len(omega))
+    if omega:
+        _check_independent(system)
+    return system
+
+
+def _check_independent(system: LagrangianSystem) -> None:
+    """Quasi-velocities that are dependent at every state are a mistake of the model."""
+    random = np.random.default_rng(0)
+    failure: BadInput | None = None
+    for _ in range(8):
+        q, v = random.uniform(0.2, 1.2, system.n), random.uniform(0.2, 1.2, system.n)
+        try:
+            system._omega_inverse(0.0, q, v)
+            return
+        except BadInput as error:
+            failure = error
+    assert failure is not None
+    raise failure
 
 
 def _derive_source(
@@ -221,6 +332,7 @@ def _derive_source(
     F: list[Any],
     phi: list[Any],
     f: list[Any],
+    omega: list[Any],
 ) -> str:
     """Differentiate and print."""
     d = sp.diff
@@ -266,6 +378,15 @@ def _derive_source(
         codegen.Function("velocity", state, [*map(along, phi), *f], "Constraint residuals at velocity level (m)."),
         codegen.Function("energy", state, [T, V, power], "Kinetic and potential energy, power of the forces."),
     ]
+    if omega:
+        full = [*omega, *map(along, phi), *f]
+        functions += [
+            codegen.Function("omega", state, full, "Quasi-velocities, then the velocity constraints (n)."),
+            codegen.Function(
+                "omega_jacobian", state, [d(e, b) for e in full for b in vs], "Their derivative by v (n*n)."
+            ),
+            codegen.Function("omega_bias", state, [along(e) for e in full], "Their time derivative at constant v (n)."),
+        ]
     return codegen.source(functions, f"Equations of {name}.")
 
 

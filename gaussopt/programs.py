@@ -154,20 +154,29 @@ class LeastSquares:
     rank : int
         Rank of A known from the construction: singular values beyond it are rounding noise and must
         not be inverted.
+    minimum_norm : bool
+        Whether the minimiser of least norm is the only right one, or any minimiser will do.
     """
 
     A: Matrix
     b: Vector
     rank: int
+    minimum_norm: bool = False
 
     @property
     def pattern(self) -> tuple[Any, ...]:
         """What must stay the same for an update."""
-        return (self.A.shape, self.rank)
+        return (self.A.shape, self.rank, self.minimum_norm)
 
     def as_qp(self) -> QP:
-        """The same minimisers as an unconstrained QP (which squares the condition number)."""
+        """A QP with the same minimiser.
+
+        Unconstrained if any minimiser will do (which squares the condition number). The minimiser of least norm of
+        a consistent system is that of 1/2 ||x||^2 subject to A x = b.
+        """
         n = self.A.shape[1]
+        if self.minimum_norm:
+            return QP(np.eye(n), np.zeros(n), self.A, self.b, self.b)
         P = self.A.T @ self.A
         return QP(0.5 * (P + P.T), -self.A.T @ self.b, np.zeros((0, n)), np.zeros(0), np.zeros(0))
 

@@ -15,7 +15,7 @@ from gaussopt import registry, stabilisation
 from gaussopt.catalogue import Problem
 from gaussopt.catalogue import problem as find_problem
 from gaussopt.certificate import DEFAULT_TOLERANCE
-from gaussopt.errors import BadInput, GaussoptError
+from gaussopt.errors import BadInput, GaussoptError, UnknownName
 from gaussopt.solving import Answer, StepSolver
 from gaussopt.stabilisation import Projection, Stabilisation
 from gaussopt.status import Status
@@ -70,11 +70,49 @@ class _Accelerations:
         self._last = (t, q.copy(), v.copy(), answer)
         return answer
 
-    def __call__(self, t: float, q: Vector, v: Vector) -> Vector:
-        """The acceleration alone, as steppers want it."""
-        a = self.answer(t, q, v).a
+    def velocity(self, t: float, q: Vector, u: Vector) -> Vector:
+        """dq/dt: u is the velocity."""
+        return u
+
+    def rate(self, t: float, q: Vector, u: Vector) -> Vector:
+        """du/dt, the acceleration."""
+        a = self.answer(t, q, u).a
         assert a is not None
         return a
+
+    def state_of(self, t: float, q: Vector, v: Vector) -> Vector:
+        """U for a velocity v."""
+        return v
+
+
+class _QuasiVelocities(_Accelerations):
+    """The same with quasi-velocities as the state: velocity constraints hold identically."""
+
+    _seen: tuple[float, Vector, Vector, Vector] | None = None
+
+    def velocity(self, t: float, q: Vector, u: Vector) -> Vector:
+        """dq/dt = D_omega omega + d, solved from omega(q, v, t) = u and f(q, v, t) = 0."""
+        guess = np.zeros_like(q)
+        if self._seen is not None:
+            t0, q0, u0, v = self._seen
+            if t == t0 and np.array_equal(q, q0) and np.array_equal(u, u0):
+                return v
+            guess = v
+        v = self.system.velocity_from(t, q, u, guess)
+        self._seen = (t, q.copy(), u.copy(), v)
+        return v
+
+    def rate(self, t: float, q: Vector, u: Vector) -> Vector:
+        """Rate of the quasi-velocities that belongs to the acceleration."""
+        v = self.velocity(t, q, u)
+        return self.system.quasi_velocity_rate(t, q, v, super().rate(t, q, v))
+
+    def state_of(self, t: float, q: Vector, v: Vector) -> Vector:
+        """omega(q, v, t)."""
+        self._seen = None
+        u = self.system.quasi_velocity(t, q, v)
+        self._seen = (t, q.copy(), u.copy(), self.system.velocity_from(t, q, u, v))
+        return u
 
 
 @np.errstate(over="ignore", invalid="ignore")  # a motion that runs away is reported, not warned about
@@ -91,6 +129,7 @@ def simulate(
     tolerance: float = DEFAULT_TOLERANCE,
     stabilise: str | Stabilisation = "none",
     warm_start: bool = True,
+    state: str | None = None,
     q0: Any = None,
     v0: Any = None,
     t0: float = 0.0,
@@ -118,6 +157,9 @@ def simulate(
         Projection also moves the initial state onto the constraints.
     warm_start : bool
         Start each solve from the previous answer.
+    state : "velocity" or "quasi-velocity", optional
+        What is integrated beside q. With quasi-velocities the velocity constraints hold identically; the
+        default for the formulation `quasi-velocity`, the velocity otherwise.
     q0, v0 : (n,), optional
         Initial state; the problem's own if not given.
     solver_options : options of the solver
@@ -143,7 +185,8 @@ def simulate(
     stabiliser = stabilisation.make(stabilise)
     step_solver = StepSolver(formulation, solver, solver_options, tolerance, warm_start)
     q, v = _consistent(system, t0, q, v, stabiliser)
-    accelerations = _Accelerations(system, step_solver, stabiliser)
+    kind = _state_kind(state, step_solver, system)
+    accelerations = kind(system, step_solver, stabiliser)
     recorder = Recorder()
     m = 0
     status, message = Status.SOLVED, f"Reached t = {t_end:g}."
@@ -155,17 +198,18 @@ def simulate(
         m = 0 if answer.lam is None else len(answer.lam)
         _record(recorder, system, t, q, v, answer)
         control = Control(t_end, dt, rtol, atol)
-        integration = method.start(accelerations, t, q, v, control)
+        integration = method.start(accelerations, t, q, accelerations.state_of(t, q, v), control)
         while t < t_end:
-            t, q, v = integration.advance()
-            if not math.isfinite(float(q.sum()) + float(v.sum())):
+            t, q, u = integration.advance()
+            if not math.isfinite(float(q.sum()) + float(u.sum())):
                 raise BadInput(
                     "the motion diverged and is no longer finite; use a smaller step or an exact formulation."
                 )
+            v = accelerations.velocity(t, q, u)
             corrected = stabiliser.correct(system, t, q, v)
             if corrected is not None:
                 q, v = corrected
-                integration.replace(q, v)
+                integration.replace(q, accelerations.state_of(t, q, v))
             _record(recorder, system, t, q, v, accelerations.answer(t, q, v))
             if progress is not None:
                 progress((t - t0) / (t_end - t0))
@@ -190,7 +234,8 @@ def simulate(
         "solver_options": {k: str(x) for k, x in (solver_options or {}).items()}, "stepper": method.name,
         "dt": dt, "t_end": t_end, "rtol": rtol if method.adaptive else None, "atol": atol if method.adaptive else None,
         "tolerance": tolerance if math.isfinite(tolerance) else "inf", "stabilisation": stabiliser.name,
-        "warm_start": warm_start, "coordinates": list(system.coordinates(len(q))), "steps": max(len(recorder) - 1, 0),
+        "warm_start": warm_start, "state": "quasi-velocity" if kind is _QuasiVelocities else "velocity",
+        "coordinates": list(system.coordinates(len(q))), "steps": max(len(recorder) - 1, 0),
         "evaluations": accelerations.evaluations, "iterations": accelerations.iterations,
     }  # fmt: skip
     file = _save_failed(failed, name, message, step_folder)
@@ -221,6 +266,18 @@ def _resolve(
         problem.system, problem.parameter_values, problem.q0, problem.v0, problem.dt if dt is None else dt,
         problem.t_end if t_end is None else t_end, problem.name,
     )  # fmt: skip
+
+
+def _state_kind(state: str | None, solver: StepSolver, system: System) -> type[_Accelerations]:
+    known = {"velocity": _Accelerations, "quasi-velocity": _QuasiVelocities}
+    if state is None:
+        natural = solver.formulation.state
+        state = natural if natural == "velocity" or system.has_quasi_velocities else "velocity"
+    if state not in known:
+        raise UnknownName("state", state, known)
+    if state == "quasi-velocity" and not system.has_quasi_velocities:
+        raise BadInput(f"{system.name!r} names no quasi-velocities; give quasi_velocities to from_lagrangian.")
+    return known[state]
 
 
 def _check_settings(dt: float | None, t0: float, t_end: float, rtol: float, atol: float, method: Stepper) -> None:

@@ -161,6 +161,9 @@ class StepSolver:
         recovered = perf_counter()
         certificate = certify(step, a, lam)
         status, message = judge(step, raw, certificate, self.tolerance)
+        if status is Status.UNBOUNDED and not _minimises(program):
+            # Equations have no objective to be unbounded: they contradict each other.
+            status, message = Status.INFEASIBLE, CONTRADICTORY_EQUATIONS
         if not math.isfinite(certificate.error_bound):
             a = None if status is not Status.SOLVED else a
         if lam is None and a is not None:
@@ -192,6 +195,17 @@ def judge(step: StepData, raw: RawSolution, certificate: Certificate, tolerance:
     if raw.claim is Status.SOLVED:
         return Status.SOLVER_ERROR, "The solver returned no finite acceleration although it says solved."
     return raw.claim, f"{raw.claim.sentence} ({raw.note})" if raw.note else raw.claim.sentence
+
+
+CONTRADICTORY_EQUATIONS = (
+    "The equations contradict each other: a force acts on a direction that has neither mass nor constraint; add mass "
+    "or a constraint there."
+)
+
+
+def _minimises(program: Program) -> bool:
+    """Whether the program is an optimisation and not a system of equations."""
+    return isinstance(program, QP) or (isinstance(program, LeastSquares) and not program.minimum_norm)
 
 
 def formulate(step: StepData, formulation: str) -> Program:

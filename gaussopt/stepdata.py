@@ -93,6 +93,8 @@ class StepData:
         Tangential contact rows, bias and slip velocity.
     mu : (k,)
         Friction coefficients.
+    D_omega, w_omega : (n, p), (n,), optional
+        Quasi-velocities: a = D_omega omega' + w_omega with J D_omega = 0.
     t, q, v
         Instant and state the data belong to, if known.
     """
@@ -111,14 +113,26 @@ class StepData:
     t: float = 0.0
     q: Vector | None = None
     v: Vector | None = None
+    D_omega: Matrix | None = None
+    w_omega: Vector | None = None
 
     @classmethod
     def smooth(
-        cls, M: Matrix, h: Vector, Q: Vector, J: Matrix, gamma: Vector, t: float, q: Vector, v: Vector
+        cls,
+        M: Matrix,
+        h: Vector,
+        Q: Vector,
+        J: Matrix,
+        gamma: Vector,
+        t: float,
+        q: Vector,
+        v: Vector,
+        D_omega: Matrix | None = None,
+        w_omega: Vector | None = None,
     ) -> StepData:
         """Step data without contacts, unchecked: the evaluator's fast path."""
         n = len(Q)
-        return cls(M, h, Q, J, gamma, *_no_contacts(n), t, q, v)
+        return cls(M, h, Q, J, gamma, *_no_contacts(n), t, q, v, D_omega, w_omega)
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any]) -> StepData:
@@ -158,7 +172,12 @@ class StepData:
         t = float(as_array("t", data["t"], ())) if isinstance(data.get("t"), int | float) else 0.0
         q = None if data.get("q") is None else as_array("q", data["q"], (n,))
         v = None if data.get("v") is None else as_array("v", data["v"], (n,))
-        return cls(M, h, as_array("Q", data["Q"], (n,)), J, gamma, J_N, zeta_N, J_T, zeta_T, v_T, mu, t, q, v)
+        D_omega = w_omega = None
+        if data.get("D_omega") is not None:
+            D_omega = as_array("D_omega", data["D_omega"], (n, None))
+            w_omega = np.zeros(n) if data.get("w_omega") is None else as_array("w_omega", data["w_omega"], (n,))
+        Q = as_array("Q", data["Q"], (n,))
+        return cls(M, h, Q, J, gamma, J_N, zeta_N, J_T, zeta_T, v_T, mu, t, q, v, D_omega, w_omega)
 
     @property
     def n(self) -> int:

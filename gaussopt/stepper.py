@@ -1,19 +1,30 @@
-"""What a stepper is: it advances (q, v) with accelerations that it asks for."""
+"""What a stepper is: it advances a state (q, u) whose rates it asks for.
+
+u is the velocity v, or a set of quasi-velocities omega in which velocity constraints hold identically.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from gaussopt.errors import BadInput
 from gaussopt.stepdata import Vector
 
-Acceleration = Callable[[float, Vector, Vector], Vector]
 State = tuple[float, Vector, Vector]
+
+
+class Motion(Protocol):
+    """The differential equation of a state (q, u)."""
+
+    def velocity(self, t: float, q: Vector, u: Vector) -> Vector:
+        """dq/dt, (n,)."""
+
+    def rate(self, t: float, q: Vector, u: Vector) -> Vector:
+        """du/dt; costs a solved step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +54,7 @@ class Integration(ABC):
         """One step (adaptive: one accepted step, or up to the next recording instant)."""
 
     @abstractmethod
-    def replace(self, q: Vector, v: Vector) -> None:
+    def replace(self, q: Vector, u: Vector) -> None:
         """Continue from a corrected state at the same instant (projection)."""
 
 
@@ -57,7 +68,7 @@ class Stepper(ABC):
     adaptive: ClassVar[bool] = False
 
     @abstractmethod
-    def start(self, acceleration: Acceleration, t: float, q: Vector, v: Vector, control: Control) -> Integration:
+    def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> Integration:
         """Begin at a state."""
 
 
@@ -65,29 +76,29 @@ class FixedStep(Stepper):
     """A method of constant step: subclasses give one step."""
 
     @abstractmethod
-    def step(self, acceleration: Acceleration, t: float, q: Vector, v: Vector, dt: float) -> tuple[Vector, Vector]:
-        """(q, v) at t + dt."""
+    def step(self, motion: Motion, t: float, q: Vector, u: Vector, dt: float) -> tuple[Vector, Vector]:
+        """(q, u) at t + dt."""
 
-    def start(self, acceleration: Acceleration, t: float, q: Vector, v: Vector, control: Control) -> Integration:
+    def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> Integration:
         """Begin; the last step is shortened to end at t_end."""
         if control.dt is None:
             raise BadInput(f"The stepper {self.name!r} needs a step size dt.")
-        return _Fixed(self, acceleration, t, q, v, control.dt, control.t_end)
+        return _Fixed(self, motion, t, q, u, control.dt, control.t_end)
 
 
 class _Fixed(Integration):
     def __init__(
         self,
         method: FixedStep,
-        acceleration: Acceleration,
+        motion: Motion,
         t: float,
         q: Vector,
-        v: Vector,
+        u: Vector,
         dt: float,
         t_end: float,
     ) -> None:
-        self._method, self._acceleration = method, acceleration
-        self._t0, self._q, self._v, self._dt, self._t_end = t, q, v, dt, t_end
+        self._method, self._motion = method, motion
+        self._t0, self._q, self._u, self._dt, self._t_end = t, q, u, dt, t_end
         self._t, self._count = t, 0
 
     def advance(self) -> State:
@@ -96,12 +107,12 @@ class _Fixed(Integration):
         t = self._t0 + self._count * self._dt
         if t > self._t_end - 1e-9 * self._dt:
             t = self._t_end
-        self._q, self._v = self._method.step(self._acceleration, self._t, self._q, self._v, t - self._t)
+        self._q, self._u = self._method.step(self._motion, self._t, self._q, self._u, t - self._t)
         self._t = t
-        return t, self._q, self._v
+        return t, self._q, self._u
 
-    def replace(self, q: Vector, v: Vector) -> None:
-        self._q, self._v = q, v
+    def replace(self, q: Vector, u: Vector) -> None:
+        self._q, self._u = q, u
 
 
 class Adaptive(Stepper):
@@ -110,25 +121,24 @@ class Adaptive(Stepper):
     adaptive = True
     method: ClassVar[str]
 
-    def start(self, acceleration: Acceleration, t: float, q: Vector, v: Vector, control: Control) -> Integration:
+    def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> Integration:
         """Begin; with a recording interval the method lands on its multiples."""
-        return _Scipy(self.method, acceleration, t, q, v, control)
+        return _Scipy(self.method, motion, t, q, u, control)
 
 
 class _Scipy(Integration):
-    def __init__(
-        self, method: str, acceleration: Acceleration, t: float, q: Vector, v: Vector, control: Control
-    ) -> None:
+    def __init__(self, method: str, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> None:
         from scipy import integrate
 
         self._make: Any = getattr(integrate, method)
         n = len(q)
 
         def field(t: float, y: Vector) -> Vector:
-            return np.concatenate((y[n:], acceleration(t, y[:n], y[n:])))
+            q, u = y[:n], y[n:]
+            return np.concatenate((motion.velocity(t, q, u), motion.rate(t, q, u)))
 
         self._field, self._n, self._control, self._t0, self._count = field, n, control, t, 0
-        self._begin(t, np.concatenate((q, v)), None)
+        self._begin(t, np.concatenate((q, u)), None)
 
     def _begin(self, t: float, y: Vector, first: float | None) -> None:
         c = self._control
@@ -157,10 +167,10 @@ class _Scipy(Integration):
             self._begin(t, y, s.h_abs)
         return t, y[: self._n].copy(), y[self._n :].copy()
 
-    def replace(self, q: Vector, v: Vector) -> None:
+    def replace(self, q: Vector, u: Vector) -> None:
         s = self._solver
         if s.status == "finished":
             return
-        s.y = np.concatenate((q, v))
+        s.y = np.concatenate((q, u))
         if hasattr(s, "f"):
             s.f = self._field(s.t, s.y)

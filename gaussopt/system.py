@@ -106,6 +106,7 @@ class System:
         forces: Sequence[Any] | Mapping[Any, Any] | None = None,
         holonomic: Sequence[Any] = (),
         nonholonomic: Sequence[Any] = (),
+        quasi_velocities: Sequence[Any] = (),
         parameters: Mapping[Any, float] | None = None,
         t: Any = None,
         name: str = "system",
@@ -115,7 +116,7 @@ class System:
 
         return derive(
             q, v, kinetic=kinetic, potential=potential, forces=forces, holonomic=holonomic,
-            nonholonomic=nonholonomic, parameters=parameters, t=t, name=name,
+            nonholonomic=nonholonomic, quasi_velocities=quasi_velocities, parameters=parameters, t=t, name=name,
         )  # fmt: skip
 
     # -- what every system answers -------------------------------------------------------------
@@ -198,6 +199,29 @@ class System:
         if self._equality is None:
             return np.zeros(0)
         return self.evaluate(t, q, v).J @ v
+
+    @property
+    def has_quasi_velocities(self) -> bool:
+        """Whether the system names quasi-velocities that can serve as its state."""
+        return False
+
+    def quasi_velocity(self, t: float, q: Vector, v: Vector) -> Vector:
+        """The quasi-velocities omega(q, v, t), (p,).
+
+        Raises
+        ------
+        BadInput
+            If the system names none.
+        """
+        raise BadInput(f"{self.name!r} names no quasi-velocities; give quasi_velocities to from_lagrangian.")
+
+    def velocity_from(self, t: float, q: Vector, omega: Vector, guess: Vector) -> Vector:
+        """The velocity v with these quasi-velocities that satisfies the velocity constraints, (n,)."""
+        return self.quasi_velocity(t, q, guess)
+
+    def quasi_velocity_rate(self, t: float, q: Vector, v: Vector, a: Vector) -> Vector:
+        """Rates of the quasi-velocities for an acceleration a, (p,)."""
+        return self.quasi_velocity(t, q, v)
 
     def energy(self, t: float, q: Vector, v: Vector) -> Energy | None:
         """Energies of the state; None if the system does not give them."""

@@ -250,6 +250,12 @@ ERRATA = (
     ),
 )
 
+COLUMNS = (
+    ("x1", "y1", "th1", "x2", "y2", "th2", "x3"),
+    ("lam1", "lam2", "lam3", "lam4", "lam5", "lam6"),
+    "E_mech",
+)
+
 problem = Problem(
     name="crank-slider",
     title="Crank-slider with spring and damper",
@@ -261,9 +267,9 @@ problem = Problem(
     t_end=2.0,
     dt=1e-3,
     references=(
-        Reference("crank-A-2s", "crank_A_2s.csv", {"tau": -0.5}, 1e-13, "printed torque, 2 s"),
-        Reference("crank-A-20s", "crank_A_20s.csv", {"tau": -0.5}, 1e-13, "printed torque, 20 s, 144 turns"),
-        Reference("crank-B-20s", "crank_B_20s.csv", {"tau": 0.0}, 1e-13, "without torque, comes to rest"),
+        Reference("crank-A-2s", "crank_A_2s.csv", {"tau": -0.5}, 1e-13, "printed torque, 2 s", *COLUMNS),
+        Reference("crank-A-20s", "crank_A_20s.csv", {"tau": -0.5}, 1e-13, "printed torque, 20 s, 144 turns", *COLUMNS),
+        Reference("crank-B-20s", "crank_B_20s.csv", {"tau": 0.0}, 1e-13, "without torque, comes to rest", *COLUMNS),
     ),
     errata=ERRATA,
     notes=(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gaussopt.stepdata import Vector
-from gaussopt.stepper import Acceleration, FixedStep
+from gaussopt.stepper import FixedStep, Motion
 
 
 class RK4(FixedStep):
@@ -14,17 +14,17 @@ class RK4(FixedStep):
     source = "Kutta 1901"
     order = 4
 
-    def step(self, acceleration: Acceleration, t: float, q: Vector, v: Vector, dt: float) -> tuple[Vector, Vector]:
+    def step(self, motion: Motion, t: float, q: Vector, u: Vector, dt: float) -> tuple[Vector, Vector]:
         """One step."""
         half = 0.5 * dt
-        a1 = acceleration(t, q, v)
-        v2 = v + half * a1
-        a2 = acceleration(t + half, q + half * v, v2)
-        v3 = v + half * a2
-        a3 = acceleration(t + half, q + half * v2, v3)
-        v4 = v + dt * a3
-        a4 = acceleration(t + dt, q + dt * v3, v4)
-        return q + dt / 6 * (v + 2 * (v2 + v3) + v4), v + dt / 6 * (a1 + 2 * (a2 + a3) + a4)
+        v1, r1 = motion.velocity(t, q, u), motion.rate(t, q, u)
+        q2, u2 = q + half * v1, u + half * r1
+        v2, r2 = motion.velocity(t + half, q2, u2), motion.rate(t + half, q2, u2)
+        q3, u3 = q + half * v2, u + half * r2
+        v3, r3 = motion.velocity(t + half, q3, u3), motion.rate(t + half, q3, u3)
+        q4, u4 = q + dt * v3, u + dt * r3
+        v4, r4 = motion.velocity(t + dt, q4, u4), motion.rate(t + dt, q4, u4)
+        return q + dt / 6 * (v1 + 2 * (v2 + v3) + v4), u + dt / 6 * (r1 + 2 * (r2 + r3) + r4)
 
 
 stepper = RK4()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gaussopt.stepdata import Vector
-from gaussopt.stepper import Acceleration, FixedStep
+from gaussopt.stepper import FixedStep, Motion
 
 
 class SemiImplicit(FixedStep):
@@ -14,10 +14,10 @@ class SemiImplicit(FixedStep):
     source = "Yuan & Ge 2016 and the other papers' flow charts"
     order = 1
 
-    def step(self, acceleration: Acceleration, t: float, q: Vector, v: Vector, dt: float) -> tuple[Vector, Vector]:
+    def step(self, motion: Motion, t: float, q: Vector, u: Vector, dt: float) -> tuple[Vector, Vector]:
         """One step."""
-        v = v + dt * acceleration(t, q, v)
-        return q + dt * v, v
+        u = u + dt * motion.rate(t, q, u)
+        return q + dt * motion.velocity(t, q, u), u
 
 
 stepper = SemiImplicit()

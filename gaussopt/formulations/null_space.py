@@ -1,0 +1,54 @@
+"""The null-space method: accelerations that satisfy the constraints, then the forces along them.
+
+    a = a_p + Z z,   J a_p = gamma,   J Z = 0,   Z^T M Z z = Z^T (Q - h - M a_p)
+
+Z comes from a rank-revealing QR factorisation of J^T (column pivoting), so dependent rows do no harm and M may
+be singular as long as Z^T M Z is regular.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import qr, solve_triangular
+
+from gaussopt.formulation import Formulation
+from gaussopt.linalg import EPS
+from gaussopt.programs import LinearSystem
+from gaussopt.stepdata import Matrix, StepData, Vector
+
+
+class NullSpace(Formulation):
+    """Rank-revealing QR and a reduced linear system."""
+
+    name = "null-space"
+    title = "Null space by rank-revealing QR"
+    source = "Maggi's equations at acceleration level"
+
+    def apply(self, step: StepData) -> tuple[LinearSystem, tuple[Vector, Matrix]]:
+        """The reduced system in z."""
+        a_p, Z = _parametrise(step.J, step.gamma)
+        K = Z.T @ step.M @ Z
+        return LinearSystem(0.5 * (K + K.T), Z.T @ (step.force - step.M @ a_p)), (a_p, Z)
+
+    def recover(self, data: tuple[Vector, Matrix], x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:
+        """A = a_p + Z z; the method has no multipliers."""
+        a_p, Z = data
+        return a_p + Z @ x, None
+
+
+def _parametrise(J: Matrix, gamma: Vector) -> tuple[Vector, Matrix]:
+    """A particular solution of J a = gamma (of its independent rows) and a basis of ker J."""
+    m, n = J.shape
+    if m == 0:
+        return np.zeros(n), np.eye(n)
+    length = np.linalg.norm(J, axis=1)
+    length[length == 0] = 1.0
+    Q, R, pivots = qr((J / length[:, None]).T, pivoting=True)
+    diagonal = np.abs(np.diagonal(R))
+    rank = int((diagonal > 8 * max(m, n) * EPS * max(diagonal[0], EPS)).sum())
+    rows = pivots[:rank]
+    y = solve_triangular(R[:rank, :rank], (gamma / length)[rows], trans="T")
+    return Q[:, :rank] @ y, Q[:, rank:]
+
+
+formulation = NullSpace()

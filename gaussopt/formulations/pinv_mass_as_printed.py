@@ -1,0 +1,40 @@
+"""Gauss's function with the pseudo-inverse of a singular mass matrix, as printed in Yang & Yao 2017: WRONG in general.
+
+    min 1/2 (M a - Q~)^T M^+ (M a - Q~)   subject to   J a = gamma,   Q~ = Q - h
+
+The source's flow chart asks whether M is singular and takes M^+ or M^-1 accordingly. Multiplied out, the objective is
+1/2 a^T M a - a^T M M^+ Q~: with a singular M the force is replaced by its projection on the range of M, and what acts on
+massless coordinates is lost. Equal to Gauss's principle only if (I - M M^+) Q~ lies in the range of J^T. The sign is
+corrected here (the source prints M a - h + Q, which reverses all forces).
+"""
+
+from __future__ import annotations
+
+from gaussopt.formulation import Formulation
+from gaussopt.linalg import cholesky, row_space
+from gaussopt.programs import QP
+from gaussopt.stepdata import StepData, Vector
+
+
+class PinvMassAsPrinted(Formulation):
+    """Equation (2) of the source, sign corrected, a reproduction of an error."""
+
+    name = "pinv-mass-as-printed"
+    title = "Gauss function with M^+ as printed (wrong in general)"
+    source = "Yang & Yao 2017, eq. (2) and flow chart"
+    exact = False
+
+    def apply(self, step: StepData) -> tuple[QP, None]:
+        """The flow chart: a regular M keeps the force, a singular M projects it."""
+        force = step.force
+        if cholesky(step.M) is None:
+            space = row_space(step.M)
+            force = step.M @ (space.pinv @ force)
+        return QP(step.M, -force, step.J, step.gamma, step.gamma), None
+
+    def recover(self, data: None, x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:
+        """The point is a; the duals belong to the projected force and are not the constraint forces."""
+        return x, None
+
+
+formulation = PinvMassAsPrinted()

@@ -1,0 +1,44 @@
+"""Gauss's principle in quasi-velocities: as many equations as degrees of freedom, no multipliers.
+
+    a = D omega' + w,   J D = 0,   D^T M D omega' = D^T (Q - h - M w)
+
+The null-space method with a basis that varies smoothly with the state. With omega as the state of the integrator the
+velocity constraints hold identically.
+"""
+
+from __future__ import annotations
+
+from gaussopt.formulation import Formulation
+from gaussopt.programs import LinearSystem
+from gaussopt.stepdata import Matrix, StepData, Vector
+
+
+class QuasiVelocity(Formulation):
+    """Equations (10) to (12) of the source."""
+
+    name = "quasi-velocity"
+    title = "Quasi-velocities (Maggi, Kane)"
+    source = "Hao, Liu, Yao 2020, eqs. (10) to (12)"
+    state = "quasi-velocity"
+
+    def refuses(self, step: StepData) -> str | None:
+        """Contacts, and steps whose system names no quasi-velocities."""
+        if step.D_omega is None:
+            return "the system names no quasi-velocities (D_omega, w_omega); use null-space"
+        return super().refuses(step)
+
+    def apply(self, step: StepData) -> tuple[LinearSystem, tuple[Matrix, Vector]]:
+        """The reduced system in omega'."""
+        D, w = step.D_omega, step.w_omega
+        assert D is not None
+        assert w is not None
+        K = D.T @ step.M @ D
+        return LinearSystem(0.5 * (K + K.T), D.T @ (step.force - step.M @ w)), (D, w)
+
+    def recover(self, data: tuple[Matrix, Vector], x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:
+        """A = D omega' + w."""
+        D, w = data
+        return D @ x + w, None
+
+
+formulation = QuasiVelocity()

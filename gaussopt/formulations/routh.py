@@ -1,0 +1,54 @@
+"""Routh's equations: Lagrange multipliers with the coefficient rows of the velocity constraints.
+
+    M a + h = Q + J^T lam,   J a = gamma
+
+with J the derivative of the velocity constraints f(q, v, t) = 0 by v, and gamma = -(f_q v + f_t). The multipliers are
+eliminated by the range-space (Schur) equations
+
+    (J M^-1 J^T) lam = gamma - J a0
+
+A row may be multiplied by any function without changing the acceleration; a factor that is unbounded (a tangent) makes
+the equations singular where the mechanics are not.
+"""
+
+from __future__ import annotations
+
+from gaussopt.formulation import Formulation
+from gaussopt.formulations.lagrange import formulation as lagrange
+from gaussopt.linalg import cholesky, solve_lower, solve_lower_transposed
+from gaussopt.programs import LinearSystem
+from gaussopt.stepdata import StepData, Vector
+
+
+class Routh(Formulation):
+    """Multipliers first, then the acceleration; the saddle-point system if M is singular."""
+
+    name = "routh"
+    title = "Routh's equations"
+    source = "Routh 1877; eq. (15) of Hao, Liu, Yao 2020"
+
+    def refuses(self, step: StepData) -> str | None:
+        """Contacts, and steps without constraints."""
+        if step.m == 0:
+            return "the step has no velocity constraints; use gauss"
+        return super().refuses(step)
+
+    def apply(self, step: StepData) -> tuple[LinearSystem, object]:
+        """The Schur system in lam, or the saddle-point system."""
+        L = cholesky(step.M)
+        if L is None:
+            return lagrange.apply(step)
+        B = solve_lower(L, step.J.T)
+        u = solve_lower(L, step.force)
+        return LinearSystem(B.T @ B, step.gamma - B.T @ u), (L, B, u)
+
+    def recover(self, data: object, x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:
+        """A = a0 + M^-1 J^T lam."""
+        if isinstance(data, int):
+            return lagrange.recover(data, x, y)
+        assert isinstance(data, tuple)
+        L, B, u = data
+        return solve_lower_transposed(L, u + B @ x), x
+
+
+formulation = Routh()

@@ -1,0 +1,205 @@
+"""The parallelogram four-bar linkage of Yang & Yao 2017: a singular mass matrix.
+
+Two cranks of length l and mass m turn about fixed pivots, a coupler of the same length and mass joins them.
+theta1 and theta2 are the crank angles, theta3 the hinge angle; the coupler stays parallel to the ground. The kinetic
+energy of the coupler is booked on theta1, so theta3 has no mass: M = diag(4 m l^2/3, m l^2/3, 0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+
+from gaussopt.catalogue import Erratum, Evidence, Parameter, Problem, Reference
+from gaussopt.stepdata import StepData, Vector
+from gaussopt.system import System
+
+PARAMETERS = (
+    Parameter("m", 12.0, "kg", "mass of each bar"),
+    Parameter("l", 2.0, "m", "length of each bar"),
+    Parameter("psi", 450.0, "N m", "constant torque on crank 1; 0 lets the linkage swing"),
+    Parameter(
+        "tau3", 0.0, "N m", "torque on the hinge angle theta3 (a counterexample, not in the source)", printed=False
+    ),
+    Parameter("g", 9.81, "m/s^2", "gravity", printed=False),
+    Parameter("omega0", 0.0, "rad/s", "initial rate of the cranks", printed=False),
+)
+
+
+def build(constraint: str = "regular", weight: float = 0.5, sign: int = 1) -> System:
+    """Derive the equations.
+
+    Parameters
+    ----------
+    constraint : "regular" (theta1 = theta2) or "printed" (l sin theta1 = l sin theta2)
+    weight : share of m g l sin(theta2) in the potential; the printed force makes it 1
+    sign : -1 reverses all forces, as the printed objective does
+    """
+    import sympy as sp
+
+    q = th1, th2, th3 = sp.symbols("theta1 theta2 theta3")
+    v = w1, w2, _ = sp.symbols("omega1 omega2 omega3")
+    m, l, psi, tau3, g = sp.symbols("m l psi tau3 g")
+    lift = sp.nsimplify(weight)
+    closure = th1 - th2 if constraint == "regular" else l * sp.sin(th1) - l * sp.sin(th2)
+    return System.from_lagrangian(
+        q,
+        v,
+        kinetic=sp.Rational(2, 3) * m * l**2 * w1**2 + sp.Rational(1, 6) * m * l**2 * w2**2,
+        potential=sign * m * g * l * (sp.Rational(3, 2) * sp.sin(th1) + lift * sp.sin(th2)),
+        forces={th1: sign * psi, th3: sign * tau3},
+        holonomic=[closure, th1 + th3 - sp.pi],
+        quasi_velocities=[w1] if constraint == "regular" else [],
+        parameters={p.name: p.value for p in PARAMETERS},
+        name="four-bar",
+    )
+
+
+def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
+    """theta1 = 60 degrees."""
+    w = p["omega0"]
+    return np.array([np.pi / 3, np.pi / 3, 2 * np.pi / 3]), np.array([w, w, -w])
+
+
+def at_angle(theta: float, rate: float, variant: str = "") -> StepData:
+    """The step at a crank angle, for evidence and tests."""
+    entry = problem.at(variant=variant) if variant else problem
+    return entry.system.evaluate(0.0, np.array([theta, theta, np.pi - theta]), np.array([rate, rate, -rate]))
+
+
+# -- errata ----------------------------------------------------------------------------------------------
+
+
+def _solve(step: StepData, formulation: str = "lagrange", tolerance: float = 1e-7) -> Vector:
+    from gaussopt.solving import solve_step
+
+    a = solve_step(step, formulation, "kkt", tolerance=tolerance).a
+    assert a is not None
+    return a
+
+
+def _first(variant: str = "", **settings: float) -> StepData:
+    entry = problem.at(**settings, **({"variant": variant} if variant else {}))
+    return entry.system.evaluate(0.0, entry.q0, entry.v0)
+
+
+def _against_start(label: str, variant: str, sentence: str) -> Evidence:
+    printed, exact = _solve(_first(variant))[0], _solve(_first())[0]
+    numbers = {f"θ₁″ at the start, {label}, rad/s²": printed, "θ₁″ at the start, correct, rad/s²": exact}
+    return Evidence(numbers, sentence, bool(np.isclose(printed, exact)))
+
+
+def _pseudo_inverse() -> Evidence:
+    step = _first(tau3=100.0)
+    printed, exact = _solve(step, "pinv-mass-as-printed", np.inf), _solve(step)
+    force = step.force
+    lost = force - step.M @ (np.linalg.pinv(step.M) @ force)
+    return Evidence(
+        {"θ₁″ with τ₃ = 100 N m, M^+ objective": printed[0], "θ₁″ with τ₃ = 100 N m, correct": exact[0],
+         "force lost by the projection, N m": float(np.linalg.norm(lost))},
+        "A torque on the massless hinge angle acts on the mechanism through the constraint; the M^+ objective ignores it.",
+        bool(np.isclose(printed[0], exact[0])),
+    )  # fmt: skip
+
+
+def _constraint() -> Evidence:
+    printed, exact = _solve(at_angle(np.pi / 2, 2.0, "printed-constraint")), _solve(at_angle(np.pi / 2, 2.0))
+    rank = np.linalg.matrix_rank(at_angle(np.pi / 2, 2.0, "printed-constraint").J, tol=1e-9)
+    numbers = {
+        f"θ{i + 1}″ at 90°, {label}": float(a[i])
+        for label, a in (("printed", printed), ("correct", exact))
+        for i in (0, 1)
+    }
+    return Evidence(
+        {**numbers, "rank of the printed J at 90°": float(rank)},
+        "At 90 degrees and 2 rad/s the printed row vanishes; the acceleration is still 'unique' and wrong.",
+        bool(np.allclose(printed, exact)),
+    )
+
+
+def _what_degenerates() -> Evidence:
+    numbers: dict[str, float] = {"rank of M at 60°": float(np.linalg.matrix_rank(_first().M))}
+    for eps in (1e-1, 1e-2, 1e-3):
+        step = at_angle(np.pi / 2 - eps, 2.0, "printed-constraint")
+        K = np.block([[step.M, -step.J.T], [step.J, np.zeros((2, 2))]])
+        numbers[f"cond of the KKT matrix at 90° - {eps:g} rad, times the square of the distance"] = float(
+            np.linalg.cond(K) * eps**2
+        )
+    return Evidence(
+        numbers, "M has rank 2 everywhere; it is J and the KKT matrix that degenerate, like 1 / distance squared.",
+        bool(np.linalg.matrix_rank(at_angle(np.pi / 2, 2.0).M) != np.linalg.matrix_rank(_first().M)),
+    )  # fmt: skip
+
+
+def _uniqueness() -> Evidence:
+    step = _first()
+    rank = int(np.linalg.matrix_rank(np.vstack((step.M, step.J))))
+    return Evidence(
+        {"rank of M": float(np.linalg.matrix_rank(step.M)), "rank of [M; J]": float(rank), "n": float(step.n)},
+        "The acceleration is unique because rank [M; J] = n, a condition that the source does not state.",
+        rank != step.n,
+    )
+
+
+def _locked() -> Evidence:
+    """Read Lagrange's equations as a = M^+ (Q~ + J^T lam), J a = gamma."""
+    step = _first()
+    Mp = np.linalg.pinv(step.M)
+    S = step.J @ Mp @ step.J.T
+    lam, *_ = np.linalg.lstsq(S, step.gamma - step.J @ Mp @ step.force, rcond=1e-12)
+    a = Mp @ (step.force + step.J.T @ lam)
+    exact = _solve(step)
+    return Evidence(
+        {"largest |a| by M^+": float(np.abs(a).max()), "λ₁ by M^+": float(lam[0]), "λ₂ by M^+": float(lam[1]),
+         "θ₁″ by the KKT system": exact[0]},
+        "With the pseudo-inverse of M in Lagrange's equations the mechanism locks: a = (0, 0, 0). No inverse of M is needed.",
+        bool(np.allclose(a, exact)),
+    )  # fmt: skip
+
+
+ERRATA = (
+    Erratum("002-1", "(2): (M a - h + Q)", "(M a + h - Q)", partial(
+        _against_start, "printed sign", "printed-sign", "The printed sign reverses all forces.")),
+    Erratum("002-2", "(2): M^+ objective for any Q", "1/2 a^T M a - a^T (Q - h)", _pseudo_inverse),
+    Erratum("002-3", "Q₂ = -m g l cos θ₂", "-1/2 m g l cos θ₂ (with Q₁ as printed)", partial(
+        _against_start, "printed force", "printed-force", "The printed forces count half of the coupler's weight twice.")),
+    Erratum("002-4", "φ₁ = l sin θ₁ - l sin θ₂", "θ₁ - θ₂", _constraint),
+    Erratum("002-6", "near a singular configuration M becomes singular", "J and the KKT matrix do; rank M = 2 always",
+            _what_degenerates),
+    Erratum("002-7", "uniqueness condition not stated", "rank [M; J] = n", _uniqueness),
+    Erratum("002-10", "Lagrange's equations need the generalised inverse of M", "the KKT system needs none", _locked),
+)  # fmt: skip
+
+VARIANTS: dict[str, Callable[[], System]] = {
+    "printed-constraint": partial(build, constraint="printed"),
+    "printed-force": partial(build, weight=1.0),
+    "printed-sign": partial(build, sign=-1),
+}
+
+COLUMNS = (("th1", "th2", "th3"), ("lam_theta12", "lam_theta13"), "E")
+
+problem = Problem(
+    name="four-bar",
+    title="Parallelogram four-bar with a singular mass matrix",
+    source="Yang & Yao 2017 (paper 002), Gauss's principle with a singular mass matrix, genetic algorithm",
+    description="Three coordinates, two holonomic constraints, one degree of freedom, rank M = 2.",
+    build=build,
+    start=start,
+    parameters=PARAMETERS,
+    t_end=2.0,
+    dt=1e-3,
+    references=(
+        Reference("four-bar-A", "fourbar_A_const_torque.csv", {"psi": 450.0}, 1e-13, "constant torque, 2 s", *COLUMNS),
+        Reference("four-bar-B", "fourbar_B_no_torque.csv", {"psi": 0.0}, 1e-13, "no torque, swings, 5 s", *COLUMNS),
+        Reference("four-bar-printed-force", "fourbar_printedQ_const_torque.csv", {"psi": 450.0}, 1e-13,
+                  "the printed forces, 2 s", *COLUMNS, "printed-force"),
+    ),
+    errata=ERRATA,
+    notes=(
+        "Erratum 002-5 (Φ^T λ for Φ_q^T λ) and 002-9 (letters) are misprints without a number; 002-8: start velocities, "
+        "gravity and the settings of the genetic algorithm are not given and are our choice.",
+    ),
+    variants=VARIANTS,
+)  # fmt: skip
