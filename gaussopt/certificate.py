@@ -13,6 +13,7 @@ A constraint check alone proves nothing: a wrong formula can satisfy J a = gamma
 from __future__ import annotations
 
 import math
+from math import sqrt
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,8 +143,29 @@ def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Cert
         a = None
     if lam is not None and not math.isfinite(float(lam.sum())):
         lam = np.full(step.m, np.inf)
-    regular = _regular(step, a, lam)
+    regular = _generated(step, a, lam) if step.arithmetic is not None and a is not None else None
+    if regular is None:
+        regular = _regular(step, a, lam)
     return regular if regular is not None else _careful(step, a, lam)
+
+
+def _generated(step: StepData, a: Vector, lam: Vector | None) -> Certificate | None:
+    """The regular path by the system's straight-line source, some six times faster; None where a pivot fails."""
+    assert step.arithmetic is not None
+    certificate, flat = step.arithmetic
+    out = [0.0] * (8 + step.m)
+    try:
+        if not certificate(flat, a.tolist(), None if lam is None else lam.tolist(), out):
+            return None
+    except (OverflowError, ZeroDivisionError):
+        return None
+    if not math.isfinite(sum(out)):
+        return None
+    # Sums of squares; abs, because rounding may leave a zero slightly negative.
+    return Certificate(
+        sqrt(abs(out[0])), sqrt(abs(out[1])), sqrt(out[2]), sqrt(abs(out[3])), EPS * sqrt(abs(out[4])), math.nan,
+        sqrt(abs(out[5])), sqrt(out[6]), sqrt(out[7]), Status.SOLVED, True, False, np.array(out[8:]),
+    )  # fmt: skip
 
 
 def _regular(step: StepData, a: Vector | None, lam: Vector | None) -> Certificate | None:

@@ -15,7 +15,8 @@ derivative W by v. With D = W^-1 the first n - m columns are D_omega and
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,10 +28,13 @@ from sympy.core.function import AppliedUndef
 
 from gaussopt import codegen
 from gaussopt.errors import BadInput, UnknownName
+from gaussopt.straight_line import certificate_source
 from gaussopt.stepdata import Matrix, StepData, Vector
 from gaussopt.system import Energy, System, _state
 
 TIME = sp.Symbol("t", real=True)
+
+_NOTHING = np.zeros(0)
 
 DEPENDENT = 1e12
 """Condition number beyond which quasi-velocities count as dependent."""
@@ -61,8 +65,10 @@ class LagrangianSystem(System):
         self._parameters = dict(parameters)
         self._p = list(self._parameters.values())
         self._module = module
+        self._step: Callable[..., None] = module.step
+        self._certificate: Callable[..., bool] | None = getattr(module, "certificate", None)
         n = self.n
-        self._zeros = [0.0] * (n * n + 2 * n + m * n + m)
+        self._zeros = array("d", [0.0] * (n * n + 2 * n + m * n + m))
         self._cuts = (n * n, n * n + n, n * n + 2 * n, n * n + 2 * n + m * n)
 
     @property
@@ -105,25 +111,19 @@ class LagrangianSystem(System):
         """
         q = np.asarray(q, dtype=np.float64)
         v = np.asarray(v, dtype=np.float64)
-        flat = self._run("step", self._zeros, t, q, v)
-        n, (a, b, c, d) = self.n, self._cuts
+        out = self._call(self._step, self._zeros, t, q, v)
+        flat = np.frombuffer(out)
+        n, m, (a, b, c, d) = self.n, self.m, self._cuts
         D_omega = w_omega = None
         if self.p_omega:
             inverse = self._omega_inverse(t, q, v)
             D_omega = inverse[:, : self.p_omega]
             w_omega = -inverse @ self._run("omega_bias", [0.0] * n, t, q, v)
+        arithmetic = None if self._certificate is None else (self._certificate, out)
         return StepData.smooth(
-            flat[:a].reshape(n, n),
-            flat[a:b],
-            flat[b:c],
-            flat[c:d].reshape(self.m, n),
-            flat[d:],
-            t,
-            q,
-            v,
-            D_omega,
-            w_omega,
-        )
+            flat[:a].reshape(n, n), flat[a:b], flat[b:c], flat[c:d].reshape(m, n), flat[d:], t, q, v, D_omega, w_omega,
+            arithmetic,
+        )  # fmt: skip
 
     def position_residual(self, t: float, q: Vector) -> Vector | None:
         """Holonomic constraint functions, (m_h,)."""
@@ -202,19 +202,28 @@ class LagrangianSystem(System):
         return Energy(float(kinetic), float(potential), float(power))
 
     def _run(self, function: str, zeros: list[float], t: float, *state: Vector) -> Vector:
-        out = zeros.copy()
-        for name, part in zip(("q", "v"), state, strict=False):
-            if len(part) != self.n:
+        """The output of a generated function as an array."""
+        out = self._call(getattr(self._module, function), array("d", zeros), t, *state)
+        return np.frombuffer(out) if out else _NOTHING
+
+    def _call(self, function: Callable[..., None], zeros: array[float], t: float, *state: Vector) -> array[float]:
+        """The output of a generated function, finite, in a buffer that numpy reads without copying."""
+        out = zeros[:]
+        for name, part in zip("qv", state, strict=False):
+            if part.shape != (self.n,):
                 raise BadInput(f"{name} of {self.name!r} has shape {part.shape}, expected ({self.n},).")
         try:
-            # Lists, not arrays: CPython's float arithmetic is four times faster than numpy's scalars.
-            getattr(self._module, function)(t, *(s.tolist() for s in state), self._p, out)
+            # Lists, not arrays: CPython's float arithmetic is several times faster than numpy's scalars.
+            function(t, *(s.tolist() for s in state), self._p, out)
         except (ValueError, ZeroDivisionError, OverflowError) as error:
-            raise BadInput(f"The equations of {self.name!r} are undefined ({error}) at {_state(t, *state)}.") from None
-        flat = np.array(out)
-        if not math.isfinite(flat.sum()):
-            raise BadInput(f"{function} of {self.name!r} is not finite at {_state(t, *state)}.")
-        return flat
+            raise BadInput(
+                f"The equations of {self.name!r} are undefined ({error}) at {_state(t, *state)}."
+            ) from None
+        flat = np.frombuffer(out) if out else _NOTHING
+        # The square overflows only far beyond any physical number; then the entries themselves are asked.
+        if not math.isfinite(flat.dot(flat)) and not np.isfinite(flat).all():
+            raise BadInput(f"{function.__name__} of {self.name!r} is not finite at {_state(t, *state)}.")
+        return out
 
 
 def derive(
@@ -387,7 +396,9 @@ def _derive_source(
             ),
             codegen.Function("omega_bias", state, [along(e) for e in full], "Their time derivative at constant v (n)."),
         ]
-    return codegen.source(functions, f"Equations of {name}.")
+    pattern_M, pattern_J = [e != 0 for row in M for e in row], [e != 0 for row in J for e in row]
+    certificate = certificate_source(n, pattern_M, pattern_J)
+    return codegen.source(functions, f"Equations of {name}.", [certificate] if certificate else [])
 
 
 def _finite_parameter(name: str, value: Any) -> float:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,16 +60,18 @@ class QP:
         """Which rows are equalities, (m,)."""
         return np.asarray(self.l == self.u)
 
+    @property
+    def equalities_only(self) -> bool:
+        """Whether every row is an equality; the Gauss QP, whose bounds are one array, answers at once."""
+        return self.l is self.u or bool(self.equality.all())
+
     @cached_property
     def pattern(self) -> tuple[Any, ...]:
         """What must stay the same for a solver to update instead of being set up again."""
-        return (
-            self.P.shape,
-            self.A.shape,
-            self.equality.tobytes(),
-            np.isfinite(self.l).tobytes(),
-            np.isfinite(self.u).tobytes(),
-        )
+        if self.equalities_only:
+            return (self.P.shape, self.A.shape)
+        kinds = (self.equality.tobytes(), np.isfinite(self.l).tobytes(), np.isfinite(self.u).tobytes())
+        return (self.P.shape, self.A.shape, *kinds)
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any]) -> QP:
@@ -197,8 +199,7 @@ def as_qp(program: Program) -> QP:
     return program.as_qp() if isinstance(program, LeastSquares) else program
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(NamedTuple):
     """Wall-clock seconds of the parts of one solve.
 
     build: formulation; setup and update: handing the program to the solver; solve: the solver's call;

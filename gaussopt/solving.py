@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -69,12 +69,8 @@ class Engine:
         self._pattern = (type(program), *program.pattern) if self.solver.updates else None
         usable = raw.x is not None and math.isfinite(float(raw.x.sum()))
         self._last = (raw.x, raw.y) if usable and raw.x is not None else None
-        timing = Timing(
-            setup=0.0 if update else ready - start,
-            update=ready - start if update else 0.0,
-            solve=done - ready,
-            backend=raw.backend,
-        )
+        handed = ready - start
+        timing = Timing(0.0, 0.0 if update else handed, handed if update else 0.0, done - ready, 0.0, 0.0, raw.backend)
         return raw, timing
 
 
@@ -168,7 +164,8 @@ class StepSolver:
             a = None if status is not Status.SOLVED else a
         if lam is None and a is not None:
             lam = certificate.lam
-        timing = replace(timing, build=built - begin, recover=recovered - solved, verify=perf_counter() - recovered)
+        _, setup, update, solve, _, _, backend = timing
+        timing = Timing(built - begin, setup, update, solve, recovered - solved, perf_counter() - recovered, backend)
         return Answer(
             a, lam if a is not None else None, step.zeta_N[:0], step.v_T[:0], status, raw.claim, message, certificate,
             raw.iterations, timing,
@@ -262,14 +259,14 @@ def solve(
     if start is not None and raw.claim is not Status.CRASHED:
         begin = perf_counter()
         raw = engine.solver.solve(start)
-        timing = replace(timing, solve=perf_counter() - begin, backend=raw.backend)
+        timing = timing._replace(solve=perf_counter() - begin, backend=raw.backend)
     begin = perf_counter()
     if isinstance(program, QP):
         status, message, residuals, y = _verify_qp(program, raw, tolerance)
     else:
         status, message, residuals = _verify_linear(program, raw, tolerance)
         y = raw.y
-    timing = replace(timing, verify=perf_counter() - begin)
+    timing = timing._replace(verify=perf_counter() - begin)
     return Solution(raw.x, y, status, raw.claim, message, raw.iterations, timing, residuals)
 
 

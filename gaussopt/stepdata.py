@@ -5,8 +5,8 @@ M a + h = Q + J^T lam + J_N^T lam_N + J_T^T lam_T,     J a = gamma,     J_N a + 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ from gaussopt.errors import BadInput
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
+Arithmetic = tuple[Callable[..., bool], Sequence[float]]
+"""A generated `certificate(s, a, lam, out)` and its `s`; see `gaussopt.straight_line`."""
 
 SYMMETRY_TOLERANCE = 1e-10
 """Largest relative asymmetry of M that still counts as rounding."""
@@ -95,6 +97,8 @@ class StepData:
         Friction coefficients.
     D_omega, w_omega : (n, p), (n,), optional
         Quasi-velocities: a = D_omega omega' + w_omega with J D_omega = 0.
+    arithmetic
+        Generated straight-line certificate and the flat step it reads, if the system has one.
     t, q, v
         Instant and state the data belong to, if known.
     """
@@ -115,6 +119,7 @@ class StepData:
     v: Vector | None = None
     D_omega: Matrix | None = None
     w_omega: Vector | None = None
+    arithmetic: Arithmetic | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def smooth(
@@ -129,10 +134,11 @@ class StepData:
         v: Vector,
         D_omega: Matrix | None = None,
         w_omega: Vector | None = None,
+        arithmetic: Arithmetic | None = None,
     ) -> StepData:
         """Step data without contacts, unchecked: the evaluator's fast path."""
         n = len(Q)
-        return cls(M, h, Q, J, gamma, *_no_contacts(n), t, q, v, D_omega, w_omega)
+        return cls(M, h, Q, J, gamma, *_no_contacts(n), t, q, v, D_omega, w_omega, arithmetic)
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any]) -> StepData:
@@ -201,7 +207,7 @@ class StepData:
 
     def with_gamma(self, gamma: Vector) -> StepData:
         """The same step with another right-hand side of the equality rows (stabilisation)."""
-        return replace(self, gamma=gamma)
+        return replace(self, gamma=gamma, arithmetic=None)
 
     def to_mapping(self) -> dict[str, Any]:
         """The contents of a `step` file; empty arrays are left out."""
@@ -211,7 +217,7 @@ class StepData:
             if isinstance(value, np.ndarray):
                 if value.size:
                     out[f.name] = value.tolist()
-            elif value is not None:
+            elif isinstance(value, float | int):
                 out[f.name] = float(value)
         return out
 

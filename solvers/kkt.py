@@ -27,7 +27,7 @@ class KKT(Solver[Options]):
 
     def refuses(self, program: Program) -> str | None:
         """Programs with inequality rows are not linear algebra."""
-        if isinstance(program, QP) and not program.equality.all():
+        if isinstance(program, QP) and not program.equalities_only:
             return "it takes equality rows only; use osqp, newton or cvxpy for inequalities"
         return super().refuses(program)
 
@@ -53,6 +53,8 @@ class KKT(Solver[Options]):
 
 
 def _solve(K: Matrix, b: Vector) -> Vector:
+    if not len(b):
+        return b
     lu, _, x, info = lapack.dgesv(K, b)
     if info == 0:
         # A tiny pivot means a singular matrix whose LU answer may be anything.
