@@ -49,13 +49,16 @@ class Engine:
         """
         self.solver.check(program)
         start = perf_counter()
-        update = self.solver.updates and self._pattern == (type(program), *program.pattern)
+        pattern = (type(program), *program.pattern)
+        same = self._pattern == pattern
+        update = same and self.solver.updates
         try:
             if update:
                 self.solver.update(program)
             else:
-                self._last = None
                 self.solver.setup(program)
+            if not same:
+                self._last = None
             ready = perf_counter()
             raw = self.solver.solve(self._last if self.warm_start else None)
         except (BadInput, KeyboardInterrupt, MemoryError):
@@ -66,7 +69,7 @@ class Engine:
             note = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
             return RawSolution(None, None, Status.CRASHED, note=note), Timing(solve=perf_counter() - start)
         done = perf_counter()
-        self._pattern = (type(program), *program.pattern) if self.solver.updates else None
+        self._pattern = pattern
         usable = raw.x is not None and math.isfinite(float(raw.x.sum()))
         self._last = (raw.x, raw.y) if usable and raw.x is not None else None
         handed = ready - start
