@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gaussopt.errors import BadInput, GaussoptError, MissingBackend, NotAccepted, UnknownName
     from gaussopt.programs import QP, LeastSquares, LinearSystem, Solution
     from gaussopt.qp_certificate import certify_qp
+    from gaussopt.ranks import rank_report
     from gaussopt.registry import names, register
     from gaussopt.simulation import simulate
     from gaussopt.solver import make_solver
@@ -35,7 +36,7 @@ _HOME = {
     "System": "system", "Trajectory": "trajectory", "UnknownName": "errors", "certify": "certificate",
     "certify_qp": "qp_certificate", "formulate": "solving", "make_solver": "solver", "names": "registry",
     "problem": "catalogue",
-    "register": "registry", "simulate": "simulation", "solve": "solving", "solve_step": "solving",
+    "rank_report": "ranks", "register": "registry", "simulate": "simulation", "solve": "solving", "solve_step": "solving",
 }  # fmt: skip
 
 __all__ = [
@@ -43,7 +44,7 @@ __all__ = [
     "LinearSystem", "MissingBackend", "NotAccepted", "Problem", "Projection", "Solution", "Status", "StepData",
     "StepSolver", "System", "Trajectory", "UnknownName", "certify", "certify_qp", "formulate",
     "make_solver", "names", "problem",
-    "register", "simulate", "solve", "solve_step",
+    "rank_report", "register", "simulate", "solve", "solve_step",
 ]  # fmt: skip
 
 

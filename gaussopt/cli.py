@@ -341,6 +341,7 @@ def solve_command(
     """Solve a step or a quadratic program from a file and certify the answer."""
     from gaussopt import files
     from gaussopt.programs import QP
+    from gaussopt.ranks import rank_report
     from gaussopt.solving import solve, solve_step
 
     data = files.load(file)
@@ -364,6 +365,7 @@ def solve_command(
             "status": str(answer.status), "message": answer.message, "formulation": formulation or "gauss",
             "solver": solver or "kkt", "a": answer.a, "lam": answer.lam, "lam_N": answer.lam_N, "lam_T": answer.lam_T,
             "w": [], "forces_unique": answer.forces_unique, "certificate": answer.certificate.to_mapping(),
+            "ranks": rank_report(data).to_mapping(),
             "iterations": answer.iterations, "timing": answer.timing.to_mapping(),
         }  # fmt: skip
     _finish(context.obj, result, json_)
@@ -382,6 +384,7 @@ def verify_command(
     from gaussopt.certificate import certify, explain
     from gaussopt.programs import QP
     from gaussopt.qp_certificate import certify_qp, classify_qp
+    from gaussopt.solving import why_ill_posed
     from gaussopt.status import Status
     from gaussopt.stepdata import as_array
 
@@ -415,7 +418,8 @@ def verify_command(
         if step_certificate.passed(tolerance):
             status, message = Status.SOLVED, Status.SOLVED.sentence
         elif step_certificate.verdict is not Status.SOLVED:
-            status, message = step_certificate.verdict, step_certificate.verdict.sentence
+            status = step_certificate.verdict
+            message = why_ill_posed(data, status)
         else:
             status, message = Status.INACCURATE, explain(data, step_certificate, tolerance)
         result = {

@@ -16,6 +16,7 @@ from gaussopt.errors import BadInput
 from gaussopt.formulation import Formulation
 from gaussopt.programs import QP, LeastSquares, LinearSystem, Program, RawSolution, Solution, Timing
 from gaussopt.qp_certificate import certify_qp
+from gaussopt.ranks import rank_report
 from gaussopt.solver import Solver, make_solver
 from gaussopt.status import Status
 from gaussopt.stepdata import StepData, Vector
@@ -178,7 +179,7 @@ class StepSolver:
 def judge(step: StepData, raw: RawSolution, certificate: Certificate, tolerance: float) -> tuple[Status, str]:
     """The verified status: the mechanics first, then the certificate, the solver's word last."""
     if certificate.verdict is not Status.SOLVED:
-        return certificate.verdict, certificate.verdict.sentence
+        return certificate.verdict, why_ill_posed(step, certificate.verdict)
     if certificate.passed(tolerance):
         return Status.SOLVED, Status.SOLVED.sentence
     if math.isfinite(certificate.error_bound) and raw.claim in (Status.SOLVED, Status.INACCURATE):
@@ -206,6 +207,12 @@ CONTRADICTORY_EQUATIONS = (
 def _minimises(program: Program) -> bool:
     """Whether the program is an optimisation and not a system of equations."""
     return isinstance(program, QP) or (isinstance(program, LeastSquares) and not program.minimum_norm)
+
+
+def why_ill_posed(step: StepData, verdict: Status) -> str:
+    """The verdict's sentence, and which rows contradict each other."""
+    contradictions = [d.sentence() for d in rank_report(step).dependencies if d.contradiction]
+    return " ".join([verdict.sentence, *contradictions[:3]])
 
 
 def formulate(step: StepData, formulation: str) -> Program:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +35,9 @@ def reproduce(
     BadInput
         If the folder cannot be written, before anything is computed.
     """
-    from gaussopt.papers import environment, paper_000
+    from gaussopt.papers import environment, paper_000, paper_002, paper_004
     from gaussopt.papers.cases import run_cases
-    from gaussopt.reporting.document import Document
+    from gaussopt.reporting.document import Document, Section
     from gaussopt.reporting.render import write
 
     try:
@@ -46,10 +47,18 @@ def reproduce(
         probe.unlink()
     except OSError as error:
         raise BadInput(f"Cannot write the report to {out}: {error.strerror or error}.") from None
-    cases = paper_000.cases(quick)
+    papers = {"000": paper_000, "002": paper_002, "004": paper_004}
+    # The cases of a paper carry its number while they run, so that papers may name theirs alike.
+    cases = [replace(c, key=f"{number}: {c.key}") for number, paper in papers.items() for c in paper.cases(quick)]
     outcomes = run_cases(cases, jobs, progress)
     failed = {key: o.failure for key, o in outcomes.items() if o.failure}
-    section, findings = paper_000.section(outcomes, quick)
+    sections: list[Section] = []
+    findings: list[str] = []
+    for number, paper in papers.items():
+        own = {k.removeprefix(f"{number}: "): o for k, o in outcomes.items() if k.startswith(f"{number}: ")}
+        section, found = paper.section(own, quick)
+        sections.append(section)
+        findings += [f"Paper {number}. {f}" for f in found]
     lead = (
         "Every time step of a mechanical system is a convex program (Gauss 1829). This report runs the systems of "
         "the papers by several formulations and solvers, certifies every step from the mechanics alone, and states "
@@ -58,8 +67,8 @@ def reproduce(
     document = Document(
         "Gauss's principle of least constraint: the papers reproduced",
         lead + (" This is a quick run: shorter motions, fewer states." if quick else ""),
-        findings,
-        (section, environment.section(outcomes)),
+        tuple(findings),
+        (*sections, environment.section(outcomes)),
     )
     report = write(document, out)
     message = f"{len(cases) - len(failed)} of {len(cases)} cases computed."

@@ -11,7 +11,8 @@ from gaussopt.papers.cases import Outcome
 from gaussopt.reporting.document import Paragraph, Section, Table
 
 PACKAGES = (
-    "numpy", "scipy", "cvxpy", "osqp", "clarabel", "deap", "sympy", "matplotlib", "xarray", "h5netcdf", "h5py",
+    "numpy", "scipy", "cvxpy", "osqp", "clarabel", "deap", "daqp", "piqp", "proxsuite", "qpsolvers", "quadprog",
+    "highspy", "scs", "sympy", "matplotlib", "xarray", "h5netcdf", "h5py",
 )  # fmt: skip
 
 
@@ -25,7 +26,7 @@ def section(outcomes: dict[str, Outcome]) -> Section:
     cases = Table("cases", "Every case of this run.", ("case", "seconds", "ended"), seconds)
     text = (
         "Times depend on the machine: read ratios, not microseconds. BLAS runs on one thread. Everything else is "
-        "deterministic: the genetic algorithm is seeded."
+        "deterministic: the genetic algorithm and every random draw are seeded."
     )
     return Section("environment", "Environment", (Paragraph(text), versions, cases))
 

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gaussopt.catalogue import Evidence, ReferenceData, problem
+from gaussopt.catalogue import ReferenceData, problem
+from gaussopt.papers import _common as common
+from gaussopt.papers._common import Results
+from gaussopt.papers._formulas import GAUSS
 from gaussopt.papers.cases import Case, Outcome
 from gaussopt.reporting import plots
-from gaussopt.reporting.document import (
-    Block,
-    Figure,
-    Formula,
-    Gallery,
-    Items,
-    Paragraph,
-    Section,
-    Table,
-)
+from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table
 from gaussopt.stepdata import Vector
 
 if TYPE_CHECKING:
@@ -86,20 +79,20 @@ def cases(quick: bool) -> list[Case]:
     t_end = 0.5 if quick else 2.0
     stride = 20 if quick else 1
     found = [
-        Case("motion: exact", _motion, _settings("lagrange", "kkt", stepper="dop853", rtol=1e-12, atol=1e-12,
+        Case("motion: exact", common.motion, _settings("lagrange", "kkt", stepper="dop853", rtol=1e-12, atol=1e-12,
              dt=0.01, t_end=t_end, stabilise="projection"), 2.0),
-        Case("motion: settles", _motion, _settings("lagrange", "kkt", stepper="dop853", rtol=1e-10, atol=1e-10,
-             dt=0.05 if not quick else 0.1, t_end=5.0 if quick else 20.0, parameters={"tau": 0.0}), 3.0),
+        Case("motion: settles", common.motion, _settings("lagrange", "kkt", stepper="dop853", rtol=1e-10, atol=1e-10,
+             dt=0.05 if not quick else 0.1, t_end=5.0 if quick else 20.0, settings={"tau": 0.0}), 3.0),
     ]  # fmt: skip
     for tau in (-0.5, 0.0):
         for formulation in ("lagrange", "least-squares-as-printed"):
             settings = _settings(formulation, "kkt", stepper="dop853", rtol=1e-10, atol=1e-10, dt=1e-3, t_end=0.25,
-                                 tolerance=math.inf, parameters={"tau": tau})  # fmt: skip
-            found.append(Case(f"eq. (16): {formulation}, tau = {tau:g}", _motion, settings, 1.0))
+                                 tolerance=math.inf, settings={"tau": tau})  # fmt: skip
+            found.append(Case(f"eq. (16): {formulation}, tau = {tau:g}", common.motion, settings, 1.0))
     for formulation, solver in MOTIONS:
         weight = {"cvxpy": 14.0, "osqp": 3.0, "newton": 3.0}.get(solver, 1.5)
         settings = _settings(formulation, solver, dt=1e-3, t_end=t_end)
-        found.append(Case(f"rk4: {formulation} by {solver}", _motion, settings, weight))
+        found.append(Case(f"rk4: {formulation} by {solver}", common.motion, settings, weight))
     for label, solver, options in CONTROLS:
         settings = _settings(
             "gauss",
@@ -110,61 +103,32 @@ def cases(quick: bool) -> list[Case]:
             tolerance=math.inf,
             solver_options=options,
         )
-        found.append(Case(f"control: {label}", _motion, settings, 4.0 if solver == "deap" else 0.2))
+        found.append(Case(f"control: {label}", common.motion, settings, 4.0 if solver == "deap" else 0.2))
     for stabilisation in ("none", "baumgarte", "projection"):
         settings = _settings("gauss", "kkt", dt=1e-3, t_end=t_end * 2, stabilise=stabilisation)
-        found.append(Case(f"drift: rk4, {stabilisation}", _motion, settings, 3.0))
+        found.append(Case(f"drift: rk4, {stabilisation}", common.motion, settings, 3.0))
     settings = _settings("gauss", "kkt", stepper="semi-implicit", dt=1e-3, t_end=t_end * 2)
-    found.append(Case("drift: semi-implicit, none", _motion, settings, 1.0))
+    found.append(Case("drift: semi-implicit, none", common.motion, settings, 1.0))
     for formulation, solver in STATES:
         slow = solver in ("cvxpy", "deap")
-        arguments = {"formulation": formulation, "solver": solver, "stride": max(stride, 10 if slow else 1)}
-        found.append(Case(f"states: {formulation} by {solver}", _states, arguments, 1.0 if slow else 0.2))
-    found += [Case(f"erratum {e.id}", _erratum, {"identifier": e.id}, 4.0 if e.id == "000-10" else 0.2)
-              for e in problem(PROBLEM).errata]  # fmt: skip
-    return found
+        arguments = {"name": PROBLEM, "references": (REFERENCE,), "formulation": formulation, "solver": solver,
+                     "stride": max(stride, 10 if slow else 1)}  # fmt: skip
+        found.append(Case(f"states: {formulation} by {solver}", common.on_states, arguments, 1.0 if slow else 0.2))
+    return found + common.errata_cases(PROBLEM, {"000-10": 4.0})
 
 
-def _settings(formulation: str, solver: str, **settings: Any) -> dict[str, Any]:
-    return {"formulation": formulation, "solver": solver, **settings}
-
-
-def _motion(formulation: str, solver: str, parameters: dict[str, float] | None = None, **settings: Any) -> Trajectory:
-    from gaussopt.simulation import simulate
-
-    return simulate(problem(PROBLEM, **(parameters or {})), formulation, solver, step_folder=None, **settings)
-
-
-def _states(formulation: str, solver: str, stride: int) -> PairResult:
-    from gaussopt.comparison import compare_on_states
-
-    return compare_on_states(problem(PROBLEM), REFERENCE, formulation, solver, stride=stride)
-
-
-def _erratum(identifier: str) -> Evidence:
-    return next(e for e in problem(PROBLEM).errata if e.id == identifier).check()
+def _settings(
+    formulation: str, solver: str, settings: dict[str, float] | None = None, **options: Any
+) -> dict[str, Any]:
+    return {"name": PROBLEM, "formulation": formulation, "solver": solver, "settings": settings or {}, **options}
 
 
 # -- the text ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Results:
-    """Outcomes by key; a failed one reads as None."""
-
-    outcomes: dict[str, Outcome]
-
-    def trajectory(self, key: str) -> Trajectory | None:
-        found: Trajectory | None = self.outcomes[key].value
-        return found if found is not None and len(found.t) else None
-
-    def group(self, prefix: str) -> dict[str, Any]:
-        return {k.removeprefix(prefix): o.value for k, o in self.outcomes.items() if k.startswith(prefix) and o.value}
-
-
 def section(outcomes: dict[str, Outcome], quick: bool) -> tuple[Section, tuple[str, ...]]:
     """The paper's section and the findings for the summary."""
-    results = _Results(outcomes)
+    results = Results(outcomes)
     entry = problem(PROBLEM)
     reference = entry.reference(REFERENCE)
     findings: list[str] = []
@@ -177,23 +141,14 @@ def section(outcomes: dict[str, Outcome], quick: bool) -> tuple[Section, tuple[s
         _states_section(results, findings),
         _control(results, findings),
         _drift(results, reference),
-        _errata(results, findings),
+        common.errata_section(entry, "000", results, findings),
     )
     title = "Paper 000: crank-slider, least squares (Yuan & Ge 2016)"
     return Section("paper-000", title, (Paragraph(entry.description),), parts), tuple(findings)
 
 
 def _model() -> Section:
-    entry = problem(PROBLEM)
-    rows = tuple(
-        (p.name, p.value, p.unit, p.meaning, "source" if p.printed else "our choice") for p in entry.parameters
-    )
-    table = Table(
-        "parameters-000",
-        "Parameters of the crank-slider.",
-        ("name", "value", "unit", "meaning", "from"),
-        rows,
-    )
+    table = common.parameters_table(problem(PROBLEM), "parameters-000", "Parameters of the crank-slider.")
     text = (
         "Coordinates q = (x₁, y₁, θ₁, x₂, y₂, θ₂, x₃): centre and angle of the crank, centre and angle of the "
         "connecting rod, position of the slider. M = diag(m₁, m₁, I₁, m₂, m₂, I₂, m₃); gravity, a constant torque τ "
@@ -211,16 +166,9 @@ def _method() -> Section:
         "<msup><mi>J</mi><mo>+</mo></msup><mi>J</mi></math>",
         "a = J^+ gamma + N (M^(1/2) N)^+ b,   N = I - J^+ J,   b = -(M^(1/2) J^+ gamma - M^(-1/2) (Q - h))",
     )
-    gauss = Formula(
-        "<math display='block'><munder><mi>min</mi><mi>a</mi></munder><mfrac><mn>1</mn><mn>2</mn></mfrac>"
-        "<msup><mi>a</mi><mi>T</mi></msup><mi>M</mi><mi>a</mi><mo>−</mo><msup><mi>a</mi><mi>T</mi></msup>"
-        "<mo>(</mo><mi>Q</mi><mo>−</mo><mi>h</mi><mo>)</mo><mspace width='1em'/><mtext>subject to</mtext>"
-        "<mspace width='1em'/><mi>J</mi><mi>a</mi><mo>=</mo><mi>γ</mi></math>",
-        "min 1/2 a^T M a - a^T (Q - h)   subject to   J a = gamma",
-    )
     blocks = (
         Paragraph("Gauss's principle: of all accelerations that the constraints allow, the true one solves"),
-        gauss,
+        GAUSS,
         Paragraph(
             "The source solves the constraints by a generalised inverse and minimises over what is left. Its eq. (14), "
             "read with the Moore-Penrose inverse of the product, is exact:"
@@ -235,7 +183,7 @@ def _method() -> Section:
     return Section("method-000", "Method", blocks)
 
 
-def _motions(results: _Results, reference: ReferenceData, findings: list[str]) -> Section:
+def _motions(results: Results, reference: ReferenceData, findings: list[str]) -> Section:
     exact = results.trajectory("motion: exact")
     blocks: list[Block] = [
         Paragraph(
@@ -279,10 +227,10 @@ def _history(entry: tuple[int, str, int, str, str, str], exact: Trajectory, refe
     return Figure(f"paper-000-figure-{number}", f"Figure {number}. {label}.", alt, svg, data)
 
 
-def _equation_16(results: _Results, findings: list[str]) -> Section:
+def _equation_16(results: Results, findings: list[str]) -> Section:
     import pandas as pd
 
-    runs: dict[str, Trajectory] = {k: v for k, v in results.group("eq. (16): ").items() if len(v.t)}
+    runs = results.trajectories("eq. (16): ")
     text = (
         "What eq. (16) does to the motion: from the same start, integrated with the same tolerance (DOP853, "
         "1e-10), the crank is driven several times too hard with the torque and hardly moves without it. Such a "
@@ -327,16 +275,15 @@ def _settling(settles: Trajectory) -> Figure:
 
 def _at_reference(traj: Trajectory, reference: ReferenceData) -> tuple[Vector, Vector]:
     """Instants that both have, and the largest position error there."""
-    index = np.searchsorted(traj.t, reference.t - 1e-9)
-    keep = (index < len(traj.t)) & (np.abs(traj.t[np.minimum(index, len(traj.t) - 1)] - reference.t) < 1e-9)
-    errors = np.abs(traj.q[index[keep]] - reference.q[keep]).max(axis=1)
-    return reference.t[keep], errors
+    here, there = common.common_instants(traj, reference)
+    errors = np.abs(traj.q[here] - reference.q[there]).max(axis=1)
+    return reference.t[there], errors
 
 
-def _accuracy(results: _Results, reference: ReferenceData, findings: list[str]) -> Section:
+def _accuracy(results: Results, reference: ReferenceData, findings: list[str]) -> Section:
     import pandas as pd
 
-    motions: dict[str, Trajectory] = {k: v for k, v in results.group("rk4: ").items() if len(v.t)}
+    motions = results.trajectories("rk4: ")
     rows, curves, certified = [], {}, {}
     t: Vector = reference.t
     for label, traj in motions.items():
@@ -378,48 +325,12 @@ def _accuracy(results: _Results, reference: ReferenceData, findings: list[str]) 
     return Section("accuracy-000", "Formulations and solvers on the motion", tuple(blocks))
 
 
-def _states_section(results: _Results, findings: list[str]) -> Section:
-    import pandas as pd
-
+def _states_section(results: Results, findings: list[str]) -> Section:
     pairs: dict[str, PairResult] = results.group("states: ")
-    rows = tuple(
-        (k, r.exact, r.states, r.solved, r.claimed, r.error, r.certified, r.constraint_residual, r.iterations)
-        for k, r in pairs.items()
-    )
-    table = Table(
-        "states-000",
-        "Every pair on the states of the reference. 'Confirmed' counts the answers that the certificate accepts at "
-        "1e-7, 'claimed' those that the solver calls solved. Errors are relative to 1 + the largest acceleration.",
-        ("formulation by solver", "exact", "states", "confirmed", "claimed", "error", "certified",
-         "constraint residual", "iterations"),
-        rows,
-    )  # fmt: skip
-    parts = {
-        "model": [1e6 * r.model for r in pairs.values()],
-        "build": [1e6 * r.build for r in pairs.values()],
-        "hand over": [1e6 * (r.update or r.setup) for r in pairs.values()],
-        "solve": [1e6 * r.solve for r in pairs.values()],
-        "recover": [1e6 * r.recover for r in pairs.values()],
-        "verify": [1e6 * r.verify for r in pairs.values()],
-    }
-    times = Table(
-        "times-000",
-        "Time of the parts of one step in microseconds, medians; 'hand over' is the update, or the set-up where the "
-        "solver keeps nothing; 'solver itself' is what the backend reports of 'solve'.",
-        ("formulation by solver", *parts, "solver itself"),
-        tuple(
-            (k, *(values[i] for values in parts.values()), 1e6 * r.backend) for i, (k, r) in enumerate(pairs.items())
-        ),
-    )
-    blocks: list[Block] = [table, times]
+    table = common.states_table("states-000", pairs, "Every pair on the states of the reference.")
+    blocks: list[Block] = [table, common.times_table("times-000", pairs)]
     if pairs:
-        svg = plots.stacked_bars(list(pairs), parts, "microseconds per step, median (linear up to 50)")
-        totals = {k: sum(p[i] for p in parts.values()) for i, k in enumerate(pairs)}
-        words = ", ".join(f"{k} {v:.0f}" for k, v in totals.items())
-        blocks.append(Figure(
-            "paper-000-time", "Where the time of one step goes, by formulation and solver.",
-            f"Microseconds per step: {words}.", svg, pd.DataFrame({"pair": list(pairs), **parts}),
-        ))  # fmt: skip
+        blocks.append(common.times_figure("paper-000-time", pairs))
         wrong = pairs.get("least-squares-as-printed by kkt")
         if wrong is not None:
             findings.append(
@@ -430,10 +341,10 @@ def _states_section(results: _Results, findings: list[str]) -> Section:
     return Section("states-000", "Formulations and solvers on given states", tuple(blocks))
 
 
-def _control(results: _Results, findings: list[str]) -> Section:
+def _control(results: Results, findings: list[str]) -> Section:
     import pandas as pd
 
-    controls: dict[str, Trajectory] = {k: v for k, v in results.group("control: ").items() if len(v.t)}
+    controls = results.trajectories("control: ")
     rows = tuple(
         (k, v.meta["evaluations"], v.worst.relative_error, float(np.median(v.relative_error)),
          v.worst.constraint_residual,
@@ -479,10 +390,10 @@ def _control(results: _Results, findings: list[str]) -> Section:
     return Section("control-000", "OSQP, Newton and a genetic algorithm as the solver of every step", tuple(blocks))
 
 
-def _drift(results: _Results, reference: ReferenceData) -> Section:
+def _drift(results: Results, reference: ReferenceData) -> Section:
     import pandas as pd
 
-    runs: dict[str, Trajectory] = {k: v for k, v in results.group("drift: ").items() if len(v.t)}
+    runs = results.trajectories("drift: ")
     blocks: list[Block] = [
         Paragraph(
             "Solving each step exactly keeps the second derivative of the constraints at zero; errors of position and "
@@ -512,7 +423,7 @@ def _drift(results: _Results, reference: ReferenceData) -> Section:
     longest = max((len(v.t) for v in runs.values()), default=0)
     whole = {k: v for k, v in runs.items() if len(v.t) == longest}
     if whole:
-        thin = slice(None, None, max(1, longest // 800))
+        thin = common.thin(longest)
         t = next(iter(whole.values())).t[thin]
         for name, what, attribute in (
             ("paper-000-drift", "Position drift, max |φ|", "position_drift"),
@@ -540,31 +451,3 @@ def _energy_balance(traj: Trajectory) -> float:
 
     work = cumulative_simpson(traj.power, x=traj.t, initial=0.0)
     return float(np.abs(traj.energy - traj.energy[0] - work).max())
-
-
-def _errata(results: _Results, findings: list[str]) -> Section:
-    entry = problem(PROBLEM)
-    rows: list[tuple[Any, ...]] = []
-    confirmed = 0
-    for erratum in entry.errata:
-        outcome = results.outcomes[f"erratum {erratum.id}"]
-        evidence: Evidence | None = outcome.value
-        if evidence is None:
-            rows.append((erratum.id, erratum.printed, erratum.correct, "not computed", outcome.failure, "–"))
-            continue
-        confirmed += not evidence.holds
-        for i, (name, value) in enumerate(evidence.numbers.items()):
-            verdict = "the printed form holds" if evidence.holds else "misprint or false, confirmed"
-            head = (erratum.id, erratum.printed, erratum.correct) if i == 0 else (erratum.id, "", "")
-            rows.append((*head, name, float(value), verdict if i == 0 else ""))
-    findings.append(f"{confirmed} of {len(entry.errata)} checkable errata of the source are confirmed by computation.")
-    table = Table(
-        "errata-000", "Errata of paper 000, each with the numbers computed on this run.",
-        ("erratum", "printed", "correct", "computed", "value", "verdict"), tuple(rows),
-    )  # fmt: skip
-    sentences = tuple(
-        f"{e.id}: {results.outcomes[f'erratum {e.id}'].value.sentence}"
-        for e in entry.errata
-        if results.outcomes[f"erratum {e.id}"].value is not None
-    )
-    return Section("errata-000", "Errata", (table, Items(sentences), Items(entry.notes)))

@@ -23,13 +23,15 @@ def lines(
     ylabel: str,
     *,
     log: bool = False,
+    logx: bool = False,
+    ylim: tuple[float, float] | None = None,
     size: tuple[float, float] = (6.4, 3.4),
     markers: Mapping[str, tuple[Vector, Vector]] | None = None,
     zero_is: float = 1e-17,
 ) -> str:
     """Curves over a common (or their own) abscissa; `markers` are points drawn on top.
 
-    On a logarithmic axis values of zero are drawn at `zero_is`.
+    On a logarithmic axis values of zero are drawn at `zero_is`; curves leave the picture at `ylim`.
     """
     figure, axes = _new(size)
     for i, (label, y) in enumerate(curves.items()):
@@ -40,6 +42,10 @@ def lines(
         axes.plot(px, py, "o", color=COLOURS[(len(curves) + i) % 8], label=label, markersize=3, fillstyle="none")
     if log:
         axes.set_yscale("log")
+    if logx:
+        axes.set_xscale("log")
+    if ylim is not None:
+        axes.set_ylim(*ylim)
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
     if len(curves) + len(markers or {}) > 1:
