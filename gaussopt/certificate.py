@@ -78,7 +78,7 @@ class Certificate:
 
     def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
         """Whether the candidate is within tolerance (relative, plus the same absolute amount)."""
-        if self.verdict is not Status.SOLVED:
+        if self.verdict is not Status.SOLVED or not math.isfinite(self.error_bound):
             return False
         scale = tolerance * (1.0 + self.norm_a)
         good = (
@@ -171,6 +171,8 @@ def _generated(step: StepData, a: Vector, lam: Vector | None) -> Certificate | N
 def _regular(step: StepData, a: Vector | None, lam: Vector | None) -> Certificate | None:
     """M positive definite and J of full row rank; None if not."""
     M, J, gamma = step.M, step.J, step.gamma
+    if not np.array_equal(M, M.T):
+        return None
     L = cholesky(M)
     if L is None:
         return None
@@ -187,9 +189,12 @@ def _regular(step: StepData, a: Vector | None, lam: Vector | None) -> Certificat
     u = solve_lower(L, Ma - f)
     best = solve_lower_transposed(C, solve_lower(C, B.T @ u))
     kernel = u - B @ best
+    # Once more: the normal equations alone leave a part of range B in the kernel component.
+    correction = solve_lower_transposed(C, solve_lower(C, B.T @ kernel))
+    best, kernel = best + correction, kernel - B @ correction
     r_c = J @ a - gamma
     s = solve_lower(C, r_c)
-    reported = 0.0 if lam is None else _norm(u - B @ lam)
+    reported = 0.0 if lam is None else _norm(u - B @ lam) if math.isfinite(float(lam.sum())) else math.inf
     size_r = np.abs(M) @ np.abs(a) + np.abs(f) + np.abs(J.T) @ np.abs(best)
     size_c = np.abs(J) @ np.abs(a) + np.abs(gamma)
     floor = EPS * math.hypot(_norm(np.abs(invert_lower(L)) @ size_r), _norm(np.abs(invert_lower(C)) @ size_c))
@@ -237,7 +242,9 @@ def _careful(step: StepData, a: Vector | None, lam: Vector | None) -> Certificat
     ed = particular + kernel
     best = (Jp.T @ (residual - Md @ ed)) * row  # forces that hold the true acceleration
     reported = 0.0
-    if lam is not None:
+    if lam is not None and not math.isfinite(float(lam.sum())):
+        reported = math.inf
+    elif lam is not None:
         gap = residual - (step.J * d).T @ lam
         L = None if singular else cholesky(Md)
         reported = _norm(gap if L is None else solve_lower(L, gap))

@@ -36,6 +36,8 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise BadInput(f"{path} is not JSON: {error.msg} in line {error.lineno}, column {error.colno}.") from None
     except RecursionError:
         raise BadInput(f"{path} is nested too deeply to be a problem file.") from None
+    except ValueError:  # more digits than Python turns into an integer
+        raise BadInput(f"{path} holds a number that is too long.") from None
     if not isinstance(data, dict):
         raise BadInput(f"{path} holds a {type(data).__name__}; a problem file holds one JSON object.")
     return data
@@ -80,6 +82,7 @@ def write_text(path: Path, text: str) -> None:
     BadInput
         If it cannot be written.
     """
+    aside = ""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, aside = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
@@ -89,3 +92,6 @@ def write_text(path: Path, text: str) -> None:
         os.replace(aside, path)
     except OSError as error:
         raise BadInput(f"Cannot write {path}: {error.strerror or error}.") from None
+    finally:
+        if aside:
+            Path(aside).unlink(missing_ok=True)

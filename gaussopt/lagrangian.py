@@ -271,13 +271,15 @@ def derive(
     values = {sp.Symbol(str(k)): _finite_parameter(str(k), x) for k, x in (parameters or {}).items()}
     rename, coordinates = _renaming(q, v, values, t, name)
 
+    ours = {TIME, *rename.values()}
+
     def clean(label: str, expr: Any, allowed: str) -> Any:
         try:
             expr = sp.sympify(expr)
         except (sp.SympifyError, TypeError):
             raise BadInput(f"{label} of {name!r} is not an expression.") from None
         expr = _replace(expr, rename)
-        unknown = sorted(str(s) for s in expr.free_symbols if str(s)[:2] not in ("q_", "v_", "p_") and s != TIME)
+        unknown = sorted(str(s) for s in expr.free_symbols - ours)
         unknown += sorted(str(f) for f in expr.atoms(AppliedUndef, sp.Derivative))
         if unknown:
             raise BadInput(

@@ -98,12 +98,17 @@ class QP:
         if lowest < -DEFINITE_TOLERANCE * max(scale, 1e-300) * n:
             raise BadInput(f"P is indefinite (an eigenvalue is {lowest:.6g}); the program is not convex.")
         A_raw = data.get("A")
-        A = np.zeros((0, n)) if A_raw is None or len(A_raw) == 0 else as_array("A", A_raw, (None, n))
+        if A_raw is None or (isinstance(A_raw, list | tuple | np.ndarray) and len(A_raw) == 0):
+            A = np.zeros((0, n))
+        else:
+            A = as_array("A", A_raw, (None, n))
         l = _bounds("l", data.get("l"), len(A), -np.inf)
         u = _bounds("u", data.get("u"), len(A), np.inf)
         if (l > u).any():
             i = int(np.argmax(l > u))
             raise BadInput(f"Row {i} has l = {l[i]:.6g} above u = {u[i]:.6g}; swap or correct the bounds.")
+        if (absurd := np.isposinf(l) | np.isneginf(u)).any():
+            raise BadInput(f"Row {int(np.argmax(absurd))} has a bound at the wrong infinity; nothing satisfies it.")
         return cls(P, q, A, l, u)
 
     def objective(self, x: Vector) -> float:
@@ -140,6 +145,11 @@ class LinearSystem:
     b: Vector
 
     @property
+    def n(self) -> int:
+        """Number of unknowns."""
+        return len(self.b)
+
+    @property
     def pattern(self) -> tuple[Any, ...]:
         """What must stay the same for an update."""
         return (self.K.shape,)
@@ -164,6 +174,11 @@ class LeastSquares:
     b: Vector
     rank: int
     minimum_norm: bool = False
+
+    @property
+    def n(self) -> int:
+        """Number of unknowns."""
+        return int(self.A.shape[1])
 
     @property
     def pattern(self) -> tuple[Any, ...]:

@@ -56,7 +56,7 @@ class QPCertificate:
 
     def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
         """Whether the point is optimal within the (relative) tolerance."""
-        if self.verdict is not Status.SOLVED:
+        if self.verdict is not Status.SOLVED or not math.isfinite(self.relative_residual):
             return False
         bounded = not math.isfinite(self.error_bound) or self.error_bound <= tolerance * (1.0 + self.norm_x)
         return self.relative_residual <= tolerance and bounded
@@ -117,7 +117,7 @@ def estimate_duals(qp: QP, x: Vector, tolerance: float) -> Vector:
     from scipy.optimize import lsq_linear
 
     z = qp.A @ x
-    near = math.sqrt(tolerance) * (1.0 + np.abs(z)) if math.isfinite(tolerance) else np.full(qp.m, np.inf)
+    near = math.sqrt(min(tolerance, 1e-4)) * (1.0 + np.abs(z))
     at_lower, at_upper = z <= qp.l + near, z >= qp.u - near
     active = at_lower | at_upper
     y = np.zeros(qp.m)
@@ -133,25 +133,36 @@ def _error_bound(qp: QP, x: Vector, y: Vector) -> float:
     L = cholesky(qp.P)
     if L is None:
         return float("inf")
-    feasible = _project(qp, x)
+    plain = _bound_from(qp, L, x, y, np.zeros(qp.m, dtype=bool))
+    # With each row decided, force or slack, the bound is linear in the residuals instead of their root.
+    z = qp.A @ x
+    named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, np.inf))
+    unit = np.linalg.norm(solve_lower(L, qp.A.T), axis=0)
+    held = qp.equality | (np.abs(y) * unit > np.abs(z - named) / np.where(unit > 0, unit, 1.0))
+    decided = _bound_from(qp, L, x, np.where(held, y, 0.0), held)
+    return min(plain, decided)
+
+
+def _bound_from(qp: QP, L: Any, x: Vector, y: Vector, held: Any) -> float:
+    feasible = _project(qp, x, held, y)
     if feasible is None:
         return float("inf")
-    g = solve_lower(L, qp.A.T @ y - qp.q)
-    dual = (
-        -0.5 * float(g @ g)
-        + float(np.maximum(y, 0.0)[y > 0] @ qp.l[y > 0])
-        + float(np.minimum(y, 0.0)[y < 0] @ qp.u[y < 0])
-    )
-    gap = max(qp.objective(feasible) - dual, 0.0)
+    z = qp.A @ feasible
+    r = solve_lower(L, qp.P @ feasible + qp.q - qp.A.T @ y)
+    bound = np.where(y > 0, qp.l, np.where(y < 0, qp.u, z))
+    gap = 0.5 * float(r @ r) + float(np.abs(y) @ np.abs(z - bound))
     moved = L.T @ (x - feasible)
     return math.sqrt(float(moved @ moved)) + math.sqrt(2.0 * gap)
 
 
-def _project(qp: QP, x: Vector) -> Vector | None:
+def _project(qp: QP, x: Vector, pinned: Any, y: Vector) -> Vector | None:
     """A feasible point near x: least squares on the violated and tight rows, a few rounds."""
     z = x.copy()
-    eq = qp.equality
-    held = eq.copy()
+    held = qp.equality | pinned
+    if held.any():
+        goal = np.where(qp.equality | (pinned & (y > 0)), qp.l, np.where(pinned, qp.u, 0.0))[held]
+        for _ in range(2):
+            z = z + np.linalg.lstsq(qp.A[held], goal - qp.A[held] @ z, rcond=None)[0]
     for _ in range(20):
         s = qp.A @ z
         size = 1e-13 * (1.0 + np.abs(s))
@@ -175,6 +186,9 @@ def classify_qp(qp: QP) -> Status:
     """Whether a minimiser exists, by two linear programs (feasibility, then a descent ray)."""
     from scipy.optimize import linprog
 
+    empty = ~qp.A.any(axis=1)
+    if (empty & ((qp.l > 0) | (qp.u < 0))).any():
+        return Status.INFEASIBLE
     if qp.m:
         lower, upper = np.isfinite(qp.l), np.isfinite(qp.u)
         A = np.vstack((-qp.A[lower], qp.A[upper]))

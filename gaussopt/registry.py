@@ -32,6 +32,8 @@ _seen: set[Path] = set()
 
 def names(kind: str) -> list[str]:
     """Names of all entries of a kind, sorted; package files are not imported for it."""
+    if kind not in PACKAGES:
+        raise UnknownName("kind", kind, KINDS)
     _load_plugins()
     package = importlib.import_module(PACKAGES[kind])
     files = [_name(m.name) for m in pkgutil.iter_modules(package.__path__) if not m.name.startswith("_")]
@@ -86,7 +88,8 @@ def _entry(module: ModuleType, kind: str, name: str) -> Any:
     if entry is None:
         raise BadInput(f"{module.__name__} defines no {kind!r}.")
     if getattr(entry, "name", None) != name:
-        raise BadInput(f"The {kind} in {module.__name__} is named {entry.name!r}; its file says {name!r}.")
+        called = repr(getattr(entry, "name", None))
+        raise BadInput(f"The {kind} in {module.__name__} is named {called}; its file says {name!r}.")
     return entry
 
 

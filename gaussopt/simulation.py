@@ -196,6 +196,7 @@ def simulate(
     _check_settings(dt, t0, t_end, rtol, atol, method)
     stabiliser = stabilisation.make(stabilise)
     step_solver = StepSolver(formulation, solver, solver_options, tolerance, warm_start)
+    _check_residuals(system, t0, q, v)
     q, v = _consistent(system, t0, q, v, stabiliser)
     kind = _state_kind(state, step_solver, system)
     accelerations = kind(system, step_solver, stabiliser)
@@ -302,6 +303,16 @@ def _check_settings(dt: float | None, t0: float, t_end: float, rtol: float, atol
     for label, value in (("rtol", rtol), ("atol", atol)):
         if not (math.isfinite(value) and value > 0):
             raise BadInput(f"{label} is {value:g}; it must be positive.")
+
+
+def _check_residuals(system: System, t: float, q: Vector, v: Vector) -> None:
+    """Constraint functions must match the rows of J."""
+    m = system.evaluate(t, q, v).m
+    phi, rate = system.position_residual(t, q), system.velocity_residual(t, q, v)
+    if phi is not None and len(phi) > m:
+        raise BadInput(f"position of {system.name!r} returns {len(phi)} values, but J has only {m} rows.")
+    if rate is not None and len(rate) != m:
+        raise BadInput(f"velocity of {system.name!r} returns {len(rate)} values, but J has {m} rows.")
 
 
 def _consistent(system: System, t: float, q: Vector, v: Vector, stabiliser: Stabilisation) -> tuple[Vector, Vector]:

@@ -19,7 +19,9 @@ from gaussopt.qp_certificate import certify_qp
 from gaussopt.ranks import rank_report
 from gaussopt.solver import Solver, make_solver
 from gaussopt.status import Status
-from gaussopt.stepdata import StepData, Vector
+from gaussopt.stepdata import StepData, Vector, as_array
+
+RECORDED = "Recorded: the tolerance is infinite, only the error bound is known."
 
 
 class Engine:
@@ -67,8 +69,7 @@ class Engine:
         except Exception as error:
             # A backend may fail in any way; its failure is an answer, not a stack trace.
             self._pattern = self._last = None
-            note = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
-            return RawSolution(None, None, Status.CRASHED, note=note), Timing(solve=perf_counter() - start)
+            return _crash(error), Timing(solve=perf_counter() - start)
         done = perf_counter()
         self._pattern = pattern
         usable = raw.x is not None and math.isfinite(float(raw.x.sum()))
@@ -76,6 +77,12 @@ class Engine:
         handed = ready - start
         timing = Timing(0.0, 0.0 if update else handed, handed if update else 0.0, done - ready, 0.0, 0.0, raw.backend)
         return raw, timing
+
+
+def _crash(error: Exception) -> RawSolution:
+    """What a backend's exception means for its answer."""
+    note = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
+    return RawSolution(None, None, Status.CRASHED, note=note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +164,9 @@ class StepSolver:
         built = perf_counter()
         raw, timing = self.engine.solve(program)
         solved = perf_counter()
+        if raw.x is not None and raw.x.shape != (program.n,):
+            note = f"it returned an answer of shape {raw.x.shape}, expected ({program.n},)"
+            raw = RawSolution(None, None, Status.SOLVER_ERROR, note=note)
         a, lam = (None, None) if raw.x is None else self.formulation.recover(data, raw.x, raw.y)
         recovered = perf_counter()
         certificate = certify(step, a, lam)
@@ -181,10 +191,10 @@ def judge(step: StepData, raw: RawSolution, certificate: Certificate, tolerance:
     if certificate.verdict is not Status.SOLVED:
         return certificate.verdict, why_ill_posed(step, certificate.verdict)
     if certificate.passed(tolerance):
+        if math.isinf(tolerance) and not certificate.passed():
+            return Status.SOLVED, RECORDED
         return Status.SOLVED, Status.SOLVED.sentence
     if math.isfinite(certificate.error_bound) and raw.claim in (Status.SOLVED, Status.INACCURATE):
-        if math.isinf(tolerance):
-            return Status.SOLVED, "Recorded: the tolerance is infinite, only the error bound is known."
         return Status.INACCURATE, f"{explain(step, certificate, tolerance)} {Status.INACCURATE.sentence}"
     if math.isfinite(certificate.error_bound):
         return raw.claim, f"{raw.claim.sentence} {explain(step, certificate, tolerance)}".strip()
@@ -264,11 +274,23 @@ def solve(
     ------
     UnknownName, BadInput, MissingBackend, NotAccepted
     """
+    if math.isnan(tolerance) or tolerance <= 0:
+        raise BadInput(f"tolerance is {tolerance}; it must be positive (inf records the bounds only).")
     engine = Engine(solver, options)
+    if start is not None:
+        x, y = start
+        rows = program.m if isinstance(program, QP) else None
+        start = (
+            as_array("start (x)", x, (program.n,)),
+            None if y is None else as_array("start (y)", y, (rows,)),
+        )
     raw, timing = engine.solve(program)
     if start is not None and raw.claim is not Status.CRASHED:
         begin = perf_counter()
-        raw = engine.solver.solve(start)
+        try:
+            raw = engine.solver.solve(start)
+        except Exception as error:
+            raw = _crash(error)
         timing = timing._replace(solve=perf_counter() - begin, backend=raw.backend)
     begin = perf_counter()
     if isinstance(program, QP):
@@ -283,13 +305,18 @@ def solve(
 def _verify_qp(qp: QP, raw: RawSolution, tolerance: float) -> tuple[Status, str, dict[str, Any], Vector | None]:
     c = certify_qp(qp, raw.x, raw.y, tolerance)
     y = c.y if raw.x is not None and raw.y is None else raw.y
-    if c.passed(tolerance):
+    verdict = Status.SOLVED if c.passed() else certify_qp(qp, None).verdict
+    if verdict is Status.SOLVED and c.passed(tolerance):
+        if math.isinf(tolerance) and not c.passed():
+            return Status.SOLVED, RECORDED, c.to_mapping(), y
         return Status.SOLVED, Status.SOLVED.sentence, c.to_mapping(), y
-    verdict = certify_qp(qp, None).verdict
     if verdict is not Status.SOLVED:
         return verdict, verdict.sentence, {**c.to_mapping(), "verdict": str(verdict)}, y
     if math.isfinite(c.relative_residual) and raw.claim in (Status.SOLVED, Status.INACCURATE):
-        text = f"The certificate fails: relative residual {c.relative_residual:.3g}, tolerance {tolerance:.3g}."
+        text = (
+            f"The certificate fails: relative residual {c.relative_residual:.3g}, error bound {c.error_bound:.3g}; "
+            f"the tolerance is {tolerance:.3g}."
+        )
         return Status.INACCURATE, f"{text} {Status.INACCURATE.sentence}", c.to_mapping(), y
     if raw.claim in (Status.INFEASIBLE, Status.UNBOUNDED, Status.SOLVED):
         text = f"The solver says {raw.claim}, but the program has a minimiser that it did not find."

@@ -36,7 +36,7 @@ def as_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> NDAr
     """
     try:
         array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BadInput(f"{name} is not an array of numbers; give nested lists of equal length.") from None
     expected = "(" + ", ".join("any" if s is None else str(s) for s in shape) + ("," if len(shape) == 1 else "") + ")"
     if array.ndim != len(shape) or any(
@@ -65,7 +65,8 @@ def check_mass_matrix(M: Matrix, what: str = "the mass matrix M") -> Matrix:
     M = 0.5 * (M + M.T)
     if len(M):
         # Scaling by the diagonal makes the test independent of the units of the coordinates.
-        d = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
+        size = np.abs(np.diag(M))
+        d = np.sqrt(np.where(size > 0, size, max(scale, 1e-300)))
         lowest = float(np.linalg.eigvalsh(M / np.outer(d, d))[0])
         if lowest < -DEFINITE_TOLERANCE * len(M):
             raise BadInput(
@@ -262,14 +263,21 @@ def _tangential(data: Mapping[str, Any], k: int, n: int) -> tuple[NDArray[np.flo
         if (mu > 0).any():
             raise BadInput("mu is positive but the tangential rows 'J_T' are missing.")
         return np.zeros((k, 1, n)), np.zeros((k, 1)), np.zeros((k, 1)), mu
-    raw = np.array(data["J_T"], dtype=np.float64)
-    J_T = as_array("J_T", raw[:, None, :] if raw.ndim == 2 else raw, (k, None, n))
+    J_T = as_array("J_T", _with_axis(data["J_T"], 2), (k, None, n))
     d = J_T.shape[1]
 
     def tangent(name: str) -> Matrix:
         if _absent(data.get(name)):
             return np.zeros((k, d))
-        value = np.array(data[name], dtype=np.float64)
-        return as_array(name, value[:, None] if value.ndim == 1 else value, (k, d))
+        return as_array(name, _with_axis(data[name], 1), (k, d))
 
     return J_T, tangent("zeta_T"), tangent("v_T"), mu
+
+
+def _with_axis(value: Any, flat: int) -> Any:
+    """Planar data with the tangent axis put back; anything else as it is, for `as_array` to judge."""
+    try:
+        raw = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return value
+    return raw[:, None] if raw.ndim == flat else raw

@@ -258,8 +258,12 @@ class System:
 
 
 def _state(t: float, q: Vector, v: Vector | None = None) -> str:
-    """The instant in words."""
-    parts = [f"t = {t:.9g}", f"q = {np.array2string(q, precision=6, separator=', ')}"]
+    """The instant in words, on one line."""
+    parts = [f"t = {t:.9g}", f"q = {_row(q)}"]
     if v is not None:
-        parts.append(f"v = {np.array2string(v, precision=6, separator=', ')}")
+        parts.append(f"v = {_row(v)}")
     return ", ".join(parts)
+
+
+def _row(x: Vector) -> str:
+    return np.array2string(x, precision=6, separator=", ", max_line_width=10**9)

@@ -53,16 +53,30 @@ class KKT(Solver[Options]):
 
 
 def _solve(K: Matrix, b: Vector) -> Vector:
+    """LU; if its pivots look singular, LU of the equilibrated matrix; if they still do, least norm."""
     if not len(b):
         return b
+    x = _lu(K, b)
+    if x is None:
+        # Entries of size one, so that small masses are not mistaken for a singular matrix.
+        d = np.ones(len(b))
+        for _ in range(3):
+            row = np.abs(K * np.outer(d, d)).max(axis=1, initial=0.0)
+            d = d / np.sqrt(np.where(row > 0, row, 1.0))
+        x = _lu(K * np.outer(d, d), b * d)
+        if x is not None:
+            return x * d
+        x = np.asarray(np.linalg.lstsq(K, b, rcond=16 * len(b) * EPS)[0])
+    return x
+
+
+def _lu(K: Matrix, b: Vector) -> Vector | None:
     lu, _, x, info = lapack.dgesv(K, b)
-    if info == 0:
-        # A tiny pivot means a singular matrix whose LU answer may be anything.
-        diagonal = np.abs(lu.diagonal())
-        if diagonal.min(initial=np.inf) > 16 * len(b) * EPS * diagonal.max(initial=0.0):
-            return np.asarray(x)
-    solution, *_ = np.linalg.lstsq(K, b, rcond=16 * len(b) * EPS)
-    return np.asarray(solution)
+    if info != 0:
+        return None
+    # A tiny pivot means a singular matrix whose answer may be anything.
+    diagonal = np.abs(lu.diagonal())
+    return np.asarray(x) if diagonal.min() > 16 * len(b) * EPS * diagonal.max() else None
 
 
 def _least_squares(program: LeastSquares) -> Vector:

@@ -86,7 +86,7 @@ def pendulum() -> go.System:
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def assert_sentence() -> Callable[..., None]:
     """The message is one clear sentence that names the culprits."""
 
@@ -101,7 +101,7 @@ def assert_sentence() -> Callable[..., None]:
     return check
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def assert_optimal() -> Callable[..., None]:
     """The optimality conditions of a QP in our sign convention, each relative to the size of its terms."""
 

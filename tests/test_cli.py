@@ -112,8 +112,8 @@ def test_run_refuses_the_printed_formula(capsys: pytest.CaptureFixture[str], tmp
 
 
 def test_standard_output_is_json_alone_even_with_talkative_backends(tmp_path: Path) -> None:
-    done = call("run", "crank-slider", "--formulation", "least-squares", "--solver", "osqp", "--t-end", "0.01", "--json",
-                cwd=tmp_path)  # fmt: skip
+    pair = ("--formulation", "least-squares", "--solver", "osqp")
+    done = call("run", "crank-slider", *pair, "--t-end", "0.01", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["status"] == "solved"
 

@@ -221,7 +221,7 @@ def test_dynamicsymbols_give_the_same_equations() -> None:
     assert system.coordinates(2) == ("theta1", "theta2")
     np.testing.assert_allclose(theirs.M, ours.M, rtol=1e-14)
     np.testing.assert_allclose(theirs.h, ours.h, rtol=1e-13)
-    np.testing.assert_allclose(theirs.Q, ours.Q + [-v[0], 0.0], rtol=1e-14)
+    np.testing.assert_allclose(theirs.Q, ours.Q + np.array([-v[0], 0.0]), rtol=1e-14)
 
 
 def test_assumptions_on_symbols_do_not_matter() -> None:

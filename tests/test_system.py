@@ -132,9 +132,13 @@ def test_bad_residuals_and_energies_are_named(
     parts: dict[str, Any], culprit: str, assert_sentence: Callable[..., None]
 ) -> None:
     system = go.System(mass=np.eye(2), force=np.zeros(2), **parts)
+    ask = {
+        "position": lambda: system.position_residual(0.5, Q0),
+        "velocity": lambda: system.velocity_residual(0.5, Q0, V0),
+        "energy": lambda: system.energy(0.5, Q0, V0),
+    }[culprit]
     with pytest.raises(go.BadInput) as caught:
-        {"position": lambda: system.position_residual(0.5, Q0), "velocity": lambda: system.velocity_residual(0.5, Q0, V0),
-         "energy": lambda: system.energy(0.5, Q0, V0)}[culprit]()  # fmt: skip
+        ask()
     assert_sentence(caught.value, culprit, "t = 0.5")
 
 

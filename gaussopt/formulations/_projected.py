@@ -17,7 +17,7 @@ class Projected(Formulation):
 
     def refuses(self, step: StepData) -> str | None:
         """Contacts, and a mass matrix that has no inverse square root."""
-        if step.m and cholesky(step.M) is None:
+        if cholesky(step.M) is None:
             return "M is singular, and the method needs M^(-1/2); use gauss or lagrange"
         return super().refuses(step)
 

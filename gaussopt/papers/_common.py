@@ -1,0 +1,310 @@
+"""What the sections of several papers share: work that runs in a case, tables, errata and claims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gaussopt.catalogue import Evidence, Problem, ReferenceData, problem
+from gaussopt.papers.cases import Case, Outcome
+from gaussopt.reporting import plots
+from gaussopt.reporting.document import Block, Figure, Items, Section, Table
+from gaussopt.stepdata import Vector
+
+if TYPE_CHECKING:
+    from gaussopt.comparison import PairResult
+    from gaussopt.trajectory import Trajectory
+
+SLOW = {"cvxpy": 10, "deap": 50}
+"""Solvers that are shown fewer states of a reference, by this factor."""
+
+TIME_PARTS = ("model", "build", "hand over", "solve", "recover", "verify")
+
+
+# -- work that a case does -----------------------------------------------------------------------------
+
+
+def motion(name: str, formulation: str, solver: str, settings: Mapping[str, Any], **options: Any) -> Trajectory:
+    """Simulate a problem; a step that is not accepted is not saved."""
+    from gaussopt.simulation import simulate
+
+    entry = problem(name, **settings)
+    return simulate(entry, formulation, solver, step_folder=None, **options)
+
+
+def on_states(name: str, references: Sequence[str], formulation: str, solver: str, stride: int) -> PairResult:
+    """Judge a pair on the states of references of a problem, taken together."""
+    from gaussopt.comparison import compare_on_states
+
+    found = [compare_on_states(problem(name), r, formulation, solver, stride=stride) for r in references]
+    return found[0] if len(found) == 1 else _together(found)
+
+
+def _together(found: Sequence[PairResult]) -> PairResult:
+    refused = next((r for r in found if r.refused), None)
+    if refused is not None:
+        return refused
+    total = sum(r.states for r in found)
+    worst = {k: max(getattr(r, k) for r in found) for k in ("error", "certified", "constraint_residual", "setup")}
+    counts = {k: sum(getattr(r, k) for r in found) for k in ("states", "solved", "claimed")}
+    times = ("model", "build", "update", "solve", "recover", "verify", "backend")
+    typical = {k: float(np.median([getattr(r, k) for r in found])) for k in times}
+    iterations = sum(r.iterations * r.states for r in found) / total
+    names = ", ".join(r.reference for r in found)
+    return replace(found[0], reference=names, iterations=iterations, **worst, **counts, **typical)
+
+
+@dataclass(frozen=True, slots=True)
+class ByFormulation:
+    """A formulation with every installed solver that takes its program.
+
+    Attributes
+    ----------
+    refused : str
+        Why the formulation does not fit the problem, "" if it does.
+    pairs : what each solver did; `refused` is set where the solver does not take the program
+    """
+
+    formulation: str
+    refused: str
+    pairs: tuple[PairResult, ...]
+
+
+def by_formulation(name: str, references: Sequence[str], formulation: str, stride: int) -> ByFormulation:
+    """Judge a formulation with all installed solvers on the states of references."""
+    from gaussopt import comparison, registry
+    from gaussopt.solver import missing_packages
+
+    entry = problem(name)
+    start = entry.system.evaluate(0.0, entry.q0, entry.v0)
+    reason = registry.load("formulation", formulation).refuses(start)
+    if reason:
+        return ByFormulation(formulation, reason, ())
+    installed = [s for s in registry.names("solver") if not missing_packages(registry.load("solver", s))]
+    found = [
+        on_states(name, references, formulation, solver, min(100, stride * SLOW.get(solver, 1)))
+        for _, solver in comparison.pairs([formulation], installed, entry)
+    ]
+    # Direct linear algebra first: it is what the others are measured against.
+    return ByFormulation(formulation, "", tuple(sorted(found, key=lambda r: (r.solver != "kkt", r.solver))))
+
+
+def erratum(name: str, identifier: str) -> Evidence:
+    """Compute the evidence for one erratum of a problem."""
+    return next(e for e in problem(name).errata if e.id == identifier).check()
+
+
+def errata_cases(name: str, weights: Mapping[str, float]) -> list[Case]:
+    """One case for each erratum of a problem; `weights` are the seconds of those that take long."""
+    return [
+        Case(f"erratum {e.id}", erratum, {"name": name, "identifier": e.id}, weights.get(e.id, 0.2))
+        for e in problem(name).errata
+    ]
+
+
+def states_cases(name: str, references: Sequence[str], stride: int) -> list[Case]:
+    """One case for each registered formulation."""
+    from gaussopt import registry
+
+    arguments = {"name": name, "references": tuple(references), "stride": stride}
+    return [
+        Case(f"states: {f}", by_formulation, {**arguments, "formulation": f}, 2.0) for f in registry.names("formulation")
+    ]
+
+
+# -- reading the outcomes ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Results:
+    """Outcomes by key; one that failed or is not there reads as None."""
+
+    outcomes: Mapping[str, Outcome]
+
+    def value(self, key: str) -> Any:
+        """What a case returned."""
+        outcome = self.outcomes.get(key)
+        return None if outcome is None else outcome.value
+
+    def trajectory(self, key: str) -> Trajectory | None:
+        """A motion with at least its start."""
+        found: Trajectory | None = self.value(key)
+        return found if found is not None and len(found.t) else None
+
+    def group(self, prefix: str) -> dict[str, Any]:
+        """All cases whose key begins so, by the rest of the key."""
+        return {k.removeprefix(prefix): o.value for k, o in self.outcomes.items() if k.startswith(prefix) and o.value}
+
+    def trajectories(self, prefix: str) -> dict[str, Trajectory]:
+        """All motions whose key begins so, by the rest of the key."""
+        return {k: v for k, v in self.group(prefix).items() if len(v.t)}
+
+
+def common_instants(traj: Trajectory, reference: ReferenceData) -> tuple[Vector, Vector]:
+    """Rows of the trajectory and of the reference at the instants that both have."""
+    index = np.searchsorted(traj.t, reference.t - 1e-9)
+    keep = (index < len(traj.t)) & (np.abs(traj.t[np.minimum(index, len(traj.t) - 1)] - reference.t) < 1e-9)
+    return index[keep], np.flatnonzero(keep)
+
+
+def thin(length: int, points: int = 800) -> slice:
+    """A stride that leaves a curve about so many points."""
+    return slice(None, None, max(1, length // points))
+
+
+# -- blocks --------------------------------------------------------------------------------------------
+
+
+def parameters_table(entry: Problem, name: str, caption: str) -> Table:
+    """The parameters with their units, and which of them the source prints."""
+    rows = tuple(
+        (p.name, p.value, p.unit, p.meaning, "source" if p.printed else "our choice") for p in entry.parameters
+    )
+    return Table(name, caption, ("name", "value", "unit", "meaning", "from"), rows)
+
+
+def states_table(name: str, pairs: Mapping[str, PairResult], lead: str) -> Table:
+    """How every pair did on given states."""
+    rows = tuple(
+        (k, r.exact, r.states, r.solved, r.claimed, r.error, r.certified, r.constraint_residual, r.iterations)
+        for k, r in pairs.items()
+    )
+    return Table(
+        name,
+        f"{lead} 'Confirmed' counts the answers that the certificate accepts at 1e-7, 'claimed' those that the solver "
+        "calls solved. Errors are relative to 1 + the largest acceleration.",
+        ("formulation by solver", "exact", "states", "confirmed", "claimed", "error", "certified",
+         "constraint residual", "iterations"),
+        rows,
+    )  # fmt: skip
+
+
+def time_parts(pairs: Mapping[str, PairResult]) -> dict[str, list[float]]:
+    """Microseconds of the parts of a step, by part, in the order of the pairs."""
+    seconds = {
+        k: (r.model, r.build, r.update or r.setup, r.solve, r.recover, r.verify) for k, r in pairs.items()
+    }  # fmt: skip
+    return {part: [1e6 * s[j] for s in seconds.values()] for j, part in enumerate(TIME_PARTS)}
+
+
+def times_table(name: str, pairs: Mapping[str, PairResult]) -> Table:
+    """Where the time of one step goes."""
+    parts = time_parts(pairs)
+    return Table(
+        name,
+        "Time of the parts of one step in microseconds, medians; 'hand over' is the update, or the set-up where the "
+        "solver keeps nothing; 'solver itself' is what the backend reports of 'solve'.",
+        ("formulation by solver", *parts, "solver itself"),
+        tuple(
+            (k, *(values[j] for values in parts.values()), 1e6 * r.backend) for j, (k, r) in enumerate(pairs.items())
+        ),
+    )
+
+
+def times_figure(name: str, pairs: Mapping[str, PairResult]) -> Figure:
+    """The same as bars."""
+    import pandas as pd
+
+    parts = time_parts(pairs)
+    svg = plots.stacked_bars(list(pairs), parts, "microseconds per step, median (linear up to 50)")
+    totals = {k: sum(p[j] for p in parts.values()) for j, k in enumerate(pairs)}
+    sentence = ", ".join(f"{k} {v:.0f}" for k, v in totals.items())
+    return Figure(
+        name, "Where the time of one step goes, by formulation and solver.", f"Microseconds per step: {sentence}.",
+        svg, pd.DataFrame({"pair": list(pairs), **parts}),
+    )  # fmt: skip
+
+
+def formulations_and_solvers(number: str, results: Results, lead: str) -> list[Block]:
+    """Every formulation with every solver on the states of the references: errors, refusals, details, times."""
+    groups: list[ByFormulation] = [g for g in results.group("states: ").values() if isinstance(g, ByFormulation)]
+    judged = [g for g in groups if not g.refused and g.pairs]
+    blocks: list[Block] = []
+    if judged:
+        blocks.append(_matrix(number, judged, lead))
+    refusals = [("formulation", g.formulation, g.refused) for g in groups if g.refused]
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for g in judged:
+        for r in g.pairs:
+            if r.refused:
+                reasons.setdefault((r.solver, r.refused), []).append(r.formulation)
+    refusals += [("solver", f"{s} for {', '.join(of)}", why) for (s, why), of in reasons.items()]
+    if refusals:
+        blocks.append(Table(f"refused-{number}", "What does not apply, and why it says so.",
+                            ("what refuses", "name", "reason"), tuple(refusals)))  # fmt: skip
+    # In detail: each formulation by its first solver, and Gauss's own program by all of them.
+    shown = {
+        f"{r.formulation} by {r.solver}": r
+        for g in sorted(judged, key=lambda g: g.formulation == "gauss")
+        for j, r in enumerate(p for p in g.pairs if not p.refused)
+        if j == 0 or g.formulation == "gauss"
+    }
+    if shown:
+        blocks.append(states_table(
+            f"states-{number}", shown,
+            "In detail: each formulation by direct linear algebra, and Gauss's own program by every solver.",
+        ))  # fmt: skip
+        blocks += [times_table(f"times-{number}", shown), times_figure(f"paper-{number}-time", shown)]
+    return blocks
+
+
+def _matrix(number: str, judged: Sequence[ByFormulation], lead: str) -> Table:
+    solvers = list(dict.fromkeys(r.solver for g in judged for r in g.pairs))
+    solvers.sort(key=lambda s: (s != "kkt", s))
+    rows = []
+    for g in judged:
+        of = {r.solver: r for r in g.pairs}
+        rows.append((g.formulation, g.pairs[0].exact, *(_cell(of.get(s)) for s in solvers)))
+    caption = (
+        f"{lead} Largest error of each pair, relative to 1 + the largest acceleration; in parentheses how many answers "
+        "the certificate confirms, where not all. –: the solver does not take this kind of program (equations by "
+        "linear algebra only)."
+    )
+    return Table(f"pairs-{number}", caption, ("formulation", "exact", *solvers), tuple(rows))
+
+
+def _cell(result: PairResult | None) -> str:
+    if result is None:
+        return "–"
+    if result.refused:
+        return "refuses"
+    error = f"{result.error:.0e}" if np.isfinite(result.error) else "∞"
+    return error if result.solved == result.states else f"{error} ({result.solved}/{result.states})"
+
+
+def errata_section(entry: Problem, number: str, results: Results, findings: list[str]) -> Section:
+    """What is wrong in the source, each with computed numbers."""
+    rows: list[tuple[Any, ...]] = []
+    sentences: list[str] = []
+    confirmed = 0
+    for item in entry.errata:
+        outcome = results.outcomes.get(f"erratum {item.id}")
+        evidence: Evidence | None = None if outcome is None else outcome.value
+        if evidence is None:
+            why = "not run" if outcome is None else outcome.failure
+            rows.append((item.id, item.printed, item.correct, "not computed", why, "–"))
+            continue
+        confirmed += not evidence.holds
+        sentences.append(f"{item.id}: {evidence.sentence}")
+        for j, (name, value) in enumerate(evidence.numbers.items()):
+            verdict = "the printed form holds" if evidence.holds else "misprint or false, confirmed"
+            head = (item.id, item.printed, item.correct) if j == 0 else (item.id, "", "")
+            rows.append((*head, name, float(value), verdict if j == 0 else ""))
+    findings.append(f"{confirmed} of {len(entry.errata)} checkable errata of the source are confirmed by computation.")
+    table = Table(
+        f"errata-{number}", f"Errata of paper {number}, each with the numbers computed on this run.",
+        ("erratum", "printed", "correct", "computed", "value", "verdict"), tuple(rows),
+    )  # fmt: skip
+    return Section(f"errata-{number}", "Errata", (table, Items(tuple(sentences)), Items(entry.notes)))
+
+
+def claims_section(number: str, rows: Sequence[tuple[str, str, str]]) -> Section:
+    """Claims of the source, each with the verdict that follows from this run's numbers."""
+    table = Table(
+        f"claims-{number}", f"Claims of paper {number}; each verdict follows from numbers of this run.",
+        ("claim", "verdict", "evidence"), tuple(rows),
+    )  # fmt: skip
+    return Section(f"claims-{number}", "Claims of the source", (table,))

@@ -1,0 +1,530 @@
+"""Paper 004, Hao, Liu & Yao 2020: a body on a knife edge by quasi-velocities and by Routh's equations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gaussopt.catalogue import problem
+from gaussopt.papers import _common as common
+from gaussopt.papers import _formulas as f
+from gaussopt.papers._common import Results
+from gaussopt.papers.cases import Case, Outcome
+from gaussopt.reporting import plots
+from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section, Table
+from gaussopt.stepdata import Vector
+
+if TYPE_CHECKING:
+    from gaussopt.trajectory import Trajectory
+
+PROBLEM = "knife-edge-body"
+REFERENCES = ("NH-A", "NH-B", "NH-C")
+QUASI, FORMULA, REGULAR, TAN = (
+    "quasi-velocities",
+    "quasi-velocities as an acceleration formula",
+    "Routh, regular row",
+    "Routh, tan row",
+)
+METHODS: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
+    QUASI: ("quasi-velocity", {}, {"state": "quasi-velocity"}),
+    FORMULA: ("quasi-velocity", {}, {"state": "velocity"}),
+    REGULAR: ("routh", {}, {}),
+    TAN: ("routh", {"variant": "tan-row"}, {}),
+}
+"""Formulation, settings of the problem, options of the simulation. The tan row is the source's."""
+
+DRAWN = (QUASI, REGULAR, TAN)
+INTEGRATORS: dict[str, dict[str, Any]] = {
+    "RK4, 0.05 s": {"stepper": "rk4", "dt": 0.05},
+    "RK4, 0.01 s": {"stepper": "rk4", "dt": 0.01},
+    "RK45, rtol 1e-6": {"stepper": "rk45", "rtol": 1e-6, "atol": 1e-9},
+    "RK45, rtol 1e-9": {"stepper": "rk45", "rtol": 1e-9, "atol": 1e-12},
+}
+DRAWN_STEP = "RK4, 0.01 s"
+TIGHT, LOOSE = "RK45, rtol 1e-9", "RK45, rtol 1e-6"
+
+FRACTION = 0.25
+"""Where the pole falls within a step of the convergence study."""
+
+STEPS_TO_POLE = (25, 50, 100, 200, 400)
+ORDER_END = 3.0
+"""End of the convergence study, s: after the first pole and before the second."""
+
+PLACES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.45)
+"""Other places of the pole within a step."""
+
+
+# -- the work ------------------------------------------------------------------------------------------
+
+
+def cases(quick: bool) -> list[Case]:
+    """Everything that is computed for this paper."""
+    found = []
+    for integrator, options in INTEGRATORS.items():
+        for method in METHODS:
+            end = 10.0 if quick else 30.0
+            found.append(_case(f"NH-A, {integrator}: {method}", method, "NH-A", t_end=end, **options))
+    for case, end in (("NH-B", 22.0 if quick else 60.0), ("NH-C", 10.0)):
+        step = 0.02 if quick and case == "NH-B" else 0.01
+        found += [_case(f"{case}: {m}", m, case, stepper="rk4", dt=step, t_end=end) for m in DRAWN]
+    counts = STEPS_TO_POLE[:3] if quick else STEPS_TO_POLE
+    arguments = {"counts": counts, "fraction": FRACTION}
+    found += [Case(f"order: {m}", convergence, {**arguments, "method": m}, 1e-3 * sum(counts)) for m in METHODS]
+    arguments = {"count": 50 if quick else 100, "fractions": PLACES}
+    found.append(Case("order: place of the pole", places, arguments, 1.0))
+    found += common.states_cases(PROBLEM, REFERENCES, 20 if quick else 1)
+    return found + common.errata_cases(PROBLEM, {"004-6": 1.5})
+
+
+def _case(key: str, method: str, case: str, **options: Any) -> Case:
+    formulation, settings, state = METHODS[method]
+    arguments = {"name": PROBLEM, "formulation": formulation, "solver": "kkt", "settings": {"case": case, **settings}}
+    adaptive = 0.3 if "rtol" in options else 0.0
+    weight = adaptive or 5e-4 * options["t_end"] / options["dt"]
+    return Case(key, common.motion, {**arguments, **state, **options}, weight)
+
+
+def position_error(traj: Trajectory) -> Vector:
+    """Distance of the centroid from the closed form of NH-A at the recorded instants, largest coordinate, m."""
+    from gaussopt.problems.knife_edge_body import exact_cycloid
+
+    return np.asarray(np.abs(traj.q - exact_cycloid(traj.t))[:, [0, 2]].max(axis=1))
+
+
+def violation(traj: Trajectory) -> Vector:
+    """|vx sin(phi) - vy cos(phi)|: the velocity across the blade, m/s, whatever row the run used."""
+    phi = traj.q[:, 1]
+    return np.asarray(np.abs(traj.v[:, 0] * np.sin(phi) - traj.v[:, 2] * np.cos(phi)))
+
+
+@dataclass(frozen=True, slots=True)
+class Convergence:
+    """Largest position error of NH-A by step size, over one pole."""
+
+    steps: tuple[float, ...]
+    errors: tuple[float, ...]
+
+    @property
+    def orders(self) -> list[float]:
+        """Observed order between neighbouring steps."""
+        pairs = zip(self.steps, self.steps[1:], self.errors, self.errors[1:], strict=False)
+        return [math.log(e / g) / math.log(h / k) if e > 0 and g > 0 else math.nan for h, k, e, g in pairs]
+
+
+def convergence(method: str, counts: Sequence[int], fraction: float) -> Convergence:
+    """Refine RK4 so that the pole at t = pi/2 always falls at the same fraction of a step."""
+    steps = tuple(math.pi / 2 / (count + fraction) for count in counts)
+    errors = tuple(float(position_error(_to_end(method, dt)).max()) for dt in steps)
+    return Convergence(steps, errors)
+
+
+def places(count: int, fractions: Sequence[float]) -> list[tuple[float, float, float]]:
+    """For each place of the pole within a step: dt, and what the tan row freezes in, |omega3| after the pole."""
+    found = []
+    for fraction in fractions:
+        dt = math.pi / 2 / (count + fraction)
+        found.append((fraction, dt, float(_to_end(TAN, dt).velocity_drift[-1])))
+    return found
+
+
+def _to_end(method: str, dt: float) -> Trajectory:
+    formulation, settings, state = METHODS[method]
+    return common.motion(PROBLEM, formulation, "kkt", {"case": "NH-A", **settings}, dt=dt, t_end=ORDER_END, **state)
+
+
+# -- the text ------------------------------------------------------------------------------------------
+
+
+def section(outcomes: dict[str, Outcome], quick: bool) -> tuple[Section, tuple[str, ...]]:
+    """The paper's section and the findings for the summary."""
+    results = Results(outcomes)
+    entry = problem(PROBLEM)
+    findings: list[str] = []
+    parts = (
+        _model(),
+        _method(),
+        _motions(results, findings),
+        _accuracy(results, findings),
+        _order(results, findings),
+        Section("states-004", "Formulations and solvers on given states", tuple(common.formulations_and_solvers(
+            "004", results, f"States of the references {', '.join(REFERENCES)}, regular row."))),
+        common.claims_section("004", _claims(results)),
+        common.errata_section(entry, "004", results, findings),
+    )  # fmt: skip
+    title = "Paper 004: body on a knife edge, quasi-velocities and Routh (Hao, Liu & Yao 2020)"
+    return Section("paper-004", title, (Paragraph(entry.description),), parts), tuple(findings)
+
+
+def _model() -> Section:
+    entry = problem(PROBLEM)
+    phi, vx, vy = f.i("φ"), f.over(f.i("x"), "˙"), f.over(f.i("y"), "˙")
+    rows = f.formula(
+        "vx sin phi - vy cos phi = 0   (source: vx tan phi - vy = 0)",
+        vx, f.i("sin"), phi, f.o("−"), vy, f.i("cos"), phi, f.o("="), f.n(0), f.words("(source:"), vx, f.i("tan"), phi,
+        f.o("−"), vy, f.o("="), f.n(0), f.words(")"),
+    )  # fmt: skip
+    text = (
+        "Coordinates q = (x, φ, y): centroid C and direction of the blade. M = diag(M, I_C, M); a force "
+        "F = F₀ cos νt of fixed direction α acts at C, and a torque L_C. The blade at C lets the body move only along "
+        "itself:"
+    )
+    closing = (
+        "The source divides by cos φ. The two rows describe the same motions except where cos φ = 0, at what is called "
+        "the pole below; there the printed one is infinite. It prints no parameters, so three cases of ours are run: "
+        + "; ".join(f"{name}, {case.description}" for name, case in entry.cases.items())
+        + "."
+    )
+    cases = tuple((name, *(c.values[p.name] for p in entry.parameters if p.name in c.values), c.t_end)
+                  for name, c in entry.cases.items())  # fmt: skip
+    names = [p for p in entry.parameters if p.name in next(iter(entry.cases.values())).values]
+    values = Table(
+        "cases-004", "The three cases; what is not listed is as above.",
+        ("case", *(f"{p.name} / {p.unit}" for p in names), "end / s"), cases,
+    )  # fmt: skip
+    table = common.parameters_table(entry, "parameters-004", "Parameters of the body, with the values of NH-A.")
+    return Section("model-004", "Model", (Paragraph(text), rows, Paragraph(closing), table, values))
+
+
+def _method() -> Section:
+    D, w, omega = f.sub(f.i("D"), f.i("ω")), f.i("w"), f.i("ω")
+    rate = f.over(omega, "˙")
+    Dt = f"<msubsup>{f.i('D')}{f.i('ω')}{f.T}</msubsup>"
+    reduced = f.formula(
+        "v = D omega + d,   J D = 0,   a = D omega' + w,   D^T M D omega' = D^T (Q - h - M w)",
+        f.i("v"), f.o("="), D, omega, f.o("+"), f.i("d"), f.o(","), f.gap(), f.i("J"), D, f.o("="), f.n(0), f.o(","),
+        f.gap(), f.i("a"), f.o("="), D, rate, f.o("+"), w, f.o(","), f.gap(), Dt, f.i("M"), D, rate, f.o("="), Dt,
+        f.paren(f.i("Q"), f.o("−"), f.i("h"), f.o("−"), f.i("M"), w),
+    )  # fmt: skip
+    phi = f.i("φ")
+    o1, o2 = (f.sub(omega, f.n(k)) for k in (1, 2))
+    body = f.formula(
+        "M omega1' = F cos(phi - alpha),   I_C omega2' = L_C,   x' = omega1 cos phi,   y' = omega1 sin phi",
+        f.i("M"), f.sub(rate, f.n(1)), f.o("="), f.i("F"), f.i("cos"), f.paren(phi, f.o("−"), f.i("α")), f.o(","),
+        f.gap(), f.sub(f.i("I"), f.i("C")), f.sub(rate, f.n(2)), f.o("="), f.sub(f.i("L"), f.i("C")), f.o(","), f.gap(),
+        f.over(f.i("x"), "˙"), f.o("="), o1, f.i("cos"), phi, f.o(","), f.gap(), f.over(f.i("y"), "˙"), f.o("="), o1,
+        f.i("sin"), phi, f.o(","), f.gap(), f.over(phi, "˙"), f.o("="), o2,
+    )  # fmt: skip
+    routh = f.formula(
+        "M a + h = Q + J^T lam,   J a = gamma",
+        f.i("M"), f.i("a"), f.o("+"), f.i("h"), f.o("="), f.i("Q"), f.o("+"), f.sup(f.i("J"), f.T), f.i("λ"), f.o(","),
+        f.gap(), f.i("J"), f.i("a"), f.o("="), f.i("γ"),
+    )  # fmt: skip
+    frozen = f.formula(
+        "d/dt (vx tan phi - vy) = 0:   v_n = omega3 cos phi with omega3 frozen",
+        f.frac(f.i("d"), f.row(f.i("d"), f.i("t"))),
+        f.paren(f.over(f.i("x"), "˙"), f.i("tan"), phi, f.o("−"), f.over(f.i("y"), "˙")), f.o("="), f.n(0), f.o(","),
+        f.gap(), f.sub(f.i("v"), f.i("n")), f.o("="), f.sub(omega, f.n(3)), f.i("cos"), phi,
+    )  # fmt: skip
+    blocks = (
+        Paragraph(
+            "Quasi-velocities ω that parametrise the admissible velocities turn Gauss's principle into as many "
+            "equations as degrees of freedom, without multipliers:"
+        ),
+        reduced,
+        Paragraph("Here ω₁ is the speed along the blade and ω₂ the turning rate, and the equations become"),
+        body,
+        Paragraph(
+            "If q and ω are what the integrator carries, the velocity constraint holds identically. Used only as a "
+            "formula for a, with q and v integrated, the same equations keep nothing that Routh's do not keep. Routh's "
+            "equations carry the multiplier along:"
+        ),
+        routh,
+        Paragraph(
+            "Multiplying the row by any function leaves the acceleration alone. What differs is what happens to an "
+            "error of the velocity: with the regular row v_n = ẋ sin φ − ẏ cos φ itself stays as it is, with the tan "
+            "row ω₃ = ẋ tan φ − ẏ does:"
+        ),
+        frozen,
+        Paragraph(
+            "An error ε made where cos φ = δ is stored as ω₃ = ε/δ and comes back as a velocity ω₃ cos φ across the "
+            "blade when the pole is passed. All violations below are measured by the regular row, v_n."
+        ),
+    )
+    return Section("method-004", "Method", blocks)
+
+
+def _motions(results: Results, findings: list[str]) -> Section:
+    blocks: list[Block] = [
+        Paragraph(
+            "The source's figures 2 to 5 show the motion of the centroid and the violation of the velocity constraint, "
+            "by quasi-velocities and by Routh. Which of the four shows what is our assignment, and case NH-B stands for "
+            "the source's unprinted parameters because it behaves as its text says: the first crests coincide, then "
+            f"Routh's curve departs. {DRAWN_STEP} for all; the tan row is the printed one. Circles: the reference."
+        )
+    ]
+    galleries = (
+        ("NH-B", "NH-B: ", ("figure-2", "figure-3", "figure-4", "figure-5")),
+        ("NH-A", f"NH-A, {DRAWN_STEP}: ", ("NH-A-x", "NH-A-y", "NH-A-violation")),
+        ("NH-C", "NH-C: ", ("NH-C-x", "NH-C-y", "NH-C-violation")),
+    )
+    rows = []
+    for case, prefix, names in galleries:
+        runs = {k: v for k, v in results.trajectories(prefix).items() if k in DRAWN}
+        if not runs:
+            continue
+        blocks.append(Gallery(tuple(_gallery(case, names, runs))))
+        reference = problem(PROBLEM).reference(case)
+        for label, v in runs.items():
+            here, there = common.common_instants(v, reference)
+            error = float(np.abs(v.q[here] - reference.q[there])[:, [0, 2]].max())
+            rows.append((f"{case}: {label}", str(v.status), v.t[-1], v.meta["dt"], _passes(v), error,
+                         float(violation(v).max()), v.worst.relative_error))  # fmt: skip
+    if rows:
+        blocks.append(Table(
+            "motion-004",
+            "The runs of these figures: passes of the pole, largest position error against the reference (at its "
+            "instants), largest violation |v_n|, and the largest certified relative error of a step. Every step of the "
+            "tan row is certified too: at each state its acceleration is right. What fails is its integration.",
+            ("case and method", "status", "end / s", "step / s", "passes of the pole", "position error / m",
+             "violation / (m/s)", "certified"),
+            tuple(rows),
+        ))  # fmt: skip
+        worst = {m: max((r[6] for r in rows if r[0].endswith(m)), default=math.nan) for m in DRAWN}
+        findings.append(
+            "Largest velocity violation over NH-A, NH-B and NH-C at RK4: "
+            + ", ".join(f"{m} {v:.1e} m/s" for m, v in worst.items())
+            + "."
+        )
+    crests = _crests(results, findings)
+    if crests is not None:
+        blocks.append(crests)
+    frozen = results.trajectory(f"NH-A, {DRAWN_STEP}: {TAN}")
+    if frozen is not None:
+        blocks.append(_frozen(frozen))
+    return Section("motion-004", "Motion and violation: figures 2 to 5", tuple(blocks))
+
+
+def _passes(traj: Trajectory) -> int:
+    """How often cos(phi) changes its sign."""
+    return int((np.diff(np.floor(traj.q[:, 1] / np.pi - 0.5)) != 0).sum())
+
+
+def _gallery(case: str, names: Sequence[str], runs: dict[str, Trajectory]) -> list[Figure]:
+    """x, y and the violation over time; the violations of quasi-velocities and Routh apart if four names are given."""
+    import pandas as pd
+
+    reference = problem(PROBLEM).reference(case)
+    longest = max(len(v.t) for v in runs.values())
+    whole = {k: v for k, v in runs.items() if len(v.t) == longest}
+    cut = common.thin(longest)
+    t = next(iter(whole.values())).t[cut]
+    inside = reference.t <= t[-1] + 1e-9
+    found = []
+    for j, i, symbol in ((0, 0, "x"), (1, 2, "y")):
+        data = {k: v.q[cut, i] for k, v in whole.items()}
+        true = reference.q[inside, i]
+        margin = 0.6 * float(true.max() - true.min())
+        limits = (float(true.min()) - margin, float(true.max()) + margin)
+        marks = {"reference": (reference.t[inside][::6], true[::6])}
+        last = ", ".join(f"{k} {float(v.q[-1, i]):.4g} m" for k, v in whole.items())
+        found.append(Figure(
+            f"paper-004-{names[j]}", _caption(names[j], f"{symbol} of the centroid, {case}."),
+            f"{symbol} over {t[-1]:g} s, true values between {true.min():.3g} and {true.max():.3g} m; at the end: {last}.",
+            plots.lines(t, data, "t / s", f"{symbol}_C / m", size=(4.4, 3.2), markers=marks, ylim=limits),
+            pd.DataFrame({"t": t, **data}),
+        ))  # fmt: skip
+    violations = {k: violation(v) for k, v in whole.items()}
+    split = [[QUASI], [REGULAR, TAN]] if len(names) == 4 else [list(DRAWN)]
+    what = ("by quasi-velocities", "by Routh") if len(names) == 4 else ("",)
+    for name, shown, by in zip(names[2:], split, what, strict=True):
+        data = {k: violations[k][cut] for k in shown if k in violations}
+        if not data:
+            continue
+        largest = ", ".join(f"{k} at most {float(violations[k].max()):.1e} m/s" for k in data)
+        found.append(Figure(
+            f"paper-004-{name}", _caption(name, f"Violation |v_n| {by}".strip() + f", {case} (logarithmic)."),
+            f"Velocity across the blade: {largest}.",
+            plots.lines(t, data, "t / s", "|v_n| / (m/s)", size=(4.4, 3.2), log=True), pd.DataFrame({"t": t, **data}),
+        ))  # fmt: skip
+    return found
+
+
+def _caption(name: str, text: str) -> str:
+    text = text[0].upper() + text[1:] if not text.startswith(("x ", "y ")) else text
+    return f"Figure {name.split('-')[1]}. {text}" if name.startswith("figure") else text
+
+
+def _crests(results: Results, findings: list[str]) -> Table | None:
+    """NH-B: the crests of x and how far Routh's curves are from the quasi-velocity one there."""
+    runs = {m: results.trajectory(f"NH-B: {m}") for m in DRAWN}
+    quasi, regular, tan = (runs[m] for m in DRAWN)
+    if quasi is None or regular is None or tan is None:
+        return None
+    shared = min(len(quasi.t), len(regular.t), len(tan.t))
+    x = quasi.q[:shared, 0]
+    crests = np.flatnonzero((x[1:-1] > x[:-2]) & (x[1:-1] >= x[2:])) + 1
+    apart = {m: np.abs(v.q[:shared] - quasi.q[:shared])[:, [0, 2]].max(axis=1) for m, v in ((REGULAR, regular), (TAN, tan))}
+    rows = tuple((j + 1, quasi.t[k], x[k], apart[REGULAR][k], apart[TAN][k]) for j, k in enumerate(crests))
+    poles = np.flatnonzero(np.diff(np.floor(quasi.q[:shared, 1] / np.pi - 0.5)))
+    if len(crests) and len(poles):
+        before = crests[crests <= poles[0]]
+        after = crests[crests > poles[0]]
+        findings.append(
+            f"NH-B: the first {len(before)} crests of the tan row coincide with those of quasi-velocities within "
+            f"{float(apart[TAN][before].max(initial=0.0)):.1e} m; after the pole at t = {quasi.t[poles[0]]:.2f} s they "
+            f"are apart by up to {float(apart[TAN][after].max(initial=0.0)):.2g} m, with the regular row by at most "
+            f"{float(apart[REGULAR].max()):.1e} m."
+        )
+    where = ", ".join(f"{quasi.t[k]:.2f}" for k in poles) or "none"
+    return Table(
+        "crests-004",
+        f"NH-B, the crests of x: distance of Routh's position from that by quasi-velocities. Poles at t = {where} s.",
+        ("crest", "t / s", "x / m", "regular row / m", "tan row / m"), rows,
+    )  # fmt: skip
+
+
+def _frozen(traj: Trajectory) -> Figure:
+    import pandas as pd
+
+    cut = common.thin(len(traj.t))
+    t = traj.t[cut]
+    data = {"own residual |ω₃| = |ẋ tan φ − ẏ|": traj.velocity_drift[cut], "violation |v_n|": violation(traj)[cut]}
+    return Figure(
+        "paper-004-frozen",
+        "NH-A, tan row: its own residual ω₃ jumps at the poles and is frozen between them; the velocity across the "
+        "blade is ω₃ cos φ.",
+        f"|ω₃| ends at {traj.velocity_drift[-1]:.2g} m/s; |v_n| reaches {float(violation(traj).max()):.2g} m/s.",
+        plots.lines(t, data, "t / s", "m/s", log=True), pd.DataFrame({"t": t, **data}),
+    )  # fmt: skip
+
+
+def _nh_a(results: Results) -> dict[tuple[str, str], Trajectory]:
+    """Runs of NH-A by integrator and method."""
+    return {(i, m): v for i in INTEGRATORS for m, v in results.trajectories(f"NH-A, {i}: ").items()}
+
+
+def _accuracy(results: Results, findings: list[str]) -> Section:
+    runs = _nh_a(results)
+    blocks: list[Block] = []
+    if runs:
+        end = max(v.t[-1] for v in runs.values())
+        rows = tuple(
+            (f"{i}: {m}", v.meta["evaluations"], float(position_error(v).max()), float(violation(v).max()),
+             v.worst.relative_error, v.timing["total"], str(v.status))
+            for (i, m), v in runs.items()
+        )  # fmt: skip
+        blocks.append(Table(
+            "accuracy-004",
+            f"NH-A over {end:g} s (a cycloid in closed form, {max(_passes(v) for v in runs.values())} poles): evaluations "
+            "of the acceleration, largest error of the position at the integrator's own steps, largest violation. The "
+            "absolute tolerance of RK45 is a thousandth of the relative one.",
+            ("integrator: method", "evaluations", "position error / m", "violation / (m/s)", "certified", "seconds",
+             "status"),
+            rows,
+        ))  # fmt: skip
+    tan, regular = runs.get((DRAWN_STEP, TAN)), runs.get((DRAWN_STEP, REGULAR))
+    if tan is not None and regular is not None:
+        ratio = float(position_error(tan).max() / position_error(regular).max())
+        findings.append(
+            f"NH-A, {DRAWN_STEP}: position error {float(position_error(tan).max()):.2g} m with Routh's tan row and "
+            f"{float(position_error(regular).max()):.1e} m with the regular row of the same equations, {ratio:.0e} times "
+            "less."
+        )
+    alike, quasi = runs.get((DRAWN_STEP, FORMULA)), runs.get((DRAWN_STEP, QUASI))
+    if alike is not None and regular is not None and quasi is not None:
+        findings.append(
+            f"Quasi-velocities used as a mere acceleration formula drift like Routh with the regular row: violation "
+            f"{float(violation(alike).max()):.1e} and {float(violation(regular).max()):.1e} m/s; as the state of the "
+            f"integrator {float(violation(quasi).max()):.1e} m/s."
+        )
+    return Section("accuracy-004", "Accuracy and cost", tuple(blocks))
+
+
+def _order(results: Results, findings: list[str]) -> Section:
+    import pandas as pd
+
+    found: dict[str, Convergence] = {m: c for m in METHODS if (c := results.value(f"order: {m}")) is not None}
+    blocks: list[Block] = [
+        Paragraph(
+            f"RK4 on NH-A over {ORDER_END:g} s, which contains one pole. The error of the tan row depends on where the "
+            f"pole falls within a step; here every step size puts it at {FRACTION:g} of a step, so that a clean order "
+            "shows."
+        )
+    ]
+    if found:
+        steps = next(iter(found.values())).steps
+        rows = [
+            (f"{h:.5f}", *(x for c in found.values() for x in (c.errors[j], c.orders[j - 1] if j else math.nan)))
+            for j, h in enumerate(steps)
+        ]
+        columns = [head for m in found for head in (f"{m} / m", "order")]
+        blocks.append(Table("order-004", "Largest position error and observed order.", ("step / s", *columns), tuple(rows)))
+        curves = {m: np.array(c.errors) for m, c in found.items()}
+        words = ", ".join(f"{m} {c.orders[-1]:.2f}" for m, c in found.items())
+        blocks.append(Figure(
+            "paper-004-order", "Largest position error against the step size, both logarithmic.",
+            f"Observed order between the two finest steps: {words}.",
+            plots.lines(np.array(steps), curves, "step / s", "position error / m", log=True, logx=True),
+            pd.DataFrame({"step": steps, **curves}),
+        ))  # fmt: skip
+        findings.append(f"Observed order of RK4 over a pole: {words}.")
+    pole: list[tuple[float, float, float]] | None = results.value("order: place of the pole")
+    if pole:
+        blocks += [
+            Paragraph(
+                "The same tan row with other places of the pole: what is frozen in is proportional to the step, with a "
+                "factor that has no bound. Refining a step without regard to the pole therefore gives erratic errors."
+            ),
+            Table(
+                "place-004",
+                "Tan row: the residual ω₃ left after the pole, by the place of the pole within the step.",
+                ("place", "step / s", "|ω₃| / (m/s)", "|ω₃| / step / (m/s²)"),
+                tuple((p, f"{h:.5f}", e, e / h) for p, h, e in pole),
+            ),
+        ]
+    return Section("order-004", "Order of convergence over a pole", tuple(blocks))
+
+
+def _claims(results: Results) -> Sequence[tuple[str, str, str]]:
+    rows = []
+    runs = _nh_a(results)
+    quasi = {i: v for (i, m), v in runs.items() if m == QUASI}
+    quasi |= {c: v for c in ("NH-B", "NH-C") if (v := results.trajectory(f"{c}: {QUASI}")) is not None}
+    if quasi:
+        worst = max(float((violation(v) / (1 + np.abs(v.v).max())).max()) for v in quasi.values())
+        rows.append((
+            "the equations in quasi-velocities have no velocity violation", "true" if worst < 1e-14 else "false",
+            f"largest violation over {len(quasi)} runs {worst:.1e} (relative to 1 + the largest velocity)",
+        ))  # fmt: skip
+    alike = [
+        r for name in ("quasi-velocity", "routh")
+        if (g := results.value(f"states: {name}")) is not None for r in g.pairs if not r.refused
+    ]  # fmt: skip
+    if len(alike) >= 2:
+        worst = max(r.error for r in alike)
+        rows.append((
+            "they are equivalent to Routh's equations", "true" if worst < 1e-10 else "false",
+            f"largest error of either on {alike[0].states} states {worst:.1e}; the tan row excepted at its pole",
+        ))  # fmt: skip
+    costs = []
+    for i in (LOOSE, TIGHT):
+        fast, slow, tan = (runs.get((i, m)) for m in DRAWN)
+        if fast is not None and slow is not None and tan is not None:
+            errors = [float(position_error(v).max()) for v in (fast, slow)]
+            costs.append((
+                slow.meta["evaluations"] / fast.meta["evaluations"], tan.meta["evaluations"] / fast.meta["evaluations"],
+                f"{i}: {fast.meta['evaluations']} evaluations, Routh {slow.meta['evaluations']} (regular row), "
+                f"{tan.meta['evaluations']} (tan row), errors {errors[0]:.1e} and {errors[1]:.1e} m (regular row)",
+            ))  # fmt: skip
+    if costs:
+        least, most = min(c[0] for c in costs), max(c[0] for c in costs)
+        verdict = "false" if least <= 1 else "true, but modest" if most < 3 else "true"
+        rows.append((
+            "they are faster than Routh's", verdict,
+            f"{least:.1f} to {most:.1f} times fewer evaluations than the regular row at equal tolerance; "
+            + "; ".join(c[2] for c in costs),
+        ))  # fmt: skip
+    tan, regular = (runs.get((DRAWN_STEP, m)) for m in (TAN, REGULAR))
+    if tan is not None and regular is not None:
+        errors = [float(position_error(v).max()) for v in (tan, regular)]
+        verdict = "only with the tan row" if errors[0] > 1e4 * errors[1] else "true"
+        rows.append((
+            "Routh's equations are singular and drift", verdict,
+            f"NH-A, {DRAWN_STEP}: position error {errors[0]:.2g} m with the tan row, {errors[1]:.1e} m with the regular "
+            "row",
+        ))  # fmt: skip
+    return rows
