@@ -13,14 +13,14 @@ A constraint check alone proves nothing: a wrong formula can satisfy J a = gamma
 from __future__ import annotations
 
 import math
-from math import sqrt
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from gaussopt.errors import NotAccepted
-from gaussopt.linalg import EPS, cholesky, invert_lower, row_space, solve_lower, solve_lower_transposed
+from gaussopt.linalg import EPS, cholesky, invert_lower, mass_scale, row_space, solve_lower, solve_lower_transposed
 from gaussopt.status import Status
 from gaussopt.stepdata import StepData, Vector, check_mass_matrix
 
@@ -212,8 +212,7 @@ def _careful(step: StepData, a: Vector | None, lam: Vector | None) -> Certificat
     f = step.Q - step.h
     n = step.n
     # Coordinates scaled by their masses and rows to unit length: ranks must not depend on units.
-    diagonal = M.diagonal()
-    d = np.where(diagonal > 0, 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 1.0)
+    d = mass_scale(M)
     Md, fd, Jd = M * np.outer(d, d), f * d, step.J * d
     length = np.linalg.norm(Jd, axis=1)
     row = np.where(length > 0, 1.0 / np.where(length > 0, length, 1.0), 1.0)

@@ -28,8 +28,8 @@ from sympy.core.function import AppliedUndef
 
 from gaussopt import codegen
 from gaussopt.errors import BadInput, UnknownName
-from gaussopt.straight_line import certificate_source
 from gaussopt.stepdata import Matrix, StepData, Vector
+from gaussopt.straight_line import certificate_source
 from gaussopt.system import Energy, System, _state
 
 TIME = sp.Symbol("t", real=True)
@@ -216,9 +216,7 @@ class LagrangianSystem(System):
             # Lists, not arrays: CPython's float arithmetic is several times faster than numpy's scalars.
             function(t, *(s.tolist() for s in state), self._p, out)
         except (ValueError, ZeroDivisionError, OverflowError) as error:
-            raise BadInput(
-                f"The equations of {self.name!r} are undefined ({error}) at {_state(t, *state)}."
-            ) from None
+            raise BadInput(f"The equations of {self.name!r} are undefined ({error}) at {_state(t, *state)}.") from None
         flat = np.frombuffer(out) if out else _NOTHING
         # The square overflows only far beyond any physical number; then the entries themselves are asked.
         if not math.isfinite(flat.dot(flat)) and not np.isfinite(flat).all():

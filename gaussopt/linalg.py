@@ -48,6 +48,12 @@ def invert_lower(L: Matrix) -> Matrix:
     return np.asarray(inverse)
 
 
+def mass_scale(M: Matrix) -> Vector:
+    """1 / sqrt(M_ii), and 1 for coordinates without mass: coordinates in these units all have mass 1."""
+    diagonal = M.diagonal()
+    return np.asarray(np.where(diagonal > 0, 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 1.0))
+
+
 @dataclass(frozen=True, slots=True)
 class RowSpace:
     """Singular value decomposition of J split at its rank.

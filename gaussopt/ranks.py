@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gaussopt.certificate import CONSISTENCY
-from gaussopt.linalg import row_space
+from gaussopt.linalg import mass_scale, row_space
 from gaussopt.stepdata import Matrix, StepData
 
 NEGLIGIBLE = 1e-9
@@ -98,8 +98,7 @@ def rank_report(step: StepData) -> RankReport:
     RankReport
     """
     n, m = step.n, step.m
-    diagonal = step.M.diagonal()
-    d = np.where(diagonal > 0, 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 1.0)
+    d = mass_scale(step.M)
     M = step.M * np.outer(d, d)
     J = step.J * d
     length = np.linalg.norm(J, axis=1)
@@ -114,7 +113,9 @@ def rank_report(step: StepData) -> RankReport:
     )  # fmt: skip
 
 
-def _dependencies(J: Matrix, gamma: np.ndarray[Any, Any], unit: np.ndarray[Any, Any], rank: int) -> tuple[Dependency, ...]:
+def _dependencies(
+    J: Matrix, gamma: np.ndarray[Any, Any], unit: np.ndarray[Any, Any], rank: int
+) -> tuple[Dependency, ...]:
     """Rows are taken in order; each one that adds nothing to those before it is expressed by them."""
     kept: list[int] = []
     found = []

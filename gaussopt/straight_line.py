@@ -21,7 +21,7 @@ LARGEST = 24
 """Largest n + m that is unrolled; beyond it the source would grow with the cube."""
 
 
-class StructurallySingular(Exception):  # noqa: N818
+class StructurallySingular(Exception):
     """A pivot is zero for every value of the entries."""
 
 

@@ -33,7 +33,7 @@ def build(row: str = "regular") -> System:
     """Derive the equations with the regular row, or with the printed one (vx tan(phi) - vy)."""
     import sympy as sp
 
-    x, phi, y = q = sp.symbols("x phi y")
+    _, phi, _ = q = sp.symbols("x phi y")
     vx, w, vy = v = sp.symbols("vx omega vy")
     M, I_C, F0, nu, alpha, L_C, t = sp.symbols("M I_C F0 nu alpha L_C t")
     F = F0 * sp.cos(nu * t)

@@ -233,7 +233,9 @@ def test_ill_posed_steps_have_their_names(
         ("lagrange", "kkt"),
     ):
         code, data = call_json(capsys, "solve", step, "--formulation", formulation, "--solver", solver)
-        assert (code, data["status"]) == (1, status), (formulation, solver)
+        # Equations without an objective contradict each other where a program is unbounded.
+        expected = "infeasible" if (formulation, status) == ("lagrange", "unbounded") else status
+        assert (code, data["status"]) == (1, expected), (formulation, solver)
 
 
 @pytest.mark.parametrize(

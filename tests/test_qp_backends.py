@@ -457,6 +457,13 @@ def test_daqp_does_not_depend_on_units(qp: go.QP) -> None:
     assert go.solve(qp, "daqp").status is Status.SOLVED
 
 
+@pytest.mark.parametrize("case", [c for c in SINGULAR.values() if c.qp.equality.sum() >= 2])
+def test_daqp_keeps_its_digits_where_equality_rows_fix_a_singular_p(case: Known) -> None:
+    """Its proximal iteration would leave 1e-10."""
+    solution = go.solve(case.qp, "daqp")
+    assert np.abs(solution.x - case.x).max() <= 2e-13 * np.abs(case.x).max()
+
+
 def test_daqp_starts_from_the_duals_given() -> None:
     case = PROGRAMS["large, size 1"]
     cold, warm = go.solve(case.qp, "daqp"), go.solve(case.qp, "daqp", start=(case.x, case.y))

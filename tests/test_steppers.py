@@ -22,6 +22,16 @@ def oscillator(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     return -q
 
 
+class Free:
+    """The motion of an acceleration: the state beside q is the velocity."""
+
+    def __init__(self, acceleration: Callable[..., np.ndarray]) -> None:
+        self.rate = acceleration
+
+    def velocity(self, t: float, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return u
+
+
 def run(
     name: str,
     acceleration: Callable[..., np.ndarray] = oscillator,
@@ -35,7 +45,7 @@ def run(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     stepper = registry.load("stepper", name)
     integration = stepper.start(
-        acceleration, t0, np.array(q, dtype=float), np.array(v, dtype=float), Control(t_end, dt, rtol, rtol)
+        Free(acceleration), t0, np.array(q, dtype=float), np.array(v, dtype=float), Control(t_end, dt, rtol, rtol)
     )
     t, rows = t0, []
     while t < t_end:
@@ -134,7 +144,7 @@ def test_a_corrected_state_is_continued_from(name: str) -> None:
     """Free motion: after the correction the position differs by the correction and nothing else."""
     stepper = registry.load("stepper", name)
     integration = stepper.start(
-        lambda t, q, v: np.zeros(1), 0.0, np.zeros(1), np.ones(1), Control(1.0, 0.25, 1e-9, 1e-9)
+        Free(lambda t, q, v: np.zeros(1)), 0.0, np.zeros(1), np.ones(1), Control(1.0, 0.25, 1e-9, 1e-9)
     )
     t, q, v = integration.advance()
     integration.replace(q + 10.0, v * 2.0)
@@ -148,7 +158,9 @@ def test_a_corrected_state_is_continued_from(name: str) -> None:
 @pytest.mark.parametrize("name", FIXED)
 def test_a_fixed_step_is_needed(name: str) -> None:
     with pytest.raises(go.BadInput, match="dt"):
-        registry.load("stepper", name).start(oscillator, 0.0, np.ones(1), np.zeros(1), Control(1.0, None, 1e-9, 1e-9))
+        registry.load("stepper", name).start(
+            Free(oscillator), 0.0, np.ones(1), np.zeros(1), Control(1.0, None, 1e-9, 1e-9)
+        )
 
 
 @pytest.mark.parametrize("name", ["rk45", "dop853"])

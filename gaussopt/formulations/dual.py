@@ -24,9 +24,9 @@ class Dual(Formulation):
 
     def refuses(self, step: StepData) -> str | None:
         """Contacts, a singular M, and steps without constraints (no forces to find)."""
-        if step.m == 0:
+        if step.m == 0 and step.k == 0:
             return "the step has no equality rows, so there are no forces to find; use gauss"
-        if cholesky(step.M) is None:
+        if step.k == 0 and cholesky(step.M) is None:
             return "M is singular, and the dual needs M^(-1); use gauss or lagrange"
         return super().refuses(step)
 

@@ -3,7 +3,8 @@
     a = a_p + Z z,   J a_p = gamma,   J Z = 0,   Z^T M Z z = Z^T (Q - h - M a_p)
 
 Z comes from a rank-revealing QR factorisation of J^T (column pivoting), so dependent rows do no harm and M may
-be singular as long as Z^T M Z is regular.
+be singular as long as Z^T M Z is regular. Coordinates are scaled by their masses and rows to unit length first, so that
+the basis does not depend on units.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 
 from gaussopt.formulation import Formulation
-from gaussopt.linalg import EPS
+from gaussopt.linalg import EPS, mass_scale
 from gaussopt.programs import LinearSystem
 from gaussopt.stepdata import Matrix, StepData, Vector
 
@@ -26,7 +27,9 @@ class NullSpace(Formulation):
 
     def apply(self, step: StepData) -> tuple[LinearSystem, tuple[Vector, Matrix]]:
         """The reduced system in z."""
-        a_p, Z = _parametrise(step.J, step.gamma)
+        d = mass_scale(step.M)
+        a_p, Z = _parametrise(step.J * d, step.gamma)
+        a_p, Z = d * a_p, d[:, None] * Z
         K = Z.T @ step.M @ Z
         return LinearSystem(0.5 * (K + K.T), Z.T @ (step.force - step.M @ a_p)), (a_p, Z)
 

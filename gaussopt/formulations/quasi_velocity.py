@@ -23,7 +23,7 @@ class QuasiVelocity(Formulation):
 
     def refuses(self, step: StepData) -> str | None:
         """Contacts, and steps whose system names no quasi-velocities."""
-        if step.D_omega is None:
+        if step.D_omega is None and step.k == 0:
             return "the system names no quasi-velocities (D_omega, w_omega); use null-space"
         return super().refuses(step)
 

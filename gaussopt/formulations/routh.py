@@ -29,7 +29,7 @@ class Routh(Formulation):
 
     def refuses(self, step: StepData) -> str | None:
         """Contacts, and steps without constraints."""
-        if step.m == 0:
+        if step.m == 0 and step.k == 0:
             return "the step has no velocity constraints; use gauss"
         return super().refuses(step)
 

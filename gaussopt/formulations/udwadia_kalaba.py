@@ -33,10 +33,11 @@ class UdwadiaKalaba(Formulation):
             program = LeastSquares(step.J @ inverse_root, step.gamma - step.J @ a0, space.rank, minimum_norm=True)
             return program, (a0, inverse_root)
         n = step.n
-        # Z Z^T is the projector I - J^+ J; its product with M keeps the rank of Z^T M.
-        stacked = np.vstack((space.Z @ (space.Z.T @ step.M), step.J))
+        # I - J^+ J = Z Z^T, and Z has orthonormal columns: Z^T M in place of Z Z^T M has the same pseudo-inverse
+        # solution with n - rank J rows less to contradict each other.
+        stacked = np.vstack((space.Z.T @ step.M, step.J))
         rank = int(np.linalg.matrix_rank(stacked))
-        b = np.concatenate((space.Z @ (space.Z.T @ step.force), step.gamma))
+        b = np.concatenate((space.Z.T @ step.force, step.gamma))
         return LeastSquares(stacked, b, rank, minimum_norm=True), (np.zeros(n), np.eye(n))
 
     def recover(self, data: tuple[Vector, Matrix], x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:

@@ -111,7 +111,8 @@ def states_cases(name: str, references: Sequence[str], stride: int) -> list[Case
 
     arguments = {"name": name, "references": tuple(references), "stride": stride}
     return [
-        Case(f"states: {f}", by_formulation, {**arguments, "formulation": f}, 2.0) for f in registry.names("formulation")
+        Case(f"states: {f}", by_formulation, {**arguments, "formulation": f}, 2.0)
+        for f in registry.names("formulation")
     ]
 
 

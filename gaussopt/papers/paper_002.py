@@ -85,9 +85,7 @@ def cases(quick: bool) -> list[Case]:
     return found + common.errata_cases(PROBLEM, {})
 
 
-def _settings(
-    formulation: str, solver: str, settings: dict[str, Any] | None = None, **options: Any
-) -> dict[str, Any]:
+def _settings(formulation: str, solver: str, settings: dict[str, Any] | None = None, **options: Any) -> dict[str, Any]:
     return {"name": PROBLEM, "formulation": formulation, "solver": solver, "settings": settings or {}, **options}
 
 
@@ -130,9 +128,7 @@ def flow_chart() -> list[Branch]:
 def _branch(label: str, step: StepData, i: int) -> Branch:
     from gaussopt.solving import solve_step
 
-    chart, plain = (
-        solve_step(step, name, "kkt", tolerance=math.inf).a for name in ("pinv-mass-as-printed", "gauss")
-    )
+    chart, plain = (solve_step(step, name, "kkt", tolerance=math.inf).a for name in ("pinv-mass-as-printed", "gauss"))
     assert chart is not None
     assert plain is not None
     lost = step.force - step.M @ (np.linalg.pinv(step.M) @ step.force)
@@ -619,7 +615,9 @@ def _singular(results: Results, findings: list[str]) -> Section:
             "|θ₁ − π/2| / rad", "|λ₁| / N m (printed row: N)", log=True, logx=True,
         )  # fmt: skip
         data = pd.concat([pd.DataFrame({"run": k, "distance": x, "lambda1": y}) for k, (x, y) in ordered.items()])
-        largest = ", ".join(f"{k} {float(y.max()):.1e} at {float(x[np.argmax(y)]):.0e} rad" for k, (x, y) in ordered.items())
+        largest = ", ".join(
+            f"{k} {float(y.max()):.1e} at {float(x[np.argmax(y)]):.0e} rad" for k, (x, y) in ordered.items()
+        )
         blocks.append(Figure(
             "paper-002-multiplier",
             "Multiplier of the first row against the distance from the singular position, both logarithmic.",
@@ -638,7 +636,11 @@ def _singular(results: Results, findings: list[str]) -> Section:
             f"Printed row near θ₁ = π/2: |λ₁| = {abs(peak.lam[i, 0]):.1e} at {_distance(peak)[i]:.1e} rad, where the "
             f"regular row's multiplier stays below {bound:.3g} over the whole run. With exact accelerations RK4 steps "
             f"across with |θ₁ − θ₂| ≤ {gap:.1e} rad"
-            + (f"; {len(stopped)} of {len(near)} runs that land closer are stopped by the certificate." if stopped else ".")
+            + (
+                f"; {len(stopped)} of {len(near)} runs that land closer are stopped by the certificate."
+                if stopped
+                else "."
+            )
         )
     return Section("singular-002", "Through the singular position with exact accelerations", tuple(blocks))
 
@@ -653,7 +655,11 @@ def _crossing_row(label: str, v: Trajectory) -> tuple[Any, ...]:
 
 def _approach_row(label: str, v: Trajectory) -> tuple[Any, ...]:
     i = int(np.argmin(_distance(v)))
-    end = "crossed" if v.failed_step is None else f"stopped {abs(v.failed_step.q[0] - np.pi / 2):.1e} rad from π/2: error "
+    end = (
+        "crossed"
+        if v.failed_step is None
+        else f"stopped {abs(v.failed_step.q[0] - np.pi / 2):.1e} rad from π/2: error "
+    )
     if v.failed_step is not None:
         end += f"{v.worst.relative_error:.2g} (relative)"
     regular = v.lam[i, 0] * v.meta["parameters"]["l"] * math.cos(v.q[i, 0])
@@ -759,5 +765,3 @@ def _claims(results: Results) -> Sequence[tuple[str, str, str]]:
             f"with noise {sum(off)} of {total[0]} runs leave the branch (regular row: {sum(fine)} of {total[1]})",
         ))  # fmt: skip
     return rows
-
-

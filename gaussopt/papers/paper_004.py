@@ -357,7 +357,9 @@ def _crests(results: Results, findings: list[str]) -> Table | None:
     shared = min(len(quasi.t), len(regular.t), len(tan.t))
     x = quasi.q[:shared, 0]
     crests = np.flatnonzero((x[1:-1] > x[:-2]) & (x[1:-1] >= x[2:])) + 1
-    apart = {m: np.abs(v.q[:shared] - quasi.q[:shared])[:, [0, 2]].max(axis=1) for m, v in ((REGULAR, regular), (TAN, tan))}
+    apart = {
+        m: np.abs(v.q[:shared] - quasi.q[:shared])[:, [0, 2]].max(axis=1) for m, v in ((REGULAR, regular), (TAN, tan))
+    }
     rows = tuple((j + 1, quasi.t[k], x[k], apart[REGULAR][k], apart[TAN][k]) for j, k in enumerate(crests))
     poles = np.flatnonzero(np.diff(np.floor(quasi.q[:shared, 1] / np.pi - 0.5)))
     if len(crests) and len(poles):
@@ -452,7 +454,9 @@ def _order(results: Results, findings: list[str]) -> Section:
             for j, h in enumerate(steps)
         ]
         columns = [head for m in found for head in (f"{m} / m", "order")]
-        blocks.append(Table("order-004", "Largest position error and observed order.", ("step / s", *columns), tuple(rows)))
+        blocks.append(
+            Table("order-004", "Largest position error and observed order.", ("step / s", *columns), tuple(rows))
+        )
         curves = {m: np.array(c.errors) for m, c in found.items()}
         words = ", ".join(f"{m} {c.orders[-1]:.2f}" for m, c in found.items())
         blocks.append(Figure(
