@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gaussopt.errors import BadInput
-
 
 def reproduce(
     out: Path, *, quick: bool = False, jobs: int = 1, progress: Callable[[float], None] | None = None
@@ -35,18 +33,13 @@ def reproduce(
     BadInput
         If the folder cannot be written, before anything is computed.
     """
+    from gaussopt.files import prepare_folder
     from gaussopt.papers import environment, paper_000, paper_002, paper_004
-    from gaussopt.papers.cases import run_cases
     from gaussopt.reporting.document import Document, Section
     from gaussopt.reporting.render import write
+    from gaussopt.work import run_cases
 
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        probe = out / ".write-test"
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise BadInput(f"Cannot write the report to {out}: {error.strerror or error}.") from None
+    prepare_folder(out)
     papers = {"000": paper_000, "002": paper_002, "004": paper_004}
     # The cases of a paper carry its number while they run, so that papers may name theirs alike.
     cases = [replace(c, key=f"{number}: {c.key}") for number, paper in papers.items() for c in paper.cases(quick)]

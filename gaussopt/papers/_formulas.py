@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from gaussopt.reporting.document import Formula
 
 
@@ -60,12 +58,6 @@ def over(base: str, mark: str) -> str:
 def paren(*parts: str) -> str:
     """Parts in parentheses, as one."""
     return row(o("("), *parts, o(")"))
-
-
-def matrix(rows: Sequence[Sequence[str]]) -> str:
-    """A matrix in brackets."""
-    cells = "".join("<mtr>" + "".join(f"<mtd>{c}</mtd>" for c in r) + "</mtr>" for r in rows)
-    return row(o("["), f"<mtable>{cells}</mtable>", o("]"))
 
 
 def formula(text: str, *parts: str) -> Formula:

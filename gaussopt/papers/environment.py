@@ -7,8 +7,8 @@ import platform
 from importlib import metadata
 
 import gaussopt
-from gaussopt.papers.cases import Outcome
 from gaussopt.reporting.document import Paragraph, Section, Table
+from gaussopt.work import Outcome
 
 PACKAGES = (
     "numpy", "scipy", "cvxpy", "osqp", "clarabel", "deap", "daqp", "piqp", "proxsuite", "qpsolvers", "quadprog",

@@ -11,10 +11,10 @@ from gaussopt.catalogue import ReferenceData, problem
 from gaussopt.papers import _common as common
 from gaussopt.papers._common import Results
 from gaussopt.papers._formulas import GAUSS
-from gaussopt.papers.cases import Case, Outcome
 from gaussopt.reporting import plots
 from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table
 from gaussopt.stepdata import Vector
+from gaussopt.work import Case, Outcome
 
 if TYPE_CHECKING:
     from gaussopt.comparison import PairResult

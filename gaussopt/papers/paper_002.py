@@ -14,10 +14,10 @@ from gaussopt.errors import GaussoptError
 from gaussopt.papers import _common as common
 from gaussopt.papers import _formulas as f
 from gaussopt.papers._common import Results
-from gaussopt.papers.cases import Case, Outcome
 from gaussopt.reporting import plots
 from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table
 from gaussopt.stepdata import Matrix, StepData, Vector
+from gaussopt.work import Case, Outcome
 
 if TYPE_CHECKING:
     from gaussopt.system import System
@@ -63,11 +63,12 @@ def cases(quick: bool) -> list[Case]:
         Case("flow chart", flow_chart, {}, 0.5),
         Case("penalty", penalties, {"seeds": 1 if quick else 5}, 0.5 if quick else 1.5),
     ]  # fmt: skip
-    control = {"stepper": "semi-implicit", "dt": CONTROL_STEP, "t_end": 0.05 if quick else 0.5}
+    end = 0.05 if quick else 0.5
+    control: dict[str, Any] = {"stepper": "semi-implicit", "dt": CONTROL_STEP, "t_end": end}
     found.append(Case("control: Lagrange", common.motion, _settings("lagrange", "kkt", **control), 0.3))
     for label, options in GENETIC.items():
         settings = _settings("gauss", "deap", tolerance=math.inf, solver_options=options, **control)
-        weight = (24.0 if options else 12.0) * control["t_end"] / 0.5
+        weight = (24.0 if options else 12.0) * end / 0.5
         found.append(Case(f"control: genetic algorithm, {label}", common.motion, settings, weight))
     for row, variant in ROWS.items():
         for dt in CROSSING_STEPS[:2] if quick else CROSSING_STEPS:
@@ -139,6 +140,8 @@ def _branch(label: str, step: StepData, i: int) -> Branch:
 
 def _in(T: Matrix, step: StepData) -> StepData:
     """The step in the coordinates T q."""
+    assert step.q is not None
+    assert step.v is not None
     S = np.linalg.inv(T)
     return StepData.smooth(
         S.T @ step.M @ S, S.T @ step.h, S.T @ step.Q, step.J @ S, step.gamma, step.t, T @ step.q, T @ step.v
@@ -233,7 +236,7 @@ def noisy(row: str, amplitude: float, seeds: int, dt: float, admissible: bool = 
     from gaussopt.steppers.rk4 import stepper
 
     entry = problem(PROBLEM, **ROWS[row])
-    t = np.arange(round(1.0 / dt) + 1) * dt
+    t: Vector = np.linspace(0.0, 1.0, round(1.0 / dt) + 1)
     gaps = np.full((seeds, len(t)), np.inf)
     for seed in range(seeds):
         motion = _Noisy(entry.system, amplitude, seed, admissible)
@@ -330,30 +333,30 @@ def _gauss_with_pseudo_inverse() -> Formula:
 
 def _method(results: Results, findings: list[str]) -> Section:
     kkt = f.formula(
-        "[M -J^T; J 0] (a, lam) = (Q - h, gamma),   unique a if and only if rank [M; J] = n",
-        f.matrix([[f.i("M"), f.row(f.o("−"), f.sup(f.i("J"), f.T))], [f.i("J"), f.n(0)]]),
-        f.matrix([[f.i("a")], [f.i("λ")]]), f.o("="),
-        f.matrix([[f.row(f.i("Q"), f.o("−"), f.i("h"))], [f.i("γ")]]), f.o(","), f.gap(), f.i("rank"),
-        f.matrix([[f.i("M")], [f.i("J")]]), f.o("="), f.i("n"),
+        "M a - J^T lam = Q - h,   J a = gamma;   a is unique if and only if rank [M; J] = n",
+        f.i("M"), f.i("a"), f.o("−"), f.sup(f.i("J"), f.T), f.i("λ"), f.o("="), f.i("Q"), f.o("−"), f.i("h"), f.o(","),
+        f.gap(), f.i("J"), f.i("a"), f.o("="), f.i("γ"), f.words("unique if and only if"), f.i("rank"), f.o("["),
+        f.i("M"), f.o(";"), f.i("J"), f.o("]"), f.o("="), f.i("n"),
     )  # fmt: skip
     blocks: list[Block] = [
         Paragraph("Gauss's principle, multiplied out, holds for any positive semidefinite M:"),
         f.GAUSS,
         Paragraph(
-            "Its optimality conditions are Lagrange's equations. The acceleration is unique if and only if no direction "
-            "has neither mass nor constraint:"
+            "Its optimality conditions are Lagrange's equations. The acceleration is unique if and only if no "
+            "direction has neither mass nor constraint:"
         ),
         kkt,
         Paragraph(
             "The source's flow chart first asks whether M is singular and then forms Gauss's function with M⁻¹ or M⁺ "
-            "(it also prints the sign of Q~ reversed, which is corrected here). With M⁺ the function is"
+            "(it also prints the sign of Q̃ reversed, which is corrected here). With M⁺ the function is"
         ),
         _gauss_with_pseudo_inverse(),
         Paragraph(
             "so the force is replaced by its projection on the range of M. For a regular M that changes nothing; for a "
             "singular one it loses the part of the force that acts on massless directions, unless the constraints "
-            "hold that part anyway. The first line above needs no inverse and no branch. It is also what the flow "
-            "chart would have to agree with in any coordinates, and it does not:"
+            "hold that part anyway. The first line above needs no inverse, hence no branch. The table compares the two "
+            "on first steps, one of them in other coordinates of the same linkage: mechanics do not depend on "
+            "coordinates."
         ),
     ]
     branches: list[Branch] | None = results.value("flow chart")
@@ -362,7 +365,7 @@ def _method(results: Results, findings: list[str]) -> Section:
         blocks.append(Table(
             "branch-002",
             "The first step by the flow chart and by the plain objective, both by linear algebra. 'Lost' is the part "
-            "of (I − M M⁺) Q~ that the constraints do not hold.",
+            "of (I − M M⁺) Q̃ that the constraints do not hold.",
             ("step", "M singular", "lost / N m", "θ₁″ by the flow chart", "θ₁″ by the plain objective", "difference"),
             rows,
         ))  # fmt: skip
@@ -408,7 +411,7 @@ def _motions(results: Results, findings: list[str]) -> Section:
         ))  # fmt: skip
         crossings = [(psi, angle, t, rate) for angle, t, rate in _crossings(traj)]
         passages += crossings
-        first = f"; first at π/2 or −π/2 at t = {crossings[0][2]:.7f} s" if crossings else ""
+        first = f", at {crossings[0][1]:g} π first at t = {crossings[0][2]:.7f} s" if crossings else ""
         findings.append(
             f"Four-bar, ψ = {psi:g} N m: θ₁({traj.t[-1]:g} s) = {traj.q[-1, 0]:.12f} rad{first}; at most {miss:.1e} "
             f"from the reference, certified relative error of a step at most {traj.worst.relative_error:.1e}."
@@ -428,6 +431,8 @@ def _crossings(traj: Trajectory) -> list[tuple[float, float, float]]:
     """Where theta1 passes an odd multiple of pi/2: the angle over pi, t, and the rate there."""
     from scipy.interpolate import CubicHermiteSpline
 
+    if len(traj.t) < 2:
+        return []
     angle = CubicHermiteSpline(traj.t, traj.q[:, 0], traj.v[:, 0])
     found = []
     for k in range(math.floor(traj.q[:, 0].min() / np.pi - 0.5), math.ceil(traj.q[:, 0].max() / np.pi)):
@@ -448,8 +453,8 @@ def _figures(results: Results, findings: list[str]) -> Section:
             "multipliers (3), by Gauss's principle with a genetic algorithm that searches the acceleration of every "
             "step (4), and their difference (5). Both curves come from the same integrator, semi-implicit Euler with "
             f"{CONTROL_STEP:g} s, and the same regular row, so the difference is the solver's alone. The genetic "
-            "algorithm runs with an infinite tolerance: its answers are accepted whatever they are, and the distance to "
-            "the true acceleration is recorded at every step."
+            "algorithm runs with an infinite tolerance: its answers are accepted whatever they are, and the distance "
+            "to the true acceleration is recorded at every step."
         ),
         Paragraph(_search_words()),
     ]
@@ -490,7 +495,8 @@ def _figures(results: Results, findings: list[str]) -> Section:
         blocks.append(Figure(
             "paper-002-bounds", "Certified relative error of every step of these runs (logarithmic).",
             f"Largest certified relative error: {words}.",
-            plots.lines(t, bounds, "t / s", "certified relative error", log=True), pd.DataFrame({"t": t, **bounds}),
+            plots.lines(t, bounds, "t / s", "certified relative error", log=True, above=True),
+            pd.DataFrame({"t": t, **bounds}),
         ))  # fmt: skip
         blocks.append(_control_table(lagrange, whole, difference))
         cost = {k: _per_solve(v) / _per_solve(lagrange) for k, v in whole.items()}
@@ -505,9 +511,9 @@ def _figures(results: Results, findings: list[str]) -> Section:
     if penalty:
         blocks += [
             Paragraph(
-                "In full coordinates the search pays for violated constraints. The exact minimiser of the penalised "
-                "function, by linear algebra, is off by the bias of the penalty alone; a heavy penalty removes the "
-                "bias and leaves a narrow valley that the search does not follow."
+                "In full coordinates the search pays for violated constraints, which costs accuracy twice: the exact "
+                "minimiser of the penalised function (by linear algebra) is not the true acceleration, and the "
+                "population has to find it in a valley that a heavier penalty makes narrower."
             ),
             Table(
                 "penalty-002",
@@ -587,9 +593,9 @@ def _singular(results: Results, findings: list[str]) -> Section:
     if near:
         blocks += [
             Paragraph(
-                "Closer: from the last reference state before π/2, with much smaller steps. A run that lands too close "
-                "meets a system whose printed row is lost in rounding; its answer then is that of the free branch, and "
-                "the certificate stops the run."
+                "Closer: from the last reference state before π/2, with much smaller steps. Where the printed row "
+                "drowns in rounding, linear algebra returns the acceleration of cranks that nothing couples; the "
+                "certificate does not accept that, and the run stops."
             ),
             Table(
                 "approach-002",
@@ -605,9 +611,12 @@ def _singular(results: Results, findings: list[str]) -> Section:
         key = f"{row}, {finest}" if f"{row}, {finest}" in runs else (keys[-1] if keys else "")
         if key:
             v = runs[key]
-            passed = v.t < 0.9  # one passage
+            passed = v.q[:, 0] < np.pi / 2
             curves[f"{key} s"] = _distance(v)[passed], np.abs(v.lam[passed, 0])
-    curves |= {f"printed row, {k} s": (_distance(v), np.abs(v.lam[:, 0])) for k, v in near.items()}
+    for k, v in near.items():
+        passed = v.q[:, 0] < np.pi / 2
+        curves[f"printed row, {k} s"] = _distance(v)[passed], np.abs(v.lam[passed, 0])
+    curves = {k: (x, y) for k, (x, y) in curves.items() if len(x)}
     if curves:
         ordered = {k: (x[np.argsort(x)], y[np.argsort(x)]) for k, (x, y) in curves.items()}
         svg = plots.lines(
@@ -620,7 +629,8 @@ def _singular(results: Results, findings: list[str]) -> Section:
         )
         blocks.append(Figure(
             "paper-002-multiplier",
-            "Multiplier of the first row against the distance from the singular position, both logarithmic.",
+            "Multiplier of the first row on the way to the singular position, against the distance from it, both "
+            "logarithmic.",
             f"Largest multiplier: {largest}.", svg, data,
         ))  # fmt: skip
     printed = {**{k: v for k, v in runs.items() if k.startswith("printed")}, **near}
@@ -634,13 +644,9 @@ def _singular(results: Results, findings: list[str]) -> Section:
         stopped = [v for v in near.values() if v.failed_step is not None]
         findings.append(
             f"Printed row near θ₁ = π/2: |λ₁| = {abs(peak.lam[i, 0]):.1e} at {_distance(peak)[i]:.1e} rad, where the "
-            f"regular row's multiplier stays below {bound:.3g} over the whole run. With exact accelerations RK4 steps "
+            f"regular row's multiplier is at most {bound:.4g} over the whole run. With exact accelerations RK4 steps "
             f"across with |θ₁ − θ₂| ≤ {gap:.1e} rad"
-            + (
-                f"; {len(stopped)} of {len(near)} runs that land closer are stopped by the certificate."
-                if stopped
-                else "."
-            )
+            + (f"; of {len(near)} runs that come closer the certificate stops {len(stopped)}." if stopped else ".")
         )
     return Section("singular-002", "Through the singular position with exact accelerations", tuple(blocks))
 
@@ -655,13 +661,10 @@ def _crossing_row(label: str, v: Trajectory) -> tuple[Any, ...]:
 
 def _approach_row(label: str, v: Trajectory) -> tuple[Any, ...]:
     i = int(np.argmin(_distance(v)))
-    end = (
-        "crossed"
-        if v.failed_step is None
-        else f"stopped {abs(v.failed_step.q[0] - np.pi / 2):.1e} rad from π/2: error "
-    )
-    if v.failed_step is not None:
-        end += f"{v.worst.relative_error:.2g} (relative)"
+    end = "crossed"
+    if v.failed_step is not None and v.failed_step.q is not None:
+        where = abs(v.failed_step.q[0] - np.pi / 2)
+        end = f"stopped {where:.1e} rad from π/2: error {v.worst.relative_error:.2g} (relative)"
     regular = v.lam[i, 0] * v.meta["parameters"]["l"] * math.cos(v.q[i, 0])
     return (label, str(v.status), _distance(v)[i], v.lam[i, 0], regular, end)
 
@@ -674,9 +677,10 @@ def _noise(results: Results, findings: list[str]) -> Section:
         Paragraph(
             "An inexact solver, such as the genetic algorithm, leaves an error on every acceleration. Here it is "
             "imitated: each acceleration that RK4 asks for is solved by linear algebra and then gets an independent "
-            "Gaussian error on each of the three coordinates, which in general violates the constraints. The state "
-            "therefore leaves θ₁ = θ₂ by a little, and near π/2 the printed row amplifies it. For comparison the last "
-            "row of the table projects the same errors onto the accelerations that the constraints allow. A run counts "
+            "Gaussian error on each of the three coordinates, which in general violates the constraints: θ₁ and θ₂ "
+            "part by a little before π/2, and there the printed row no longer says which of its two branches is meant. "
+            "For comparison the last row of the table ('admissible') projects the same errors onto the accelerations "
+            "that the constraints allow. A run counts "
             f"as off its branch if |θ₁ − θ₂| > {OFF:g} rad at t = 1 s, 0.4 s after the passage, or if it is no longer "
             "finite."
         )
@@ -703,10 +707,13 @@ def _noise(results: Results, findings: list[str]) -> Section:
         ))  # fmt: skip
     if curves:
         shown = {k: np.minimum(np.maximum(y, 1e-12), 10.0) for k, y in curves.items()}
-        words = ", ".join(f"{k} {float(y[-1]):.1e} rad" for k, y in curves.items())
+        words = ", ".join(
+            f"{k} {float(y[-1]):.1e} rad" if np.isfinite(y[-1]) else f"{k} no longer finite" for k, y in curves.items()
+        )
         blocks.append(Figure(
             "paper-002-noise",
-            f"|θ₁ − θ₂| with noise of {NOISE[0]:g} rad/s², median and largest over the runs (logarithmic, cut at 10 rad).",
+            f"|θ₁ − θ₂| with noise of {NOISE[0]:g} rad/s², median and largest over the runs (logarithmic, cut at 10 "
+            "rad).",
             f"At t = 1 s: {words}.", plots.lines(t, shown, "t / s", "|θ₁ − θ₂| / rad", log=True),
             pd.DataFrame({"t": t, **curves}),
         ))  # fmt: skip

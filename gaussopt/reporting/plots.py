@@ -25,13 +25,15 @@ def lines(
     log: bool = False,
     logx: bool = False,
     ylim: tuple[float, float] | None = None,
+    above: bool = False,
     size: tuple[float, float] = (6.4, 3.4),
     markers: Mapping[str, tuple[Vector, Vector]] | None = None,
     zero_is: float = 1e-17,
 ) -> str:
     """Curves over a common (or their own) abscissa; `markers` are points drawn on top.
 
-    On a logarithmic axis values of zero are drawn at `zero_is`; curves leave the picture at `ylim`.
+    On a logarithmic axis values of zero are drawn at `zero_is`; curves leave the picture at `ylim`; `above` puts the
+    legend over the picture.
     """
     figure, axes = _new(size)
     for i, (label, y) in enumerate(curves.items()):
@@ -43,14 +45,27 @@ def lines(
     if log:
         axes.set_yscale("log")
     if logx:
-        axes.set_xscale("log")
+        _logarithmic(axes)
     if ylim is not None:
         axes.set_ylim(*ylim)
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
     if len(curves) + len(markers or {}) > 1:
-        axes.legend(fontsize=8, frameon=False, ncols=2 if len(curves) > 4 else 1)
+        place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0)} if above else {}
+        axes.legend(fontsize=8, frameon=False, ncols=2 if above or len(curves) > 4 else 1, **place)
     return _svg(figure)
+
+
+def _logarithmic(axes: Any) -> None:
+    """A logarithmic abscissa with labels that do not run into each other."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axes.set_xscale("log")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    low, high = axes.get_xlim()
+    if high < 100 * low:
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
 
 
 def stacked_bars(names: Sequence[str], parts: Mapping[str, Sequence[float]], xlabel: str) -> str:
