@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gaussopt.catalogue import Problem, problem
     from gaussopt.certificate import Certificate, certify
+    from gaussopt.comparison import Results, compare
     from gaussopt.errors import BadInput, GaussoptError, MissingBackend, NotAccepted, UnknownName
     from gaussopt.programs import QP, LeastSquares, LinearSystem, Solution
     from gaussopt.qp_certificate import certify_qp
@@ -32,19 +33,20 @@ _HOME = {
     "Answer": "solving", "BadInput": "errors", "Baumgarte": "stabilisation", "Certificate": "certificate",
     "Energy": "system", "GaussoptError": "errors", "LeastSquares": "programs", "LinearSystem": "programs",
     "MissingBackend": "errors", "NotAccepted": "errors", "Problem": "catalogue", "Projection": "stabilisation",
-    "QP": "programs", "Solution": "programs", "Status": "status", "StepData": "stepdata", "StepSolver": "solving",
-    "System": "system", "Trajectory": "trajectory", "UnknownName": "errors", "certify": "certificate",
-    "certify_qp": "qp_certificate", "formulate": "solving", "make_solver": "solver", "names": "registry",
-    "problem": "catalogue",
-    "rank_report": "ranks", "register": "registry", "simulate": "simulation", "solve": "solving", "solve_step": "solving",
+    "QP": "programs", "Results": "comparison", "Solution": "programs", "Status": "status",
+    "StepData": "stepdata", "StepSolver": "solving", "System": "system", "Trajectory": "trajectory",
+    "UnknownName": "errors", "certify": "certificate", "certify_qp": "qp_certificate", "compare": "comparison",
+    "formulate": "solving", "make_solver": "solver", "names": "registry", "problem": "catalogue",
+    "rank_report": "ranks", "register": "registry", "simulate": "simulation", "solve": "solving",
+    "solve_step": "solving",
 }  # fmt: skip
 
 __all__ = [
     "QP", "Answer", "BadInput", "Baumgarte", "Certificate", "Energy", "GaussoptError", "LeastSquares",
-    "LinearSystem", "MissingBackend", "NotAccepted", "Problem", "Projection", "Solution", "Status", "StepData",
-    "StepSolver", "System", "Trajectory", "UnknownName", "certify", "certify_qp", "formulate",
-    "make_solver", "names", "problem",
-    "rank_report", "register", "simulate", "solve", "solve_step",
+    "LinearSystem", "MissingBackend", "NotAccepted", "Problem", "Projection", "Results", "Solution", "Status",
+    "StepData", "StepSolver", "System", "Trajectory", "UnknownName", "certify", "certify_qp", "compare",
+    "formulate", "make_solver", "names", "problem", "rank_report", "register", "simulate", "solve",
+    "solve_step",
 ]  # fmt: skip
 
 

@@ -206,6 +206,21 @@ class Problem:
         """All parameter values by name."""
         return {**{p.name: p.value for p in self.parameters}, **self.values}
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What `problem(name, **settings)` needs to make this problem again."""
+        found: dict[str, Any] = {**self.values, **({"variant": self.variant} if self.variant else {})}
+        if self.state is not None:
+            found |= {"q0": self.q0, "v0": self.v0}
+        return found
+
+    @property
+    def label(self) -> str:
+        """The name with what differs from the default."""
+        words = [self.variant] if self.variant else []
+        words += [f"{k}={v:g}" for k, v in self.values.items()]
+        return f"{self.name} ({', '.join(words)})" if words else self.name
+
     @cached_property
     def system(self) -> System:
         """The system at these parameter values; the equations are derived once per process."""

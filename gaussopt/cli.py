@@ -194,6 +194,8 @@ def list_command(
                 {"name": p.name, "value": p.value, "unit": p.unit, "meaning": p.meaning, "printed": p.printed}
                 for p in entry.parameters
             ]
+            row |= {"cases": sorted(entry.cases), "variants": sorted(entry.variants)}
+            row["references"] = [r.name for r in entry.references]
         rows.append(row)
     if json_:
         _print_json(context.obj, {"status": "solved", kind: rows})
@@ -468,3 +470,55 @@ def papers_command(
         print(f"{summary['message']}\nReport: {summary['report']}", file=context.obj)
     if summary["status"] != "solved":
         raise _Done(1)
+
+
+@app.command("compare")
+def compare_command(
+    context: typer.Context,
+    problems: Annotated[list[str], typer.Argument(metavar="PROBLEM...")],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the tables and the report.")],
+    formulations: Annotated[
+        str | None, typer.Option("--formulations", help="Names, comma-separated; all if absent.")
+    ] = None,
+    solvers: Annotated[
+        str | None, typer.Option("--solvers", help="Names, comma-separated; all installed if absent.")
+    ] = None,
+    stepper: Annotated[str, typer.Option("--stepper")] = "rk4",
+    dt: Annotated[float | None, typer.Option("--dt")] = None,
+    t_end: Annotated[float | None, typer.Option("--t-end")] = None,
+    tolerance: Annotated[float, typer.Option("--tolerance")] = 1e-7,
+    stride: Annotated[int, typer.Option("--stride", help="Every how many states of a reference.")] = 1,
+    jobs: Annotated[int, typer.Option("--jobs", help="Processes; 0 for one per core.")] = 1,
+    json_: Json = False,
+) -> None:
+    """Compare formulations and solvers on the states of references and as trajectories."""
+    from gaussopt.comparison import compare
+    from gaussopt.files import prepare_folder, write_text
+    from gaussopt.reporting.comparing import document
+    from gaussopt.reporting.render import write
+
+    _check_tolerance(tolerance)
+    if jobs < 0:
+        raise BadInput(f"jobs is {jobs}; give a number of processes, or 0 for one per core.")
+    prepare_folder(out)
+    with _progress("compare", json_) as progress:
+        results = compare(
+            problems, _names(formulations), _names(solvers), stepper=stepper, dt=dt, t_end=t_end, tolerance=tolerance,
+            stride=stride, jobs=jobs or (os.cpu_count() or 1), progress=progress,
+        )  # fmt: skip
+    report = write(document(results), out)
+    data = {"status": "crashed" if results.failures else "solved", "report": str(report), **results.to_mapping()}
+    write_text(out / "comparison.json", json.dumps(_plain(data), allow_nan=False) + "\n")
+    if json_:
+        _print_json(context.obj, data)
+    else:
+        for finding in document(results).findings:
+            print(finding, file=context.obj)
+        print(f"Report: {report}", file=context.obj)
+    if results.failures:
+        print(f"gaussopt: {len(results.failures)} cases failed; see {report}.", file=sys.stderr)
+        raise _Done(1)
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]

@@ -1,25 +1,33 @@
-"""Judge formulation-solver pairs on the states of a reference trajectory.
+"""Compare formulation-solver pairs on problems: on the states of references, and as trajectories.
 
 On given states even a pair that could not carry a simulation (a genetic algorithm, a wrong formula) can be
-measured: its error against the reference, its certified error, its time.
+measured: its error against the reference, its certified error, its time. Pairs that pass there are then run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gaussopt import registry
-from gaussopt.catalogue import Problem
-from gaussopt.errors import NotAccepted
+from gaussopt.catalogue import Problem, ReferenceData
+from gaussopt.catalogue import problem as find_problem
+from gaussopt.errors import BadInput, NotAccepted
+from gaussopt.simulation import check_settings
+from gaussopt.solver import make_solver, missing_packages
 from gaussopt.solving import StepSolver
 from gaussopt.status import Status
 from gaussopt.stepdata import Vector
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gaussopt.trajectory import Trajectory
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +146,211 @@ def pairs(formulations: Sequence[str], solvers: Sequence[str], problem: Problem)
             if isinstance(program, registry.load("solver", s.partition(":")[0]).accepts):
                 found.append((f, s))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class MotionResult:
+    """How one pair carried a trajectory.
+
+    Attributes
+    ----------
+    error : float
+        Largest |q - q_ref| at the instants of the first reference that the run also has; NaN without any.
+    certified : float
+        Largest certified relative error over all steps solved, stages included.
+    position_drift, velocity_drift : float
+    seconds, solve_seconds : float
+        Of the whole run, and of the solver's calls in it.
+    """
+
+    problem: str
+    formulation: str
+    solver: str
+    stepper: str
+    dt: float
+    t_end: float
+    status: str
+    message: str
+    evaluations: int
+    error: float
+    certified: float
+    position_drift: float
+    velocity_drift: float
+    seconds: float
+    solve_seconds: float
+
+    def to_mapping(self) -> dict[str, Any]:
+        """For JSON and tables."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What `compare` found.
+
+    Attributes
+    ----------
+    states : a pair on the states of a reference; `refused` says why a pair does not apply
+    motions : a pair that passed on all states, as a trajectory
+    failures : what broke, by case
+    """
+
+    states: tuple[PairResult, ...]
+    motions: tuple[MotionResult, ...]
+    failures: dict[str, str]
+
+    def to_pandas(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """The two tables, states and motions."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(r) for r in self.states]), pd.DataFrame([asdict(r) for r in self.motions])
+
+    def to_mapping(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "states": [r.to_mapping() for r in self.states],
+            "motions": [r.to_mapping() for r in self.motions],
+            "failures": self.failures,
+        }
+
+
+def compare(
+    problems: Sequence[str | Problem],
+    formulations: Sequence[str] | None = None,
+    solvers: Sequence[str] | None = None,
+    *,
+    stepper: str = "rk4",
+    dt: float | None = None,
+    t_end: float | None = None,
+    tolerance: float = 1e-7,
+    stride: int = 1,
+    jobs: int = 1,
+    progress: Callable[[float], None] | None = None,
+) -> Results:
+    """Compare formulations and solvers on problems.
+
+    Parameters
+    ----------
+    problems : names or problems
+        A problem with references is first judged on their states.
+    formulations, solvers : names; all that are registered and installed if not given
+    stepper, dt, t_end : of the trajectories; the problem's own dt and t_end if not given
+    tolerance : of the certificate
+    stride : every how many states of a reference
+    jobs : processes
+    progress : called with the fraction done
+
+    Returns
+    -------
+    Results
+
+    Raises
+    ------
+    UnknownName, BadInput, MissingBackend
+        Before anything is computed.
+    """
+    from gaussopt.work import Case, run_cases
+
+    entries = [find_problem(p) if isinstance(p, str) else p for p in problems]
+    if not entries:
+        raise BadInput("Give at least one problem to compare on.")
+    if stride < 1:
+        raise BadInput(f"stride is {stride}; it must be at least 1.")
+    names = registry.names("formulation") if formulations is None else list(formulations)
+    for f in names:
+        registry.load("formulation", f)
+    if solvers is None:
+        chosen = [s for s in registry.names("solver") if not missing_packages(registry.load("solver", s))]
+    else:
+        chosen = list(solvers)
+        for s in chosen:
+            make_solver(s)
+    for entry in entries:
+        check_settings(entry.dt if dt is None else dt, entry.t_end if t_end is None else t_end, stepper)
+    cases = [
+        Case(f"{entry.label} {f} {s}", _one_pair, {
+            "name": entry.name, "settings": entry.settings, "formulation": f, "solver": s, "stepper": stepper, "dt": dt,
+            "t_end": t_end, "tolerance": tolerance, "stride": stride,
+        }, 10.0 if s in ("deap",) or s.startswith("cvxpy") else 1.0)
+        for entry in entries
+        for f, s in pairs(names, chosen, entry)
+    ]  # fmt: skip
+    if not cases:
+        raise BadInput("None of these formulations and solvers fit these problems.")
+    outcomes = run_cases(cases, jobs, progress)
+    states = tuple(r for o in outcomes.values() if o.value for r in o.value[0])
+    states += tuple(r for entry in entries for r in _misfits(entry, names))
+    motions = tuple(o.value[1] for o in outcomes.values() if o.value and o.value[1] is not None)
+    return Results(states, motions, {key: o.failure for key, o in outcomes.items() if o.failure})
+
+
+def _misfits(entry: Problem, names: Sequence[str]) -> list[PairResult]:
+    """Formulations that do not fit the problem's start, with the reason."""
+    step = entry.system.evaluate(0.0, entry.q0, entry.v0)
+    found = []
+    for f in names:
+        formulation = registry.load("formulation", f)
+        reason = formulation.refuses(step)
+        if reason:
+            found.append(_refused(entry.label, "", f, "", reason, formulation.exact))
+    return found
+
+
+def _one_pair(
+    name: str,
+    settings: dict[str, Any],
+    formulation: str,
+    solver: str,
+    stepper: str,
+    dt: float | None,
+    t_end: float | None,
+    tolerance: float,
+    stride: int,
+) -> tuple[list[PairResult], MotionResult | None]:
+    """The states of all references, then the trajectory if every state passed."""
+    entry = find_problem(name, **settings)
+    found = [
+        compare_on_states(entry, r.name, formulation, solver, stride=stride, tolerance=tolerance)
+        for r in entry.references
+    ]
+    passed = all(not r.refused and r.solved == r.states for r in found)
+    return found, _motion(entry, formulation, solver, stepper, dt, t_end, tolerance) if passed else None
+
+
+def _motion(
+    entry: Problem, formulation: str, solver: str, stepper: str, dt: float | None, t_end: float | None, tolerance: float
+) -> MotionResult:
+    from gaussopt.simulation import simulate
+
+    method = registry.load("stepper", stepper)
+    traj = simulate(
+        entry, formulation, solver, stepper=stepper, dt=entry.dt if dt is None and not method.adaptive else dt,
+        t_end=t_end, tolerance=tolerance, step_folder=None,
+    )  # fmt: skip
+    error = float("nan")
+    own = {**entry.parameter_values, "variant": entry.variant}
+    for reference in entry.references:
+        if {**entry.parameter_values, **reference.parameters, "variant": reference.variant} == own and len(traj.t):
+            error = error_against(traj, entry.reference(reference.name))
+            break
+    return MotionResult(
+        entry.label, formulation, solver, stepper, float(traj.meta["dt"] or 0.0), float(traj.meta["t_end"]),
+        str(traj.status), traj.message, traj.worst.evaluations, error, traj.worst.relative_error,
+        _largest(traj.position_drift), _largest(traj.velocity_drift), traj.timing["total"], traj.timing["solve"],
+    )  # fmt: skip
+
+
+def error_against(traj: Trajectory, reference: ReferenceData) -> float:
+    """Largest |q - q_ref| at common instants, NaN if there are none."""
+    i = np.minimum(np.searchsorted(traj.t, reference.t - 1e-9), len(traj.t) - 1)
+    common = np.abs(traj.t[i] - reference.t) < 1e-9
+    if not common.any():
+        return float("nan")
+    return float(np.abs(traj.q[i[common]] - reference.q[common]).max())
+
+
+def _largest(values: Vector) -> float:
+    return float(values.max()) if len(values) else float("nan")
 
 
 def _error(a: Vector | None, reference: Vector) -> float:

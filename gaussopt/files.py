@@ -95,3 +95,19 @@ def write_text(path: Path, text: str) -> None:
     finally:
         if aside:
             Path(aside).unlink(missing_ok=True)
+
+
+def prepare_folder(folder: Path) -> None:
+    """Make a folder and see that it can be written, before anything is computed for it.
+
+    Raises
+    ------
+    BadInput
+        If it cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise BadInput(f"Cannot write to {folder}: {error.strerror or error}.") from None

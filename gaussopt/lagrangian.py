@@ -111,7 +111,7 @@ class LagrangianSystem(System):
         """
         q = np.asarray(q, dtype=np.float64)
         v = np.asarray(v, dtype=np.float64)
-        out = self._call(self._step, self._zeros, t, q, v)
+        out = self._output(self._step, self._zeros, t, q, v)
         flat = np.frombuffer(out)
         n, m, (a, b, c, d) = self.n, self.m, self._cuts
         D_omega = w_omega = None
@@ -203,10 +203,10 @@ class LagrangianSystem(System):
 
     def _run(self, function: str, zeros: list[float], t: float, *state: Vector) -> Vector:
         """The output of a generated function as an array."""
-        out = self._call(getattr(self._module, function), array("d", zeros), t, *state)
+        out = self._output(getattr(self._module, function), array("d", zeros), t, *state)
         return np.frombuffer(out) if out else _NOTHING
 
-    def _call(self, function: Callable[..., None], zeros: array[float], t: float, *state: Vector) -> array[float]:
+    def _output(self, function: Callable[..., None], zeros: array[float], t: float, *state: Vector) -> array[float]:
         """The output of a generated function, finite, in a buffer that numpy reads without copying."""
         out = zeros[:]
         for name, part in zip("qv", state, strict=False):

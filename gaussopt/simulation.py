@@ -190,10 +190,9 @@ def simulate(
     """
     explicit_dt = dt is not None
     system, values, q, v, dt, t_end, name = _resolve(problem, q0, v0, dt, t_end)
-    method: Stepper = registry.load("stepper", stepper)
+    method = check_settings(dt, t_end, stepper, t0, rtol, atol)
     if method.adaptive and not explicit_dt:
         dt = None
-    _check_settings(dt, t0, t_end, rtol, atol, method)
     stabiliser = stabilisation.make(stabilise)
     step_solver = StepSolver(formulation, solver, solver_options, tolerance, warm_start)
     _check_residuals(system, t0, q, v)
@@ -293,7 +292,16 @@ def _state_kind(state: str | None, solver: StepSolver, system: System) -> type[_
     return known[state]
 
 
-def _check_settings(dt: float | None, t0: float, t_end: float, rtol: float, atol: float, method: Stepper) -> None:
+def check_settings(
+    dt: float | None, t_end: float, stepper: str, t0: float = 0.0, rtol: float = 1e-9, atol: float = 1e-9
+) -> Stepper:
+    """The stepper, if it can run with these settings.
+
+    Raises
+    ------
+    UnknownName, BadInput
+    """
+    method: Stepper = registry.load("stepper", stepper)
     if not (math.isfinite(t_end) and t_end > t0):
         raise BadInput(f"t_end is {t_end:g}; it must be a finite time after the start at t = {t0:g}.")
     if dt is not None and not (math.isfinite(dt) and dt > 0):
@@ -303,6 +311,7 @@ def _check_settings(dt: float | None, t0: float, t_end: float, rtol: float, atol
     for label, value in (("rtol", rtol), ("atol", atol)):
         if not (math.isfinite(value) and value > 0):
             raise BadInput(f"{label} is {value:g}; it must be positive.")
+    return method
 
 
 def _check_residuals(system: System, t: float, q: Vector, v: Vector) -> None:

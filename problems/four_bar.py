@@ -100,7 +100,7 @@ def _pseudo_inverse() -> Evidence:
     return Evidence(
         {"θ₁″ with τ₃ = 100 N m, M^+ objective": printed[0], "θ₁″ with τ₃ = 100 N m, correct": exact[0],
          "force lost by the projection, N m": float(np.linalg.norm(lost))},
-        "A torque on the massless hinge angle acts on the mechanism through the constraint; the M^+ objective ignores it.",
+        "A torque on the massless hinge angle acts through the constraint; the M^+ objective ignores it.",
         bool(np.isclose(printed[0], exact[0])),
     )  # fmt: skip
 
@@ -121,8 +121,8 @@ def _constraint() -> Evidence:
     }
     return Evidence(
         {**numbers, "rank of the printed J at 90°": float(rank)},
-        "At 90 degrees and 2 rad/s the printed row vanishes; the acceleration is still 'unique' and wrong. (In floating "
-        "point the row is 1e-16 and its direction is right; here it is zero, as it is in exact arithmetic.)",
+        "At 90 degrees and 2 rad/s the printed row vanishes; the acceleration is still 'unique' and wrong. (In "
+        "floating point the row is 1e-16 and its direction is right; here it is zero, as it is in exact arithmetic.)",
         bool(np.allclose(printed, exact)),
     )
 
@@ -162,7 +162,8 @@ def _locked() -> Evidence:
     return Evidence(
         {"largest |a| by M^+": float(np.abs(a).max()), "λ₁ by M^+": float(lam[0]), "λ₂ by M^+": float(lam[1]),
          "θ₁″ by the KKT system": exact[0]},
-        "With the pseudo-inverse of M in Lagrange's equations the mechanism locks: a = (0, 0, 0). No inverse of M is needed.",
+        "With the pseudo-inverse of M in Lagrange's equations the mechanism locks: a = (0, 0, 0). "
+        "No inverse of M is needed.",
         bool(np.allclose(a, exact)),
     )  # fmt: skip
 
@@ -172,7 +173,7 @@ ERRATA = (
         _against_start, "printed sign", "printed-sign", "The printed sign reverses all forces.")),
     Erratum("002-2", "(2): M^+ objective for any Q", "1/2 a^T M a - a^T (Q - h)", _pseudo_inverse),
     Erratum("002-3", "Q₂ = -m g l cos θ₂", "-1/2 m g l cos θ₂ (with Q₁ as printed)", partial(
-        _against_start, "printed force", "printed-force", "The printed forces count half of the coupler's weight twice.")),
+        _against_start, "printed force", "printed-force", "The printed forces count half of the coupler twice.")),
     Erratum("002-4", "φ₁ = l sin θ₁ - l sin θ₂", "θ₁ - θ₂", _constraint),
     Erratum("002-6", "near a singular configuration M becomes singular", "J and the KKT matrix do; rank M = 2 always",
             _what_degenerates),
@@ -206,8 +207,8 @@ problem = Problem(
     ),
     errata=ERRATA,
     notes=(
-        "Erratum 002-5 (Φ^T λ for Φ_q^T λ) and 002-9 (letters) are misprints without a number; 002-8: start velocities, "
-        "gravity and the settings of the genetic algorithm are not given and are our choice.",
+        "Erratum 002-5 (Φ^T λ for Φ_q^T λ) and 002-9 (letters) are misprints without a number; 002-8: start "
+        "velocities, gravity and the settings of the genetic algorithm are not given and are our choice.",
     ),
     variants=VARIANTS,
 )  # fmt: skip

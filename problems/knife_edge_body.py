@@ -109,7 +109,8 @@ def _choice() -> Evidence:
     J[2] = np.sin(phi), 0, -np.cos(phi)
     numbers["|det| with the regular row at 1.57 rad"] = float(abs(np.linalg.det(J)))
     return Evidence(
-        numbers, "The printed omega3 violates the source's own condition at the pole; with the regular row the matrix is orthogonal.",
+        numbers, "The printed omega3 violates the source's own condition at the pole; with the regular row "
+        "the matrix is orthogonal.",
         numbers["|det| of the printed choice at 1.57 rad"] < 10,
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from gaussopt.cli import run
-from gaussopt.papers.cases import Case, run_cases
+from gaussopt.work import Case, run_cases
 from gaussopt.reporting import plots
 from gaussopt.reporting.document import Document, Figure, Paragraph, Section, Table
 from gaussopt.reporting.render import write

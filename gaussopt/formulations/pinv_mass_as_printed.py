@@ -2,10 +2,10 @@
 
     min 1/2 (M a - Q~)^T M^+ (M a - Q~)   subject to   J a = gamma,   Q~ = Q - h
 
-The source's flow chart asks whether M is singular and takes M^+ or M^-1 accordingly. Multiplied out, the objective is
-1/2 a^T M a - a^T M M^+ Q~: with a singular M the force is replaced by its projection on the range of M, and what acts on
-massless coordinates is lost. Equal to Gauss's principle only if (I - M M^+) Q~ lies in the range of J^T. The sign is
-corrected here (the source prints M a - h + Q, which reverses all forces).
+The source's flow chart asks whether M is singular and takes M^+ or M^-1 accordingly. Multiplied out, the objective
+is 1/2 a^T M a - a^T M M^+ Q~: with a singular M the force is replaced by its projection on the range of M, and what
+acts on massless coordinates is lost. Equal to Gauss's principle only if (I - M M^+) Q~ lies in the range of J^T.
+The sign is corrected here (the source prints M a - h + Q, which reverses all forces).
 """
 
 from __future__ import annotations
