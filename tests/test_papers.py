@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,10 @@ import pandas as pd
 import pytest
 
 from gaussopt.cli import run
-from gaussopt.work import Case, run_cases
 from gaussopt.reporting import plots
 from gaussopt.reporting.document import Document, Figure, Paragraph, Section, Table
 from gaussopt.reporting.render import write
+from gaussopt.work import Case, run_cases
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +75,171 @@ def test_errata_are_confirmed_with_numbers(report: Path) -> None:
     assert all("confirmed" in v for v in verdicts.values())
 
 
+def test_four_bar_figures_of_the_source_are_there(report: Path) -> None:
+    for number in (3, 4, 5):
+        assert (report / "figures" / f"paper-002-figure-{number}.svg").is_file()
+    data = pd.read_csv(report / "data" / "paper-002-figure-5.csv")
+    assert len(data) == 51
+    assert set(data.columns) == {"t", "null-space coordinates", "full coordinates with penalty"}
+    # In null-space coordinates only the search is inexact; the penalty costs far more.
+    assert 0 < data["null-space coordinates"].abs().max() < 1e-8
+    assert 1e-6 < data["full coordinates with penalty"].abs().max() < 0.1
+
+
+def test_genetic_algorithm_on_the_four_bar_records_its_bounds(report: Path) -> None:
+    rows = {row["solver"]: row for row in table(report, "control-002")}
+    assert float(rows["Lagrange, direct linear algebra"]["largest certified"]) < 1e-14
+    null, full = (rows[f"genetic algorithm, {k}"] for k in ("null-space coordinates", "full coordinates with penalty"))
+    assert 1e-12 < float(null["largest certified"]) < 1e-4 < float(full["largest certified"])
+    bias = {float(row["penalty"]): float(row["bias"]) for row in table(report, "penalty-002")}
+    assert bias[1e2] == pytest.approx(0.38, abs=0.01)
+    assert bias[1e4] == pytest.approx(4e-3, rel=0.05)
+    assert bias[1e6] == pytest.approx(4e-5, rel=0.05)
+
+
+def test_four_bar_motion_passes_the_singular_position(report: Path) -> None:
+    rows = table(report, "passages-002")
+    first = {float(row["ψ / N m"]): row for row in reversed(rows)}
+    assert float(first[450.0]["t / s"]) == pytest.approx(0.580398889511878, abs=1e-7)
+    assert float(first[0.0]["t / s"]) == pytest.approx(1.140948033588640, abs=1e-6)
+    assert float(first[0.0]["θ₁ / π"]) == -0.5
+
+
+def test_multiplier_of_the_printed_row_grows(report: Path) -> None:
+    data = pd.read_csv(report / "data" / "paper-002-multiplier.csv")
+    printed = data[data["run"].str.startswith("printed")].sort_values("distance")
+    # |lambda| times the distance stays the same over four decades.
+    near = printed[printed["distance"] < 0.05]
+    product = near["lambda1"] * near["distance"]
+    assert near["distance"].min() < 1e-5
+    assert near["lambda1"].max() > 1e6
+    assert product.max() / product.min() < 1.2
+    assert data[data["run"].str.startswith("regular")]["lambda1"].max() < 200
+
+
+def test_crossing_with_exact_and_with_noisy_accelerations(report: Path) -> None:
+    for row in table(report, "crossing-002"):
+        assert row["status"] == "solved"
+        assert float(row["|θ₁ − θ₂| at the end"]) < 1e-9
+    rows = {row["row, noise / (rad/s²)"]: row for row in table(report, "noise-002")}
+    assert len(rows) == 5
+    for amplitude in ("0.001", "0.01"):
+        regular, printed = (rows[f"{row} row, {amplitude}"] for row in ("regular", "printed"))
+        assert int(regular["off the branch"]) == 0
+        assert float(regular["largest finite / rad"]) < 0.2 * float(amplitude)
+        assert int(printed["off the branch"]) > 0
+    # The noise does no harm where it respects the constraints.
+    assert float(rows["printed row, 0.01, admissible"]["largest finite / rad"]) < 1e-9
+
+
+def test_flow_chart_loses_the_force_on_the_massless_angle(report: Path) -> None:
+    rows = {row["step"]: row for row in table(report, "branch-002")}
+    chart, plain = "θ₁″ by the flow chart", "θ₁″ by the plain objective"
+    lost = rows["four-bar, τ₃ = 100 N m"]
+    assert (float(lost[chart]), float(lost[plain])) == pytest.approx((2.682, 1.432))
+    assert float(lost["lost / N m"]) > 1
+    for step, row in rows.items():
+        if step != "four-bar, τ₃ = 100 N m":
+            assert float(row[chart]) == pytest.approx(float(row[plain]), abs=1e-9)
+
+
+def test_four_bar_errata_have_their_numbers(report: Path) -> None:
+    rows = table(report, "errata-002")
+    values = {(r["erratum"], r["computed"]): float(r["value"]) for r in rows}
+    assert values["002-1", "θ₁″ at the start, printed sign, rad/s²"] == pytest.approx(-2.682, abs=1e-10)
+    assert values["002-2", "θ₁″ with τ₃ = 100 N m, correct"] == pytest.approx(1.432, abs=1e-10)
+    assert values["002-3", "θ₁″ at the start, printed force, rad/s²"] == pytest.approx(1.94625, abs=1e-10)
+    assert values["002-3", "θ₁″ at the start, correct, rad/s²"] == pytest.approx(2.682, abs=1e-10)
+    assert values["002-10", "largest |a| by M^+"] == pytest.approx(0.0, abs=1e-12)
+    verdicts = {r["erratum"]: r["verdict"] for r in rows if r["verdict"]}
+    assert len(verdicts) == 7
+    assert all("confirmed" in v for v in verdicts.values())
+
+
+@pytest.mark.parametrize("number", ["002", "004"])
+def test_exact_pairs_agree_on_the_states(report: Path, number: str) -> None:
+    direct = [row for row in table(report, f"states-{number}") if row["formulation by solver"].endswith("by kkt")]
+    assert len(direct) >= 6
+    for row in direct:
+        assert float(row["error"]) < 1e-10
+        assert row["confirmed"] == row["states"]
+
+
+def test_singular_mass_is_refused_with_the_reason(report: Path) -> None:
+    reasons = {row["name"]: row["reason"] for row in table(report, "refused-002")}
+    for formulation in ("dual", "least-squares", "least-squares-as-printed"):
+        assert "M is singular" in reasons[formulation]
+
+
+def test_knife_edge_figures_and_violations(report: Path) -> None:
+    for number in (2, 3, 4, 5):
+        assert (report / "figures" / f"paper-004-figure-{number}.svg").is_file()
+    rows = {row["case and method"]: row for row in table(report, "motion-004")}
+    for case in ("NH-A", "NH-B", "NH-C"):
+        quasi, regular, tan = (
+            rows[f"{case}: {m}"] for m in ("quasi-velocities", "Routh, regular row", "Routh, tan row")
+        )
+        assert float(quasi["violation / (m/s)"]) < 1e-14
+        assert float(tan["violation / (m/s)"]) > 1e4 * float(regular["violation / (m/s)"])
+        assert float(tan["position error / m"]) > 1e4 * float(regular["position error / m"])
+        # Each step of the tan row is right; its integration is not.
+        assert float(tan["certified"]) < 1e-12
+
+
+def test_first_crests_coincide_then_the_tan_row_departs(report: Path) -> None:
+    rows = table(report, "crests-004")
+    together = [row for row in rows if float(row["t / s"]) < 18.4]
+    apart = [row for row in rows if float(row["t / s"]) > 18.6]
+    assert len(together) >= 5
+    assert apart
+    assert max(float(row["tan row / m"]) for row in together) < 1e-8
+    assert min(float(row["tan row / m"]) for row in apart) > 1e-3
+    assert max(float(row["regular row / m"]) for row in rows) < 1e-8
+
+
+def test_order_falls_from_four_to_one_with_the_tan_row(report: Path) -> None:
+    data = pd.read_csv(report / "data" / "paper-004-order.csv")
+    ratio = np.log(data["step"].iloc[0] / data["step"].iloc[-1])
+    orders = {c: np.log(data[c].iloc[0] / data[c].iloc[-1]) / ratio for c in data.columns[1:]}
+    for method, order in orders.items():
+        assert order == pytest.approx(1.0 if "tan" in method else 4.0, abs=0.05)
+
+
+def test_quasi_velocities_as_a_formula_drift_like_routh(report: Path) -> None:
+    rows = {row["integrator: method"]: float(row["violation / (m/s)"]) for row in table(report, "accuracy-004")}
+    quasi, formula, regular, tan = (
+        rows[f"RK4, 0.01 s: {m}"]
+        for m in ("quasi-velocities", "quasi-velocities, formula only", "Routh, regular row", "Routh, tan row")
+    )
+    assert quasi < 1e-14
+    assert formula == pytest.approx(regular, rel=0.01)
+    assert tan > 1e4 * regular
+
+
+def test_cost_of_the_methods_at_equal_tolerance(report: Path) -> None:
+    rows = {row["integrator: method"]: int(row["evaluations"]) for row in table(report, "accuracy-004")}
+    quasi, regular, tan = (
+        rows[f"RK45, rtol 1e-9: {m}"] for m in ("quasi-velocities", "Routh, regular row", "Routh, tan row")
+    )
+    assert 1.2 < regular / quasi < 3
+    assert tan > 3 * quasi
+
+
+@pytest.mark.parametrize(("number", "claims"), [("002", 4), ("004", 4)])
+def test_claims_have_verdicts(report: Path, number: str, claims: int) -> None:
+    rows = table(report, f"claims-{number}")
+    assert len(rows) == claims
+    assert all(row["verdict"] and row["evidence"] for row in rows)
+
+
+def test_findings_say_which_paper_they_are_about(report: Path) -> None:
+    markdown = (report / "index.md").read_text(encoding="utf-8")
+    summary = markdown.split("## What was found")[1].split("\n## ")[0]
+    findings = re.findall(r"^- (Paper \d{3})\. ", summary, re.MULTILINE)
+    assert len(findings) == summary.count("\n- ")
+    assert list(dict.fromkeys(findings)) == ["Paper 000", "Paper 002", "Paper 004"]
+
+
 class Page(HTMLParser):
     """What a browser would ask for, and what a screen reader would read."""
 
@@ -117,7 +283,7 @@ def test_html_is_self_contained_and_navigable(report: Path) -> None:
     assert set(page.links) <= set(page.ids)
     assert page.headings[0] == 1
     assert all(b - a <= 1 for a, b in zip(page.headings, page.headings[1:], strict=False))
-    assert len(page.images) >= 12
+    assert len(page.images) >= 35
     assert all(len(image.get("alt") or "") > 20 for image in page.images)
     assert 'name="viewport"' in text
 
@@ -170,20 +336,31 @@ def test_a_failing_case_stops_nothing(jobs: int) -> None:
 def test_failed_cases_are_reported_and_the_report_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from gaussopt.papers import paper_000
+    from gaussopt.papers import paper_000, paper_002, paper_004
 
-    real = paper_000.cases
-
-    def some(quick: bool) -> list[Case]:
+    def broken(real: Callable[[bool], list[Case]]) -> Callable[[bool], list[Case]]:
         # Everything but the motions breaks: the report must still be written and say so.
-        return [c if c.key.startswith("motion") else Case(c.key, _fail, {}) for c in real(True)]
+        return lambda quick: [c if c.key.startswith("motion") else Case(c.key, _fail, {}) for c in real(True)]
 
-    monkeypatch.setattr(paper_000, "cases", some)
+    for paper in (paper_000, paper_002, paper_004):
+        monkeypatch.setattr(paper, "cases", broken(paper.cases))
     code = run(["papers", "--quick", "--out", str(tmp_path), "--json"])
     data: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert code == 1
     assert data["status"] == "crashed"
     assert "no luck" in (tmp_path / "index.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("keep", ["NH-", "control", "approach", "states", "noise"])
+def test_a_part_of_the_cases_is_enough_for_a_section(keep: str) -> None:
+    from gaussopt.papers import paper_002, paper_004
+
+    for paper in (paper_002, paper_004):
+        # Fast ones of the kind, the rest missing altogether.
+        some = [c for c in paper.cases(True) if c.key.startswith(keep) and c.weight < 1.5][:3]
+        section, findings = paper.section(run_cases(some, 1) if some else {}, True)
+        assert section.anchor == f"paper-{paper.__name__[-3:]}"
+        assert findings
 
 
 def test_out_that_is_a_file_is_refused_before_computing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,7 +76,7 @@ def cases(quick: bool) -> list[Case]:
         arguments = {"method": m, "counts": counts, "fraction": FRACTION}
         found.append(Case(f"order: {m}", convergence, arguments, 1e-3 * sum(counts)))
     found.append(Case("order: place of the pole", places, {"count": 50 if quick else 100, "fractions": PLACES}, 1.0))
-    found += common.states_cases(PROBLEM, REFERENCES, 20 if quick else 1)
+    found += common.states_cases(PROBLEM, REFERENCES, 20 if quick else 2)
     return found + common.errata_cases(PROBLEM, {"004-6": 1.5})
 
 
@@ -432,8 +432,8 @@ def _accuracy(results: Results, findings: list[str]) -> Section:
     if alike is not None and regular is not None and quasi is not None:
         findings.append(
             f"NH-A, {DRAWN_STEP}: quasi-velocities used as a mere acceleration formula drift like Routh with the "
-            f"regular row, violation {float(violation(alike).max()):.1e} and {float(violation(regular).max()):.1e} m/s; "
-            f"as the state of the integrator {float(violation(quasi).max()):.1e} m/s."
+            f"regular row, violation {float(violation(alike).max()):.1e} and {float(violation(regular).max()):.1e} "
+            f"m/s; as the state of the integrator {float(violation(quasi).max()):.1e} m/s."
         )
     return Section("accuracy-004", "Accuracy and cost", tuple(blocks))
 
@@ -473,9 +473,9 @@ def _order(results: Results, findings: list[str]) -> Section:
         blocks += [
             Paragraph(
                 "The tan row with other places of the pole within the step: what is frozen in, per step size, lies "
-                f"between {min(e / h for _, h, e in pole):.3g} and {max(e / h for _, h, e in pole):.3g} m/s² and is the "
-                "larger the closer the pole comes to an instant at which RK4 evaluates the acceleration (0, 1/2 and 1 of a "
-                "step). A step chosen without regard to the poles gives erratic errors."
+                f"between {min(e / h for _, h, e in pole):.3g} and {max(e / h for _, h, e in pole):.3g} m/s² and is "
+                "the larger the closer the pole comes to an instant at which RK4 evaluates the acceleration (0, 1/2 "
+                "and 1 of a step). A step chosen without regard to the poles gives erratic errors."
             ),
             Table(
                 "place-004",
