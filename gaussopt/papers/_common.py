@@ -285,7 +285,7 @@ def _cell(result: PairResult | None) -> float | str:
         return "refuses"
     if result.solved == result.states:
         return result.error
-    error = f"{result.error:.1e}" if np.isfinite(result.error) else "none at worst"
+    error = f"{result.error:.1e}" if np.isfinite(result.error) else "fails"
     return f"{error}; {result.solved} of {result.states} confirmed"
 
 
@@ -319,6 +319,7 @@ def claims_section(number: str, rows: Sequence[tuple[str, str, str]]) -> Section
     """Claims of the source, each with the verdict that follows from this run's numbers."""
     table = Table(
         f"claims-{number}", f"Claims of paper {number}; each verdict follows from numbers of this run.",
-        ("claim", "verdict", "evidence"), tuple(rows),
+        ("claim", "what the source says", "verdict", "evidence"),
+        tuple((j + 1, *row) for j, row in enumerate(rows)),
     )  # fmt: skip
     return Section(f"claims-{number}", "Claims of the source", (table,))

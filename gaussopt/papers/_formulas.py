@@ -50,11 +50,6 @@ def frac(above: str, below: str) -> str:
     return f"<mfrac>{above}{below}</mfrac>"
 
 
-def over(base: str, mark: str) -> str:
-    """A mark above: ~ or dots."""
-    return f"<mover accent='true'>{base}<mo>{mark}</mo></mover>"
-
-
 def paren(*parts: str) -> str:
     """Parts in parentheses, as one."""
     return row(o("("), *parts, o(")"))

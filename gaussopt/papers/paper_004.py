@@ -161,7 +161,7 @@ def section(outcomes: dict[str, Outcome], quick: bool) -> tuple[Section, tuple[s
 
 def _model() -> Section:
     entry = problem(PROBLEM)
-    phi, vx, vy = f.i("φ"), f.over(f.i("x"), "˙"), f.over(f.i("y"), "˙")
+    phi, vx, vy = f.i("φ"), f.i("ẋ"), f.i("ẏ")
     rows = f.formula(
         "vx sin phi - vy cos phi = 0   (source: vx tan phi - vy = 0)",
         vx, f.i("sin"), phi, f.o("−"), vy, f.i("cos"), phi, f.o("="), f.n(0), f.words("(source:"), vx, f.i("tan"), phi,
@@ -191,7 +191,7 @@ def _model() -> Section:
 
 def _method() -> Section:
     D, w, omega = f.sub(f.i("D"), f.i("ω")), f.i("w"), f.i("ω")
-    rate = f.over(omega, "˙")
+    rate = f.i("ω̇")
     Dt = f"<msubsup>{f.i('D')}{f.i('ω')}{f.T}</msubsup>"
     reduced = f.formula(
         "v = D omega + d,   J D = 0,   a = D omega' + w,   D^T M D omega' = D^T (Q - h - M w)",
@@ -205,8 +205,8 @@ def _method() -> Section:
         "M omega1' = F cos(phi - alpha),   I_C omega2' = L_C,   x' = omega1 cos phi,   y' = omega1 sin phi",
         f.i("M"), f.sub(rate, f.n(1)), f.o("="), f.i("F"), f.i("cos"), f.paren(phi, f.o("−"), f.i("α")), f.o(","),
         f.gap(), f.sub(f.i("I"), f.i("C")), f.sub(rate, f.n(2)), f.o("="), f.sub(f.i("L"), f.i("C")), f.o(","), f.gap(),
-        f.over(f.i("x"), "˙"), f.o("="), o1, f.i("cos"), phi, f.o(","), f.gap(), f.over(f.i("y"), "˙"), f.o("="), o1,
-        f.i("sin"), phi, f.o(","), f.gap(), f.over(phi, "˙"), f.o("="), o2,
+        f.i("ẋ"), f.o("="), o1, f.i("cos"), phi, f.o(","), f.gap(), f.i("ẏ"), f.o("="), o1,
+        f.i("sin"), phi, f.o(","), f.gap(), f.i("φ̇"), f.o("="), o2,
     )  # fmt: skip
     routh = f.formula(
         "M a + h = Q + J^T lam,   J a = gamma",
@@ -216,7 +216,7 @@ def _method() -> Section:
     frozen = f.formula(
         "d/dt (vx tan phi - vy) = 0:   v_n = omega3 cos phi with omega3 frozen",
         f.frac(f.i("d"), f.row(f.i("d"), f.i("t"))),
-        f.paren(f.over(f.i("x"), "˙"), f.i("tan"), phi, f.o("−"), f.over(f.i("y"), "˙")), f.o("="), f.n(0), f.o(","),
+        f.paren(f.i("ẋ"), f.i("tan"), phi, f.o("−"), f.i("ẏ")), f.o("="), f.n(0), f.o(","),
         f.gap(), f.sub(f.i("v"), f.i("n")), f.o("="), f.sub(omega, f.n(3)), f.i("cos"), phi,
     )  # fmt: skip
     blocks = (
