@@ -1,0 +1,186 @@
+"""DAQP through its own interface: a dual active-set method, one model kept over a sequence.
+
+Algorithm family: the program is turned into a least-distance problem by a Cholesky factor of P and solved by a
+dual active set whose LDL^T factors are updated row by row. It ends at an exact solution of the last working set,
+so it is as accurate as linear algebra, and a good guess of the active rows saves iterations.
+Assumptions: dense and small; P positive definite. Where the first program of a pattern has a singular P, its
+equality rows A x = b are added to the objective as w/2 ||A x - b||^2, which is zero wherever they hold: the same
+minimisers and forces, and a definite matrix if the rows fix what P leaves open. What is singular even so (inequality
+rows alone make the minimiser unique) is left to DAQP's proximal-point iteration on P + eps_prox I, which costs
+several solves and digits: about 1e-10 instead of 1e-15, and at points where more rows meet than there are unknowns
+it may cycle or call the rows contradictory. Dependent equality rows are recognised and left out.
+Weaknesses: its tolerances are absolute, so that a P or a row of small units (pivots below 1e-11) counts as zero.
+`scaling` guards against it: where the first program of a pattern is badly scaled, coordinates are divided by
+sqrt(P_ii) and rows by their length. It factorises the Gram matrix of the rows, which squares their condition number:
+on random programs whose masses span sixteen decades it cycles where quadprog does not, and says so.
+On small programs a warm start costs more time than it saves: naming the working set is a call of its own, and the
+three iterations saved on eight rows take less.
+Reference: D. Arnstrom, A. Bemporad, D. Axehill, "A dual active-set solver for embedded quadratic programming
+using recursive LDL^T updates", IEEE Trans. Automatic Control 67, 2022.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gaussopt.programs import QP, LeastSquares, Program, RawSolution, as_qp
+from gaussopt.solver import Options, Solver, backend
+from gaussopt.status import Status
+from gaussopt.stepdata import Matrix, Vector
+
+_CLAIMS = {
+    1: (Status.SOLVED, "optimal"),
+    -1: (Status.INFEASIBLE, "infeasible"),
+    -2: (Status.SOLVER_ERROR, "cycling detected"),
+    -3: (Status.UNBOUNDED, "unbounded"),
+    -4: (Status.ITERATION_LIMIT, "iteration limit reached"),
+    -5: (Status.SOLVER_ERROR, "nonconvex"),
+    -6: (Status.INFEASIBLE, "the equality rows are overdetermined"),
+    -7: (Status.TIME_LIMIT, "time limit reached"),
+}
+
+_EQUALITY = 5
+"""Bits of DAQP's `sense`: active (1) at its lower bound (2), immutable (4); equalities are 1 + 4."""
+
+_GUESS = np.array([0, 1 | 2, 1], dtype=np.intc)
+"""What a force of sign 0, 1 or -1 says of its row."""
+
+_INFINITY = 1e30
+
+_WELL_SCALED = 1e3
+"""Scaling is left out where all its factors lie between this and its inverse."""
+
+_SINGULAR = 1e-10
+"""Smallest eigenvalue of P, relative to the largest, that DAQP's Cholesky factor is trusted with."""
+
+
+@dataclass(frozen=True)
+class DAQPOptions(Options):
+    """DAQP's own names, and `scaling`; `time_limit` in seconds, 0 for none.
+
+    `primal_tol` is measured in the mass norm (of scaled coordinates). A negative `eps_prox` regularises a singular
+    P only, a positive one always.
+    """
+
+    primal_tol: float = 1e-9
+    dual_tol: float = 1e-12
+    zero_tol: float = 1e-11
+    pivot_tol: float = 1e-8
+    progress_tol: float = 1e-14
+    cycle_tol: int = 10
+    iter_limit: int = 10000
+    eps_prox: float = -1e-6
+    eta_prox: float = 1e-12
+    sing_tol: float = 3.7e-11
+    refactor_tol: float = 1e-9
+    time_limit: float = 0.0
+    scaling: bool = True
+
+
+class DAQP(Solver[DAQPOptions]):
+    """Dual active set."""
+
+    name = "daqp"
+    title = "DAQP (dual active set, exact)"
+    source = "Arnstrom et al. 2022"
+    accepts = (QP, LeastSquares)
+    requires = ("daqp",)
+    updates = True
+    options_type = DAQPOptions
+
+    def setup(self, program: Program) -> None:
+        """Allocate a model and factorise."""
+        qp = as_qp(program)
+        settings = {k: v for k, v in vars(self.options).items() if k != "scaling"}
+        self._model = backend("daqp").Model()
+        self._model.settings = settings
+        self._guessable = not qp.equalities_only
+        self._units = _units(qp) if self.options.scaling else None
+        self._weight = 0.0
+        self._weight = _weight(self._data(qp), qp.equality)
+        self._sense = np.where(qp.equality, _EQUALITY, 0).astype(np.intc)
+        H, f, A, upper, lower = self._data(qp)
+        self._flag, self._seconds = self._model.setup(H, f, A, upper, lower, self._sense)
+        self._ready = self._flag >= 0
+
+    def update(self, program: Program) -> None:
+        """Factorise new numbers in the memory of the old ones; the working set starts from the equality rows."""
+        if not self._ready:
+            self.setup(program)
+            return
+        H, f, A, upper, lower = self._data(as_qp(program))
+        self._flag = self._model.update(H, f, A, upper, lower, self._sense)
+        self._seconds = 0.0
+        self._ready = self._flag >= 0
+
+    def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
+        """Solve, from the working set that the start's duals name."""
+        if not self._ready:
+            return self._failed(self._flag)
+        if start is not None and start[1] is not None and self._guessable:
+            guess = _GUESS[np.sign(start[1]).astype(np.intp)]
+            if self._model.update(sense=guess | self._sense) < 0:  # the guessed rows depend on each other
+                self._model.update(sense=self._sense)
+        x, _, flag, info = self._model.solve()
+        seconds = self._seconds + info["solve_time"]
+        if flag <= 0:
+            return self._failed(flag, info["iterations"], seconds)
+        claim, note = _CLAIMS.get(flag, (Status.INACCURATE, f"exit flag {flag}"))
+        y = -info["lam"]
+        if self._units is not None:
+            d, e = self._units
+            x, y = d * x, e * y
+        return RawSolution(x, y, claim, info["iterations"], seconds, note)
+
+    def _failed(self, flag: int, iterations: int = 0, seconds: float = float("nan")) -> RawSolution:
+        claim, note = _CLAIMS.get(flag, (Status.SOLVER_ERROR, f"exit flag {flag}"))
+        return RawSolution(None, None, claim, iterations, seconds, note)
+
+    def _data(self, qp: QP) -> tuple[Matrix, Vector, Matrix, Vector, Vector]:
+        """P, q, A and the bounds u, l as DAQP takes them: writable, in rows, finite."""
+        P, q, A, l, u = qp.P, qp.q, qp.A, qp.l, qp.u
+        if self._units is not None:
+            d, e = self._units
+            P, q, A, l, u = d[:, None] * P * d, d * q, e[:, None] * A * d, e * l, e * u
+        if self._weight:
+            rows = A[qp.equality]
+            P = P + self._weight * (rows.T @ rows)
+            q = q - self._weight * (rows.T @ l[qp.equality])
+        if self._guessable:
+            l, u = np.maximum(l, -_INFINITY), np.minimum(u, _INFINITY)
+        return _own(P), _own(q), _own(A), _own(u), _own(l)
+
+
+def _own(array: Any) -> Any:
+    """DAQP takes no read-only memory, although it writes to none of it."""
+    return array if array.flags.writeable else array.copy()
+
+
+def _units(qp: QP) -> tuple[Vector, Vector] | None:
+    """Units of the coordinates and factors of the rows, None if the program is well scaled as it is."""
+    diagonal = qp.P.diagonal()
+    d = np.where(diagonal > 0, 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 1.0)
+    length = np.linalg.norm(qp.A * d, axis=1)
+    e = np.where(length > 0, 1.0 / np.where(length > 0, length, 1.0), 1.0)
+    factors = np.concatenate((d, e))
+    if (factors < _WELL_SCALED).all() and (factors > 1.0 / _WELL_SCALED).all():
+        return None
+    return d, e
+
+
+def _weight(data: tuple[Matrix, Vector, Matrix, Vector, Vector], equality: Any) -> float:
+    """The weight of the equality rows in the objective: of P's size if P is singular, else 0."""
+    P, rows = data[0], data[2][equality]
+    size = float(np.linalg.norm(rows)) ** 2
+    if size == 0.0:
+        return 0.0
+    values = np.linalg.eigvalsh(P)
+    if values[0] > _SINGULAR * values[-1]:
+        return 0.0
+    return (float(np.linalg.norm(P)) or 1.0) / size
+
+
+solver = DAQP

@@ -1,0 +1,115 @@
+"""PIQP through its own interface: set up once, then matrices and vectors updated in place.
+
+Algorithm family: an infeasible interior-point method combined with the proximal method of multipliers, on dense
+matrices. Every row enters the Newton matrix regularised, so dependent rows and a singular P are no obstacle.
+Assumptions: convex and dense. An interior-point method cannot use a warm start, and none is offered: warm and
+cold runs are the same. Of several multipliers it returns one in the middle of their set, not a vertex.
+Weaknesses: the last digits depend on its stopping rule. An absolute tolerance of 1e-12 alone (`eps_rel` 0) stalls at
+the rounding floor until `max_iter`; the defaults here stop at rounding level, with the duality gap of 1e-15 that an
+error bound of 1e-7 needs. Two contradictory rows that nearly agree end in the iteration limit, not as infeasible.
+Reference: R. Schwan, Y. Jiang, D. Kuhn, C. N. Jones, "PIQP: a proximal interior-point quadratic programming
+solver", IEEE Conference on Decision and Control, 2023.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gaussopt.programs import QP, LeastSquares, Program, RawSolution, as_qp
+from gaussopt.solver import Options, Solver, backend
+from gaussopt.status import Status
+from gaussopt.stepdata import Vector
+
+_CLAIMS = {
+    1: (Status.SOLVED, "solved"),
+    -1: (Status.ITERATION_LIMIT, "iteration limit"),
+    -2: (Status.INFEASIBLE, "primal infeasible"),
+    -3: (Status.UNBOUNDED, "dual infeasible"),
+    -8: (Status.SOLVER_ERROR, "numerics"),
+}
+
+
+@dataclass(frozen=True)
+class PIQPOptions(Options):
+    """PIQP's own names."""
+
+    eps_abs: float = 1e-10
+    eps_rel: float = 1e-13
+    check_duality_gap: bool = True
+    eps_duality_gap_abs: float = 1e-15
+    eps_duality_gap_rel: float = 1e-15
+    infeasibility_threshold: float = 0.9
+    max_iter: int = 250
+    rho_init: float = 1e-6
+    delta_init: float = 1e-4
+    tau: float = 0.99
+    preconditioner_iter: int = 10
+    preconditioner_reuse_on_update: bool = False
+    iterative_refinement_always_enabled: bool = False
+
+
+class PIQP(Solver[PIQPOptions]):
+    """Proximal interior point."""
+
+    name = "piqp"
+    title = "PIQP (proximal interior point)"
+    source = "Schwan et al. 2023"
+    accepts = (QP, LeastSquares)
+    requires = ("piqp",)
+    extra = "piqp"
+    exact = False
+    updates = True
+    options_type = PIQPOptions
+
+    def setup(self, program: Program) -> None:
+        """Allocate and scale."""
+        qp = as_qp(program)
+        self._solver = backend("piqp").DenseSolver()
+        settings = self._solver.settings
+        settings.verbose = False
+        settings.compute_timings = True
+        for key, value in vars(self.options).items():
+            setattr(settings, key, value)
+        self._solver.setup(**self._data(qp))
+        self._started = False
+
+    def update(self, program: Program) -> None:
+        """New numbers, same pattern."""
+        self._solver.update(**self._data(as_qp(program)))
+        self._started = True
+
+    def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
+        """Solve; an interior-point method begins afresh whatever the start."""
+        status = self._solver.solve().value
+        result = self._solver.result
+        info = result.info
+        claim, note = _CLAIMS.get(status, (Status.SOLVER_ERROR, f"status {status}"))
+        seconds = info.solve_time + (info.update_time if self._started else info.setup_time)
+        if claim in (Status.INFEASIBLE, Status.UNBOUNDED):
+            return RawSolution(None, None, claim, info.iter, seconds, note)
+        y = -result.y
+        if self._rows is not None:
+            eq, bounded = self._rows
+            y = np.zeros(len(eq))
+            y[eq] = -result.y
+            y[bounded] = result.z_l - result.z_u
+        return RawSolution(np.array(result.x), y, claim, info.iter, seconds, note)
+
+    def _data(self, qp: QP) -> dict[str, Any]:
+        """Rows split into equalities A x = b and h_l <= G x <= h_u; PIQP prints a warning of rows without a bound."""
+        if qp.equalities_only:  # without copies
+            self._rows = None
+            return {"P": qp.P, "c": qp.q, "A": qp.A, "b": qp.l}
+        eq = qp.equality
+        rows = ~eq & (np.isfinite(qp.l) | np.isfinite(qp.u))
+        self._rows = eq, rows
+        return {
+            "P": qp.P, "c": qp.q, "A": qp.A[eq], "b": qp.l[eq],
+            "G": qp.A[rows], "h_l": qp.l[rows], "h_u": qp.u[rows],
+        }  # fmt: skip
+
+
+solver = PIQP

@@ -1,0 +1,126 @@
+"""ProxQP through its own interface: initialised once, then matrices and vectors updated in place.
+
+Algorithm family: primal-dual augmented Lagrangian with proximal terms, its inner problems solved by semismooth
+Newton steps on dense LDL^T factors. Dependent rows and a singular P are no obstacle; a program without a feasible
+point is recognised by its multipliers.
+Assumptions: convex and dense. A start replaces its default guess, the solution of the equality rows; with equality
+rows only that guess is the answer, and a warm start costs an iteration more.
+Weaknesses: the multipliers converge linearly, hence several outer iterations where an active-set method needs one
+solve. Without `check_duality_gap` it accepts points whose complementarity is open by 1e-8. Contradictory inequalities
+and descent along a row may run into the iteration limit instead of being recognised; `eps_primal_inf` and
+`eps_dual_inf` are tight here because at its own 1e-4 it calls badly scaled programs unbounded.
+Reference: A. Bambade, S. El-Kazdadi, A. Taylor, J. Carpentier, "PROX-QP: yet another quadratic programming solver
+for robotics and beyond", Robotics: Science and Systems, 2022.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gaussopt.programs import QP, LeastSquares, Program, RawSolution, as_qp
+from gaussopt.solver import Options, Solver, backend
+from gaussopt.status import Status
+from gaussopt.stepdata import Vector
+
+_CLAIMS = {
+    "PROXQP_SOLVED": Status.SOLVED,
+    "PROXQP_MAX_ITER_REACHED": Status.ITERATION_LIMIT,
+    "PROXQP_PRIMAL_INFEASIBLE": Status.INFEASIBLE,
+    "PROXQP_SOLVED_CLOSEST_PRIMAL_FEASIBLE": Status.INFEASIBLE,
+    "PROXQP_DUAL_INFEASIBLE": Status.UNBOUNDED,
+}
+"""The remaining name (not run) is an error of the solver."""
+
+
+@dataclass(frozen=True)
+class ProxQPOptions(Options):
+    """ProxQP's own names."""
+
+    eps_abs: float = 1e-10
+    eps_rel: float = 1e-12
+    check_duality_gap: bool = True
+    eps_duality_gap_abs: float = 1e-15
+    eps_duality_gap_rel: float = 1e-15
+    eps_primal_inf: float = 1e-8
+    eps_dual_inf: float = 1e-10
+    max_iter: int = 1000
+    max_iter_in: int = 1500
+    default_rho: float = 1e-6
+    default_mu_eq: float = 1e-3
+    default_mu_in: float = 1e-1
+    nb_iterative_refinement: int = 10
+    update_preconditioner: bool = False
+
+
+class ProxQP(Solver[ProxQPOptions]):
+    """Proximal augmented Lagrangian."""
+
+    name = "proxqp"
+    title = "ProxQP (proximal augmented Lagrangian)"
+    source = "Bambade et al. 2022"
+    accepts = (QP, LeastSquares)
+    requires = ("proxsuite",)
+    extra = "proxqp"
+    exact = False
+    updates = True
+    options_type = ProxQPOptions
+
+    def setup(self, program: Program) -> None:
+        """Allocate, scale and factorise."""
+        qp = as_qp(program)
+        proxqp = backend("proxsuite").proxqp
+        self._cold = proxqp.InitialGuess.EQUALITY_CONSTRAINED_INITIAL_GUESS
+        self._warm = proxqp.InitialGuess.WARM_START
+        equalities = int(qp.equality.sum())
+        self._solver = proxqp.dense.QP(qp.n, equalities, qp.m - equalities)
+        settings = self._solver.settings
+        settings.verbose = False
+        settings.compute_timings = True
+        for key, value in vars(self.options).items():
+            setattr(settings, key, value)
+        self._solver.init(**self._data(qp))
+
+    def update(self, program: Program) -> None:
+        """New numbers, same pattern."""
+        self._solver.update(**self._data(as_qp(program)), update_preconditioner=self.options.update_preconditioner)
+
+    def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
+        """Iterate from the start, or from the solution of the equality rows."""
+        eq = self._eq
+        if start is None or start[1] is None:
+            self._solver.settings.initial_guess = self._cold
+            self._solver.solve()
+        else:
+            self._solver.settings.initial_guess = self._warm
+            x, y = start
+            y, z = (-y, np.zeros(0)) if eq is None else (-y[eq], -y[~eq])
+            self._solver.solve(x, y, z)
+        result = self._solver.results
+        info = result.info
+        claim = _CLAIMS.get(info.status.name, Status.SOLVER_ERROR)
+        note = info.status.name.removeprefix("PROXQP_").replace("_", " ").lower()
+        seconds = 1e-6 * info.run_time  # microseconds, of update and solve
+        if claim in (Status.INFEASIBLE, Status.UNBOUNDED):
+            return RawSolution(None, None, claim, info.iter, seconds, note)
+        y = -result.y
+        if eq is not None:
+            y = np.empty(len(eq))
+            y[eq], y[~eq] = -result.y, -result.z
+        return RawSolution(np.array(result.x), y, claim, info.iter, seconds, note)
+
+    def _data(self, qp: QP) -> dict[str, Any]:
+        """Rows split into equalities A x = b and two-sided rows l <= C x <= u."""
+        data: dict[str, Any] = {"H": qp.P, "g": qp.q}
+        self._eq = None
+        if qp.equalities_only:  # without copies
+            return {**data, "A": qp.A, "b": qp.l} if qp.m else data
+        self._eq = eq = qp.equality
+        rows = ~eq
+        data |= {"C": qp.A[rows], "l": qp.l[rows], "u": qp.u[rows]}
+        return {**data, "A": qp.A[eq], "b": qp.l[eq]} if eq.any() else data
+
+
+solver = ProxQP
