@@ -90,13 +90,13 @@ class ProxQP(Solver[ProxQPOptions]):
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         """Iterate from the start, or from the solution of the equality rows."""
         eq = self._eq
-        if start is None or start[1] is None:
+        x, forces = (None, None) if start is None else start
+        if forces is None:
             self._solver.settings.initial_guess = self._cold
             self._solver.solve()
         else:
             self._solver.settings.initial_guess = self._warm
-            x, y = start
-            y, z = (-y, np.zeros(0)) if eq is None else (-y[eq], -y[~eq])
+            y, z = (-forces, np.zeros(0)) if eq is None else (-forces[eq], -forces[~eq])
             self._solver.solve(x, y, z)
         result = self._solver.results
         info = result.info
