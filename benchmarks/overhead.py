@@ -81,16 +81,17 @@ def main() -> None:
     text = "\n".join([
         "# Performance",
         "",
-        "Microseconds per acceleration evaluation of the crank-slider (7 coordinates, 6 constraints), Gauss QP, RK4 with",
-        f"dt = 1 ms: medians of {arguments.rounds} interleaved runs of {STEPS} steps (a quarter of them for CVXPY).",
-        "'ours' is everything but the solver's own call and the hand-over of the program to it; 'integration' holds the",
-        "stepper, recording (drift, energy) and book-keeping.",
+        "Microseconds per acceleration evaluation of the crank-slider (7 coordinates, 6 constraints), Gauss QP, RK4",
+        f"with dt = 1 ms: medians of {arguments.rounds} interleaved runs of {STEPS} steps (a quarter of them for CVXPY).",
+        "'ours' is everything but the solver's own call and the hand-over of the program to it; 'integration' holds",
+        "the stepper, recording (drift, energy) and book-keeping.",
         "",
         *lines,
         "",
         f"The certificate is generated straight-line source; by numpy and LAPACK it takes {median(numpy_times):.1f}.",
         "",
-        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {versions}.",
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
+        f"{versions}.",
         "Written by `python benchmarks/overhead.py --out docs/performance.md`; read ratios, not microseconds.",
         "",
     ])  # fmt: skip

@@ -185,7 +185,7 @@ class LagrangianSystem(System):
         n = self.n
         W = self._run("omega_jacobian", [0.0] * (n * n), t, q, v).reshape(n, n)
         try:
-            inverse = np.linalg.inv(W)
+            inverse = np.asarray(np.linalg.inv(W), dtype=np.float64)
         except np.linalg.LinAlgError:
             inverse = np.full_like(W, np.inf)
         # Rows are functions of different units: judge by the entries that the inverse cancels.

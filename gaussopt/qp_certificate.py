@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gaussopt.certificate import DEFAULT_TOLERANCE
-from gaussopt.linalg import cholesky, solve_lower
+from gaussopt.linalg import EPS, cholesky, mass_scale, solve_lower
 from gaussopt.programs import QP
 from gaussopt.status import Status
 from gaussopt.stepdata import Vector
@@ -201,10 +201,12 @@ def classify_qp(qp: QP) -> Status:
         )  # fmt: skip
         if phase1.status == 0 and phase1.fun is not None and phase1.fun > 1e-7 * (1.0 + float(np.abs(b / scale).max())):
             return Status.INFEASIBLE
-    # A ray d with P d = 0, A d in the recession cone of the bounds and q d < 0.
-    values, V = np.linalg.eigh(qp.P)
-    Z = V[:, values <= 1e-12 * max(float(values[-1]), 1e-300) * qp.n] if values[-1] > 0 else V
+    # A ray d with P d = 0, A d in the recession cone of the bounds and q d < 0; flat is judged with unit diagonal.
+    d = mass_scale(qp.P)
+    values, V = np.linalg.eigh(qp.P * np.outer(d, d))
+    Z = d[:, None] * V[:, values <= 64 * qp.n * EPS]
     if Z.shape[1]:
+        Z = Z / np.linalg.norm(Z, axis=0)
         AZ, c = qp.A @ Z, Z.T @ qp.q
         lower, upper = np.isfinite(qp.l), np.isfinite(qp.u)
         rows = np.vstack((-AZ[lower], AZ[upper]))

@@ -173,3 +173,10 @@ def test_the_semidefinite_case_has_residuals_but_no_bound(assert_optimal: Callab
     assert c.passed()
     assert_optimal(qp, np.array([0.0, -3.0]), c.y, 1e-15)
     assert not go.certify_qp(qp, np.array([0.0, -2.0]), np.array([1.0])).passed()
+
+
+@pytest.mark.parametrize("small", [1e-6, 1e-12])
+def test_a_badly_scaled_program_is_not_unbounded(small: float) -> None:
+    qp = go.QP.from_mapping({"kind": "qp", "P": [[1e6, 0], [0, small]], "q": [1.0, 1.0]})
+    assert classify_qp(qp) is go.Status.SOLVED
+    assert go.solve(qp, "kkt").status is go.Status.SOLVED

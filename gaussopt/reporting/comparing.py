@@ -44,9 +44,11 @@ def document(results: Results) -> Document:
     confirmed = [r for r in results.states if not r.refused and r.solved == r.states]
     overruled = [r for r in results.states if not r.refused and r.claimed > r.solved]
     findings = (
-        f"{len(confirmed)} of {sum(not r.refused for r in results.states)} pairs are confirmed by the certificate on every state.",
+        f"{len(confirmed)} of {sum(not r.refused for r in results.states)} pairs are confirmed by the certificate on "
+        "every state.",
         f"{len(overruled)} pairs call answers solved that the certificate does not confirm.",
-        f"{sum(r.status == 'solved' for r in results.motions)} of {len(results.motions)} trajectories reached their end.",
+        f"{sum(r.status == 'solved' for r in results.motions)} of {len(results.motions)} trajectories reached their "
+        "end.",
     )
     lead = "Formulations and solvers on equal terms: the same states, the same certificate, the same integrator."
     return Document("Comparison", lead, findings, tuple(sections))
