@@ -82,7 +82,7 @@ def main() -> None:
         "# Performance",
         "",
         "Microseconds per acceleration evaluation of the crank-slider (7 coordinates, 6 constraints), Gauss QP, RK4",
-        f"with dt = 1 ms: medians of {arguments.rounds} interleaved runs of {STEPS} steps (a quarter of them for CVXPY).",
+        f"with dt = 1 ms: medians of {arguments.rounds} interleaved runs of {STEPS} steps (CVXPY: a quarter).",
         "'ours' is everything but the solver's own call and the hand-over of the program to it; 'integration' holds",
         "the stepper, recording (drift, energy) and book-keeping.",
         "",

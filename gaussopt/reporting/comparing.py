@@ -10,8 +10,8 @@ def document(results: Results) -> Document:
     """A document of two tables, and of what failed."""
     states = Table(
         "states",
-        "Every pair on the states of a reference: answers that the certificate confirms, that the solver calls "
-        "solved, largest error relative to 1 + |a|, largest certified relative error; medians of microseconds per step.",
+        "Every pair on the states of a reference: answers that the certificate confirms, answers that the solver calls "
+        "solved, largest error relative to 1 + |a|, largest certified relative error; medians of microseconds a step.",
         ("problem", "reference", "formulation", "solver", "states", "confirmed", "claimed", "error", "certified",
          "build", "hand over", "solve", "recover", "verify"),
         tuple(
