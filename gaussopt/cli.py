@@ -454,7 +454,7 @@ def papers_command(
     context: typer.Context,
     out: Annotated[Path, typer.Option("--out", help="Folder of the report.")] = Path("reports/papers"),
     quick: Annotated[bool, typer.Option("--quick", help="Shorter motions, fewer states.")] = False,
-    jobs: Annotated[int, typer.Option("--jobs", help="Processes; 0 for one per core.")] = 1,
+    jobs: Annotated[int, typer.Option("--jobs", help="Processes; 0 for one per core.")] = 0,
     json_: Json = False,
 ) -> None:
     """Reproduce the papers and write the report."""
