@@ -175,7 +175,7 @@ def _model() -> Section:
     closing = (
         "The source divides by cos φ. The two rows describe the same motions except where cos φ = 0, at what is called "
         "the pole below; there the printed one is infinite. It prints no parameters, so three cases of ours are run: "
-        + "; ".join(f"{name}, {case.description}" for name, case in entry.cases.items())
+        + ", ".join(f"{name} ({case.description})" for name, case in entry.cases.items())
         + "."
     )
     cases = tuple((name, *(c.values[p.name] for p in entry.parameters if p.name in c.values), c.t_end)
