@@ -13,7 +13,7 @@ A constraint check alone proves nothing: a wrong formula can satisfy J a = gamma
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any
 
@@ -22,10 +22,16 @@ import numpy as np
 from gaussopt.errors import NotAccepted
 from gaussopt.linalg import EPS, cholesky, invert_lower, mass_scale, row_space, solve_lower, solve_lower_transposed
 from gaussopt.status import Status
-from gaussopt.stepdata import StepData, Vector, check_mass_matrix
+from gaussopt.stepdata import Matrix, StepData, Vector, check_mass_matrix
 
 DEFAULT_TOLERANCE = 1e-7
 """Relative distance to the true acceleration that a step may have."""
+
+NEGLIGIBLE = 1e-9
+"""Error relative to ||a||_M below which the natural scale of the step does not matter."""
+
+DEPENDENT = 1e-8
+"""Pivot of J M^-1 J^T, relative to its diagonal, below which rows go to the rank-revealing path."""
 
 CONSISTENCY = 1e-9
 """Relative contradiction between dependent rows beyond which a step is infeasible."""
@@ -60,6 +66,9 @@ class Certificate:
     singular_mass : bool
     lam : (m,)
         Multipliers that best explain a.
+    natural_scale : float
+        Size of the accelerations that the forces and constraints of the step call for, in the mass norm; infinite
+        where the error is so small beside ||a||_M that it is not needed.
     """
 
     error_bound: float
@@ -75,14 +84,23 @@ class Certificate:
     forces_unique: bool
     singular_mass: bool
     lam: Vector
+    natural_scale: float = math.inf
 
     def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
         """Whether the candidate is within tolerance (relative, plus the same absolute amount)."""
         if self.verdict is not Status.SOLVED or not math.isfinite(self.error_bound):
             return False
         scale = tolerance * (1.0 + self.norm_a)
+        # The "1 +" has a unit. Where masses are so small that everything is far below it, the error must at least be
+        # small beside what the step itself calls for; and nothing passes that the arithmetic cannot resolve.
+        sensible = math.isinf(tolerance) or self.error_bound <= math.sqrt(tolerance) * (
+            self.natural_scale + self.norm_a
+        )
+        resolved = math.isinf(tolerance) or not self.rounding_floor > scale
         good = (
-            self.error_bound <= scale
+            sensible
+            and resolved
+            and self.error_bound <= scale
             and self.force_residual <= scale
             and self.constraint_residual <= tolerance * (1.0 + self.norm_gamma)
         )
@@ -143,10 +161,44 @@ def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Cert
         a = None
     if lam is not None and not math.isfinite(float(lam.sum())):
         lam = np.full(step.m, np.inf)
-    regular = _generated(step, a, lam) if step.arithmetic is not None and a is not None else None
-    if regular is None:
-        regular = _regular(step, a, lam)
-    return regular if regular is not None else _careful(step, a, lam)
+    found = _generated(step, a, lam) if step.arithmetic is not None and a is not None else None
+    if found is None:
+        found = _regular(step, a, lam)
+    if found is None:
+        found = _careful(step, a, lam)
+    if a is not None and found.verdict is Status.SOLVED and found.error_bound > NEGLIGIBLE * found.norm_a:
+        found = replace(found, natural_scale=_natural_scale(step))
+    return found
+
+
+def _natural_scale(step: StepData) -> float:
+    """||M^-1 (Q - h)||_M plus the mass norm of what J a = gamma alone asks for."""
+    d, row = equilibrate(step.M, step.J)
+    fd, gd = step.force * d, step.gamma * row
+    return _norm(fd) + _norm(row_space(step.J * d * row[:, None]).pinv @ gd)
+
+
+def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
+    """Scales of coordinates and rows that make ranks independent of units.
+
+    Coordinates with mass are measured in units of mass 1, coordinates without by the rows that hold them; rows have
+    unit length.
+
+    Returns
+    -------
+    d, row : (n,), (m,)
+        The scaled data are M d d^T and row J d.
+    """
+    d = mass_scale(M)
+    light = M.diagonal() <= 0
+    row = np.ones(len(J))
+    for _ in range(3 if light.any() else 1):
+        length = np.linalg.norm(J * d, axis=1)
+        row = np.where(length > 0, 1.0 / np.where(length > 0, length, 1.0), 1.0)
+        if light.any() and len(J):
+            held = np.abs(row[:, None] * J * d).max(axis=0)
+            d = np.where(light & (held > 0), d / np.where(held > 0, held, 1.0), d)
+    return d, row
 
 
 def _generated(step: StepData, a: Vector, lam: Vector | None) -> Certificate | None:
@@ -180,7 +232,7 @@ def _regular(step: StepData, a: Vector | None, lam: Vector | None) -> Certificat
     G = B.T @ B
     C = cholesky(G)
     # Beyond this conditioning the Gram matrix has lost the digits that tell dependent rows apart.
-    if C is None or (len(C) and (C.diagonal() ** 2 < 1e-11 * G.diagonal()).any()):
+    if C is None or (len(C) and (C.diagonal() ** 2 < DEPENDENT * G.diagonal()).any()):
         return None
     if a is None:
         return _undecided(Status.SOLVED, step, True, False)
@@ -212,11 +264,8 @@ def _careful(step: StepData, a: Vector | None, lam: Vector | None) -> Certificat
     f = step.Q - step.h
     n = step.n
     # Coordinates scaled by their masses and rows to unit length: ranks must not depend on units.
-    d = mass_scale(M)
-    Md, fd, Jd = M * np.outer(d, d), f * d, step.J * d
-    length = np.linalg.norm(Jd, axis=1)
-    row = np.where(length > 0, 1.0 / np.where(length > 0, length, 1.0), 1.0)
-    Jd, gd = Jd * row[:, None], step.gamma * row
+    d, row = equilibrate(M, step.J)
+    Md, fd, Jd, gd = M * np.outer(d, d), f * d, step.J * d * row[:, None], step.gamma * row
     space = row_space(Jd)
     Z, Jp = space.Z, space.pinv
     forces_unique = space.rank == step.m
@@ -249,6 +298,8 @@ def _careful(step: StepData, a: Vector | None, lam: Vector | None) -> Certificat
         reported = _norm(gap if L is None else solve_lower(L, gap))
     condition = float(values[-1] / values[0]) if len(values) else 1.0
     size = np.abs(Md) @ np.abs(ad) + np.abs(fd)
+    # Nearly dependent rows amplify rounding too.
+    condition *= space.condition
     floor = EPS * condition * (_norm(size) + _norm(np.abs(Jd) @ np.abs(ad) + np.abs(gd)))
     return Certificate(
         math.sqrt(max(float(ed @ Md @ ed), 0.0)), _norm(ed * d), _norm(step.J @ a - step.gamma), reported, floor,
@@ -277,7 +328,14 @@ def explain(step: StepData, certificate: Certificate, tolerance: float) -> str:
         return c.verdict.sentence
     if not math.isfinite(c.error_bound):
         return "The solver returned no finite acceleration."
+    if c.rounding_floor > tolerance * (1 + c.norm_a):
+        return (
+            f"The step is so ill-conditioned that no answer can be certified at the tolerance {tolerance:.3g}: the "
+            f"rounding floor of the certificate is {c.rounding_floor / (1 + c.norm_a):.3g}."
+        )
     parts = [f"the acceleration is {c.relative_error:.3g} (relative, mass norm) from the true one"]
+    if c.error_bound > math.sqrt(tolerance) * (c.natural_scale + c.norm_a):
+        parts = [f"the error {c.error_bound:.3g} is not small beside what the step calls for, {c.natural_scale:.3g}"]
     if c.singular_mass:
         parts.append(f"its error is {c.error_norm:.3g} in the 2-norm")
     if c.force_residual > tolerance * (1 + c.norm_a):

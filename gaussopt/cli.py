@@ -35,6 +35,9 @@ SolverOption = Annotated[
     list[str] | None,
     typer.Option("--solver-option", metavar="NAME=VALUE", help="Option of the solver; repeatable."),
 ]
+TYPER_INTERRUPTED = 130
+"""What Typer returns after Ctrl-C."""
+
 KINDS = ("problems", "formulations", "solvers", "steppers")
 
 
@@ -48,11 +51,20 @@ class _Done(Exception):
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code instead of leaving the interpreter."""
     given = sys.argv[1:] if arguments is None else arguments
+    try:
+        return _run(given)
+    except OSError as error:  # standard output takes nothing: a full disk, a closed pipe
+        print(f"gaussopt: Cannot write the result: {error.strerror or error}.", file=sys.stderr)
+        return 1
+
+
+def _run(given: list[str]) -> int:
     as_json = "--json" in given
     talk = contextlib.nullcontext(sys.stdout) if "--help" in given else _quiet_backends()
     with talk as out:
         try:
-            app(given, standalone_mode=False, obj=out)
+            if app(given, standalone_mode=False, obj=out) == TYPER_INTERRUPTED:
+                return _fail(out, as_json, "Interrupted.", code=1)
         except _Done as done:
             return done.code
         except typer.TyperException as error:
@@ -63,6 +75,8 @@ def run(arguments: list[str] | None = None) -> int:
             return _fail(out, as_json, str(error))
         except BrokenPipeError:
             return 1
+        except OSError:
+            raise
         except Exception as error:
             if "GAUSSOPT_DEBUG" in os.environ:
                 raise
@@ -74,6 +88,10 @@ def run(arguments: list[str] | None = None) -> int:
 @contextlib.contextmanager
 def _quiet_backends() -> Iterator[Any]:
     """Our own standard output; whatever a backend prints (from C too) goes to standard error."""
+    if sys.stdout is None:  # standard output is closed
+        with open(os.devnull, "w", encoding="utf-8") as nowhere:
+            yield nowhere
+        return
     sys.stdout.flush()
     try:
         saved = os.dup(1)
@@ -88,11 +106,12 @@ def _quiet_backends() -> Iterator[Any]:
     out = os.fdopen(saved, "w", encoding="utf-8", closefd=True)
     try:
         yield out
+        out.flush()
     finally:
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        with contextlib.suppress(OSError):
+            sys.__stdout__.flush()
         os.dup2(out.fileno(), 1)
-        with contextlib.suppress(BrokenPipeError):
+        with contextlib.suppress(OSError):
             out.close()
 
 
@@ -231,6 +250,7 @@ def run_command(
 ) -> None:
     """Simulate a problem, certifying every step."""
     from gaussopt.catalogue import problem as find
+    from gaussopt.files import check_target
     from gaussopt.simulation import simulate
 
     settings: dict[str, Any] = dict(_pairs(set_, "--set"))
@@ -238,13 +258,13 @@ def run_command(
         if key in settings:
             settings[key] = _vector(key, settings[key])
     options = _pairs(solver_option, "--solver-option")
-    if save is not None and not save.parent.is_dir():
-        raise BadInput(f"Cannot write {save}: there is no folder {save.parent}.")
+    if save is not None:
+        check_target(save)
     with _progress(problem, json_) as progress:
         trajectory = simulate(
             find(problem, **settings), formulation, solver, stepper=stepper, dt=dt, t_end=t_end, rtol=rtol, atol=atol,
             tolerance=tolerance, stabilise=stabilisation, solver_options=options, progress=progress,
-            step_folder="." if save is None else save.parent,
+            step_folder="." if save is None else save.parent, keep_interrupted=True,
         )  # fmt: skip
     if save is not None:
         trajectory.save(save)

@@ -97,6 +97,22 @@ def write_text(path: Path, text: str) -> None:
             Path(aside).unlink(missing_ok=True)
 
 
+def check_target(path: Path) -> None:
+    """See that a file can be written at a path, before anything is computed for it.
+
+    Raises
+    ------
+    BadInput
+        If there is no such folder, or something else than a regular file is there.
+    """
+    if path.exists() and not path.is_file():
+        raise BadInput(f"Cannot write {path}: it is not a regular file.")
+    if not path.name or not path.parent.is_dir():
+        raise BadInput(f"Cannot write {str(path)!r}: there is no folder {path.parent}.")
+    if not os.access(path.parent, os.W_OK):
+        raise BadInput(f"Cannot write {path}: the folder {path.parent} is read-only.")
+
+
 def prepare_folder(folder: Path) -> None:
     """Make a folder and see that it can be written, before anything is computed for it.
 

@@ -67,12 +67,15 @@ class RowSpace:
         Moore-Penrose inverse.
     left_null : (m, m - rank)
         Orthonormal basis of the dependencies between rows.
+    condition : float
+        Largest over smallest singular value within the rank.
     """
 
     rank: int
     Z: Matrix
     pinv: Matrix
     left_null: Matrix
+    condition: float = 1.0
 
 
 def row_space(J: Matrix) -> RowSpace:
@@ -83,4 +86,5 @@ def row_space(J: Matrix) -> RowSpace:
     U, s, Vt = np.linalg.svd(J)
     rank = int((s > 8 * max(m, n) * EPS * s[0]).sum()) if s[0] > 0 else 0
     pinv = (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
-    return RowSpace(rank, Vt[rank:].T, pinv, U[:, rank:])
+    condition = float(s[0] / s[rank - 1]) if rank else 1.0
+    return RowSpace(rank, Vt[rank:].T, pinv, U[:, rank:], condition)

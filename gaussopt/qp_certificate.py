@@ -22,6 +22,9 @@ from gaussopt.programs import QP
 from gaussopt.status import Status
 from gaussopt.stepdata import Vector
 
+FEASIBILITY = 1e-7
+"""Relative contradiction of the rows, and slope of a ray, that the linear programs can tell from zero."""
+
 
 @dataclass(frozen=True, slots=True)
 class QPCertificate:
@@ -39,10 +42,12 @@ class QPCertificate:
         Sum over rows of |y_i| times the distance to the bound that y_i names.
     error_bound : float
         On ||x - x*||_P; infinite if P is not positive definite or no bound was found.
-    passed_residuals : float
-        The largest of the residuals, each relative to the size of its terms.
+    relative_residual : float
+        The largest of the residuals, each relative to 1 + the size of its terms.
     y : (m,)
         The duals used.
+    own_residual : float
+        The same relative to the size of the terms alone.
     """
 
     verdict: Status
@@ -53,13 +58,15 @@ class QPCertificate:
     norm_x: float
     relative_residual: float
     y: Vector
+    own_residual: float = math.inf
 
     def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
         """Whether the point is optimal within the (relative) tolerance."""
         if self.verdict is not Status.SOLVED or not math.isfinite(self.relative_residual):
             return False
         bounded = not math.isfinite(self.error_bound) or self.error_bound <= tolerance * (1.0 + self.norm_x)
-        return self.relative_residual <= tolerance and bounded
+        sensible = math.isinf(tolerance) or self.own_residual <= math.sqrt(tolerance)
+        return self.relative_residual <= tolerance and bounded and sensible
 
     def to_mapping(self) -> dict[str, Any]:
         """For JSON."""
@@ -103,13 +110,16 @@ def certify_qp(
     dual = float(np.abs(gradient - force).max())
     distance = np.where(y > 0, z - np.where(y > 0, qp.l, 0), np.where(y < 0, np.where(y < 0, qp.u, 0) - z, 0.0))
     complementarity = float(np.abs(y) @ np.abs(distance))
-    size_p = 1.0 + float(np.abs(np.concatenate((z, qp.l[np.isfinite(qp.l)], qp.u[np.isfinite(qp.u)]))).max(initial=0.0))
-    size_d = 1.0 + float(max(np.abs(qp.P @ x).max(), np.abs(qp.q).max(), np.abs(force).max(initial=0.0)))
+    bounds = np.abs(np.concatenate((qp.l[np.isfinite(qp.l)], qp.u[np.isfinite(qp.u)]))).max(initial=0.0)
+    size_p = max(float(np.abs(z).max(initial=0.0)), float(bounds))
+    size_d = float(max(np.abs(qp.P @ x).max(), np.abs(qp.q).max(), np.abs(force).max(initial=0.0)))
     size_c = 1.0 + abs(qp.objective(x)) + float(np.abs(qp.q) @ np.abs(x))
-    relative = max(primal / size_p, dual / size_d, complementarity / size_c)
+    relative = max(primal / (1.0 + size_p), dual / (1.0 + size_d), complementarity / size_c)
+    # The "1 +" has a unit: a program whose numbers are all far below it must hold in its own unit too.
+    own = max(primal / size_p if bounds > 0 else 0.0, dual / size_d if qp.q.any() else 0.0)
     norm_x = math.sqrt(max(float(x @ qp.P @ x), 0.0))
     bound = _error_bound(qp, x, y)
-    return QPCertificate(Status.SOLVED, primal, dual, complementarity, bound, norm_x, relative, y)
+    return QPCertificate(Status.SOLVED, primal, dual, complementarity, bound, norm_x, relative, y, own)
 
 
 def estimate_duals(qp: QP, x: Vector, tolerance: float) -> Vector:
@@ -189,17 +199,20 @@ def classify_qp(qp: QP) -> Status:
     empty = ~qp.A.any(axis=1)
     if (empty & ((qp.l > 0) | (qp.u < 0))).any():
         return Status.INFEASIBLE
-    if qp.m:
-        lower, upper = np.isfinite(qp.l), np.isfinite(qp.u)
+    lower, upper = np.isfinite(qp.l), np.isfinite(qp.u)
+    if lower.any() or upper.any():
         A = np.vstack((-qp.A[lower], qp.A[upper]))
         b = np.concatenate((-qp.l[lower], qp.u[upper]))
         scale = np.maximum(np.linalg.norm(A, axis=1), 1e-300)
+        # Lengths in units of the largest bound, so that the program's own unit does not hide a contradiction.
+        b = b / scale
+        b = b / (float(np.abs(b).max()) or 1.0)
         slack = -np.ones((len(b), 1))
         phase1 = linprog(
-            np.append(np.zeros(qp.n), 1.0), np.hstack((A / scale[:, None], slack)), b / scale,
+            np.append(np.zeros(qp.n), 1.0), np.hstack((A / scale[:, None], slack)), b,
             bounds=[(None, None)] * qp.n + [(0, None)],
         )  # fmt: skip
-        if phase1.status == 0 and phase1.fun is not None and phase1.fun > 1e-7 * (1.0 + float(np.abs(b / scale).max())):
+        if phase1.status == 0 and phase1.fun is not None and phase1.fun > FEASIBILITY:
             return Status.INFEASIBLE
     # A ray d with P d = 0, A d in the recession cone of the bounds and q d < 0; flat is judged with unit diagonal.
     d = mass_scale(qp.P)
@@ -208,9 +221,9 @@ def classify_qp(qp: QP) -> Status:
     if Z.shape[1]:
         Z = Z / np.linalg.norm(Z, axis=0)
         AZ, c = qp.A @ Z, Z.T @ qp.q
-        lower, upper = np.isfinite(qp.l), np.isfinite(qp.u)
+        c = c / (float(np.abs(d * qp.q).max()) or 1.0)
         rows = np.vstack((-AZ[lower], AZ[upper]))
         ray = linprog(c, rows if len(rows) else None, np.zeros(len(rows)) if len(rows) else None, bounds=(-1, 1))
-        if ray.status == 0 and ray.fun is not None and ray.fun < -1e-9 * (1.0 + float(np.abs(qp.q).max())):
+        if ray.status == 0 and ray.fun is not None and ray.fun < -FEASIBILITY:
             return Status.UNBOUNDED
     return Status.SOLVED

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.certificate import CONSISTENCY
-from gaussopt.linalg import mass_scale, row_space
+from gaussopt.certificate import CONSISTENCY, equilibrate
+from gaussopt.linalg import row_space
 from gaussopt.stepdata import Matrix, StepData
 
 NEGLIGIBLE = 1e-9
@@ -98,12 +98,9 @@ def rank_report(step: StepData) -> RankReport:
     RankReport
     """
     n, m = step.n, step.m
-    d = mass_scale(step.M)
-    M = step.M * np.outer(d, d)
-    J = step.J * d
-    length = np.linalg.norm(J, axis=1)
-    unit = np.where(length > 0, length, 1.0)
-    J = J / unit[:, None]
+    d, row = equilibrate(step.M, step.J)
+    unit = 1.0 / row
+    M, J = step.M * np.outer(d, d), step.J * d * row[:, None]
     space = row_space(J)
     both = row_space(np.vstack((M, J)))
     return RankReport(

@@ -28,6 +28,16 @@ START_TOLERANCE = 1e-8
 """Largest constraint residual of an initial state, relative to 1 + its largest entry."""
 
 
+MOST_STEPS = 1e9
+"""Steps beyond which a run is refused as a slip of the pen."""
+
+LEAST_RTOL = 2.3e-14
+"""Smallest relative tolerance that SciPy's methods accept."""
+
+DIVERGED = 1e15
+"""Entry of a state beyond which a failure to solve is called a divergence."""
+
+
 class _Rejected(Exception):
     """A step whose answer is not accepted; ends the run, not the program."""
 
@@ -147,6 +157,7 @@ def simulate(
     t0: float = 0.0,
     solver_options: Mapping[str, Any] | None = None,
     step_folder: str | Path | None = ".",
+    keep_interrupted: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> Trajectory:
     """Integrate a problem, certifying every step.
@@ -176,6 +187,8 @@ def simulate(
         Initial state; the problem's own if not given.
     solver_options : options of the solver
     step_folder : where a step that is not accepted is saved; None: nowhere
+    keep_interrupted : bool
+        Whether Ctrl-C ends the run with what was computed instead of raising KeyboardInterrupt.
     progress : called with the fraction done
 
     Returns
@@ -230,12 +243,18 @@ def simulate(
         status = rejected.answer.status
         m = m or failed.m
         message = f"Stopped at t = {failed.t:.9g}: {rejected.answer.message}"
+        size = max((float(np.abs(x).max()) for x in (failed.q, failed.v) if x is not None), default=0.0)
+        if size > DIVERGED:
+            message = (
+                f"Stopped at t = {failed.t:.9g}: the motion diverged (an entry of the state is {size:.3g}); use a "
+                "smaller step."
+            )
     except GaussoptError as error:
         if not len(recorder):
             raise
         status, message = Status.BAD_INPUT, f"Stopped after t = {t:.9g}: {error}"
     except KeyboardInterrupt:
-        if not len(recorder):
+        if not (keep_interrupted and len(recorder)):
             raise
         status, message = Status.TIME_LIMIT, f"Interrupted after t = {t:.9g}; the motion up to there is kept."
     timing = {**accelerations.timing, "total": perf_counter() - begin}
@@ -306,11 +325,17 @@ def check_settings(
         raise BadInput(f"t_end is {t_end:g}; it must be a finite time after the start at t = {t0:g}.")
     if dt is not None and not (math.isfinite(dt) and dt > 0):
         raise BadInput(f"dt is {dt:g}; the step size must be positive.")
+    if dt is not None and (t_end - t0) / dt > MOST_STEPS:
+        raise BadInput(
+            f"dt is {dt:g}; that makes {(t_end - t0) / dt:.2g} steps to t = {t_end:g}, more than {MOST_STEPS:g}."
+        )
     if dt is None and not method.adaptive:
         raise BadInput(f"The stepper {method.name!r} needs a step size dt.")
     for label, value in (("rtol", rtol), ("atol", atol)):
         if not (math.isfinite(value) and value > 0):
             raise BadInput(f"{label} is {value:g}; it must be positive.")
+    if method.adaptive and rtol < LEAST_RTOL:
+        raise BadInput(f"rtol is {rtol:g}; rounding allows no less than {LEAST_RTOL:g}.")
     return method
 
 

@@ -127,6 +127,12 @@ def parse_options(cls: type[Solver[Any]], given: Mapping[str, Any]) -> Any:
             near = get_close_matches(field_name, known, n=1, cutoff=0.5)
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known) or 'none'}."
             raise BadInput(f"The solver {cls.name!r} has no option {key!r}; {hint}")
+        if (
+            field_name in ("max_iter", "max_iters", "iter_limit")
+            and str(value).lstrip("+-").isdigit()
+            and int(value) < 1
+        ):
+            raise BadInput(f"The option {key!r} of {cls.name!r} is {value}; it must be at least 1.")
         values[field_name] = _convert(cls.name, field_name, getattr(defaults, field_name), value)
     return replace(defaults, **values)
 

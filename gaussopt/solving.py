@@ -276,6 +276,8 @@ def solve(
     """
     if math.isnan(tolerance) or tolerance <= 0:
         raise BadInput(f"tolerance is {tolerance}; it must be positive (inf records the bounds only).")
+    if isinstance(program, QP):
+        program = QP.from_mapping(program.to_mapping())  # programs made by hand are checked like files
     engine = Engine(solver, options)
     if start is not None:
         x, y = start
@@ -319,7 +321,7 @@ def _verify_qp(qp: QP, raw: RawSolution, tolerance: float) -> tuple[Status, str,
         )
         return Status.INACCURATE, f"{text} {Status.INACCURATE.sentence}", c.to_mapping(), y
     if raw.claim in (Status.INFEASIBLE, Status.UNBOUNDED, Status.SOLVED):
-        text = f"The solver says {raw.claim}, but the program has a minimiser that it did not find."
+        text = f"The solver says {raw.claim}, but the program has a minimiser as far as linear programs can tell."
         return Status.SOLVER_ERROR, text, c.to_mapping(), y
     return (
         raw.claim,

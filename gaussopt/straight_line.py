@@ -13,7 +13,7 @@ from itertools import pairwise
 Entry = str | None
 """A name in the generated source, None for a structural zero."""
 
-PIVOT = 1e-11
+PIVOT = 1e-8
 """Smallest pivot of J M^-1 J^T, relative to its diagonal, that counts as regular."""
 
 

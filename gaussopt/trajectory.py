@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gaussopt.errors import BadInput
+from gaussopt.files import check_target
 from gaussopt.status import Status
 from gaussopt.stepdata import Matrix, StepData, Vector
 
@@ -154,7 +155,9 @@ class Trajectory:
         BadInput
             If the file cannot be written.
         """
-        target = Path(path)
+        check_target(Path(path))
+        target = Path(os.path.realpath(path))  # a link stays a link
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o644
         try:
             handle, aside = tempfile.mkstemp(dir=target.parent, suffix=".nc.tmp")
             os.close(handle)
@@ -162,7 +165,7 @@ class Trajectory:
             raise BadInput(f"Cannot write {target}: {error.strerror or error}.") from None
         try:
             self.to_xarray().to_netcdf(aside, engine="h5netcdf")
-            os.chmod(aside, 0o644)
+            os.chmod(aside, mode)
             os.replace(aside, target)
         except OSError as error:
             raise BadInput(f"Cannot write {target}: {error.strerror or error}.") from None

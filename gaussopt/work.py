@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -48,16 +49,25 @@ def run_cases(cases: Sequence[Case], jobs: int, progress: Callable[[float], None
     else:
         # Spawn, never fork: backends hold threads and locks. Long cases first, so that none is left over.
         context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(min(jobs, len(cases)), mp_context=context) as pool:
+        pool = ProcessPoolExecutor(min(jobs, len(cases)), mp_context=context, initializer=_leave_interrupts)
+        try:
             futures = {pool.submit(run_case, c): c for c in sorted(cases, key=lambda c: -c.weight)}
             for future in as_completed(futures):
                 error = future.exception()
                 case = futures[future]
-                finish(
-                    case,
-                    future.result() if error is None else Outcome(None, f"the process died ({error})", 0.0),
-                )
+                finish(case, future.result() if error is None else Outcome(None, f"the process died ({error})", 0.0))
+        except KeyboardInterrupt:
+            for child in multiprocessing.active_children():
+                child.terminate()
+            raise
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
     return {case.key: outcomes[case.key] for case in cases}
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C is for the parent, which ends its children itself."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def run_case(case: Case) -> Outcome:

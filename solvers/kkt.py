@@ -63,20 +63,33 @@ def _solve(K: Matrix, b: Vector) -> Vector:
         for _ in range(3):
             row = np.abs(K * np.outer(d, d)).max(axis=1, initial=0.0)
             d = d / np.sqrt(np.where(row > 0, row, 1.0))
-        x = _lu(K * np.outer(d, d), b * d)
-        if x is not None:
-            return x * d
+        scaled = _lu(K * np.outer(d, d), b * d)
+        if scaled is not None:
+            return scaled * d
         x = np.asarray(np.linalg.lstsq(K, b, rcond=16 * len(b) * EPS)[0])
     return x
 
 
 def _lu(K: Matrix, b: Vector) -> Vector | None:
-    lu, _, x, info = lapack.dgesv(K, b)
+    """LU with refinement; None where a pivot or the residual of some row betrays a bad matrix."""
+    lu, pivots, x, info = lapack.dgesv(K, b)
     if info != 0:
         return None
     # A tiny pivot means a singular matrix whose answer may be anything.
     diagonal = np.abs(lu.diagonal())
-    return np.asarray(x) if diagonal.min() > 16 * len(b) * EPS * diagonal.max() else None
+    if diagonal.min() <= 16 * len(b) * EPS * diagonal.max():
+        return None
+    absolute = np.abs(K)
+    residual = b - K @ x
+    for _ in range(5):
+        correction, _ = lapack.dgetrs(lu, pivots, residual)
+        x = x + correction
+        residual = b - K @ x
+        # Row by row; the last term forgives noise in rows whose solution is zero.
+        size = absolute @ np.abs(x) + np.abs(b) + 1e-12 * absolute.max(axis=1) * np.abs(x).max()
+        if (np.abs(residual) <= 64 * len(b) * EPS * size).all():
+            return np.asarray(x)
+    return None
 
 
 def _least_squares(program: LeastSquares) -> Vector:
