@@ -108,10 +108,11 @@ class DAQP(Solver[DAQPOptions]):
 
     def update(self, program: Program) -> None:
         """Factorise new numbers in the memory of the old ones; the working set starts from the equality rows."""
-        if not self._ready:
+        qp = as_qp(program)
+        if not self._ready or not qp.m:  # a model without rows crashes on its second update
             self.setup(program)
             return
-        H, f, A, upper, lower = self._data(as_qp(program))
+        H, f, A, upper, lower = self._data(qp)
         self._flag = self._model.update(H, f, A, upper, lower, self._sense)
         self._seconds = 0.0
         self._ready = self._flag >= 0

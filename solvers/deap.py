@@ -90,6 +90,8 @@ class DEAP(Solver[DEAPOptions]):
         steepest = float(reduced @ H @ reduced)
         length = float(reduced @ reduced) ** 1.5 / steepest if steepest > 0 else 1.0
         self._width = np.minimum(along, length) + 1e-3 * min(length, 1.0 + float(along.max(initial=0.0)))
+        # A coordinate without curvature has no scale of its own; it may need to move as far as any other.
+        self._width[curvature <= 0] = self._width.max(initial=0.0)
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         """Evolve one population; the warm start joins it as an individual."""

@@ -518,3 +518,16 @@ def test_its_packages_are_declared(name: str) -> None:
     project = tomllib.loads(text)["project"]
     declared = [*project["dependencies"], *(project["optional-dependencies"][cls.extra] if cls.extra else ())]
     assert set(cls.requires) <= {re.split(r"[<>=!~ ]", line)[0] for line in declared}
+
+
+def test_a_sequence_without_rows_is_solved_by_every_backend() -> None:
+    """The dual of one row is a program without rows; some backends mishandle its second update."""
+    problem = go.problem("knife-edge-body", case="NH-A")
+    rows = problem.reference("NH-A")
+    for solver in go.names("solver"):
+        if missing_packages(registry.load("solver", solver)) or solver in ("deap", "highs", "scs"):
+            continue
+        pair = go.StepSolver("dual", solver)
+        for t, q, v in zip(rows.t[:6], rows.q[:6], rows.v[:6], strict=True):
+            answer = pair.solve(problem.system.evaluate(float(t), q, v))
+            assert answer.status is go.Status.SOLVED, (solver, t, answer.message)

@@ -257,7 +257,9 @@ def test_an_interrupted_run_keeps_what_was_computed() -> None:
         if fraction > 0.5:
             raise KeyboardInterrupt
 
-    traj = go.simulate(_spring(), dt=0.1, progress=interrupt, **SPRING)
+    with pytest.raises(KeyboardInterrupt):
+        go.simulate(_spring(), dt=0.1, progress=interrupt, **SPRING)
+    traj = go.simulate(_spring(), dt=0.1, progress=interrupt, keep_interrupted=True, **SPRING)
     assert traj.status is go.Status.TIME_LIMIT
     assert "Interrupted" in traj.message
     assert traj.t[-1] == pytest.approx(0.6)

@@ -339,8 +339,8 @@ def _states_section(results: Results, findings: list[str]) -> Section:
         if wrong is not None:
             findings.append(
                 f"Eq. (16) as printed holds the constraints to {wrong.constraint_residual:.1e} and is wrong by up to "
-                f"{wrong.error:.1f} times 1 + the largest true acceleration; its certificate passes on {wrong.solved} of "
-                f"{wrong.states} states."
+                f"{wrong.error:.1f} times 1 + the largest true acceleration; its certificate passes on "
+                f"{wrong.solved} of {wrong.states} states."
             )
     return Section("states-000", "Formulations and solvers on given states", tuple(blocks))
 
