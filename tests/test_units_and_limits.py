@@ -171,7 +171,11 @@ def test_a_link_stays_a_link_and_keeps_its_mode(tmp_path: Path) -> None:
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_an_interrupted_report_is_not_written(jobs: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "gaussopt", "papers", "--quick", "--jobs", jobs, "--out", str(tmp_path / "out")]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        # A test run in the background ignores SIGINT, and its children would inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
     time.sleep(5)
     process.send_signal(signal.SIGINT)
     out, error = process.communicate(timeout=60)
