@@ -13,6 +13,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt import registry
 from gaussopt.catalogue import Problem, ReferenceData
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from gaussopt.trajectory import Trajectory
+
+
+Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,7 +335,7 @@ def _motion(
     own = {**entry.parameter_values, "variant": entry.variant}
     for reference in entry.references:
         if {**entry.parameter_values, **reference.parameters, "variant": reference.variant} == own and len(traj.t):
-            error = error_against(traj, entry.reference(reference.name))
+            error = _largest(errors_against(traj, entry.reference(reference.name))[1])
             break
     return MotionResult(
         entry.label, formulation, solver, stepper, float(traj.meta["dt"] or 0.0), float(traj.meta["t_end"]),
@@ -340,13 +344,17 @@ def _motion(
     )  # fmt: skip
 
 
-def error_against(traj: Trajectory, reference: ReferenceData) -> float:
-    """Largest |q - q_ref| at common instants, NaN if there are none."""
-    i = np.minimum(np.searchsorted(traj.t, reference.t - 1e-9), len(traj.t) - 1)
-    common = np.abs(traj.t[i] - reference.t) < 1e-9
-    if not common.any():
-        return float("nan")
-    return float(np.abs(traj.q[i[common]] - reference.q[common]).max())
+def common_instants(traj: Trajectory, reference: ReferenceData) -> tuple[Indices, Indices]:
+    """Rows of the trajectory and of the reference at the instants that both have."""
+    index = np.searchsorted(traj.t, reference.t - 1e-9)
+    keep = (index < len(traj.t)) & (np.abs(traj.t[np.minimum(index, len(traj.t) - 1)] - reference.t) < 1e-9)
+    return index[keep], np.flatnonzero(keep)
+
+
+def errors_against(traj: Trajectory, reference: ReferenceData) -> tuple[Vector, Vector]:
+    """Instants that both have, and the largest |q - q_ref| at each."""
+    here, there = common_instants(traj, reference)
+    return reference.t[there], np.abs(traj.q[here] - reference.q[there]).max(axis=1)
 
 
 def _largest(values: Vector) -> float:

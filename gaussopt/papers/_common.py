@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gaussopt.catalogue import Evidence, Problem, ReferenceData, problem
+from gaussopt.catalogue import Evidence, Problem, problem
 from gaussopt.reporting import plots
 from gaussopt.reporting.document import Block, Figure, Items, Paragraph, Section, Table
 from gaussopt.work import Case, Outcome
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from gaussopt.comparison import PairResult
     from gaussopt.trajectory import Trajectory
 
-Indices = NDArray[np.intp]
 
 SLOW = {"cvxpy": 10, "deap": 50}
 """Solvers that are shown fewer states of a reference, by this factor."""
@@ -147,13 +145,6 @@ class Results:
     def trajectories(self, prefix: str) -> dict[str, Trajectory]:
         """All motions whose key begins so, by the rest of the key."""
         return {k: v for k, v in self.group(prefix).items() if len(v.t)}
-
-
-def common_instants(traj: Trajectory, reference: ReferenceData) -> tuple[Indices, Indices]:
-    """Rows of the trajectory and of the reference at the instants that both have."""
-    index = np.searchsorted(traj.t, reference.t - 1e-9)
-    keep = (index < len(traj.t)) & (np.abs(traj.t[np.minimum(index, len(traj.t) - 1)] - reference.t) < 1e-9)
-    return index[keep], np.flatnonzero(keep)
 
 
 def thin(length: int, points: int = 800) -> slice:

@@ -273,21 +273,16 @@ def _settling(settles: Trajectory) -> Figure:
     )  # fmt: skip
 
 
-def _at_reference(traj: Trajectory, reference: ReferenceData) -> tuple[Vector, Vector]:
-    """Instants that both have, and the largest position error there."""
-    here, there = common.common_instants(traj, reference)
-    errors = np.abs(traj.q[here] - reference.q[there]).max(axis=1)
-    return reference.t[there], errors
-
-
 def _accuracy(results: Results, reference: ReferenceData, findings: list[str]) -> Section:
     import pandas as pd
+
+    from gaussopt.comparison import errors_against
 
     motions = results.trajectories("rk4: ")
     rows, curves, certified = [], {}, {}
     t: Vector = reference.t
     for label, traj in motions.items():
-        t, errors = _at_reference(traj, reference)
+        t, errors = errors_against(traj, reference)
         energy = float(np.abs(np.interp(t, traj.t, traj.energy) - reference.energy[: len(t)]).max())
         curves[label] = errors
         certified[label] = traj.relative_error[np.searchsorted(traj.t, t - 1e-9)]

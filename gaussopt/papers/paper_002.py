@@ -387,6 +387,8 @@ def _method(results: Results, findings: list[str]) -> Section:
 def _motions(results: Results, findings: list[str]) -> Section:
     import pandas as pd
 
+    from gaussopt import comparison
+
     blocks: list[Block] = [
         Paragraph(
             "The source gives the torque at the 'initial moment' only. A torque at one instant moves nothing, so both "
@@ -400,7 +402,7 @@ def _motions(results: Results, findings: list[str]) -> Section:
         if traj is None:
             continue
         reference = problem(PROBLEM).reference(name)
-        here, there = common.common_instants(traj, reference)
+        here, there = comparison.common_instants(traj, reference)
         miss = float(np.abs(traj.q[here] - reference.q[there]).max())
         psi = traj.meta["parameters"]["psi"]
         marks = {"reference": (reference.t[there][::4], reference.q[there, 0][::4])}

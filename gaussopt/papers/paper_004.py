@@ -248,6 +248,8 @@ def _method() -> Section:
 
 
 def _motions(results: Results, findings: list[str]) -> Section:
+    from gaussopt.comparison import common_instants
+
     blocks: list[Block] = [
         Paragraph(
             "The source's figures 2 to 5 show the motion of the centroid and the violation of the velocity constraint, "
@@ -269,7 +271,7 @@ def _motions(results: Results, findings: list[str]) -> Section:
         blocks.append(Gallery(tuple(_gallery(case, names, runs))))
         reference = problem(PROBLEM).reference(case)
         for label, v in runs.items():
-            here, there = common.common_instants(v, reference)
+            here, there = common_instants(v, reference)
             error = float(np.abs(v.q[here] - reference.q[there])[:, [0, 2]].max())
             rows.append((f"{case}: {label}", str(v.status), v.t[-1], v.meta["dt"], _passes(v), error,
                          float(violation(v).max()), v.worst.relative_error))  # fmt: skip
