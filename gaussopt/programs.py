@@ -198,7 +198,60 @@ class LeastSquares:
         return QP(0.5 * (P + P.T), -self.A.T @ self.b, np.zeros((0, n)), np.zeros(0), np.zeros(0))
 
 
-Program = QP | LinearSystem | LeastSquares
+@dataclass(frozen=True)
+class LCP:
+    """A linear complementarity problem: find z with 0 <= z, w = M z + q >= 0 and z . w = 0.
+
+    Attributes
+    ----------
+    M : (n, n)
+        Any square matrix; for contacts the operator `delassus`, in 1/kg.
+    q : (n,)
+        For contacts `bias`, in m/s^2.
+    """
+
+    M: Matrix
+    q: Vector
+
+    @property
+    def n(self) -> int:
+        """Number of pairs."""
+        return len(self.q)
+
+    @property
+    def pattern(self) -> tuple[Any, ...]:
+        """What must stay the same for an update."""
+        return (self.M.shape,)
+
+    @classmethod
+    def from_mapping(cls, data: Mapping[str, Any]) -> LCP:
+        """Checked problem from the contents of an `lcp` file.
+
+        Raises
+        ------
+        BadInput
+            Missing entries, non-square M, wrong shapes, NaN.
+        """
+        for key in ("M", "q"):
+            if data.get(key) is None:
+                raise BadInput(f"An lcp needs {key!r}; it is missing.")
+        M = as_array("M", data["M"], (None, None))
+        if M.shape[0] != M.shape[1]:
+            raise BadInput(f"M has shape {M.shape}; an lcp needs a square matrix.")
+        if not len(M):
+            raise BadInput("An lcp needs at least one pair; M is empty.")
+        return cls(M, as_array("q", data["q"], (len(M),)))
+
+    def w(self, z: Vector) -> Vector:
+        """M z + q."""
+        return np.asarray(self.M @ z + self.q)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """The contents of an `lcp` file."""
+        return {"kind": "lcp", "M": self.M.tolist(), "q": self.q.tolist()}
+
+
+Program = QP | LinearSystem | LeastSquares | LCP
 
 
 def as_qp(program: Program) -> QP:
@@ -207,10 +260,10 @@ def as_qp(program: Program) -> QP:
     Raises
     ------
     TypeError
-        For a linear system, which no QP solver accepts.
+        For a linear system or an LCP, which no QP solver accepts.
     """
-    if isinstance(program, LinearSystem):
-        raise TypeError("a linear system is no quadratic program")
+    if isinstance(program, LinearSystem | LCP):
+        raise TypeError(f"{type(program).__name__} is no quadratic program")
     return program.as_qp() if isinstance(program, LeastSquares) else program
 
 
@@ -258,6 +311,8 @@ class RawSolution:
         Seconds by the solver's own clock, NaN if it reports none.
     note : str
         What the solver says in words.
+    solutions : tuple of (n,)
+        All solutions, from a solver that enumerates.
     """
 
     x: Vector | None
@@ -266,6 +321,7 @@ class RawSolution:
     iterations: int = 0
     backend: float = float("nan")
     note: str = ""
+    solutions: tuple[Vector, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

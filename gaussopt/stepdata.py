@@ -96,6 +96,10 @@ class StepData:
         Tangential contact rows, bias and slip velocity.
     mu : (k,)
         Friction coefficients.
+    g_N, gdot_N : (k,), optional
+        Gaps in m and their rates; None if only the rows of closed contacts are given.
+    e_N, e_T : (k,), optional
+        Coefficients of restitution; None means 0.
     D_omega, w_omega : (n, p), (n,), optional
         Quasi-velocities: a = D_omega omega' + w_omega with J D_omega = 0.
     arithmetic
@@ -121,6 +125,10 @@ class StepData:
     D_omega: Matrix | None = None
     w_omega: Vector | None = None
     arithmetic: Arithmetic | None = field(default=None, repr=False, compare=False)
+    g_N: Vector | None = None
+    gdot_N: Vector | None = None
+    e_N: Vector | None = None
+    e_T: Vector | None = None
 
     @classmethod
     def smooth(
@@ -184,7 +192,16 @@ class StepData:
             D_omega = as_array("D_omega", data["D_omega"], (n, None))
             w_omega = np.zeros(n) if data.get("w_omega") is None else as_array("w_omega", data["w_omega"], (n,))
         Q = as_array("Q", data["Q"], (n,))
-        return cls(M, h, Q, J, gamma, J_N, zeta_N, J_T, zeta_T, v_T, mu, t, q, v, D_omega, w_omega)
+        step = cls(M, h, Q, J, gamma, J_N, zeta_N, J_T, zeta_T, v_T, mu, t, q, v, D_omega, w_omega)
+        kinematics = {
+            name: as_array(name, data[name], (k,))
+            for name in ("g_N", "gdot_N", "e_N", "e_T")
+            if not _absent(data.get(name))
+        }
+        for name in ("e_N", "e_T"):
+            if name in kinematics and not ((kinematics[name] >= 0) & (kinematics[name] <= 1)).all():
+                raise BadInput(f"{name} holds {kinematics[name]}; coefficients of restitution lie between 0 and 1.")
+        return replace(step, **kinematics) if kinematics else step
 
     @property
     def n(self) -> int:
@@ -205,6 +222,44 @@ class StepData:
     def force(self) -> Vector:
         """Q - h, (n,): what accelerates the free system (the papers' Q with a tilde)."""
         return self.Q - self.h
+
+    @property
+    def speed(self) -> Vector:
+        """|v_T|, (k,): the slip speed of every contact."""
+        return np.asarray(np.linalg.norm(self.v_T, axis=1))
+
+    @property
+    def sigma(self) -> Matrix:
+        """-v_T / |v_T|, (k, d): the direction of sliding friction; zero where there is no slip, which is no sign."""
+        speed = self.speed
+        return np.asarray(-self.v_T / np.where(speed > 0, speed, 1.0)[:, None])
+
+    @property
+    def resting(self) -> NDArray[np.bool_]:
+        """Contacts with friction and without slip, (k,): they stick or start to slip."""
+        return np.asarray((self.speed == 0) & (self.mu > 0))
+
+    @property
+    def friction_map(self) -> Matrix:
+        """J_N^T + J_T^T sigma mu, (n, k): what a unit normal force does through a sliding contact."""
+        return np.asarray(self.J_N.T + np.einsum("kdn,kd->nk", self.J_T, self.sigma * self.mu[:, None]))
+
+    def select(self, contacts: Sequence[int] | NDArray[np.intp]) -> StepData:
+        """The same step with these contacts only, in this order."""
+        i = np.asarray(contacts, dtype=np.intp)
+
+        def part(x: Vector | None) -> Vector | None:
+            return None if x is None else x[i]
+
+        return replace(
+            self, J_N=self.J_N[i], zeta_N=self.zeta_N[i], J_T=self.J_T[i], zeta_T=self.zeta_T[i], v_T=self.v_T[i],
+            mu=self.mu[i], g_N=part(self.g_N), gdot_N=part(self.gdot_N), e_N=part(self.e_N), e_T=part(self.e_T),
+        )  # fmt: skip
+
+    def with_forces(self, lam_N: Vector, lam_T: Matrix) -> StepData:
+        """The step without contacts in which these contact forces are applied forces, (k,) and (k, d)."""
+        Q = self.Q + self.J_N.T @ lam_N + np.einsum("kdn,kd->n", self.J_T, lam_T)
+        return replace(self.select([]), Q=Q, arithmetic=None)
 
     def with_gamma(self, gamma: Vector) -> StepData:
         """The same step with another right-hand side of the equality rows (stabilisation)."""
@@ -258,7 +313,8 @@ def _tangential(data: Mapping[str, Any], k: int, n: int) -> tuple[NDArray[np.flo
     """J_T, zeta_T, v_T and mu; in the plane JSON may drop the tangent axis."""
     mu = np.zeros(k) if _absent(data.get("mu")) else as_array("mu", data["mu"], (k,))
     if (mu < 0).any():
-        raise BadInput(f"mu[{int(np.argmax(mu < 0))}] is negative; a friction coefficient is not.")
+        i = int(np.argmax(mu < 0))
+        raise BadInput(f"mu[{i}] is {mu[i]:.6g}; a friction coefficient is not negative.")
     if _absent(data.get("J_T")):
         if (mu > 0).any():
             raise BadInput("mu is positive but the tangential rows 'J_T' are missing.")
