@@ -9,8 +9,10 @@ from importlib import resources
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt import registry
+from gaussopt.contacts import Event
 from gaussopt.errors import BadInput, UnknownName
 from gaussopt.stepdata import Matrix, Vector, as_array
 from gaussopt.system import System
@@ -66,6 +68,10 @@ class Reference:
         CSV in problems/data.
     columns : names of the coordinates in the file; velocities and accelerations have d_ and dd_ before them
     multipliers, energy : their columns; "" if there is no energy
+    normal_forces : columns of the normal contact forces, in the order of the system's contacts
+    phase : column that counts the phases between events, "" if there is none
+    events : (kind, time) of the events on the way, in the order of time; kinds are "reversal", "stick", "slip",
+        "lift-off", "landing", or the name of a user event, with the contact's name behind a colon where one is meant
     parameters : the parameter values it belongs to
     accuracy : float
         Absolute error stated for it.
@@ -80,6 +86,9 @@ class Reference:
     multipliers: tuple[str, ...] = ()
     energy: str = ""
     variant: str = ""
+    normal_forces: tuple[str, ...] = ()
+    phase: str = ""
+    events: tuple[tuple[str, float], ...] = ()
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -93,7 +102,10 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceData:
-    """A reference trajectory: t (N,), q, v, a (N, n), lam (N, m), energy (N,) in joule."""
+    """A reference trajectory.
+
+    t (N,), q, v, a (N, n), lam (N, m), energy (N,) in joule, lam_N (N, k) in newton, phase (N,) or None.
+    """
 
     t: Vector
     q: Matrix
@@ -101,6 +113,8 @@ class ReferenceData:
     a: Matrix
     lam: Matrix
     energy: Vector
+    lam_N: Matrix = field(default_factory=lambda: np.zeros((0, 0)))
+    phase: NDArray[np.int_] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +136,8 @@ class Problem:
     build : () -> System
         Derives the system once, with the default parameters.
     start : parameters -> (q0, v0)
+    starts : starts of the variants that have other coordinates, by the variant's name
+    events : parameters -> the instants to be located beside the mechanics' own, or None
     parameters : the parameters with units and meaning
     t_end, dt : defaults for a run, s
     references, errata
@@ -148,6 +164,8 @@ class Problem:
     variant: str = ""
     values: Mapping[str, float] = field(default_factory=dict)
     state: tuple[Vector, Vector] | None = None
+    events: Callable[[Mapping[str, float]], tuple[Event, ...]] | None = None
+    starts: Mapping[str, Callable[[Mapping[str, float]], tuple[Vector, Vector]]] = field(default_factory=dict)
 
     def at(self, **settings: Any) -> Problem:
         """The same problem with other parameter values, another start `q0`, `v0`, a `case` or a `variant`.
@@ -172,8 +190,13 @@ class Problem:
                 raise UnknownName(f"case of {self.name}", case, self.cases)
             values |= self.cases[case].values
             t_end = self.cases[case].t_end
-        n = len(self.q0)
+        n = len(self.starts.get(variant, self.start)(self.parameter_values)[0])
         q0, v0 = self.state if self.state is not None else (None, None)
+        if q0 is not None and len(q0) != n:
+            raise BadInput(
+                f"The variant {variant!r} of {self.name} has {n} coordinates and the start q0 has {len(q0)}; set the "
+                "variant first."
+            )
         for key, value in settings.items():
             if key in ("q0", "v0"):
                 vector = as_array(key, value, (n,))
@@ -239,7 +262,12 @@ class Problem:
 
     @cached_property
     def _start(self) -> tuple[Vector, Vector]:
-        return self.start(self.parameter_values)
+        return self.starts.get(self.variant, self.start)(self.parameter_values)
+
+    @property
+    def user_events(self) -> tuple[Event, ...]:
+        """The problem's own events at these parameter values."""
+        return self.events(self.parameter_values) if self.events is not None else ()
 
     @property
     def coordinates(self) -> tuple[str, ...]:
@@ -286,4 +314,6 @@ def _read(entry: Reference) -> ReferenceData:
 
     energy = table[:, place[entry.energy]] if entry.energy else np.full(len(table), np.nan)
     q, v, a = (block(prefix, entry.columns) for prefix in ("", "d_", "dd_"))
-    return ReferenceData(table[:, 0], q, v, a, block("", entry.multipliers), energy)
+    phase = table[:, place[entry.phase]].astype(int) if entry.phase else None
+    lam, lam_N = block("", entry.multipliers), block("", entry.normal_forces)
+    return ReferenceData(table[:, 0], q, v, a, lam, energy, lam_N, phase)

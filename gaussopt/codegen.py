@@ -23,7 +23,7 @@ from sympy.printing.pycode import PythonCodePrinter
 
 from gaussopt.errors import BadInput
 
-VERSION = 3
+VERSION = 4
 """Raised whenever the generated source changes, so that stale files are not reused."""
 
 

@@ -10,6 +10,8 @@ Quasi-velocities omega(q, v, t), n - m of them, complete the velocity constraint
 derivative W by v. With D = W^-1 the first n - m columns are D_omega and
 
     a = D_omega omega' + w,   w = -D ([omega; f]_q v + [omega; f]_t),   J D_omega = 0.
+
+Contacts: gap and slip with their derivatives, see `gaussopt.contact_derivation`.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from numpy.typing import ArrayLike
 from sympy.core.function import AppliedUndef
 
 from gaussopt import codegen
+from gaussopt.contact_derivation import ContactSymbols, Layout, flat_contacts, read_contacts
+from gaussopt.contacts import Coefficients, Contact, Kinematics, check_coefficients, vanishing_normal
 from gaussopt.errors import BadInput, UnknownName
 from gaussopt.stepdata import Matrix, StepData, Vector
 from gaussopt.straight_line import certificate_source
@@ -58,6 +62,7 @@ class LagrangianSystem(System):
         parameters: Mapping[str, float],
         module: ModuleType,
         quasi_velocities: int = 0,
+        contacts: Layout | None = None,
     ) -> None:
         self.name = name
         self.n, self.m, self.m_h, self.p_omega = len(coordinates), m, holonomic, quasi_velocities
@@ -68,7 +73,11 @@ class LagrangianSystem(System):
         self._step: Callable[..., None] = module.step
         self._certificate: Callable[..., bool] | None = getattr(module, "certificate", None)
         n = self.n
-        self._zeros = array("d", [0.0] * (n * n + 2 * n + m * n + m))
+        self._layout = contacts or Layout()
+        self._coefficients: Coefficients | None = None
+        self._contact_cuts = self._layout.cuts(n)
+        self._smooth = n * n + 2 * n + m * n + m
+        self._zeros = array("d", [0.0] * (self._smooth + self._contact_cuts[-1]))
         self._cuts = (n * n, n * n + n, n * n + 2 * n, n * n + 2 * n + m * n)
 
     @property
@@ -99,7 +108,9 @@ class LagrangianSystem(System):
             _finite_parameter(key, value)
         merged = {**self._parameters, **{k: float(x) for k, x in values.items()}}
         assert self._coordinates is not None
-        return LagrangianSystem(self.name, self._coordinates, self.m, self.m_h, merged, self._module, self.p_omega)
+        return LagrangianSystem(
+            self.name, self._coordinates, self.m, self.m_h, merged, self._module, self.p_omega, self._layout
+        )
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
         """Step data of the state, by the generated source.
@@ -107,7 +118,8 @@ class LagrangianSystem(System):
         Raises
         ------
         BadInput
-            Where the expressions are undefined (square root of a negative number, division by zero).
+            Where the expressions are undefined (square root of a negative number, division by zero), where the
+            normal direction of a contact vanishes, or if mu, e_N or e_T is no such coefficient.
         """
         q = np.asarray(q, dtype=np.float64)
         v = np.asarray(v, dtype=np.float64)
@@ -120,10 +132,64 @@ class LagrangianSystem(System):
             D_omega = inverse[:, : self.p_omega]
             w_omega = -inverse @ self._run("omega_bias", [0.0] * n, t, q, v)
         arithmetic = None if self._certificate is None else (self._certificate, out)
-        return StepData.smooth(
-            flat[:a].reshape(n, n), flat[a:b], flat[b:c], flat[c:d].reshape(m, n), flat[d:], t, q, v, D_omega, w_omega,
-            arithmetic,
+        if not self._layout.names:
+            return StepData.smooth(
+                flat[:a].reshape(n, n), flat[a:b], flat[b:c], flat[c:d].reshape(m, n), flat[d:], t, q, v, D_omega,
+                w_omega, arithmetic,
+            )  # fmt: skip
+        contacts, coefficients = self._kinematics(flat[self._smooth :], t, q, v), self._friction()
+        return StepData(
+            flat[:a].reshape(n, n), flat[a:b], flat[b:c], flat[c:d].reshape(m, n), flat[d : self._smooth],
+            contacts.J_N, contacts.zeta_N, contacts.J_T, contacts.zeta_T, contacts.v_T, coefficients.mu, t, q, v,
+            D_omega, w_omega, arithmetic, contacts.g_N, contacts.gdot_N, coefficients.e_N, coefficients.e_T,
         )  # fmt: skip
+
+    def _kinematics(self, flat: Vector, t: float, q: Vector, v: Vector) -> Kinematics:
+        """The contact part of a flat step."""
+        n, k, d = self.n, self._layout.k, self._layout.d
+        c = self._contact_cuts
+        found = Kinematics(
+            flat[: c[0]], flat[c[0] : c[1]], flat[c[1] : c[2]].reshape(k, n), flat[c[2] : c[3]],
+            flat[c[3] : c[4]].reshape(k, d, n), flat[c[4] : c[5]].reshape(k, d), flat[c[5] :].reshape(k, d),
+        )  # fmt: skip
+        zero = vanishing_normal(found.J_N, found.J_T)
+        if zero is not None:
+            raise BadInput(
+                f"The normal direction of contact {self._layout.names[zero]!r} of {self.name!r} is zero at "
+                f"{_state(t, q, v)}."
+            )
+        return found
+
+    def _friction(self) -> Coefficients:
+        """mu, e_N and e_T; they depend on the parameters alone, so they are computed once."""
+        if self._coefficients is None:
+            k = self._layout.k
+            out = [0.0] * (3 * k)
+            try:
+                self._module.coefficients(self._p, out)
+            except (ValueError, ZeroDivisionError, OverflowError) as error:
+                raise BadInput(f"The contact coefficients of {self.name!r} are undefined ({error}).") from None
+            mu, e_N, e_T = np.array(out).reshape(3, k)
+            self._coefficients = check_coefficients(self.name, self._layout.names, mu, e_N, e_T)
+        return self._coefficients
+
+    @property
+    def contact_names(self) -> tuple[str, ...]:
+        """Names of the contacts, in the order of the step data; empty if there are none."""
+        return self._layout.names
+
+    @property
+    def two_sided(self) -> tuple[bool, ...]:
+        """Which contacts are guides without clearance, (k,)."""
+        return self._layout.two_sided
+
+    def gaps(self, t: float, q: Vector) -> Vector:
+        """Gaps g_N of all contacts, (k,), m."""
+        return self._run("gaps", [0.0] * self._layout.k, t, q) if self._layout.names else _NOTHING
+
+    def gap_rates(self, t: float, q: Vector, v: Vector) -> Vector:
+        """Gap rates of all contacts, (k,), m/s."""
+        return self._run("gap_rates", [0.0] * self._layout.k, t, q, v) if self._layout.names else _NOTHING
 
     def position_residual(self, t: float, q: Vector) -> Vector | None:
         """Holonomic constraint functions, (m_h,)."""
@@ -234,6 +300,7 @@ def derive(
     holonomic: Sequence[Any] = (),
     nonholonomic: Sequence[Any] = (),
     quasi_velocities: Sequence[Any] = (),
+    contacts: Sequence[Contact] = (),
     parameters: Mapping[Any, float] | None = None,
     t: Any = None,
     name: str = "system",
@@ -250,6 +317,7 @@ def derive(
     holonomic : expressions phi(q, t), zero on the constraints
     nonholonomic : expressions f(q, v, t), zero on the constraints; they may be nonlinear in v
     quasi_velocities : n - m expressions omega(q, v, t), independent of each other and of the constraints
+    contacts : unilateral contacts, each by the position of its contact point or by its gap and slip
     parameters : {symbol or name: value}; every other symbol is an error
     t : the time symbol; the symbol named "t" if not given
 
@@ -304,13 +372,18 @@ def derive(
     if omega and len(omega) != n - m:
         raise BadInput(f"{name!r} needs n - m = {n - m} quasi-velocities, not {len(omega)}.")
 
+    touching, layout = read_contacts(contacts, clean, lambda e: _along(e, qs, vs), vs, ps, name)
+
     bar = sp.Symbol("|")
-    key = codegen.key_of(*map(sp.srepr, [*qs, *vs, *ps, T, V, *F, *phi, bar, *f, bar, *omega]))
+    parts = [*qs, *vs, *ps, T, V, *F, *phi, bar, *f, bar, *omega]
+    for c in touching:
+        parts += [bar, c.gap, *c.slip, bar, *c.coefficients]
+    key = codegen.key_of(*map(sp.srepr, parts))
     module = codegen.load(name, key)
     if module is None:
-        text = _derive_source(name, qs, vs, ps, T, V, F, phi, f, omega)
+        text = _derive_source(name, qs, vs, ps, T, V, F, phi, f, omega, touching, layout.d)
         module = codegen.store(name, key, text)
-    system = LagrangianSystem(name, coordinates, m, len(phi), named, module, len(omega))
+    system = LagrangianSystem(name, coordinates, m, len(phi), named, module, len(omega), layout)
     if omega:
         _check_independent(system)
     return system
@@ -331,6 +404,11 @@ def _check_independent(system: LagrangianSystem) -> None:
     raise failure
 
 
+def _along(expr: Any, qs: Sequence[Any], vs: Sequence[Any]) -> Any:
+    """Time derivative at constant v: expr_q v + expr_t."""
+    return sum((sp.diff(expr, a) * b for a, b in zip(qs, vs, strict=True)), sp.diff(expr, TIME))
+
+
 def _derive_source(
     name: str,
     qs: list[Any],
@@ -342,6 +420,8 @@ def _derive_source(
     phi: list[Any],
     f: list[Any],
     omega: list[Any],
+    contacts: list[ContactSymbols],
+    tangents: int,
 ) -> str:
     """Differentiate and print."""
     d = sp.diff
@@ -364,8 +444,7 @@ def _derive_source(
             raise BadInput(f"holonomic[{i}] of {name!r} holds no coordinate; it constrains nothing.")
 
     def along(expr: Any) -> Any:
-        """Time derivative at constant v: expr_q v + expr_t."""
-        return sum((d(expr, a) * b for a, b in zip(qs, vs, strict=True)), d(expr, TIME))
+        return _along(expr, qs, vs)
 
     h = [along(d(T, b)) - d(T, a) for a, b in zip(qs, vs, strict=True)]
     Q = [force - d(V, a) for force, a in zip(F, qs, strict=True)]
@@ -375,8 +454,13 @@ def _derive_source(
     state: dict[str, Sequence[Any] | None] = {"t": None, "q": qs, "v": vs, "p": ps}
     place: dict[str, Sequence[Any] | None] = {"t": None, "q": qs, "p": ps}
     flat = [e for row in M for e in row] + h + Q + [e for row in J for e in row] + gamma
+    doc = "M (n*n), h (n), Q (n), J (m*n), gamma (m), row by row."
+    if contacts:
+        # In one function with the smooth part, so that sines and cosines are shared.
+        flat += flat_contacts(contacts, tangents, along, qs, vs)
+        doc = doc[:-1] + "; then g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T."
     functions = [
-        codegen.Function("step", state, flat, "M (n*n), h (n), Q (n), J (m*n), gamma (m), row by row."),
+        codegen.Function("step", state, flat, doc),
         codegen.Function("position", place, phi, "Holonomic constraint functions phi (m_h)."),
         codegen.Function(
             "position_jacobian",
@@ -395,6 +479,14 @@ def _derive_source(
                 "omega_jacobian", state, [d(e, b) for e in full for b in vs], "Their derivative by v (n*n)."
             ),
             codegen.Function("omega_bias", state, [along(e) for e in full], "Their time derivative at constant v (n)."),
+        ]
+    if contacts:
+        gaps = [c.gap for c in contacts]
+        coefficients = [c.coefficients[i] for i in range(3) for c in contacts]
+        functions += [
+            codegen.Function("gaps", place, gaps, "Gaps g_N (k)."),
+            codegen.Function("gap_rates", state, [along(e) for e in gaps], "Gap rates (k)."),
+            codegen.Function("coefficients", {"p": ps}, coefficients, "mu (k), e_N (k), e_T (k)."),
         ]
     pattern_M, pattern_J = [e != 0 for row in M for e in row], [e != 0 for row in J for e in row]
     certificate = certificate_source(n, pattern_M, pattern_J)

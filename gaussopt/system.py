@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gaussopt.contacts import (
+    Coefficients,
+    Contact,
+    Kinematics,
+    as_contact_data,
+    check_coefficients,
+    vanishing_normal,
+)
 from gaussopt.errors import BadInput, UnknownName
-from gaussopt.stepdata import Matrix, StepData, Vector, as_array, check_mass_matrix
+from gaussopt.stepdata import Matrix, StepData, Vector, _with_axis, as_array, check_mass_matrix
 
 if TYPE_CHECKING:
     from gaussopt.lagrangian import LagrangianSystem
@@ -36,7 +44,7 @@ class Energy:
 class System:
     """A mechanical system given by plain callables.
 
-    M(t, q, v) a + h = Q + J^T lam,  J a = gamma.
+    M(t, q, v) a + h = Q + J^T lam + J_N^T lam_N + J_T^T lam_T,  J a = gamma,  J_N a + zeta_N >= 0.
 
     Parameters
     ----------
@@ -55,6 +63,12 @@ class System:
         Constraint residuals at velocity level; J v if absent, which is right for constraints without
         explicit time.
     energy : callable (t, q, v) -> (kinetic, potential), optional
+    contacts : callable (t, q, v) -> ContactData or a mapping with its names, optional
+        Gaps and directions of k unilateral contacts, always the same k; `contact_points` makes such a callable
+        from the positions of the contact points.
+    contact_names : k names, optional
+    two_sided : k bools, optional
+        Guides without clearance; see `Contact.two_sided`.
     coordinates : names of the coordinates, optional
     name : str
 
@@ -78,6 +92,9 @@ class System:
         position: PositionFunction | None = None,
         velocity: StateFunction | None = None,
         energy: Callable[[float, Vector, Vector], tuple[float, float]] | None = None,
+        contacts: Callable[[float, Vector, Vector], Any] | None = None,
+        contact_names: Sequence[str] | None = None,
+        two_sided: Sequence[bool] | None = None,
         coordinates: Sequence[str] | None = None,
         name: str = "system",
     ) -> None:
@@ -90,11 +107,17 @@ class System:
         self._velocity = velocity
         self._energy = energy
         self._coordinates = None if coordinates is None else tuple(coordinates)
+        self._contacts = contacts
         for label, part in (
-            ("equality", equality), ("position", position), ("velocity", velocity), ("energy", energy)
+            ("equality", equality), ("position", position), ("velocity", velocity), ("energy", energy),
+            ("contacts", contacts),
         ):  # fmt: skip
             if part is not None and not callable(part):
                 raise BadInput(f"{label} of {name!r} must be a callable, not {type(part).__name__}.")
+        names = getattr(contacts, "names", None) if contact_names is None else contact_names
+        sides = getattr(contacts, "two_sided", None) if two_sided is None else two_sided
+        self._contact_names: tuple[str, ...] | None = None if names is None else tuple(map(str, names))
+        self._two_sided: tuple[bool, ...] | None = None if sides is None else tuple(map(bool, sides))
 
     @staticmethod
     def from_lagrangian(
@@ -107,6 +130,7 @@ class System:
         holonomic: Sequence[Any] = (),
         nonholonomic: Sequence[Any] = (),
         quasi_velocities: Sequence[Any] = (),
+        contacts: Sequence[Contact] = (),
         parameters: Mapping[Any, float] | None = None,
         t: Any = None,
         name: str = "system",
@@ -116,7 +140,8 @@ class System:
 
         return derive(
             q, v, kinetic=kinetic, potential=potential, forces=forces, holonomic=holonomic,
-            nonholonomic=nonholonomic, quasi_velocities=quasi_velocities, parameters=parameters, t=t, name=name,
+            nonholonomic=nonholonomic, quasi_velocities=quasi_velocities, contacts=contacts, parameters=parameters,
+            t=t, name=name,
         )  # fmt: skip
 
     # -- what every system answers -------------------------------------------------------------
@@ -178,7 +203,34 @@ class System:
                 raise BadInput(f"equality of {self.name!r} must return the pair (J, gamma).")
             J = self._checked("equality (J)", pair[0], (None, n), t, q, v)
             gamma = self._checked("equality (gamma)", pair[1], (len(J),), t, q, v)
-        return StepData.smooth(M, h, Q, J, gamma, t, q, v)
+        if self._contacts is None:
+            return StepData.smooth(M, h, Q, J, gamma, t, q, v)
+        c, coefficients = self._contact_arrays(t, q, v)
+        return StepData(
+            M, h, Q, J, gamma, c.J_N, c.zeta_N, c.J_T, c.zeta_T, c.v_T, coefficients.mu, t, q, v, g_N=c.g_N,
+            gdot_N=c.gdot_N, e_N=coefficients.e_N, e_T=coefficients.e_T,
+        )  # fmt: skip
+
+    @property
+    def contact_names(self) -> tuple[str, ...]:
+        """Names of the contacts, in the order of the step data; empty if there are none.
+
+        A callable without names has as many contacts as its first evaluation shows, called contact 1, contact 2 ...
+        """
+        return self._contact_names or ()
+
+    @property
+    def two_sided(self) -> tuple[bool, ...]:
+        """Which contacts are guides without clearance, (k,)."""
+        return self._two_sided or (False,) * len(self.contact_names)
+
+    def gaps(self, t: float, q: Vector) -> Vector:
+        """Gaps g_N of all contacts, (k,), m."""
+        return self._contact_arrays(t, q, np.zeros(len(q)))[0].g_N if self._contacts is not None else np.zeros(0)
+
+    def gap_rates(self, t: float, q: Vector, v: Vector) -> Vector:
+        """Gap rates of all contacts, (k,), m/s."""
+        return self._contact_arrays(t, q, v)[0].gdot_N if self._contacts is not None else np.zeros(0)
 
     def position_residual(self, t: float, q: Vector) -> Vector | None:
         """Holonomic constraint functions phi(t, q), (m_h,); None if the system does not give them."""
@@ -231,6 +283,62 @@ class System:
         return Energy(float(kinetic), float(potential))
 
     # -- calling a person's functions ----------------------------------------------------------
+
+    def _contact_arrays(self, t: float, q: Vector, v: Vector) -> tuple[Kinematics, Coefficients]:
+        """What the contacts callable returns, checked."""
+        assert self._contacts is not None
+        raw = self._call("contacts", self._contacts, t, q, v)
+        try:
+            data = as_contact_data(raw)
+        except BadInput as error:
+            raise BadInput(f"contacts of {self.name!r} {error}, at {_state(t, q, v)}.") from None
+        n = len(q)
+
+        def read(label: str, value: Any, shape: tuple[int | None, ...]) -> Any:
+            return self._checked(f"contacts ({label})", value, shape, t, q, v)
+
+        g_N = read("g_N", data.g_N, (None,))
+        k = len(g_N)
+        self._count_contacts(k)
+        J_N, zeta_N = read("J_N", data.J_N, (k, n)), read("zeta_N", data.zeta_N, (k,))
+        gdot_N = J_N @ v if data.gdot_N is None else read("gdot_N", data.gdot_N, (k,))
+        if data.J_T is None:
+            J_T, zeta_T, v_T = np.zeros((k, 1, n)), np.zeros((k, 1)), np.zeros((k, 1))
+        else:
+            J_T = read("J_T", _with_axis(data.J_T, 2), (k, None, n))
+            d = J_T.shape[1]
+            zeta_T = read("zeta_T", _with_axis(data.zeta_T, 1), (k, d))
+            v_T = J_T @ v if data.v_T is None else read("v_T", _with_axis(data.v_T, 1), (k, d))
+
+        def each(label: str, value: Any) -> Vector:
+            if value is None:
+                return np.zeros(k)
+            same = np.full(k, value) if np.ndim(value) == 0 else value
+            return np.array(read(label, same, (k,)))
+
+        coefficients = check_coefficients(
+            self.name, self.contact_names, each("mu", data.mu), each("e_N", data.e_N), each("e_T", data.e_T)
+        )
+        if data.J_T is None and (coefficients.mu > 0).any():
+            raise BadInput(f"contacts of {self.name!r} returned a positive 'mu' without 'J_T', at {_state(t, q, v)}.")
+        zero = vanishing_normal(J_N, J_T)
+        if zero is not None:
+            raise BadInput(
+                f"The normal direction of contact {self.contact_names[zero]!r} of {self.name!r} is zero at "
+                f"{_state(t, q, v)}."
+            )
+        return Kinematics(g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T), coefficients
+
+    def _count_contacts(self, k: int) -> None:
+        """Remember how many contacts there are, and insist on it."""
+        if self._contact_names is None:
+            self._contact_names = tuple(f"contact {i + 1}" for i in range(k))
+        for label, known in (("name", self._contact_names), ("two_sided flag", self._two_sided)):
+            if known is not None and len(known) != k:
+                raise BadInput(
+                    f"contacts of {self.name!r} returned {k} contacts and there are {len(known)} of them by {label}; "
+                    "their number never changes."
+                )
 
     def _array(
         self, label: str, part: Any, shape: tuple[int | None, ...], t: float, q: Vector, v: Vector

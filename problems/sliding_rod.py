@@ -1,0 +1,149 @@
+"""The rod of Yao, Liu & Yang 2020 that slides on a rough floor with one end: one contact with Coulomb friction.
+
+A uniform rod of mass m and half-length l; x, y is its centroid, theta its angle from the horizontal, A the lower end
+(x - l cos theta, y - l sin theta). The contact force is a plain number, the sign of its coefficient is not: for
+mu > 4/3 the rod knows Painleve's states without a solution and with two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from gaussopt.catalogue import Case, Parameter, Problem, Reference
+from gaussopt.contacts import Contact, Event
+from gaussopt.stepdata import Vector
+from gaussopt.system import System
+
+PARAMETERS = (
+    Parameter("m", 1.0, "kg", "mass", printed=False),
+    Parameter("l", 0.5, "m", "half of the length", printed=False),
+    Parameter("g", 9.81, "m/s^2", "gravity", printed=False),
+    Parameter("mu", 0.3, "1", "friction coefficient", printed=False),
+    Parameter("e_N", 0.0, "1", "coefficient of restitution", printed=False),
+    Parameter("theta0", np.pi / 3, "rad", "initial angle", printed=False),
+    Parameter("omega0", 0.0, "rad/s", "initial angular velocity", printed=False),
+    Parameter("vA0", -2.0, "m/s", "initial slip velocity of the end A", printed=False),
+)
+
+
+def build() -> System:
+    """Derive the equations; the contact needs the position of A and nothing else."""
+    import sympy as sp
+
+    x, y, th = q = sp.symbols("x y theta")
+    vx, vy, w = v = sp.symbols("vx vy omega")
+    m, l, g, mu, e_N = sp.symbols("m l g mu e_N")
+    return System.from_lagrangian(
+        q,
+        v,
+        kinetic=m * (vx**2 + vy**2) / 2 + m * l**2 * w**2 / 6,
+        potential=m * g * y,
+        contacts=[Contact("A", position=(x - l * sp.cos(th), y - l * sp.sin(th)), mu=mu, e_N=e_N)],
+        parameters={p.name: p.value for p in PARAMETERS},
+        name="sliding-rod",
+    )
+
+
+def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
+    """A at the origin, on the floor."""
+    c, s = np.cos(p["theta0"]), np.sin(p["theta0"])
+    l, w = p["l"], p["omega0"]
+    return np.array([l * c, l * s, p["theta0"]]), np.array([p["vA0"] - l * s * w, l * c * w, w])
+
+
+def events(p: Mapping[str, float]) -> tuple[Event, ...]:
+    """The rod lies flat: its other end reaches the floor."""
+    return (Event("floor", lambda t, q, v: float(np.sin(q[2])), direction=-1, terminal=True),)
+
+
+# -- closed forms ------------------------------------------------------------------------------------------
+
+
+def delassus(theta: float, sigma: int, p: Mapping[str, float]) -> float:
+    """A, the gap acceleration of a unit contact force, 1/kg: (1 + 3 c (c - sigma mu s)) / m."""
+    c, s = np.cos(theta), np.sin(theta)
+    return float((1 + 3 * c * (c - sigma * p["mu"] * s)) / p["m"])
+
+
+def bias(theta: float, omega: float, p: Mapping[str, float]) -> float:
+    """B, the gap acceleration without contact force, m/s^2: l omega^2 sin theta - g."""
+    return float(p["l"] * omega**2 * np.sin(theta) - p["g"])
+
+
+def normal_forces(theta: float, omega: float, sigma: int, p: Mapping[str, float]) -> tuple[float, ...]:
+    """All contact forces that Coulomb's law allows, in newton: none, one or two."""
+    A, B = delassus(theta, sigma, p), bias(theta, omega, p)
+    found = [0.0] if B >= 0 else []
+    if A != 0 and -B / A > 0:
+        found.append(-B / A)
+    return tuple(found)
+
+
+def painleve_region(mu: float) -> tuple[float, float] | None:
+    """The angles between which A < 0 for sliding to the left, rad; None for mu <= 4/3."""
+    root = 9 * mu**2 - 16
+    if root <= 0:
+        return None
+    return float(np.arctan((3 * mu - root**0.5) / 2)), float(np.arctan((3 * mu + root**0.5) / 2))
+
+
+STEEP = float(np.arctan(2.0))
+"""The angle at which A first vanishes, at mu = 4/3."""
+
+
+def _unit(theta: float, omega: float, mu: float, slip: float, meaning: str) -> Case:
+    values = {"l": 1.0, "mu": mu, "theta0": theta, "omega0": omega, "vA0": slip}
+    return Case(values, 0.05, f"rod of half-length 1 m: {meaning}")
+
+
+CASES = {
+    "floor": Case({"mu": 0.3, "theta0": np.pi / 3, "omega0": 0.0, "vA0": -2.0}, 0.5, "slides until it lies flat"),
+    "stop": Case({"mu": 0.5, "theta0": 4 * np.pi / 9, "omega0": 0.0, "vA0": -1.0}, 0.2, "slides, stops and sticks"),
+    "lift": Case({"mu": 0.3, "theta0": np.pi / 6, "omega0": 5.5, "vA0": -3.0}, 0.1, "slides and lifts off"),
+    "regular": Case({"mu": 0.3, "theta0": np.pi / 3, "omega0": 0.0, "vA0": -1.0}, 0.1, "A > 0, B < 0: contact"),
+    "separating": Case({"mu": 0.3, "theta0": np.pi / 3, "omega0": 5.0, "vA0": -1.0}, 0.1, "A > 0, B > 0: lifts off"),
+    "inconsistent": Case(
+        {"mu": 1.5, "theta0": STEEP, "omega0": 0.0, "vA0": -1.0}, 0.05, "Painleve, A < 0, B < 0: no solution"
+    ),
+    "indeterminate": Case(
+        {"mu": 1.5, "theta0": STEEP, "omega0": 6.0, "vA0": -1.0}, 0.05, "Painleve, A < 0, B > 0: two solutions"
+    ),
+    "unit-contact": _unit(1.1, 2.0, 1.0, -1.0, "one contact force"),
+    "unit-lift-off": _unit(1.1, 4.0, 1.0, -1.0, "lifts off"),
+    "unit-right": _unit(1.1, 2.0, 1.6, 1.0, "slides to the right, where A > 0 for every mu"),
+    "unit-inconsistent": _unit(1.1071487177940904, 2.0, 1.5, -1.0, "no solution"),
+    "unit-indeterminate": _unit(1.1071487177940904, 4.0, 1.5, -1.0, "two solutions"),
+}
+
+EVENTS = {
+    "floor": ("floor", 0.437522587623045863),
+    "stop": ("stick:A", 0.0593115888740283681),
+    "lift": ("lift-off:A", 0.0369670124228329554),
+}
+
+problem = Problem(
+    name="sliding-rod",
+    title="Rod sliding on a rough floor",
+    source="Yao, Liu & Yang 2020 (paper 001), Coulomb friction and a quadratic program of normal forces",
+    description="Three coordinates, one contact with friction; slides, stops, lifts off, or has no solution.",
+    build=build,
+    start=start,
+    parameters=PARAMETERS,
+    t_end=0.5,
+    dt=1e-3,
+    references=tuple(
+        Reference(
+            f"rod-{case}", f"rod_{case}.csv", CASES[case].values, 1e-13, CASES[case].description,
+            ("x", "y", "th"), energy="E_mech", normal_forces=("Fn",), events=(event,),
+        )
+        for case, event in EVENTS.items()
+    ),
+    notes=(
+        "The source prints no parameters for the rod; all values are our choice. The cases unit-* are the published "
+        "states of Painleve's example with a rod of half-length 1 m.",
+    ),
+    cases=CASES,
+    events=events,
+)  # fmt: skip

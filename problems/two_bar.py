@@ -1,0 +1,406 @@
+"""The two hinged bars of Yao, Liu & Yang 2020 on a rough floor: two contacts with Coulomb friction.
+
+Bars AB and BC of length l and mass m, hinged at B; A and C may touch the floor. x, y is the centroid of AB, theta1
+its angle from the horizontal, theta2 the angle of BC from the vertical:
+B = (x + l/2 cos theta1, y + l/2 sin theta1), C = B + l (sin theta2, -cos theta2). F pulls upwards at B, F_C at C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from gaussopt.altered import Altered
+from gaussopt.catalogue import Case, Erratum, Evidence, Parameter, Problem, Reference
+from gaussopt.contacts import Contact, Event
+from gaussopt.stepdata import Matrix, StepData, Vector
+from gaussopt.system import System
+
+PARAMETERS = (
+    Parameter("m", 2.0, "kg", "mass of each bar"),
+    Parameter("l", 2.0, "m", "length of each bar"),
+    Parameter("mu", 0.2, "1", "friction coefficient of both ends"),
+    Parameter("F", 0.0, "N", "force upwards at the hinge B; the source gives no value", printed=False),
+    Parameter("F_C", 0.0, "N", "force upwards at the end C (a counterexample, not in the source)", printed=False),
+    Parameter("g", 9.81, "m/s^2", "gravity", printed=False),
+    Parameter("e_N", 0.0, "1", "coefficient of restitution", printed=False),
+    Parameter("x0", 2.0**0.5, "m", "initial x of the centroid of AB"),
+    Parameter("gap0", 0.0, "m", "initial height of A", printed=False),
+    Parameter("theta1_0", np.pi / 4, "rad", "initial angle of AB"),
+    Parameter("theta2_0", np.pi / 4, "rad", "initial angle of BC"),
+    Parameter("vx0", -1.0, "m/s", "initial velocity of the centroid of AB along the floor"),
+    Parameter("gap_rate0", 0.0, "m/s", "initial velocity of A upwards", printed=False),
+    Parameter("omega1_0", -0.1, "rad/s", "initial angular velocity of AB"),
+    Parameter("omega2_0", 0.1, "rad/s", "initial angular velocity of BC"),
+)
+
+
+def build() -> System:
+    """Derive the equations in the source's four coordinates."""
+    import sympy as sp
+
+    x, y, th1, th2 = q = sp.symbols("x y theta1 theta2")
+    vx, vy, w1, w2 = v = sp.symbols("vx vy omega1 omega2")
+    m, l, mu, F, F_C, g, e_N = sp.symbols("m l mu F F_C g e_N")
+    half = l / 2
+    B = sp.Matrix([x + half * sp.cos(th1), y + half * sp.sin(th1)])
+    C = B + l * sp.Matrix([sp.sin(th2), -sp.cos(th2)])
+    centre = (B + C) / 2
+    speed = centre.jacobian(q) * sp.Matrix(v)
+    pull = B.jacobian(q).T * sp.Matrix([0, F]) + C.jacobian(q).T * sp.Matrix([0, F_C])
+    return System.from_lagrangian(
+        q,
+        v,
+        kinetic=m * (vx**2 + vy**2 + sp.expand(speed.dot(speed))) / 2 + m * l**2 * (w1**2 + w2**2) / 24,
+        potential=m * g * (y + centre[1]),
+        forces=list(pull),
+        contacts=[
+            Contact("A", position=(x - half * sp.cos(th1), y - half * sp.sin(th1)), mu=mu, e_N=e_N),
+            Contact("C", position=tuple(C), mu=mu, e_N=e_N),
+        ],
+        parameters={p.name: p.value for p in PARAMETERS},
+        name="two-bar",
+    )
+
+
+def build_maximal() -> System:
+    """Derive the equations in the coordinates of both bars, with two rows for the hinge."""
+    import sympy as sp
+
+    x1, y1, th1, x2, y2, th2 = q = sp.symbols("x1 y1 theta1 x2 y2 theta2")
+    v = sp.symbols("vx1 vy1 omega1 vx2 vy2 omega2")
+    m, l, mu, F, F_C, g, e_N = sp.symbols("m l mu F F_C g e_N")
+    half = l / 2
+    masses = (m, m, m * l**2 / 12) * 2
+    B = sp.Matrix([x1 + half * sp.cos(th1), y1 + half * sp.sin(th1)])
+    C = sp.Matrix([x2 + half * sp.sin(th2), y2 - half * sp.cos(th2)])
+    pull = B.jacobian(q).T * sp.Matrix([0, F]) + C.jacobian(q).T * sp.Matrix([0, F_C])
+    return System.from_lagrangian(
+        q,
+        v,
+        kinetic=sum(a * b**2 for a, b in zip(masses, v, strict=True)) / 2,
+        potential=m * g * (y1 + y2),
+        forces=list(pull),
+        holonomic=[B[0] - (x2 - half * sp.sin(th2)), B[1] - (y2 + half * sp.cos(th2))],
+        contacts=[
+            Contact("A", position=(x1 - half * sp.cos(th1), y1 - half * sp.sin(th1)), mu=mu, e_N=e_N),
+            Contact("C", position=tuple(C), mu=mu, e_N=e_N),
+        ],
+        parameters={p.name: p.value for p in PARAMETERS},
+        name="two-bar-maximal",
+    )
+
+
+def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
+    """The source's angles and rates, with A at its initial height."""
+    half, th1, w1 = p["l"] / 2, p["theta1_0"], p["omega1_0"]
+    q = np.array([p["x0"], p["gap0"] + half * np.sin(th1), th1, p["theta2_0"]])
+    return q, np.array([p["vx0"], p["gap_rate0"] + half * np.cos(th1) * w1, w1, p["omega2_0"]])
+
+
+def to_maximal(q: Vector, v: Vector, l: float) -> tuple[Vector, Vector]:
+    """State of the variant `maximal` from the four coordinates, (6,) and (6,)."""
+    x, y, th1, th2 = q
+    half = l / 2
+    c1, s1, c2, s2 = np.cos(th1), np.sin(th1), np.cos(th2), np.sin(th2)
+    vx, vy, w1, w2 = v
+    place = np.array([x, y, th1, x + half * (c1 + s2), y + half * (s1 - c2), th2])
+    return place, np.array([vx, vy, w1, vx + half * (-s1 * w1 + c2 * w2), vy + half * (c1 * w1 + s2 * w2), w2])
+
+
+def start_maximal(p: Mapping[str, float]) -> tuple[Vector, Vector]:
+    """The same start in the coordinates of both bars."""
+    return to_maximal(*start(p), p["l"])
+
+
+def events(p: Mapping[str, float]) -> tuple[Event, ...]:
+    """The hinge B reaches the floor: AB lies flat. theta1 is the third coordinate in both variants."""
+    return (Event("floor", lambda t, q, v: float(np.sin(q[2])), direction=-1, terminal=True),)
+
+
+# -- closed forms with both ends on the floor --------------------------------------------------------------
+
+
+def both_ends(theta: float, x: float, vx: float, omega: float, l: float) -> tuple[Vector, Vector]:
+    """State with both ends on the floor, theta2 = pi/2 - theta1."""
+    y, vy = l / 2 * np.sin(theta), l / 2 * np.cos(theta) * omega
+    return np.array([x, y, theta, np.pi / 2 - theta]), np.array([vx, vy, omega, -omega])
+
+
+def delassus(theta: float, sigma: tuple[int, int], p: Mapping[str, float]) -> Matrix:
+    """A, the gap accelerations of unit contact forces, (2, 2), 1/kg."""
+    s, c = np.sin(theta), np.cos(theta)
+    D = (1 + 3 * s**2) * (1 + 3 * c**2)
+    own, other = 7 + 3 * s**2 - 9 * s**4, 1 - 9 * s**2 * c**2
+    skew = np.array([[-5 / 3, np.cos(2 * theta)], [-np.cos(2 * theta), 5 / 3]])
+    normal = 2 / (p["m"] * D) * np.array([[own, other], [other, own]])
+    return np.asarray(normal + 9 * s * c / (p["m"] * D) * skew * np.array(sigma) * p["mu"])
+
+
+def bias(theta: float, omega: float, p: Mapping[str, float]) -> float:
+    """B_A = B_C, the gap acceleration without contact forces, m/s^2 (F_C = 0)."""
+    s = np.sin(theta)
+    return float(-p["g"] + (2 * p["l"] * omega**2 * s + p["F"] / p["m"] * (3 * s**2 - 1)) / (1 + 3 * s**2))
+
+
+def reduced(theta: float, omega: float, sigma: tuple[int, int], p: Mapping[str, float]) -> tuple[float, float, Vector]:
+    """Give theta'', x'' and (N_A, N_C) while both ends slide, F = F_C = 0, derived apart from the contact rows."""
+    s, c, mu, l, m, g = np.sin(theta), np.cos(theta), p["mu"], p["l"], p["m"], p["g"]
+    a, b = sigma
+    S = 4 * c + s * mu * (b - a)
+    G = (-4 * c**2 + 5 * s * c * mu * (a - b) + 4 * s**2 * mu**2 * a * b) / S
+    alpha = (-s * c * omega**2 + G * (2 * g / l - s * omega**2)) / (1 / 3 + s**2 - c * G)
+    kappa = (m * l * (c * alpha - s * omega**2) + 2 * m * g) / S
+    ax = 0.5 * (2 * mu * kappa * c * (a + b) / m + l * s * alpha + l * c * omega**2)
+    return float(alpha), float(ax), np.array([kappa * (2 * c + s * mu * b), kappa * (2 * c - s * mu * a)])
+
+
+# -- misprints ---------------------------------------------------------------------------------------------
+
+
+def printed_sign(step: StepData, p: Mapping[str, float]) -> StepData:
+    """Friction along the slip: the printed s = sgn v_T is our sigma of the reversed slip."""
+    return replace(step, v_T=-step.v_T)
+
+
+def printed_rows(step: StepData, p: Mapping[str, float]) -> StepData:
+    """The printed W_N."""
+    assert step.q is not None
+    l, th1, th2 = p["l"], step.q[2], step.q[3]
+    first = [0.0, l, -l / 2 * np.cos(th1), 0.0]
+    return replace(step, J_N=np.array([first, [1.0, 0.0, l / 2 * np.sin(th1), l * np.sin(th2)]]))
+
+
+def printed_bias(step: StepData, p: Mapping[str, float]) -> StepData:
+    """The printed W_N bias: the centroid acceleration of BC, its first entry with the wrong sign."""
+    assert step.q is not None
+    assert step.v is not None
+    half, (th1, th2), (w1, w2) = p["l"] / 2, step.q[2:], step.v[2:]
+    along = half * (np.cos(th1) * w1**2 + np.sin(th2) * w2**2)
+    return replace(step, zeta_N=np.array([along, half * (-np.sin(th1) * w1**2 + np.cos(th2) * w2**2)]))
+
+
+def printed_force(step: StepData, p: Mapping[str, float]) -> StepData:
+    """The printed Q: neither h nor gravity."""
+    assert step.q is not None
+    F = p["F"]
+    return replace(step, h=np.zeros(4), Q=np.array([0.0, F, F * p["l"] / 2 * np.cos(step.q[2]), 0.0]))
+
+
+def as_printed(step: StepData, p: Mapping[str, float]) -> StepData:
+    """All four misprints together."""
+    for change in (printed_sign, printed_rows, printed_bias, printed_force):
+        step = change(step, p)
+    return step
+
+
+def build_altered(change: Callable[[StepData, Mapping[str, float]], StepData]) -> System:
+    """The regular system with a misprint."""
+    return Altered(build(), change)
+
+
+VARIANTS: dict[str, Callable[[], System]] = {
+    "maximal": build_maximal,
+    "printed-sign": partial(build_altered, printed_sign),
+    "printed-normal": partial(build_altered, printed_rows),
+    "printed-bias": partial(build_altered, printed_bias),
+    "printed-force": partial(build_altered, printed_force),
+    "as-printed": partial(build_altered, as_printed),
+}
+
+CASES = {
+    "contact": Case({"gap0": 0.0, "gap_rate0": 0.0}, 0.6, "both ends on the floor (consistent reconstruction)"),
+    "airborne": Case(
+        {"gap0": 2.0**0.5 - np.sin(np.pi / 4), "gap_rate0": 1.0 + 0.1 * np.cos(np.pi / 4)}, 0.9,
+        "the printed start y = l sin(pi/4), y' = 1: in the air, both ends land together",
+    ),
+}  # fmt: skip
+
+
+# -- errata ------------------------------------------------------------------------------------------------
+
+
+def both_active(step: StepData) -> tuple[Matrix, Vector, Vector]:
+    """A, B and the forces -A^-1 B that keep both contacts closed; the mechanics' answer where they are positive."""
+    A = step.J_N @ np.linalg.solve(step.M, step.friction_map)
+    B = step.J_N @ np.linalg.solve(step.M, step.force) + step.zeta_N
+    return A, B, np.asarray(-np.linalg.solve(A, B), dtype=np.float64)
+
+
+def _start(variant: str = "", **settings: object) -> StepData:
+    entry = problem.at(**settings, **({"variant": variant} if variant else {}))
+    return entry.system.evaluate(0.0, entry.q0, entry.v0)
+
+
+def _energy_at(variant: str, t_end: float, steps: int = 90) -> float:
+    """Energy after sliding with both contacts closed, by classical Runge-Kutta."""
+    entry = problem.at(variant=variant) if variant else problem
+    system = entry.system
+
+    def rate(z: Vector) -> Vector:
+        step = system.evaluate(0.0, z[:4], z[4:])
+        N = both_active(step)[2]
+        return np.concatenate((z[4:], np.linalg.solve(step.M, step.force + step.friction_map @ N)))
+
+    z, dt = np.concatenate((entry.q0, entry.v0)), t_end / steps
+    for _ in range(steps):
+        a = rate(z)
+        b = rate(z + dt / 2 * a)
+        c = rate(z + dt / 2 * b)
+        z = z + dt / 6 * (a + 2 * b + 2 * c + rate(z + dt * c))
+    energy = system.energy(t_end, z[:4], z[4:])
+    assert energy is not None
+    return energy.total
+
+
+def _sign() -> Evidence:
+    first = problem.system.energy(0.0, problem.q0, problem.v0)
+    assert first is not None
+    printed, correct = _energy_at("printed-sign", 0.09), _energy_at("", 0.09)
+    wrong, right = both_active(_start("printed-sign"))[2], both_active(_start())[2]
+    return Evidence(
+        {"energy at the start, J": first.total, "energy at 0.09 s, printed sign, J": printed,
+         "energy at 0.09 s, correct, J": correct,
+         "N_A at the start, printed, N": wrong[0], "N_C at the start, printed, N": wrong[1],
+         "N_A at the start, correct, N": right[0], "N_C at the start, correct, N": right[1]},
+        "With the printed sign friction feeds energy; at the start the two forces are exchanged.",
+        printed <= first.total,
+    )  # fmt: skip
+
+
+def _rows() -> Evidence:
+    printed, regular = _start("printed-normal"), _start()
+    eps = 1e-6
+    there, back = (problem.system.gaps(0.0, problem.q0 + s * eps * problem.v0) for s in (1, -1))
+    difference = (there - back) / (2 * eps)
+    assert printed.v is not None
+    A = both_active(_start("as-printed"))[0]
+    numbers = {f"A[{i + 1}, {j + 1}], printed W_N and sign": float(A[i, j]) for i in (0, 1) for j in (0, 1)}
+    numbers |= {f"A[{i + 1}, {j + 1}], correct": float(both_active(regular)[0][i, j]) for i in (0, 1) for j in (0, 1)}
+    numbers["rate of the gaps by the printed rows, largest error, m/s"] = float(
+        np.abs(printed.J_N @ printed.v - difference).max()
+    )
+    numbers["rate of the gaps by the derived rows, largest error, m/s"] = float(
+        np.abs(regular.J_N @ printed.v - difference).max()
+    )
+    return Evidence(
+        numbers, "The printed rows are not the derivatives of the gaps (38).",
+        numbers["rate of the gaps by the printed rows, largest error, m/s"] < 1e-6,
+    )  # fmt: skip
+
+
+def _bias() -> Evidence:
+    printed, regular = _start("printed-bias").zeta_N, _start().zeta_N
+    system, q, v = problem.system, problem.q0, problem.v0
+    eps = 1e-4
+    second = (system.gaps(0.0, q + eps * v) - 2 * system.gaps(0.0, q) + system.gaps(0.0, q - eps * v)) / eps**2
+    return Evidence(
+        {"bias of A, printed, m/s^2": printed[0], "bias of C, printed, m/s^2": printed[1],
+         "bias of A, derived, m/s^2": regular[0], "bias of C, derived, m/s^2": regular[1],
+         "bias of A, second difference of the gap": second[0], "bias of C, second difference of the gap": second[1]},
+        "At the start the printed bias differs from the second derivative of the gaps at constant velocity.",
+        bool(np.allclose(printed, second, atol=1e-5)),
+    )  # fmt: skip
+
+
+def _without_h() -> Evidence:
+    numbers: dict[str, float] = {}
+    worst = 0.0
+    rows = problem.reference("two-bar-contact")
+    misses = []
+    for t, q, v in zip(rows.t, rows.q, rows.v, strict=True):
+        step = problem.system.evaluate(t, q, v)
+        exact = both_active(step)[2]
+        wrong = both_active(replace(step, h=np.zeros(4)))[2]
+        misses.append(float(np.linalg.norm(wrong - exact) / np.linalg.norm(exact)))
+    worst = max(misses)
+    numbers["relative error of N at the start"] = misses[0]
+    numbers["relative error of N, median"] = float(np.median(misses))
+    numbers["relative error of N, largest"] = worst
+    B = both_active(_start("printed-force"))[1]
+    numbers["B_A with the printed Q and F = 0, m/s^2"] = float(B[0])
+    numbers["B_C with the printed Q and F = 0, m/s^2"] = float(B[1])
+    return Evidence(
+        numbers, "Leaving out h spoils the contact forces along the sliding motion; leaving out gravity as well leaves "
+        "the bars without any reason to touch the floor (B > 0).",
+        worst < 1e-3,
+    )  # fmt: skip
+
+
+def _airborne() -> Evidence:
+    step = _start(case="airborne")
+    assert step.g_N is not None
+    assert step.gdot_N is not None
+    return Evidence(
+        {"gap of A, m": step.g_N[0], "gap of C, m": step.g_N[1], "gap rate of A, m/s": step.gdot_N[0],
+         "gap rate of C, m/s": step.gdot_N[1]},
+        "The printed start is in the air and rising.",
+        bool(np.abs(step.g_N).max() < 1e-9),
+    )  # fmt: skip
+
+
+def _no_gap_test() -> Evidence:
+    step = _start("as-printed", case="airborne", F=-40.0, g=0.0)
+    assert step.g_N is not None
+    N = both_active(step)[2]
+    return Evidence(
+        {"gap of A, m": step.g_N[0], "gap of C, m": step.g_N[1], "N_A, N": N[0], "N_C, N": N[1]},
+        "With F = -40 N and the printed formulas the algorithm presses the floor from the air.",
+        bool((N <= 0).all()),
+    )
+
+
+ERRATA = (
+    Erratum("001-1", "friction sign s = sgn v_T", "s = -sgn v_T, as used for the rod", _sign),
+    Erratum("001-2", "W_N = (0, l, ., 0; 1, 0, (l/2) s1, l s2)", "(0, 1, -(l/2) c1, 0; 0, 1, (l/2) c1, l s2)", _rows),
+    Erratum("001-3", "bias ((l/2)(c1 θ₁′² + s2 θ₂′²), (l/2)(-s1 θ₁′² + c2 θ₂′²))",
+            "((l/2) s1 θ₁′², -(l/2) s1 θ₁′² + l c2 θ₂′²)", _bias),
+    Erratum("001-4", "Q = (0, F, F (l/2) c1, 0)", "with h and gravity", _without_h),
+    Erratum("001-5", "start y = l sin(pi/4), y′ = 1", "y = (l/2) sin(pi/4), y′ = (l/2) cos(θ₁) θ₁′", _airborne),
+    Erratum("001-6", "six steps without a test of the gaps", "gaps, rates, impacts and sticking have to be tested",
+            _no_gap_test),
+)  # fmt: skip
+
+REFERENCES = (
+    Reference(
+        "two-bar-contact", "twobar_contact.csv", CASES["contact"].values, 1e-13, CASES["contact"].description,
+        ("x", "y", "th1", "th2"), energy="E_mech", normal_forces=("N_A", "N_C"), phase="phase",
+        events=(
+            ("reversal:C", 0.0962534976909762782), ("reversal:C", 0.481324914435816354),
+            ("floor", 0.531209696578125137),
+        ),
+    ),
+    Reference(
+        "two-bar-airborne", "twobar_airborne.csv", CASES["airborne"].values, 1e-13, CASES["airborne"].description,
+        ("x", "y", "th1", "th2"), energy="E_mech", normal_forces=("N_A", "N_C"), phase="phase",
+        events=(
+            ("landing:A", 0.504586063159988499), ("landing:C", 0.504586063159988499),
+            ("reversal:C", 0.748448743481781183), ("floor", 0.791250516921970846),
+        ),
+    ),
+)  # fmt: skip
+
+problem = Problem(
+    name="two-bar",
+    title="Two hinged bars on a rough floor",
+    source="Yao, Liu & Yang 2020 (paper 001), Coulomb friction and a quadratic program of normal forces",
+    description="Four coordinates (or six with two hinge rows), two contacts with friction.",
+    build=build,
+    start=start,
+    parameters=PARAMETERS,
+    t_end=0.6,
+    dt=1e-3,
+    references=REFERENCES,
+    errata=ERRATA,
+    notes=(
+        "Gravity and F are not given in the source; g = 9.81 m/s^2 and F = 0 are our choice. The source states no "
+        "impact law; e_N = 0 with Coulomb impulses on the slip after the impact is our choice.",
+    ),
+    cases=CASES,
+    variants=VARIANTS,
+    events=events,
+    starts={"maximal": start_maximal},
+)
