@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gaussopt import __version__
-from gaussopt.errors import BadInput, GaussoptError
+from gaussopt.errors import BadInput, GaussoptError, IllPosed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gaussopt.stepdata import StepData
     from gaussopt.trajectory import Trajectory
 
 app = typer.Typer(
@@ -354,8 +355,8 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
 def solve_command(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE.json", help="A step or a qp.")],
-    formulation: Annotated[str | None, typer.Option("--formulation", help="Of a step; gauss if not given.")] = None,
-    solver: Annotated[str | None, typer.Option("--solver", help="kkt if not given; newton for inequalities.")] = None,
+    formulation: Annotated[str | None, typer.Option("--formulation", help="Of a step; gauss, or stick-slip with contacts.")] = None,
+    solver: Annotated[str | None, typer.Option("--solver", help="One that fits, if not given.")] = None,
     solver_option: SolverOption = None,
     tolerance: Annotated[float, typer.Option("--tolerance")] = 1e-7,
     json_: Json = False,
@@ -382,15 +383,36 @@ def solve_command(
             "timing": solution.timing.to_mapping(),
         }  # fmt: skip
     else:
-        answer = solve_step(data, formulation or "gauss", solver or "kkt", tolerance=tolerance, **options)
+        name, by = _defaults(data, formulation, solver)
+        answer = solve_step(data, name, by, tolerance=tolerance, **options)
+        w = [] if answer.a is None else data.J_N @ answer.a + data.zeta_N
         result = {
-            "status": str(answer.status), "message": answer.message, "formulation": formulation or "gauss",
-            "solver": solver or "kkt", "a": answer.a, "lam": answer.lam, "lam_N": answer.lam_N, "lam_T": answer.lam_T,
-            "w": [], "forces_unique": answer.forces_unique, "certificate": answer.certificate.to_mapping(),
-            "ranks": rank_report(data).to_mapping(),
-            "iterations": answer.iterations, "timing": answer.timing.to_mapping(),
+            "status": str(answer.status), "message": answer.message, "formulation": name, "solver": by, "a": answer.a,
+            "lam": answer.lam, "lam_N": answer.lam_N, "lam_T": _flat(answer.lam_T), "w": w,
+            "forces_unique": answer.forces_unique, "certificate": answer.certificate.to_mapping(),
+            "ranks": rank_report(data).to_mapping(), "iterations": answer.iterations,
+            "timing": answer.timing.to_mapping(), **answer.details,
+            **(answer.contact.to_mapping() if answer.contact is not None else {}),
         }  # fmt: skip
     _finish(context.obj, result, json_)
+
+
+def _defaults(step: StepData, formulation: str | None, solver: str | None) -> tuple[str, str]:
+    """Formulation and solver that take the step, where none are given."""
+    from gaussopt.solving import default_solver, formulate
+
+    name = formulation or ("stick-slip" if step.k else "gauss")
+    if solver is not None:
+        return name, solver
+    try:
+        return name, default_solver(formulate(step, name))
+    except IllPosed:
+        return name, "newton"  # there is no program to solve; the sentence comes from solve_step
+
+
+def _flat(lam_T: Any) -> Any:
+    """In the plane the tangent axis is dropped."""
+    return lam_T[:, 0] if lam_T.ndim == 2 and lam_T.shape[1] == 1 else lam_T
 
 
 @app.command("verify")
@@ -403,7 +425,8 @@ def verify_command(
 ) -> None:
     """Certify an answer that anybody computed."""
     from gaussopt import files
-    from gaussopt.certificate import certify, explain
+    from gaussopt.certificate import Certificate, certify, explain
+    from gaussopt.contact_certificate import certify_contact
     from gaussopt.programs import QP
     from gaussopt.qp_certificate import certify_qp, classify_qp
     from gaussopt.solving import why_ill_posed
@@ -436,12 +459,17 @@ def verify_command(
     else:
         a = as_array("a", given["a"], (data.n,))
         lam = None if given.get("lam") is None else as_array("lam", given["lam"], (data.m,))
-        step_certificate = certify(data, a, lam)
+        if data.k:
+            lam_N = None if given.get("lam_N") is None else as_array("lam_N", given["lam_N"], (data.k,))
+            lam_T = _tangent_forces(given.get("lam_T"), data)
+            step_certificate: Certificate = certify_contact(data, a, lam, lam_N, lam_T)
+        else:
+            step_certificate = certify(data, a, lam)
         if step_certificate.passed(tolerance):
             status, message = Status.SOLVED, Status.SOLVED.sentence
         elif step_certificate.verdict is not Status.SOLVED:
             status = step_certificate.verdict
-            message = why_ill_posed(data, status)
+            message = why_ill_posed(data, step_certificate)
         else:
             status, message = Status.INACCURATE, explain(data, step_certificate, tolerance)
         result = {
@@ -449,6 +477,17 @@ def verify_command(
             "certificate": step_certificate.to_mapping(),
         }  # fmt: skip
     _finish(context.obj, result, json_)
+
+
+def _tangent_forces(given: Any, step: StepData) -> Any:
+    from gaussopt.stepdata import as_array
+
+    if given is None:
+        return None
+    shape = step.v_T.shape
+    if shape[1] == 1 and (not given or not isinstance(given[0], list)):
+        return as_array("lam_T", given, (shape[0],))[:, None]
+    return as_array("lam_T", given, shape)
 
 
 def _check_tolerance(tolerance: float) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from gaussopt.status import Status
+
 
 class GaussoptError(Exception):
     """Base of all errors that gaussopt raises on purpose."""
@@ -37,3 +39,17 @@ class MissingBackend(GaussoptError, ImportError):
 
 class NotAccepted(GaussoptError, ValueError):
     """A formulation does not fit the step, or a solver does not take the program."""
+
+
+class IllPosed(GaussoptError, ValueError):
+    """A formulation found, while it was built, that its program has no minimiser.
+
+    Attributes
+    ----------
+    status : Status
+        infeasible or unbounded.
+    """
+
+    def __init__(self, status: Status, sentence: str) -> None:
+        self.status = status
+        super().__init__(sentence)

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
+from gaussopt.contact_operator import ContactOperator
 from gaussopt.errors import NotAccepted
-from gaussopt.programs import Program
-from gaussopt.stepdata import StepData, Vector
+from gaussopt.programs import LCP, Program
+from gaussopt.stepdata import Matrix, StepData, Vector
+
+
+class Candidate(NamedTuple):
+    """What a formulation reads off the solution of its program.
+
+    a (n,), lam (m,), lam_N (k,), lam_T (k, d); None where the program gives none.
+    """
+
+    a: Vector
+    lam: Vector | None = None
+    lam_N: Vector | None = None
+    lam_T: Matrix | None = None
 
 
 class Formulation(ABC):
@@ -45,5 +60,74 @@ class Formulation(ABC):
         """The program, and what `recover` needs beside its solution."""
 
     @abstractmethod
-    def recover(self, data: Any, x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:
-        """Acceleration (n,) and multipliers (m,), None if the program gives none."""
+    def recover(self, data: Any, x: Vector, y: Vector | None) -> Candidate | tuple[Vector, Vector | None]:
+        """The candidate; the pair (a, lam) will do where there are no contacts."""
+
+    def again(self, data: Any, x: Vector, y: Vector | None) -> Program | None:
+        """The next program of an iteration whose steps are programs, None when it has ended."""
+        return None
+
+    def details(self, data: Any, x: Vector | None) -> dict[str, Any]:
+        """What is worth knowing beside the answer, for JSON."""
+        return {}
+
+
+class SlidingFormulation(Formulation):
+    """A program in the normal forces of sliding contacts, made of w = delassus lam_N + bias.
+
+    Takes an LCP (delassus, bias) too.
+    """
+
+    def refuses(self, step: StepData) -> str | None:
+        """Steps without contacts, and contacts without slip, whose friction has no sign."""
+        if not step.k:
+            return "the step has no contacts; use gauss or lagrange"
+        if step.resting.any():
+            i = int(np.argmax(step.resting))
+            return (
+                f"contact {i + 1} has friction and zero slip, where sliding friction has no sign: it sticks or starts to "
+                "slip; use stick-slip"
+            )
+        return None
+
+    @abstractmethod
+    def program(self, lcp: LCP, ell: Vector | None = None) -> Program:
+        """The program whose solution is lam_N.
+
+        Parameters
+        ----------
+        lcp : LCP
+            M = delassus, q = bias.
+        ell : (k,)
+            sigma mu J_T (a_J - a0), what the joints do to the friction directions; only some formulations use it.
+
+        Raises
+        ------
+        NotAccepted, IllPosed
+        """
+
+    def normal_forces(self, x: Vector) -> Vector:
+        """lam_N of the program's solution."""
+        return x
+
+    def apply(self, step: StepData) -> tuple[Program, Any]:
+        """The program of the contact operator."""
+        op = ContactOperator.of(step)
+        return self.program(op.lcp), op
+
+    def recover(self, data: Any, x: Vector, y: Vector | None) -> Candidate:
+        """Accelerations and joint forces that belong to the normal forces."""
+        return candidate_of(data, self.normal_forces(x))
+
+    def remarks(self, lcp: LCP, z: Vector | None) -> dict[str, Any]:
+        """Details in terms of the LCP."""
+        return {}
+
+    def details(self, data: Any, x: Vector | None) -> dict[str, Any]:
+        """The same for a step."""
+        return self.remarks(data.lcp, None if x is None else self.normal_forces(x))
+
+
+def candidate_of(op: ContactOperator, x: Vector) -> Candidate:
+    """The candidate that has these contact forces."""
+    return Candidate(op.acceleration(x), op.multipliers(x), *op.split(x))

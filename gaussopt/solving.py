@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt import registry
 from gaussopt.certificate import DEFAULT_TOLERANCE, Certificate, certify, explain
-from gaussopt.errors import BadInput
-from gaussopt.formulation import Formulation
-from gaussopt.programs import QP, LeastSquares, LinearSystem, Program, RawSolution, Solution, Timing
+from gaussopt.contact_certificate import ContactCertificate, Verdict, certify_contact
+from gaussopt.contact_state import closed_contacts
+from gaussopt.errors import BadInput, IllPosed
+from gaussopt.formulation import Candidate, Formulation
+from gaussopt.programs import LCP, QP, LeastSquares, LinearSystem, Program, RawSolution, Solution, Timing
 from gaussopt.qp_certificate import certify_qp
 from gaussopt.ranks import rank_report
 from gaussopt.solver import Solver, make_solver
@@ -95,12 +98,15 @@ class Answer:
     lam : (m,) or None
         Multipliers; those of the certificate where the formulation gives none.
     lam_N, lam_T : (k,), (k, d)
-        Contact forces.
+        Contact forces; NaN where there is no answer.
     status, message
         Verified; `claim` is what the solver said.
     certificate : Certificate
+        A ContactCertificate if the step has contacts.
     iterations : int
     timing : Timing
+    details : dict
+        What the formulation says beside the answer, such as a contraction factor.
     """
 
     a: Vector | None
@@ -113,11 +119,17 @@ class Answer:
     certificate: Certificate
     iterations: int
     timing: Timing
+    details: dict[str, Any] = field(default_factory=dict)
 
     @property
     def forces_unique(self) -> bool:
-        """Whether the multipliers are determined."""
+        """Whether the multipliers and contact forces are determined."""
         return self.certificate.forces_unique
+
+    @property
+    def contact(self) -> Verdict | None:
+        """What the contact laws allow: uniqueness, all solutions, ranges; None for a step without contacts."""
+        return self.certificate.contact if isinstance(self.certificate, ContactCertificate) else None
 
 
 class StepSolver:
@@ -130,6 +142,8 @@ class StepSolver:
     tolerance : float
         Of the certificate, relative; `inf` records bounds and refuses nothing that has an acceleration.
     warm_start : bool
+    thorough : bool
+        Whether uniqueness of contact solutions may be decided by enumeration with linear programs.
     """
 
     def __init__(
@@ -139,9 +153,11 @@ class StepSolver:
         options: Mapping[str, Any] | None = None,
         tolerance: float = DEFAULT_TOLERANCE,
         warm_start: bool = True,
+        thorough: bool = True,
     ) -> None:
         if math.isnan(tolerance) or tolerance <= 0:
             raise BadInput(f"tolerance is {tolerance}; it must be positive (inf records the bounds only).")
+        self.thorough = thorough
         self.formulation: Formulation = (
             registry.load("formulation", formulation) if isinstance(formulation, str) else formulation
         )
@@ -160,16 +176,33 @@ class StepSolver:
         """
         begin = perf_counter()
         self.formulation.check(step)
-        program, data = self.formulation.apply(step)
+        try:
+            program, data = self.formulation.apply(step)
+        except IllPosed as verdict:
+            return self._without_program(step, verdict)
         built = perf_counter()
         raw, timing = self.engine.solve(program)
-        solved = perf_counter()
+        iterations, solved = raw.iterations, perf_counter()
+        while raw.x is not None and raw.x.shape == (program.n,):
+            following = self.formulation.again(data, raw.x, raw.y)
+            if following is None:
+                break
+            program = following
+            raw, more = self.engine.solve(program)
+            iterations += raw.iterations
+            timing = Timing(*(a + b for a, b in zip(timing, more, strict=True)))
+            solved = perf_counter()
         if raw.x is not None and raw.x.shape != (program.n,):
             note = f"it returned an answer of shape {raw.x.shape}, expected ({program.n},)"
             raw = RawSolution(None, None, Status.SOLVER_ERROR, note=note)
-        a, lam = (None, None) if raw.x is None else self.formulation.recover(data, raw.x, raw.y)
+        found = Candidate(None, None) if raw.x is None else Candidate(*self.formulation.recover(data, raw.x, raw.y))
         recovered = perf_counter()
-        certificate = certify(step, a, lam)
+        a, lam = found.a, found.lam
+        certificate = (
+            certify_contact(step, a, lam, found.lam_N, found.lam_T, thorough=self.thorough)
+            if step.k
+            else certify(step, a, lam)
+        )
         status, message = judge(step, raw, certificate, self.tolerance)
         if status is Status.UNBOUNDED and not _minimises(program):
             # Equations have no objective to be unbounded: they contradict each other.
@@ -178,19 +211,35 @@ class StepSolver:
             a = None if status is not Status.SOLVED else a
         if lam is None and a is not None:
             lam = certificate.lam
+        lam_N, lam_T = step.zeta_N[:0], step.v_T[:0]
+        if step.k:
+            known = a is not None and found.lam_N is not None
+            lam_N = found.lam_N if known and found.lam_N is not None else np.full(step.k, np.nan)
+            lam_T = found.lam_T if known and found.lam_T is not None else np.full(step.v_T.shape, np.nan)
         _, setup, update, solve, _, _, backend = timing
         timing = Timing(built - begin, setup, update, solve, recovered - solved, perf_counter() - recovered, backend)
+        details = self.formulation.details(data, raw.x) if step.k else {}
         return Answer(
-            a, lam if a is not None else None, step.zeta_N[:0], step.v_T[:0], status, raw.claim, message, certificate,
-            raw.iterations, timing,
+            a, lam if a is not None else None, lam_N, lam_T, status, raw.claim, message, certificate, iterations,
+            timing, details,
+        )  # fmt: skip
+
+    def _without_program(self, step: StepData, verdict: IllPosed) -> Answer:
+        """The answer where the formulation's own program has no minimiser, whatever the mechanics say."""
+        certificate = certify_contact(step, None, thorough=self.thorough) if step.k else certify(step, None)
+        nothing = np.full(step.k, np.nan), np.full(step.v_T.shape, np.nan)
+        return Answer(
+            None, None, *nothing, verdict.status, verdict.status, str(verdict), certificate, 0, Timing()
         )  # fmt: skip
 
 
 def judge(step: StepData, raw: RawSolution, certificate: Certificate, tolerance: float) -> tuple[Status, str]:
     """The verified status: the mechanics first, then the certificate, the solver's word last."""
     if certificate.verdict is not Status.SOLVED:
-        return certificate.verdict, why_ill_posed(step, certificate.verdict)
+        return certificate.verdict, why_ill_posed(step, certificate)
     if certificate.passed(tolerance):
+        if isinstance(certificate, ContactCertificate) and certificate.contact.reason == "undecided":
+            return Status.SOLVED, f"{Status.SOLVED.sentence} {UNDECIDED}"
         if math.isinf(tolerance) and not certificate.passed():
             return Status.SOLVED, RECORDED
         return Status.SOLVED, Status.SOLVED.sentence
@@ -219,10 +268,42 @@ def _minimises(program: Program) -> bool:
     return isinstance(program, QP) or (isinstance(program, LeastSquares) and not program.minimum_norm)
 
 
-def why_ill_posed(step: StepData, verdict: Status) -> str:
-    """The verdict's sentence, and which rows contradict each other."""
+UNDECIDED = "Whether it is the only solution was not decided: there are too many contact modes to try."
+
+
+def why_ill_posed(step: StepData, certificate: Certificate) -> str:
+    """The verdict's sentence, how many solutions there are, and which rows contradict each other."""
+    verdict = certificate.verdict
+    if isinstance(certificate, ContactCertificate) and certificate.contact.reason == "enumeration":
+        return _why_not_one(certificate.contact)
     contradictions = [d.sentence() for d in rank_report(step).dependencies if d.contradiction]
     return " ".join([verdict.sentence, *contradictions[:3]])
+
+
+def _why_not_one(contact: Verdict) -> str:
+    """What enumeration of the contact modes found."""
+    if contact.status is Status.MULTIPLE_SOLUTIONS:
+        forces = "; ".join(
+            f"lam_N = {np.array2string(s.lam_N, precision=6, separator=', ')}" for s in contact.solutions[:4]
+        )
+        return f"{contact.status.sentence} There are {len(contact.solutions)}: {forces}."
+    if contact.status is Status.ACCELERATION_NOT_UNIQUE and contact.ranges is not None:
+        a = contact.ranges["a"]
+        i = int(np.argmax(np.nan_to_num(a[:, 1] - a[:, 0], posinf=np.inf)))
+        return (
+            "A continuum of accelerations satisfies the contact and friction laws, because friction depends on how the "
+            f"normal forces are shared: a[{i}] ranges from {a[i, 0]:.6g} to {a[i, 1]:.6g}."
+        )
+    return contact.status.sentence
+
+
+def default_solver(program: Program) -> str:
+    """A solver that takes the program and is exact."""
+    if isinstance(program, LCP):
+        return "lemke"
+    if isinstance(program, QP) and not program.equalities_only:
+        return "daqp"
+    return "kkt"
 
 
 def formulate(step: StepData, formulation: str) -> Program:
@@ -245,8 +326,26 @@ def solve_step(
     tolerance: float = DEFAULT_TOLERANCE,
     **options: Any,
 ) -> Answer:
-    """Formulate, solve and certify one step."""
-    return StepSolver(formulation, solver, options, tolerance).solve(step)
+    """Formulate, solve and certify one step.
+
+    Of a step that knows its gaps, the contacts that are open take no part; their forces are zero.
+
+    Raises
+    ------
+    UnknownName, NotAccepted, MissingBackend
+    BadInput
+        Also where a contact penetrates or is about to impact, with gap and rate.
+    """
+    closed = closed_contacts(step)
+    answer = StepSolver(formulation, solver, options, tolerance).solve(step.select(closed))
+    return _spread(answer, step, closed) if len(closed) < step.k else answer
+
+
+def _spread(answer: Answer, step: StepData, closed: NDArray[np.intp]) -> Answer:
+    """Forces for all contacts, zero at the open ones."""
+    lam_N, lam_T = np.zeros(step.k), np.zeros(step.v_T.shape)
+    lam_N[closed], lam_T[closed] = answer.lam_N, answer.lam_T
+    return replace(answer, lam_N=lam_N, lam_T=lam_T)
 
 
 def solve(

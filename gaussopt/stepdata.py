@@ -100,6 +100,9 @@ class StepData:
         Gaps in m and their rates; None if only the rows of closed contacts are given.
     e_N, e_T : (k,), optional
         Coefficients of restitution; None means 0.
+    least_N : (k,), optional
+        Smallest normal forces that the contact laws allow: 0 <= lam_N - least_N complementary to w; None means 0. The
+        restitution phase of an impact after Poisson has its own.
     D_omega, w_omega : (n, p), (n,), optional
         Quasi-velocities: a = D_omega omega' + w_omega with J D_omega = 0.
     arithmetic
@@ -129,6 +132,7 @@ class StepData:
     gdot_N: Vector | None = None
     e_N: Vector | None = None
     e_T: Vector | None = None
+    least_N: Vector | None = None
 
     @classmethod
     def smooth(
@@ -240,6 +244,11 @@ class StepData:
         return np.asarray((self.speed == 0) & (self.mu > 0))
 
     @property
+    def least(self) -> Vector:
+        """`least_N`, zeros if it is None, (k,)."""
+        return np.zeros(self.k) if self.least_N is None else self.least_N
+
+    @property
     def friction_map(self) -> Matrix:
         """J_N^T + J_T^T sigma mu, (n, k): what a unit normal force does through a sliding contact."""
         return np.asarray(self.J_N.T + np.einsum("kdn,kd->nk", self.J_T, self.sigma * self.mu[:, None]))
@@ -254,6 +263,7 @@ class StepData:
         return replace(
             self, J_N=self.J_N[i], zeta_N=self.zeta_N[i], J_T=self.J_T[i], zeta_T=self.zeta_T[i], v_T=self.v_T[i],
             mu=self.mu[i], g_N=part(self.g_N), gdot_N=part(self.gdot_N), e_N=part(self.e_N), e_T=part(self.e_T),
+            least_N=part(self.least_N),
         )  # fmt: skip
 
     def with_forces(self, lam_N: Vector, lam_T: Matrix) -> StepData:

@@ -2,14 +2,14 @@
 
     min 1/2 lam^T (J M^-1 J^T) lam + lam^T (J a0 - gamma),   a = a0 + M^-1 J^T lam,   M a0 = Q - h
 
-Needs a regular M. Dependent rows leave lam open while a is unique; contradictory rows leave it unbounded.
+Frictionless contacts join in with rows J_N, right-hand side -zeta_N and forces lam_N >= 0. Needs a regular M. Dependent rows leave lam open while a is unique; contradictory rows leave it unbounded.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.formulation import Formulation
+from gaussopt.formulation import Candidate, Formulation
 from gaussopt.linalg import cholesky, solve_lower, solve_lower_transposed
 from gaussopt.programs import QP
 from gaussopt.stepdata import Matrix, StepData, Vector
@@ -23,28 +23,37 @@ class Dual(Formulation):
     source = "Dorn dual of Gauss's principle"
 
     def refuses(self, step: StepData) -> str | None:
-        """Contacts, a singular M, and steps without constraints (no forces to find)."""
+        """Friction, a singular M, and steps without constraints (no forces to find)."""
+        if step.mu.any():
+            i = int(np.argmax(step.mu > 0))
+            return f"contact {i + 1} has friction (mu = {step.mu[i]:g}), whose force is not ideal; use lcp or stick-slip"
         if step.m == 0 and step.k == 0:
             return "the step has no equality rows, so there are no forces to find; use gauss"
-        if step.k == 0 and cholesky(step.M) is None:
+        if cholesky(step.M) is None:
             return "M is singular, and the dual needs M^(-1); use gauss or lagrange"
-        return super().refuses(step)
+        return None
 
-    def apply(self, step: StepData) -> tuple[QP, tuple[Vector, Matrix]]:
-        """P = J M^-1 J^T, q = J a0 - gamma, no rows."""
+    def apply(self, step: StepData) -> tuple[QP, tuple[StepData, Vector, Matrix]]:
+        """P = J M^-1 J^T, q = J a0 - gamma; no rows but lam_N >= 0."""
         L = cholesky(step.M)
         assert L is not None
-        B = solve_lower(L, step.J.T)
+        J = np.vstack((step.J, step.J_N)) if step.k else step.J
+        goal = np.concatenate((step.gamma, -step.zeta_N)) if step.k else step.gamma
+        B = solve_lower(L, J.T)
         a0 = solve_lower_transposed(L, solve_lower(L, step.force))
         P = B.T @ B
-        m = step.m
-        qp = QP(0.5 * (P + P.T), step.J @ a0 - step.gamma, np.zeros((0, m)), np.zeros(0), np.zeros(0))
-        return qp, (a0, solve_lower_transposed(L, B))
+        rows = np.eye(len(goal))[step.m :]
+        qp = QP(0.5 * (P + P.T), J @ a0 - goal, rows, np.zeros(step.k), np.full(step.k, np.inf))
+        return qp, (step, a0, solve_lower_transposed(L, B))
 
-    def recover(self, data: tuple[Vector, Matrix], x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:
-        """A = a0 + M^-1 J^T lam."""
-        a0, lift = data
-        return a0 + lift @ x, x
+    def recover(
+        self, data: tuple[StepData, Vector, Matrix], x: Vector, y: Vector | None
+    ) -> Candidate | tuple[Vector, Vector | None]:
+        """A = a0 + M^-1 (J^T lam + J_N^T lam_N)."""
+        step, a0, lift = data
+        if not step.k:
+            return a0 + lift @ x, x
+        return Candidate(a0 + lift @ x, x[: step.m], x[step.m :], np.zeros_like(step.v_T))
 
 
 formulation = Dual()

@@ -1,14 +1,16 @@
 """Gauss's principle of least constraint as a quadratic program in the acceleration.
 
-    min 1/2 a^T M a - a^T (Q - h)   subject to   J a = gamma
+    min 1/2 a^T M a - a^T (Q - h)   subject to   J a = gamma,   J_N a + zeta_N >= 0
 
-Valid for a singular mass matrix too: the minimiser is unique if and only if rank [M; J] = n. The duals of the
-equality rows are the constraint forces lam.
+Contacts may have no friction: a friction force depends on the normal force, which the program does not know. Valid for a singular mass matrix too: the minimiser is unique if and only if rank [M; J] = n. The duals of the
+equality rows are the constraint forces lam, those of the contact rows the normal forces lam_N.
 """
 
 from __future__ import annotations
 
-from gaussopt.formulation import Formulation
+import numpy as np
+
+from gaussopt.formulation import Candidate, Formulation
 from gaussopt.programs import QP
 from gaussopt.stepdata import StepData, Vector
 
@@ -20,13 +22,36 @@ class Gauss(Formulation):
     title = "Gauss's principle, primal QP"
     source = "Gauss 1829; eq. (3) of Yuan & Ge 2016"
 
-    def apply(self, step: StepData) -> tuple[QP, None]:
-        """P = M, q = h - Q, equality rows J a = gamma."""
-        return QP(step.M, step.h - step.Q, step.J, step.gamma, step.gamma), None
+    def refuses(self, step: StepData) -> str | None:
+        """Contacts with friction."""
+        if step.mu.any():
+            i = int(np.argmax(step.mu > 0))
+            return (
+                f"contact {i + 1} has friction (mu = {step.mu[i]:g}), whose force depends on the normal force; use "
+                "frozen-friction, lcp or stick-slip"
+            )
+        return None
 
-    def recover(self, data: None, x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:
-        """The point is a, the duals are lam."""
-        return x, y
+    def apply(self, step: StepData) -> tuple[QP, StepData]:
+        """P = M, q = h - Q, equality rows J a = gamma, inequality rows J_N a >= -zeta_N."""
+        if not step.k:
+            return QP(step.M, step.h - step.Q, step.J, step.gamma, step.gamma), step
+        return contact_qp(step), step
+
+    def recover(self, data: StepData, x: Vector, y: Vector | None) -> Candidate | tuple[Vector, Vector | None]:
+        """The point is a, the duals are lam and lam_N."""
+        if not data.k:
+            return x, y
+        lam, lam_N = (None, None) if y is None else (y[: data.m], y[data.m :])
+        return Candidate(x, lam, lam_N, np.zeros_like(data.v_T))
+
+
+def contact_qp(step: StepData) -> QP:
+    """The Gauss QP with the contacts taken as frictionless."""
+    A = np.vstack((step.J, step.J_N))
+    lower = np.concatenate((step.gamma, -step.zeta_N))
+    upper = np.concatenate((step.gamma, np.full(step.k, np.inf)))
+    return QP(step.M, step.h - step.Q, A, lower, upper)
 
 
 formulation = Gauss()

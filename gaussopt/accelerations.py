@@ -1,0 +1,128 @@
+"""Accelerations along a motion: evaluate, formulate, solve, certify, and keep count."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gaussopt.errors import GaussoptError
+from gaussopt.solving import Answer, StepSolver
+from gaussopt.stabilisation import Stabilisation
+from gaussopt.status import Status
+from gaussopt.stepdata import StepData, Vector
+from gaussopt.system import System
+from time import perf_counter
+
+
+class Rejected(GaussoptError):
+    """A step whose answer is not accepted; ends the run, not the program."""
+
+    def __init__(self, step: StepData, answer: Answer) -> None:
+        super().__init__(answer.message)
+        self.step, self.answer = step, answer
+
+
+class Accelerations:
+    """Accelerations of a system by a formulation and a solver, each one certified."""
+
+    def __init__(self, system: System, solver: StepSolver, stabiliser: Stabilisation) -> None:
+        self.system, self.solver, self.stabiliser = system, solver, stabiliser
+        self.timing = dict.fromkeys(("model", "build", "setup", "update", "solve", "recover", "verify", "backend"), 0.0)
+        self.worst = dict.fromkeys(
+            ("error_bound", "relative_error", "constraint_residual", "force_residual", "rounding_floor"), 0.0
+        )
+        self.evaluations = self.iterations = 0
+        self._last: tuple[float, bytes, Answer] | None = None
+
+    def answer(self, t: float, q: Vector, v: Vector) -> Answer:
+        """The certified answer at a state; asking again for the same state costs nothing."""
+        if self._last is not None:
+            t0, state, known = self._last
+            if t == t0 and q.tobytes() + v.tobytes() == state:
+                return known
+        begin = perf_counter()
+        step = self.step(t, q, v)
+        self.timing["model"] += perf_counter() - begin
+        answer = self.solve(step)
+        self._last = (t, q.tobytes() + v.tobytes(), answer)
+        return answer
+
+    def step(self, t: float, q: Vector, v: Vector) -> StepData:
+        """The step data that are solved at a state."""
+        return self.stabiliser.shape(self.system, self.system.evaluate(t, q, v))
+
+    def solve(self, step: StepData, solver: StepSolver | None = None) -> Answer:
+        """Solve and certify, keeping count.
+
+        Raises
+        ------
+        Rejected
+            If the answer is not accepted.
+        """
+        answer = (self.solver if solver is None else solver).solve(step)
+        timing, spent = answer.timing, self.timing
+        spent["build"] += timing.build
+        spent["setup"] += timing.setup
+        spent["update"] += timing.update
+        spent["solve"] += timing.solve
+        spent["recover"] += timing.recover
+        spent["verify"] += timing.verify
+        spent["backend"] += timing.backend
+        self.evaluations += 1
+        self.iterations += answer.iterations
+        c = answer.certificate
+        worst = self.worst
+        # A NaN loses every comparison and keeps what was there.
+        for name, value in (
+            ("error_bound", c.error_bound), ("relative_error", c.relative_error),
+            ("constraint_residual", c.constraint_residual), ("force_residual", c.force_residual),
+            ("rounding_floor", c.rounding_floor),
+        ):  # fmt: skip
+            if value > worst[name]:
+                worst[name] = value
+        if answer.status is not Status.SOLVED or answer.a is None:
+            raise Rejected(step, answer)
+        return answer
+
+    def velocity(self, t: float, q: Vector, u: Vector) -> Vector:
+        """dq/dt: u is the velocity."""
+        return u
+
+    def rate(self, t: float, q: Vector, u: Vector) -> Vector:
+        """du/dt, the acceleration."""
+        a = self.answer(t, q, u).a
+        assert a is not None
+        return a
+
+    def state_of(self, t: float, q: Vector, v: Vector) -> Vector:
+        """U for a velocity v."""
+        return v
+
+
+class QuasiVelocities(Accelerations):
+    """The same with quasi-velocities as the state: velocity constraints hold identically."""
+
+    _seen: tuple[float, Vector, Vector, Vector] | None = None
+
+    def velocity(self, t: float, q: Vector, u: Vector) -> Vector:
+        """dq/dt = D_omega omega + d, solved from omega(q, v, t) = u and f(q, v, t) = 0."""
+        guess = np.zeros_like(q)
+        if self._seen is not None:
+            t0, q0, u0, v = self._seen
+            if t == t0 and np.array_equal(q, q0) and np.array_equal(u, u0):
+                return v
+            guess = v
+        v = self.system.velocity_from(t, q, u, guess)
+        self._seen = (t, q.copy(), u.copy(), v)
+        return v
+
+    def rate(self, t: float, q: Vector, u: Vector) -> Vector:
+        """Rate of the quasi-velocities that belongs to the acceleration."""
+        v = self.velocity(t, q, u)
+        return self.system.quasi_velocity_rate(t, q, v, super().rate(t, q, v))
+
+    def state_of(self, t: float, q: Vector, v: Vector) -> Vector:
+        """omega(q, v, t)."""
+        self._seen = None
+        u = self.system.quasi_velocity(t, q, v)
+        self._seen = (t, q.copy(), u.copy(), self.system.velocity_from(t, q, u, v))
+        return u

@@ -1,0 +1,236 @@
+"""Contacts with the joints eliminated: how contact forces make accelerations, and the LCP of the contact laws.
+
+With K = M^-1 restricted to the directions that the joints leave free (papers: H) and a_J the acceleration without
+contact forces,
+
+    a = a_J + K f,   f = J_N^T lam_N + J_T^T lam_T,   w = J_N a + zeta_N,   s = J_T a + zeta_T.
+
+A sliding contact has lam_T = mu lam_N sigma, sigma = -v_T / |v_T|, so that w = delassus lam_N + bias. A contact without
+slip has its friction force open: -mu lam_N <= lam_T <= mu lam_N, and it starts to slip only against the largest one.
+With lam_R = lam_T + mu lam_N, lam_L = mu lam_N - lam_T and s = kappa_R - kappa_L this is an LCP too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.certificate import certify, equilibrate
+from gaussopt.errors import NotAccepted
+from gaussopt.linalg import cholesky, row_space, solve_lower, solve_lower_transposed
+from gaussopt.programs import LCP
+from gaussopt.status import Status
+from gaussopt.stepdata import Matrix, StepData, Vector
+
+REGULAR = 1e-8
+"""Pivot of J M^-1 J^T, relative to its diagonal, below which the joints go to the rank-revealing path."""
+
+
+@dataclass(frozen=True)
+class Joints:
+    """The step without contact forces, and its answer to an additional force f.
+
+    Attributes
+    ----------
+    K : (n, n)
+        a = a_J + K f.
+    a_J : (n,)
+    lam_J : (m,)
+        lam = lam_J + lift f; of dependent rows the multipliers of least norm.
+    lift : (m, n)
+    root : (n, r)
+        K = root root^T, so that |root^T f| is the mass norm of K f.
+    """
+
+    K: Matrix
+    a_J: Vector
+    lam_J: Vector
+    lift: Matrix
+    root: Matrix
+
+
+def eliminate_joints(step: StepData) -> Joints:
+    """Solve the joints of a step once for every force.
+
+    Raises
+    ------
+    NotAccepted
+        If the joints contradict each other or leave a direction without mass (rank [M; J] < n).
+    """
+    joints = _regular(step)
+    return _careful(step) if joints is None else joints
+
+
+def _regular(step: StepData) -> Joints | None:
+    L = cholesky(step.M)
+    if L is None:
+        return None
+    force = step.force
+    if not step.m:
+        inverse = solve_lower(L, np.eye(step.n))
+        return Joints(inverse.T @ inverse, inverse.T @ (inverse @ force), np.zeros(0), np.zeros((0, step.n)), inverse.T)
+    B = solve_lower(L, step.J.T)
+    G = B.T @ B
+    C = cholesky(G)
+    if C is None or (C.diagonal() ** 2 < REGULAR * G.diagonal()).any():
+        return None
+    inverse = solve_lower(L, np.eye(step.n))
+    Y = solve_lower(C, B.T)
+    free = inverse - Y.T @ (Y @ inverse)  # (I - projector) L^-1
+    free -= Y.T @ (Y @ free)
+    lift = -solve_lower_transposed(C, Y @ inverse)
+    lam_J = lift @ force + solve_lower_transposed(C, solve_lower(C, step.gamma))
+    a_J = inverse.T @ (inverse @ (force + step.J.T @ lam_J))
+    # Once more, so that J a_J = gamma to rounding.
+    shift = solve_lower_transposed(C, solve_lower(C, step.gamma - step.J @ a_J))
+    return Joints(free.T @ free, a_J + inverse.T @ (B @ shift), lam_J + shift, lift, free.T)
+
+
+def _careful(step: StepData) -> Joints:
+    """Singular M or dependent rows, in coordinates that make ranks independent of units."""
+    verdict = certify(step.select([]), None).verdict
+    if verdict is not Status.SOLVED:
+        raise NotAccepted(f"The step has no contact operator, its joints and masses are ill-posed: {verdict.sentence}")
+    d, row = equilibrate(step.M, step.J)
+    M, J = step.M * np.outer(d, d), step.J * d * row[:, None]
+    space = row_space(J)
+    a_p = space.pinv @ (row * step.gamma)
+    force = d * step.force
+    values, vectors = np.linalg.eigh(space.Z.T @ M @ space.Z)
+    root = space.Z @ (vectors / np.sqrt(values))
+    K = root @ root.T
+    a_J = a_p + K @ (force - M @ a_p)
+    up = space.pinv.T  # J^T lam = x has the solution of least norm up x
+    lift = row[:, None] * (up @ (M @ K - np.eye(step.n))) * d
+    return Joints(K * np.outer(d, d), d * a_J, row * (up @ (M @ a_J - force)), lift, d[:, None] * root)
+
+
+@dataclass(frozen=True)
+class ContactOperator:
+    """The contact laws of one step as an LCP in the contact forces.
+
+    The unknowns are x = (lam_N of all k contacts, lam_T of the r contacts without slip).
+
+    Attributes
+    ----------
+    step : StepData
+    joints : Joints
+    resting : (k,) bool
+        Contacts with friction and without slip.
+    """
+
+    step: StepData
+    joints: Joints
+    resting: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, step: StepData) -> ContactOperator:
+        """Eliminate the joints.
+
+        Raises
+        ------
+        NotAccepted
+            If the joints are ill-posed, or a contact in space (two tangents) has no slip.
+        """
+        resting = step.resting
+        if resting.any() and step.J_T.shape[1] > 1:
+            i = int(np.argmax(resting))
+            raise NotAccepted(
+                f"Contact {i + 1} has no slip and two tangents; stick in space is a cone program, which is not one of "
+                "the linear complementarity formulations."
+            )
+        return cls(step, eliminate_joints(step), resting)
+
+    @property
+    def k(self) -> int:
+        """Number of contacts."""
+        return self.step.k
+
+    @cached_property
+    def forces(self) -> Matrix:
+        """Generalised force of each unknown, (n, k + r): J_N^T + J_T^T mu sigma where it slides, then J_T^T."""
+        columns = self.step.friction_map  # sigma is zero where there is no slip
+        return np.hstack((columns, self.step.J_T[self.resting, 0].T)) if self.resting.any() else columns
+
+    @cached_property
+    def delassus(self) -> Matrix:
+        """J_N K (J_N^T + J_T^T mu sigma), (k, k), 1/kg."""
+        return np.asarray(self.step.J_N @ self.joints.K @ self.forces[:, : self.k])
+
+    @cached_property
+    def bias(self) -> Vector:
+        """J_N a_J + zeta_N, (k,), m/s^2."""
+        return np.asarray(self.step.J_N @ self.joints.a_J + self.step.zeta_N)
+
+    @cached_property
+    def rows(self) -> Matrix:
+        """Rows whose accelerations the laws speak of, (k + r, n): J_N, then J_T of the contacts without slip."""
+        return np.vstack((self.step.J_N, self.step.J_T[self.resting, 0])) if self.resting.any() else self.step.J_N
+
+    @cached_property
+    def response(self) -> Matrix:
+        """(w, s) = response x + start, (k + r, k + r)."""
+        return np.asarray(self.rows @ self.joints.K @ self.forces)
+
+    @cached_property
+    def start(self) -> Vector:
+        """(w, s) without contact forces, (k + r,)."""
+        zeta = np.concatenate((self.step.zeta_N, self.step.zeta_T[self.resting, 0]))
+        return np.asarray(self.rows @ self.joints.a_J + zeta)
+
+    @cached_property
+    def lcp(self) -> LCP:
+        """The contact laws in z = (lam_N - least_N, lam_R, kappa_L), of size k + 2 r."""
+        k, r = self.k, int(self.resting.sum())
+        if not r:
+            return LCP(self.delassus, self.bias + self.delassus @ self.step.least)
+        M = np.zeros((k + 2 * r, k + 2 * r))
+        M[: k + r, : k + r] = self.response @ self.to_x[:, : k + r]
+        M[k : k + r, k + r :] = np.eye(r)
+        M[k + r :, : k + r] = -self.to_x[k:, : k + r]
+        index = np.flatnonzero(self.resting)
+        M[k + r + np.arange(r), index] += self.step.mu[index]
+        least = self.step.least
+        return LCP(M, np.concatenate((self.start + self.response @ self.x_0, 2 * self.step.mu[index] * least[index])))
+
+    @cached_property
+    def x_0(self) -> Vector:
+        """x at z = 0, (k + r,); zero unless the normal forces have a least value."""
+        least = self.step.least
+        return np.concatenate((least, -(self.step.mu * least)[self.resting]))
+
+    def x(self, z: Vector) -> Vector:
+        """The unknowns of a solution of the LCP."""
+        return np.asarray(self.to_x @ z + self.x_0)
+
+    @cached_property
+    def to_x(self) -> Matrix:
+        """x = to_x z + x_0, (k + r, k + 2 r): lam_N = z + least_N, lam_T = lam_R - mu lam_N."""
+        k, r = self.k, int(self.resting.sum())
+        T = np.hstack((np.eye(k + r), np.zeros((k + r, r))))
+        index = np.flatnonzero(self.resting)
+        T[k + np.arange(r), index] = -self.step.mu[index]
+        return T
+
+    def split(self, x: Vector) -> tuple[Vector, Matrix]:
+        """lam_N (k,) and lam_T (k, d) of the unknowns."""
+        lam_N = x[: self.k]
+        lam_T = self.step.sigma * (self.step.mu * lam_N)[:, None]
+        if self.resting.any():
+            lam_T[self.resting, 0] = x[self.k :]
+        return lam_N, lam_T
+
+    def unknowns(self, lam_N: Vector, lam_T: Matrix) -> Vector:
+        """The unknowns x of given forces; the friction of sliding contacts is not looked at."""
+        return np.concatenate((lam_N, lam_T[self.resting, 0])) if self.resting.any() else lam_N
+
+    def acceleration(self, x: Vector) -> Vector:
+        """a = a_J + K f, (n,)."""
+        return np.asarray(self.joints.a_J + self.joints.K @ (self.forces @ x))
+
+    def multipliers(self, x: Vector) -> Vector:
+        """lam, (m,)."""
+        return np.asarray(self.joints.lam_J + self.joints.lift @ (self.forces @ x))

@@ -1,0 +1,79 @@
+"""What can be said of min 1/2 z^T A z subject to A z + b >= 0 before it is solved."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from gaussopt.errors import IllPosed, NotAccepted
+from gaussopt.lcp import classify_matrix
+from gaussopt.linalg import EPS
+from gaussopt.programs import LCP
+from gaussopt.status import Status
+from gaussopt.stepdata import Matrix
+
+ENUMERABLE = 10
+"""Size up to which all faces of the recession cone are looked at."""
+
+
+def require_strictly_convex(name: str, lcp: LCP, weighted: Matrix) -> None:
+    """Let a program with objective 1/2 z^T weighted z and rows M z >= -q pass if it has exactly one minimiser.
+
+    Raises
+    ------
+    IllPosed
+        Unbounded below, or infeasible.
+    NotAccepted
+        Not convex, or convex without a unique minimiser.
+    """
+    if classify_matrix(weighted).positive_definite:
+        return
+    silent = ~lcp.M.any(axis=1) & (lcp.q < 0)
+    if silent.any():
+        i = int(np.argmax(silent))
+        raise IllPosed(
+            Status.INFEASIBLE,
+            f"The program of {name!r} is infeasible: the gap acceleration of contact {i + 1} does not depend on any "
+            f"contact force and is {lcp.q[i]:.6g} m/s^2.",
+        )
+    if descends(lcp.M, weighted):
+        raise IllPosed(
+            Status.UNBOUNDED,
+            f"The program of {name!r} is unbounded below: the contact operator is not positive definite, and larger "
+            "contact forces keep lowering the objective without violating a row (a Painleve state).",
+        )
+    if classify_matrix(weighted).positive_semidefinite:
+        raise NotAccepted(
+            f"The formulation {name!r} does not fit: the contact operator is only positive semidefinite (redundant "
+            "contacts), so that its minimiser is not unique; use lcp, lcp-qp or stick-slip."
+        )
+    raise NotAccepted(
+        f"The formulation {name!r} does not fit: the contact operator is not positive definite, so that the program is "
+        "not convex; use lcp with lemke or enumerate."
+    )
+
+
+def descends(A: Matrix, P: Matrix) -> bool:
+    """Whether a direction d with A d >= 0 has d^T P d < 0; regular A of small size, else False.
+
+    With y = A d the question is whether A^-T P A^-1 is copositive on y >= 0. It is not exactly if some principal
+    submatrix has a positive eigenvector with a negative eigenvalue (W. Kaplan, "A test for copositive matrices",
+    Linear Algebra Appl. 313, 2000).
+    """
+    n = len(A)
+    if n > ENUMERABLE or not n:
+        return False
+    scale = np.abs(A).max(axis=1)
+    if (scale == 0).any() or np.linalg.cond(A / scale[:, None]) > 1e12:
+        return False
+    inverse = np.linalg.inv(A)
+    S = inverse.T @ (0.5 * (P + P.T)) @ inverse
+    for size in range(1, n + 1):
+        for subset in combinations(range(n), size):
+            part = S[np.ix_(subset, subset)]
+            values, vectors = np.linalg.eigh(part)
+            for value, vector in zip(values, vectors.T, strict=True):
+                if value < -64 * n * EPS * np.abs(part).max() and ((vector > 0).all() or (vector < 0).all()):
+                    return True
+    return False

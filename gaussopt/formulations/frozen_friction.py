@@ -1,0 +1,108 @@
+"""Friction as a prescribed force in Gauss's principle, iterated to its fixed point.
+
+    a^(i+1) = argmin 1/2 a^T M a - a^T (Q - h + J_T^T mu sigma lam_N^i)   s.t.   J a = gamma,   J_N a + zeta_N >= 0,
+    lam_N^(i+1) = the multipliers of the contact rows,   lam_N^0 = 0.
+
+Every iteration is a convex Gauss QP; the fixed points are the solutions of the LCP. With A_0 = J_N K J_N^T and
+C = J_N K J_T^T mu sigma the iteration contracts in the A_0-norm by at most rho = || A_0^(-1/2) C A_0^(-1/2) ||_2.
+Where rho >= 1 it may still converge, but that proves nothing; it is refused, with rho.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gaussopt.contact_operator import ContactOperator
+from gaussopt.formulation import Candidate, Formulation, SlidingFormulation
+from gaussopt.formulations.gauss import contact_qp
+from gaussopt.linalg import cholesky, solve_lower
+from gaussopt.programs import QP, Program
+from gaussopt.stepdata import StepData, Vector
+
+CONVERGED = 1e-13
+"""Change of the normal forces, relative to the largest, at which the iteration ends."""
+
+LIMIT = 500
+"""Most iterations; rho = 0.95 needs about 600 for 1e-13, and is cut there."""
+
+
+@dataclass
+class _Iteration:
+    step: StepData
+    contraction: float
+    lam_N: Vector
+    count: int = 0
+    changes: list[float] = field(default_factory=list)
+
+    def program(self) -> QP:
+        friction = (self.step.friction_map - self.step.J_N.T) @ self.lam_N
+        qp = contact_qp(self.step)
+        return QP(qp.P, qp.q - friction, qp.A, qp.l, qp.u)
+
+
+class FrozenFriction(Formulation):
+    """A sequence of convex Gauss QPs."""
+
+    name = "frozen-friction"
+    title = "Gauss QP with frozen friction, iterated"
+    source = "eqs. (22), (25) of Yao, Liu & Yang 2020 as a fixed-point iteration"
+
+    def refuses(self, step: StepData) -> str | None:
+        """No contacts, zero slip, redundant contacts, and iterations that need not contract."""
+        reason = SlidingFormulation.refuses(self, step)  # type: ignore[arg-type]
+        if reason:
+            return reason
+        rho = contraction(ContactOperator.of(step))
+        if rho is None:
+            return "the contacts are redundant, so that the multipliers it iterates on are not unique; use lcp"
+        if rho >= 1:
+            return f"the iteration need not contract (factor {rho:.4g}, it must be below 1); use lcp"
+        return None
+
+    def apply(self, step: StepData) -> tuple[Program, _Iteration]:
+        """The first QP, without friction."""
+        rho = contraction(ContactOperator.of(step))
+        assert rho is not None
+        state = _Iteration(step, rho, np.zeros(step.k))
+        return state.program(), state
+
+    def again(self, data: _Iteration, x: Vector, y: Vector | None) -> Program | None:
+        """The QP with the friction of the multipliers just found."""
+        if y is None:
+            return None
+        lam_N = y[data.step.m :]
+        change = float(np.abs(lam_N - data.lam_N).max(initial=0.0))
+        size = float(np.abs(lam_N).max(initial=0.0))
+        data.lam_N, data.count = lam_N, data.count + 1
+        data.changes.append(change)
+        stalled = len(data.changes) > 3 and change >= 0.5 * max(data.changes[-4:-1]) and change < 1e-7 * size
+        if change <= CONVERGED * size or data.count >= LIMIT or stalled:
+            return None
+        return data.program()
+
+    def recover(self, data: _Iteration, x: Vector, y: Vector | None) -> Candidate:
+        """The last point; its friction is that of the last multipliers."""
+        lam = None if y is None else y[: data.step.m]
+        friction = data.step.sigma * (data.step.mu * data.lam_N)[:, None]
+        return Candidate(x, lam, data.lam_N, friction)
+
+    def details(self, data: _Iteration, x: Vector | None) -> dict[str, Any]:
+        """The contraction factor and the number of QPs solved."""
+        return {"contraction": data.contraction, "programs": data.count}
+
+
+def contraction(op: ContactOperator) -> float | None:
+    """Rho, the factor by which the error shrinks at least; None where A_0 is singular."""
+    W = op.step.J_N @ op.joints.root
+    A0 = W @ W.T
+    L = cholesky(A0)
+    if L is None:
+        return None
+    C = op.delassus - A0
+    return float(np.linalg.norm(solve_lower(L, solve_lower(L, C).T), 2)) if op.k else 0.0
+
+
+formulation = FrozenFriction()

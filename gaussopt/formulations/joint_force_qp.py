@@ -1,0 +1,76 @@
+"""The quadratic program over all ideal forces as printed by Yao, Liu & Yang 2020, eq. (24).
+
+    min 1/2 F^T G^T M^-1 (J^T, D) F,   F = (lam, lam_N),   G = (J^T, J_N^T),   D = J_N^T + J_T^T mu sigma
+
+subject to the accelerations of joints and contacts. The joints determine lam; what is left is
+
+    min 1/2 lam_N^T delassus lam_N - 1/2 ell^T lam_N   subject to   delassus lam_N + bias >= 0,
+    ell = sigma mu J_T (a_J - a0),
+
+which is not eq. (29) with the joints eliminated unless ell = 0: wrong already for one contact.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gaussopt.contact_operator import ContactOperator
+from gaussopt.criterion import multipliers
+from gaussopt.errors import NotAccepted
+from gaussopt.formulation import Candidate, SlidingFormulation, candidate_of
+from gaussopt.formulations._convexity import require_strictly_convex
+from gaussopt.linalg import cholesky, solve_lower, solve_lower_transposed
+from gaussopt.programs import LCP, QP, Program
+from gaussopt.stepdata import StepData, Vector
+
+
+class JointForceQP(SlidingFormulation):
+    """The printed program with joints; a regression, not a law of mechanics."""
+
+    name = "joint-force-qp"
+    title = "QP over all ideal forces as printed (eq. 24 of 001)"
+    source = "Yao, Liu & Yang 2020, eq. (24)"
+    exact = False
+
+    def program(self, lcp: LCP, ell: Vector | None = None) -> QP:
+        """P = sym(delassus), q = -ell / 2, rows delassus lam_N >= -bias."""
+        require_strictly_convex(self.name, lcp, lcp.M)
+        q = np.zeros(lcp.n) if ell is None else -0.5 * ell
+        return QP(0.5 * (lcp.M + lcp.M.T), q, lcp.M, -lcp.q, np.full(lcp.n, np.inf))
+
+    def apply(self, step: StepData) -> tuple[Program, Any]:
+        """The program reduced to the normal forces."""
+        op = ContactOperator.of(step)
+        ell = joint_pull(op)
+        return self.program(op.lcp, ell), (op, ell)
+
+    def recover(self, data: Any, x: Vector, y: Vector | None) -> Candidate:
+        """Accelerations and joint forces that belong to the normal forces."""
+        return candidate_of(data[0], x)
+
+    def details(self, data: Any, x: Vector | None) -> dict[str, Any]:
+        """Ell, and eta of the returned forces."""
+        op, ell = data
+        found = {"ell": ell.tolist()}
+        return found if x is None else {**found, "eta": multipliers(op.lcp.M, x, ell).tolist()}
+
+
+def joint_pull(op: ContactOperator) -> Vector:
+    """Ell = sigma mu J_T (a_J - a0), (k,): how the joints change the accelerations along the friction forces.
+
+    Raises
+    ------
+    NotAccepted
+        If M is singular, because a0 does not exist.
+    """
+    step = op.step
+    L = cholesky(step.M)
+    if L is None:
+        raise NotAccepted("The formulation 'joint-force-qp' does not fit: M is singular, and it needs M^(-1); use lcp.")
+    a0 = solve_lower_transposed(L, solve_lower(L, step.force))
+    return np.asarray((step.friction_map - step.J_N.T).T @ (op.joints.a_J - a0))
+
+
+formulation = JointForceQP()

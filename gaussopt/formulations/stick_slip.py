@@ -1,0 +1,44 @@
+"""Contacts that slide, stick or start to slip, as one linear complementarity problem.
+
+With lam_R = lam_T + mu lam_N, lam_L = mu lam_N - lam_T and the slip acceleration s = kappa_R - kappa_L of the contacts
+without slip,
+
+    0 <= (w, kappa_R, lam_L)   complementary to   (lam_N, lam_R, kappa_L) >= 0.
+
+Contacts that slide have lam_T = mu lam_N sigma as in `lcp`, to which this reduces if none is without slip.
+"""
+
+from __future__ import annotations
+
+from gaussopt.contact_operator import ContactOperator
+from gaussopt.formulation import Candidate, Formulation, candidate_of
+from gaussopt.programs import LCP
+from gaussopt.stepdata import StepData, Vector
+
+
+class StickSlip(Formulation):
+    """Signorini's and Coulomb's laws, stick included."""
+
+    name = "stick-slip"
+    title = "Stick-slip LCP"
+    source = "Glocker & Pfeiffer 1993"
+
+    def refuses(self, step: StepData) -> str | None:
+        """Steps without contacts, and stick in space."""
+        if not step.k:
+            return "the step has no contacts; use gauss or lagrange"
+        if step.J_T.shape[1] > 1 and step.resting.any():
+            return "a contact without slip has two tangents; stick in space is a cone program and no LCP"
+        return None
+
+    def apply(self, step: StepData) -> tuple[LCP, ContactOperator]:
+        """The LCP of size k + 2 r, r the number of contacts without slip."""
+        op = ContactOperator.of(step)
+        return op.lcp, op
+
+    def recover(self, data: ContactOperator, x: Vector, y: Vector | None) -> Candidate:
+        """Forces from z, then accelerations."""
+        return candidate_of(data, data.x(x))
+
+
+formulation = StickSlip()

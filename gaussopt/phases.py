@@ -1,0 +1,212 @@
+"""A phase of a motion: which contacts are closed and how they touch, held fixed between two events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gaussopt.accelerations import Accelerations
+from gaussopt.contact_certificate import ContactCertificate
+from gaussopt.errors import BadInput
+from gaussopt.programs import LCP
+from gaussopt.solver import Solver
+from gaussopt.solving import Answer, StepSolver
+from gaussopt.stabilisation import Baumgarte, Stabilisation
+from gaussopt.stepdata import Matrix, StepData, Vector
+from gaussopt.system import System
+
+OPEN, SLIDING, STICKING = 0, 1, 2
+"""Codes of contact modes in trajectories."""
+
+
+@dataclass(frozen=True)
+class Phase:
+    """The contact modes between two events.
+
+    Attributes
+    ----------
+    closed : contacts that touch, ascending
+    sticking : those of them whose friction is not decided by a slip direction
+    sigma : (k, d)
+        Direction of friction of the sliding contacts, kept although the slip may vanish within a trial step; zero
+        elsewhere.
+    wall : (k,)
+        -1 where a two-sided contact bears on its other wall, else 1.
+    """
+
+    closed: tuple[int, ...]
+    sticking: frozenset[int]
+    sigma: Matrix
+    wall: Vector
+
+    @classmethod
+    def flight(cls, k: int, d: int, wall: Vector | None = None) -> Phase:
+        """All contacts open."""
+        return cls((), frozenset(), np.zeros((k, d)), np.ones(k) if wall is None else wall)
+
+    def shape(self, step: StepData) -> StepData:
+        """The step with the closed contacts, whose slips carry no more than this phase's directions.
+
+        In space a sliding contact keeps its actual direction, which turns with the motion.
+        """
+        index = np.array(self.closed, dtype=np.intp)
+        part = step.select(index)
+        if not len(index):
+            return part
+        slip = -self.sigma[index]
+        if part.v_T.shape[1] > 1:
+            moving = slip.any(axis=1) & part.v_T.any(axis=1)
+            slip = np.where(moving[:, None], part.v_T, slip)
+        wall = self.wall[index]
+        if (wall < 0).any():
+            part = replace(part, J_N=wall[:, None] * part.J_N, zeta_N=wall * part.zeta_N)
+        return replace(part, v_T=slip)
+
+    def modes(self) -> Vector:
+        """OPEN, SLIDING or STICKING for every contact, (k,)."""
+        out = np.full(len(self.wall), OPEN)
+        out[list(self.closed)] = SLIDING
+        out[list(self.sticking)] = STICKING
+        return out
+
+
+@dataclass(frozen=True)
+class Solvers:
+    """Who solves the steps of a motion with contacts.
+
+    Attributes
+    ----------
+    main : StepSolver
+        The formulation and solver asked for.
+    stick : StepSolver
+        For steps with a contact without slip where the main formulation knows only sliding ones.
+    flight : StepSolver
+        Where no contact is closed.
+    """
+
+    main: StepSolver
+    stick: StepSolver
+    flight: StepSolver
+
+    @classmethod
+    def of(cls, formulation: str, solver: str, options: Mapping[str, Any] | None, tolerance: float, warm: bool) -> Solvers:
+        """The main pair, and what stands in for it.
+
+        Stick is solved by stick-slip, with the same solver if it takes linear complementarity problems and else with
+        lemke; flight by the Gauss QP with kkt.
+        """
+        main = StepSolver(formulation, solver, options, tolerance, warm)
+        takes = _takes_lcp(main.engine.solver)
+        stick = StepSolver("stick-slip", solver if takes else "lemke", options if takes else None, tolerance, warm)
+        return cls(main, stick, StepSolver("gauss", "kkt", None, tolerance, warm))
+
+    def for_step(self, step: StepData) -> StepSolver:
+        """The one that fits the step."""
+        if not step.k:
+            return self.flight
+        if step.resting.any() and self.main.formulation.refuses(step) is not None:
+            return self.stick
+        return self.main
+
+
+def _takes_lcp(solver: Solver[Any]) -> bool:
+    return LCP in solver.accepts
+
+
+class ContactAccelerations(Accelerations):
+    """Accelerations in a phase."""
+
+    def __init__(self, system: System, solvers: Solvers, stabiliser: Stabilisation, phase: Phase) -> None:
+        super().__init__(system, solvers.main, stabiliser)
+        self.solvers, self._phase = solvers, phase
+        self._whole: StepData | None = None
+
+    @property
+    def phase(self) -> Phase:
+        """The current phase; a new one forgets what was known of the state."""
+        return self._phase
+
+    @phase.setter
+    def phase(self, phase: Phase) -> None:
+        self._phase, self._last = phase, None
+
+    def step(self, t: float, q: Vector, v: Vector) -> StepData:
+        """The step of the closed contacts."""
+        whole = self.whole(t, q, v)
+        if isinstance(self.stabiliser, Baumgarte) and whole.g_N is not None and whole.gdot_N is not None:
+            alpha, beta = self.stabiliser.alpha, self.stabiliser.beta
+            whole = replace(whole, zeta_N=whole.zeta_N + 2 * alpha * whole.gdot_N + beta**2 * whole.g_N)
+        return self.stabiliser.shape(self.system, self.phase.shape(whole))
+
+    def whole(self, t: float, q: Vector, v: Vector) -> StepData:
+        """Step data of all contacts."""
+        known = self._whole
+        if known is None or known.t != t or known.q is not q or known.v is not v:
+            known = self._whole = self.system.evaluate(t, q, v)
+        return known
+
+    def solve(self, step: StepData, solver: StepSolver | None = None) -> Answer:
+        """Solve with whoever fits; uniqueness by quick proofs only."""
+        chosen = self.solvers.for_step(step) if solver is None else solver
+        chosen.thorough = False
+        return super().solve(step, chosen)
+
+    def solve_thoroughly(self, step: StepData) -> Answer:
+        """The same with uniqueness decided by enumeration where quick proofs fail."""
+        chosen = self.solvers.for_step(step)
+        chosen.thorough = True
+        try:
+            return Accelerations.solve(self, step, chosen)
+        finally:
+            chosen.thorough = False
+
+    def forces(self, answer: Answer) -> tuple[Vector, Matrix]:
+        """Contact forces of all contacts, (k,) and (k, d); a two-sided contact bearing on its other wall is negative."""
+        phase = self.phase
+        lam_N, lam_T = np.zeros(len(phase.wall)), np.zeros(phase.sigma.shape)
+        index = list(phase.closed)
+        if index:
+            lam_N[index], lam_T[index] = answer.lam_N * phase.wall[index], answer.lam_T
+        return lam_N, lam_T
+
+
+class ContactSurface:
+    """The constraints of a phase as one set: joints, closed gaps, and contacts that stick. For projection."""
+
+    def __init__(self, system: System, closed: tuple[int, ...], sticking: tuple[int, ...] = ()) -> None:
+        self.system, self.closed, self.sticking = system, list(closed), list(sticking)
+
+    def evaluate(self, t: float, q: Vector, v: Vector) -> StepData:
+        """Step data whose J has the rows of `velocity_residual`."""
+        step = self.system.evaluate(t, q, v)
+        J = np.vstack((step.J, step.J_N[self.closed], step.J_T[self.sticking].reshape(-1, step.n)))
+        return replace(step.select([]), J=J, gamma=np.zeros(len(J)), arithmetic=None)
+
+    def position_residual(self, t: float, q: Vector) -> Vector:
+        """Holonomic constraints and closed gaps."""
+        phi = self.system.position_residual(t, q)
+        gaps = self.system.gaps(t, q)[self.closed]
+        return gaps if phi is None else np.concatenate((phi, gaps))
+
+    def position_jacobian(self, t: float, q: Vector) -> Matrix:
+        """Their Jacobian."""
+        step = self.system.evaluate(t, q, np.zeros(len(q)))
+        rows = [self.system.position_jacobian(t, q)] if self.system.position_residual(t, q) is not None else []
+        return np.vstack([*rows, step.J_N[self.closed]])
+
+    def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector:
+        """Constraint residuals, gap rates and slips at velocity level."""
+        rate = self.system.velocity_residual(t, q, v)
+        step = self.system.evaluate(t, q, v)
+        if step.gdot_N is None:
+            raise BadInput(f"{self.system.name!r} gives no gap rates.")
+        parts = [step.gdot_N[self.closed], step.v_T[self.sticking].ravel()]
+        return np.concatenate(parts if rate is None else [rate, *parts])
+
+
+def undecided(answer: Answer) -> bool:
+    """Whether uniqueness was left open."""
+    return isinstance(answer.certificate, ContactCertificate) and answer.certificate.contact.reason == "undecided"
