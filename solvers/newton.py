@@ -1,4 +1,4 @@
-"""Primal-dual Newton's method: semismooth Newton on the optimality conditions, with line search.
+"""Primal-dual Newton's method: semismooth Newton on complementarity conditions, with line search.
 
 The optimality conditions of a program are a mixed complementarity problem: find z with
 
@@ -8,9 +8,14 @@ Each pair is one equation phi(z_i, w_i) = 0 with the Fischer-Burmeister function
 and Newton's method with an element of the generalised Jacobian is damped by an Armijo search on 1/2 ||Phi||^2.
 Without inequalities the system is linear and one full step solves it; with them convergence is locally quadratic.
 A last active-set solve removes what is left of the iteration's error, and is kept only if it is better.
+`function="min"` takes min(a, b) instead: Newton's method is then the primal-dual active-set method, which ends exactly
+but may cycle. A linear complementarity problem is the case without free indices; where Newton stalls or cycles on it,
+which neither function excludes unless M is a P-matrix, Lemke's method takes over and the note says so.
 References: A. Fischer, "A special Newton-type optimization method", Optimization 24, 1992; T. De Luca,
 F. Facchinei, C. Kanzow, "A semismooth equation approach to the solution of nonlinear complementarity problems",
-Math. Prog. 75, 1996.
+Math. Prog. 75, 1996; M. Hintermueller, K. Ito, K. Kunisch, "The primal-dual active set strategy as a semismooth Newton
+method", SIAM J. Optim. 13, 2003; I. Ben Gharbia, J. C. Gilbert, "Nonconvergence of the plain Newton-min algorithm for
+linear complementarity problems with a P-matrix", Math. Prog. 134, 2012.
 """
 
 from __future__ import annotations
@@ -20,7 +25,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.programs import QP, LeastSquares, Program, RawSolution, as_qp
+from gaussopt.errors import BadInput
+from gaussopt.lcp import polish
+from gaussopt.lcp_matrix import equilibrate
+from gaussopt.programs import LCP, QP, LeastSquares, Program, RawSolution, as_qp
 from gaussopt.solver import Options, Solver
 from gaussopt.status import Status
 from gaussopt.stepdata import Matrix, Vector
@@ -28,31 +36,43 @@ from gaussopt.stepdata import Matrix, Vector
 
 @dataclass(frozen=True)
 class NewtonOptions(Options):
-    """`tolerance` on the largest entry of Phi, in scaled variables."""
+    """`tolerance` on the largest entry of Phi, in scaled variables; `fallback`: Lemke's method behind it for LCPs."""
 
     tolerance: float = 1e-12
     max_iter: int = 200
+    function: str = "fischer-burmeister"
+    fallback: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Complementarity:
-    """w = H z + g; `paired` marks the indices with 0 <= z_i, w_i and z_i w_i = 0."""
+    """w = H z + g; `paired` marks the indices with 0 <= z_i, w_i and z_i w_i = 0.
+
+    `natural` takes min(z, w) in place of the Fischer-Burmeister function.
+    """
 
     H: Matrix
     g: Vector
     paired: NDArray[np.bool_]
+    natural: bool = False
 
     def phi(self, z: Vector, w: Vector) -> Vector:
-        """The Fischer-Burmeister residual."""
+        """The residual of all conditions."""
         a, b = z[self.paired], w[self.paired]
         out = w.copy()
-        out[self.paired] = a + b - np.hypot(a, b)
+        out[self.paired] = np.minimum(a, b) if self.natural else a + b - np.hypot(a, b)
         return out
 
     def jacobian(self, z: Vector, w: Vector) -> Matrix:
         """An element of the generalised Jacobian of phi at z."""
         p = self.paired
         a, b = z[p], w[p]
+        if self.natural:
+            V = self.H.copy()
+            below = np.flatnonzero(p)[a <= b]
+            V[below] = 0.0
+            V[below, below] = 1.0
+            return V
         r = np.hypot(a, b)
         # At a = b = 0 the direction (1, 1)/sqrt(2) gives a valid element.
         safe = np.where(r > 0, r, 1.0)
@@ -66,17 +86,26 @@ class Complementarity:
 
 
 class Newton(Solver[NewtonOptions]):
-    """Semismooth Newton for quadratic programs."""
+    """Semismooth Newton for quadratic programs and linear complementarity problems."""
 
     name = "newton"
     title = "Primal-dual semismooth Newton with line search"
     source = "Fischer 1992; De Luca, Facchinei, Kanzow 1996"
-    accepts = (QP, LeastSquares)
+    accepts = (QP, LeastSquares, LCP)
     options_type = NewtonOptions
 
+    def __init__(self, variant: str | None, options: NewtonOptions) -> None:
+        super().__init__(variant, options)
+        if options.function not in ("fischer-burmeister", "min"):
+            raise BadInput(f"The option 'function' of 'newton' is {options.function!r}; use fischer-burmeister or min.")
+
     def setup(self, program: Program) -> None:
-        """Write the optimality conditions in scaled variables."""
-        qp = as_qp(program)
+        """Write the optimality or complementarity conditions in scaled variables."""
+        self._lcp = program if isinstance(program, LCP) else None
+        if self._lcp is None:
+            self._setup_qp(as_qp(program))
+
+    def _setup_qp(self, qp: QP) -> None:
         self._qp = qp
         eq = qp.equality
         lower, upper = ~eq & np.isfinite(qp.l), ~eq & np.isfinite(qp.u)
@@ -97,10 +126,13 @@ class Newton(Solver[NewtonOptions]):
         paired = np.zeros(n + m, dtype=bool)
         paired[n + int(eq.sum()) :] = True
         self._rows, self._sign = rows, sign
-        self._problem = Complementarity(H, np.concatenate((self._D * qp.q, -b)), paired)
+        natural = self.options.function == "min"
+        self._problem = Complementarity(H, np.concatenate((self._D * qp.q, -b)), paired, natural)
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         """Newton from the start, or from zero."""
+        if self._lcp is not None:
+            return solve_lcp(self._lcp, self.options, None if start is None else start[0])
         z = np.zeros(len(self._problem.g))
         n = self._qp.n
         if start is not None:
@@ -117,6 +149,39 @@ class Newton(Solver[NewtonOptions]):
             return RawSolution(x, y, Status.SOLVED, iterations)
         note = "the Newton matrix is singular: a constraint or a direction is degenerate" if singular else ""
         return RawSolution(x, y, Status.ITERATION_LIMIT, iterations, note=note)
+
+
+def solve_lcp(lcp: LCP, options: NewtonOptions, start: Vector | None = None) -> RawSolution:
+    """Newton on an LCP in scaled variables, then Lemke's method if it fails.
+
+    Parameters
+    ----------
+    lcp : LCP
+    options : NewtonOptions
+    start : (n,), optional
+    """
+    if not (lcp.q < 0).any() and start is None:
+        return RawSolution(np.zeros(lcp.n), None, Status.SOLVED)
+    R, C = equilibrate(lcp.M)
+    q = R * lcp.q
+    unit = float(np.abs(q).max(initial=0.0)) or 1.0
+    paired = np.ones(lcp.n, dtype=bool)
+    problem = Complementarity(R[:, None] * lcp.M * C, q / unit, paired, options.function == "min")
+    z = np.zeros(lcp.n) if start is None else start / C / unit
+    z, iterations, converged, _ = semismooth_newton(problem, z, options)
+    # Near a singular solution phi is flat; the natural map decides.
+    converged = converged and _residual(problem, z) <= np.sqrt(options.tolerance)
+    z = polish(lcp, np.maximum(z, 0.0) * C * unit)
+    if converged:
+        return RawSolution(z, None, Status.SOLVED, iterations)
+    note = f"Newton's method stalled after {iterations} iterations"
+    if not options.fallback:
+        return RawSolution(z, None, Status.ITERATION_LIMIT, iterations, note=note)
+    from gaussopt.solvers.lemke import lemke
+
+    raw = lemke(lcp)
+    note = f"{note}; Lemke's method took {raw.iterations} pivots" + (f", and {raw.note}" if raw.note else "")
+    return RawSolution(raw.x, None, raw.claim, iterations + raw.iterations, note=note)
 
 
 def semismooth_newton(problem: Complementarity, z: Vector, options: NewtonOptions) -> tuple[Vector, int, bool, bool]:

@@ -1,0 +1,86 @@
+"""All solutions of a small linear complementarity problem, by visiting every complementary basis.
+
+The work grows as 2^n, whatever the matrix; in exchange nothing is missed: none, one, several or a continuum.
+`iterations` counts the bases.
+Reference: R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIAM 2009, section 1.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gaussopt.lcp import MAX_ENUMERATED, enumerate_lcp
+from gaussopt.lcp_enumeration import FEASIBLE, regular_bases
+from gaussopt.lcp_matrix import equilibrate, subsets
+from gaussopt.programs import LCP, Program, RawSolution
+from gaussopt.solver import Options, Solver
+from gaussopt.status import Status
+from gaussopt.stepdata import Matrix, Vector
+
+CHUNK = 2**18
+"""Entries of the stacked bases that a batch holds at a time."""
+
+
+@dataclass(frozen=True)
+class EnumerateOptions(Options):
+    """`limit`: the largest n that is enumerated."""
+
+    limit: int = MAX_ENUMERATED
+
+
+class Enumerate(Solver[EnumerateOptions]):
+    """Every complementary basis."""
+
+    name = "enumerate"
+    title = "Enumeration of complementary bases (all solutions)"
+    source = "Cottle, Pang, Stone 2009"
+    accepts = (LCP,)
+    options_type = EnumerateOptions
+
+    def refuses(self, program: Program) -> str | None:
+        """Too many pairs."""
+        reason = super().refuses(program)
+        if reason is None and program.n > self.options.limit:
+            return f"it has {program.n} pairs, 2^{program.n} bases; the option 'limit' is {self.options.limit}"
+        return reason
+
+    def setup(self, program: Program) -> None:
+        """Take the problem."""
+        assert isinstance(program, LCP)
+        self._lcp = program
+
+    def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
+        """Visit every basis."""
+        found = enumerate_lcp(self._lcp, limit=self.options.limit)
+        x = found.solutions[0] if found.solutions else None
+        return RawSolution(x, None, found.status, 2**self._lcp.n, solutions=found.solutions)
+
+    def solve_batch(self, M: Matrix, q: Vector) -> tuple[Matrix, np.ndarray, list[Status], list[str]]:
+        """The first feasible regular basis of each problem, or what the full enumeration finds; see `gaussopt.batch`."""
+        count, n = q.shape
+        z, claims = np.zeros((count, n)), [Status.SOLVED] * count
+        size = max(1, CHUNK // (2**n * max(n, 1) ** 2))
+        for first in range(0, count, size):
+            part = slice(first, first + size)
+            R, C = equilibrate(M[part])
+            x, f, regular = regular_bases(R[..., :, None] * M[part] * C[..., None, :], R * q[part])
+            feasible = regular & (x >= -FEASIBLE * f).all(axis=-1)
+            chosen = feasible.argmax(axis=1)
+            rows = np.arange(len(chosen))
+            z[part] = np.where(subsets(n)[chosen], np.maximum(x[rows, chosen], 0.0), 0.0) * C
+            for i in np.flatnonzero(~feasible.any(axis=1)):
+                raw = _solve(LCP(M[first + i], q[first + i]), self.options)
+                claims[first + i] = raw.claim
+                z[first + i] = np.nan if raw.x is None else raw.x
+        return z, np.full(count, 2**n), claims, [""] * count
+
+
+def _solve(lcp: LCP, options: EnumerateOptions) -> RawSolution:
+    solver = Enumerate(None, options)
+    solver.setup(lcp)
+    return solver.solve(None)
+
+
+solver = Enumerate

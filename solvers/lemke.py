@@ -1,0 +1,120 @@
+"""Lemke's method: complementary pivoting with a covering vector and the lexicographic ratio test.
+
+The problem w = M z + q + z0 c with c > 0 is solved for a large z0; complementary pivots follow an almost
+complementary path until z0 leaves the basis (a solution) or the path ends on a secondary ray. The lexicographic rule
+keeps degenerate problems from cycling, so that the method always ends. It processes every problem with a copositive
+plus or P0-matrix that is solvable (positive semidefinite and P-matrices among them); for other matrices a ray proves
+nothing. Rows and columns are scaled first, c is 1 in scaled rows, and the basis is inverted afresh at every pivot.
+`iterations` counts pivots, the entering of z0 and its leaving among them.
+Reference: C. E. Lemke, "Bimatrix equilibrium points and mathematical programming", Management Science 11, 1965;
+R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIAM 2009, sections 4.4, 4.9.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gaussopt.lcp import polish
+from gaussopt.lcp_matrix import equilibrate
+from gaussopt.programs import LCP, Program, RawSolution
+from gaussopt.solver import Options, Solver
+from gaussopt.status import Status
+from gaussopt.stepdata import Matrix, Vector
+
+RAY = (
+    "the method ended on a secondary ray, which proves that there is no solution only for certain classes of "
+    "matrices (copositive-plus ones, the positive semidefinite among them)"
+)
+
+
+@dataclass(frozen=True)
+class LemkeOptions(Options):
+    """`max_iter` pivots; `pivot_tolerance` below which an entry of the scaled column is no pivot."""
+
+    max_iter: int = 10_000
+    pivot_tolerance: float = 1e-11
+
+
+class Lemke(Solver[LemkeOptions]):
+    """Lexicographic Lemke method."""
+
+    name = "lemke"
+    title = "Lemke's complementary pivoting, lexicographic"
+    source = "Lemke 1965; Cottle, Pang, Stone 2009"
+    accepts = (LCP,)
+    options_type = LemkeOptions
+
+    def setup(self, program: Program) -> None:
+        """Take the problem."""
+        assert isinstance(program, LCP)
+        self._lcp = program
+
+    def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
+        """Follow the path from the primary ray; a start is of no use to it."""
+        return lemke(self._lcp, self.options)
+
+
+def lemke(lcp: LCP, options: LemkeOptions | None = None) -> RawSolution:
+    """Solve one LCP.
+
+    Parameters
+    ----------
+    lcp : LCP
+    options : LemkeOptions, optional
+    """
+    options = options or LemkeOptions()
+    n = lcp.n
+    if not (lcp.q < 0).any():
+        return RawSolution(np.zeros(n), None, Status.SOLVED, 0)
+    R, C = equilibrate(lcp.M)
+    M, q = R[:, None] * lcp.M * C, R * lcp.q
+    q = q / np.abs(q).max()
+    # Variables: w is 0..n-1, z is n..2n-1, z0 is 2n; their columns in w - M z - c z0 = q.
+    columns = np.hstack((np.eye(n), -M, -np.ones((n, 1))))
+    basis = np.arange(n)
+    # z0 enters for the lexicographically smallest row of (q, I), which makes every row positive.
+    row = _lexicographic(np.column_stack((q, np.eye(n))))
+    leaving = int(basis[row])
+    basis[row] = 2 * n
+    pivots = 1
+    while leaving != 2 * n:
+        if pivots >= options.max_iter:
+            return RawSolution(None, None, Status.ITERATION_LIMIT, pivots)
+        entering = leaving + n if leaving < n else leaving - n
+        inverse = np.linalg.inv(columns[:, basis])
+        column = inverse @ columns[:, entering]
+        eligible = np.flatnonzero(column > options.pivot_tolerance * np.abs(column).max())
+        if not len(eligible):
+            return RawSolution(None, None, Status.NO_SOLUTION, pivots, note=RAY)
+        rows = np.column_stack((inverse @ q, inverse))[eligible] / column[eligible, None]
+        tied = rows[:, 0] <= rows[:, 0].min() + _noise(rows)
+        out = basis[eligible] == 2 * n
+        # Where z0 can leave it does: the solution is reached.
+        row = int(eligible[out & tied][0]) if (out & tied).any() else int(eligible[_lexicographic(rows)])
+        leaving = int(basis[row])
+        basis[row] = entering
+        pivots += 1
+    x = np.linalg.solve(columns[:, basis], R * lcp.q)
+    z = np.zeros(2 * n)
+    z[basis] = np.maximum(x, 0.0)
+    return RawSolution(polish(lcp, C * z[n:]), None, Status.SOLVED, pivots)
+
+
+def _noise(rows: Matrix) -> float:
+    return 1e-13 * float(np.abs(rows[:, 0]).min())
+
+
+def _lexicographic(rows: Matrix) -> int:
+    """Index of the lexicographically smallest row; entries that differ by rounding only count as equal."""
+    left = np.arange(len(rows))
+    for values in rows.T:
+        low = values[left].min()
+        left = left[values[left] <= low + 1e-13 * max(abs(low), float(np.abs(values[left]).min()))]
+        if len(left) == 1:
+            break
+    return int(left[0])
+
+
+solver = Lemke
