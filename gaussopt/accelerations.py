@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import perf_counter
+
 import numpy as np
 
 from gaussopt.errors import GaussoptError
@@ -10,7 +12,6 @@ from gaussopt.stabilisation import Stabilisation
 from gaussopt.status import Status
 from gaussopt.stepdata import StepData, Vector
 from gaussopt.system import System
-from time import perf_counter
 
 
 class Rejected(GaussoptError):

@@ -355,7 +355,9 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
 def solve_command(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE.json", help="A step or a qp.")],
-    formulation: Annotated[str | None, typer.Option("--formulation", help="Of a step; gauss, or stick-slip with contacts.")] = None,
+    formulation: Annotated[
+        str | None, typer.Option("--formulation", help="Of a step; gauss, or stick-slip with contacts.")
+    ] = None,
     solver: Annotated[str | None, typer.Option("--solver", help="One that fits, if not given.")] = None,
     solver_option: SolverOption = None,
     tolerance: Annotated[float, typer.Option("--tolerance")] = 1e-7,
@@ -385,7 +387,7 @@ def solve_command(
     else:
         name, by = _defaults(data, formulation, solver)
         answer = solve_step(data, name, by, tolerance=tolerance, **options)
-        w = [] if answer.a is None else data.J_N @ answer.a + data.zeta_N
+        w: Any = [] if answer.a is None else data.J_N @ answer.a + data.zeta_N
         result = {
             "status": str(answer.status), "message": answer.message, "formulation": name, "solver": by, "a": answer.a,
             "lam": answer.lam, "lam_N": answer.lam_N, "lam_T": _flat(answer.lam_T), "w": w,

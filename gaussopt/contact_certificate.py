@@ -167,7 +167,7 @@ def certify_contact(
     power = float(np.einsum("kd,kd->", lam_T, step.v_T))
     w = step.J_N @ a + step.zeta_N
     d = mass_scale(step.M)
-    natural = _length((op.joints.a_J / d)) + _length(a / d)
+    natural = _length(op.joints.a_J / d) + _length(a / d)
     return ContactCertificate(
         error_bound=bound, error_norm=norm, constraint_residual=own.constraint_residual,
         force_residual=own.force_residual if lam is not None else own.error_bound,
@@ -240,13 +240,15 @@ def _independent(op: ContactOperator) -> bool:
     length = np.linalg.norm(root, axis=1)
     if (length <= 0).any():
         return False
-    return bool(np.linalg.svd(root / length[:, None], compute_uv=False)[-1] > 1e-6) if len(root) <= len(root.T) else False
+    return (
+        bool(np.linalg.svd(root / length[:, None], compute_uv=False)[-1] > 1e-6) if len(root) <= len(root.T) else False
+    )
 
 
 def _enumerated(op: ContactOperator, joints_unique: bool) -> Verdict:
     step, joints = op.step, op.joints
     d = mass_scale(step.M)
-    to_a = joints.K @ op.forces @ op.to_x
+    to_a = op.effect @ op.to_x
     a_0 = op.acceleration(op.x_0)
     found: LCPSolutions = enumerate_lcp(op.lcp, to_a / d[:, None], a_0 / d)
     ranges = None
@@ -428,4 +430,3 @@ def _estimate(op: ContactOperator, a: Vector) -> Vector:
     goal = op.joints.root.T @ (inverse @ (a - op.joints.a_J))
     low = np.concatenate((op.step.least, np.full(len(g) - op.k, -np.inf)))
     return np.asarray(lsq_linear(root, goal, bounds=(low, np.inf), tol=1e-14).x / g)
-

@@ -20,13 +20,16 @@ from numpy.typing import NDArray
 
 from gaussopt.certificate import certify, equilibrate
 from gaussopt.errors import NotAccepted
-from gaussopt.linalg import cholesky, row_space, solve_lower, solve_lower_transposed
+from gaussopt.linalg import cholesky, mass_scale, row_space, solve_lower, solve_lower_transposed
 from gaussopt.programs import LCP
 from gaussopt.status import Status
 from gaussopt.stepdata import Matrix, StepData, Vector
 
 REGULAR = 1e-8
 """Pivot of J M^-1 J^T, relative to its diagonal, below which the joints go to the rank-revealing path."""
+
+INERT = 1e-12
+"""Motion of a row by its own force, relative to that of the free bodies, that counts as none."""
 
 
 @dataclass(frozen=True)
@@ -158,12 +161,12 @@ class ContactOperator:
     @cached_property
     def delassus(self) -> Matrix:
         """J_N K (J_N^T + J_T^T mu sigma), (k, k), 1/kg."""
-        return np.asarray(self.step.J_N @ self.joints.K @ self.forces[:, : self.k])
+        return self.response[: self.k, : self.k]
 
     @cached_property
     def bias(self) -> Vector:
         """J_N a_J + zeta_N, (k,), m/s^2."""
-        return np.asarray(self.step.J_N @ self.joints.a_J + self.step.zeta_N)
+        return self.start[: self.k]
 
     @cached_property
     def rows(self) -> Matrix:
@@ -171,15 +174,32 @@ class ContactOperator:
         return np.vstack((self.step.J_N, self.step.J_T[self.resting, 0])) if self.resting.any() else self.step.J_N
 
     @cached_property
+    def inert(self) -> NDArray[np.bool_]:
+        """Rows that no force moves because the joints hold them (a dead centre), (k + r,)."""
+        bare = np.linalg.norm(self.rows * mass_scale(self.step.M), axis=1)
+        return np.asarray(np.linalg.norm(self.rows @ self.joints.root, axis=1) <= INERT * bare)
+
+    @cached_property
     def response(self) -> Matrix:
         """(w, s) = response x + start, (k + r, k + r)."""
-        return np.asarray(self.rows @ self.joints.K @ self.forces)
+        return np.where(self.inert[:, None], 0.0, self.rows @ self.effect)
+
+    @cached_property
+    def effect(self) -> Matrix:
+        """Acceleration by each unknown, K forces, (n, k + r)."""
+        columns = self.joints.K @ self.forces
+        columns[:, self.k :][:, self.inert[self.k :]] = 0.0
+        return np.asarray(columns)
 
     @cached_property
     def start(self) -> Vector:
         """(w, s) without contact forces, (k + r,)."""
         zeta = np.concatenate((self.step.zeta_N, self.step.zeta_T[self.resting, 0]))
-        return np.asarray(self.rows @ self.joints.a_J + zeta)
+        value = self.rows @ self.joints.a_J + zeta
+        d = mass_scale(self.step.M)
+        size = np.linalg.norm(self.rows * d, axis=1) * np.linalg.norm(self.joints.a_J / d) + np.abs(zeta)
+        # Rounding must not decide to which side a held contact slips.
+        return np.where(self.inert & (np.abs(value) <= INERT * size), 0.0, value)
 
     @cached_property
     def lcp(self) -> LCP:
@@ -198,7 +218,7 @@ class ContactOperator:
 
     @cached_property
     def x_0(self) -> Vector:
-        """x at z = 0, (k + r,); zero unless the normal forces have a least value."""
+        """X at z = 0, (k + r,); zero unless the normal forces have a least value."""
         least = self.step.least
         return np.concatenate((least, -(self.step.mu * least)[self.resting]))
 
@@ -208,7 +228,7 @@ class ContactOperator:
 
     @cached_property
     def to_x(self) -> Matrix:
-        """x = to_x z + x_0, (k + r, k + 2 r): lam_N = z + least_N, lam_T = lam_R - mu lam_N."""
+        """X = to_x z + x_0, (k + r, k + 2 r): lam_N = z + least_N, lam_T = lam_R - mu lam_N."""
         k, r = self.k, int(self.resting.sum())
         T = np.hstack((np.eye(k + r), np.zeros((k + r, r))))
         index = np.flatnonzero(self.resting)
@@ -228,8 +248,8 @@ class ContactOperator:
         return np.concatenate((lam_N, lam_T[self.resting, 0])) if self.resting.any() else lam_N
 
     def acceleration(self, x: Vector) -> Vector:
-        """a = a_J + K f, (n,)."""
-        return np.asarray(self.joints.a_J + self.joints.K @ (self.forces @ x))
+        """A = a_J + K f, (n,)."""
+        return np.asarray(self.joints.a_J + self.effect @ x)
 
     def multipliers(self, x: Vector) -> Vector:
         """lam, (m,)."""

@@ -165,7 +165,7 @@ def _quotient(a: float, b: float) -> float:
 
 
 def vertex_bound(A: Matrix) -> float:
-    """max over S of ||(I - I_S + I_S A)^-1||_inf, the error constant of a P-matrix in the natural residual."""
+    """Max over S of ||(I - I_S + I_S A)^-1||_inf, the error constant of a P-matrix in the natural residual."""
     n = len(A)
     D = np.where(subsets(n)[:, :, None], A, np.eye(n))
     if (np.linalg.det(D) == 0.0).any():

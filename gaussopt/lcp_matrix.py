@@ -87,7 +87,7 @@ class MatrixClass:
             return f"M is {kind} and not positive semidefinite; too large to tell whether it is a P-matrix."
         return f"M is {kind} and no P-matrix: none, one or several solutions, depending on q."
 
-    def to_mapping(self) -> dict[str, bool | None | str]:
+    def to_mapping(self) -> dict[str, bool | str | None]:
         """For JSON."""
         return {
             "symmetric": self.symmetric,

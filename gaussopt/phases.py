@@ -58,7 +58,7 @@ class Phase:
             return part
         slip = -self.sigma[index]
         if part.v_T.shape[1] > 1:
-            moving = slip.any(axis=1) & part.v_T.any(axis=1)
+            moving = np.asarray(slip.any(axis=1) & part.v_T.any(axis=1))
             slip = np.where(moving[:, None], part.v_T, slip)
         wall = self.wall[index]
         if (wall < 0).any():
@@ -92,7 +92,9 @@ class Solvers:
     flight: StepSolver
 
     @classmethod
-    def of(cls, formulation: str, solver: str, options: Mapping[str, Any] | None, tolerance: float, warm: bool) -> Solvers:
+    def of(
+        cls, formulation: str, solver: str, options: Mapping[str, Any] | None, tolerance: float, warm: bool
+    ) -> Solvers:
         """The main pair, and what stands in for it.
 
         Stick is solved by stick-slip, with the same solver if it takes linear complementarity problems and else with

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gaussopt import registry, stabilisation
+from gaussopt.accelerations import Accelerations, QuasiVelocities, Rejected
 from gaussopt.catalogue import Problem
 from gaussopt.catalogue import problem as find_problem
 from gaussopt.certificate import DEFAULT_TOLERANCE
@@ -36,105 +37,6 @@ LEAST_RTOL = 2.3e-14
 
 DIVERGED = 1e15
 """Entry of a state beyond which a failure to solve is called a divergence."""
-
-
-class _Rejected(Exception):
-    """A step whose answer is not accepted; ends the run, not the program."""
-
-    def __init__(self, step: StepData, answer: Answer) -> None:
-        self.step, self.answer = step, answer
-
-
-class _Accelerations:
-    """Accelerations of a system by a formulation and a solver, each one certified."""
-
-    def __init__(self, system: System, solver: StepSolver, stabiliser: Stabilisation) -> None:
-        self.system, self.solver, self.stabiliser = system, solver, stabiliser
-        self.timing = dict.fromkeys(("model", "build", "setup", "update", "solve", "recover", "verify", "backend"), 0.0)
-        self.worst = dict.fromkeys(
-            ("error_bound", "relative_error", "constraint_residual", "force_residual", "rounding_floor"), 0.0
-        )
-        self.evaluations = self.iterations = 0
-        self._last: tuple[float, bytes, Answer] | None = None
-
-    def answer(self, t: float, q: Vector, v: Vector) -> Answer:
-        """The certified answer at a state; asking again for the same state costs nothing."""
-        if self._last is not None:
-            t0, state, known = self._last
-            if t == t0 and q.tobytes() + v.tobytes() == state:
-                return known
-        begin = perf_counter()
-        step = self.stabiliser.shape(self.system, self.system.evaluate(t, q, v))
-        self.timing["model"] += perf_counter() - begin
-        answer = self.solver.solve(step)
-        timing, spent = answer.timing, self.timing
-        spent["build"] += timing.build
-        spent["setup"] += timing.setup
-        spent["update"] += timing.update
-        spent["solve"] += timing.solve
-        spent["recover"] += timing.recover
-        spent["verify"] += timing.verify
-        spent["backend"] += timing.backend
-        self.evaluations += 1
-        self.iterations += answer.iterations
-        c = answer.certificate
-        worst = self.worst
-        # A NaN loses every comparison and keeps what was there.
-        for name, value in (
-            ("error_bound", c.error_bound), ("relative_error", c.relative_error),
-            ("constraint_residual", c.constraint_residual), ("force_residual", c.force_residual),
-            ("rounding_floor", c.rounding_floor),
-        ):  # fmt: skip
-            if value > worst[name]:
-                worst[name] = value
-        if answer.status is not Status.SOLVED or answer.a is None:
-            raise _Rejected(step, answer)
-        self._last = (t, q.tobytes() + v.tobytes(), answer)
-        return answer
-
-    def velocity(self, t: float, q: Vector, u: Vector) -> Vector:
-        """dq/dt: u is the velocity."""
-        return u
-
-    def rate(self, t: float, q: Vector, u: Vector) -> Vector:
-        """du/dt, the acceleration."""
-        a = self.answer(t, q, u).a
-        assert a is not None
-        return a
-
-    def state_of(self, t: float, q: Vector, v: Vector) -> Vector:
-        """U for a velocity v."""
-        return v
-
-
-class _QuasiVelocities(_Accelerations):
-    """The same with quasi-velocities as the state: velocity constraints hold identically."""
-
-    _seen: tuple[float, Vector, Vector, Vector] | None = None
-
-    def velocity(self, t: float, q: Vector, u: Vector) -> Vector:
-        """dq/dt = D_omega omega + d, solved from omega(q, v, t) = u and f(q, v, t) = 0."""
-        guess = np.zeros_like(q)
-        if self._seen is not None:
-            t0, q0, u0, v = self._seen
-            if t == t0 and np.array_equal(q, q0) and np.array_equal(u, u0):
-                return v
-            guess = v
-        v = self.system.velocity_from(t, q, u, guess)
-        self._seen = (t, q.copy(), u.copy(), v)
-        return v
-
-    def rate(self, t: float, q: Vector, u: Vector) -> Vector:
-        """Rate of the quasi-velocities that belongs to the acceleration."""
-        v = self.velocity(t, q, u)
-        return self.system.quasi_velocity_rate(t, q, v, super().rate(t, q, v))
-
-    def state_of(self, t: float, q: Vector, v: Vector) -> Vector:
-        """omega(q, v, t)."""
-        self._seen = None
-        u = self.system.quasi_velocity(t, q, v)
-        self._seen = (t, q.copy(), u.copy(), self.system.velocity_from(t, q, u, v))
-        return u
 
 
 @np.errstate(over="ignore", invalid="ignore")  # a motion that runs away is reported, not warned about
@@ -238,7 +140,7 @@ def simulate(
             _record(recorder, system, t, q, v, accelerations.answer(t, q, v))
             if progress is not None:
                 progress((t - t0) / (t_end - t0))
-    except _Rejected as rejected:
+    except Rejected as rejected:
         failed = rejected.step
         status = rejected.answer.status
         m = m or failed.m
@@ -265,7 +167,7 @@ def simulate(
         "solver_options": {k: str(x) for k, x in (solver_options or {}).items()}, "stepper": method.name,
         "dt": dt, "t_end": t_end, "rtol": rtol if method.adaptive else None, "atol": atol if method.adaptive else None,
         "tolerance": tolerance if math.isfinite(tolerance) else "inf", "stabilisation": stabiliser.name,
-        "warm_start": warm_start, "state": "quasi-velocity" if kind is _QuasiVelocities else "velocity",
+        "warm_start": warm_start, "state": "quasi-velocity" if kind is QuasiVelocities else "velocity",
         "coordinates": list(system.coordinates(len(q))), "steps": max(len(recorder) - 1, 0),
         "evaluations": accelerations.evaluations, "iterations": accelerations.iterations,
     }  # fmt: skip
@@ -299,8 +201,8 @@ def _resolve(
     )  # fmt: skip
 
 
-def _state_kind(state: str | None, solver: StepSolver, system: System) -> type[_Accelerations]:
-    known = {"velocity": _Accelerations, "quasi-velocity": _QuasiVelocities}
+def _state_kind(state: str | None, solver: StepSolver, system: System) -> type[Accelerations]:
+    known = {"velocity": Accelerations, "quasi-velocity": QuasiVelocities}
     if state is None:
         natural = solver.formulation.state
         state = natural if natural == "velocity" or system.has_quasi_velocities else "velocity"

@@ -195,11 +195,11 @@ class StepSolver:
         if raw.x is not None and raw.x.shape != (program.n,):
             note = f"it returned an answer of shape {raw.x.shape}, expected ({program.n},)"
             raw = RawSolution(None, None, Status.SOLVER_ERROR, note=note)
-        found = Candidate(None, None) if raw.x is None else Candidate(*self.formulation.recover(data, raw.x, raw.y))
+        found = None if raw.x is None else Candidate(*self.formulation.recover(data, raw.x, raw.y))
         recovered = perf_counter()
-        a, lam = found.a, found.lam
+        a, lam, forces, friction = (None,) * 4 if found is None else found
         certificate = (
-            certify_contact(step, a, lam, found.lam_N, found.lam_T, thorough=self.thorough)
+            certify_contact(step, a, lam, forces, friction, thorough=self.thorough)
             if step.k
             else certify(step, a, lam)
         )
@@ -213,9 +213,8 @@ class StepSolver:
             lam = certificate.lam
         lam_N, lam_T = step.zeta_N[:0], step.v_T[:0]
         if step.k:
-            known = a is not None and found.lam_N is not None
-            lam_N = found.lam_N if known and found.lam_N is not None else np.full(step.k, np.nan)
-            lam_T = found.lam_T if known and found.lam_T is not None else np.full(step.v_T.shape, np.nan)
+            lam_N = forces if a is not None and forces is not None else np.full(step.k, np.nan)
+            lam_T = friction if a is not None and friction is not None else np.full(step.v_T.shape, np.nan)
         _, setup, update, solve, _, _, backend = timing
         timing = Timing(built - begin, setup, update, solve, recovered - solved, perf_counter() - recovered, backend)
         details = self.formulation.details(data, raw.x) if step.k else {}

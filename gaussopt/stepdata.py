@@ -205,7 +205,12 @@ class StepData:
         for name in ("e_N", "e_T"):
             if name in kinematics and not ((kinematics[name] >= 0) & (kinematics[name] <= 1)).all():
                 raise BadInput(f"{name} holds {kinematics[name]}; coefficients of restitution lie between 0 and 1.")
-        return replace(step, **kinematics) if kinematics else step
+        if not kinematics:
+            return step
+        return replace(
+            step, g_N=kinematics.get("g_N"), gdot_N=kinematics.get("gdot_N"), e_N=kinematics.get("e_N"),
+            e_T=kinematics.get("e_T"),
+        )  # fmt: skip
 
     @property
     def n(self) -> int:

@@ -26,7 +26,9 @@ class Dual(Formulation):
         """Friction, a singular M, and steps without constraints (no forces to find)."""
         if step.mu.any():
             i = int(np.argmax(step.mu > 0))
-            return f"contact {i + 1} has friction (mu = {step.mu[i]:g}), whose force is not ideal; use lcp or stick-slip"
+            return (
+                f"contact {i + 1} has friction (mu = {step.mu[i]:g}), whose force is not ideal; use lcp or stick-slip"
+            )
         if step.m == 0 and step.k == 0:
             return "the step has no equality rows, so there are no forces to find; use gauss"
         if cholesky(step.M) is None:
