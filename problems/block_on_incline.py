@@ -1,0 +1,94 @@
+"""A block on a rough incline: slides, stops, and sticks or slides back.
+
+s is measured down the slope, n is the height over it. The block decelerates by g (mu cos alpha -+ sin alpha) and
+sticks where mu >= tan alpha.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from gaussopt.catalogue import Case, Parameter, Problem
+from gaussopt.contacts import Contact
+from gaussopt.stepdata import Vector
+from gaussopt.system import System
+
+PARAMETERS = (
+    Parameter("m", 1.0, "kg", "mass"),
+    Parameter("g", 9.81, "m/s^2", "gravity"),
+    Parameter("alpha", float(np.radians(20.0)), "rad", "slope"),
+    Parameter("mu", 0.5, "1", "friction coefficient"),
+    Parameter("v0", 2.0, "m/s", "initial velocity, down the slope where positive"),
+)
+
+
+def build() -> System:
+    """Derive the equations in the directions of the slope."""
+    import sympy as sp
+
+    s, n = q = sp.symbols("s n")
+    vs, vn = v = sp.symbols("vs vn")
+    m, g, alpha, mu = sp.symbols("m g alpha mu")
+    return System.from_lagrangian(
+        q,
+        v,
+        kinetic=m * (vs**2 + vn**2) / 2,
+        potential=m * g * (n * sp.cos(alpha) - s * sp.sin(alpha)),
+        contacts=[Contact("slope", position=(s, n), mu=mu)],
+        parameters={p.name: p.value for p in PARAMETERS},
+        name="block-on-incline",
+    )
+
+
+def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
+    """On the slope at s = 0."""
+    return np.zeros(2), np.array([p["v0"], 0.0])
+
+
+# -- closed forms ------------------------------------------------------------------------------------------
+
+
+def stop(p: Mapping[str, float]) -> tuple[float, float]:
+    """Time and place s where the block first stops, s and m; infinite if it never does."""
+    direction = np.sign(p["v0"])
+    deceleration = p["g"] * (p["mu"] * np.cos(p["alpha"]) - direction * np.sin(p["alpha"]))
+    if deceleration <= 0:
+        return np.inf, direction * np.inf
+    return float(abs(p["v0"]) / deceleration), float(direction * p["v0"] ** 2 / (2 * deceleration))
+
+
+def sticks(p: Mapping[str, float]) -> bool:
+    """Whether the block stays where it stops."""
+    return bool(p["mu"] >= np.tan(p["alpha"]))
+
+
+def friction_at_rest(p: Mapping[str, float]) -> float:
+    """Friction that holds the block, up the slope, N."""
+    return float(p["m"] * p["g"] * np.sin(p["alpha"]))
+
+
+def acceleration_back(p: Mapping[str, float]) -> float:
+    """Acceleration down the slope after the turn, m/s^2, where the block does not stick."""
+    return float(p["g"] * (np.sin(p["alpha"]) - p["mu"] * np.cos(p["alpha"])))
+
+
+CASES = {
+    "down": Case({"mu": 0.5, "v0": 2.0}, 2.0, "slides down, stops and sticks"),
+    "up": Case({"mu": 0.5, "v0": -2.0}, 1.0, "slides up, stops and sticks"),
+    "up-low-mu": Case({"mu": 0.2, "v0": -2.0}, 1.0, "slides up, turns and slides back"),
+}
+
+problem = Problem(
+    name="block-on-incline",
+    title="Block on a rough incline",
+    source="textbook; Coulomb friction in closed form",
+    description="Two coordinates, one contact with friction.",
+    build=build,
+    start=start,
+    parameters=PARAMETERS,
+    t_end=2.0,
+    dt=1e-3,
+    cases=CASES,
+)

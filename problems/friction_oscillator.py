@@ -1,0 +1,98 @@
+"""A mass on a spring and a rough floor: half swings between shifted centres, then it sticks.
+
+m x'' + k x = -mu N sgn x' with N = m g; each half swing loses 2 mu N / k of amplitude, and the mass stays at the
+first turning point with |x| <= mu N / k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from gaussopt.catalogue import Parameter, Problem
+from gaussopt.contacts import Contact
+from gaussopt.errors import BadInput
+from gaussopt.stepdata import Vector
+from gaussopt.system import System
+
+PARAMETERS = (
+    Parameter("m", 1.0, "kg", "mass"),
+    Parameter("k", 1.0, "N/m", "stiffness"),
+    Parameter("g", 10.0, "m/s^2", "gravity", printed=False),
+    Parameter("mu", 0.1, "1", "friction coefficient; the source gives mu N = 1 N", printed=False),
+    Parameter("x0", 12.0, "m", "initial position"),
+    Parameter("v0", 6.0, "m/s", "initial velocity"),
+)
+
+
+def build() -> System:
+    """Derive the equations; the height y carries the weight to the floor."""
+    import sympy as sp
+
+    x, y = q = sp.symbols("x y")
+    vx, vy = v = sp.symbols("vx vy")
+    m, k, g, mu = sp.symbols("m k g mu")
+    return System.from_lagrangian(
+        q,
+        v,
+        kinetic=m * (vx**2 + vy**2) / 2,
+        potential=k * x**2 / 2 + m * g * y,
+        contacts=[Contact("floor", position=(x, y), mu=mu)],
+        parameters={p.name: p.value for p in PARAMETERS},
+        name="friction-oscillator",
+    )
+
+
+def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
+    """On the floor."""
+    return np.array([p["x0"], 0.0]), np.array([p["v0"], 0.0])
+
+
+# -- closed forms ------------------------------------------------------------------------------------------
+
+
+def turning_points(p: Mapping[str, float]) -> tuple[Vector, Vector]:
+    """Times and places of the turning points up to the last one, where the mass stays, s and m; v0 != 0.
+
+    Raises
+    ------
+    BadInput
+        Without friction, when there is no last one.
+    """
+    if p["mu"] * p["g"] <= 0:
+        raise BadInput("The oscillator never stops without friction; give positive mu and g.")
+    rate = (p["k"] / p["m"]) ** 0.5
+    reach = p["mu"] * p["m"] * p["g"] / p["k"]
+    side = 1.0 if p["v0"] >= 0 else -1.0
+    # Mirrored so that the first swing goes to the right, about the centre -reach.
+    x, u = side * p["x0"] + reach, abs(p["v0"]) / rate
+    time, place = float(np.arctan2(u, x)) / rate, float(np.hypot(x, u)) - reach
+    times, places = [time], [side * place]
+    direction = -1.0
+    while (place if direction < 0 else -place) > reach:
+        place = -place - 2 * direction * reach
+        time += np.pi / rate
+        times.append(time)
+        places.append(side * place)
+        direction = -direction
+    return np.array(times), np.array(places)
+
+
+def stop(p: Mapping[str, float]) -> tuple[float, float]:
+    """Time and place where the mass stays, s and m."""
+    times, places = turning_points(p)
+    return float(times[-1]), float(places[-1])
+
+
+problem = Problem(
+    name="friction-oscillator",
+    title="Oscillator with dry friction",
+    source="Siconos tutorials, FrictionOscillator",
+    description="Two coordinates, one contact with friction; stops after eight half swings.",
+    build=build,
+    start=start,
+    parameters=PARAMETERS,
+    t_end=25.0,
+    dt=1e-2,
+)

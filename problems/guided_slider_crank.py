@@ -1,0 +1,103 @@
+"""The crank-slider of Yuan & Ge 2016 in a rough guide: joints and a contact with friction together.
+
+The slider gets its own height y3, eight coordinates in all; six rows hold the joints together and the guide carries
+the slider. The guide has no clearance: one of its two walls always bears, and the friction is mu |N|.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from gaussopt.catalogue import Case, Parameter, Problem
+from gaussopt.contacts import Contact
+from gaussopt.problems.crank_slider import PARAMETERS as CRANK
+from gaussopt.stepdata import StepData, Vector
+from gaussopt.system import System
+
+PARAMETERS = (
+    *CRANK,
+    Parameter("mu", 0.3, "1", "friction coefficient of the guide", printed=False),
+    Parameter("theta1_0", 0.0, "rad", "initial angle of the crank"),
+    Parameter("omega1_0", 0.0, "rad/s", "initial angular velocity of the crank"),
+)
+
+
+def build() -> System:
+    """Derive the equations; the contact is on the lower wall, y3 = 0."""
+    import sympy as sp
+
+    x1, y1, th1, x2, y2, th2, x3, y3 = q = sp.symbols("x1 y1 theta1 x2 y2 theta2 x3 y3")
+    v = sp.symbols("vx1 vy1 omega1 vx2 vy2 omega2 vx3 vy3")
+    m1, m2, m3, l1, l2, k, c, tau, g, I1, I2, mu = sp.symbols("m1 m2 m3 l1 l2 k c tau g I1 I2 mu")
+    cos, sin, half = sp.cos, sp.sin, sp.Rational(1, 2)
+    masses = (m1, m1, I1, m2, m2, I2, m3, m3)
+    return System.from_lagrangian(
+        q,
+        v,
+        kinetic=half * sum(m * u**2 for m, u in zip(masses, v, strict=True)),
+        potential=g * (m1 * y1 + m2 * y2 + m3 * y3) - tau * th1 + half * k * (l1 + l2 - x3) ** 2,
+        forces={x3: -c * v[6]},
+        holonomic=[
+            x1 - half * l1 * cos(th1),
+            y1 - half * l1 * sin(th1),
+            l1 * cos(th1) - x2 + half * l2 * cos(th2),
+            l1 * sin(th1) - y2 + half * l2 * sin(th2),
+            x2 + half * l2 * cos(th2) - x3,
+            y2 + half * l2 * sin(th2) - y3,
+        ],
+        contacts=[Contact("guide", position=(x3, y3), mu=mu, two_sided=True)],
+        parameters={p.name: p.value for p in PARAMETERS},
+        name="guided-slider-crank",
+    )
+
+
+def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
+    """The closed linkage at a crank angle, the slider in its guide."""
+    return at_angle(p["theta1_0"], p["omega1_0"], p)
+
+
+def at_angle(theta: float, omega: float, p: Mapping[str, float]) -> tuple[Vector, Vector]:
+    """State of the linkage at a crank angle and rate, (8,) and (8,)."""
+    l1, l2 = p["l1"], p["l2"]
+    s1, c1 = np.sin(theta), np.cos(theta)
+    s2 = -l1 * s1 / l2
+    c2 = np.sqrt(1 - s2**2)
+    w2 = -l1 * c1 * omega / (l2 * c2)
+    q = [l1 / 2 * c1, l1 / 2 * s1, theta, l1 * c1 + l2 / 2 * c2, l1 * s1 + l2 / 2 * s2, np.arcsin(s2)]
+    v = [-l1 / 2 * s1 * omega, l1 / 2 * c1 * omega, omega, -l1 * s1 * omega - l2 / 2 * s2 * w2]
+    v += [l1 * c1 * omega + l2 / 2 * c2 * w2, w2, -l1 * s1 * omega - l2 * s2 * w2, 0.0]
+    return np.array([*q, l1 * c1 + l2 * c2, 0.0]), np.array(v)
+
+
+def other_wall(step: StepData) -> StepData:
+    """The same state with the contact on the upper wall: the gap is -y3, the slip stays."""
+    assert step.g_N is not None
+    assert step.gdot_N is not None
+    return replace(step, J_N=-step.J_N, zeta_N=-step.zeta_N, g_N=-step.g_N, gdot_N=-step.gdot_N)
+
+
+CASES = {
+    "dead-centre": Case({"theta1_0": 0.0, "omega1_0": 0.0}, 2.0, "the source's start: stretched out and at rest"),
+    "turning": Case({"theta1_0": -0.5, "omega1_0": -5.0}, 2.0, "turning: the slider slips from the first instant"),
+    "free": Case({"tau": 0.0, "theta1_0": -0.5, "omega1_0": 0.0}, 5.0, "without torque, from rest beside the centre"),
+}
+
+problem = Problem(
+    name="guided-slider-crank",
+    title="Crank-slider in a rough guide",
+    source="Yuan & Ge 2016 (paper 000), with a slider of two coordinates in a guide with Coulomb friction",
+    description="Eight coordinates, six holonomic constraints, one two-sided contact with friction.",
+    build=build,
+    start=start,
+    parameters=PARAMETERS,
+    t_end=2.0,
+    dt=1e-3,
+    notes=(
+        "The source's guide is smooth; the friction coefficient is our choice. With mu = 0 the motion is that of "
+        "crank-slider.",
+    ),
+    cases=CASES,
+)

@@ -1,0 +1,79 @@
+"""A sphere or a disc that is thrown along a rough floor without spin: it slides, then it rolls.
+
+x, y is the centre, phi the angle of rotation, positive in the direction of rolling to the right. Friction slows the
+centre and turns the body until v = r omega at t = v0 / (mu g (1 + 1 / inertia)).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from gaussopt.catalogue import Case, Parameter, Problem
+from gaussopt.contacts import Contact
+from gaussopt.stepdata import Vector
+from gaussopt.system import System
+
+PARAMETERS = (
+    Parameter("m", 1.0, "kg", "mass"),
+    Parameter("r", 0.1, "m", "radius"),
+    Parameter("inertia", 0.4, "1", "moment of inertia over m r^2: 2/5 for a sphere, 1/2 for a disc"),
+    Parameter("g", 9.81, "m/s^2", "gravity"),
+    Parameter("mu", 0.2, "1", "friction coefficient"),
+    Parameter("v0", 3.0, "m/s", "initial velocity"),
+    Parameter("omega0", 0.0, "rad/s", "initial spin"),
+)
+
+
+def build() -> System:
+    """Derive the equations; the contact point moves over the body, so gap and slip are given."""
+    import sympy as sp
+
+    q = _, y, _ = sp.symbols("x y phi")
+    vx, vy, w = v = sp.symbols("vx vy omega")
+    m, r, inertia, g, mu = sp.symbols("m r inertia g mu")
+    return System.from_lagrangian(
+        q,
+        v,
+        kinetic=m * (vx**2 + vy**2) / 2 + inertia * m * r**2 * w**2 / 2,
+        potential=m * g * y,
+        contacts=[Contact("floor", gap=y - r, slip=(vx - r * w,), mu=mu)],
+        parameters={p.name: p.value for p in PARAMETERS},
+        name="sliding-to-rolling",
+    )
+
+
+def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
+    """On the floor at x = 0."""
+    return np.array([0.0, p["r"], 0.0]), np.array([p["v0"], 0.0, p["omega0"]])
+
+
+# -- closed forms ------------------------------------------------------------------------------------------
+
+
+def rolling(p: Mapping[str, float]) -> tuple[float, float, float]:
+    """Time, place and velocity at which the body begins to roll, s, m and m/s."""
+    slip = p["v0"] - p["r"] * p["omega0"]
+    time = abs(slip) / (p["mu"] * p["g"] * (1 + 1 / p["inertia"]))
+    a = -np.sign(slip) * p["mu"] * p["g"]
+    return float(time), float(p["v0"] * time + a * time**2 / 2), float(p["v0"] + a * time)
+
+
+CASES = {
+    "sphere": Case({"inertia": 0.4}, 1.0, "sphere: rolls from 2 v0 / (7 mu g) on"),
+    "disc": Case({"inertia": 0.5}, 1.0, "disc: rolls from v0 / (3 mu g) on"),
+}
+
+problem = Problem(
+    name="sliding-to-rolling",
+    title="From sliding to rolling",
+    source="textbook; Coulomb friction in closed form",
+    description="Three coordinates, one contact with friction that ends in rolling.",
+    build=build,
+    start=start,
+    parameters=PARAMETERS,
+    t_end=1.0,
+    dt=1e-3,
+    cases=CASES,
+)
