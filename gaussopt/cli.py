@@ -230,8 +230,10 @@ def list_command(
 def run_command(
     context: typer.Context,
     problem: Annotated[str, typer.Argument(metavar="PROBLEM", help="A name from `gaussopt list problems`.")],
-    formulation: Annotated[str, typer.Option("--formulation")] = "gauss",
-    solver: Annotated[str, typer.Option("--solver")] = "kkt",
+    formulation: Annotated[
+        str | None, typer.Option("--formulation", help="gauss, or stick-slip with contacts, if not given.")
+    ] = None,
+    solver: Annotated[str | None, typer.Option("--solver", help="One that fits, if not given.")] = None,
     solver_option: SolverOption = None,
     stepper: Annotated[str, typer.Option("--stepper")] = "rk4",
     dt: Annotated[
@@ -242,6 +244,7 @@ def run_command(
     t_end: Annotated[float | None, typer.Option("--t-end", help="End of the motion, s.")] = None,
     stabilisation: Annotated[str, typer.Option("--stabilisation", help="none, baumgarte or projection.")] = "none",
     tolerance: Annotated[float, typer.Option("--tolerance", help="Of the certificate; inf only records.")] = 1e-7,
+    impact: Annotated[str, typer.Option("--impact", help="Impact law: newton, poisson or none.")] = "newton",
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Parameter, or q0=... and v0=...; repeatable."),
@@ -264,7 +267,7 @@ def run_command(
     with _progress(problem, json_) as progress:
         trajectory = simulate(
             find(problem, **settings), formulation, solver, stepper=stepper, dt=dt, t_end=t_end, rtol=rtol, atol=atol,
-            tolerance=tolerance, stabilise=stabilisation, solver_options=options, progress=progress,
+            tolerance=tolerance, stabilise=stabilisation, impact=impact, solver_options=options, progress=progress,
             step_folder="." if save is None else save.parent, keep_interrupted=True,
         )  # fmt: skip
     if save is not None:
@@ -305,8 +308,10 @@ def _run_mapping(traj: Trajectory) -> dict[str, Any]:
     return {
         "problem": traj.meta["problem"], "formulation": traj.meta["formulation"], "solver": traj.meta["solver"],
         "stepper": traj.meta["stepper"], "status": str(traj.status), "message": traj.message, "t": final(traj.t),
-        "q": final(traj.q), "v": final(traj.v), "a": final(traj.a), "lam": final(traj.lam), "lam_N": [], "lam_T": [],
-        "coordinates": list(traj.coordinates), "steps": traj.meta["steps"], "events": [],
+        "q": final(traj.q), "v": final(traj.v), "a": final(traj.a), "lam": final(traj.lam),
+        "lam_N": final(traj.lam_N), "lam_T": None if last < 0 else _flat(traj.lam_T[-1]),
+        "contacts": list(traj.contacts), "g_N": final(traj.gap), "v_T": None if last < 0 else _flat(traj.slip[-1]),
+        "coordinates": list(traj.coordinates), "steps": traj.meta["steps"], "events": list(traj.events),
         "certificate": traj.worst.to_mapping(), "drift": drift, "energy": energy, "timing": timing,
         "parameters": traj.meta["parameters"], "settings": {
             k: traj.meta[k] for k in ("dt", "t_end", "rtol", "atol", "tolerance", "stabilisation", "solver_options")
@@ -330,6 +335,8 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
                 f"{name:{width}}  {data['q'][i]:20.12g}  {data['v'][i]:20.12g}  {data['a'][i]:20.12g}",
                 file=out,
             )
+    for event in traj.events:
+        print(f"event at t = {event['t']:.12g}: {_event_words(event)}", file=out)
     w = traj.worst
     print(
         f"certified: relative error at most {w.relative_error:.2g} over {w.evaluations} steps solved",
@@ -349,6 +356,13 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
     print(f"time: {timing}", file=out)
     if save is not None:
         print(f"saved: {save}", file=out)
+
+
+def _event_words(event: dict[str, Any]) -> str:
+    who = event.get("contact") or ", ".join(event.get("contacts", []))
+    more = {k: event[k] for k in ("Lam_N", "energy_change", "gain", "time_estimate") if k in event}
+    extra = ", ".join(f"{k} = {_plain(v)}" for k, v in more.items())
+    return " ".join(part for part in (event["kind"].replace("_", " "), who, f"({extra})" if extra else "") if part)
 
 
 @app.command("solve")

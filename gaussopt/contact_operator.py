@@ -145,7 +145,11 @@ class ContactOperator:
                 f"Contact {i + 1} has no slip and two tangents; stick in space is a cone program, which is not one of "
                 "the linear complementarity formulations."
             )
-        return cls(step, eliminate_joints(step), resting)
+        global _latest
+        # Formulation and certificate ask for the operator of the same step one after the other.
+        if _latest is None or _latest.step is not step:
+            _latest = cls(step, eliminate_joints(step), resting)
+        return _latest
 
     @property
     def k(self) -> int:
@@ -254,3 +258,6 @@ class ContactOperator:
     def multipliers(self, x: Vector) -> Vector:
         """lam, (m,)."""
         return np.asarray(self.joints.lam_J + self.joints.lift @ (self.forces @ x))
+
+
+_latest: ContactOperator | None = None

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from gaussopt.accelerations import Accelerations
-from gaussopt.contact_certificate import ContactCertificate
 from gaussopt.errors import BadInput
 from gaussopt.programs import LCP
 from gaussopt.solver import Solver
@@ -85,11 +84,14 @@ class Solvers:
         For steps with a contact without slip where the main formulation knows only sliding ones.
     flight : StepSolver
         Where no contact is closed.
+    impact : StepSolver
+        For the jumps of velocity.
     """
 
     main: StepSolver
     stick: StepSolver
     flight: StepSolver
+    impact: StepSolver
 
     @classmethod
     def of(
@@ -102,8 +104,9 @@ class Solvers:
         """
         main = StepSolver(formulation, solver, options, tolerance, warm)
         takes = _takes_lcp(main.engine.solver)
-        stick = StepSolver("stick-slip", solver if takes else "lemke", options if takes else None, tolerance, warm)
-        return cls(main, stick, StepSolver("gauss", "kkt", None, tolerance, warm))
+        lcp_solver, lcp_options = (solver, options) if takes else ("lemke", None)
+        stick, impact = (StepSolver("stick-slip", lcp_solver, lcp_options, tolerance, warm) for _ in range(2))
+        return cls(main, stick, StepSolver("gauss", "kkt", None, tolerance, warm), impact)
 
     def for_step(self, step: StepData) -> StepSolver:
         """The one that fits the step."""
@@ -165,6 +168,11 @@ class ContactAccelerations(Accelerations):
         finally:
             chosen.thorough = False
 
+    def solve_impact(self, step: StepData) -> Answer:
+        """The jump of the velocity that an impact makes; unique, or rejected."""
+        self.solvers.impact.thorough = True
+        return Accelerations.solve(self, step, self.solvers.impact)
+
     def forces(self, answer: Answer) -> tuple[Vector, Matrix]:
         """Contact forces of all contacts, (k,) and (k, d); a two-sided contact bearing on its other wall is negative."""
         phase = self.phase
@@ -207,8 +215,3 @@ class ContactSurface:
             raise BadInput(f"{self.system.name!r} gives no gap rates.")
         parts = [step.gdot_N[self.closed], step.v_T[self.sticking].ravel()]
         return np.concatenate(parts if rate is None else [rate, *parts])
-
-
-def undecided(answer: Answer) -> bool:
-    """Whether uniqueness was left open."""
-    return isinstance(answer.certificate, ContactCertificate) and answer.certificate.contact.reason == "undecided"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -16,8 +17,14 @@ from gaussopt.accelerations import Accelerations, QuasiVelocities, Rejected
 from gaussopt.catalogue import Problem
 from gaussopt.catalogue import problem as find_problem
 from gaussopt.certificate import DEFAULT_TOLERANCE
-from gaussopt.errors import BadInput, GaussoptError, UnknownName
-from gaussopt.solving import Answer, StepSolver
+from gaussopt.contacts import Event
+from gaussopt.errors import BadInput, GaussoptError, IllPosed, NotAccepted, UnknownName
+from gaussopt.formulation import Formulation
+from gaussopt.impacts import impact_law
+from gaussopt.loops import Loop, make_loop
+from gaussopt.phases import ContactAccelerations, Phase, Solvers
+from gaussopt.smooth import Record, Smooth
+from gaussopt.solving import Answer, StepSolver, default_solver
 from gaussopt.stabilisation import Projection, Stabilisation
 from gaussopt.status import Status
 from gaussopt.stepdata import StepData, Vector, as_array
@@ -42,8 +49,8 @@ DIVERGED = 1e15
 @np.errstate(over="ignore", invalid="ignore")  # a motion that runs away is reported, not warned about
 def simulate(
     problem: str | Problem | System,
-    formulation: str = "gauss",
-    solver: str = "kkt",
+    formulation: str | None = None,
+    solver: str | None = None,
     *,
     stepper: str = "rk4",
     dt: float | None = None,
@@ -58,6 +65,8 @@ def simulate(
     v0: Any = None,
     t0: float = 0.0,
     solver_options: Mapping[str, Any] | None = None,
+    impact: str = "newton",
+    events: Sequence[Event] = (),
     step_folder: str | Path | None = ".",
     keep_interrupted: bool = False,
     progress: Callable[[float], None] | None = None,
@@ -69,6 +78,8 @@ def simulate(
     problem : name, Problem or System
         A bare system needs `q0`, `v0` and `t_end`.
     formulation, solver, stepper : names
+        Formulation and solver are `gauss` and `kkt` if not given, with contacts `stick-slip` and one that fits.
+        With contacts the integration goes from event to event, unless the stepper is a time-stepping method.
     dt : float, optional
         Step of a fixed-step stepper, s (the problem's own if not given); recording interval of an adaptive
         one (its own steps if not given).
@@ -88,6 +99,9 @@ def simulate(
     q0, v0 : (n,), optional
         Initial state; the problem's own if not given.
     solver_options : options of the solver
+    impact : "newton", "poisson" or "none"
+        Impact law; the coefficients of restitution belong to the contacts.
+    events : further events to locate, beside those of the problem
     step_folder : where a step that is not accepted is saved; None: nowhere
     keep_interrupted : bool
         Whether Ctrl-C ends the run with what was computed instead of raising KeyboardInterrupt.
@@ -104,46 +118,42 @@ def simulate(
         If the run cannot begin.
     """
     explicit_dt = dt is not None
-    system, values, q, v, dt, t_end, name = _resolve(problem, q0, v0, dt, t_end)
+    system, values, q, v, dt, t_end, name, user_events = _resolve(problem, q0, v0, dt, t_end)
     method = check_settings(dt, t_end, stepper, t0, rtol, atol)
     if method.adaptive and not explicit_dt:
         dt = None
     stabiliser = stabilisation.make(stabilise)
-    step_solver = StepSolver(formulation, solver, solver_options, tolerance, warm_start)
+    law = impact_law(impact)
+    if method.pair is not None:
+        formulation, solver = formulation or method.pair[0], solver or method.pair[1]
+    formulation, solver = _pair(formulation, solver, system, t0, q, v)
+    control = Control(t_end, dt, rtol, atol)
+    contacts = bool(system.contact_names)
+    recorder = Recorder(len(system.contact_names))
+    accelerations: Accelerations
+    loop: Loop
+    if contacts or method.loop:
+        accelerations = _contact_accelerations(system, formulation, solver, solver_options, tolerance, warm_start,
+                                               stabiliser, t0, q, v)  # fmt: skip
+        loop = make_loop(
+            method, accelerations, control, law, [*user_events, *events], _recording(recorder, accelerations), progress
+        )
+        kind_name = "velocity"
+    else:
+        step_solver = StepSolver(formulation, solver, solver_options, tolerance, warm_start)
+        kind = _state_kind(state, step_solver, system)
+        accelerations = kind(system, step_solver, stabiliser)
+        loop = Smooth(accelerations, method, control, _recording(recorder, accelerations), progress)
+        kind_name = "quasi-velocity" if kind is QuasiVelocities else "velocity"
     _check_residuals(system, t0, q, v)
     q, v = _consistent(system, t0, q, v, stabiliser)
-    kind = _state_kind(state, step_solver, system)
-    accelerations = kind(system, step_solver, stabiliser)
-    recorder = Recorder()
-    m = 0
-    status, message = Status.SOLVED, f"Reached t = {t_end:g}."
     failed: StepData | None = None
     begin = perf_counter()
-    t = t0
     try:
-        answer = accelerations.answer(t, q, v)
-        m = 0 if answer.lam is None else len(answer.lam)
-        _record(recorder, system, t, q, v, answer)
-        control = Control(t_end, dt, rtol, atol)
-        integration = method.start(accelerations, t, q, accelerations.state_of(t, q, v), control)
-        while t < t_end:
-            t, q, u = integration.advance()
-            if not math.isfinite(float(q.sum()) + float(u.sum())):
-                raise BadInput(
-                    "the motion diverged and is no longer finite; use a smaller step or an exact formulation."
-                )
-            v = accelerations.velocity(t, q, u)
-            corrected = stabiliser.correct(system, t, q, v)
-            if corrected is not None:
-                q, v = corrected
-                integration.replace(q, accelerations.state_of(t, q, v))
-            _record(recorder, system, t, q, v, accelerations.answer(t, q, v))
-            if progress is not None:
-                progress((t - t0) / (t_end - t0))
+        status, message = loop.integrate(t0, q, v)
     except Rejected as rejected:
         failed = rejected.step
         status = rejected.answer.status
-        m = m or failed.m
         message = f"Stopped at t = {failed.t:.9g}: {rejected.answer.message}"
         size = max((float(np.abs(x).max()) for x in (failed.q, failed.v) if x is not None), default=0.0)
         if size > DIVERGED:
@@ -154,37 +164,38 @@ def simulate(
     except GaussoptError as error:
         if not len(recorder):
             raise
-        status, message = Status.BAD_INPUT, f"Stopped after t = {t:.9g}: {error}"
+        status, message = Status.BAD_INPUT, f"Stopped after t = {loop.t:.9g}: {error}"
     except KeyboardInterrupt:
         if not (keep_interrupted and len(recorder)):
             raise
-        status, message = Status.TIME_LIMIT, f"Interrupted after t = {t:.9g}; the motion up to there is kept."
+        status, message = Status.TIME_LIMIT, f"Interrupted after t = {loop.t:.9g}; the motion up to there is kept."
     timing = {**accelerations.timing, "total": perf_counter() - begin}
     if math.isnan(timing["backend"]):
         del timing["backend"]
     meta = {
-        "problem": name, "parameters": values, "formulation": step_solver.formulation.name, "solver": solver,
+        "problem": name, "parameters": values, "formulation": formulation, "solver": solver,
         "solver_options": {k: str(x) for k, x in (solver_options or {}).items()}, "stepper": method.name,
         "dt": dt, "t_end": t_end, "rtol": rtol if method.adaptive else None, "atol": atol if method.adaptive else None,
         "tolerance": tolerance if math.isfinite(tolerance) else "inf", "stabilisation": stabiliser.name,
-        "warm_start": warm_start, "state": "quasi-velocity" if kind is QuasiVelocities else "velocity",
+        "warm_start": warm_start, "state": kind_name,
         "coordinates": list(system.coordinates(len(q))), "steps": max(len(recorder) - 1, 0),
         "evaluations": accelerations.evaluations, "iterations": accelerations.iterations,
+        "contacts": list(system.contact_names), "impact": impact if contacts else None,
     }  # fmt: skip
     file = _save_failed(failed, name, message, step_folder)
     if file is not None:
         message = f"{message} The step is saved in {file}."
     worst = WorstCertificate(**accelerations.worst, evaluations=accelerations.evaluations)
     return Trajectory(
-        **recorder.arrays(len(q), m), status=status, message=message, worst=worst, timing=timing, meta=meta,
-        failed_step=failed, failed_step_file=file,
+        **recorder.arrays(len(q)), status=status, message=message, worst=worst, timing=timing, meta=meta,
+        events=tuple(loop.events), failed_step=failed, failed_step_file=file,
     )  # fmt: skip
 
 
 def _resolve(
     problem: str | Problem | System, q0: Any, v0: Any, dt: float | None, t_end: float | None
-) -> tuple[System, dict[str, float], Vector, Vector, float | None, float, str]:
-    """System, parameter values, initial state, step, end and name."""
+) -> tuple[System, dict[str, float], Vector, Vector, float | None, float, str, Sequence[Event]]:
+    """System, parameter values, initial state, step, end, name and events."""
     if isinstance(problem, str):
         problem = find_problem(problem)
     if isinstance(problem, System):
@@ -192,12 +203,12 @@ def _resolve(
             raise BadInput("A bare system needs q0, v0 and t_end.")
         q = as_array("q0", q0, (None,))
         v = as_array("v0", v0, (len(q),))
-        return problem, problem.parameters, q, v, dt, t_end, problem.name
+        return problem, problem.parameters, q, v, dt, t_end, problem.name, ()
     overrides = {k: x for k, x in (("q0", q0), ("v0", v0)) if x is not None}
     problem = problem.at(**overrides)
     return (
         problem.system, problem.parameter_values, problem.q0, problem.v0, problem.dt if dt is None else dt,
-        problem.t_end if t_end is None else t_end, problem.name,
+        problem.t_end if t_end is None else t_end, problem.name, problem.user_events,
     )  # fmt: skip
 
 
@@ -272,15 +283,50 @@ def _consistent(system: System, t: float, q: Vector, v: Vector, stabiliser: Stab
     return q, v
 
 
-def _record(recorder: Recorder, system: System, t: float, q: Vector, v: Vector, answer: Answer) -> None:
-    phi = system.position_residual(t, q)
-    rate = system.velocity_residual(t, q, v)
-    energy = system.energy(t, q, v)
-    c = answer.certificate
-    recorder.add(
-        t, q, v, answer.a, answer.lam, c.error_bound, c.relative_error, _largest(phi), _largest(rate),
-        *((math.nan,) * 3 if energy is None else (energy.kinetic, energy.potential, energy.power)),
-    )  # fmt: skip
+def _pair(
+    formulation: str | None, solver: str | None, system: System, t: float, q: Vector, v: Vector
+) -> tuple[str, str]:
+    """Formulation and solver, where they are not given."""
+    name = formulation or ("stick-slip" if system.contact_names else "gauss")
+    if solver is not None:
+        return name, solver
+    entry: Formulation = registry.load("formulation", name)
+    step = system.evaluate(t, q, v)
+    if step.k:
+        step = replace(step, v_T=np.where(step.v_T == 0, 1.0, step.v_T))  # the kind of program does not depend on it
+    try:
+        entry.check(step)
+        return name, default_solver(entry.apply(step)[0])
+    except (NotAccepted, IllPosed):
+        return name, "lemke" if step.k else "kkt"
+
+
+def _contact_accelerations(
+    system: System, formulation: str, solver: str, options: Mapping[str, Any] | None, tolerance: float, warm: bool,
+    stabiliser: Stabilisation, t: float, q: Vector, v: Vector,
+) -> ContactAccelerations:  # fmt: skip
+    solvers = Solvers.of(formulation, solver, options, tolerance, warm)
+    step = system.evaluate(t, q, v)
+    return ContactAccelerations(system, solvers, stabiliser, Phase.flight(step.k, step.J_T.shape[1]))
+
+
+def _recording(recorder: Recorder, motion: Accelerations) -> Record:
+    """What writes down a state of a motion."""
+    system = motion.system
+
+    def record(t: float, q: Vector, v: Vector, answer: Answer) -> None:
+        phi, rate = system.position_residual(t, q), system.velocity_residual(t, q, v)
+        energy = system.energy(t, q, v)
+        c = answer.certificate
+        recorder.add(
+            t, q, v, answer.a, answer.lam, c.error_bound, c.relative_error, _largest(phi), _largest(rate),
+            *((math.nan,) * 3 if energy is None else (energy.kinetic, energy.potential, energy.power)),
+        )  # fmt: skip
+        if isinstance(motion, ContactAccelerations):
+            step = motion.whole(t, q, v)
+            recorder.add_contacts(*motion.forces(answer), step.g_N, step.v_T, motion.phase.modes())
+
+    return record
 
 
 def _largest(residual: Vector | None) -> float:

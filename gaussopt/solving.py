@@ -199,9 +199,7 @@ class StepSolver:
         recovered = perf_counter()
         a, lam, forces, friction = (None,) * 4 if found is None else found
         certificate = (
-            certify_contact(step, a, lam, forces, friction, thorough=self.thorough)
-            if step.k
-            else certify(step, a, lam)
+            certify_contact(step, a, lam, forces, friction, thorough=self.thorough) if step.k else certify(step, a, lam)
         )
         status, message = judge(step, raw, certificate, self.tolerance)
         if status is Status.UNBOUNDED and not _minimises(program):

@@ -5,6 +5,7 @@ u is the velocity v, or a set of quasi-velocities omega in which velocity constr
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
@@ -38,12 +39,27 @@ class Control:
         Step of a fixed-step method; recording interval of an adaptive one (None: its own steps).
     rtol, atol : float
         Tolerances of an adaptive method.
+    origin : float, optional
+        The instant whose multiples of dt are landed on; the start if not given.
+    every_step : bool
+        Whether an adaptive method with a recording interval also returns at its own steps.
+    first_step : float, optional
+        First trial step of an adaptive method.
     """
 
     t_end: float
     dt: float | None
     rtol: float
     atol: float
+    origin: float | None = None
+    every_step: bool = False
+    first_step: float | None = None
+
+    def grid_index(self, t: float) -> int:
+        """The number of the first multiple of dt after t, counted from the origin."""
+        if self.dt is None or self.origin is None:
+            return 1
+        return math.floor((t - self.origin) / self.dt + 1e-9) + 1
 
 
 class Integration(ABC):
@@ -59,13 +75,26 @@ class Integration(ABC):
 
 
 class Stepper(ABC):
-    """One integration method."""
+    """One integration method.
+
+    Class attributes
+    ----------------
+    name, title, source : str
+    order : int
+    adaptive : bool
+    loop : str
+        Name of the loop that drives it, where it is not the usual one (see `gaussopt.loops`).
+    pair : (formulation, solver), optional
+        What it is meant to be used with, taken if none are named.
+    """
 
     name: ClassVar[str]
     title: ClassVar[str]
     source: ClassVar[str]
     order: ClassVar[int]
     adaptive: ClassVar[bool] = False
+    loop: ClassVar[str] = ""
+    pair: ClassVar[tuple[str, str] | None] = None
 
     @abstractmethod
     def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> Integration:
@@ -83,7 +112,7 @@ class FixedStep(Stepper):
         """Begin; the last step is shortened to end at t_end."""
         if control.dt is None:
             raise BadInput(f"The stepper {self.name!r} needs a step size dt.")
-        return _Fixed(self, motion, t, q, u, control.dt, control.t_end)
+        return _Fixed(self, motion, t, q, u, control)
 
 
 class _Fixed(Integration):
@@ -94,12 +123,12 @@ class _Fixed(Integration):
         t: float,
         q: Vector,
         u: Vector,
-        dt: float,
-        t_end: float,
+        control: Control,
     ) -> None:
+        assert control.dt is not None
         self._method, self._motion = method, motion
-        self._t0, self._q, self._u, self._dt, self._t_end = t, q, u, dt, t_end
-        self._t, self._count = t, 0
+        self._t0, self._dt, self._t_end = t if control.origin is None else control.origin, control.dt, control.t_end
+        self._t, self._q, self._u, self._count = t, q, u, control.grid_index(t) - 1
 
     def advance(self) -> State:
         self._count += 1
@@ -137,8 +166,10 @@ class _Scipy(Integration):
             q, u = y[:n], y[n:]
             return np.concatenate((motion.velocity(t, q, u), motion.rate(t, q, u)))
 
-        self._field, self._n, self._control, self._t0, self._count = field, n, control, t, 0
-        self._begin(t, np.concatenate((q, u)), None)
+        self._field, self._n, self._control = field, n, control
+        self._t0 = t if control.origin is None else control.origin
+        self._count = control.grid_index(t) - 1
+        self._begin(t, np.concatenate((q, u)), control.first_step)
 
     def _begin(self, t: float, y: Vector, first: float | None) -> None:
         c = self._control
@@ -160,7 +191,7 @@ class _Scipy(Integration):
                 raise BadInput(
                     f"The integrator stopped at t = {s.t:.9g}: {message} Loosen rtol and atol or use a smaller problem."
                 )
-            if self._control.dt is None or s.status == "finished":
+            if self._control.dt is None or self._control.every_step or s.status == "finished":
                 break
         t, y = float(s.t), s.y
         if s.status == "finished" and t < self._control.t_end:

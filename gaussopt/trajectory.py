@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt.errors import BadInput
 from gaussopt.files import check_target
@@ -58,6 +59,14 @@ class Trajectory:
         Largest constraint residuals at position and velocity level; NaN where the system does not give them.
     kinetic, potential, power : (N,)
         Energies in J and the power of the non-conservative forces in W; NaN where not given.
+    lam_N, lam_T : (N, k), (N, k, d)
+        Contact forces, N; zero at open contacts. Negative lam_N: a two-sided contact bears on its other wall.
+    gap, slip : (N, k), (N, k, d)
+        Gaps in m, slip velocities in m/s.
+    mode : (N, k)
+        0 open, 1 sliding, 2 sticking.
+    events : tuple of dict
+        What happened when: {"t", "kind", ...}.
     status, message
         How the run ended. A run that stops early keeps what it has.
     worst : WorstCertificate
@@ -86,6 +95,17 @@ class Trajectory:
     meta: Mapping[str, Any] = field(default_factory=dict)
     failed_step: StepData | None = None
     failed_step_file: str | None = None
+    lam_N: Matrix = field(default_factory=lambda: np.zeros((0, 0)))
+    lam_T: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0, 1)))
+    gap: Matrix = field(default_factory=lambda: np.zeros((0, 0)))
+    slip: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0, 1)))
+    mode: Matrix = field(default_factory=lambda: np.zeros((0, 0)))
+    events: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def contacts(self) -> tuple[str, ...]:
+        """Names of the contacts."""
+        return tuple(self.meta.get("contacts", ()))
 
     @property
     def coordinates(self) -> tuple[str, ...]:
@@ -117,8 +137,14 @@ class Trajectory:
             "lam": (("time", "row"), self.lam),
             **{name: (("time",), getattr(self, name)) for name in per_time},
         }
-        data = xr.Dataset(variables, coords={"time": self.t, "coordinate": list(self.coordinates)})
+        coords: dict[str, Any] = {"time": self.t, "coordinate": list(self.coordinates)}
+        if self.contacts:
+            coords["contact"] = list(self.contacts)
+            variables |= {name: (("time", "contact"), getattr(self, name)) for name in ("lam_N", "gap", "mode")}
+            variables |= {name: (("time", "contact", "tangent"), getattr(self, name)) for name in ("lam_T", "slip")}
+        data = xr.Dataset(variables, coords=coords)
         data.attrs.update(
+            events=json.dumps(list(self.events)),
             status=str(self.status),
             message=self.message,
             worst=json.dumps(self.worst.to_mapping()),
@@ -145,6 +171,11 @@ class Trajectory:
             "power",
         ):
             columns[name] = getattr(self, name)
+        for i, name in enumerate(self.contacts):
+            columns |= {f"{what}_{name}": getattr(self, what)[:, i] for what in ("lam_N", "gap", "mode")}
+            for j in range(self.lam_T.shape[2]):
+                end = name if self.lam_T.shape[2] == 1 else f"{name}{j + 1}"
+                columns |= {f"lam_T_{end}": self.lam_T[:, i, j], f"slip_{end}": self.slip[:, i, j]}
         return pd.DataFrame(columns)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -194,7 +225,7 @@ class Trajectory:
                 return cls(
                     np.asarray(data["time"].values), status=status, message=message, timing=attrs["timing"],
                     worst=WorstCertificate(**worst),
-                    meta=attrs["meta"], **get,
+                    meta=attrs["meta"], events=tuple(json.loads(data.attrs.get("events", "[]"))), **get,
                 )  # fmt: skip
         except (OSError, KeyError, ValueError, TypeError) as error:
             raise BadInput(f"{path} is not a trajectory file ({type(error).__name__}: {error}).") from None
@@ -203,25 +234,37 @@ class Trajectory:
 class Recorder:
     """Collects rows of a trajectory while it is computed."""
 
-    def __init__(self) -> None:
+    def __init__(self, contacts: int = 0) -> None:
         self._rows: list[tuple[Any, ...]] = []
+        self._contacts: list[tuple[Any, ...]] = []
+        self._k = contacts
 
     def add(self, *row: Any) -> None:
         """One instant: t, q, v, a, lam, error_bound, relative_error, drifts, energies, power."""
         self._rows.append(row)
 
+    def add_contacts(self, *row: Any) -> None:
+        """The contacts of the instant just added: lam_N, lam_T, gap, slip, mode."""
+        self._contacts.append(row)
+
     def __len__(self) -> int:
         return len(self._rows)
 
-    def arrays(self, n: int, m: int) -> dict[str, Any]:
+    def arrays(self, n: int) -> dict[str, Any]:
         """The columns of `Trajectory`."""
         names = (
             "t", "q", "v", "a", "lam", "error_bound", "relative_error", "position_drift", "velocity_drift",
             "kinetic", "potential", "power",
         )  # fmt: skip
+        rows = len(self._rows)
+        m = 0 if not rows or self._rows[0][4] is None else len(self._rows[0][4])
         widths = {"q": n, "v": n, "a": n, "lam": m}
         out: dict[str, Any] = {}
         for i, name in enumerate(names):
             column = np.array([row[i] for row in self._rows], dtype=np.float64)
-            out[name] = column.reshape(len(self._rows), widths[name]) if name in widths else column
+            out[name] = column.reshape(rows, widths[name]) if name in widths else column
+        for i, name in enumerate(("lam_N", "lam_T", "gap", "slip", "mode")):
+            flat = np.array([row[i] for row in self._contacts], dtype=np.float64)
+            shape = (rows, self._k, -1 if flat.size else 1) if name in ("lam_T", "slip") else (rows, self._k)
+            out[name] = flat.reshape(shape)
         return out

@@ -1,0 +1,538 @@
+"""Motions with contacts from event to event.
+
+Between two events every contact keeps its mode: open, sliding in one direction, or sticking. The contact laws are solved
+and certified at every stage; a phase ends where a watched function falls through zero:
+
+    the gap of an open contact                                -> it closes, with an impact if it approaches,
+    lam_N - m w of a closed one                               -> it opens (a two-sided one changes walls),
+    the slip of a sliding one along its direction             -> it sticks or reverses,
+    mu lam_N - |lam_T| - m |s| of a sticking one              -> it starts to slip,
+    the smallest eigenvalue of the scaled sym(delassus)       -> uniqueness is no longer guaranteed,
+    a person's own functions
+
+(m a mass that makes the units agree). The solved forces are continuous across such a change, so that a trial step beyond
+it is harmless. The instant is found by repeating the step with other lengths: it is as accurate as the integration.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from gaussopt.accelerations import Rejected
+from gaussopt.accumulation import Accumulation, accumulates
+from gaussopt.contact_operator import ContactOperator
+from gaussopt.contact_state import tolerances
+from gaussopt.contacts import Event
+from gaussopt.errors import BadInput
+from gaussopt.impacts import ImpactLaw
+from gaussopt.phases import ContactAccelerations, ContactSurface, Phase
+from gaussopt.solving import Answer
+from gaussopt.stabilisation import Projection
+from gaussopt.status import Status
+from gaussopt.stepdata import StepData, Vector
+from gaussopt.stepper import Control, Stepper
+
+MOST_CHANGES = 30
+"""Changes of the contact modes at one instant beyond which the state is said not to settle."""
+
+INSTANT = 1e-14
+"""Accuracy to which the length of a step to an event is iterated, relative to 1 + t."""
+
+VANISHING = 1e-9
+"""Slip acceleration or force, relative to the terms it consists of, that counts as zero where modes are decided."""
+
+ENERGY = 1e-10
+"""Gain of kinetic energy in an impact, relative to 1 + the energy, that is reported."""
+
+Record = Callable[[float, Vector, Vector, Answer], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Watch:
+    """A watched function: its kind and its contact or user event."""
+
+    kind: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """A state with the values of the watched functions and, where they are known, their rates."""
+
+    t: float
+    q: Vector
+    v: Vector
+    values: Vector
+    rates: Vector
+
+
+class EventDriven:
+    """The loop around phases.
+
+    Parameters
+    ----------
+    motion : ContactAccelerations
+        Solves and certifies the steps of a phase.
+    method : Stepper
+    control : Control
+        dt is the recording interval of an adaptive method.
+    impact : ImpactLaw
+    user_events : events of the problem
+    record : called with every recorded state
+    progress : called with the fraction done, or None
+    """
+
+    def __init__(
+        self,
+        motion: ContactAccelerations,
+        method: Stepper,
+        control: Control,
+        impact: ImpactLaw,
+        user_events: Sequence[Event],
+        record: Record,
+        progress: Callable[[float], None] | None,
+    ) -> None:
+        self.motion, self.method, self.control, self.impact = motion, method, control, impact
+        self.system, self.user_events, self.record, self.progress = motion.system, user_events, record, progress
+        self.events: list[dict[str, Any]] = []
+        self.t, self.q, self.v = 0.0, np.zeros(0), np.zeros(0)
+        self._impacts: dict[int, list[float]] = {}
+        self._changes = (0.0, 0)
+        self._sides = [0.0] * len(user_events)
+
+    # -- the loop ----------------------------------------------------------------------------------------------
+
+    def integrate(self, t: float, q: Vector, v: Vector) -> tuple[Status, str]:
+        """From a state to the end; returns status and message.
+
+        Raises
+        ------
+        Rejected
+            If a step has no accepted answer.
+        BadInput
+            If the start penetrates, an impact has no law, or the modes do not settle.
+        """
+        self.t, self.q, self.v = t, q, v
+        origin, end = t, self.control.t_end
+        self._check_start()
+        self._settle({})
+        self._sides = [math.copysign(1.0, e.function(t, self.q, self.v)) for e in self.user_events]
+        self._record()
+        while self.t < end:
+            ended = self._phase(origin)
+            if ended is not None:
+                return ended
+        return Status.SOLVED, f"Reached t = {end:g}."
+
+    def _phase(self, origin: float) -> tuple[Status, str] | None:
+        """One phase; returns how the motion ended, or None to go on."""
+        control = replace(self.control, origin=origin, every_step=True)
+        watches = self._watches()
+        before = self._sample(watches, self.t, self.q, self.v)
+        # What starts at zero counts as starting above it: a contact just opened, a slip just begun.
+        live = np.array([w.kind in ("gap", "slip") for w in watches]) | (before.values > 0)
+        integration = self.method.start(self.motion, self.t, self.q, self.v, control)
+        while self.t < control.t_end:
+            try:
+                t, q, v = integration.advance()
+                if not math.isfinite(float(q.sum()) + float(v.sum())):
+                    raise BadInput("the motion diverged and is no longer finite; use a smaller step.")
+                after = self._sample(watches, t, q, v)
+            except Rejected:
+                self._approach_failure(watches, before)
+                raise
+            hits, reached = self._first(watches, live, before, after)
+            if hits:
+                self.t, self.q, self.v = reached.t, reached.q, reached.v
+                self._record()
+                return self._handle([watches[i] for i in hits])
+            live |= after.values > 0
+            self.t, self.q, self.v, before = t, q, v, after
+            if isinstance(self.motion.stabiliser, Projection):
+                self._project(self.motion.phase.closed, self.motion.phase.sticking)
+                integration.replace(self.q, self.v)
+                before = self._sample(watches, self.t, self.q, self.v)
+            if self._on_grid(origin):
+                self._record()
+            if self.progress is not None:
+                self.progress((self.t - origin) / (control.t_end - origin))
+        return None
+
+    def _on_grid(self, origin: float) -> bool:
+        dt = self.control.dt
+        if dt is None or self.t >= self.control.t_end:
+            return True
+        steps = (self.t - origin) / dt
+        return abs(steps - round(steps)) < 1e-9 * max(1.0, steps)
+
+    def _record(self) -> None:
+        self.record(self.t, self.q, self.v, self.motion.answer(self.t, self.q, self.v))
+
+    def _note(self, kind: str, contact: int | None = None, **more: Any) -> None:
+        where = {} if contact is None else {"contact": self.system.contact_names[contact]}
+        self.events.append({"t": self.t, "kind": kind, **where, **more})
+
+    # -- watching ----------------------------------------------------------------------------------------------
+
+    def _watches(self) -> list[_Watch]:
+        phase, step = self.motion.phase, self.motion.whole(self.t, self.q, self.v)
+        watches = []
+        for i in range(step.k):
+            if i not in phase.closed:
+                watches.append(_Watch("gap", i))
+                continue
+            watches.append(_Watch("normal", i))
+            if i in phase.sticking:
+                watches.append(_Watch("stick", i))
+            elif step.mu[i] > 0:
+                watches.append(_Watch("slip", i))
+        if phase.closed and not phase.sticking and step.mu[list(phase.closed)].any():
+            watches.append(_Watch("definite", 0))
+        return watches + [_Watch("user", j) for j in range(len(self.user_events))]
+
+    def _sample(self, watches: list[_Watch], t: float, q: Vector, v: Vector) -> _Sample:
+        motion = self.motion
+        step, answer = motion.whole(t, q, v), motion.answer(t, q, v)
+        values, rates = np.zeros(len(watches)), np.full(len(watches), np.nan)
+        for j, watch in enumerate(watches):
+            values[j], rates[j] = self._value(watch, step, answer, t, q, v)
+        return _Sample(t, q, v, values, rates)
+
+    def _value(
+        self, watch: _Watch, step: StepData, answer: Answer, t: float, q: Vector, v: Vector
+    ) -> tuple[float, float]:
+        i, phase = watch.index, self.motion.phase
+        if watch.kind == "user":
+            event = self.user_events[i]
+            side = -event.direction or self._sides[i]
+            return side * float(event.function(t, q, v)), math.nan
+        if watch.kind == "gap":
+            assert step.g_N is not None
+            assert step.gdot_N is not None
+            return float(step.g_N[i]), float(step.gdot_N[i])
+        if watch.kind == "definite":
+            return _definiteness(self.motion.step(t, q, v)), math.nan
+        assert answer.a is not None
+        place = phase.closed.index(i)
+        inverse = 1.0 / step.M.diagonal().clip(min=1e-300)
+        if watch.kind == "normal":
+            w = phase.wall[i] * (step.J_N[i] @ answer.a + step.zeta_N[i])
+            return float(answer.lam_N[place] - w / (step.J_N[i] ** 2 @ inverse)), math.nan
+        s = step.J_T[i] @ answer.a + step.zeta_T[i]
+        if watch.kind == "slip":
+            return float(-phase.sigma[i] @ step.v_T[i]), float(-phase.sigma[i] @ s)
+        friction = float(np.linalg.norm(answer.lam_T[place]))
+        bound = float(step.mu[i] * answer.lam_N[place])
+        return bound - friction - float(np.linalg.norm(s) / (step.J_T[i] ** 2 @ inverse).max()), math.nan
+
+    def _first(self, watches: list[_Watch], live: Any, before: _Sample, after: _Sample) -> tuple[list[int], _Sample]:
+        """The watches that fall through zero first within a step, and the state there."""
+        h = after.t - before.t
+        known: dict[float, _Sample] = {0.0: before, h: after}
+
+        def at(s: float) -> _Sample:
+            if s not in known:
+                known[s] = self._sample(watches, *self._repeat(before, s))
+            return known[s]
+
+        roots: dict[int, float] = {}
+        for j in np.flatnonzero(live):
+            bracket = _bracket(before, after, int(j), h, at)
+            if bracket is None:
+                continue
+            low, high = bracket
+            if at(low).values[j] <= 0.0:
+                roots[int(j)] = low
+                continue
+            accuracy = INSTANT * (1.0 + abs(before.t))
+            root = float(brentq(lambda s, j=j: at(s).values[j], low, high, xtol=accuracy, rtol=8.9e-16))
+            roots[int(j)] = root
+        if not roots:
+            return [], after
+        first = min(roots.values())
+        same = 1e-12 * (1.0 + abs(before.t))
+        hits = [j for j, s in roots.items() if s <= first + same]
+        return hits, at(first)
+
+    def _repeat(self, before: _Sample, s: float) -> tuple[float, Vector, Vector]:
+        """The state a time s after `before`, by the same method."""
+        end = before.t + s
+        control = Control(end, None if self.method.adaptive else s, self.control.rtol, self.control.atol, first_step=s)
+        integration = self.method.start(self.motion, before.t, before.q, before.v, control)
+        t, q, v = before.t, before.q, before.v
+        while t < end:
+            t, q, v = integration.advance()
+        return t, q, v
+
+    def _approach_failure(self, watches: list[_Watch], before: _Sample) -> None:
+        """Where a step fails because the contact operator becomes indefinite, go as near to the failure as possible."""
+        if not any(w.kind == "definite" for w in watches):
+            return
+        low, high, best = 0.0, self.control.dt or 0.1 * (self.control.t_end - before.t), before
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            try:
+                best = self._sample(watches, *self._repeat(before, middle))
+                low = middle
+            except (Rejected, BadInput):
+                high = middle
+            if high - low <= 1e-12 * (1.0 + before.t):
+                break
+        self.t, self.q, self.v = best.t, best.q, best.v
+        j = next(j for j, w in enumerate(watches) if w.kind == "definite")
+        self._note("indefinite", smallest_eigenvalue=float(best.values[j]))
+        self._record()
+
+    # -- changing modes ----------------------------------------------------------------------------------------
+
+    def _handle(self, hits: list[_Watch]) -> tuple[Status, str] | None:
+        """What the events do to the phase; returns how the motion ended, or None."""
+        t, n = self._changes
+        self._changes = (self.t, n + 1 if abs(self.t - t) <= 1e-12 * (1 + abs(t)) else 1)
+        if self._changes[1] > MOST_CHANGES:
+            raise BadInput(
+                f"the contact modes do not settle at t = {self.t:.9g}: more than {MOST_CHANGES} changes at one instant; "
+                "use a time-stepping method (moreau-jean)."
+            )
+        hints: dict[int, str] = {}
+        terminal: Event | None = None
+        for watch in hits:
+            i = watch.index
+            if watch.kind == "user":
+                event = self.user_events[i]
+                self._sides[i] = -self._sides[i]
+                self._note(event.name, terminal=event.terminal)
+                terminal = event if event.terminal else terminal
+            elif watch.kind == "normal":
+                hints[i] = "opens"
+                self._note("wall_change" if self.system.two_sided[i] else "lift_off", i)
+            elif watch.kind == "stick":
+                hints[i] = "breaks"
+            elif watch.kind == "slip":
+                hints[i] = "stops"
+            elif watch.kind == "definite":
+                self._note("indefinite", smallest_eigenvalue=0.0)
+        if terminal is not None:
+            return Status.SOLVED, f"Ended at the event {terminal.name!r} at t = {self.t:.12g}."
+        if all(w.kind == "user" for w in hits):
+            return None
+        accumulation = self._settle(hints)
+        if accumulation is not None:
+            self._note("accumulation", accumulation.contact, time_estimate=accumulation.time, ratio=accumulation.ratio)
+            return Status.ACCUMULATION, (
+                f"The impacts of contact {self.system.contact_names[accumulation.contact]!r} accumulate at t = "
+                f"{accumulation.time:.12g} s (ratio of successive flights {accumulation.ratio:.6g}); the motion is known "
+                f"up to t = {self.t:.9g}. Close the contact there, or use moreau-jean."
+            )
+        self._record()
+        return None
+
+    def _check_start(self) -> None:
+        step = self.motion.whole(self.t, self.q, self.v)
+        assert step.g_N is not None
+        assert step.gdot_N is not None
+        tolerance, _ = tolerances(step)
+        for i in np.flatnonzero(step.g_N < -tolerance):
+            if not self.system.two_sided[i]:
+                raise BadInput(
+                    f"The start of {self.system.name!r} penetrates: contact {self.system.contact_names[i]!r} has the gap "
+                    f"{step.g_N[i]:.6g} m and the gap rate {step.gdot_N[i]:.6g} m/s; move the start out of the obstacle."
+                )
+
+    def _settle(self, hints: dict[int, str]) -> Accumulation | None:
+        """Find the phase that follows at the present instant: impacts, then modes."""
+        for _ in range(MOST_CHANGES):
+            phase = self.motion.phase
+            step = self.motion.whole(self.t, self.q, self.v)
+            assert step.g_N is not None
+            gap, rate = tolerances(step)
+            touching = [i for i in range(step.k) if i in phase.closed or self.system.two_sided[i] or step.g_N[i] <= gap]
+            self._project_positions(tuple(touching))
+            step = self.motion.whole(self.t, self.q, self.v)
+            assert step.gdot_N is not None
+            if any(step.gdot_N[i] < -rate and not self.system.two_sided[i] for i in touching):
+                accumulation = self._impact(touching, rate)
+                if accumulation is not None:
+                    return accumulation
+                hints = {}
+                continue
+            if self._classify(touching, rate, hints):
+                return None
+            hints = {}
+        raise BadInput(
+            f"the contact modes do not settle at t = {self.t:.9g}; use a time-stepping method (moreau-jean)."
+        )
+
+    def _impact(self, touching: list[int], rate: float) -> Accumulation | None:
+        """Jump to the velocity after the impact."""
+        step = self.motion.whole(self.t, self.q, self.v).select(touching)
+        assert step.gdot_N is not None
+        impact = self.impact(step, self.motion.solve_impact)
+        names = [self.system.contact_names[i] for i in touching]
+        change = impact.energy_change(step)
+        kinetic = 0.5 * float(self.v @ step.M @ self.v)
+        found: Accumulation | None = None
+        for place, i in enumerate(touching):
+            if step.gdot_N[place] < -rate:
+                history = self._impacts.setdefault(i, [])
+                history.append(self.t)
+                found = found or accumulates(i, history)
+        before = self.v
+        self.v = self.v + impact.dv
+        self._note(
+            "impact", contacts=names, gap_rates=step.gdot_N.tolist(), **impact.to_mapping(), energy_change=change,
+            v_before=before.tolist(), v_after=self.v.tolist(),
+        )  # fmt: skip
+        if change > ENERGY * (1.0 + kinetic):
+            self._note("energy_gain", contacts=names, gain=change)
+        phase = self.motion.phase
+        self.motion.phase = Phase(phase.closed, frozenset(), np.zeros_like(phase.sigma), phase.wall)
+        return found
+
+    def _classify(self, touching: list[int], rate: float, hints: dict[int, str]) -> bool:
+        """Modes of the touching contacts from the contact laws; False if another round is needed."""
+        motion, old = self.motion, self.motion.phase
+        step = motion.whole(self.t, self.q, self.v)
+        assert step.gdot_N is not None
+        wall = old.wall.copy()
+        for i, hint in hints.items():
+            if hint == "opens" and self.system.two_sided[i]:
+                wall[i] = -wall[i]
+        closed = tuple(
+            i for i in touching if self.system.two_sided[i] or (step.gdot_N[i] <= rate and hints.get(i) != "opens")
+        )
+        sigma = np.zeros_like(old.sigma)
+        resting = set()
+        for i in closed:
+            speed = float(np.linalg.norm(step.v_T[i]))
+            if step.mu[i] == 0:
+                continue
+            if old.sigma[i].any() and hints.get(i) not in ("stops", "breaks"):
+                sigma[i] = old.sigma[i]
+            elif hints.get(i) == "breaks":
+                sigma[i] = self._friction_direction(i)
+            elif speed > rate and hints.get(i) != "stops":
+                sigma[i] = -step.v_T[i] / speed
+            else:
+                resting.add(i)
+        motion.phase = Phase(closed, frozenset(resting), sigma, wall)
+        self._project(closed, frozenset(resting))
+        if not closed:
+            return True
+        answer = motion.solve_thoroughly(motion.step(self.t, self.q, self.v))
+        return self._read_modes(answer, old, resting)
+
+    def _friction_direction(self, i: int) -> Vector:
+        answer = self.motion.answer(self.t, self.q, self.v)
+        force = answer.lam_T[self.motion.phase.closed.index(i)]
+        return np.asarray(force / np.linalg.norm(force))
+
+    def _read_modes(self, answer: Answer, old: Phase, resting: set[int]) -> bool:
+        """The phase that the solved contact laws name."""
+        motion, phase = self.motion, self.motion.phase
+        step = motion.whole(self.t, self.q, self.v)
+        a = answer.a
+        assert a is not None
+        sigma, wall = phase.sigma.copy(), phase.wall.copy()
+        closed, sticking = [], set()
+        inverse = 1.0 / step.M.diagonal().clip(min=1e-300)
+        again = False
+        for place, i in enumerate(phase.closed):
+            w = wall[i] * float(step.J_N[i] @ a + step.zeta_N[i])
+            size = float(np.abs(step.J_N[i]) @ np.abs(a) + np.abs(step.zeta_N[i]))
+            mass = 1.0 / float(step.J_N[i] ** 2 @ inverse)
+            if answer.lam_N[place] - mass * w < -VANISHING * mass * size:
+                if self.system.two_sided[i]:
+                    wall[i], again = -wall[i], True
+                    closed.append(i)
+                elif i in old.closed:
+                    self._note("lift_off", i)
+                continue
+            closed.append(i)
+            if i not in old.closed:
+                self._note("closing", i)
+            if i not in resting:
+                if i in old.sticking and sigma[i].any():
+                    self._note("slip", i)
+                continue
+            s = step.J_T[i] @ a + step.zeta_T[i]
+            terms = float((np.abs(step.J_T[i]) @ np.abs(a) + np.abs(step.zeta_T[i])).max())
+            if np.linalg.norm(s) <= VANISHING * (terms + 1e-300):
+                sticking.add(i)
+                if i not in old.sticking:
+                    self._note("stick", i)
+            else:
+                sigma[i] = -s / np.linalg.norm(s)
+                if old.sigma[i].any():
+                    self._note("reversal", i)
+                else:
+                    self._note("slip", i)
+        motion.phase = Phase(tuple(closed), frozenset(sticking), sigma, wall)
+        return not again
+
+    # -- staying on the contacts -------------------------------------------------------------------------------
+
+    def _project(self, closed: tuple[int, ...], sticking: frozenset[int]) -> None:
+        """Move the state onto joints, closed gaps and sticking contacts."""
+        surface = ContactSurface(self.system, closed, tuple(sorted(sticking)))
+        corrected = Projection().correct(surface, self.t, self.q, self.v)
+        if corrected is not None:
+            self.q, self.v = corrected
+
+    def _project_positions(self, touching: tuple[int, ...]) -> None:
+        """Move the coordinates onto joints and touching gaps; the velocity stays."""
+        v = self.v
+        self._project(touching, frozenset())
+        self.v = v
+
+
+def _definiteness(step: StepData) -> float:
+    """Smallest eigenvalue of sym(delassus) with unit diagonal; the smallest diagonal entry if one is not positive."""
+    A = ContactOperator.of(step).delassus
+    diagonal = A.diagonal()
+    if diagonal.min() <= 0:
+        return float(diagonal.min())
+    e = 1.0 / np.sqrt(diagonal)
+    value = float(np.linalg.eigvalsh(0.5 * (A + A.T) * np.outer(e, e))[0])
+    return value if value > 1e-9 else min(value, 0.0) if value < -1e-9 else 0.0
+
+
+def _bracket(
+    before: _Sample, after: _Sample, j: int, h: float, at: Callable[[float], _Sample]
+) -> tuple[float, float] | None:
+    """An interval of the step in which the watched function falls through zero, or None.
+
+    Between the ends the function is looked at through its cubic, where its rates are known.
+    """
+    y0, y1, r0, r1 = before.values[j], after.values[j], before.rates[j], after.rates[j]
+    noise = 1e-13 * (abs(r0) * h + abs(r1) * h if math.isfinite(r0 + r1) else abs(y0) + abs(y1))
+    start = max(y0, 0.0)
+    if not math.isfinite(r0 + r1):
+        if y1 >= -noise:
+            return None
+        return (0.0, h)
+    if y1 >= -noise and not (r0 < 0 < r1):
+        return None
+    x = np.linspace(0.0, 1.0, 65)
+    cubic = (
+        start * (1 + 2 * x) * (1 - x) ** 2 + h * r0 * x * (1 - x) ** 2 + y1 * x**2 * (3 - 2 * x)
+        + h * r1 * x**2 * (x - 1)
+    )  # fmt: skip
+    below = np.flatnonzero((cubic < 0) & (np.maximum.accumulate(cubic) > noise))
+    if not len(below):
+        return (0.0, h) if y1 < -noise else None
+    high = h * float(x[below[0]])
+    low = h * float(x[int(np.argmax(cubic[: below[0]]))])
+    if high < h and at(high).values[j] >= 0:  # the cubic was wrong about it
+        if y1 >= -noise:
+            return None
+        low, high = high, h
+    if low > 0 and at(low).values[j] <= 0:
+        low = 0.0
+    return low, high

@@ -1,0 +1,43 @@
+"""Which loop drives a motion with contacts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from gaussopt.contacts import Event
+from gaussopt.event_driven import EventDriven
+from gaussopt.impacts import ImpactLaw
+from gaussopt.phases import ContactAccelerations
+from gaussopt.smooth import Record
+from gaussopt.status import Status
+from gaussopt.stepdata import Vector
+from gaussopt.stepper import Control, Stepper
+from gaussopt.time_stepping import TimeStepping
+from gaussopt.without_events import WithoutEvents
+
+
+class Loop(Protocol):
+    """What integrates a motion and says how it ended."""
+
+    t: float
+    events: list[dict[str, Any]]
+
+    def integrate(self, t: float, q: Vector, v: Vector) -> tuple[Status, str]:
+        """From a state to the end."""
+
+
+LOOPS = {"": EventDriven, "time-stepping": TimeStepping, "without-events": WithoutEvents}
+
+
+def make_loop(
+    method: Stepper,
+    motion: ContactAccelerations,
+    control: Control,
+    impact: ImpactLaw,
+    events: Sequence[Event],
+    record: Record,
+    progress: Callable[[float], None] | None,
+) -> Loop:
+    """The loop that the stepper names."""
+    return LOOPS[method.loop](motion, method, control, impact, events, record, progress)

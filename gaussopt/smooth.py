@@ -1,0 +1,55 @@
+"""The loop of a motion without contacts: advance, stabilise, record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from gaussopt.accelerations import Accelerations
+from gaussopt.errors import BadInput
+from gaussopt.solving import Answer
+from gaussopt.status import Status
+from gaussopt.stepdata import Vector
+from gaussopt.stepper import Control, Stepper
+
+Record = Callable[[float, Vector, Vector, Answer], None]
+
+
+class Smooth:
+    """One integration from start to end."""
+
+    def __init__(
+        self,
+        motion: Accelerations,
+        method: Stepper,
+        control: Control,
+        record: Record,
+        progress: Callable[[float], None] | None,
+    ) -> None:
+        self.motion, self.method, self.control, self.record, self.progress = motion, method, control, record, progress
+        self.t = 0.0
+        self.events: list[dict[str, Any]] = []
+
+    def integrate(self, t: float, q: Vector, v: Vector) -> tuple[Status, str]:
+        """From a state to the end; returns status and message."""
+        motion, end, start = self.motion, self.control.t_end, t
+        self.t = t
+        self.record(t, q, v, motion.answer(t, q, v))
+        integration = self.method.start(motion, t, q, motion.state_of(t, q, v), self.control)
+        while t < end:
+            t, q, u = integration.advance()
+            if not math.isfinite(float(q.sum()) + float(u.sum())):
+                raise BadInput(
+                    "the motion diverged and is no longer finite; use a smaller step or an exact formulation."
+                )
+            v = motion.velocity(t, q, u)
+            corrected = motion.stabiliser.correct(motion.system, t, q, v)
+            if corrected is not None:
+                q, v = corrected
+                integration.replace(q, motion.state_of(t, q, v))
+            self.record(t, q, v, motion.answer(t, q, v))
+            self.t = t
+            if self.progress is not None:
+                self.progress((t - start) / (end - start))
+        return Status.SOLVED, f"Reached t = {end:g}."

@@ -1,0 +1,168 @@
+"""Moreau-Jean time stepping: one velocity-level program a step, impacts and forces alike, no events to locate.
+
+With the contacts that may close within the step, g_N + h/2 gdot_N <= 0,
+
+    M (v' - v) = h f_theta + J^T Lam + J_N^T Lam_N + J_T^T Lam_T,     q' = q + h ((1 - theta) v + theta v'),
+    0 <= J_N v' + e_N J_N v   complementary to   Lam_N >= 0,     Coulomb's law between Lam_T and J_T v' + e_T J_T v,
+
+f_theta the force Q - h at (1 - theta) (q, v) + theta (q', v'). Forces that depend on the state are iterated.
+Reference: J. J. Moreau, "Unilateral contact and dry friction in finite freedom dynamics", CISM 302, 1988; M. Jean,
+"The non-smooth contact dynamics method", Comput. Methods Appl. Mech. Engrg. 177, 1999.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gaussopt.contact_state import tolerances
+from gaussopt.contacts import Event
+from gaussopt.errors import BadInput
+from gaussopt.impacts import ImpactLaw, newton
+from gaussopt.phases import ContactAccelerations, Phase
+from gaussopt.smooth import Record
+from gaussopt.solving import Answer
+from gaussopt.status import Status
+from gaussopt.stepdata import StepData, Vector
+from gaussopt.stepper import Control, Stepper
+from gaussopt.velocity_level import jump_step
+
+THETA = 0.5
+"""Weight of the end of the step; 1/2 conserves the energy of linear motions."""
+
+SETTLED = 1e-14
+"""Change of the force, relative to its size, at which the iteration on f_theta ends."""
+
+ENERGY = 1e-10
+"""Energy fed by contacts in a step, relative to 1 + the kinetic energy, that is reported."""
+
+
+class TimeStepping:
+    """The loop of velocity-level steps; arguments as for `gaussopt.event_driven.EventDriven`."""
+
+    def __init__(
+        self,
+        motion: ContactAccelerations,
+        method: Stepper,
+        control: Control,
+        impact: ImpactLaw,
+        user_events: Sequence[Event],
+        record: Record,
+        progress: Callable[[float], None] | None,
+    ) -> None:
+        if impact is not newton:
+            raise BadInput(
+                f"The stepper {method.name!r} has Newton's impact law built in; choose the impact law newton."
+            )
+        self.motion, self.method, self.control = motion, method, control
+        self.system, self.user_events, self.record, self.progress = motion.system, user_events, record, progress
+        self.events: list[dict[str, Any]] = []
+        self.t = 0.0
+
+    def integrate(self, t: float, q: Vector, v: Vector) -> tuple[Status, str]:
+        """From a state to the end; returns status and message."""
+        dt, end, start = self.control.dt, self.control.t_end, t
+        assert dt is not None
+        self._check_start(t, q, v)
+        pushing: set[int] = set()
+        sides = [event.function(t, q, v) for event in self.user_events]
+        count = 0
+        while t < end:
+            count += 1
+            following = min(start + count * dt, end)
+            if following > end - 1e-9 * dt:
+                following = end
+            h = following - t
+            answer, active, dv = self._step(t, q, v, h)
+            force = replace(answer, a=dv / h, lam=None if answer.lam is None else answer.lam / h,
+                            lam_N=answer.lam_N / h, lam_T=answer.lam_T / h)  # fmt: skip
+            if count == 1:
+                self.record(t, q, v, force)
+            self._note_contacts(following, q, v, dv, answer, active, pushing)
+            q, v, t = q + h * (v + THETA * dv), v + dv, following
+            corrected = self.motion.stabiliser.correct(self.system, t, q, v)
+            if corrected is not None:
+                q, v = corrected
+            self.t = t
+            self.record(t, q, v, force)
+            for j, event in enumerate(self.user_events):
+                value = event.function(t, q, v)
+                crossed = value * sides[j] < 0 and event.direction * (value - sides[j]) >= 0
+                sides[j] = value
+                if crossed:
+                    self.events.append({"t": t, "kind": event.name, "terminal": event.terminal})
+                    if event.terminal:
+                        return Status.SOLVED, f"Ended at the event {event.name!r} before t = {t:.12g}."
+            if self.progress is not None:
+                self.progress((t - start) / (end - start))
+        return Status.SOLVED, f"Reached t = {end:g}."
+
+    def _check_start(self, t: float, q: Vector, v: Vector) -> None:
+        step = self.system.evaluate(t, q, v)
+        if step.g_N is None:
+            return
+        tolerance, _ = tolerances(step)
+        for i in np.flatnonzero(step.g_N < -tolerance):
+            if not self.system.two_sided[i]:
+                raise BadInput(
+                    f"The start of {self.system.name!r} penetrates: contact {self.system.contact_names[i]!r} has the gap "
+                    f"{step.g_N[i]:.6g} m; move the start out of the obstacle."
+                )
+
+    def _step(self, t: float, q: Vector, v: Vector, h: float) -> tuple[Answer, list[int], Vector]:
+        """The certified jump over a step, the contacts that took part, and the change of velocity."""
+        motion = self.motion
+        whole = motion.whole(t, q, v)
+        active: list[int] = []
+        if whole.g_N is not None and whole.gdot_N is not None:
+            active = [int(i) for i in np.flatnonzero(whole.g_N + 0.5 * h * whole.gdot_N <= 0)]
+        if any(self.system.two_sided):
+            raise BadInput(
+                f"{self.system.name!r} has a two-sided contact, whose bearing wall {self.method.name!r} does not follow; "
+                "use an event-driven stepper."
+            )
+        motion.phase = Phase(tuple(active), frozenset(), np.zeros((whole.k, whole.J_T.shape[1])), np.ones(whole.k))
+        step = whole.select(active)
+        drift = self.system.velocity_residual(t, q, v)
+        force = whole.force
+        for _ in range(100):
+            jump = replace(jump_step(step, h, drift), Q=h * force)
+            answer = self._solve(jump)
+            assert answer.a is not None
+            dv = answer.a
+            # The force at the weighted state; where it does not depend on it, one solve is enough.
+            state = q + THETA * h * (v + THETA * dv), v + THETA * dv
+            new = self.system.evaluate(t + THETA * h, *state).force
+            if float(np.abs(new - force).max()) <= SETTLED * (1.0 + float(np.abs(new).max())):
+                return answer, active, dv
+            force = new
+        raise BadInput(f"The force of the step at t = {t:.9g} does not settle; use a smaller step.")
+
+    def _solve(self, jump: StepData) -> Answer:
+        solvers = self.motion.solvers
+        if not jump.k:
+            return self.motion.solve(jump, solvers.flight)
+        fits = solvers.main.formulation.refuses(jump) is None
+        return self.motion.solve(jump, solvers.main if fits else solvers.impact)
+
+    def _note_contacts(
+        self, t: float, q: Vector, v: Vector, dv: Vector, answer: Answer, active: list[int], pushing: set[int]
+    ) -> None:
+        """Note contacts that begin and end to push, and energy that they feed."""
+        names = self.system.contact_names
+        now = {i for place, i in enumerate(active) if answer.lam_N[place] > 0}
+        for kind, changed in (("closing", now - pushing), ("lift_off", pushing - now)):
+            self.events.extend({"t": t, "kind": kind, "contact": names[i]} for i in sorted(changed))
+        pushing.clear()
+        pushing.update(now)
+        if not now:
+            return
+        step = self.motion.whole(self.t if self.events else t, q, v).select(active)
+        impulse = step.J_N.T @ answer.lam_N + np.einsum("kdn,kd->n", step.J_T, answer.lam_T)
+        fed = float((v + 0.5 * dv) @ impulse)
+        if fed > ENERGY * (1.0 + 0.5 * float(v @ step.M @ v)):
+            gaining = [names[i] for i in sorted(now)]
+            self.events.append({"t": t, "kind": "energy_gain", "contacts": gaining, "gain": fed})

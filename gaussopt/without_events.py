@@ -1,0 +1,69 @@
+"""The six steps of Yao, Liu & Yang 2020 as printed: no gap, no impact, no zero slip, no event is ever looked for.
+
+(1) start; (2) M, Q, J_N, zeta_N, J_T and the signs of the slips; (3) delassus and bias; (4) the normal forces, in the
+paper by Newton's method on the optimality conditions of its quadratic program; (5) the acceleration; (6) advance by dt.
+All contacts are taken as closed, wherever they are, and the sign of a vanishing slip is zero, which makes that contact
+frictionless. It is here to be looked at, not to be used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gaussopt.contacts import Event
+from gaussopt.errors import BadInput
+from gaussopt.impacts import ImpactLaw
+from gaussopt.phases import ContactAccelerations, Phase
+from gaussopt.smooth import Record
+from gaussopt.status import Status
+from gaussopt.stepdata import Vector
+from gaussopt.stepper import Control, Stepper
+
+
+class AllClosed(Phase):
+    """Every contact closed, friction by the sign of the slip of the moment."""
+
+    def shape(self, step: Any) -> Any:
+        """All contacts; those whose slip is zero lose their friction."""
+        return replace(step, mu=np.where(step.speed == 0, 0.0, step.mu), g_N=None, gdot_N=None)
+
+
+class WithoutEvents:
+    """The printed loop; arguments as for `gaussopt.event_driven.EventDriven`."""
+
+    def __init__(
+        self,
+        motion: ContactAccelerations,
+        method: Stepper,
+        control: Control,
+        impact: ImpactLaw,
+        user_events: Sequence[Event],
+        record: Record,
+        progress: Callable[[float], None] | None,
+    ) -> None:
+        self.motion, self.method, self.control, self.record, self.progress = motion, method, control, record, progress
+        self.events: list[dict[str, Any]] = []
+        self.t = 0.0
+
+    def integrate(self, t: float, q: Vector, v: Vector) -> tuple[Status, str]:
+        """From a state to the end; returns status and message."""
+        motion, end, start = self.motion, self.control.t_end, t
+        k, d = motion.phase.sigma.shape
+        motion.phase = AllClosed(tuple(range(k)), frozenset(), np.zeros((k, d)), np.ones(k))
+        self.t = t
+        self.record(t, q, v, motion.answer(t, q, v))
+        integration = self.method.start(motion, t, q, v, self.control)
+        while t < end:
+            t, q, v = integration.advance()
+            if not math.isfinite(float(q.sum()) + float(v.sum())):
+                raise BadInput("the motion diverged and is no longer finite; use a smaller step.")
+            self.record(t, q, v, motion.answer(t, q, v))
+            self.t = t
+            if self.progress is not None:
+                self.progress((t - start) / (end - start))
+        return Status.SOLVED, f"Reached t = {end:g}; no gap, slip or impact was looked for."
