@@ -353,16 +353,18 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
 @app.command("solve")
 def solve_command(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE.json", help="A step or a qp.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.json", help="A step, a qp or an lcp.")],
     formulation: Annotated[str | None, typer.Option("--formulation", help="Of a step; gauss if not given.")] = None,
-    solver: Annotated[str | None, typer.Option("--solver", help="kkt if not given; newton for inequalities.")] = None,
+    solver: Annotated[
+        str | None, typer.Option("--solver", help="kkt if not given; newton for inequalities, lemke for an lcp.")
+    ] = None,
     solver_option: SolverOption = None,
     tolerance: Annotated[float, typer.Option("--tolerance")] = 1e-7,
     json_: Json = False,
 ) -> None:
-    """Solve a step or a quadratic program from a file and certify the answer."""
+    """Solve a step, a quadratic program or a complementarity problem from a file and certify the answer."""
     from gaussopt import files
-    from gaussopt.programs import QP
+    from gaussopt.programs import LCP, QP
     from gaussopt.ranks import rank_report
     from gaussopt.solving import solve, solve_step
 
@@ -381,6 +383,10 @@ def solve_command(
             "certificate": solution.certificate, "iterations": solution.iterations,
             "timing": solution.timing.to_mapping(),
         }  # fmt: skip
+    elif isinstance(data, LCP):
+        if formulation not in (None, "lcp"):
+            raise BadInput("An lcp is a program already; --formulation applies to steps.")
+        result = _solve_lcp(data, solver or "lemke", tolerance, options)
     else:
         answer = solve_step(data, formulation or "gauss", solver or "kkt", tolerance=tolerance, **options)
         result = {
@@ -393,18 +399,38 @@ def solve_command(
     _finish(context.obj, result, json_)
 
 
+def _solve_lcp(lcp: Any, solver: str, tolerance: float, options: dict[str, Any]) -> dict[str, Any]:
+    from gaussopt.solving import solve
+
+    solution = solve(lcp, solver, tolerance=tolerance, **options)
+    certificate = dict(solution.certificate)
+    listed, z_range = certificate.pop("solutions", None), certificate.pop("z_range", None)
+    result: dict[str, Any] = {
+        "status": str(solution.status), "message": solution.message, "formulation": "lcp", "solver": solver,
+        "z": solution.x, "lam_N": solution.x, "w": None if solution.x is None else lcp.w(solution.x),
+        "forces_unique": certificate["forces_unique"], "certificate": certificate,
+        "iterations": solution.iterations, "timing": solution.timing.to_mapping(),
+    }  # fmt: skip
+    if listed is not None:
+        result["solutions"] = listed
+    if z_range is not None:
+        result["lam_N_range"] = z_range
+    return result
+
+
 @app.command("verify")
 def verify_command(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE.json", help="A step or a qp.")],
-    answer_file: Annotated[Path, typer.Argument(metavar="ANSWER.json", help='{"a", "lam"} or {"x"}.')],
+    file: Annotated[Path, typer.Argument(metavar="FILE.json", help="A step, a qp or an lcp.")],
+    answer_file: Annotated[Path, typer.Argument(metavar="ANSWER.json", help='{"a", "lam"}, {"x"} or {"z"}.')],
     tolerance: Annotated[float, typer.Option("--tolerance")] = 1e-7,
     json_: Json = False,
 ) -> None:
     """Certify an answer that anybody computed."""
     from gaussopt import files
     from gaussopt.certificate import certify, explain
-    from gaussopt.programs import QP
+    from gaussopt.lcp_solving import verify_lcp
+    from gaussopt.programs import LCP, QP
     from gaussopt.qp_certificate import certify_qp, classify_qp
     from gaussopt.solving import why_ill_posed
     from gaussopt.status import Status
@@ -413,10 +439,12 @@ def verify_command(
     data = files.load(file)
     given = files.read_json(answer_file)
     _check_tolerance(tolerance)
-    wanted = "x" if isinstance(data, QP) else "a"
+    wanted = "x" if isinstance(data, QP) else "z" if isinstance(data, LCP) else "a"
     if given.get(wanted) is None:
         raise BadInput(f"{answer_file} has no {wanted!r}; an answer to this file needs one.")
-    if isinstance(data, QP):
+    if isinstance(data, LCP):
+        result: dict[str, Any] = verify_lcp(data, as_array("z", given["z"], (data.n,)), tolerance)
+    elif isinstance(data, QP):
         x = as_array("x", given["x"], (data.n,))
         y = None if given.get("y") is None else as_array("y", given["y"], (data.m,))
         qp_certificate = certify_qp(data, x, y, tolerance)
@@ -432,7 +460,7 @@ def verify_command(
                     f"{qp_certificate.error_bound:.3g}; the tolerance is {tolerance:.3g}."
                 )
         certificate = qp_certificate.to_mapping()
-        result: dict[str, Any] = {"status": str(status), "message": message, "certificate": certificate}
+        result = {"status": str(status), "message": message, "certificate": certificate}
     else:
         a = as_array("a", given["a"], (data.n,))
         lam = None if given.get("lam") is None else as_array("lam", given["lam"], (data.m,))

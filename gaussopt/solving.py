@@ -14,7 +14,8 @@ from gaussopt import registry
 from gaussopt.certificate import DEFAULT_TOLERANCE, Certificate, certify, explain
 from gaussopt.errors import BadInput
 from gaussopt.formulation import Formulation
-from gaussopt.programs import QP, LeastSquares, LinearSystem, Program, RawSolution, Solution, Timing
+from gaussopt.lcp_solving import check_lcp, judge_lcp
+from gaussopt.programs import LCP, QP, LeastSquares, LinearSystem, Program, RawSolution, Solution, Timing
 from gaussopt.qp_certificate import certify_qp
 from gaussopt.ranks import rank_report
 from gaussopt.solver import Solver, make_solver
@@ -261,7 +262,7 @@ def solve(
 
     Parameters
     ----------
-    program : QP, LinearSystem or LeastSquares
+    program : QP, LinearSystem, LeastSquares or LCP
     solver : str
     tolerance : float
         Of the verification, relative.
@@ -278,6 +279,8 @@ def solve(
         raise BadInput(f"tolerance is {tolerance}; it must be positive (inf records the bounds only).")
     if isinstance(program, QP):
         program = QP.from_mapping(program.to_mapping())  # programs made by hand are checked like files
+    elif isinstance(program, LCP):
+        program = check_lcp(program)
     engine = Engine(solver, options)
     if start is not None:
         x, y = start
@@ -295,13 +298,18 @@ def solve(
             raw = _crash(error)
         timing = timing._replace(solve=perf_counter() - begin, backend=raw.backend)
     begin = perf_counter()
-    if isinstance(program, QP):
+    solutions: tuple[Vector, ...] = ()
+    if isinstance(program, LCP):
+        status, message, lcp_certificate = judge_lcp(program, raw, tolerance)
+        residuals, y = lcp_certificate.to_mapping(), raw.y
+        solutions = () if lcp_certificate.solutions is None else lcp_certificate.solutions.solutions
+    elif isinstance(program, QP):
         status, message, residuals, y = _verify_qp(program, raw, tolerance)
     else:
         status, message, residuals = _verify_linear(program, raw, tolerance)
         y = raw.y
     timing = timing._replace(verify=perf_counter() - begin)
-    return Solution(raw.x, y, status, raw.claim, message, raw.iterations, timing, residuals)
+    return Solution(raw.x, y, status, raw.claim, message, raw.iterations, timing, residuals, solutions)
 
 
 def _verify_qp(qp: QP, raw: RawSolution, tolerance: float) -> tuple[Status, str, dict[str, Any], Vector | None]:
