@@ -396,3 +396,26 @@ def test_polish_keeps_the_better_point() -> None:
     flat = lcp([[1, 1], [1, 1]], [-1, -1])
     z = polish(flat, np.array([0.3, 0.6]))
     np.testing.assert_allclose(z.sum(), 1.0, rtol=1e-15)
+
+
+def contacts(seed: int) -> tuple[go.LCP, np.ndarray]:
+    """Redundant contacts of a body on a slope, pulled along it only: q cancels to rounding noise."""
+    rng = np.random.default_rng(seed)
+    n, angle = int(rng.integers(2, 6)), rng.uniform(0, 2 * np.pi)
+    normal = np.array([np.sin(angle), np.cos(angle)])
+    J = np.column_stack((np.tile(normal, (n, 1)), rng.uniform(-1, 1, n)))
+    if seed % 2:
+        J[1] = -J[0]  # an opposite wall
+    pull = 9.81 * np.array([normal[1], -normal[0], 0.0])
+    units = scales(rng, n)
+    A = units[:, None] * (J @ np.linalg.solve(np.diag([2, 2, 0.2]), J.T)) * units
+    return go.LCP(A, units * (J @ pull)), units * (np.abs(J) @ np.abs(pull))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_rounding_noise_in_q_decides_nothing(seed: int) -> None:
+    problem, size = contacts(seed)
+    assert np.abs(problem.q).max() <= 1e-14 * size.max()
+    found = enumerate_lcp(problem, size=size)
+    assert found.status is S.SOLVED
+    assert (np.abs(found.observed[0]) <= 1e-12 * size).all()
