@@ -9,12 +9,16 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gaussopt.batch import BatchSolution, solve_batch
     from gaussopt.catalogue import Problem, problem
     from gaussopt.certificate import Certificate, certify
     from gaussopt.comparison import Results, compare
+    from gaussopt.contact_certificate import ContactCertificate, certify_contact
+    from gaussopt.contact_operator import ContactOperator
     from gaussopt.contacts import Contact, ContactData, Event, contact_points
-    from gaussopt.errors import BadInput, GaussoptError, MissingBackend, NotAccepted, UnknownName
-    from gaussopt.programs import QP, LeastSquares, LinearSystem, Solution
+    from gaussopt.errors import BadInput, GaussoptError, IllPosed, MissingBackend, NotAccepted, UnknownName
+    from gaussopt.lcp import LCPSolutions, MatrixClass, certify_lcp, classify_matrix, enumerate_lcp
+    from gaussopt.programs import LCP, QP, LeastSquares, LinearSystem, Solution
     from gaussopt.qp_certificate import certify_qp
     from gaussopt.ranks import rank_report
     from gaussopt.registry import names, register
@@ -31,24 +35,29 @@ __version__ = "0.1.0"
 
 # Loaded when first used, so that `import gaussopt` and `gaussopt --help` stay quick.
 _HOME = {
-    "Answer": "solving", "BadInput": "errors", "Baumgarte": "stabilisation", "Certificate": "certificate",
-    "Contact": "contacts", "ContactData": "contacts", "Energy": "system", "Event": "contacts",
-    "GaussoptError": "errors", "LeastSquares": "programs", "LinearSystem": "programs", "MissingBackend": "errors",
+    "Answer": "solving", "BadInput": "errors", "BatchSolution": "batch", "Baumgarte": "stabilisation",
+    "Certificate": "certificate", "Contact": "contacts", "ContactCertificate": "contact_certificate",
+    "ContactData": "contacts", "ContactOperator": "contact_operator", "Energy": "system", "Event": "contacts",
+    "GaussoptError": "errors", "IllPosed": "errors", "LCP": "programs", "LCPSolutions": "lcp",
+    "LeastSquares": "programs", "LinearSystem": "programs", "MatrixClass": "lcp", "MissingBackend": "errors",
     "NotAccepted": "errors", "Problem": "catalogue", "Projection": "stabilisation", "QP": "programs",
     "Results": "comparison", "Solution": "programs", "Status": "status", "StepData": "stepdata",
     "StepSolver": "solving", "System": "system", "Trajectory": "trajectory", "UnknownName": "errors",
-    "certify": "certificate", "certify_qp": "qp_certificate", "compare": "comparison",
-    "contact_points": "contacts", "formulate": "solving", "make_solver": "solver", "names": "registry",
+    "certify": "certificate", "certify_contact": "contact_certificate", "certify_lcp": "lcp",
+    "certify_qp": "qp_certificate", "classify_matrix": "lcp", "compare": "comparison", "contact_points": "contacts",
+    "enumerate_lcp": "lcp", "formulate": "solving", "make_solver": "solver", "names": "registry",
     "problem": "catalogue", "rank_report": "ranks", "register": "registry", "simulate": "simulation",
-    "solve": "solving", "solve_step": "solving",
+    "solve": "solving", "solve_batch": "batch", "solve_step": "solving",
 }  # fmt: skip
 
 __all__ = [
-    "QP", "Answer", "BadInput", "Baumgarte", "Certificate", "Contact", "ContactData", "Energy", "Event",
-    "GaussoptError", "LeastSquares", "LinearSystem", "MissingBackend", "NotAccepted", "Problem", "Projection",
+    "LCP", "QP", "Answer", "BadInput", "BatchSolution", "Baumgarte", "Certificate", "Contact", "ContactCertificate",
+    "ContactData", "ContactOperator", "Energy", "Event", "GaussoptError", "IllPosed", "LCPSolutions",
+    "LeastSquares", "LinearSystem", "MatrixClass", "MissingBackend", "NotAccepted", "Problem", "Projection",
     "Results", "Solution", "Status", "StepData", "StepSolver", "System", "Trajectory", "UnknownName", "certify",
-    "certify_qp", "compare", "contact_points", "formulate", "make_solver", "names", "problem", "rank_report",
-    "register", "simulate", "solve", "solve_step",
+    "certify_contact", "certify_lcp", "certify_qp", "classify_matrix", "compare", "contact_points", "enumerate_lcp",
+    "formulate", "make_solver", "names", "problem", "rank_report", "register", "simulate", "solve", "solve_batch",
+    "solve_step",
 ]  # fmt: skip
 
 

@@ -368,7 +368,7 @@ def _event_words(event: dict[str, Any]) -> str:
 @app.command("solve")
 def solve_command(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE.json", help="A step or a qp.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.json", help="A step, a qp or an lcp.")],
     formulation: Annotated[
         str | None, typer.Option("--formulation", help="Of a step; gauss, or stick-slip with contacts.")
     ] = None,
@@ -377,9 +377,9 @@ def solve_command(
     tolerance: Annotated[float, typer.Option("--tolerance")] = 1e-7,
     json_: Json = False,
 ) -> None:
-    """Solve a step or a quadratic program from a file and certify the answer."""
+    """Solve a step, a quadratic program or a complementarity problem from a file and certify the answer."""
     from gaussopt import files
-    from gaussopt.programs import QP
+    from gaussopt.programs import LCP, QP
     from gaussopt.ranks import rank_report
     from gaussopt.solving import solve, solve_step
 
@@ -398,6 +398,8 @@ def solve_command(
             "certificate": solution.certificate, "iterations": solution.iterations,
             "timing": solution.timing.to_mapping(),
         }  # fmt: skip
+    elif isinstance(data, LCP):
+        result = _solve_lcp(data, formulation or "lcp", solver, tolerance, options)
     else:
         name, by = _defaults(data, formulation, solver)
         answer = solve_step(data, name, by, tolerance=tolerance, **options)
@@ -431,11 +433,32 @@ def _flat(lam_T: Any) -> Any:
     return lam_T[:, 0] if lam_T.ndim == 2 and lam_T.shape[1] == 1 else lam_T
 
 
+def _solve_lcp(
+    lcp: Any, formulation: str, solver: str | None, tolerance: float, options: dict[str, Any]
+) -> dict[str, Any]:
+    from gaussopt.solving import solve_lcp
+
+    solution, details = solve_lcp(lcp, formulation, solver, tolerance=tolerance, **options)
+    certificate = dict(solution.certificate)
+    listed, z_range = certificate.pop("solutions", None), certificate.pop("z_range", None)
+    result: dict[str, Any] = {
+        "status": str(solution.status), "message": solution.message, "formulation": formulation, "solver": solver,
+        "z": solution.x, "lam_N": solution.x, "w": None if solution.x is None else lcp.w(solution.x),
+        "forces_unique": certificate.get("forces_unique"), "certificate": certificate,
+        "iterations": solution.iterations, "timing": solution.timing.to_mapping(), **details,
+    }  # fmt: skip
+    if listed is not None:
+        result["solutions"] = listed
+    if z_range is not None:
+        result["lam_N_range"] = z_range
+    return result
+
+
 @app.command("verify")
 def verify_command(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE.json", help="A step or a qp.")],
-    answer_file: Annotated[Path, typer.Argument(metavar="ANSWER.json", help='{"a", "lam"} or {"x"}.')],
+    file: Annotated[Path, typer.Argument(metavar="FILE.json", help="A step, a qp or an lcp.")],
+    answer_file: Annotated[Path, typer.Argument(metavar="ANSWER.json", help='{"a", "lam"}, {"x"} or {"z"}.')],
     tolerance: Annotated[float, typer.Option("--tolerance")] = 1e-7,
     json_: Json = False,
 ) -> None:
@@ -443,7 +466,8 @@ def verify_command(
     from gaussopt import files
     from gaussopt.certificate import Certificate, certify, explain
     from gaussopt.contact_certificate import certify_contact
-    from gaussopt.programs import QP
+    from gaussopt.lcp_solving import verify_lcp
+    from gaussopt.programs import LCP, QP
     from gaussopt.qp_certificate import certify_qp, classify_qp
     from gaussopt.solving import why_ill_posed
     from gaussopt.status import Status
@@ -452,10 +476,12 @@ def verify_command(
     data = files.load(file)
     given = files.read_json(answer_file)
     _check_tolerance(tolerance)
-    wanted = "x" if isinstance(data, QP) else "a"
+    wanted = "x" if isinstance(data, QP) else "z" if isinstance(data, LCP) else "a"
     if given.get(wanted) is None:
         raise BadInput(f"{answer_file} has no {wanted!r}; an answer to this file needs one.")
-    if isinstance(data, QP):
+    if isinstance(data, LCP):
+        result: dict[str, Any] = verify_lcp(data, as_array("z", given["z"], (data.n,)), tolerance)
+    elif isinstance(data, QP):
         x = as_array("x", given["x"], (data.n,))
         y = None if given.get("y") is None else as_array("y", given["y"], (data.m,))
         qp_certificate = certify_qp(data, x, y, tolerance)
@@ -471,7 +497,7 @@ def verify_command(
                     f"{qp_certificate.error_bound:.3g}; the tolerance is {tolerance:.3g}."
                 )
         certificate = qp_certificate.to_mapping()
-        result: dict[str, Any] = {"status": str(status), "message": message, "certificate": certificate}
+        result = {"status": str(status), "message": message, "certificate": certificate}
     else:
         a = as_array("a", given["a"], (data.n,))
         lam = None if given.get("lam") is None else as_array("lam", given["lam"], (data.m,))

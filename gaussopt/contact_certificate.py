@@ -250,7 +250,7 @@ def _enumerated(op: ContactOperator, joints_unique: bool) -> Verdict:
     d = mass_scale(step.M)
     to_a = op.effect @ op.to_x
     a_0 = op.acceleration(op.x_0)
-    found: LCPSolutions = enumerate_lcp(op.lcp, to_a / d[:, None], a_0 / d)
+    found: LCPSolutions = enumerate_lcp(op.lcp, to_a / d[:, None], a_0 / d, size=op.lcp_size)
     ranges = None
     unique = found.unique and joints_unique
     if found.status is Status.ACCELERATION_NOT_UNIQUE or (found.status is Status.SOLVED and not found.unique):
@@ -332,7 +332,7 @@ def _distance(
         return math.sqrt(max(float(e @ step.M @ e), 0.0)), _length(e), EPS * condition * size
     bound = own.error_bound + _natural_bound(op, x)
     if not math.isfinite(bound) and thorough and op.lcp.n <= MAX_ENUMERATED:
-        points = enumerate_lcp(op.lcp).solutions
+        points = enumerate_lcp(op.lcp, size=op.lcp_size).solutions
         errors = [a - op.acceleration(op.x(z)) for z in points]
         if errors:
             e = min(errors, key=lambda e: float(e @ step.M @ e))

@@ -221,6 +221,14 @@ class ContactOperator:
         return LCP(M, np.concatenate((self.start + self.response @ self.x_0, 2 * self.step.mu[index] * least[index])))
 
     @cached_property
+    def lcp_size(self) -> Vector:
+        """Size of the terms that the LCP's q was summed from, for whoever asks whether it vanishes."""
+        r = int(self.resting.sum())
+        zeta = np.concatenate((self.step.zeta_N, self.step.zeta_T[self.resting, 0]))
+        size = np.abs(self.rows) @ np.abs(self.joints.a_J) + np.abs(zeta) + np.abs(self.response) @ np.abs(self.x_0)
+        return np.concatenate((size, np.zeros(r)))
+
+    @cached_property
     def x_0(self) -> Vector:
         """X at z = 0, (k + r,); zero unless the normal forces have a least value."""
         least = self.step.least

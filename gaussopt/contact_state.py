@@ -43,7 +43,7 @@ def closed_contacts(step: StepData, names: tuple[str, ...] = ()) -> NDArray[np.i
             )
         if step.g_N[i] <= gap and gdot[i] < -rate:
             raise BadInput(
-                f"Contact {label[i]} impacts: its gap is {step.g_N[i]:.6g} m, its gap rate {gdot[i]:.6g} m/s; no finite "
-                "force stops it, so solve an impact first (simulate does)."
+                f"Contact {label[i]} impacts: its gap is {step.g_N[i]:.6g} m, its gap rate {gdot[i]:.6g} m/s; no "
+                "finite force stops it, so solve an impact first (simulate does)."
             )
     return np.flatnonzero((step.g_N <= gap) & (gdot <= rate))

@@ -66,8 +66,8 @@ def criterion(lcp: LCP, z: Vector, ell: Vector | None = None) -> Criterion:
 def weights(A: Matrix) -> Vector | None:
     """Positive d with diag(d) A symmetric, or None if there are none.
 
-    They exist exactly if A_ij and A_ji have the same sign or both vanish, and the products of A around every cycle agree
-    in both directions (Kolmogorov's condition). They are found along a spanning tree and checked on all other pairs.
+    They exist exactly if A_ij and A_ji have the same sign or both vanish, and the products of A around every cycle
+    agree in both directions (Kolmogorov's condition). They are found along a spanning tree and checked on all other pairs.
     """
     k = len(A)
     size = np.sqrt(np.abs(np.outer(A.diagonal(), A.diagonal())))

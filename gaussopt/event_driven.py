@@ -1,7 +1,7 @@
 """Motions with contacts from event to event.
 
-Between two events every contact keeps its mode: open, sliding in one direction, or sticking. The contact laws are solved
-and certified at every stage; a phase ends where a watched function falls through zero:
+Between two events every contact keeps its mode: open, sliding in one direction, or sticking. The contact laws are
+solved and certified at every stage; a phase ends where a watched function falls through zero:
 
     the gap of an open contact                                -> it closes, with an impact if it approaches,
     lam_N - m w of a closed one                               -> it opens (a two-sided one changes walls),
@@ -10,8 +10,8 @@ and certified at every stage; a phase ends where a watched function falls throug
     the smallest eigenvalue of the scaled sym(delassus)       -> uniqueness is no longer guaranteed,
     a person's own functions
 
-(m a mass that makes the units agree). The solved forces are continuous across such a change, so that a trial step beyond
-it is harmless. The instant is found by repeating the step with other lengths: it is as accurate as the integration.
+(m a mass that makes the units agree). The solved forces are continuous across such a change, so that a trial step
+beyond it is harmless. The instant is found by repeating the step with other lengths: it is as accurate as the integration.
 """
 
 from __future__ import annotations
@@ -251,7 +251,7 @@ class EventDriven:
                 roots[int(j)] = low
                 continue
             accuracy = INSTANT * (1.0 + abs(before.t))
-            root = float(brentq(lambda s, j=j: at(s).values[j], low, high, xtol=accuracy, rtol=8.9e-16))
+            root = float(brentq(lambda s, j=j: float(at(s).values[j]), low, high, xtol=accuracy, rtol=8.9e-16))
             roots[int(j)] = root
         if not roots:
             return [], after

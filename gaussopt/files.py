@@ -1,4 +1,4 @@
-"""Reading and writing step, qp and answer files (JSON)."""
+"""Reading and writing step, qp, lcp and answer files (JSON)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from gaussopt.errors import BadInput
-from gaussopt.programs import QP
+from gaussopt.programs import LCP, QP
 from gaussopt.stepdata import StepData
 
-KINDS = ("step", "qp")
+KINDS = ("step", "qp", "lcp")
 
 
 def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -43,8 +43,8 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     return data
 
 
-def parse(data: Mapping[str, Any]) -> StepData | QP:
-    """Step data or a quadratic program from the contents of a file.
+def parse(data: Mapping[str, Any]) -> StepData | QP | LCP:
+    """Step data, a quadratic program or a complementarity problem from the contents of a file.
 
     Raises
     ------
@@ -55,13 +55,15 @@ def parse(data: Mapping[str, Any]) -> StepData | QP:
         return StepData.from_mapping(data)
     if kind == "qp":
         return QP.from_mapping(data)
+    if kind == "lcp":
+        return LCP.from_mapping(data)
     if kind is None:
         raise BadInput(f"The file has no 'kind'; write \"kind\": {' or '.join(repr(k) for k in KINDS)}.")
     raise BadInput(f"The kind {kind!r} is not known here; known: {', '.join(KINDS)}.")
 
 
-def load(path: str | os.PathLike[str]) -> StepData | QP:
-    """Step data or a quadratic program from a file.
+def load(path: str | os.PathLike[str]) -> StepData | QP | LCP:
+    """Step data, a quadratic program or a complementarity problem from a file.
 
     Raises
     ------

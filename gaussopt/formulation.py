@@ -75,8 +75,13 @@ class Formulation(ABC):
 class SlidingFormulation(Formulation):
     """A program in the normal forces of sliding contacts, made of w = delassus lam_N + bias.
 
-    Takes an LCP (delassus, bias) too.
+    Class attributes
+    ----------------
+    takes_lcp : bool
+        Whether delassus and bias are all it needs, so that it takes an LCP too.
     """
+
+    takes_lcp: ClassVar[bool] = True
 
     def refuses(self, step: StepData) -> str | None:
         """Steps without contacts, and contacts without slip, whose friction has no sign."""

@@ -1,8 +1,8 @@
 """Impact laws: what happens to the velocity where a contact closes with a gap rate.
 
-Both laws stop the approach and let Coulomb's law hold between the impulses and the slip after the impact (of the phase).
-Newton: the gap rate after is at least -e_N times the one before. Poisson: the impulse of the restitution phase is at least
-e_N times that of the compression phase.
+Both laws stop the approach and let Coulomb's law hold between the impulses and the slip after the impact (after the
+phase). Newton: the gap rate after is at least -e_N times the one before. Poisson: the impulse of the restitution phase
+is at least e_N times that of the compression phase.
 References: C. Glocker, F. Pfeiffer, "Multiple impacts with friction in rigid multibody systems", Nonlinear Dynamics 7,
 1995; J. J. Moreau, "Unilateral contact and dry friction in finite freedom dynamics", CISM 302, 1988.
 """

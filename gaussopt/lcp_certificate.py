@@ -165,7 +165,7 @@ def _quotient(a: float, b: float) -> float:
 
 
 def vertex_bound(A: Matrix) -> float:
-    """Max over S of ||(I - I_S + I_S A)^-1||_inf, the error constant of a P-matrix in the natural residual."""
+    """The maximum over S of ||(I - I_S + I_S A)^-1||_inf, the error constant of a P-matrix in the natural residual."""
     n = len(A)
     D = np.where(subsets(n)[:, :, None], A, np.eye(n))
     if (np.linalg.det(D) == 0.0).any():
@@ -187,7 +187,7 @@ def _verdict(
         # push are independent.
         if z is None:
             return Status.SOLVED, None
-        r, size, d = natural_residual(lcp, z)
+        _, size, d = natural_residual(lcp, z)
         held = lcp.w(z) * d * d <= 1e-8 * size
         A = (d[:, None] * lcp.M * d)[:, held]
         return Status.SOLVED, True if np.linalg.matrix_rank(A, tol=1e-8) == held.sum() else None
@@ -206,14 +206,14 @@ def infeasible(lcp: LCP) -> bool:
     n = lcp.n
     # The smallest shift t that makes M z + q + t >= 0 feasible.
     phase1 = linprog(np.append(np.zeros(n), 1.0), np.hstack((-M, -np.ones((n, 1)))), q, bounds=(0, None))
-    return bool(phase1.status == 0 and phase1.fun > 1e-7)
+    return bool(phase1.status == 0 and phase1.fun is not None and phase1.fun > 1e-7)
 
 
 def _distance(found: LCPSolutions, z: Vector, d: Vector) -> float:
     """Distance from z to the nearest solution, their rounding included."""
     best = math.inf
-    for solution, floor in zip(found.solutions, found.floors, strict=True):
-        best = min(best, float(np.linalg.norm((np.abs(z - solution) + floor) / d)))
+    for solution, rounding in zip(found.solutions, found.floors, strict=True):
+        best = min(best, float(np.linalg.norm((np.abs(z - solution) + rounding) / d)))
     if not found.faces:
         return best
     from scipy.optimize import nnls
@@ -243,10 +243,10 @@ def polish(lcp: LCP, z: Vector) -> Vector:
         b = d[push] * (lcp.q[push])
         x = z[push] / d[push]
         try:
-            x = np.linalg.solve(A, -b)
+            x = np.asarray(np.linalg.solve(A, -b), dtype=np.float64)
             x -= np.linalg.solve(A, A @ x + b)
         except np.linalg.LinAlgError:
-            x = x - np.linalg.lstsq(A, A @ x + b, rcond=None)[0]
+            x = x - np.asarray(np.linalg.lstsq(A, A @ x + b, rcond=None)[0], dtype=np.float64)
         candidate[push] = np.maximum(x * d[push], 0.0)
     if not np.isfinite(candidate).all():
         return z

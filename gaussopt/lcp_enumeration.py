@@ -143,7 +143,11 @@ class _Part(NamedTuple):
 
 
 def enumerate_lcp(
-    lcp: LCP, observe: Matrix | None = None, offset: Vector | None = None, limit: int = MAX_ENUMERATED
+    lcp: LCP,
+    observe: Matrix | None = None,
+    offset: Vector | None = None,
+    limit: int = MAX_ENUMERATED,
+    size: Vector | None = None,
 ) -> LCPSolutions:
     """All solutions of a small LCP; the work grows as 2^n.
 
@@ -154,6 +158,9 @@ def enumerate_lcp(
         What must be the same for the problem to count as solved, y = observe z + offset; w if absent. For contacts
         the acceleration.
     limit : int
+    size : (n,), optional
+        Size of the terms that q was summed from, |q| if absent. Where they cancelled, q_i is rounding noise relative
+        to them, and whether it is 1e-17 or -1e-17 must decide nothing.
 
     Raises
     ------
@@ -165,13 +172,14 @@ def enumerate_lcp(
         raise NotAccepted(f"The problem has {n} pairs, 2^{n} complementary bases; enumeration stops at {limit}.")
     R, C = equilibrate(lcp.M)
     M, q = R[:, None] * lcp.M * C, R * lcp.q
-    x, f, regular = regular_bases(M, q)
+    q_size = np.abs(q) if size is None else np.maximum(np.abs(q), R * size)
+    x, f, regular = regular_bases(M, q, q_size)
     masks = subsets(n)
     feasible = regular & (x >= -FEASIBLE * f).all(axis=-1)
     points = [_point(masks[s], x[s], f[s], C) for s in np.flatnonzero(feasible)]
     continua: list[_Part] = []
     for s in np.flatnonzero(~regular):
-        part = _polyhedron(M, q, masks[s], C)
+        part = _polyhedron(M, q, q_size, masks[s], C)
         if part is not None:
             (continua if len(part.rays) or len(part.vertices) > 1 else points).append(part)
     continua = _maximal(continua, lcp)
@@ -179,20 +187,22 @@ def enumerate_lcp(
     return _judge(lcp, points, continua, observe, offset)
 
 
-def regular_bases(M: Matrix, q: Vector) -> tuple[Matrix, Matrix, Mask]:
+def regular_bases(M: Matrix, q: Vector, size: Vector | None = None) -> tuple[Matrix, Matrix, Mask]:
     """Solve the system of every complementary basis.
 
     Parameters
     ----------
     M : (..., n, n)
     q : (..., n)
+    size : (..., n), optional
+        At least |q|, which it is if absent.
 
     Returns
     -------
     x : (..., 2^n, n)
         z_i for i in the subset, w_i for the others.
     f : (..., 2^n, n)
-        |B^-1| (|B| |x| + |q|).
+        |B^-1| (|B| |x| + size).
     regular : (..., 2^n)
         Where x means anything.
     """
@@ -209,7 +219,8 @@ def regular_bases(M: Matrix, q: Vector) -> tuple[Matrix, Matrix, Mask]:
     rhs = q[..., None, :, None]
     x = -(inverse @ rhs)
     x -= inverse @ (B @ x + rhs)  # one refinement makes the residual small row by row
-    f = absolute_inverse @ (absolute @ np.abs(x) + np.abs(rhs))
+    sizes = np.abs(rhs) if size is None else size[..., None, :, None]
+    f = absolute_inverse @ (absolute @ np.abs(x) + sizes)
     return x[..., 0], f[..., 0], regular
 
 
@@ -218,7 +229,7 @@ def _point(support: Mask, x: Vector, f: Vector, C: Vector) -> _Part:
     return _Part(support, z[None], np.zeros((0, len(z))), np.where(support, f * C, 0.0)[None])
 
 
-def _polyhedron(M: Matrix, q: Vector, support: Mask, C: Vector) -> _Part | None:
+def _polyhedron(M: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -> _Part | None:
     """The solutions of a singular basis by vertices and rays, or None if there are none."""
     n = len(q)
     B = np.where(support, M, -np.eye(n))
@@ -227,7 +238,7 @@ def _polyhedron(M: Matrix, q: Vector, support: Mask, C: Vector) -> _Part | None:
     pinv = (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
     x = -(pinv @ q)
     x -= pinv @ (B @ x + q)
-    size = np.abs(B) @ np.abs(x) + np.abs(q)
+    size = np.abs(B) @ np.abs(x) + q_size
     if (np.abs(B @ x + q) > CONSISTENT * size + FEASIBLE * size.max()).any():
         return None
     N = Vt[rank:].T

@@ -22,7 +22,7 @@ SYMMETRIC = 1e-12
 @lru_cache(maxsize=16)
 def subsets(n: int) -> NDArray[np.bool_]:
     """All subsets of n indices as rows of a mask, (2^n, n); row s holds the bits of s."""
-    masks = (np.arange(2**n)[:, None] >> np.arange(n)) & 1 == 1
+    masks: NDArray[np.bool_] = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(bool)
     masks.setflags(write=False)
     return masks
 
@@ -153,7 +153,7 @@ def _p_matrix(M: Matrix, max_minors: int) -> bool | None:
         return False
     if n > max_minors:
         return None
-    return bool(principal_minors_positive(A))
+    return bool(principal_minors_positive(np.asarray(A, dtype=np.float64)))
 
 
 def principal_minors_positive(A: Matrix) -> NDArray[np.bool_]:

@@ -337,6 +337,8 @@ class Solution:
     iterations, timing
     certificate : dict
         What was verified of the returned point: residuals, error bound, verdict.
+    solutions : tuple of (n,)
+        All solutions of an LCP where they were enumerated; of a continuum its vertices.
     """
 
     x: Vector | None
@@ -347,6 +349,7 @@ class Solution:
     iterations: int = 0
     timing: Timing = field(default_factory=Timing)
     certificate: dict[str, Any] = field(default_factory=dict)
+    solutions: tuple[Vector, ...] = ()
 
 
 def _bounds(name: str, value: Any, m: int, infinite: float) -> Vector:

@@ -15,8 +15,9 @@ from gaussopt import registry
 from gaussopt.certificate import DEFAULT_TOLERANCE, Certificate, certify, explain
 from gaussopt.contact_certificate import ContactCertificate, Verdict, certify_contact
 from gaussopt.contact_state import closed_contacts
-from gaussopt.errors import BadInput, IllPosed
-from gaussopt.formulation import Candidate, Formulation
+from gaussopt.errors import BadInput, IllPosed, NotAccepted
+from gaussopt.formulation import Candidate, Formulation, SlidingFormulation
+from gaussopt.lcp_solving import check_lcp, judge_lcp
 from gaussopt.programs import LCP, QP, LeastSquares, LinearSystem, Program, RawSolution, Solution, Timing
 from gaussopt.qp_certificate import certify_qp
 from gaussopt.ranks import rank_report
@@ -357,7 +358,7 @@ def solve(
 
     Parameters
     ----------
-    program : QP, LinearSystem or LeastSquares
+    program : QP, LinearSystem, LeastSquares or LCP
     solver : str
     tolerance : float
         Of the verification, relative.
@@ -374,6 +375,8 @@ def solve(
         raise BadInput(f"tolerance is {tolerance}; it must be positive (inf records the bounds only).")
     if isinstance(program, QP):
         program = QP.from_mapping(program.to_mapping())  # programs made by hand are checked like files
+    elif isinstance(program, LCP):
+        program = check_lcp(program)
     engine = Engine(solver, options)
     if start is not None:
         x, y = start
@@ -391,13 +394,56 @@ def solve(
             raw = _crash(error)
         timing = timing._replace(solve=perf_counter() - begin, backend=raw.backend)
     begin = perf_counter()
-    if isinstance(program, QP):
+    solutions: tuple[Vector, ...] = ()
+    if isinstance(program, LCP):
+        status, message, lcp_certificate = judge_lcp(program, raw, tolerance)
+        residuals, y = lcp_certificate.to_mapping(), raw.y
+        solutions = () if lcp_certificate.solutions is None else lcp_certificate.solutions.solutions
+    elif isinstance(program, QP):
         status, message, residuals, y = _verify_qp(program, raw, tolerance)
     else:
         status, message, residuals = _verify_linear(program, raw, tolerance)
         y = raw.y
     timing = timing._replace(verify=perf_counter() - begin)
-    return Solution(raw.x, y, status, raw.claim, message, raw.iterations, timing, residuals)
+    return Solution(raw.x, y, status, raw.claim, message, raw.iterations, timing, residuals, solutions)
+
+
+def solve_lcp(
+    lcp: LCP,
+    formulation: str = "lcp",
+    solver: str | None = None,
+    *,
+    tolerance: float = DEFAULT_TOLERANCE,
+    **options: Any,
+) -> tuple[Solution, dict[str, Any]]:
+    """Solve an LCP (delassus, bias) by a formulation in the normal forces, and judge the answer by the LCP itself.
+
+    Returns
+    -------
+    Solution, details
+        x is z; what the formulation says beside it, such as the multipliers eta.
+
+    Raises
+    ------
+    NotAccepted
+        If the formulation needs a step, or does not fit.
+    """
+    entry: Formulation = registry.load("formulation", formulation)
+    lcp = check_lcp(lcp)
+    if not isinstance(entry, SlidingFormulation) or not entry.takes_lcp:
+        raise NotAccepted(f"The formulation {formulation!r} needs a step; an lcp holds only delassus and bias.")
+    try:
+        program = entry.program(lcp)
+    except IllPosed as verdict:
+        return Solution(None, None, verdict.status, verdict.status, str(verdict)), {}
+    raw, timing = Engine(solver or default_solver(program), options).solve(program)
+    z = None if raw.x is None else entry.normal_forces(raw.x)
+    begin = perf_counter()
+    status, message, certificate = judge_lcp(lcp, replace(raw, x=z, y=None), tolerance)
+    timing = timing._replace(verify=perf_counter() - begin)
+    listed = () if certificate.solutions is None else certificate.solutions.solutions
+    found = Solution(z, None, status, raw.claim, message, raw.iterations, timing, certificate.to_mapping(), listed)
+    return found, entry.remarks(lcp, z)
 
 
 def _verify_qp(qp: QP, raw: RawSolution, tolerance: float) -> tuple[Status, str, dict[str, Any], Vector | None]:

@@ -58,7 +58,7 @@ class Enumerate(Solver[EnumerateOptions]):
         return RawSolution(x, None, found.status, 2**self._lcp.n, solutions=found.solutions)
 
     def solve_batch(self, M: Matrix, q: Vector) -> tuple[Matrix, np.ndarray, list[Status], list[str]]:
-        """The first feasible regular basis of each problem, or what the full enumeration finds; see `gaussopt.batch`."""
+        """The first feasible regular basis of each problem, or what the full enumeration finds."""
         count, n = q.shape
         z, claims = np.zeros((count, n)), [Status.SOLVED] * count
         size = max(1, CHUNK // (2**n * max(n, 1) ** 2))

@@ -150,6 +150,56 @@ class Newton(Solver[NewtonOptions]):
         note = "the Newton matrix is singular: a constraint or a direction is degenerate" if singular else ""
         return RawSolution(x, y, Status.ITERATION_LIMIT, iterations, note=note)
 
+    def solve_batch(self, M: Matrix, q: Matrix) -> tuple[Matrix, NDArray[np.int_], list[Status], list[str]]:
+        """Active-set (min-map) iterations on all problems at once; those left over are solved singly."""
+        z, iterations, converged = active_set_batch(M, q, self.options.max_iter)
+        claims, notes = [Status.SOLVED] * len(q), [""] * len(q)
+        for i in np.flatnonzero(~converged):
+            raw = solve_lcp(LCP(M[i], q[i]), self.options)
+            z[i] = np.nan if raw.x is None else raw.x
+            claims[i], notes[i] = raw.claim, raw.note
+            iterations[i] += raw.iterations
+        return z, iterations, claims, notes
+
+
+def active_set_batch(M: Matrix, q: Matrix, max_iter: int) -> tuple[Matrix, NDArray[np.int_], NDArray[np.bool_]]:
+    """Plain Newton on min(z, w) for (B, n, n) problems, until each active set repeats itself.
+
+    Returns
+    -------
+    z : (B, n)
+    iterations : (B,)
+    converged : (B,)
+        Whether the point is complementary; a cycle or a singular system is not.
+    """
+    count, n = q.shape
+    R, C = equilibrate(M)
+    A, b = R[:, :, None] * M * C[:, None, :], R * q
+    z, iterations, converged = np.zeros((count, n)), np.zeros(count, dtype=int), np.zeros(count, dtype=bool)
+    left = np.arange(count)
+    identity = np.eye(n)
+    push = b < 0
+    for _ in range(min(max_iter, 4 * n + 10)):
+        V = np.where(push[left][:, :, None], A[left], identity)
+        regular = np.linalg.det(V) != 0.0
+        left, V = left[regular], V[regular]
+        iterations[left] += 1
+        rhs = np.where(push[left], -b[left], 0.0)[..., None]
+        x = np.linalg.solve(V, rhs)
+        x += np.linalg.solve(V, rhs - V @ x)
+        z[left] = x[..., 0]
+        w = np.where(push[left], 0.0, (A[left] @ x)[..., 0] + b[left])
+        noise = 1e-14 * ((np.abs(A[left]) @ np.abs(x))[..., 0] + np.abs(b[left]))
+        # A pair changes sides only by more than rounding, or degenerate pairs would flicker.
+        following = np.where(push[left], z[left] > -noise, w < -noise)
+        done = (following == push[left]).all(axis=1)
+        converged[left[done]] = True
+        push[left] = following
+        left = left[~done]
+        if not len(left):
+            break
+    return np.maximum(z, 0.0) * C, iterations, converged
+
 
 def solve_lcp(lcp: LCP, options: NewtonOptions, start: Vector | None = None) -> RawSolution:
     """Newton on an LCP in scaled variables, then Lemke's method if it fails.

@@ -525,7 +525,8 @@ def test_a_sequence_without_rows_is_solved_by_every_backend() -> None:
     problem = go.problem("knife-edge-body", case="NH-A")
     rows = problem.reference("NH-A")
     for solver in go.names("solver"):
-        if missing_packages(registry.load("solver", solver)) or solver in ("deap", "highs", "scs"):
+        entry = registry.load("solver", solver)
+        if go.QP not in entry.accepts or missing_packages(entry) or solver in ("deap", "highs", "scs"):
             continue
         pair = go.StepSolver("dual", solver)
         for t, q, v in zip(rows.t[:6], rows.q[:6], rows.v[:6], strict=True):

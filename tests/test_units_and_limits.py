@@ -198,10 +198,13 @@ def test_a_full_disk_is_a_sentence(tmp_path: Path) -> None:
 
 def test_files_in_the_docs_are_what_they_say() -> None:
     text = (Path(__file__).parents[1] / "docs" / "files.md").read_text(encoding="utf-8")
-    pendulum, answer, program, point = (json.loads(b) for b in re.findall(r"```json\n(.*?)```", text, re.S))
+    pendulum, answer, program, point, lcp, z = (json.loads(b) for b in re.findall(r"```json\n(.*?)```", text, re.S))
     data = parse(pendulum)
     assert isinstance(data, go.StepData)
     assert go.certify(data, np.array(answer["a"]), np.array(answer["lam"])).passed()
     quadratic = parse(program)
     assert isinstance(quadratic, go.QP)
     assert go.certify_qp(quadratic, np.array(point["x"])).passed()
+    complementarity = parse(lcp)
+    assert isinstance(complementarity, go.LCP)
+    assert go.certify_lcp(complementarity, np.array(z["z"])).passed()

@@ -2,8 +2,9 @@
 
     min 1/2 a^T M a - a^T (Q - h)   subject to   J a = gamma,   J_N a + zeta_N >= 0
 
-Contacts may have no friction: a friction force depends on the normal force, which the program does not know. Valid for a singular mass matrix too: the minimiser is unique if and only if rank [M; J] = n. The duals of the
-equality rows are the constraint forces lam, those of the contact rows the normal forces lam_N.
+Contacts may have no friction: a friction force depends on the normal force, which the program does not know. Valid for
+a singular mass matrix too: the minimiser is unique if rank [M; J] = n. The duals of the equality rows are the
+constraint forces lam, those of the contact rows the normal forces lam_N.
 """
 
 from __future__ import annotations

@@ -33,6 +33,7 @@ class JointForceQP(SlidingFormulation):
     title = "QP over all ideal forces as printed (eq. 24 of 001)"
     source = "Yao, Liu & Yang 2020, eq. (24)"
     exact = False
+    takes_lcp = False
 
     def program(self, lcp: LCP, ell: Vector | None = None) -> QP:
         """P = sym(delassus), q = -ell / 2, rows delassus lam_N >= -bias."""
