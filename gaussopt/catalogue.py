@@ -71,7 +71,7 @@ class Reference:
     normal_forces : columns of the normal contact forces, in the order of the system's contacts
     phase : column that counts the phases between events, "" if there is none
     events : (kind, time) of the events on the way, in the order of time; kinds are "reversal", "stick", "slip",
-        "lift-off", "landing", or the name of a user event, with the contact's name behind a colon where one is meant
+        "lift_off", "landing", or the name of a user event, with the contact's name behind a colon where one is meant
     parameters : the parameter values it belongs to
     accuracy : float
         Absolute error stated for it.

@@ -67,7 +67,7 @@ def weights(A: Matrix) -> Vector | None:
     """Positive d with diag(d) A symmetric, or None if there are none.
 
     They exist exactly if A_ij and A_ji have the same sign or both vanish, and the products of A around every cycle
-    agree in both directions (Kolmogorov's condition). They are found along a spanning tree and checked on all other pairs.
+    agree in both directions (Kolmogorov's condition). They are found along a spanning tree and checked on all pairs.
     """
     k = len(A)
     size = np.sqrt(np.abs(np.outer(A.diagonal(), A.diagonal())))

@@ -11,7 +11,8 @@ solved and certified at every stage; a phase ends where a watched function falls
     a person's own functions
 
 (m a mass that makes the units agree). The solved forces are continuous across such a change, so that a trial step
-beyond it is harmless. The instant is found by repeating the step with other lengths: it is as accurate as the integration.
+beyond it is harmless. The instant is found by repeating the step with other lengths: it is as accurate as the
+integration.
 """
 
 from __future__ import annotations
@@ -122,6 +123,8 @@ class EventDriven:
         origin, end = t, self.control.t_end
         self._check_start()
         self._settle({})
+        # The modes at the start are no events; an impact there is one.
+        self.events = [e for e in self.events if e["kind"] in ("impact", "energy_gain")]
         self._sides = [math.copysign(1.0, e.function(t, self.q, self.v)) for e in self.user_events]
         self._record()
         while self.t < end:
@@ -297,8 +300,8 @@ class EventDriven:
         self._changes = (self.t, n + 1 if abs(self.t - t) <= 1e-12 * (1 + abs(t)) else 1)
         if self._changes[1] > MOST_CHANGES:
             raise BadInput(
-                f"the contact modes do not settle at t = {self.t:.9g}: more than {MOST_CHANGES} changes at one instant; "
-                "use a time-stepping method (moreau-jean)."
+                f"the contact modes do not settle at t = {self.t:.9g}: more than {MOST_CHANGES} changes at one "
+                "instant; use a time-stepping method (moreau-jean)."
             )
         hints: dict[int, str] = {}
         terminal: Event | None = None
@@ -327,8 +330,8 @@ class EventDriven:
             self._note("accumulation", accumulation.contact, time_estimate=accumulation.time, ratio=accumulation.ratio)
             return Status.ACCUMULATION, (
                 f"The impacts of contact {self.system.contact_names[accumulation.contact]!r} accumulate at t = "
-                f"{accumulation.time:.12g} s (ratio of successive flights {accumulation.ratio:.6g}); the motion is known "
-                f"up to t = {self.t:.9g}. Close the contact there, or use moreau-jean."
+                f"{accumulation.time:.12g} s (ratio of successive flights {accumulation.ratio:.6g}); the motion is "
+                f"known up to t = {self.t:.9g}. Close the contact there, or use moreau-jean."
             )
         self._record()
         return None
@@ -341,8 +344,9 @@ class EventDriven:
         for i in np.flatnonzero(step.g_N < -tolerance):
             if not self.system.two_sided[i]:
                 raise BadInput(
-                    f"The start of {self.system.name!r} penetrates: contact {self.system.contact_names[i]!r} has the gap "
-                    f"{step.g_N[i]:.6g} m and the gap rate {step.gdot_N[i]:.6g} m/s; move the start out of the obstacle."
+                    f"The start of {self.system.name!r} penetrates: contact {self.system.contact_names[i]!r} has the "
+                    f"gap {step.g_N[i]:.6g} m and the gap rate {step.gdot_N[i]:.6g} m/s; move the start out of the "
+                    "obstacle."
                 )
 
     def _settle(self, hints: dict[int, str]) -> Accumulation | None:
@@ -456,7 +460,7 @@ class EventDriven:
                 continue
             closed.append(i)
             if i not in old.closed:
-                self._note("closing", i)
+                self._note("landing", i)
             if i not in resting:
                 if i in old.sticking and sigma[i].any():
                     self._note("slip", i)

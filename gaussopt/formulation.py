@@ -90,8 +90,8 @@ class SlidingFormulation(Formulation):
         if step.resting.any():
             i = int(np.argmax(step.resting))
             return (
-                f"contact {i + 1} has friction and zero slip, where sliding friction has no sign: it sticks or starts to "
-                "slip; use stick-slip"
+                f"contact {i + 1} has friction and zero slip, where sliding friction has no sign: it sticks or starts "
+                "to slip; use stick-slip"
             )
         return None
 

@@ -27,7 +27,9 @@ class Loop(Protocol):
         """From a state to the end."""
 
 
-LOOPS = {"": EventDriven, "time-stepping": TimeStepping, "without-events": WithoutEvents}
+LOOPS: dict[str, Callable[..., Loop]] = {
+    "": EventDriven, "time-stepping": TimeStepping, "without-events": WithoutEvents
+}  # fmt: skip
 
 
 def make_loop(

@@ -174,7 +174,7 @@ class ContactAccelerations(Accelerations):
         return Accelerations.solve(self, step, self.solvers.impact)
 
     def forces(self, answer: Answer) -> tuple[Vector, Matrix]:
-        """Contact forces of all contacts, (k,) and (k, d); a two-sided contact bearing on its other wall is negative."""
+        """Contact forces of all contacts, (k,) and (k, d); negative where a two-sided one bears on its other wall."""
         phase = self.phase
         lam_N, lam_T = np.zeros(len(phase.wall)), np.zeros(phase.sigma.shape)
         index = list(phase.closed)

@@ -18,6 +18,25 @@ from gaussopt.stepdata import Matrix, StepData, Vector
 from gaussopt.system import System
 
 
+class Surface(Protocol):
+    """Constraints that a state can be projected onto; a System is one.
+
+    `evaluate` gives M, and J with the rows of `velocity_residual`.
+    """
+
+    def evaluate(self, t: float, q: Vector, v: Vector) -> StepData:
+        """Step data."""
+
+    def position_residual(self, t: float, q: Vector) -> Vector | None:
+        """Zero on the constraints."""
+
+    def position_jacobian(self, t: float, q: Vector) -> Matrix:
+        """Its Jacobian."""
+
+    def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector | None:
+        """Zero where the velocity keeps to the constraints."""
+
+
 class Stabilisation(Protocol):
     """How constraint errors are treated."""
 
@@ -101,7 +120,7 @@ class Projection:
         """Unchanged."""
         return step
 
-    def correct(self, system: System, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
+    def correct(self, system: Surface, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
         """Newton's method on phi(q) = 0, then one linear step on phi'(q, v) = 0.
 
         Raises

@@ -108,8 +108,8 @@ class TimeStepping:
         for i in np.flatnonzero(step.g_N < -tolerance):
             if not self.system.two_sided[i]:
                 raise BadInput(
-                    f"The start of {self.system.name!r} penetrates: contact {self.system.contact_names[i]!r} has the gap "
-                    f"{step.g_N[i]:.6g} m; move the start out of the obstacle."
+                    f"The start of {self.system.name!r} penetrates: contact {self.system.contact_names[i]!r} has the "
+                    f"gap {step.g_N[i]:.6g} m; move the start out of the obstacle."
                 )
 
     def _step(self, t: float, q: Vector, v: Vector, h: float) -> tuple[Answer, list[int], Vector]:
@@ -121,8 +121,8 @@ class TimeStepping:
             active = [int(i) for i in np.flatnonzero(whole.g_N + 0.5 * h * whole.gdot_N <= 0)]
         if any(self.system.two_sided):
             raise BadInput(
-                f"{self.system.name!r} has a two-sided contact, whose bearing wall {self.method.name!r} does not follow; "
-                "use an event-driven stepper."
+                f"{self.system.name!r} has a two-sided contact, whose bearing wall {self.method.name!r} does not "
+                "follow; use an event-driven stepper."
             )
         motion.phase = Phase(tuple(active), frozenset(), np.zeros((whole.k, whole.J_T.shape[1])), np.ones(whole.k))
         step = whole.select(active)
@@ -154,7 +154,7 @@ class TimeStepping:
         """Note contacts that begin and end to push, and energy that they feed."""
         names = self.system.contact_names
         now = {i for place, i in enumerate(active) if answer.lam_N[place] > 0}
-        for kind, changed in (("closing", now - pushing), ("lift_off", pushing - now)):
+        for kind, changed in (("landing", now - pushing), ("lift_off", pushing - now)):
             self.events.extend({"t": t, "kind": kind, "contact": names[i]} for i in sorted(changed))
         pushing.clear()
         pushing.update(now)

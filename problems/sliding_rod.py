@@ -120,7 +120,7 @@ CASES = {
 EVENTS = {
     "floor": ("floor", 0.437522587623045863),
     "stop": ("stick:A", 0.0593115888740283681),
-    "lift": ("lift-off:A", 0.0369670124228329554),
+    "lift": ("lift_off:A", 0.0369670124228329554),
 }
 
 problem = Problem(

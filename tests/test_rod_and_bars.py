@@ -96,7 +96,7 @@ def test_expected_events_lie_on_the_reference(name: str, reference: str) -> None
     elif kind == "stick:A":
         assert last.speed == pytest.approx([0.0], abs=1e-13)
     else:
-        assert kind == "lift-off:A"
+        assert kind == "lift_off:A"
         assert rows.lam_N[-1] == pytest.approx([0.0], abs=1e-12)
     # A slip that changes its sign between two rows does so at a stated reversal.
     slips = np.array([problem.system.evaluate(0, q, v).v_T[:, 0] for q, v in zip(rows.q, rows.v, strict=True)])
