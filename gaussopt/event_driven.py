@@ -45,6 +45,9 @@ MOST_CHANGES = 30
 INSTANT = 1e-14
 """Accuracy to which the length of a step to an event is iterated, relative to 1 + t."""
 
+UNSHARED = 1e-11
+"""Normal force, relative to the largest, below which a contact has none."""
+
 VANISHING = 1e-9
 """Slip acceleration or force, relative to the terms it consists of, that counts as zero where modes are decided."""
 
@@ -64,13 +67,14 @@ class _Watch:
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """A state with the values of the watched functions and, where they are known, their rates."""
+    """A state with the values of the watched functions, their rates where they are known, and what is noise in them."""
 
     t: float
     q: Vector
     v: Vector
     values: Vector
     rates: Vector
+    noise: Vector
 
 
 class EventDriven:
@@ -104,6 +108,7 @@ class EventDriven:
         self.events: list[dict[str, Any]] = []
         self.t, self.q, self.v = 0.0, np.zeros(0), np.zeros(0)
         self._impacts: dict[int, list[float]] = {}
+        self._loose: dict[int, Vector] = {}
         self._changes = (0.0, 0)
         self._sides = [0.0] * len(user_events)
 
@@ -138,8 +143,9 @@ class EventDriven:
         control = replace(self.control, origin=origin, every_step=True)
         watches = self._watches()
         before = self._sample(watches, self.t, self.q, self.v)
-        # What starts at zero counts as starting above it: a contact just opened, a slip just begun.
-        live = np.array([w.kind in ("gap", "slip") for w in watches]) | (before.values > 0)
+        # What starts at zero counts as starting above it: a contact just opened, a slip just begun. The others have to be
+        # above it once before they can fall through it.
+        live = np.array([w.kind not in ("definite", "user") for w in watches]) | (before.values > 0)
         integration = self.method.start(self.motion, self.t, self.q, self.v, control)
         while self.t < control.t_end:
             try:
@@ -154,7 +160,7 @@ class EventDriven:
             if hits:
                 self.t, self.q, self.v = reached.t, reached.q, reached.v
                 self._record()
-                return self._handle([watches[i] for i in hits])
+                return self._handle([watches[i] for i in hits], after)
             live |= after.values > 0
             self.t, self.q, self.v, before = t, q, v, after
             if isinstance(self.motion.stabiliser, Projection):
@@ -202,37 +208,41 @@ class EventDriven:
     def _sample(self, watches: list[_Watch], t: float, q: Vector, v: Vector) -> _Sample:
         motion = self.motion
         step, answer = motion.whole(t, q, v), motion.answer(t, q, v)
-        values, rates = np.zeros(len(watches)), np.full(len(watches), np.nan)
-        for j, watch in enumerate(watches):
-            values[j], rates[j] = self._value(watch, step, answer, t, q, v)
-        return _Sample(t, q, v, values, rates)
+        rows = np.array([self._value(watch, step, answer, t, q, v) for watch in watches]).reshape(-1, 3)
+        return _Sample(t, q, v, rows[:, 0], rows[:, 1], rows[:, 2])
 
     def _value(
         self, watch: _Watch, step: StepData, answer: Answer, t: float, q: Vector, v: Vector
-    ) -> tuple[float, float]:
+    ) -> tuple[float, float, float]:
+        """Value, rate (NaN if unknown) and noise."""
         i, phase = watch.index, self.motion.phase
         if watch.kind == "user":
             event = self.user_events[i]
             side = -event.direction or self._sides[i]
-            return side * float(event.function(t, q, v)), math.nan
+            return side * float(event.function(t, q, v)), math.nan, 0.0
         if watch.kind == "gap":
             assert step.g_N is not None
             assert step.gdot_N is not None
-            return float(step.g_N[i]), float(step.gdot_N[i])
+            return float(step.g_N[i]), float(step.gdot_N[i]), 1e-14 * (1.0 + float(np.abs(q).max()))
         if watch.kind == "definite":
-            return _definiteness(self.motion.step(t, q, v)), math.nan
+            return _definiteness(self.motion.step(t, q, v)), math.nan, 0.0
         assert answer.a is not None
         place = phase.closed.index(i)
         inverse = 1.0 / step.M.diagonal().clip(min=1e-300)
+        # Where forces are shared arbitrarily (redundant contacts), one without a share must not seem to open.
+        noise = UNSHARED * float(np.abs(answer.lam_N).max())
         if watch.kind == "normal":
             w = phase.wall[i] * (step.J_N[i] @ answer.a + step.zeta_N[i])
-            return float(answer.lam_N[place] - w / (step.J_N[i] ** 2 @ inverse)), math.nan
+            return float(answer.lam_N[place] - w / (step.J_N[i] ** 2 @ inverse)), math.nan, noise
         s = step.J_T[i] @ answer.a + step.zeta_T[i]
         if watch.kind == "slip":
-            return float(-phase.sigma[i] @ step.v_T[i]), float(-phase.sigma[i] @ s)
+            return (
+                float(-phase.sigma[i] @ step.v_T[i]), float(-phase.sigma[i] @ s),
+                1e-14 * (1.0 + float(np.abs(v).max())),
+            )  # fmt: skip
         friction = float(np.linalg.norm(answer.lam_T[place]))
         bound = float(step.mu[i] * answer.lam_N[place])
-        return bound - friction - float(np.linalg.norm(s) / (step.J_T[i] ** 2 @ inverse).max()), math.nan
+        return bound - friction - float(np.linalg.norm(s) / (step.J_T[i] ** 2 @ inverse).max()), math.nan, noise
 
     def _first(self, watches: list[_Watch], live: Any, before: _Sample, after: _Sample) -> tuple[list[int], _Sample]:
         """The watches that fall through zero first within a step, and the state there."""
@@ -260,8 +270,13 @@ class EventDriven:
             return [], after
         first = min(roots.values())
         same = 1e-12 * (1.0 + abs(before.t))
+        reached = at(first)
         hits = [j for j, s in roots.items() if s <= first + same]
-        return hits, at(first)
+        # Redundant contacts start to slip together, whatever share of the force each of them had.
+        if any(watches[j].kind == "stick" for j in hits):
+            loose = reached.values <= np.maximum(1e3 * reached.noise, 0.0)
+            hits = sorted({*hits, *(j for j in range(len(watches)) if watches[j].kind == "stick" and loose[j])})
+        return hits, reached
 
     def _repeat(self, before: _Sample, s: float) -> tuple[float, Vector, Vector]:
         """The state a time s after `before`, by the same method."""
@@ -294,8 +309,11 @@ class EventDriven:
 
     # -- changing modes ----------------------------------------------------------------------------------------
 
-    def _handle(self, hits: list[_Watch]) -> tuple[Status, str] | None:
-        """What the events do to the phase; returns how the motion ended, or None."""
+    def _handle(self, hits: list[_Watch], after: _Sample) -> tuple[Status, str] | None:
+        """What the events do to the phase; returns how the motion ended, or None.
+
+        `after` is the trial step beyond them: where friction reaches its bound, it tells against which slip.
+        """
         t, n = self._changes
         self._changes = (self.t, n + 1 if abs(self.t - t) <= 1e-12 * (1 + abs(t)) else 1)
         if self._changes[1] > MOST_CHANGES:
@@ -325,6 +343,7 @@ class EventDriven:
             return Status.SOLVED, f"Ended at the event {terminal.name!r} at t = {self.t:.12g}."
         if all(w.kind == "user" for w in hits):
             return None
+        self._loose = {w.index: self._friction_direction(w.index, after) for w in hits if w.kind == "stick"}
         accumulation = self._settle(hints)
         if accumulation is not None:
             self._note("accumulation", accumulation.contact, time_estimate=accumulation.time, ratio=accumulation.ratio)
@@ -420,7 +439,7 @@ class EventDriven:
             if old.sigma[i].any() and hints.get(i) not in ("stops", "breaks"):
                 sigma[i] = old.sigma[i]
             elif hints.get(i) == "breaks":
-                sigma[i] = self._friction_direction(i)
+                sigma[i] = self._loose[i]
             elif speed > rate and hints.get(i) != "stops":
                 sigma[i] = -step.v_T[i] / speed
             else:
@@ -432,8 +451,8 @@ class EventDriven:
         answer = motion.solve_thoroughly(motion.step(self.t, self.q, self.v))
         return self._read_modes(answer, old, resting)
 
-    def _friction_direction(self, i: int) -> Vector:
-        answer = self.motion.answer(self.t, self.q, self.v)
+    def _friction_direction(self, i: int, after: _Sample) -> Vector:
+        answer = self.motion.answer(after.t, after.q, after.v)
         force = answer.lam_T[self.motion.phase.closed.index(i)]
         return np.asarray(force / np.linalg.norm(force))
 
@@ -451,7 +470,7 @@ class EventDriven:
             w = wall[i] * float(step.J_N[i] @ a + step.zeta_N[i])
             size = float(np.abs(step.J_N[i]) @ np.abs(a) + np.abs(step.zeta_N[i]))
             mass = 1.0 / float(step.J_N[i] ** 2 @ inverse)
-            if answer.lam_N[place] - mass * w < -VANISHING * mass * size:
+            if answer.lam_N[place] - mass * w < -VANISHING * (mass * size + float(answer.lam_N.max())):
                 if self.system.two_sided[i]:
                     wall[i], again = -wall[i], True
                     closed.append(i)
@@ -467,7 +486,8 @@ class EventDriven:
                 continue
             s = step.J_T[i] @ a + step.zeta_T[i]
             terms = float((np.abs(step.J_T[i]) @ np.abs(a) + np.abs(step.zeta_T[i])).max())
-            if np.linalg.norm(s) <= VANISHING * (terms + 1e-300):
+            friction = float(step.mu[i] * answer.lam_N.max() * (step.J_T[i] ** 2 @ inverse).max())
+            if np.linalg.norm(s) <= VANISHING * (terms + friction):
                 sticking.add(i)
                 if i not in old.sticking:
                     self._note("stick", i)
@@ -515,7 +535,7 @@ def _bracket(
     Between the ends the function is looked at through its cubic, where its rates are known.
     """
     y0, y1, r0, r1 = before.values[j], after.values[j], before.rates[j], after.rates[j]
-    noise = 1e-13 * (abs(r0) * h + abs(r1) * h if math.isfinite(r0 + r1) else abs(y0) + abs(y1))
+    noise = max(before.noise[j], after.noise[j])
     start = max(y0, 0.0)
     if not math.isfinite(r0 + r1):
         if y1 >= -noise:

@@ -45,6 +45,8 @@ FEASIBLE = 1e-13
 FLAT = 1e-11
 CONSISTENT = 1e-9
 """Relative residual at which the equations of a singular basis contradict each other."""
+INVERTED = 1e-4
+"""Deviation of the diagonals of B^-1 B and B B^-1 from 1 at which an inverse is not believed."""
 OBSERVED = 1e-9
 
 Mask = NDArray[np.bool_]
@@ -216,6 +218,10 @@ def regular_bases(M: Matrix, q: Vector, size: Vector | None = None) -> tuple[Mat
     absolute, absolute_inverse = np.abs(B), np.abs(inverse)
     gain = (absolute * absolute_inverse.swapaxes(-1, -2)).max(axis=(-2, -1), initial=0.0)
     regular &= gain < 1.0 / SINGULAR
+    # Elimination on a singular matrix may end in a wrong inverse with harmless entries; its products give it away. Their
+    # diagonals do not depend on the scaling of rows and columns.
+    left, right = np.einsum("...ij,...ji->...i", inverse, B), np.einsum("...ij,...ji->...i", B, inverse)
+    regular &= (np.maximum(np.abs(left - 1.0), np.abs(right - 1.0)) < INVERTED).all(axis=-1)
     rhs = q[..., None, :, None]
     x = -(inverse @ rhs)
     x -= inverse @ (B @ x + rhs)  # one refinement makes the residual small row by row

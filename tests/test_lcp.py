@@ -419,3 +419,15 @@ def test_rounding_noise_in_q_decides_nothing(seed: int) -> None:
     found = enumerate_lcp(problem, size=size)
     assert found.status is S.SOLVED
     assert (np.abs(found.observed[0]) <= 1e-12 * size).all()
+
+
+def test_singular_basis_with_a_harmless_looking_inverse() -> None:
+    """A sticking contact: the basis {lam_N, kappa_L} is exactly singular, but rounding gives it an inverse."""
+    M = np.array([[0.18949122, 0.60273535, 0.0], [-1.40644068, 0.80367041, 1.0], [5.0, -1.0, 0.0]])
+    q = np.array([-9.7628453, -0.09359425, 0.0])
+    found = go.enumerate_lcp(go.LCP(M, q))
+    assert found.status is go.Status.SOLVED
+    assert found.unique
+    z = found.points[0]
+    assert np.abs(z * (M @ z + q)).max() <= 1e-10
+    assert np.abs(z[:2] - np.linalg.solve(M[:2, :2], -q[:2])).max() <= 1e-10
