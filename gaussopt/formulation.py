@@ -6,8 +6,10 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt.contact_operator import ContactOperator
+from gaussopt.contact_state import closed_contacts
 from gaussopt.errors import NotAccepted
 from gaussopt.programs import LCP, Program
 from gaussopt.stepdata import Matrix, StepData, Vector
@@ -44,6 +46,14 @@ class Formulation(ABC):
     source: ClassVar[str]
     exact: ClassVar[bool] = True
     state: ClassVar[str] = "velocity"
+
+    def contacts(self, step: StepData) -> NDArray[np.intp]:
+        """The contacts that take part; of a step that knows its gaps, those that touch and stay in touch."""
+        return closed_contacts(step)
+
+    def prepare(self, step: StepData) -> StepData:
+        """The step whose laws the answer satisfies, the step itself unless the formulation is at velocity level."""
+        return step
 
     def refuses(self, step: StepData) -> str | None:
         """Why the step does not fit, or None."""
