@@ -39,6 +39,8 @@ class Formulation(ABC):
         Whether its solution is the Gauss minimiser. A formula reproduced although it is wrong says False.
     state : str
         What its natural state is beside q: "velocity" or "quasi-velocity".
+    level : str
+        What it solves for: "acceleration", or "velocity" for jumps.
     """
 
     name: ClassVar[str]
@@ -46,6 +48,7 @@ class Formulation(ABC):
     source: ClassVar[str]
     exact: ClassVar[bool] = True
     state: ClassVar[str] = "velocity"
+    level: ClassVar[str] = "acceleration"
 
     def contacts(self, step: StepData) -> NDArray[np.intp]:
         """The contacts that take part; of a step that knows its gaps, those that touch and stay in touch."""

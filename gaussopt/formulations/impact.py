@@ -26,6 +26,7 @@ class Impact(StickSlip):
     name = "impact"
     title = "Impact LCP (Newton restitution, Coulomb impulses)"
     source = "Moreau 1988; Glocker & Pfeiffer 1995"
+    level = "velocity"
 
     def contacts(self, step: StepData) -> NDArray[np.intp]:
         """All contacts that touch, whatever their gap rates."""
