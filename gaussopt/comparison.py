@@ -169,7 +169,7 @@ def _typical(problem: Problem) -> StepData:
 
 def _misfit(formulation: Formulation, step: StepData) -> str | None:
     """Why a formulation does not fit, also where only its program says so."""
-    if formulation.level == "velocity":
+    if formulation.level == "velocity" and step.k:
         return "it is at velocity level, and references hold accelerations"
     reason = formulation.refuses(step)
     if reason is not None:
@@ -355,8 +355,13 @@ def _one_pair(
         compare_on_states(entry, r.name, formulation, solver, stride=stride, tolerance=tolerance)
         for r in entry.references
     ]
-    passed = all(not r.refused and r.solved == r.states for r in found)
-    return found, _motion(entry, formulation, solver, stepper, dt, t_end, tolerance) if passed else None
+    if not all(not r.refused and r.solved == r.states for r in found):
+        return found, None
+    try:
+        return found, _motion(entry, formulation, solver, stepper, dt, t_end, tolerance)
+    except NotAccepted as reason:
+        exact = registry.load("formulation", formulation).exact
+        return [*found, _refused(entry.label, "", formulation, solver, str(reason), exact)], None
 
 
 def _motion(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from gaussopt.contact_operator import ContactOperator
 from gaussopt.contact_state import tolerances
+from gaussopt.errors import NotAccepted
 from gaussopt.formulations.stick_slip import StickSlip
 from gaussopt.stepdata import StepData, Vector
 from gaussopt.velocity_level import jump_step
@@ -33,7 +34,17 @@ class Impact(StickSlip):
         return np.arange(step.k) if step.g_N is None else np.flatnonzero(step.g_N <= tolerances(step)[0])
 
     def prepare(self, step: StepData) -> StepData:
-        """The step whose acceleration is the jump."""
+        """The step whose acceleration is the jump.
+
+        Raises
+        ------
+        NotAccepted
+            If the velocity before is not known.
+        """
+        if not step.k:
+            return step
+        if step.v is None and step.gdot_N is None:
+            raise NotAccepted(f"The formulation {self.name!r} does not fit: the step knows no velocity 'v' before it.")
         return jump_step(step)
 
     def details(self, data: ContactOperator, x: Vector | None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.errors import BadInput
+from gaussopt.errors import NotAccepted
 from gaussopt.formulations.impact import Impact
 from gaussopt.stepdata import StepData
 from gaussopt.velocity_level import jump_step
@@ -35,11 +35,16 @@ class MoreauJean(Impact):
 
         Raises
         ------
-        BadInput
+        NotAccepted
             If the step has no dt or v.
         """
+        if not step.k:
+            return step
         if step.dt is None or step.v is None:
-            raise BadInput("A Moreau-Jean step needs its length 'dt' and the velocity 'v' before it.")
+            raise NotAccepted(
+                f"The formulation {self.name!r} does not fit: it needs the length 'dt' of the time step and the "
+                "velocity 'v' before it."
+            )
         return jump_step(step, step.dt, step.J @ step.v)
 
 
