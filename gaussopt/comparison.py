@@ -7,7 +7,7 @@ measured: its error against the reference, its certified error, its time. Pairs 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -18,12 +18,14 @@ from numpy.typing import NDArray
 from gaussopt import registry
 from gaussopt.catalogue import Problem, ReferenceData
 from gaussopt.catalogue import problem as find_problem
-from gaussopt.errors import BadInput, NotAccepted
+from gaussopt.contact_state import closed_contacts, tolerances
+from gaussopt.errors import BadInput, IllPosed, NotAccepted
+from gaussopt.formulation import Formulation
 from gaussopt.simulation import check_settings
 from gaussopt.solver import make_solver, missing_packages
 from gaussopt.solving import StepSolver
 from gaussopt.status import Status
-from gaussopt.stepdata import Vector
+from gaussopt.stepdata import StepData, Vector
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,8 +116,11 @@ def compare_on_states(
     solved = claimed = states = 0
     for t, q, v, a in zip(rows.t[::stride], rows.q[::stride], rows.v[::stride], rows.a[::stride], strict=True):
         begin = perf_counter()
-        step = system.evaluate(float(t), q, v)
+        whole = system.evaluate(float(t), q, v)
         parts["model"].append(perf_counter() - begin)
+        step = _decided(whole)
+        if step is None or (whole.k and not step.k):
+            continue  # a flight, or an instant at which the contact modes change
         try:
             answer = pair.solve(step)
         except NotAccepted as reason:
@@ -129,6 +134,9 @@ def compare_on_states(
         errors.append(_error(answer.a, a))
         certified.append(answer.certificate.relative_error)
         residuals.append(answer.certificate.constraint_residual)
+    if not states:
+        nowhere = "the reference has no state that it could be asked at"
+        return _refused(problem.name, reference, formulation, solver, nowhere, pair.formulation.exact)
     medians: dict[str, Any] = {k: median(x) for k, x in parts.items()}
     medians["setup"] = parts["setup"][0]
     return PairResult(
@@ -139,17 +147,47 @@ def compare_on_states(
 
 def pairs(formulations: Sequence[str], solvers: Sequence[str], problem: Problem) -> list[tuple[str, str]]:
     """The formulation-solver pairs that apply to a problem's start, in the given order."""
-    step = problem.system.evaluate(0.0, problem.q0, problem.v0)
+    step = _typical(problem)
     found = []
     for f in formulations:
         formulation = registry.load("formulation", f)
-        if formulation.refuses(step):
+        if _misfit(formulation, step):
             continue
-        program = formulation.apply(step)[0]
+        program = formulation.apply(formulation.prepare(step))[0]
         for s in solvers:
             if isinstance(program, registry.load("solver", s.partition(":")[0]).accepts):
                 found.append((f, s))
     return found
+
+
+def _typical(problem: Problem) -> StepData:
+    """The step of the start; where it flies, with all contacts closed."""
+    step = problem.system.evaluate(0.0, problem.q0, problem.v0)
+    closed = _decided(step)
+    return replace(step, g_N=None, gdot_N=None) if closed is None or (step.k and not closed.k) else closed
+
+
+def _misfit(formulation: Formulation, step: StepData) -> str | None:
+    """Why a formulation does not fit, also where only its program says so."""
+    if formulation.level == "velocity" and step.k:
+        return "it is at velocity level, and references hold accelerations"
+    reason = formulation.refuses(step)
+    if reason is not None:
+        return reason
+    try:
+        formulation.apply(step)
+    except (NotAccepted, IllPosed) as error:
+        return str(error)
+    return None
+
+
+def _decided(step: StepData) -> StepData | None:
+    """The step of the closed contacts; None where a slip vanishes or a contact is about to impact."""
+    try:
+        closed = step.select(closed_contacts(step))
+    except BadInput:
+        return None
+    return None if (closed.mu.any() and (closed.speed <= tolerances(closed)[1])[closed.mu > 0].any()) else closed
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,11 +328,11 @@ def compare(
 
 def _misfits(entry: Problem, names: Sequence[str]) -> list[PairResult]:
     """Formulations that do not fit the problem's start, with the reason."""
-    step = entry.system.evaluate(0.0, entry.q0, entry.v0)
+    step = _typical(entry)
     found = []
     for f in names:
         formulation = registry.load("formulation", f)
-        reason = formulation.refuses(step)
+        reason = _misfit(formulation, step)
         if reason:
             found.append(_refused(entry.label, "", f, "", reason, formulation.exact))
     return found
@@ -317,8 +355,13 @@ def _one_pair(
         compare_on_states(entry, r.name, formulation, solver, stride=stride, tolerance=tolerance)
         for r in entry.references
     ]
-    passed = all(not r.refused and r.solved == r.states for r in found)
-    return found, _motion(entry, formulation, solver, stepper, dt, t_end, tolerance) if passed else None
+    if not all(not r.refused and r.solved == r.states for r in found):
+        return found, None
+    try:
+        return found, _motion(entry, formulation, solver, stepper, dt, t_end, tolerance)
+    except NotAccepted as reason:
+        exact = registry.load("formulation", formulation).exact
+        return [*found, _refused(entry.label, "", formulation, solver, str(reason), exact)], None
 
 
 def _motion(

@@ -143,8 +143,8 @@ class EventDriven:
         control = replace(self.control, origin=origin, every_step=True)
         watches = self._watches()
         before = self._sample(watches, self.t, self.q, self.v)
-        # What starts at zero counts as starting above it: a contact just opened, a slip just begun. The others have to be
-        # above it once before they can fall through it.
+        # What starts at zero counts as starting above it: a contact just opened, a slip just begun. The others have to
+        # be above it once before they can fall through it.
         live = np.array([w.kind not in ("definite", "user") for w in watches]) | (before.values > 0)
         integration = self.method.start(self.motion, self.t, self.q, self.v, control)
         while self.t < control.t_end:

@@ -6,8 +6,10 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt.contact_operator import ContactOperator
+from gaussopt.contact_state import closed_contacts
 from gaussopt.errors import NotAccepted
 from gaussopt.programs import LCP, Program
 from gaussopt.stepdata import Matrix, StepData, Vector
@@ -37,6 +39,8 @@ class Formulation(ABC):
         Whether its solution is the Gauss minimiser. A formula reproduced although it is wrong says False.
     state : str
         What its natural state is beside q: "velocity" or "quasi-velocity".
+    level : str
+        What it solves for: "acceleration", or "velocity" for jumps.
     """
 
     name: ClassVar[str]
@@ -44,6 +48,15 @@ class Formulation(ABC):
     source: ClassVar[str]
     exact: ClassVar[bool] = True
     state: ClassVar[str] = "velocity"
+    level: ClassVar[str] = "acceleration"
+
+    def contacts(self, step: StepData) -> NDArray[np.intp]:
+        """The contacts that take part; of a step that knows its gaps, those that touch and stay in touch."""
+        return closed_contacts(step)
+
+    def prepare(self, step: StepData) -> StepData:
+        """The step whose laws the answer satisfies, the step itself unless the formulation is at velocity level."""
+        return step
 
     def refuses(self, step: StepData) -> str | None:
         """Why the step does not fit, or None."""

@@ -218,8 +218,8 @@ def regular_bases(M: Matrix, q: Vector, size: Vector | None = None) -> tuple[Mat
     absolute, absolute_inverse = np.abs(B), np.abs(inverse)
     gain = (absolute * absolute_inverse.swapaxes(-1, -2)).max(axis=(-2, -1), initial=0.0)
     regular &= gain < 1.0 / SINGULAR
-    # Elimination on a singular matrix may end in a wrong inverse with harmless entries; its products give it away. Their
-    # diagonals do not depend on the scaling of rows and columns.
+    # Elimination on a singular matrix may end in a wrong inverse with harmless entries; its products give it away.
+    # Their diagonals do not depend on the scaling of rows and columns.
     left, right = np.einsum("...ij,...ji->...i", inverse, B), np.einsum("...ij,...ji->...i", B, inverse)
     regular &= (np.maximum(np.abs(left - 1.0), np.abs(right - 1.0)) < INVERTED).all(axis=-1)
     rhs = q[..., None, :, None]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gaussopt.accelerations import Accelerations
-from gaussopt.errors import BadInput
+from gaussopt.errors import BadInput, NotAccepted
 from gaussopt.programs import LCP
 from gaussopt.solver import Solver
 from gaussopt.solving import Answer, StepSolver
@@ -85,13 +85,16 @@ class Solvers:
     flight : StepSolver
         Where no contact is closed.
     impact : StepSolver
-        For the jumps of velocity.
+        For the jumps of velocity, by lemke.
+    last_resort : StepSolver
+        Stick-slip by lemke, for steps that the solver of the others refuses.
     """
 
     main: StepSolver
     stick: StepSolver
     flight: StepSolver
     impact: StepSolver
+    last_resort: StepSolver
 
     @classmethod
     def of(
@@ -105,8 +108,10 @@ class Solvers:
         main = StepSolver(formulation, solver, options, tolerance, warm)
         takes = _takes_lcp(main.engine.solver)
         lcp_solver, lcp_options = (solver, options) if takes else ("lemke", None)
-        stick, impact = (StepSolver("stick-slip", lcp_solver, lcp_options, tolerance, warm) for _ in range(2))
-        return cls(main, stick, StepSolver("gauss", "kkt", None, tolerance, warm), impact)
+        stick = StepSolver("stick-slip", lcp_solver, lcp_options, tolerance, warm)
+        flight = StepSolver("gauss", "kkt", None, tolerance, warm)
+        impact, last = (StepSolver("stick-slip", "lemke", None, tolerance, warm) for _ in range(2))
+        return cls(main, stick, flight, impact, last)
 
     def for_step(self, step: StepData) -> StepSolver:
         """The one that fits the step."""
@@ -155,18 +160,23 @@ class ContactAccelerations(Accelerations):
 
     def solve(self, step: StepData, solver: StepSolver | None = None) -> Answer:
         """Solve with whoever fits; uniqueness by quick proofs only."""
-        chosen = self.solvers.for_step(step) if solver is None else solver
-        chosen.thorough = False
-        return super().solve(step, chosen)
+        return self._solve(step, False, solver)
 
     def solve_thoroughly(self, step: StepData) -> Answer:
         """The same with uniqueness decided by enumeration where quick proofs fail."""
-        chosen = self.solvers.for_step(step)
-        chosen.thorough = True
+        return self._solve(step, True)
+
+    def _solve(self, step: StepData, thorough: bool, solver: StepSolver | None = None) -> Answer:
+        chosen = self.solvers.for_step(step) if solver is None else solver
+        chosen.thorough = thorough
         try:
-            return Accelerations.solve(self, step, chosen)
-        finally:
-            chosen.thorough = False
+            return super().solve(step, chosen)
+        except NotAccepted:
+            # A solver may take the LCPs of sliding contacts and not those with a zero on the diagonal.
+            if not step.resting.any() or chosen is self.solvers.impact:
+                raise
+        self.solvers.last_resort.thorough = thorough
+        return super().solve(step, self.solvers.last_resort)
 
     def solve_impact(self, step: StepData) -> Answer:
         """The jump of the velocity that an impact makes; unique, or rejected."""

@@ -315,11 +315,13 @@ def _recording(recorder: Recorder, motion: Accelerations) -> Record:
     system = motion.system
 
     def record(t: float, q: Vector, v: Vector, answer: Answer) -> None:
-        phi, rate = system.position_residual(t, q), system.velocity_residual(t, q, v)
+        drift = _largest(system.position_residual(t, q)), _largest(system.velocity_residual(t, q, v))
         energy = system.energy(t, q, v)
         c = answer.certificate
+        if isinstance(motion, ContactAccelerations):
+            drift = _with_contacts(drift, motion.whole(t, q, v), motion.phase)
         recorder.add(
-            t, q, v, answer.a, answer.lam, c.error_bound, c.relative_error, _largest(phi), _largest(rate),
+            t, q, v, answer.a, answer.lam, c.error_bound, c.relative_error, *drift,
             *((math.nan,) * 3 if energy is None else (energy.kinetic, energy.potential, energy.power)),
         )  # fmt: skip
         if isinstance(motion, ContactAccelerations):
@@ -327,6 +329,18 @@ def _recording(recorder: Recorder, motion: Accelerations) -> Record:
             recorder.add_contacts(*motion.forces(answer), step.g_N, step.v_T, motion.phase.modes())
 
     return record
+
+
+def _with_contacts(drift: tuple[float, float], step: StepData, phase: Phase) -> tuple[float, float]:
+    """Drift of joints, closed gaps and sticking slips."""
+    closed = list(phase.closed)
+    if not closed or step.g_N is None or step.gdot_N is None:
+        return drift
+    slips = step.v_T[list(phase.sticking)]
+    return (
+        max(np.nan_to_num(drift[0]), _largest(step.g_N[closed])),
+        max(np.nan_to_num(drift[1]), _largest(step.gdot_N[closed]), _largest(slips)),
+    )  # fmt: skip
 
 
 def _largest(residual: Vector | None) -> float:

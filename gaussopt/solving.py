@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from gaussopt import registry
 from gaussopt.certificate import DEFAULT_TOLERANCE, Certificate, certify, explain
 from gaussopt.contact_certificate import ContactCertificate, Verdict, certify_contact
-from gaussopt.contact_state import closed_contacts
 from gaussopt.errors import BadInput, IllPosed, NotAccepted
 from gaussopt.formulation import Candidate, Formulation, SlidingFormulation
 from gaussopt.lcp_solving import check_lcp, judge_lcp
@@ -176,6 +175,7 @@ class StepSolver:
             If M is asymmetric or indefinite.
         """
         begin = perf_counter()
+        step = self.formulation.prepare(step)
         self.formulation.check(step)
         try:
             program, data = self.formulation.apply(step)
@@ -312,6 +312,7 @@ def formulate(step: StepData, formulation: str) -> Program:
     UnknownName, NotAccepted
     """
     entry: Formulation = registry.load("formulation", formulation)
+    step = entry.prepare(step)
     entry.check(step)
     return entry.apply(step)[0]
 
@@ -334,8 +335,9 @@ def solve_step(
     BadInput
         Also where a contact penetrates or is about to impact, with gap and rate.
     """
-    closed = closed_contacts(step)
-    answer = StepSolver(formulation, solver, options, tolerance).solve(step.select(closed))
+    driver = StepSolver(formulation, solver, options, tolerance)
+    closed = driver.formulation.contacts(step)
+    answer = driver.solve(step.select(closed))
     return _spread(answer, step, closed) if len(closed) < step.k else answer
 
 

@@ -103,6 +103,8 @@ class StepData:
     least_N : (k,), optional
         Smallest normal forces that the contact laws allow: 0 <= lam_N - least_N complementary to w; None means 0. The
         restitution phase of an impact after Poisson has its own.
+    dt : float, optional
+        Length of the time step in s, for formulations at velocity level.
     D_omega, w_omega : (n, p), (n,), optional
         Quasi-velocities: a = D_omega omega' + w_omega with J D_omega = 0.
     arithmetic
@@ -133,6 +135,7 @@ class StepData:
     e_N: Vector | None = None
     e_T: Vector | None = None
     least_N: Vector | None = None
+    dt: float | None = None
 
     @classmethod
     def smooth(
@@ -184,10 +187,15 @@ class StepData:
         J, gamma = rows("J", "gamma")
         J_N, zeta_N = rows("J_N", "zeta_N")
         k = len(J_N)
+        if (silent := ~J_N.any(axis=1)).any():
+            raise BadInput(f"J_N[{int(np.argmax(silent))}] is zero; a contact needs a normal direction.")
         h = np.zeros(n) if data.get("h") is None else as_array("h", data["h"], (n,))
         if k == 0 and any(not _absent(data.get(key)) for key in ("J_T", "zeta_T", "v_T", "mu")):
             raise BadInput("Tangential contact data are given without the normal rows 'J_N'.")
         J_T, zeta_T, v_T, mu = _tangential(data, k, n)
+        if (silent := (mu > 0) & ~J_T.any(axis=(1, 2))).any():
+            i = int(np.argmax(silent))
+            raise BadInput(f"J_T[{i}] is zero although mu[{i}] is {mu[i]:.6g}; friction needs a direction.")
         t = float(as_array("t", data["t"], ())) if isinstance(data.get("t"), int | float) else 0.0
         q = None if data.get("q") is None else as_array("q", data["q"], (n,))
         v = None if data.get("v") is None else as_array("v", data["v"], (n,))
@@ -205,6 +213,11 @@ class StepData:
         for name in ("e_N", "e_T"):
             if name in kinematics and not ((kinematics[name] >= 0) & (kinematics[name] <= 1)).all():
                 raise BadInput(f"{name} holds {kinematics[name]}; coefficients of restitution lie between 0 and 1.")
+        if data.get("dt") is not None:
+            dt = float(as_array("dt", data["dt"], ()))
+            if dt <= 0:
+                raise BadInput(f"dt is {dt:g}; the length of a time step is positive.")
+            step = replace(step, dt=dt)
         if not kinematics:
             return step
         return replace(

@@ -221,6 +221,11 @@ class Trajectory:
                 get: dict[str, Any] = {str(name): np.asarray(data[name].values) for name in data.data_vars}
                 attrs: dict[str, Any] = {key: json.loads(data.attrs[key]) for key in ("worst", "timing", "meta")}
                 worst: dict[str, Any] = {k: math.nan if v is None else v for k, v in attrs["worst"].items()}
+                rows = len(data["time"])
+                for name in ("lam_N", "gap", "mode"):
+                    get.setdefault(name, np.zeros((rows, 0)))
+                for name in ("lam_T", "slip"):
+                    get.setdefault(name, np.zeros((rows, 0, 1)))
                 status, message = Status(data.attrs["status"]), str(data.attrs["message"])
                 return cls(
                     np.asarray(data["time"].values), status=status, message=message, timing=attrs["timing"],

@@ -271,9 +271,11 @@ def test_files_that_are_no_programs(
 
 def test_contacts_are_refused_in_a_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     step = write(tmp_path / "step.json", {**PENDULUM, "J_N": [[0, 1]], "zeta_N": [0]})
-    code, data = call_json(capsys, "solve", step)
+    code, data = call_json(capsys, "solve", step, "--formulation", "lagrange")
     assert (code, data["status"]) == (2, "bad_input")
     assert "contacts" in data["message"]
+    code, data = call_json(capsys, "solve", step)
+    assert (code, data["formulation"], data["status"]) == (0, "stick-slip", "solved")
 
 
 def test_saved_motion_opens_in_xarray(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import gaussopt as go
 
 ARRAYS = [
     "t", "q", "v", "a", "lam", "error_bound", "relative_error", "position_drift", "velocity_drift", "kinetic",
-    "potential", "power",
+    "potential", "power", "lam_N", "lam_T", "gap", "slip", "mode",
 ]  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def test_xarray(traj: go.Trajectory) -> None:
     data = traj.to_xarray()
     assert data.sizes == {"time": 11, "coordinate": 2, "row": 1}
     np.testing.assert_array_equal(data["a"].sel(coordinate="x"), traj.a[:, 0])
-    assert set(ARRAYS) - {"t"} <= set(data.data_vars)
+    assert set(ARRAYS) - {"t", "lam_N", "lam_T", "gap", "slip", "mode"} <= set(data.data_vars)
 
 
 def test_pandas(traj: go.Trajectory) -> None:

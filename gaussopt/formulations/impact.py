@@ -1,0 +1,57 @@
+"""Newton's impact law with Coulomb impulses on the slip after the impact, as a linear complementarity problem.
+
+    0 <= J_N v+ + e_N J_N v-   complementary to   Lam_N >= 0,   |Lam_T| <= mu Lam_N against   J_T v+ + e_T J_T v-
+
+with M (v+ - v-) = J^T Lam + J_N^T Lam_N + J_T^T Lam_T. Applied forces play no part. The answer's `a`, `lam`, `lam_N`
+and `lam_T` are the jump v+ - v- and the impulses; the step needs `v` (or `gdot_N`), and may have `e_N` and `e_T`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.contact_operator import ContactOperator
+from gaussopt.contact_state import tolerances
+from gaussopt.errors import NotAccepted
+from gaussopt.formulations.stick_slip import StickSlip
+from gaussopt.stepdata import StepData, Vector
+from gaussopt.velocity_level import jump_step
+
+
+class Impact(StickSlip):
+    """The jump of the velocity."""
+
+    name = "impact"
+    title = "Impact LCP (Newton restitution, Coulomb impulses)"
+    source = "Moreau 1988; Glocker & Pfeiffer 1995"
+    level = "velocity"
+
+    def contacts(self, step: StepData) -> NDArray[np.intp]:
+        """All contacts that touch, whatever their gap rates."""
+        return np.arange(step.k) if step.g_N is None else np.flatnonzero(step.g_N <= tolerances(step)[0])
+
+    def prepare(self, step: StepData) -> StepData:
+        """The step whose acceleration is the jump.
+
+        Raises
+        ------
+        NotAccepted
+            If the velocity before is not known.
+        """
+        if not step.k:
+            return step
+        if step.v is None and step.gdot_N is None:
+            raise NotAccepted(f"The formulation {self.name!r} does not fit: the step knows no velocity 'v' before it.")
+        return jump_step(step)
+
+    def details(self, data: ContactOperator, x: Vector | None) -> dict[str, Any]:
+        """The velocity after, where that before is known."""
+        if x is None or data.step.v is None:
+            return {}
+        return {"v_after": (data.step.v + self.recover(data, x, None).a).tolist()}
+
+
+formulation = Impact()
