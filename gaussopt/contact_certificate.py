@@ -270,11 +270,20 @@ def _enumerated(op: ContactOperator, joints_unique: bool) -> Verdict:
             ranges["lam"] = found.ranges(joints.lift @ op.forces @ op.to_x, op.multipliers(op.x_0))
         if found.status is Status.SOLVED:
             del ranges["a"]
+            if joints_unique and all(_is_point(ends) for ends in ranges.values()):
+                # Only the slip acceleration of an open contact was split in several ways.
+                unique, ranges = True, None
     solutions: tuple[ContactSolution, ...] = ()
     if found.status is Status.MULTIPLE_SOLUTIONS:
         solutions = tuple(_solution(op, z) for z in found.representatives)
         unique = False
     return Verdict(found.status, "enumeration", unique, solutions, ranges)
+
+
+def _is_point(ends: Matrix) -> bool:
+    """Whether no component has a range."""
+    size = np.abs(ends).max(initial=0.0)
+    return bool((ends[:, 1] - ends[:, 0] <= 1e-9 * size).all()) if np.isfinite(size) else False
 
 
 def _friction_rows(op: ContactOperator) -> tuple[Matrix, Vector]:
@@ -449,7 +458,7 @@ def _estimate(op: ContactOperator, a: Vector) -> Vector:
     edges[:k, :k] = np.eye(k)
     for place, i in enumerate(index):
         edges[k + place, i] = -op.step.mu[i]
-        edges[[i, k + place], k + place] = 1.0, op.step.mu[i]
+        edges[i, k + place], edges[k + place, k + place] = 1.0, op.step.mu[i]
     g = _weights(op)
     root = op.joints.root.T @ op.forces
     # The part of a - a_J that contact forces can cause.
