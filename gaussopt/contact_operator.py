@@ -219,8 +219,7 @@ class ContactOperator:
     def lcp(self) -> LCP:
         """The contact laws in z = (lam_N - least_N, lam_R, m kappa_L), of size k + 2 r.
 
-        m is the mass that friction of each contact sees, up to a power of two: so all unknowns are forces, and the
-        size of the masses does not separate the rows.
+        m is `slip_mass`: so all unknowns are forces, and the size of the masses does not separate the rows.
         """
         k, r = self.k, int(self.resting.sum())
         if not r:
@@ -236,11 +235,11 @@ class ContactOperator:
 
     @cached_property
     def slip_mass(self) -> Vector:
-        """Mass that the friction of the contacts without slip sees, a power of two, (r,), kg."""
-        rows = self.rows[self.k :]
-        own = ((rows @ self.joints.root) ** 2).sum(axis=1)
-        bare = ((rows * mass_scale(self.step.M)) ** 2).sum(axis=1)
-        return power_of_two(np.where(self.inert[self.k :], bare, own))
+        """Mass that the friction of the contacts without slip would see without joints, a power of two, (r,), kg.
+
+        With the joints it may be infinite (a dead centre).
+        """
+        return power_of_two(((self.rows[self.k :] * mass_scale(self.step.M)) ** 2).sum(axis=1))
 
     @cached_property
     def lcp_size(self) -> Vector:
