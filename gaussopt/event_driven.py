@@ -163,6 +163,7 @@ class EventDriven:
                 return self._handle([watches[i] for i in hits], after)
             live |= after.values > 0
             self.t, self.q, self.v, before = t, q, v, after
+            self._turn()
             if isinstance(self.motion.stabiliser, Projection):
                 self._project(self.motion.phase.closed, self.motion.phase.sticking)
                 integration.replace(self.q, self.v)
@@ -172,6 +173,17 @@ class EventDriven:
             if self.progress is not None:
                 self.progress((self.t - origin) / (control.t_end - origin))
         return None
+
+    def _turn(self) -> None:
+        """In space, let the directions of friction follow the slip."""
+        phase = self.motion.phase
+        if phase.sigma.shape[1] > 1 and phase.sigma.any():
+            slip = self.motion.whole(self.t, self.q, self.v).v_T
+            speed = np.linalg.norm(slip, axis=1, keepdims=True)
+            follow = phase.sigma.any(axis=1, keepdims=True) & (speed > 0)
+            self.motion.phase = replace(
+                phase, sigma=np.where(follow, -slip / np.where(speed > 0, speed, 1.0), phase.sigma)
+            )
 
     def _on_grid(self, origin: float) -> bool:
         dt = self.control.dt
@@ -235,6 +247,9 @@ class EventDriven:
             w = phase.wall[i] * (step.J_N[i] @ answer.a + step.zeta_N[i])
             return float(answer.lam_N[place] - w / (step.J_N[i] ** 2 @ inverse)), math.nan, noise
         s = step.J_T[i] @ answer.a + step.zeta_T[i]
+        if watch.kind == "slip" and step.v_T.shape[1] > 1:
+            # In space the direction turns with the motion; sigma is the one at the last step taken.
+            return float(-phase.sigma[i] @ step.v_T[i]), math.nan, 0.0
         if watch.kind == "slip":
             return (
                 float(-phase.sigma[i] @ step.v_T[i]), float(-phase.sigma[i] @ s),
