@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from gaussopt.certificate import certify, equilibrate
 from gaussopt.errors import NotAccepted
-from gaussopt.linalg import cholesky, mass_scale, row_space, solve_lower, solve_lower_transposed
+from gaussopt.lcp_matrix import power_of_two
+from gaussopt.linalg import EPS, cholesky, mass_scale, row_space, solve_lower, solve_lower_transposed
 from gaussopt.programs import LCP
 from gaussopt.status import Status
 from gaussopt.stepdata import Matrix, StepData, Vector
@@ -30,6 +31,9 @@ REGULAR = 1e-8
 
 INERT = 1e-12
 """Motion of a row by its own force, relative to that of the free bodies, that counts as none."""
+
+CANCELLED = 16 * EPS
+"""Response to a force, relative to the terms that it was summed from, that is rounding."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +190,13 @@ class ContactOperator:
     @cached_property
     def response(self) -> Matrix:
         """(w, s) = response x + start, (k + r, k + r)."""
-        return np.where(self.inert[:, None], 0.0, self.rows @ self.effect)
+        value = self.rows @ self.effect
+        # Where the own mass and friction cancel (the border of a Painleve region), rounding must not choose a sign.
+        root = np.abs(self.joints.root)
+        terms = np.abs(self.step.J_N.T) + np.einsum("kdn,kd->nk", np.abs(self.step.J_T),
+                                                    np.abs(self.step.sigma) * self.step.mu[:, None])  # fmt: skip
+        size = (np.abs(self.rows) @ root) @ (root.T @ np.hstack((terms, np.abs(self.forces[:, self.k :]))))
+        return np.where(self.inert[:, None] | (np.abs(value) <= CANCELLED * size), 0.0, value)
 
     @cached_property
     def effect(self) -> Matrix:
@@ -207,18 +217,29 @@ class ContactOperator:
 
     @cached_property
     def lcp(self) -> LCP:
-        """The contact laws in z = (lam_N - least_N, lam_R, kappa_L), of size k + 2 r."""
+        """The contact laws in z = (lam_N - least_N, lam_R, m kappa_L), of size k + 2 r.
+
+        m is `slip_mass`: so all unknowns are forces, and the size of the masses does not separate the rows.
+        """
         k, r = self.k, int(self.resting.sum())
         if not r:
             return LCP(self.delassus, self.bias + self.delassus @ self.step.least)
         M = np.zeros((k + 2 * r, k + 2 * r))
         M[: k + r, : k + r] = self.response @ self.to_x[:, : k + r]
-        M[k : k + r, k + r :] = np.eye(r)
+        M[k : k + r, k + r :] = np.diag(1.0 / self.slip_mass)
         M[k + r :, : k + r] = -self.to_x[k:, : k + r]
         index = np.flatnonzero(self.resting)
         M[k + r + np.arange(r), index] += self.step.mu[index]
         least = self.step.least
         return LCP(M, np.concatenate((self.start + self.response @ self.x_0, 2 * self.step.mu[index] * least[index])))
+
+    @cached_property
+    def slip_mass(self) -> Vector:
+        """Mass that the friction of the contacts without slip would see without joints, a power of two, (r,), kg.
+
+        With the joints it may be infinite (a dead centre).
+        """
+        return power_of_two(((self.rows[self.k :] * mass_scale(self.step.M)) ** 2).sum(axis=1))
 
     @cached_property
     def lcp_size(self) -> Vector:
