@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,9 @@ CORRECTION = 1e-4
 
 MOBILE = 1e-6
 """Motion of a slip under its own force, relative to that of the free bodies, below which it is not corrected."""
+
+FED = 1e-6
+"""Power of friction, relative to 1 + that of its force at the speed of the motion, that is reported."""
 
 Record = Callable[[float, Vector, Vector, Answer], None]
 
@@ -201,7 +205,13 @@ class EventDriven:
         return abs(steps - round(steps)) < 1e-9 * max(1.0, steps)
 
     def _record(self) -> None:
-        self.record(self.t, self.q, self.v, self.motion.answer(self.t, self.q, self.v))
+        answer = self.motion.answer(self.t, self.q, self.v)
+        self.record(self.t, self.q, self.v, answer)
+        # Friction opposes the slip by construction; that it feeds no power is checked all the same.
+        lam_T, slip = self.motion.forces(answer)[1], self.motion.whole(self.t, self.q, self.v).v_T
+        power = float(np.einsum("kd,kd->", lam_T, slip))
+        if power > FED * (1.0 + float(np.abs(lam_T).max(initial=0.0) * np.linalg.norm(self.v))):
+            self._note("energy_gain", power=power)
 
     def _note(self, kind: str, contact: int | None = None, **more: Any) -> None:
         where = {} if contact is None else {"contact": self.system.contact_names[contact]}
@@ -621,8 +631,8 @@ def _first_fall(y0: float, r0: float, y1: float, r1: float, beyond: float) -> fl
     cubic = np.polynomial.Polynomial((y0, r0, 3 * (y1 - y0) - 2 * r0 - r1, 2 * (y0 - y1) + r0 + r1))
     roots = cubic.roots()
     real = np.sort(roots.real[np.abs(roots.imag) < 1e-9])
-    ends = [x for x in real if beyond < x < 1.0]
-    for left, right in zip([*ends], [*ends[1:], 1.0], strict=True):
+    ends = [*(float(x) for x in real if beyond < x < 1.0), 1.0]
+    for left, right in pairwise(ends):
         middle = 0.5 * (left + right)
         if cubic(middle) < 0:
             return float(middle)
