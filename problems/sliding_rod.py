@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from gaussopt.atlas_grid import AtlasGrid, Axis
 from gaussopt.catalogue import Case, Parameter, Problem, Reference
 from gaussopt.contacts import Contact, Event
 from gaussopt.stepdata import Vector
@@ -146,4 +147,8 @@ problem = Problem(
     ),
     cases=CASES,
     events=events,
+    atlas=AtlasGrid((
+        Axis("theta0", np.radians(np.linspace(1.0, 89.0, 45))), Axis("omega0", np.array([0.0, 3.0, 6.0])),
+        Axis("mu", np.linspace(0.1, 2.5, 25)),
+    )),
 )  # fmt: skip

@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 
 from gaussopt.altered import Altered
+from gaussopt.atlas_grid import AtlasGrid, Axis
 from gaussopt.catalogue import Case, Erratum, Evidence, Parameter, Problem, Reference
 from gaussopt.contacts import Contact, Event
 from gaussopt.stepdata import Matrix, StepData, Vector
@@ -403,4 +404,12 @@ problem = Problem(
     variants=VARIANTS,
     events=events,
     starts={"maximal": start_maximal},
-)
+    atlas=AtlasGrid(
+        (Axis("theta1_0", np.radians(np.linspace(0.5, 89.5, 90))), Axis("mu", np.linspace(0.02, 1.2, 60))),
+        # Both ends stay on the floor.
+        follow={
+            "theta2_0": lambda p: np.pi / 2 - p["theta1_0"], "omega2_0": lambda p: -p["omega1_0"],
+            "gap0": lambda p: 0.0, "gap_rate0": lambda p: 0.0,
+        },
+    ),
+)  # fmt: skip
