@@ -44,6 +44,9 @@ EQUAL = 1e-8
 DECIDED = 1e-9
 """Violation of the criterion, relative, that counts as rounding; as `gaussopt.criterion`."""
 
+CANCELLED = 1e-15
+"""Entries of the operator this small, relative to the terms they are summed from, are zero."""
+
 BORDER = (1e-11, 1e-6)
 """Violations between these are called borderline: whether the answers are equal is then a matter of rounding."""
 
@@ -107,7 +110,10 @@ class ContactStack:
         mu = np.array([step.mu for step in steps])
         # Friction is -slip mu along the tangent: column j of the operator carries the sign of contact j.
         c = -slips[None] * mu[:, None, :]  # (B, S, k)
-        delassus = smooth[:, None] + cross[:, None] * c[:, :, None, :]
+        friction = cross[:, None] * c[:, :, None, :]
+        delassus = smooth[:, None] + friction
+        # Where the two cancel to rounding, the sign of what is left would decide between one, no and two solutions.
+        delassus[np.abs(delassus) <= CANCELLED * (np.abs(smooth[:, None]) + np.abs(friction))] = 0.0
         mixed = np.einsum("bji,bsj->bsji", cross.swapaxes(1, 2), c)
         work = delassus + mixed + c[:, :, :, None] * tangent[:, None] * c[:, :, None, :]
         count, k = len(slips), slips.shape[1]
