@@ -81,7 +81,7 @@ def _view(atlas: Atlas) -> _View:
     x = long[0] if long and len(dims[long[0]][1]) > 1 else "slip"
     others = [d for d in long if d != x and len(dims[d][1]) > 1]
     y = others[0] if others else ("slip" if x != "slip" else (long[0] if long else ""))
-    names = [d for d in dims if d not in (x, y)]
+    names = sorted((d for d in dims if d not in (x, y)), key=lambda d: d != "slip")  # slips down, values across
     panels = []
     for index in itertools.product(*(range(len(dims[d][1])) for d in names)):
         words = [
