@@ -53,7 +53,8 @@ CHUNK = 4000
 """Points that are solved together."""
 
 CLASSES = {
-    "lcp": LCP_CLASSES, "matrix": MATRIX_CLASSES, "qp": QP_CLASSES, "joint": JOINT_CLASSES, "weighted": WEIGHTED_CLASSES,
+    "lcp": LCP_CLASSES, "matrix": MATRIX_CLASSES, "qp": QP_CLASSES, "joint": JOINT_CLASSES,
+    "weighted": WEIGHTED_CLASSES,
 }  # fmt: skip
 """Meaning of the codes, by variable."""
 
@@ -68,7 +69,10 @@ MEANINGS = {
     "lam_qp": ("normal forces of the printed QP where it has one minimiser", "N"),
     "qp": ("the printed normal-force QP beside the LCP", ""),
     "force_difference": ("difference of the forces of printed QP and LCP relative to the latter", "1"),
-    "acceleration_difference": ("difference of the accelerations in the mass norm, relative to the contacts' part", "1"),
+    "acceleration_difference": (
+        "difference of the accelerations in the mass norm, relative to the contacts' part",
+        "1",
+    ),
     "eta": ("eta of the criterion at the LCP's solution", "N"),
     "predicted": ("whether the criterion predicts equality, -1 not applicable", "1"),
     "agrees": ("whether the prediction is right, -1 not applicable or borderline", "1"),
@@ -136,7 +140,8 @@ class Atlas:
         differences = differences[np.isfinite(differences) & (self.codes("qp") > 0)]
         found["criterion"] = {
             "right": int((agrees == 1).sum()), "wrong": int((agrees == 0).sum()),
-            "borderline": int(self.data["borderline"].values.sum()), "right for all ideal forces": int((joint == 1).sum()),
+            "borderline": int(self.data["borderline"].values.sum()),
+            "right for all ideal forces": int((joint == 1).sum()),
             "wrong for all ideal forces": int((joint == 0).sum()),
         }  # fmt: skip
         found["frozen friction"] = {
@@ -319,7 +324,9 @@ def parse_slips(slips: str | Sequence[Sequence[int]], k: int) -> NDArray[np.int_
     else:
         rows = [list(row) for row in slips]
     if not rows or any(len(row) != k or any(s not in (1, -1) for s in row) for row in rows):
-        raise BadInput(f"The slip signs {slips!r} do not fit {k} contacts; give rows such as {','.join('+' * k)}, or all.")
+        raise BadInput(
+            f"The slip signs {slips!r} do not fit {k} contacts; give rows such as {','.join('+' * k)}, or all."
+        )
     return np.array(rows, dtype=int)
 
 

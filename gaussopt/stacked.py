@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +82,8 @@ class ContactStack:
     joints: bool = False
 
     def __len__(self) -> int:
-        return len(self.bias)
+        count: int = self.bias.shape[0]
+        return count
 
     @property
     def k(self) -> int:
@@ -201,7 +203,7 @@ def classify_stack(A: Matrix) -> MatrixClasses:
     p_matrix = definite.copy()
     for i in np.flatnonzero(~definite & positive.all(axis=1)):
         p_matrix[i] = bool(_p_matrix(A[i], n))
-    return MatrixClasses(symmetric, definite, lowest >= -floor, p_matrix, lowest)
+    return MatrixClasses(symmetric, definite, lowest >= -floor, p_matrix, np.asarray(lowest, dtype=np.float64))
 
 
 # -- programs ----------------------------------------------------------------------------------------------
@@ -215,11 +217,13 @@ def solve_printed(P: Matrix, A: Matrix, b: Matrix, p: Matrix | None = None) -> M
     if not len(b):
         return np.zeros_like(b)
     At = A.swapaxes(1, 2)
-    X = np.linalg.solve(P, At)
-    free = np.zeros_like(b) if p is None else np.linalg.solve(P, p[..., None])[..., 0]
+    X = np.asarray(np.linalg.solve(P, At), dtype=np.float64)
+    free: Matrix = np.zeros_like(b)
+    if p is not None:
+        free = np.asarray(np.linalg.solve(P, p[..., None])[..., 0], dtype=np.float64)
     G = A @ X
     answers = solve_batch(0.5 * (G + G.swapaxes(1, 2)), b + _times(A, free), "newton")
-    z = _times(X, answers.z) + free
+    z: Matrix = _times(X, answers.z) + free
     z[~answers.solved] = np.nan
     return z
 
@@ -248,7 +252,7 @@ def _times(A: Matrix, x: Matrix) -> Matrix:
 
 
 def _relative(difference: Vector, size: Vector) -> Vector:
-    """difference / size with 0 / 0 = 0."""
+    """The quotient, with 0 / 0 = 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(difference == 0, 0.0, difference / size)
 
@@ -342,7 +346,7 @@ def study(stack: ContactStack) -> Findings:
     one = kind.p_matrix
     z, lcp_code, solutions = _solve_lcps(stack, one)
     definite = kind.positive_definite
-    out = {
+    out: dict[str, Any] = {
         "lcp": lcp_code, "solutions": solutions, "matrix": kind.code, "symmetric": kind.symmetric,
         "positive_definite": definite, "p_matrix": one, "lam_lcp": z,
     }  # fmt: skip
@@ -430,8 +434,8 @@ def _printed(stack: ContactStack, z: Matrix, definite: Mask, refused: Codes, ell
     predicted = violation <= DECIDED
     border = (violation > BORDER[0]) & (violation < BORDER[1])
 
-    def spread(values: NDArray[np.generic], empty: float, kind: type = float) -> NDArray[np.generic]:
-        full = np.full((count, *values.shape[1:]), empty, dtype=kind)
+    def spread(values: NDArray[Any], empty: float, kind: Any = np.float64) -> NDArray[Any]:
+        full: NDArray[Any] = np.full((count, *values.shape[1:]), empty, dtype=kind)
         full[definite] = values
         return full
 
@@ -439,9 +443,15 @@ def _printed(stack: ContactStack, z: Matrix, definite: Mask, refused: Codes, ell
     code[definite] = np.where(equal, 0, np.where(tensile, 2, 1))
     right = np.where(border, -1, predicted == equal)
     return _Printed(
-        spread(x, np.nan), code, spread(difference, np.nan), spread(_relative(change, size), np.nan),
-        spread(eta, np.nan), spread(predicted, -1, np.int8), spread(right, -1, np.int8), spread(border, False, np.bool_),
-    )  # fmt: skip
+        forces=spread(x, np.nan),
+        code=code,
+        difference=spread(difference, np.nan),
+        acceleration=spread(_relative(change, size), np.nan),
+        eta=spread(eta, np.nan),
+        predicted=spread(predicted, -1, np.int8),
+        agrees=spread(right, -1, np.int8),
+        borderline=spread(border, False, np.bool_),
+    )
 
 
 def _weighted(A: Matrix, b: Matrix, z: Matrix, p_matrix: Mask) -> dict[str, NDArray[np.generic]]:

@@ -11,6 +11,15 @@ import numpy as np
 
 from gaussopt.atlas import CLASSES, Atlas, slip_label
 from gaussopt.catalogue import problem
+from gaussopt.reporting.boundaries import (
+    boundaries,
+    frozen_table,
+    joint_table,
+    load_fractions,
+    painleve_counts,
+    painleve_table,
+    table_25,
+)
 from gaussopt.reporting.document import Block, Document, Figure, Paragraph, Section, Table
 from gaussopt.reporting.maps import Panel, class_map, value_map
 from gaussopt.stepdata import Vector
@@ -69,7 +78,9 @@ def _dimensions(atlas: Atlas) -> dict[str, tuple[str, Vector]]:
         found[axis.name] = (axis.name if unit in ("", "1") else f"{axis.name}, {unit}", values)
     found["slip"] = ("signs of slip", np.arange(len(atlas.slips), dtype=float))
     if atlas.loads is not None:
-        angle = np.degrees(np.arctan2(atlas.loads[:, 1], atlas.loads[:, 0])) % 360 if atlas.loads.shape[1] == 2 else None
+        angle = (
+            np.degrees(np.arctan2(atlas.loads[:, 1], atlas.loads[:, 0])) % 360 if atlas.loads.shape[1] == 2 else None
+        )
         label = "direction of the bias, degrees" if angle is not None else "number of the load direction"
         found["load"] = (label, np.arange(len(atlas.loads), dtype=float) if angle is None else angle)
     return found
@@ -131,7 +142,8 @@ def class_figure(atlas: Atlas, name: str, prefix: str = "atlas") -> Figure:
         f"{len(view.panels)} panels. {counts}."
     )
     return Figure(
-        f"{prefix}-{name}", caption, alt, class_map(view.of(atlas, name), view.x[1], view.y[1], xlabel, ylabel, classes),
+        f"{prefix}-{name}", caption, alt,
+        class_map(view.of(atlas, name), view.x[1], view.y[1], xlabel, ylabel, classes),
         _frame(atlas, {name: np.array(classes)[codes.ravel()]}),
     )  # fmt: skip
 
@@ -265,6 +277,13 @@ def findings(atlas: Atlas) -> list[str]:
         f"The weighted QP equals the LCP at {s['weighted'].get('equal', 0)} states and differs at "
         f"{s['weighted'].get('different', 0)}; frozen friction contracts at {s['frozen friction']['contracts']}.",
     ]
+    joint = s["joint"]
+    if "not mapped" not in joint:
+        wrong = criterion["wrong for all ideal forces"]
+        lines.append(
+            f"The printed QP over all ideal forces equals the LCP at {joint.get('equal', 0)} and differs at "
+            f"{joint.get('different', 0) + joint.get('tensile', 0)} states; its criterion is wrong at {wrong}."
+        )
     return lines
 
 
@@ -290,6 +309,7 @@ def document(atlas: Atlas, name: str, *, quick: bool = False) -> Document:
 
 
 __all__ = [
-    "agreement_table", "atlas_section", "class_figure", "contraction_figure", "counts_table", "difference_figure",
-    "document", "findings",
+    "agreement_table", "atlas_section", "boundaries", "class_figure", "contraction_figure", "counts_table",
+    "difference_figure", "document", "findings", "frozen_table", "joint_table", "load_fractions", "painleve_counts",
+    "painleve_table", "table_25",
 ]  # fmt: skip

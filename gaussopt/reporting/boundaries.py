@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gaussopt.batch import solve_batch
 from gaussopt.catalogue import problem
 from gaussopt.reporting.document import Table
-from gaussopt.stacked import LCP_CLASSES, QP_CLASSES, ContactStack, study
+from gaussopt.stacked import LCP_CLASSES, QP_CLASSES, ContactStack, solve_printed, study
 from gaussopt.stepdata import Matrix, Vector
 
 CO_SLIDING = (-1, -1)
@@ -25,12 +25,15 @@ _COLUMNS = ("boundary", "mu", "computed", "closed form", "difference", "stated",
 
 
 def two_bar_stack(
-    theta: Sequence[float] | Vector | float, slips: tuple[int, int] = CO_SLIDING, mu: float = 0.2, **settings: float
+    theta: Sequence[float] | Vector | float,
+    slips: tuple[int, int] = CO_SLIDING,
+    mu: float = 0.2,
+    omega: float = 0.0,
+    **settings: Any,
 ) -> ContactStack:
-    """Contact operators of the two bars with both ends on the floor at angles theta, rad."""
+    """Contact operators of the two bars with both ends on the floor at angles theta, rad, turning with omega, rad/s."""
     angles = np.atleast_1d(np.asarray(theta, dtype=float))
     entry = problem("two-bar", mu=mu, **settings)
-    omega = entry.parameter_values["omega1_0"]
     steps = []
     for angle in angles:
         at = entry.at(theta1_0=angle, theta2_0=np.pi / 2 - angle, omega1_0=omega, omega2_0=-omega)
@@ -55,7 +58,9 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
     return float(np.degrees(brentq(function, np.radians(low), np.radians(high), xtol=1e-14, rtol=1e-14)))
 
 
-def _row(name: str, mu: float, computed: float, closed: float, stated: float | str, unit: str = "deg") -> tuple[Any, ...]:
+def _row(
+    name: str, mu: float, computed: float, closed: float, stated: float | str, unit: str = "deg"
+) -> tuple[Any, ...]:
     return name, mu, computed, closed, computed - closed, stated, unit
 
 
@@ -137,27 +142,20 @@ def two_bar_boundaries() -> tuple[tuple[Any, ...], ...]:
 
 
 def _no_weights(mu: float) -> list[float]:
-    """sin 2 theta at the two ends, from the quadratic equation in u^2."""
+    """Sin 2 theta at the two ends, from the quadratic equation in u^2."""
     # (2 - 9/2 u^2)^2 = 81/4 mu^2 u^2 (1 - u^2)
     a, b, c = 81 / 4 * (1 + mu**2), -(18 + 81 / 4 * mu**2), 4.0
     return [float(np.sqrt(x)) for x in sorted(np.roots([a, b, c]).real)]
 
 
 def _co_sliding_limit() -> tuple[Any, ...]:
-    """The smallest mu at which co-sliding is not positive definite at some angle."""
-    from scipy.optimize import brentq, minimize_scalar
+    """The mu at which co-sliding stops being positive definite next to 90 degrees, where the bound is lowest."""
+    from scipy.optimize import brentq
 
-    def worst(mu: float) -> float:
-        return float(minimize_scalar(_lowest(CO_SLIDING, mu), bounds=(0.7, 1.57), method="bounded",
-                                     options={"xatol": 1e-8}).fun)  # fmt: skip
-
-    def bound(theta: float) -> float:
-        s, c = np.sin(theta), np.cos(theta)
-        return float(16 * (1 + 3 * s**2) * (1 + 3 * c**2) / (75 * s**2))
-
-    computed = float(brentq(worst, 0.8, 1.0, xtol=1e-10))
-    closed = float(np.sqrt(minimize_scalar(bound, bounds=(0.7, 1.5707963), method="bounded").fun))
-    return _row("co-sliding: positive definite at all angles for mu below", computed, computed, closed, 0.9237, "1")
+    theta = np.pi / 2 - 1e-4
+    computed = float(brentq(lambda mu: _lowest(CO_SLIDING, mu)(theta), 0.8, 1.0, xtol=1e-12))
+    name = "co-sliding: positive definite at all angles for mu below 8 / sqrt(75)"
+    return _row(name, computed, computed, 8 / 75**0.5, 0.9237, "1")
 
 
 # -- the rod -----------------------------------------------------------------------------------------------
@@ -234,8 +232,8 @@ def painleve_table() -> Table:
                      LCP_CLASSES[found.lcp[0]], float(found.lam_lcp[0, 0]), stated[0],
                      QP_CLASSES[found.qp[0]], stated[1]))  # fmt: skip
     return Table(
-        "painleve-signs", "The rod's contact force by the signs of A and B: classes found at one state each, beside the "
-        "stated ones.", ("signs", "mu", "theta, deg", "A, 1/kg", "B, m/s^2", "LCP", "lam_N, N", "LCP, stated",
+        "painleve-signs", "The rod's contact force by the signs of A and B: classes found at one state each, beside "
+        "the stated ones.", ("signs", "mu", "theta, deg", "A, 1/kg", "B, m/s^2", "LCP", "lam_N, N", "LCP, stated",
                          "printed QP", "printed QP, stated"), tuple(rows),
     )  # fmt: skip
 
@@ -245,7 +243,7 @@ def painleve_counts(quick: bool = False) -> Table:
     from gaussopt.atlas import scan
     from gaussopt.atlas_grid import Axis
 
-    size = 12 if quick else 30
+    size = 12 if quick else 20
     axes = (
         Axis("theta0", np.radians(np.linspace(2.0, 88.0, size))), Axis("omega0", np.linspace(0.0, 8.0, size // 2)),
         Axis("mu", np.linspace(0.1, 2.5, size)),
@@ -264,8 +262,8 @@ def painleve_counts(quick: bool = False) -> Table:
                      int((chosen & (lcp == 4)).sum()), STATED_SIGNS[i][0], others["equal"], others["unbounded"],
                      STATED_SIGNS[i][1]))  # fmt: skip
     return Table(
-        "painleve-grid", f"The same over {atlas.points} states of the rod (theta, theta', mu, both directions of slip): "
-        "how many fall into each class.", ("signs", "states", "lam = 0", "lam > 0", "two solutions", "none",
+        "painleve-grid", f"The same over {atlas.points} states of the rod (theta, theta', mu, both directions of "
+        "slip): how many fall into each class.", ("signs", "states", "lam = 0", "lam > 0", "two solutions", "none",
         "LCP, stated", "printed QP equal", "unbounded", "printed QP, stated"), tuple(rows),
     )  # fmt: skip
 
@@ -273,21 +271,21 @@ def painleve_counts(quick: bool = False) -> Table:
 # -- tables of the two bars --------------------------------------------------------------------------------
 
 STATES = (
-    ("45 deg", 45.0, 0.0, (13.678, 11.191), (13.678, 11.191), "0"),
-    ("60 deg", 60.0, 0.0, (18.613, 13.117), (18.613, 13.117), "0"),
-    ("60 deg, 20 N up at C", 60.0, 20.0, (19.65651, 0.0), (19.45388, -0.81249), "4.3 %"),
-    ("85 deg", 85.0, 0.0, (40.588, 0.0), (43.089, -2.875), "9.4 %"),
-    ("88 deg", 88.0, 0.0, (40.735, 0.0), (62.218, -21.667), "75 %"),
-    ("89.5 deg, over |beta| m", 89.5, 0.0, (2.0245, 0.0), (6.469, -4.429), "310 %"),
+    ("45 deg, theta' = -0.1 rad/s", 45.0, -0.1, 0.0, (13.678, 11.191), (13.678, 11.191), "0"),
+    ("60 deg, theta' = -0.5 rad/s", 60.0, -0.5, 0.0, (18.613, 13.117), (18.613, 13.117), "0"),
+    ("60 deg, 20 N up at C", 60.0, 0.0, 20.0, (19.65651, 0.0), (19.45388, -0.81249), "4.3 %"),
+    ("85 deg", 85.0, 0.0, 0.0, (40.588, 0.0), (43.089, -2.875), "9.4 %"),
+    ("88 deg", 88.0, 0.0, 0.0, (40.735, 0.0), (62.218, -21.667), "75 %"),
+    ("89.5 deg, over |beta| m", 89.5, 0.0, 0.0, (2.0245, 0.0), (6.469, -4.429), "310 %"),
 )
-"""State, angle, pull at C in newton, stated forces of LCP and printed QP, stated relative difference."""
+"""State, angle, theta', pull at C in newton, stated forces of LCP and printed QP, stated relative difference."""
 
 
 def table_25() -> Table:
-    """Two-bar states, co-sliding to the left at mu = 0.2: LCP, printed QP, weighted QP, each beside the stated forces."""
+    """Two-bar states, co-sliding to the left at mu = 0.2: LCP, printed QP, weighted QP, beside the stated forces."""
     rows = []
-    for name, degrees, pull, lcp, qp, stated in STATES:
-        stack = two_bar_stack(np.radians(degrees), F_C=pull)
+    for name, degrees, omega, pull, lcp, qp, stated in STATES:
+        stack = two_bar_stack(np.radians(degrees), omega=omega, F_C=pull)
         found = study(stack)
         A, b, z, x = stack.delassus[0], stack.bias[0], found.lam_lcp[0], found.lam_qp[0]
         scale = float(-b[0] * problem("two-bar").parameter_values["m"]) if "beta" in name else 1.0
@@ -295,10 +293,30 @@ def table_25() -> Table:
         rows.append((name, *(z / scale), *lcp, float(max(w[1], 0.0)), *(x / scale), *qp, float(max(v[1], 0.0)),
                      float(found.force_difference[0]), stated, float(found.weighted_difference[0])))  # fmt: skip
     return Table(
-        "table-two-bar", "Two bars, both ends sliding to the left, mu = 0.2, gravity: contact forces in newton by the LCP "
-        "and by the printed QP beside the stated ones, gap acceleration of C in m/s^2, relative difference of the forces.",
+        "table-two-bar", "Two bars, both ends sliding to the left, mu = 0.2: contact forces in newton by the LCP "
+        "and by the printed QP beside the stated ones, gap acceleration of C in m/s^2, relative difference of the "
+        "forces.",
         ("state", "LCP N_A", "LCP N_C", "N_A stated", "N_C stated", "LCP w_C", "QP N_A", "QP N_C", "QP N_A stated",
          "QP N_C stated", "QP w_C", "relative difference", "stated", "weighted QP against LCP"), tuple(rows),
+    )  # fmt: skip
+
+
+def joint_table() -> Table:
+    """The same states with two hinge rows: the printed program over all ideal forces (eq. 24)."""
+    stated = {"60 deg, 20 N up at C": "19.4323, -0.8988"}
+    rows = []
+    for name, degrees, omega, pull, *_ in STATES[:5]:
+        stack = two_bar_stack(np.radians(degrees), omega=omega, F_C=pull, variant="maximal")
+        found = study(stack)
+        A, ell = stack.delassus, stack.ell
+        P = 0.5 * (A + A.swapaxes(1, 2))
+        joint = solve_printed(P, A, stack.bias, 0.5 * ell)[0]
+        rows.append((name, *found.lam_lcp[0], *found.lam_qp[0], *joint, stated.get(name, "as eq. 29"), *ell[0]))
+    return Table(
+        "joint-forces", "Two bars with hinge rows: contact forces in newton by the LCP, by the printed QP with the "
+        "hinge eliminated (eq. 29) and by the printed QP over all ideal forces (eq. 24), and ell of the latter in m/s^2.",
+        ("state", "LCP N_A", "LCP N_C", "eq. 29 N_A", "eq. 29 N_C", "eq. 24 N_A", "eq. 24 N_C", "eq. 24 stated",
+         "ell_A", "ell_C"), tuple(rows),
     )  # fmt: skip
 
 
@@ -311,7 +329,7 @@ def load_fractions(quick: bool = False) -> Table:
     """Over all directions of the load: on which fraction the printed QP differs from the LCP, and by how much."""
     from gaussopt.atlas import load_directions
 
-    directions = load_directions(360 if quick else 3600, 2)
+    directions = load_directions(360 if quick else 1440, 2)
     rows: list[tuple[Any, ...]] = []
     for mu in (0.2, 0.5):
         for degrees in (45.0, 60.0, 30.0, 70.0, 80.0):
@@ -320,16 +338,17 @@ def load_fractions(quick: bool = False) -> Table:
             strong = np.linalg.norm(found.lam_lcp, axis=1) > 0.05
             differs = found.qp > 0
             largest = found.force_difference[differs & strong].max(initial=0.0)
-            rows.append(("co-sliding", degrees, mu, float(100 * differs.mean()), STATED_FRACTIONS.get((mu, degrees), "–"),
-                         float(100 * largest), int((found.agrees == 0).sum()), int(found.borderline.sum())))  # fmt: skip
+            stated = STATED_FRACTIONS.get((mu, degrees), "–")
+            rows.append(("co-sliding", degrees, mu, float(100 * differs.mean()), stated, float(100 * largest),
+                         int((found.agrees == 0).sum()), int(found.borderline.sum())))  # fmt: skip
     for name, slips in (("spreading", SPREADING), ("closing", CLOSING)):
         stack = two_bar_stack(np.radians(60.0), slips).with_bias(directions)
         found = study(stack)
         rows.append((name, 60.0, 0.2, float(100 * (found.qp > 0).mean()), "never", 0.0, int((found.agrees == 0).sum()),
                      int(found.borderline.sum())))  # fmt: skip
     return Table(
-        "load-directions", f"Printed QP against LCP on {len(directions)} directions of the bias: percentage of directions "
-        "where they differ, largest relative difference where |lam_N| > 0.05, states where the criterion is wrong. "
+        "load-directions", f"Printed QP against LCP on {len(directions)} directions of the bias: percentage of "
+        "directions where they differ, largest relative difference where |lam_N| > 0.05, states where the criterion is wrong. "
         "Stated: differences up to 3 to 18 % at mu = 0.2; up to 70 % of directions and 68 % at mu = 0.5.",
         ("slip", "theta, deg", "mu", "differ, %", "stated", "largest difference, %", "criterion wrong", "borderline"),
         tuple(rows),
@@ -387,14 +406,14 @@ def frozen_table() -> Table:
         "frozen-friction", "Frozen friction on the two bars, co-sliding, mu = 0.2: bound rho, last ratio of the errors "
         "in the A_0-norm (and the larger of the last two), spectral radius on the active contacts, iterations to a "
         "relative error of 1e-12, error of the first iterate in newton; stated values beside them.",
-        ("state", "rho", "stated rho", "last ratio", "larger of two", "stated ratio", "spectral radius", "stated radius",
-         "iterations", "stated iterations", "first iterate, N"), tuple(rows),
+        ("state", "rho", "stated rho", "last ratio", "larger of two", "stated ratio", "spectral radius",
+         "stated radius", "iterations", "stated iterations", "first iterate, N"), tuple(rows),
     )  # fmt: skip
 
 
 def two_bar_tables(quick: bool = False) -> tuple[Table, ...]:
     """What the report of the two bars' atlas shows beside its maps."""
-    return boundaries("two-bar"), table_25(), load_fractions(quick), frozen_table()
+    return boundaries("two-bar"), table_25(), joint_table(), load_fractions(quick), frozen_table()
 
 
 def rod_tables(quick: bool = False) -> tuple[Table, ...]:
@@ -403,6 +422,6 @@ def rod_tables(quick: bool = False) -> tuple[Table, ...]:
 
 
 __all__ = [
-    "boundaries", "frozen_iteration", "frozen_table", "load_fractions", "painleve_counts", "painleve_table",
-    "rod_stack", "rod_tables", "table_25", "two_bar_stack", "two_bar_tables",
+    "boundaries", "frozen_iteration", "frozen_table", "joint_table", "load_fractions", "painleve_counts",
+    "painleve_table", "rod_stack", "rod_tables", "table_25", "two_bar_stack", "two_bar_tables",
 ]  # fmt: skip

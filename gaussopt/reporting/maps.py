@@ -26,9 +26,7 @@ class Panel:
     values: Matrix
 
 
-def class_map(
-    panels: Sequence[Panel], x: Vector, y: Vector, xlabel: str, ylabel: str, classes: Sequence[str]
-) -> str:
+def class_map(panels: Sequence[Panel], x: Vector, y: Vector, xlabel: str, ylabel: str, classes: Sequence[str]) -> str:
     """Maps of class codes; only the classes that occur are in the legend."""
     from matplotlib.colors import BoundaryNorm, ListedColormap
     from matplotlib.patches import Patch
@@ -58,9 +56,9 @@ def value_map(
         values: NDArray[np.float64] = np.ma.masked_invalid(panel.values)
         mesh = ax.pcolormesh(x, y, values, cmap="cividis", norm=norm, shading="nearest", rasterized=True)
         finite = panel.values[np.isfinite(panel.values)]
-        if contour is not None and min(panel.values.shape) > 1 and len(finite):
-            if finite.min() < contour < finite.max():
-                ax.contour(x, y, values, levels=[contour], colors="#d55e00", linewidths=1.2)
+        drawn = contour is not None and min(panel.values.shape) > 1 and len(finite) > 0
+        if drawn and finite.min() < contour < finite.max():
+            ax.contour(x, y, values, levels=[contour], colors="#d55e00", linewidths=1.2)
     if mesh is not None:
         figure.colorbar(mesh, ax=axes, label=label, extend="both", shrink=0.9)
     return _svg(figure)
