@@ -63,8 +63,8 @@ class ContactStack:
     bias : (B, k), m/s^2
     smooth : (B, k, k)
         The same operator without friction.
-    work : (B, k, k)
-        lam_N^T work lam_N is the squared mass norm of the acceleration by the contact forces.
+    motion : (B, n, k)
+        |motion lam_N| is the mass norm of the acceleration by the contact forces.
     ell : (B, k)
         sigma mu J_T (a_J - a0), what the joints do along the friction; zero without joints, NaN where M is singular.
     size : (B, k)
@@ -76,19 +76,18 @@ class ContactStack:
     delassus: Matrix
     bias: Matrix
     smooth: Matrix
-    work: Matrix
+    motion: Matrix
     ell: Matrix
     size: Matrix
     joints: bool = False
 
     def __len__(self) -> int:
-        count: int = self.bias.shape[0]
-        return count
+        return len(self.bias)
 
     @property
     def k(self) -> int:
         """Number of contacts."""
-        return self.bias.shape[1]
+        return int(self.bias.shape[1])
 
     @classmethod
     def of(cls, steps: Sequence[StepData], slips: NDArray[np.int_]) -> ContactStack:
@@ -108,7 +107,8 @@ class ContactStack:
             Where the joints are ill-posed.
         """
         parts = [_blocks(step) for step in steps]
-        smooth, cross, tangent, bias, size, along = (np.array([p[i] for p in parts]) for i in range(6))
+        normal, tangent, bias, size, along = (np.array([p[i] for p in parts]) for i in range(5))
+        smooth, cross = normal @ normal.swapaxes(1, 2), normal @ tangent.swapaxes(1, 2)
         mu = np.array([step.mu for step in steps])
         # Friction is -slip mu along the tangent: column j of the operator carries the sign of contact j.
         c = -slips[None] * mu[:, None, :]  # (B, S, k)
@@ -116,15 +116,14 @@ class ContactStack:
         delassus = smooth[:, None] + friction
         # Where the two cancel to rounding, the sign of what is left would decide between one, no and two solutions.
         delassus[np.abs(delassus) <= CANCELLED * (np.abs(smooth[:, None]) + np.abs(friction))] = 0.0
-        mixed = np.einsum("bji,bsj->bsji", cross.swapaxes(1, 2), c)
-        work = delassus + mixed + c[:, :, :, None] * tangent[:, None] * c[:, :, None, :]
+        motion = (normal[:, None] + c[:, :, :, None] * tangent[:, None]).swapaxes(2, 3)
         count, k = len(slips), slips.shape[1]
 
         def repeat(x: Matrix) -> Matrix:
             return np.repeat(x, count, axis=0)
 
         return cls(
-            delassus.reshape(-1, k, k), repeat(bias), repeat(smooth), work.reshape(-1, k, k),
+            delassus.reshape(-1, k, k), repeat(bias), repeat(smooth), motion.reshape(-1, motion.shape[2], k),
             (c * along[:, None]).reshape(-1, k), repeat(size), joints=bool(steps[0].m),
         )  # fmt: skip
 
@@ -139,8 +138,8 @@ class ContactStack:
         return ContactStack(**repeated, joints=self.joints)
 
 
-def _blocks(step: StepData) -> tuple[Matrix, Matrix, Matrix, Vector, Vector, Vector]:
-    """J_N K J_N^T, J_N K T^T, T K T^T, bias, its size, and T (a_J - a0); T are the tangents along the slip."""
+def _blocks(step: StepData) -> tuple[Matrix, Matrix, Vector, Vector, Vector]:
+    """J_N R and T R with K = R R^T (k, n), bias, its size, and T (a_J - a0); T are the tangents along the slip."""
     joints = eliminate_joints(step)
     if step.J_T.shape[1] == 1:
         T = step.J_T[:, 0]
@@ -150,7 +149,9 @@ def _blocks(step: StepData) -> tuple[Matrix, Matrix, Matrix, Vector, Vector, Vec
             i = int(np.argmax((speed == 0) & (step.mu > 0)))
             raise BadInput(f"Contact {i + 1} has two tangents and no slip; in space a slip direction is needed.")
         T = np.einsum("kdn,kd->kn", step.J_T, step.v_T / np.where(speed > 0, speed, 1.0)[:, None])
-    N, F = step.J_N @ joints.root, T @ joints.root
+    root = np.zeros((step.n, step.n))  # as many columns for every state, whatever the rank of its joints
+    root[:, : joints.root.shape[1]] = joints.root
+    N, F = step.J_N @ root, T @ root
     bare = np.linalg.norm(step.J_N * mass_scale(step.M), axis=1)
     inert = np.linalg.norm(N, axis=1) <= INERT * bare
     N = np.where(inert[:, None], 0.0, N)
@@ -161,7 +162,7 @@ def _blocks(step: StepData) -> tuple[Matrix, Matrix, Matrix, Vector, Vector, Vec
     if step.m:
         L = cholesky(step.M)
         along = np.full(step.k, np.nan) if L is None else T @ (joints.a_J - np.linalg.solve(step.M, step.force))
-    return N @ N.T, N @ F.T, F @ F.T, bias, size, along
+    return N, F, bias, size, along
 
 
 # -- matrix classes ----------------------------------------------------------------------------------------
@@ -383,9 +384,8 @@ def _solve_lcps(stack: ContactStack, one: Mask) -> tuple[Matrix, Codes, NDArray[
         Status.MULTIPLE_SOLUTIONS: 2, Status.ACCELERATION_NOT_UNIQUE: 3, Status.NO_SOLUTION: 4,
     }  # fmt: skip
     for i in np.flatnonzero(~one):
-        values, V = np.linalg.eigh(stack.work[i])
-        observe = np.sqrt(np.maximum(values, 0.0))[:, None] * V.T
-        found = enumerate_lcp(LCP(A[i], b[i]), observe, np.zeros(stack.k), size=stack.size[i])
+        observe = stack.motion[i]
+        found = enumerate_lcp(LCP(A[i], b[i]), observe, np.zeros(len(observe)), size=stack.size[i])
         code[i] = names.get(found.status, 0 if found.unique else 1)
         solutions[i] = -1 if found.status is Status.ACCELERATION_NOT_UNIQUE else found.count
         if code[i] == 0:
@@ -427,8 +427,7 @@ def _printed(stack: ContactStack, z: Matrix, definite: Mask, refused: Codes, ell
     eta, violation = criteria(A, b, true, pull) if len(b) else (np.zeros_like(b), np.zeros(0))
     gap = x - true
     difference = _relative(np.linalg.norm(gap, axis=1), np.linalg.norm(true, axis=1))
-    work = stack.work[definite]
-    size, change = (np.sqrt(np.maximum(np.einsum("bi,bij,bj->b", y, work, y), 0.0)) for y in (true, gap))
+    size, change = (np.linalg.norm(_times(stack.motion[definite], y), axis=1) for y in (true, gap))
     equal = difference <= EQUAL
     tensile = x.min(axis=1, initial=np.inf) < -DECIDED * np.abs(x).max(axis=1, initial=0.0)
     predicted = violation <= DECIDED

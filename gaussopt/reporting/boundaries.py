@@ -314,7 +314,7 @@ def joint_table() -> Table:
         rows.append((name, *found.lam_lcp[0], *found.lam_qp[0], *joint, stated.get(name, "as eq. 29"), *ell[0]))
     return Table(
         "joint-forces", "Two bars with hinge rows: contact forces in newton by the LCP, by the printed QP with the "
-        "hinge eliminated (eq. 29) and by the printed QP over all ideal forces (eq. 24), and ell of the latter in m/s^2.",
+        "hinge eliminated (eq. 29) and by the printed QP over all ideal forces (eq. 24), and its ell in m/s^2.",
         ("state", "LCP N_A", "LCP N_C", "eq. 29 N_A", "eq. 29 N_C", "eq. 24 N_A", "eq. 24 N_C", "eq. 24 stated",
          "ell_A", "ell_C"), tuple(rows),
     )  # fmt: skip
@@ -348,8 +348,8 @@ def load_fractions(quick: bool = False) -> Table:
                      int(found.borderline.sum())))  # fmt: skip
     return Table(
         "load-directions", f"Printed QP against LCP on {len(directions)} directions of the bias: percentage of "
-        "directions where they differ, largest relative difference where |lam_N| > 0.05, states where the criterion is wrong. "
-        "Stated: differences up to 3 to 18 % at mu = 0.2; up to 70 % of directions and 68 % at mu = 0.5.",
+        "directions where they differ, largest relative difference where |lam_N| > 0.05, states where the criterion is "
+        "wrong. Stated: differences up to 3 to 18 % at mu = 0.2; up to 70 % of directions and 68 % at mu = 0.5.",
         ("slip", "theta, deg", "mu", "differ, %", "stated", "largest difference, %", "criterion wrong", "borderline"),
         tuple(rows),
     )  # fmt: skip
