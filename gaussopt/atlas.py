@@ -167,7 +167,8 @@ class Atlas:
         try:
             handle, aside = tempfile.mkstemp(dir=target.parent, suffix=".nc.tmp")
             os.close(handle)
-            self.data.to_netcdf(aside, engine="h5netcdf")
+            packed = {str(name): {"zlib": True, "complevel": 4} for name in self.data.data_vars}
+            self.data.to_netcdf(aside, engine="h5netcdf", encoding=packed)
             os.chmod(aside, 0o644)
             os.replace(aside, target)
         except OSError as error:

@@ -21,7 +21,7 @@ from gaussopt.formulations.frozen_friction import contraction
 from gaussopt.formulations.joint_force_qp import joint_pull
 from gaussopt.problems import two_bar
 from gaussopt.reporting import boundaries
-from gaussopt.reporting.atlas import atlas_section, document
+from gaussopt.reporting.atlas import atlas_section, document, paper_section
 from gaussopt.reporting.document import Figure, Table, figures_of
 from gaussopt.stacked import ContactStack, classify_stack, contractions, solve_printed, study, weights_stack
 from gaussopt.stepdata import StepData
@@ -458,6 +458,14 @@ def test_reports_of_the_papers_problems_add_their_tables(bars: Atlas) -> None:
     page = document(bars, "two-bar", quick=True)
     names = {b.name for s in page.sections for b in s.blocks if isinstance(b, Table)}
     assert names >= {"boundaries", "table-two-bar", "load-directions", "frozen-friction", "joint-forces"}
+
+
+def test_section_for_the_papers_has_maps_tables_and_names_of_its_own() -> None:
+    section, lines = paper_section(quick=True)
+    names = [b.name for s in section.sections for b in s.blocks if isinstance(b, Table | Figure)]
+    assert len(names) == len(set(names))
+    assert {"table-two-bar", "painleve-signs", "boundaries-two-bar", "atlas-001-sliding-rod-qp"} <= set(names)
+    assert any("Criterion eta" in line or "criterion eta" in line for line in lines)
 
 
 def call_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any]]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from gaussopt.atlas import CLASSES, Atlas, slip_label
+from gaussopt.atlas import CLASSES, Atlas, scan, slip_label
+from gaussopt.atlas_grid import Axis
 from gaussopt.catalogue import problem
 from gaussopt.reporting.boundaries import (
     boundaries,
@@ -209,7 +210,7 @@ def counts_table(atlas: Atlas, name: str = "atlas-counts") -> Table:
     rows.append(("Criterion eta", "borderline", *(int(c.sum()) for c in border), int(border.sum())))
     return Table(
         name, f"Points of the atlas of {atlas.problem} by class and signs of slip ({', '.join(atlas.contacts)}).",
-        ("what", "class", *(slip_label(s) for s in atlas.slips), "all"), tuple(rows),
+        ("what", "class", *(slip_label(s).replace("-", "−") for s in atlas.slips), "all"), tuple(rows),
     )  # fmt: skip
 
 
@@ -273,7 +274,9 @@ def findings(atlas: Atlas) -> list[str]:
         f"{s['qp'].get('tensile', 0)}; it has no unique minimiser at "
         f"{sum(v for k, v in s['qp'].items() if k not in ('equal', 'different', 'tensile'))}.",
         f"Criterion eta predicts that at {criterion['right']} of {total} states to which it applies"
-        f"{_border(criterion['borderline'])}.",
+        f"{_border(criterion['borderline'])}."
+        if total
+        else "Criterion eta applies nowhere: the contact operator is not positive definite at any state.",
         f"The weighted QP equals the LCP at {s['weighted'].get('equal', 0)} states and differs at "
         f"{s['weighted'].get('different', 0)}; frozen friction contracts at {s['frozen friction']['contracts']}.",
     ]
@@ -289,6 +292,40 @@ def findings(atlas: Atlas) -> list[str]:
 
 def _border(count: int) -> str:
     return f"; {count} more are borderline" if count else ""
+
+
+def paper_section(quick: bool = False, anchor: str = "atlas-001") -> tuple[Section, list[str]]:
+    """The atlas of the two bars and of the rod with their tables, as one section, and its findings."""
+    bars = scan("two-bar", _thinned("two-bar", 15 if quick else 45, 8 if quick else 30))
+    rod = scan("sliding-rod", _thinned("sliding-rod", 12 if quick else 45, 3, 8 if quick else 25))
+    parts, lines = [], []
+    for atlas, name, title in ((bars, "two-bar", "The two bars"), (rod, "sliding-rod", "The rod")):
+        section, found = atlas_section(atlas, f"{anchor}-{name}", title)
+        grid = problem(name).atlas
+        assert grid is not None
+        assert grid.tables is not None
+        parts.append(replace(section, blocks=(*section.blocks, *_renamed(grid.tables(quick), name))))
+        lines += [f"{title}: {line[0].lower()}{line[1:]}" for line in found]
+    lead = Paragraph(
+        "Where the printed quadratic program is the mechanics and where it is not: maps over states, and the "
+        "boundaries between them beside their closed forms."
+    )
+    return Section(anchor, "Atlas: the printed programs against the contact laws", (lead,), tuple(parts)), lines
+
+
+def _renamed(tables: Sequence[Table], name: str) -> list[Table]:
+    """Tables of several problems in one report need names of their own."""
+    return [replace(t, name=f"{t.name}-{name}") if t.name == "boundaries" else t for t in tables]
+
+
+def _thinned(name: str, *counts: int) -> list[Axis]:
+    """The problem's own axes with other numbers of values."""
+    grid = problem(name).atlas
+    assert grid is not None
+    return [
+        Axis(a.name, np.linspace(a.values.min(), a.values.max(), count))
+        for a, count in zip(grid.axes, counts, strict=True)
+    ]
 
 
 def document(atlas: Atlas, name: str, *, quick: bool = False) -> Document:
@@ -311,5 +348,5 @@ def document(atlas: Atlas, name: str, *, quick: bool = False) -> Document:
 __all__ = [
     "agreement_table", "atlas_section", "boundaries", "class_figure", "contraction_figure", "counts_table",
     "difference_figure", "document", "findings", "frozen_table", "joint_table", "load_fractions", "painleve_counts",
-    "painleve_table", "table_25",
+    "painleve_table", "paper_section", "table_25",
 ]  # fmt: skip
