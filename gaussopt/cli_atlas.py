@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,7 +18,7 @@ def atlas_command(
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Parameter, case or variant; repeatable."),
+        typer.Option("--set", metavar="NAME=VALUE", help="Parameter, case, variant, or q0=... and v0=...; repeatable."),
     ] = None,
     signs: Annotated[
         str, typer.Option("--signs", metavar="all|+,-|...", help="Signs of slip of the contacts, joined by |.")
@@ -39,7 +39,11 @@ def atlas_command(
     from gaussopt.reporting.atlas import document
     from gaussopt.reporting.render import write
 
-    entry = find(problem, **cli._pairs(set_, "--set"))
+    settings: dict[str, Any] = dict(cli._pairs(set_, "--set"))
+    for key in ("q0", "v0"):
+        if key in settings:
+            settings[key] = cli._vector(key, settings[key])
+    entry = find(problem, **settings)
     axes = [Axis.parse(text) for text in axis or []] or None
     if loads < 0:
         raise BadInput(f"loads is {loads}; give the number of directions of the load, or 0.")
