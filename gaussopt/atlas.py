@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from gaussopt.atlas_grid import AtlasGrid, Axis, default_grid
 from gaussopt.catalogue import Problem
 from gaussopt.catalogue import problem as find
-from gaussopt.errors import BadInput, NotAccepted
+from gaussopt.errors import BadInput, NotAccepted, UnknownName
 from gaussopt.files import check_target
 from gaussopt.stacked import (
     JOINT_CLASSES,
@@ -285,9 +285,10 @@ def _axes(entry: Problem, grid: AtlasGrid, axes: Sequence[Axis] | None) -> tuple
     fixed = set(entry.values)
     chosen = tuple(axes) if axes is not None else tuple(a for a in grid.axes if a.name not in fixed)
     for i, axis in enumerate(chosen):
+        if axis.name in ("q0", "v0"):
+            raise BadInput(f"An axis cannot be {axis.name!r}, which names the whole start; choose another parameter.")
         if axis.name not in known:
-            entry.at(**{axis.name: 0.0})  # raises with the nearest name
-            raise BadInput(f"{axis.name!r} is no parameter of {entry.name} that an axis can hold.")
+            raise UnknownName(f"parameter of {entry.name}", axis.name, known)
         if axis.name in {a.name for a in chosen[:i]}:
             raise BadInput(f"The axis {axis.name!r} is given twice.")
     return chosen
