@@ -7,10 +7,12 @@ mu > 4/3 the rod knows Painleve's states without a solution and with two.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from gaussopt.atlas_grid import AtlasGrid, Axis
 from gaussopt.catalogue import Case, Parameter, Problem, Reference
 from gaussopt.contacts import Contact, Event
 from gaussopt.stepdata import Vector
@@ -123,6 +125,14 @@ EVENTS = {
     "lift": ("lift_off:A", 0.0369670124228329554),
 }
 
+
+def tables(quick: bool = False) -> Sequence[Any]:
+    """What the report of the atlas shows beside its maps."""
+    from gaussopt.reporting.boundaries import rod_tables
+
+    return rod_tables(quick)
+
+
 problem = Problem(
     name="sliding-rod",
     title="Rod sliding on a rough floor",
@@ -146,4 +156,8 @@ problem = Problem(
     ),
     cases=CASES,
     events=events,
+    atlas=AtlasGrid((
+        Axis("theta0", np.radians(np.linspace(1.0, 89.0, 45))), Axis("omega0", np.array([0.0, 3.0, 6.0])),
+        Axis("mu", np.linspace(0.1, 2.5, 25)),
+    ), tables=tables),
 )  # fmt: skip
