@@ -285,13 +285,24 @@ def _programs(label: str) -> Programs:
     known = solve_step(replace(ideal, Q=step.Q + friction), "gauss", "newton")
     assert known.a is not None
     details = {} if frozen is None else frozen.details
+    names = ("normal-force-qp", "joint-force-qp", "weighted-normal-force-qp")
+    printed, joint, weighted = (_forces(_answer(step, name)) for name in names)
     return Programs(
-        label, truth.lam_N, *(_forces(_answer(step, f)) for f in (
-            "normal-force-qp", "joint-force-qp", "weighted-normal-force-qp")), _forces(frozen),
-        step.J_N @ truth.a + step.zeta_N, verdict.eta, verdict.predicts, bool(classify_matrix(op.lcp.M).positive_definite),
-        solve_step(ideal, "gauss", "newton").lam_N, float(details.get("contraction", np.nan)),
-        int(details.get("programs", 0)), float(np.abs(known.a - truth.a).max()),
-    )  # fmt: skip
+        label,
+        truth.lam_N,
+        printed,
+        joint,
+        weighted,
+        _forces(frozen),
+        step.J_N @ truth.a + step.zeta_N,
+        verdict.eta,
+        verdict.predicts,
+        bool(classify_matrix(op.lcp.M).positive_definite),
+        solve_step(ideal, "gauss", "newton").lam_N,
+        float(details.get("contraction", np.nan)),
+        int(details.get("programs", 0)),
+        float(np.abs(known.a - truth.a).max()),
+    )
 
 
 def _answer(step: StepData, formulation: str) -> Any:

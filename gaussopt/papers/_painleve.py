@@ -127,7 +127,10 @@ def _row(
 
 def cases(quick: bool) -> list[Case]:
     """The named states and the grid."""
-    return [Case("painleve: states", states, {}, 0.3), Case("painleve: grid", grid, {"step": 10.0 if quick else 2.5}, 2.5)]
+    return [
+        Case("painleve: states", states, {}, 0.3),
+        Case("painleve: grid", grid, {"step": 10.0 if quick else 2.5}, 2.5),
+    ]
 
 
 def section(results: Results, findings: list[str]) -> Section:
@@ -135,9 +138,9 @@ def section(results: Results, findings: list[str]) -> Section:
     blocks: list[Block] = [
         Paragraph(
             "One contact makes A and b plain numbers. For the rod that slides to the left "
-            "A = (1 + 3 cos θ (cos θ − μ sin θ)) / m, which is negative for some angles if μ > 4/3; b = l θ̇² sin θ − g. "
-            "Their signs decide: A > 0 has one solution, contact for b < 0 and lift-off for b > 0; A < 0 has none for "
-            "b < 0 and two for b > 0 (Painlevé). The source stops at A > 0."
+            "A = (1 + 3 cos θ (cos θ − μ sin θ)) / m, which is negative for some angles if μ > 4/3, and "
+            "b = l θ̇² sin θ − g. Their signs decide: A > 0 has one solution, contact for b < 0 and lift-off for b > 0; "
+            "A < 0 has none for b < 0 and two for b > 0 (Painlevé). The source asks for A > 0."
         )
     ]
     rows: list[Row] | None = results.value("painleve: states")
