@@ -29,6 +29,9 @@ REFERENCES = {
 }
 """Groups of states on references: problem and references."""
 
+STRIDES = {"two bars": 20, "rod": 25}
+"""Every how many rows of the references are taken."""
+
 SPECIAL = "special states"
 """The group of states at which one end lifts, or nearly so."""
 
@@ -326,9 +329,14 @@ def cases(quick: bool) -> list[Case]:
     """The pairs on all groups, and the programs on the special states."""
     from gaussopt import registry
 
-    stride = 40 if quick else 10
+    strides = {group: count * (2 if quick else 1) for group, count in STRIDES.items()}
     return [
-        Case(f"steps: {group}: {f}", contact_formulation, {"group": group, "formulation": f, "stride": stride}, 1.5)
+        Case(
+            f"steps: {group}: {f}",
+            contact_formulation,
+            {"group": group, "formulation": f, "stride": strides.get(group, 1)},
+            1.5,
+        )
         for group in GROUPS
         for f in registry.names("formulation")
     ] + [Case("programs", programs, {}, 0.2)]
