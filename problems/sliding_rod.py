@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gaussopt.catalogue import Case, Parameter, Problem, Reference
+from gaussopt.catalogue import Case, Erratum, Evidence, Parameter, Problem, Reference
 from gaussopt.contacts import Contact, Event
 from gaussopt.stepdata import Vector
 from gaussopt.system import System
@@ -123,6 +123,29 @@ EVENTS = {
     "lift": ("lift_off:A", 0.0369670124228329554),
 }
 
+# -- errata ------------------------------------------------------------------------------------------------
+
+
+def _centroid() -> Evidence:
+    rows = problem.reference("rod-floor")
+    l = problem.parameter_values["l"]
+    end = rows.q[:, 1] - l * np.sin(rows.q[:, 2])
+    rate = rows.v[:, 1] - l * np.cos(rows.q[:, 2]) * rows.v[:, 2]
+    return Evidence(
+        {"largest y while A slides on the floor, m": float(rows.q[:, 1].max()),
+         "largest |y′| while A slides on the floor, m/s": float(np.abs(rows.v[:, 1]).max()),
+         "largest |y_A|, m": float(np.abs(end).max()), "largest |y_A′|, m/s": float(np.abs(rate).max())},
+        "Along the sliding motion the height of the end A vanishes, not that of the centroid.",
+        bool(rows.q[:, 1].max() < 1e-9),
+    )  # fmt: skip
+
+
+ERRATA = (
+    Erratum(
+        "001-10", "contact conditions (32) at y = 0, y′ = 0", "at y_A = 0, y_A′ = 0 (y is the centroid)", _centroid
+    ),
+)
+
 problem = Problem(
     name="sliding-rod",
     title="Rod sliding on a rough floor",
@@ -140,6 +163,7 @@ problem = Problem(
         )
         for case, event in EVENTS.items()
     ),
+    errata=ERRATA,
     notes=(
         "The source prints no parameters for the rod; all values are our choice. The cases unit-* are the published "
         "states of Painleve's example with a rod of half-length 1 m.",

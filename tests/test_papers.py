@@ -92,7 +92,7 @@ def test_contact_motions_follow_the_references(report: Path) -> None:
     assert len(rows) == 10
     for row in rows:
         assert row["status"] == "solved"
-        assert int(row["states"]) >= 11
+        assert int(row["states"]) >= 5
         assert max(float(row["error of q"]), float(row["error of v"])) < 1e-9
         assert float(row["error of N / N"]) < 1e-8
         assert float(row["certified"]) < 1e-12
@@ -219,11 +219,13 @@ def test_claims_of_001_have_the_verdicts_that_the_numbers_give(report: Path) -> 
 def test_errata_of_001_are_confirmed(report: Path) -> None:
     rows = table(report, "errata-001")
     verdicts = {r["erratum"]: r["verdict"] for r in rows if r["verdict"]}
-    assert len(verdicts) >= 6
+    assert len(verdicts) >= 7
     assert all("confirmed" in v for v in verdicts.values())
     values = {(r["erratum"], r["computed"]): float(r["value"]) for r in rows}
     assert values["001-1", "energy at 0.09 s, printed sign, J"] == pytest.approx(29.909807, abs=1e-6)
     assert values["001-6", "N_A, N"] == pytest.approx(10.7, abs=0.05)
+    assert values["001-10", "largest y while A slides on the floor, m"] == pytest.approx(0.433013, abs=1e-6)
+    assert values["001-10", "largest |y_A|, m"] < 1e-12
 
 
 def test_four_bar_figures_of_the_source_are_there(report: Path) -> None:

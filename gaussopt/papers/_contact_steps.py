@@ -329,7 +329,7 @@ def cases(quick: bool) -> list[Case]:
     """The pairs on all groups, and the programs on the special states."""
     from gaussopt import registry
 
-    strides = {group: count * (2 if quick else 1) for group, count in STRIDES.items()}
+    strides = {group: count * (4 if quick else 1) for group, count in STRIDES.items()}
     return [
         Case(
             f"steps: {group}: {f}",
