@@ -170,6 +170,12 @@ class Problem:
     starts: Mapping[str, Callable[[Mapping[str, float]], tuple[Vector, Vector]]] = field(default_factory=dict)
     atlas: AtlasGrid | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse parameters named like other settings, which could never be set."""
+        for p in self.parameters:
+            if p.name in ("q0", "v0", "case", "variant"):
+                raise BadInput(f"The parameter {p.name!r} of {self.name} has the name of a setting; choose another.")
+
     def at(self, **settings: Any) -> Problem:
         """The same problem with other parameter values, another start `q0`, `v0`, a `case` or a `variant`.
 

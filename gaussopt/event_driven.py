@@ -383,8 +383,8 @@ class EventDriven:
         walls = self.motion.phase.wall
         self._loose = {w.index: self._friction_direction(w.index, after) for w in hits if w.kind == "stick"}
         accumulation = self._settle(hints)
-        for i in np.flatnonzero(self.motion.phase.wall != walls):
-            self._note("wall_change", int(i))
+        for c in np.flatnonzero(self.motion.phase.wall != walls):
+            self._note("wall_change", int(c))
         if accumulation is not None:
             self._note("accumulation", accumulation.contact, time_estimate=accumulation.time, ratio=accumulation.ratio)
             return Status.ACCUMULATION, (
