@@ -191,6 +191,12 @@ def test_exact_formulations_are_confirmed_on_contact_steps(report: Path, group: 
             assert float(row["error of λ_N / N"]) > 80
 
 
+def test_formulations_of_velocities_are_not_judged_by_accelerations(report: Path) -> None:
+    reasons = {name: row["reason"] for row in table(report, "refused-001") for name in row["for"].split(", ")}
+    for formulation in ("impact", "moreau-jean"):
+        assert "velocity level" in reasons[formulation]
+
+
 def test_frozen_friction_contracts_as_stated(report: Path) -> None:
     rows = {row["state"]: row for row in table(report, "frozen-001")}
     stated = {"45°": 0.1225, "60°": 0.2044, "60°, 20 N up at C": 0.2044, "85°": 0.3403, "88°": 0.3454, "89.5°": 0.3464}

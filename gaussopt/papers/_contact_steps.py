@@ -159,7 +159,8 @@ def contact_formulation(group: str, formulation: str, stride: int) -> OnSteps:
 
     steps = special_states() if group == SPECIAL else on_references(group, stride)
     entry: Formulation = registry.load("formulation", formulation)
-    reason = entry.refuses(steps[0].step)
+    velocity = "it is at velocity level, and references hold accelerations" if entry.level == "velocity" else None
+    reason = velocity or entry.refuses(steps[0].step)
     if reason:
         return OnSteps(formulation, reason, ())
     program = next(p for s in steps if (p := _program(entry, s.step)) is not None)
