@@ -353,6 +353,7 @@ class EventDriven:
         t, n = self._changes
         self._changes = (self.t, n + 1 if abs(self.t - t) <= 1e-12 * (1 + abs(t)) else 1)
         if self._changes[1] > MOST_CHANGES:
+            self._forget_repetitions()
             raise BadInput(
                 f"the contact modes do not settle at t = {self.t:.9g}: more than {MOST_CHANGES} changes at one "
                 "instant; use a time-stepping method (moreau-jean)."
@@ -394,6 +395,19 @@ class EventDriven:
             )
         self._record()
         return None
+
+    def _forget_repetitions(self) -> None:
+        """Leave one event of each kind and contact at the present instant."""
+        seen: set[tuple[str, str]] = set()
+        kept = []
+        for event in self.events:
+            key = event["kind"], str(event.get("contact", event.get("contacts")))
+            now = abs(event["t"] - self.t) <= 1e-12 * (1 + abs(self.t))
+            if not (now and key in seen):
+                kept.append(event)
+            if now:
+                seen.add(key)
+        self.events = kept
 
     def _check_start(self) -> None:
         step = self.motion.whole(self.t, self.q, self.v)
