@@ -9,6 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gaussopt.atlas import Atlas, scan
+    from gaussopt.atlas_grid import AtlasGrid, Axis
     from gaussopt.batch import BatchSolution, solve_batch
     from gaussopt.catalogue import Problem, problem
     from gaussopt.certificate import Certificate, certify
@@ -35,7 +37,8 @@ __version__ = "0.1.0"
 
 # Loaded when first used, so that `import gaussopt` and `gaussopt --help` stay quick.
 _HOME = {
-    "Answer": "solving", "BadInput": "errors", "BatchSolution": "batch", "Baumgarte": "stabilisation",
+    "Answer": "solving", "Atlas": "atlas", "AtlasGrid": "atlas_grid", "Axis": "atlas_grid", "scan": "atlas",
+    "BadInput": "errors", "BatchSolution": "batch", "Baumgarte": "stabilisation",
     "Certificate": "certificate", "Contact": "contacts", "ContactCertificate": "contact_certificate",
     "ContactData": "contacts", "ContactOperator": "contact_operator", "Energy": "system", "Event": "contacts",
     "GaussoptError": "errors", "IllPosed": "errors", "LCP": "programs", "LCPSolutions": "lcp",
@@ -51,13 +54,14 @@ _HOME = {
 }  # fmt: skip
 
 __all__ = [
-    "LCP", "QP", "Answer", "BadInput", "BatchSolution", "Baumgarte", "Certificate", "Contact", "ContactCertificate",
+    "LCP", "QP", "Answer", "Atlas", "AtlasGrid", "Axis", "BadInput",
+    "BatchSolution", "Baumgarte", "Certificate", "Contact", "ContactCertificate",
     "ContactData", "ContactOperator", "Energy", "Event", "GaussoptError", "IllPosed", "LCPSolutions",
     "LeastSquares", "LinearSystem", "MatrixClass", "MissingBackend", "NotAccepted", "Problem", "Projection",
     "Results", "Solution", "Status", "StepData", "StepSolver", "System", "Trajectory", "UnknownName", "certify",
     "certify_contact", "certify_lcp", "certify_qp", "classify_matrix", "compare", "contact_points", "enumerate_lcp",
-    "formulate", "make_solver", "names", "problem", "rank_report", "register", "simulate", "solve", "solve_batch",
-    "solve_step",
+    "formulate", "make_solver", "names", "problem", "rank_report", "register", "scan", "simulate", "solve",
+    "solve_batch", "solve_step",
 ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt import registry
+from gaussopt.atlas_grid import AtlasGrid
 from gaussopt.contacts import Event
 from gaussopt.errors import BadInput, UnknownName
 from gaussopt.stepdata import Matrix, Vector, as_array
@@ -145,6 +146,7 @@ class Problem:
     variants : other models of the same mechanism by name, such as a misprinted constraint
     values : parameter values that differ from the defaults
     variant : the model in use, "" for the regular one
+    atlas : the states that `gaussopt atlas` scans by default; chosen from the parameters if None
     """
 
     name: str
@@ -166,6 +168,13 @@ class Problem:
     state: tuple[Vector, Vector] | None = None
     events: Callable[[Mapping[str, float]], tuple[Event, ...]] | None = None
     starts: Mapping[str, Callable[[Mapping[str, float]], tuple[Vector, Vector]]] = field(default_factory=dict)
+    atlas: AtlasGrid | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse parameters named like other settings, which could never be set."""
+        for p in self.parameters:
+            if p.name in ("q0", "v0", "case", "variant"):
+                raise BadInput(f"The parameter {p.name!r} of {self.name} has the name of a setting; choose another.")
 
     def at(self, **settings: Any) -> Problem:
         """The same problem with other parameter values, another start `q0`, `v0`, a `case` or a `variant`.

@@ -1,4 +1,4 @@
-"""The command line: list, run, solve, verify, papers.
+"""The command line: list, run, solve, verify, atlas, compare, papers.
 
 Results go to standard output, progress and errors to standard error. With --json standard output holds exactly
 one JSON object, also on failure. Exit codes: 0 done, 1 a step or solve did not end `solved`, 2 bad input.
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gaussopt import __version__
+from gaussopt.cli_atlas import atlas_command
 from gaussopt.errors import BadInput, GaussoptError, IllPosed
 
 if TYPE_CHECKING:
@@ -623,3 +624,6 @@ def compare_command(
 
 def _names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+app.command("atlas")(atlas_command)

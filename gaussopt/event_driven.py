@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,11 +28,12 @@ from scipy.optimize import brentq
 
 from gaussopt.accelerations import Rejected
 from gaussopt.accumulation import Accumulation, accumulates
-from gaussopt.contact_operator import ContactOperator
+from gaussopt.contact_operator import ContactOperator, eliminate_joints
 from gaussopt.contact_state import tolerances
 from gaussopt.contacts import Event
 from gaussopt.errors import BadInput
 from gaussopt.impacts import ImpactLaw
+from gaussopt.linalg import mass_scale
 from gaussopt.phases import ContactAccelerations, ContactSurface, Phase
 from gaussopt.solving import Answer
 from gaussopt.stabilisation import Projection
@@ -54,6 +56,15 @@ VANISHING = 1e-9
 ENERGY = 1e-10
 """Gain of kinetic energy in an impact, relative to 1 + the energy, that is reported."""
 
+CORRECTION = 1e-4
+"""Largest change of a state by projection, relative to 1 + its largest entry."""
+
+MOBILE = 1e-6
+"""Motion of a slip under its own force, relative to that of the free bodies, below which it is not corrected."""
+
+FED = 1e-6
+"""Power of friction, relative to 1 + that of its force at the speed of the motion, that is reported."""
+
 Record = Callable[[float, Vector, Vector, Answer], None]
 
 
@@ -67,13 +78,14 @@ class _Watch:
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """A state with the values of the watched functions, their rates where they are known, and what is noise in them."""
+    """A state with the watched functions, their rates and accelerations where known, and what is noise in them."""
 
     t: float
     q: Vector
     v: Vector
     values: Vector
     rates: Vector
+    accelerations: Vector
     noise: Vector
 
 
@@ -163,6 +175,7 @@ class EventDriven:
                 return self._handle([watches[i] for i in hits], after)
             live |= after.values > 0
             self.t, self.q, self.v, before = t, q, v, after
+            self._turn()
             if isinstance(self.motion.stabiliser, Projection):
                 self._project(self.motion.phase.closed, self.motion.phase.sticking)
                 integration.replace(self.q, self.v)
@@ -173,6 +186,17 @@ class EventDriven:
                 self.progress((self.t - origin) / (control.t_end - origin))
         return None
 
+    def _turn(self) -> None:
+        """In space, let the directions of friction follow the slip."""
+        phase = self.motion.phase
+        if phase.sigma.shape[1] > 1 and phase.sigma.any():
+            slip = self.motion.whole(self.t, self.q, self.v).v_T
+            speed = np.linalg.norm(slip, axis=1, keepdims=True)
+            follow = phase.sigma.any(axis=1, keepdims=True) & (speed > 0)
+            self.motion.phase = replace(
+                phase, sigma=np.where(follow, -slip / np.where(speed > 0, speed, 1.0), phase.sigma)
+            )
+
     def _on_grid(self, origin: float) -> bool:
         dt = self.control.dt
         if dt is None or self.t >= self.control.t_end:
@@ -181,7 +205,13 @@ class EventDriven:
         return abs(steps - round(steps)) < 1e-9 * max(1.0, steps)
 
     def _record(self) -> None:
-        self.record(self.t, self.q, self.v, self.motion.answer(self.t, self.q, self.v))
+        answer = self.motion.answer(self.t, self.q, self.v)
+        self.record(self.t, self.q, self.v, answer)
+        # Friction opposes the slip by construction; that it feeds no power is checked all the same.
+        lam_T, slip = self.motion.forces(answer)[1], self.motion.whole(self.t, self.q, self.v).v_T
+        power = float(np.einsum("kd,kd->", lam_T, slip))
+        if power > FED * (1.0 + float(np.abs(lam_T).max(initial=0.0) * np.linalg.norm(self.v))):
+            self._note("energy_gain", power=power)
 
     def _note(self, kind: str, contact: int | None = None, **more: Any) -> None:
         where = {} if contact is None else {"contact": self.system.contact_names[contact]}
@@ -208,41 +238,47 @@ class EventDriven:
     def _sample(self, watches: list[_Watch], t: float, q: Vector, v: Vector) -> _Sample:
         motion = self.motion
         step, answer = motion.whole(t, q, v), motion.answer(t, q, v)
-        rows = np.array([self._value(watch, step, answer, t, q, v) for watch in watches]).reshape(-1, 3)
-        return _Sample(t, q, v, rows[:, 0], rows[:, 1], rows[:, 2])
+        rows = np.array([self._value(watch, step, answer, t, q, v) for watch in watches]).reshape(-1, 4)
+        return _Sample(t, q, v, *rows.T)
 
     def _value(
         self, watch: _Watch, step: StepData, answer: Answer, t: float, q: Vector, v: Vector
-    ) -> tuple[float, float, float]:
-        """Value, rate (NaN if unknown) and noise."""
+    ) -> tuple[float, float, float, float]:
+        """Value, rate and acceleration (NaN if unknown), and noise."""
         i, phase = watch.index, self.motion.phase
         if watch.kind == "user":
             event = self.user_events[i]
             side = -event.direction or self._sides[i]
-            return side * float(event.function(t, q, v)), math.nan, 0.0
+            return side * float(event.function(t, q, v)), math.nan, math.nan, 0.0
         if watch.kind == "gap":
             assert step.g_N is not None
             assert step.gdot_N is not None
-            return float(step.g_N[i]), float(step.gdot_N[i]), 1e-14 * (1.0 + float(np.abs(q).max()))
+            assert answer.a is not None
+            w = float(step.J_N[i] @ answer.a + step.zeta_N[i])
+            return float(step.g_N[i]), float(step.gdot_N[i]), w, 1e-14 * (1.0 + float(np.abs(q).max()))
         if watch.kind == "definite":
-            return _definiteness(self.motion.step(t, q, v)), math.nan, 0.0
+            return _definiteness(self.motion.step(t, q, v)), math.nan, math.nan, 0.0
         assert answer.a is not None
         place = phase.closed.index(i)
-        inverse = 1.0 / step.M.diagonal().clip(min=1e-300)
+        inverse = mass_scale(step.M) ** 2
         # Where forces are shared arbitrarily (redundant contacts), one without a share must not seem to open.
         noise = UNSHARED * float(np.abs(answer.lam_N).max())
         if watch.kind == "normal":
             w = phase.wall[i] * (step.J_N[i] @ answer.a + step.zeta_N[i])
-            return float(answer.lam_N[place] - w / (step.J_N[i] ** 2 @ inverse)), math.nan, noise
+            return float(answer.lam_N[place] - w / (step.J_N[i] ** 2 @ inverse)), math.nan, math.nan, noise
         s = step.J_T[i] @ answer.a + step.zeta_T[i]
+        if watch.kind == "slip" and step.v_T.shape[1] > 1:
+            # In space the direction turns with the motion; sigma is the one at the last step taken.
+            return float(-phase.sigma[i] @ step.v_T[i]), math.nan, math.nan, 0.0
         if watch.kind == "slip":
             return (
-                float(-phase.sigma[i] @ step.v_T[i]), float(-phase.sigma[i] @ s),
+                float(-phase.sigma[i] @ step.v_T[i]), float(-phase.sigma[i] @ s), math.nan,
                 1e-14 * (1.0 + float(np.abs(v).max())),
             )  # fmt: skip
         friction = float(np.linalg.norm(answer.lam_T[place]))
         bound = float(step.mu[i] * answer.lam_N[place])
-        return bound - friction - float(np.linalg.norm(s) / (step.J_T[i] ** 2 @ inverse).max()), math.nan, noise
+        slipping = float(np.linalg.norm(s) / (step.J_T[i] ** 2 @ inverse).max())
+        return bound - friction - slipping, math.nan, math.nan, noise
 
     def _first(self, watches: list[_Watch], live: Any, before: _Sample, after: _Sample) -> tuple[list[int], _Sample]:
         """The watches that fall through zero first within a step, and the state there."""
@@ -317,6 +353,7 @@ class EventDriven:
         t, n = self._changes
         self._changes = (self.t, n + 1 if abs(self.t - t) <= 1e-12 * (1 + abs(t)) else 1)
         if self._changes[1] > MOST_CHANGES:
+            self._forget_repetitions()
             raise BadInput(
                 f"the contact modes do not settle at t = {self.t:.9g}: more than {MOST_CHANGES} changes at one "
                 "instant; use a time-stepping method (moreau-jean)."
@@ -332,7 +369,8 @@ class EventDriven:
                 terminal = event if event.terminal else terminal
             elif watch.kind == "normal":
                 hints[i] = "opens"
-                self._note("wall_change" if self.system.two_sided[i] else "lift_off", i)
+                if not self.system.two_sided[i]:
+                    self._note("lift_off", i)
             elif watch.kind == "stick":
                 hints[i] = "breaks"
             elif watch.kind == "slip":
@@ -343,8 +381,11 @@ class EventDriven:
             return Status.SOLVED, f"Ended at the event {terminal.name!r} at t = {self.t:.12g}."
         if all(w.kind == "user" for w in hits):
             return None
+        walls = self.motion.phase.wall
         self._loose = {w.index: self._friction_direction(w.index, after) for w in hits if w.kind == "stick"}
         accumulation = self._settle(hints)
+        for c in np.flatnonzero(self.motion.phase.wall != walls):
+            self._note("wall_change", int(c))
         if accumulation is not None:
             self._note("accumulation", accumulation.contact, time_estimate=accumulation.time, ratio=accumulation.ratio)
             return Status.ACCUMULATION, (
@@ -354,6 +395,19 @@ class EventDriven:
             )
         self._record()
         return None
+
+    def _forget_repetitions(self) -> None:
+        """Leave one event of each kind and contact at the present instant."""
+        seen: set[tuple[str, str]] = set()
+        kept = []
+        for event in self.events:
+            key = event["kind"], str(event.get("contact", event.get("contacts")))
+            now = abs(event["t"] - self.t) <= 1e-12 * (1 + abs(self.t))
+            if not (now and key in seen):
+                kept.append(event)
+            if now:
+                seen.add(key)
+        self.events = kept
 
     def _check_start(self) -> None:
         step = self.motion.whole(self.t, self.q, self.v)
@@ -376,7 +430,7 @@ class EventDriven:
             assert step.g_N is not None
             gap, rate = tolerances(step)
             touching = [i for i in range(step.k) if i in phase.closed or self.system.two_sided[i] or step.g_N[i] <= gap]
-            self._project_positions(tuple(touching))
+            self._project(tuple(touching), frozenset(), positions_only=True)
             step = self.motion.whole(self.t, self.q, self.v)
             assert step.gdot_N is not None
             if any(step.gdot_N[i] < -rate and not self.system.two_sided[i] for i in touching):
@@ -445,7 +499,7 @@ class EventDriven:
             else:
                 resting.add(i)
         motion.phase = Phase(closed, frozenset(resting), sigma, wall)
-        self._project(closed, frozenset(resting))
+        self._project(closed, frozenset())
         if not closed:
             return True
         answer = motion.solve_thoroughly(motion.step(self.t, self.q, self.v))
@@ -464,11 +518,13 @@ class EventDriven:
         assert a is not None
         sigma, wall = phase.sigma.copy(), phase.wall.copy()
         closed, sticking = [], set()
-        inverse = 1.0 / step.M.diagonal().clip(min=1e-300)
+        d = mass_scale(step.M)
+        inverse = d**2
         again = False
         for place, i in enumerate(phase.closed):
             w = wall[i] * float(step.J_N[i] @ a + step.zeta_N[i])
-            size = float(np.abs(step.J_N[i]) @ np.abs(a) + np.abs(step.zeta_N[i]))
+            # Terms that may have cancelled in w are of the size of the whole acceleration.
+            size = float(np.linalg.norm(step.J_N[i] * d) * np.linalg.norm(a / d) + np.abs(step.zeta_N[i]))
             mass = 1.0 / float(step.J_N[i] ** 2 @ inverse)
             if answer.lam_N[place] - mass * w < -VANISHING * (mass * size + float(answer.lam_N.max())):
                 if self.system.two_sided[i]:
@@ -485,7 +541,7 @@ class EventDriven:
                     self._note("slip", i)
                 continue
             s = step.J_T[i] @ a + step.zeta_T[i]
-            terms = float((np.abs(step.J_T[i]) @ np.abs(a) + np.abs(step.zeta_T[i])).max())
+            terms = float(np.linalg.norm(step.J_T[i] * d) * np.linalg.norm(a / d) + np.abs(step.zeta_T[i]).max())
             friction = float(step.mu[i] * answer.lam_N.max() * (step.J_T[i] ** 2 @ inverse).max())
             if np.linalg.norm(s) <= VANISHING * (terms + friction):
                 sticking.add(i)
@@ -498,22 +554,41 @@ class EventDriven:
                 else:
                     self._note("slip", i)
         motion.phase = Phase(tuple(closed), frozenset(sticking), sigma, wall)
+        if sticking and not again:
+            self._project(tuple(closed), frozenset(sticking))
         return not again
 
     # -- staying on the contacts -------------------------------------------------------------------------------
 
-    def _project(self, closed: tuple[int, ...], sticking: frozenset[int]) -> None:
-        """Move the state onto joints, closed gaps and sticking contacts."""
-        surface = ContactSurface(self.system, closed, tuple(sorted(sticking)))
-        corrected = Projection().correct(surface, self.t, self.q, self.v)
-        if corrected is not None:
-            self.q, self.v = corrected
+    def _project(self, closed: tuple[int, ...], sticking: frozenset[int], positions_only: bool = False) -> None:
+        """Move the state onto joints, closed gaps and sticking contacts, by a correction that must be small.
 
-    def _project_positions(self, touching: tuple[int, ...]) -> None:
-        """Move the coordinates onto joints and touching gaps; the velocity stays."""
-        v = self.v
-        self._project(touching, frozenset())
-        self.v = v
+        A slip that no force can change (a dead centre) is not corrected: that would change everything else.
+        """
+        held = tuple(i for i in sorted(sticking) if self._mobile(i))
+        corrected = Projection().correct(ContactSurface(self.system, closed, held), self.t, self.q, self.v)
+        if corrected is None:
+            return
+        q, v = corrected
+        if positions_only:
+            v = self.v
+        moved = max(
+            float(np.abs(q - self.q).max()) / (1.0 + float(np.abs(self.q).max())),
+            float(np.abs(v - self.v).max()) / (1.0 + float(np.abs(self.v).max())),
+        )
+        if moved > CORRECTION:
+            raise BadInput(
+                f"at t = {self.t:.9g} the state is too far from its closed contacts (a correction of {moved:.2g}); use "
+                "smaller steps or tolerances."
+            )
+        self.q, self.v = q, v
+
+    def _mobile(self, i: int) -> bool:
+        """Whether joints let contact i slip."""
+        step = self.motion.whole(self.t, self.q, self.v)
+        row = step.J_T[i]
+        moved = np.linalg.norm(row @ eliminate_joints(step.select([])).root)
+        return bool(moved > MOBILE * np.linalg.norm(row * mass_scale(step.M)))
 
 
 def _definiteness(step: StepData) -> float:
@@ -532,31 +607,47 @@ def _bracket(
 ) -> tuple[float, float] | None:
     """An interval of the step in which the watched function falls through zero, or None.
 
-    Between the ends the function is looked at through its cubic, where its rates are known.
+    Where its rates are known the function is looked at through its cubic, so that a dip between the ends is seen and
+    the first of several crossings is found.
     """
     y0, y1, r0, r1 = before.values[j], after.values[j], before.rates[j], after.rates[j]
     noise = max(before.noise[j], after.noise[j])
-    start = max(y0, 0.0)
     if not math.isfinite(r0 + r1):
-        if y1 >= -noise:
-            return None
-        return (0.0, h)
+        return (0.0, h) if y1 < -noise else None
+    start = max(y0, 0.0)
+    low = 0.0
+    if start <= noise and r0 > 0:
+        # It starts at zero and rises: a bound below the first crossing is where it culminates.
+        low = _culmination(before, j, h)
     if y1 >= -noise and not (r0 < 0 < r1):
         return None
-    x = np.linspace(0.0, 1.0, 65)
-    cubic = (
-        start * (1 + 2 * x) * (1 - x) ** 2 + h * r0 * x * (1 - x) ** 2 + y1 * x**2 * (3 - 2 * x)
-        + h * r1 * x**2 * (x - 1)
-    )  # fmt: skip
-    below = np.flatnonzero((cubic < 0) & (np.maximum.accumulate(cubic) > noise))
-    if not len(below):
-        return (0.0, h) if y1 < -noise else None
-    high = h * float(x[below[0]])
-    low = h * float(x[int(np.argmax(cubic[: below[0]]))])
-    if high < h and at(high).values[j] >= 0:  # the cubic was wrong about it
-        if y1 >= -noise:
-            return None
-        low, high = high, h
-    if low > 0 and at(low).values[j] <= 0:
-        low = 0.0
-    return low, high
+    high = h
+    crossing = _first_fall(start, h * r0, y1, h * r1, low / h)
+    if crossing is not None and at(h * crossing).values[j] < 0:
+        high = h * crossing
+    elif y1 >= -noise:
+        return None
+    while low > 1e-12 * h and (low >= high or at(low).values[j] <= 0):
+        low *= 0.5
+    return (low if low > 1e-12 * h else 0.0), high
+
+
+def _culmination(before: _Sample, j: int, h: float) -> float:
+    """Time after `before` at which a function that starts at zero and rises is highest, by its acceleration there."""
+    rate, acceleration = before.rates[j], before.accelerations[j]
+    if math.isfinite(acceleration) and acceleration < 0:
+        return float(min(-rate / acceleration, 0.5 * h))
+    return 0.5 * h
+
+
+def _first_fall(y0: float, r0: float, y1: float, r1: float, beyond: float) -> float | None:
+    """Middle of the first interval in (beyond, 1] in which the cubic with these ends and slopes is negative."""
+    cubic = np.polynomial.Polynomial((y0, r0, 3 * (y1 - y0) - 2 * r0 - r1, 2 * (y0 - y1) + r0 + r1))
+    roots = cubic.roots()
+    real = np.sort(roots.real[np.abs(roots.imag) < 1e-9])
+    ends = [*(float(x) for x in real if beyond < x < 1.0), 1.0]
+    for left, right in pairwise(ends):
+        middle = 0.5 * (left + right)
+        if cubic(middle) < 0:
+            return float(middle)
+    return None

@@ -57,7 +57,8 @@ class Phase:
             return part
         slip = -self.sigma[index]
         if part.v_T.shape[1] > 1:
-            moving = np.asarray(slip.any(axis=1) & part.v_T.any(axis=1))
+            # Beyond a stop within a trial step the direction stays, as in the plane.
+            moving = np.einsum("kd,kd->k", slip, part.v_T) > 0
             slip = np.where(moving[:, None], part.v_T, slip)
         wall = self.wall[index]
         if (wall < 0).any():

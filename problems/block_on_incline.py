@@ -20,7 +20,7 @@ PARAMETERS = (
     Parameter("g", 9.81, "m/s^2", "gravity"),
     Parameter("alpha", float(np.radians(20.0)), "rad", "slope"),
     Parameter("mu", 0.5, "1", "friction coefficient"),
-    Parameter("v0", 2.0, "m/s", "initial velocity, down the slope where positive"),
+    Parameter("speed0", 2.0, "m/s", "initial velocity, down the slope where positive"),
 )
 
 
@@ -44,7 +44,7 @@ def build() -> System:
 
 def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
     """On the slope at s = 0."""
-    return np.zeros(2), np.array([p["v0"], 0.0])
+    return np.zeros(2), np.array([p["speed0"], 0.0])
 
 
 # -- closed forms ------------------------------------------------------------------------------------------
@@ -52,11 +52,11 @@ def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
 
 def stop(p: Mapping[str, float]) -> tuple[float, float]:
     """Time and place s where the block first stops, s and m; infinite if it never does."""
-    direction = np.sign(p["v0"])
+    direction = np.sign(p["speed0"])
     deceleration = p["g"] * (p["mu"] * np.cos(p["alpha"]) - direction * np.sin(p["alpha"]))
     if deceleration <= 0:
         return np.inf, direction * np.inf
-    return float(abs(p["v0"]) / deceleration), float(direction * p["v0"] ** 2 / (2 * deceleration))
+    return float(abs(p["speed0"]) / deceleration), float(direction * p["speed0"] ** 2 / (2 * deceleration))
 
 
 def sticks(p: Mapping[str, float]) -> bool:
@@ -75,9 +75,9 @@ def acceleration_back(p: Mapping[str, float]) -> float:
 
 
 CASES = {
-    "down": Case({"mu": 0.5, "v0": 2.0}, 2.0, "slides down, stops and sticks"),
-    "up": Case({"mu": 0.5, "v0": -2.0}, 1.0, "slides up, stops and sticks"),
-    "up-low-mu": Case({"mu": 0.2, "v0": -2.0}, 1.0, "slides up, turns and slides back"),
+    "down": Case({"mu": 0.5, "speed0": 2.0}, 2.0, "slides down, stops and sticks"),
+    "up": Case({"mu": 0.5, "speed0": -2.0}, 1.0, "slides up, stops and sticks"),
+    "up-low-mu": Case({"mu": 0.2, "speed0": -2.0}, 1.0, "slides up, turns and slides back"),
 }
 
 problem = Problem(

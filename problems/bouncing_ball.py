@@ -19,7 +19,7 @@ PARAMETERS = (
     Parameter("g", 9.81, "m/s^2", "gravity"),
     Parameter("e", 0.9, "1", "coefficient of restitution"),
     Parameter("y0", 1.0, "m", "initial height"),
-    Parameter("v0", 0.0, "m/s", "initial velocity upwards"),
+    Parameter("speed0", 0.0, "m/s", "initial velocity upwards"),
 )
 
 
@@ -41,7 +41,7 @@ def build() -> System:
 
 def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
     """At the initial height with the initial velocity."""
-    return np.array([p["y0"]]), np.array([p["v0"]])
+    return np.array([p["y0"]]), np.array([p["speed0"]])
 
 
 # -- closed forms ------------------------------------------------------------------------------------------
@@ -49,8 +49,8 @@ def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
 
 def _fall(p: Mapping[str, float]) -> tuple[float, float]:
     """Time of the first impact and the speed there."""
-    speed = (p["v0"] ** 2 + 2 * p["g"] * p["y0"]) ** 0.5
-    return (p["v0"] + speed) / p["g"], speed
+    speed = (p["speed0"] ** 2 + 2 * p["g"] * p["y0"]) ** 0.5
+    return (p["speed0"] + speed) / p["g"], speed
 
 
 def impact_times(p: Mapping[str, float], count: int) -> Vector:
@@ -70,7 +70,7 @@ def exact(t: float, p: Mapping[str, float]) -> tuple[float, float]:
     """Height and velocity (after an impact at t), in m and m/s; zero from the accumulation on."""
     first, speed = _fall(p)
     if t < first:
-        return p["y0"] + p["v0"] * t - p["g"] * t**2 / 2, p["v0"] - p["g"] * t
+        return p["y0"] + p["speed0"] * t - p["g"] * t**2 / 2, p["speed0"] - p["g"] * t
     if p["e"] < 1 and t >= accumulation_time(p):
         return 0.0, 0.0
     begin = first

@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 
+from gaussopt.atlas_grid import AtlasGrid, Axis
 from gaussopt.catalogue import Case, Parameter, Problem
 from gaussopt.contacts import Contact
 from gaussopt.stepdata import Vector
@@ -119,4 +120,5 @@ problem = Problem(
     dt=1e-3,
     cases=CASES,
     variants=VARIANTS,
+    atlas=AtlasGrid((Axis("mu1", np.linspace(0.1, 2.5, 13)), Axis("mu3", np.linspace(0.1, 2.5, 13)))),
 )

@@ -22,7 +22,7 @@ PARAMETERS = (
     Parameter("g", 10.0, "m/s^2", "gravity", printed=False),
     Parameter("mu", 0.1, "1", "friction coefficient; the source gives mu N = 1 N", printed=False),
     Parameter("x0", 12.0, "m", "initial position"),
-    Parameter("v0", 6.0, "m/s", "initial velocity"),
+    Parameter("speed0", 6.0, "m/s", "initial velocity"),
 )
 
 
@@ -46,14 +46,14 @@ def build() -> System:
 
 def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
     """On the floor."""
-    return np.array([p["x0"], 0.0]), np.array([p["v0"], 0.0])
+    return np.array([p["x0"], 0.0]), np.array([p["speed0"], 0.0])
 
 
 # -- closed forms ------------------------------------------------------------------------------------------
 
 
 def turning_points(p: Mapping[str, float]) -> tuple[Vector, Vector]:
-    """Times and places of the turning points up to the last one, where the mass stays, s and m; v0 != 0.
+    """Times and places of the turning points up to the last one, where the mass stays, s and m; speed0 != 0.
 
     Raises
     ------
@@ -64,9 +64,9 @@ def turning_points(p: Mapping[str, float]) -> tuple[Vector, Vector]:
         raise BadInput("The oscillator never stops without friction; give positive mu and g.")
     rate = (p["k"] / p["m"]) ** 0.5
     reach = p["mu"] * p["m"] * p["g"] / p["k"]
-    side = 1.0 if p["v0"] >= 0 else -1.0
+    side = 1.0 if p["speed0"] >= 0 else -1.0
     # Mirrored so that the first swing goes to the right, about the centre -reach.
-    x, u = side * p["x0"] + reach, abs(p["v0"]) / rate
+    x, u = side * p["x0"] + reach, abs(p["speed0"]) / rate
     time, place = float(np.arctan2(u, x)) / rate, float(np.hypot(x, u)) - reach
     times, places = [time], [side * place]
     direction = -1.0

@@ -7,11 +7,13 @@ mu > 4/3 the rod knows Painleve's states without a solution and with two.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from gaussopt.catalogue import Case, Parameter, Problem, Reference
+from gaussopt.atlas_grid import AtlasGrid, Axis
+from gaussopt.catalogue import Case, Erratum, Evidence, Parameter, Problem, Reference
 from gaussopt.contacts import Contact, Event
 from gaussopt.stepdata import Vector
 from gaussopt.system import System
@@ -123,6 +125,37 @@ EVENTS = {
     "lift": ("lift_off:A", 0.0369670124228329554),
 }
 
+
+def tables(quick: bool = False) -> Sequence[Any]:
+    """What the report of the atlas shows beside its maps."""
+    from gaussopt.reporting.boundaries import rod_tables
+
+    return rod_tables(quick)
+
+
+# -- errata ------------------------------------------------------------------------------------------------
+
+
+def _centroid() -> Evidence:
+    rows = problem.reference("rod-floor")
+    l = problem.parameter_values["l"]
+    end = rows.q[:, 1] - l * np.sin(rows.q[:, 2])
+    rate = rows.v[:, 1] - l * np.cos(rows.q[:, 2]) * rows.v[:, 2]
+    return Evidence(
+        {"largest y while A slides on the floor, m": float(rows.q[:, 1].max()),
+         "largest |y′| while A slides on the floor, m/s": float(np.abs(rows.v[:, 1]).max()),
+         "largest |y_A|, m": float(np.abs(end).max()), "largest |y_A′|, m/s": float(np.abs(rate).max())},
+        "Along the sliding motion the height of the end A vanishes, not that of the centroid.",
+        bool(rows.q[:, 1].max() < 1e-9),
+    )  # fmt: skip
+
+
+ERRATA = (
+    Erratum(
+        "001-10", "contact conditions (32) at y = 0, y′ = 0", "at y_A = 0, y_A′ = 0 (y is the centroid)", _centroid
+    ),
+)
+
 problem = Problem(
     name="sliding-rod",
     title="Rod sliding on a rough floor",
@@ -140,10 +173,15 @@ problem = Problem(
         )
         for case, event in EVENTS.items()
     ),
+    errata=ERRATA,
     notes=(
         "The source prints no parameters for the rod; all values are our choice. The cases unit-* are the published "
         "states of Painleve's example with a rod of half-length 1 m.",
     ),
     cases=CASES,
     events=events,
+    atlas=AtlasGrid((
+        Axis("theta0", np.radians(np.linspace(1.0, 89.0, 45))), Axis("omega0", np.array([0.0, 3.0, 6.0])),
+        Axis("mu", np.linspace(0.1, 2.5, 25)),
+    ), tables=tables),
 )  # fmt: skip

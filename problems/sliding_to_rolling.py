@@ -1,7 +1,7 @@
 """A sphere or a disc that is thrown along a rough floor without spin: it slides, then it rolls.
 
 x, y is the centre, phi the angle of rotation, positive in the direction of rolling to the right. Friction slows the
-centre and turns the body until v = r omega at t = v0 / (mu g (1 + 1 / inertia)).
+centre and turns the body until v = r omega at t = speed0 / (mu g (1 + 1 / inertia)).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PARAMETERS = (
     Parameter("inertia", 0.4, "1", "moment of inertia over m r^2: 2/5 for a sphere, 1/2 for a disc"),
     Parameter("g", 9.81, "m/s^2", "gravity"),
     Parameter("mu", 0.2, "1", "friction coefficient"),
-    Parameter("v0", 3.0, "m/s", "initial velocity"),
+    Parameter("speed0", 3.0, "m/s", "initial velocity"),
     Parameter("omega0", 0.0, "rad/s", "initial spin"),
 )
 
@@ -46,7 +46,7 @@ def build() -> System:
 
 def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
     """On the floor at x = 0."""
-    return np.array([0.0, p["r"], 0.0]), np.array([p["v0"], 0.0, p["omega0"]])
+    return np.array([0.0, p["r"], 0.0]), np.array([p["speed0"], 0.0, p["omega0"]])
 
 
 # -- closed forms ------------------------------------------------------------------------------------------
@@ -54,15 +54,15 @@ def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
 
 def rolling(p: Mapping[str, float]) -> tuple[float, float, float]:
     """Time, place and velocity at which the body begins to roll, s, m and m/s."""
-    slip = p["v0"] - p["r"] * p["omega0"]
+    slip = p["speed0"] - p["r"] * p["omega0"]
     time = abs(slip) / (p["mu"] * p["g"] * (1 + 1 / p["inertia"]))
     a = -np.sign(slip) * p["mu"] * p["g"]
-    return float(time), float(p["v0"] * time + a * time**2 / 2), float(p["v0"] + a * time)
+    return float(time), float(p["speed0"] * time + a * time**2 / 2), float(p["speed0"] + a * time)
 
 
 CASES = {
-    "sphere": Case({"inertia": 0.4}, 1.0, "sphere: rolls from 2 v0 / (7 mu g) on"),
-    "disc": Case({"inertia": 0.5}, 1.0, "disc: rolls from v0 / (3 mu g) on"),
+    "sphere": Case({"inertia": 0.4}, 1.0, "sphere: rolls from 2 speed0 / (7 mu g) on"),
+    "disc": Case({"inertia": 0.5}, 1.0, "disc: rolls from speed0 / (3 mu g) on"),
 }
 
 problem = Problem(

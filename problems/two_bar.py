@@ -7,15 +7,18 @@ B = (x + l/2 cos theta1, y + l/2 sin theta1), C = B + l (sin theta2, -cos theta2
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from gaussopt.altered import Altered
+from gaussopt.atlas_grid import AtlasGrid, Axis
 from gaussopt.catalogue import Case, Erratum, Evidence, Parameter, Problem, Reference
 from gaussopt.contacts import Contact, Event
+from gaussopt.problems._two_bar_programs import all_ideal_forces, primal_program, printed_program, strict_convexity
 from gaussopt.stepdata import Matrix, StepData, Vector
 from gaussopt.system import System
 
@@ -362,7 +365,23 @@ ERRATA = (
     Erratum("001-5", "start y = l sin(pi/4), y′ = 1", "y = (l/2) sin(pi/4), y′ = (l/2) cos(θ₁) θ₁′", _airborne),
     Erratum("001-6", "six steps without a test of the gaps", "gaps, rates, impacts and sticking have to be tested",
             _no_gap_test),
+    Erratum("001-7", "(20), (23), (29), (39) as a minimum principle for every positive definite A",
+            "only where eta = 1/2 (I + A^-T A) λ >= 0 and eta_i = 0 wherever w_i > 0", printed_program),
+    Erratum("001-8", "the Kuhn-Tucker conditions (35) are the LCP; (36) and (37) are equivalent",
+            "for a scalar or symmetric A only", primal_program),
+    Erratum("001-12", "A positive definite: a strictly convex model exists, unlike Pfeiffer's",
+            "not (29); with weights where D A = (D A)^T, D > 0 diagonal, and A is a P-matrix", strict_convexity),
+    Erratum("001-13", "(24): the objective over all ideal forces",
+            "with joints it has the extra term -1/2 ell^T λ and is not (29)", all_ideal_forces),
 )  # fmt: skip
+
+
+def tables(quick: bool = False) -> Sequence[Any]:
+    """What the report of the atlas shows beside its maps."""
+    from gaussopt.reporting.boundaries import two_bar_tables
+
+    return two_bar_tables(quick)
+
 
 REFERENCES = (
     Reference(
@@ -403,4 +422,13 @@ problem = Problem(
     variants=VARIANTS,
     events=events,
     starts={"maximal": start_maximal},
-)
+    atlas=AtlasGrid(
+        (Axis("theta1_0", np.radians(np.linspace(0.5, 89.5, 90))), Axis("mu", np.linspace(0.02, 1.2, 60))),
+        # Both ends stay on the floor.
+        follow={
+            "theta2_0": lambda p: np.pi / 2 - p["theta1_0"], "omega2_0": lambda p: -p["omega1_0"],
+            "gap0": lambda p: 0.0, "gap_rate0": lambda p: 0.0,
+        },
+        tables=tables,
+    ),
+)  # fmt: skip

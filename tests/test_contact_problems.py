@@ -217,9 +217,9 @@ def test_block_on_the_incline(case: str, stated: str, data: Callable[[str], Any]
     if "accel_after" in table:
         assert block_on_incline.acceleration_back(p) == pytest.approx(table["accel_after"], rel=1e-13)
     step = problem.system.evaluate(0.0, problem.q0, problem.v0)
-    assert sliding_acceleration(step) == pytest.approx([-p["v0"] / time, 0.0], rel=1e-12)
+    assert sliding_acceleration(step) == pytest.approx([-p["speed0"] / time, 0.0], rel=1e-12)
     # Without enough friction it never stops on its way down.
-    assert block_on_incline.stop({**p, "v0": 1.0, "mu": 0.1}) == (np.inf, np.inf)
+    assert block_on_incline.stop({**p, "speed0": 1.0, "mu": 0.1}) == (np.inf, np.inf)
 
 
 def test_friction_oscillator_in_closed_form(data: Callable[[str], Any]) -> None:
@@ -232,7 +232,7 @@ def test_friction_oscillator_in_closed_form(data: Callable[[str], Any]) -> None:
     _, places = friction_oscillator.turning_points(p)
     assert np.abs(places[:-1]) == pytest.approx(exact["turning_abs"], rel=1e-13)
     assert problem.t_end > time
-    mirrored = friction_oscillator.turning_points({**p, "x0": -12.0, "v0": -6.0})[1]
+    mirrored = friction_oscillator.turning_points({**p, "x0": -12.0, "speed0": -6.0})[1]
     assert mirrored == pytest.approx(-places, rel=1e-14)
     step = problem.system.evaluate(0.0, problem.q0, problem.v0)
     assert sliding_acceleration(step) == pytest.approx([-13.0, 0.0], rel=1e-13)

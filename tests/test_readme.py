@@ -40,14 +40,25 @@ def test_python_block_runs(
 
 
 def test_sizes_that_the_readme_promises() -> None:
-    example, callables, symbolic = (code for page, _, code in blocks("python") if page == "README.md")
-    count = [
-        len([line for line in c.splitlines() if line.strip() and not line.startswith("import")])
-        for c in (example, callables, symbolic)
-    ]
+    examples = [code for page, _, code in blocks("python") if page == "README.md"]
+    count = [len([line for line in c.splitlines() if line.strip() and not line.startswith("import")]) for c in examples]
+    assert len(count) == 4
+    assert count[3] <= 14
     assert count[0] <= 15
     assert count[1] <= 12
     assert count[2] <= 8
+
+
+def test_the_rod_with_contact_is_solved_alike_by_all_formulations(capsys: pytest.CaptureFixture[str]) -> None:
+    code = next(code for page, _, code in blocks("python") if page == "README.md" and "Contact(" in code)
+    names: dict[str, object] = {}
+    exec(code, names)
+    fall = names["fall"]
+    assert isinstance(fall, go.Trajectory)
+    assert [e["kind"] for e in fall.events] == ["impact", "landing"]
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert len(lines) == 6
+    assert all(line.split()[1] == "solved" for line in lines)
 
 
 def test_both_pendulums_agree_with_energy_and_length() -> None:
@@ -90,7 +101,7 @@ def test_every_flag_shown_is_a_flag() -> None:
     shown = set(re.findall(r"(?<=\s)--[a-z][a-z-]+", "\n".join(c for p, _, c in blocks("sh") if p == "README.md")))
     shown -= {"--require-hashes", "--no-deps"}
     known = ""
-    for command in ("run", "solve", "verify", "papers", "list", "compare"):
+    for command in ("run", "solve", "verify", "papers", "list", "compare", "atlas"):
         done = subprocess.run(
             [sys.executable, "-m", "gaussopt", command, "--help"], capture_output=True, text=True, check=True
         )

@@ -10,6 +10,7 @@ Where rho >= 1 it may still converge, but that proves nothing; it is refused, wi
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +37,11 @@ class _Iteration:
     lam_N: Vector
     count: int = 0
     changes: list[float] = field(default_factory=list)
+
+    def stalled(self) -> bool:
+        """Whether the changes stay where they are although theory lets them shrink fourfold: the solver's accuracy."""
+        window = max(4, math.ceil(math.log(0.25) / math.log(max(self.contraction, 1e-3))))
+        return len(self.changes) > 2 * window and min(self.changes[-window:]) >= min(self.changes[:-window])
 
     def program(self) -> QP:
         friction = (self.step.friction_map - self.step.J_N.T) @ self.lam_N
@@ -78,8 +84,7 @@ class FrozenFriction(Formulation):
         size = float(np.abs(lam_N).max(initial=0.0))
         data.lam_N, data.count = lam_N, data.count + 1
         data.changes.append(change)
-        stalled = len(data.changes) > 3 and change >= 0.5 * max(data.changes[-4:-1]) and change < 1e-7 * size
-        if change <= CONVERGED * size or data.count >= LIMIT or stalled:
+        if change <= CONVERGED * size or data.count >= LIMIT or data.stalled():
             return None
         return data.program()
 

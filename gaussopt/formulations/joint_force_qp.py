@@ -70,6 +70,8 @@ def joint_pull(op: ContactOperator) -> Vector:
     L = cholesky(step.M)
     if L is None:
         raise NotAccepted("The formulation 'joint-force-qp' does not fit: M is singular, and it needs M^(-1); use lcp.")
+    if not step.m:
+        return np.zeros(step.k)  # exactly, because a_J is a0
     a0 = solve_lower_transposed(L, solve_lower(L, step.force))
     return np.asarray((step.friction_map - step.J_N.T).T @ (op.joints.a_J - a0))
 

@@ -34,13 +34,13 @@ def reproduce(
         If the folder cannot be written, before anything is computed.
     """
     from gaussopt.files import prepare_folder
-    from gaussopt.papers import environment, paper_000, paper_002, paper_004
+    from gaussopt.papers import environment, paper_000, paper_001, paper_002, paper_004
     from gaussopt.reporting.document import Document, Section
     from gaussopt.reporting.render import write
     from gaussopt.work import run_cases
 
     prepare_folder(out)
-    papers = {"000": paper_000, "002": paper_002, "004": paper_004}
+    papers = {"000": paper_000, "001": paper_001, "002": paper_002, "004": paper_004}
     # The cases of a paper carry its number while they run, so that papers may name theirs alike.
     cases = [replace(c, key=f"{number}: {c.key}") for number, paper in papers.items() for c in paper.cases(quick)]
     outcomes = run_cases(cases, jobs, progress)

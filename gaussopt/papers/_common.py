@@ -221,7 +221,7 @@ def formulations_and_solvers(number: str, results: Results, lead: str) -> list[B
     judged = [g for g in groups if not g.refused and g.pairs]
     blocks: list[Block] = []
     if judged:
-        blocks.append(_matrix(number, judged, lead))
+        blocks.append(pairs_matrix(number, judged, lead))
     refusals = [("formulation", g.formulation, g.refused) for g in groups if g.refused]
     reasons: dict[tuple[str, str], list[str]] = {}
     for g in judged:
@@ -254,7 +254,7 @@ def formulations_and_solvers(number: str, results: Results, lead: str) -> list[B
     return blocks
 
 
-def _matrix(number: str, judged: Sequence[ByFormulation], lead: str) -> Table:
+def pairs_matrix(number: str, judged: Sequence[ByFormulation], lead: str) -> Table:
     """Solvers down, formulations across; formulations that only linear algebra takes are left to the details."""
     wide = [g for g in judged if len(g.pairs) > 1]
     solvers = sorted({r.solver for g in wide for r in g.pairs}, key=lambda s: (s != "kkt", s))

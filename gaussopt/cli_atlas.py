@@ -1,0 +1,71 @@
+"""The command `gaussopt atlas`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def atlas_command(
+    context: typer.Context,
+    problem: Annotated[str, typer.Argument(metavar="PROBLEM", help="A problem with contacts.")],
+    axis: Annotated[
+        list[str] | None,
+        typer.Option("--axis", metavar="NAME=LOW:HIGH:COUNT", help="Values of a parameter; repeatable."),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Parameter, case, variant, or q0=... and v0=...; repeatable."),
+    ] = None,
+    signs: Annotated[
+        str, typer.Option("--signs", metavar="all|+,-|...", help="Signs of slip of the contacts, joined by |.")
+    ] = "all",
+    loads: Annotated[int, typer.Option("--loads", help="Directions of the load; 0 for the problem's own load.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder of the report, reports/atlas-PROBLEM if not given.")
+    ] = None,
+    json_: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+) -> None:
+    """Map on a grid of states what LCP, printed QP and their relatives do."""
+    from gaussopt import cli
+    from gaussopt.atlas import scan
+    from gaussopt.atlas_grid import Axis
+    from gaussopt.catalogue import problem as find
+    from gaussopt.errors import BadInput
+    from gaussopt.files import prepare_folder, write_text
+    from gaussopt.reporting.atlas import document
+    from gaussopt.reporting.render import write
+
+    settings: dict[str, Any] = dict(cli._pairs(set_, "--set"))
+    for key in ("q0", "v0"):
+        if key in settings:
+            settings[key] = cli._vector(key, settings[key])
+    entry = find(problem, **settings)
+    axes = [Axis.parse(text) for text in axis or []] or None
+    if loads < 0:
+        raise BadInput(f"loads is {loads}; give the number of directions of the load, or 0.")
+    with cli._progress("atlas", json_) as progress:
+        atlas = scan(entry, axes, slips=signs, loads=loads, progress=progress)
+    folder = Path("reports") / f"atlas-{problem}" if out is None else out
+    prepare_folder(folder)
+    file = folder / "atlas.nc"
+    atlas.save(file)
+    page = document(atlas, problem)
+    report = write(page, folder)
+    data = {
+        "status": "solved", "message": f"{atlas.points} states mapped.", "problem": atlas.problem,
+        "points": atlas.points, "axes": {a.name: [a.values[0], a.values[-1], len(a.values)] for a in atlas.axes},
+        "signs": atlas.data["slip"].values.tolist(), "loads": 0 if atlas.loads is None else len(atlas.loads),
+        "contacts": list(atlas.contacts), "counts": atlas.summary(), "seconds": atlas.seconds,
+        "file": str(file), "report": str(report), "markdown": str(folder / "index.md"),
+    }  # fmt: skip
+    write_text(folder / "atlas.json", json.dumps(cli._plain(data), allow_nan=False) + "\n")
+    if json_:
+        cli._print_json(context.obj, data)
+        return
+    for finding in page.findings:
+        print(finding, file=context.obj)
+    print(f"{atlas.points} states in {atlas.seconds:.3g} s.\nData: {file}\nReport: {report}", file=context.obj)

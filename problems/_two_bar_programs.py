@@ -1,0 +1,136 @@
+"""Evidence on the programs of Yao, Liu & Yang 2020: where the printed quadratic programs are not the mechanics."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gaussopt.catalogue import Evidence, problem
+from gaussopt.stepdata import StepData
+
+
+def on_the_floor(degrees: float, **settings: object) -> StepData:
+    """The two bars with both ends on the floor, sliding to the left, not turning."""
+    theta = float(np.radians(degrees))
+    turned = {"theta1_0": theta, "theta2_0": np.pi / 2 - theta, "omega1_0": 0.0, "omega2_0": 0.0}
+    entry = problem("two-bar", **turned, **settings)
+    return entry.system.evaluate(0.0, entry.q0, entry.v0)
+
+
+def link(pull: float, load: float = -10.0) -> StepData:
+    """Two unit masses joined by a horizontal link, the first on a rough floor, a pull on the second."""
+    return StepData.from_mapping({
+        "M": np.eye(3), "Q": [0.0, load, pull], "J": [[1.0, 0.0, -1.0]], "gamma": [0.0], "J_N": [[0.0, 1.0, 0.0]],
+        "zeta_N": [0.0], "J_T": [[[1.0, 0.0, 0.0]]], "zeta_T": [[0.0]], "v_T": [[1.0]], "mu": [0.5],
+    })  # fmt: skip
+
+
+def printed_program() -> Evidence:
+    """Eq. (29) against the LCP where A is positive definite."""
+    from gaussopt.contact_operator import ContactOperator
+    from gaussopt.criterion import criterion
+    from gaussopt.solving import solve_step
+
+    numbers: dict[str, float] = {}
+    holds = True
+    for name, step in (("60 deg, 20 N up at C", on_the_floor(60.0, F_C=20.0)), ("85 deg", on_the_floor(85.0))):
+        exact = solve_step(step, "lcp", "lemke")
+        printed = solve_step(step, "normal-force-qp", "daqp", tolerance=np.inf)
+        op = ContactOperator.of(step)
+        eta = criterion(op.lcp, exact.lam_N).eta
+        numbers |= {
+            f"{name}: smallest eigenvalue of sym A, 1/kg": float(
+                np.linalg.eigvalsh(0.5 * (op.delassus + op.delassus.T))[0]
+            ),
+            f"{name}: N_A, mechanics, N": exact.lam_N[0], f"{name}: N_C, mechanics, N": exact.lam_N[1],
+            f"{name}: N_A, printed program, N": printed.lam_N[0], f"{name}: N_C, printed program, N": printed.lam_N[1],
+            f"{name}: eta_C, to be 0 for equality": float(eta[1]),
+        }  # fmt: skip
+        holds &= bool(np.allclose(exact.lam_N, printed.lam_N, rtol=1e-6, atol=1e-9))
+    text = (
+        "For positive definite A the printed program returns a tensile force on a contact that in truth separates; eta "
+        "of the criterion is not zero there."
+    )
+    return Evidence(numbers, text, holds)
+
+
+def primal_program() -> Evidence:
+    """Eq. (36), min 1/2 lam^T A lam + B^T lam over lam >= 0, against the LCP."""
+    from gaussopt.contact_operator import ContactOperator
+    from gaussopt.programs import QP
+    from gaussopt.solving import solve, solve_step
+
+    numbers: dict[str, float] = {}
+    errors = []
+    for name, degrees, count in (("two contacts, 70 deg", 70.0, 2), ("one contact, rod at 60 deg", 60.0, 1)):
+        if count == 2:
+            step = on_the_floor(degrees)
+        else:
+            rod = problem("sliding-rod", theta0=np.radians(degrees))
+            step = rod.system.evaluate(0.0, rod.q0, rod.v0)
+        lcp = ContactOperator.of(step).lcp
+        k = lcp.n
+        program = QP(0.5 * (lcp.M + lcp.M.T), lcp.q, np.eye(k), np.zeros(k), np.full(k, np.inf))
+        x = solve(program, "daqp").x
+        exact = solve_step(step, "lcp", "lemke").lam_N
+        assert x is not None
+        errors.append(float(np.linalg.norm(x - exact) / np.linalg.norm(exact)))
+        numbers[f"{name}: relative difference of (36) and the LCP"] = errors[-1]
+        numbers[f"{name}: smallest w at the solution of (36), m/s^2"] = float((lcp.M @ x + lcp.q).min())
+    text = "For a scalar (36) is the LCP; for two contacts with non-symmetric A its solution penetrates the floor."
+    return Evidence(numbers, text, errors[0] < 1e-6)
+
+
+def strict_convexity() -> Evidence:
+    """What positive definite A does and does not give: eq. (29), and with weights."""
+    from gaussopt.contact_operator import ContactOperator
+    from gaussopt.criterion import weights
+    from gaussopt.solving import solve_lcp, solve_step
+
+    step = on_the_floor(85.0)
+    exact = solve_step(step, "lcp", "lemke").lam_N
+    printed = solve_step(step, "normal-force-qp", "daqp", tolerance=np.inf).lam_N
+    weighted = solve_step(step, "weighted-normal-force-qp", "daqp").lam_N
+
+    def error(x: np.ndarray) -> float:
+        return float(np.linalg.norm(x - exact) / np.linalg.norm(exact))
+
+    op = ContactOperator.of(on_the_floor(70.0)).lcp
+    # A load that lifts one of the ends.
+    lifted = type(op)(op.M, np.array([-1.0, 0.3]))
+    z, q = (solve_lcp(lifted, f, s, tolerance=np.inf)[0].x for f, s in (("lcp", "lemke"), ("normal-force-qp", "daqp")))
+    assert z is not None
+    assert q is not None
+    numbers = {
+        "85 deg: relative error of the printed program": error(printed),
+        "85 deg: relative error with weights": error(weighted),
+        "70 deg: weights exist": float(weights(op.M) is not None),
+        "70 deg: smallest eigenvalue of sym A, 1/kg": float(np.linalg.eigvalsh(0.5 * (op.M + op.M.T))[0]),
+        "70 deg, one end lifted: relative error of the printed program": float(
+            np.linalg.norm(q - z) / np.linalg.norm(z)
+        ),
+    }  # fmt: skip
+    text = (
+        "A positive definite gives a strictly convex program, but not one whose solution is the mechanics'. Weights "
+        "repair it where they exist; at 70 degrees they do not, and the printed program is wrong there as well."
+    )
+    return Evidence(numbers, text, error(printed) < 1e-6)
+
+
+def all_ideal_forces() -> Evidence:
+    """Eq. (24) on the smallest example with a joint: one contact."""
+    from gaussopt.solving import solve_step
+
+    numbers: dict[str, float] = {}
+    differ = []
+    for pull in (-120.0, -60.0):
+        step = link(pull)
+        exact, reduced = solve_step(step, "lcp", "lemke"), solve_step(step, "normal-force-qp", "daqp")
+        joint = solve_step(step, "joint-force-qp", "daqp", tolerance=np.inf)
+        numbers |= {
+            f"pull {pull:g} N: mechanics, N": exact.lam_N[0],
+            f"pull {pull:g} N: (29), joint eliminated, N": reduced.lam_N[0],
+            f"pull {pull:g} N: (24), N": joint.lam_N[0], f"pull {pull:g} N: ell, m/s^2": float(joint.details["ell"][0]),
+        }  # fmt: skip
+        differ.append(abs(float(joint.lam_N[0] - exact.lam_N[0])))
+    text = "With a joint (24) is not (29): one contact, A = 1, and the force is wrong where the joint's pull is large."
+    return Evidence(numbers, text, max(differ) < 1e-6)
