@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Callable
@@ -733,7 +734,7 @@ def test_a_fixed_step_finds_the_events_to_its_order(stepper: str, order: int) ->
         traj = go.simulate(go.problem("two-bar", case="contact"), stepper=stepper, dt=dt, step_folder=None)
         found = dict(kinds(traj)[-1:])
         errors.append(abs(found["floor"] - exact))
-    for coarse, fine in zip(errors, errors[1:], strict=False):
+    for coarse, fine in itertools.pairwise(errors):
         assert fine <= coarse / 2 ** (order - 0.7)
     assert errors[-1] <= 1e-8
 
