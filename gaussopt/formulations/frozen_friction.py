@@ -106,7 +106,7 @@ def contraction(op: ContactOperator) -> float | None:
     L = cholesky(A0)
     if L is None:
         return None
-    C = op.delassus - A0
+    C = op.step.J_N @ op.joints.K @ (op.step.friction_map - op.step.J_N.T)
     return float(np.linalg.norm(solve_lower(L, solve_lower(L, C).T), 2)) if op.k else 0.0
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gaussopt.criterion import weights
-from gaussopt.errors import NotAccepted
+from gaussopt.errors import IllPosed, NotAccepted
 from gaussopt.formulation import SlidingFormulation
 from gaussopt.formulations._convexity import require_strictly_convex
 from gaussopt.programs import LCP, QP
@@ -40,7 +40,14 @@ class WeightedNormalForceQP(SlidingFormulation):
         d = d / np.exp(np.log(d).mean()) if len(d) else d
         P = d[:, None] * lcp.M
         P = 0.5 * (P + P.T)
-        require_strictly_convex(self.name, lcp, P)
+        try:
+            require_strictly_convex(self.name, lcp, P)
+        except IllPosed:
+            # The mechanics may have one solution, several or none: the program is not about them here.
+            raise NotAccepted(
+                f"The formulation {self.name!r} does not fit: D delassus is not positive definite, because delassus is "
+                "no P-matrix (a Painleve state); use lcp with lemke or enumerate."
+            ) from None
         return QP(P, np.zeros(lcp.n), lcp.M, -lcp.q, np.full(lcp.n, np.inf))
 
     def remarks(self, lcp: LCP, z: Vector | None) -> dict[str, Any]:
