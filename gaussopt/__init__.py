@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gaussopt.batch import BatchSolution, solve_batch
     from gaussopt.catalogue import Problem, problem
     from gaussopt.certificate import Certificate, certify
+    from gaussopt.classification import ContactClass, classify_step
     from gaussopt.comparison import Results, compare
     from gaussopt.contact_certificate import ContactCertificate, certify_contact
     from gaussopt.contact_operator import ContactOperator
@@ -37,31 +38,30 @@ __version__ = "0.1.0"
 
 # Loaded when first used, so that `import gaussopt` and `gaussopt --help` stay quick.
 _HOME = {
-    "Answer": "solving", "Atlas": "atlas", "AtlasGrid": "atlas_grid", "Axis": "atlas_grid", "scan": "atlas",
-    "BadInput": "errors", "BatchSolution": "batch", "Baumgarte": "stabilisation",
-    "Certificate": "certificate", "Contact": "contacts", "ContactCertificate": "contact_certificate",
-    "ContactData": "contacts", "ContactOperator": "contact_operator", "Energy": "system", "Event": "contacts",
-    "GaussoptError": "errors", "IllPosed": "errors", "LCP": "programs", "LCPSolutions": "lcp",
-    "LeastSquares": "programs", "LinearSystem": "programs", "MatrixClass": "lcp", "MissingBackend": "errors",
-    "NotAccepted": "errors", "Problem": "catalogue", "Projection": "stabilisation", "QP": "programs",
-    "Results": "comparison", "Solution": "programs", "Status": "status", "StepData": "stepdata",
-    "StepSolver": "solving", "System": "system", "Trajectory": "trajectory", "UnknownName": "errors",
-    "certify": "certificate", "certify_contact": "contact_certificate", "certify_lcp": "lcp",
-    "certify_qp": "qp_certificate", "classify_matrix": "lcp", "compare": "comparison", "contact_points": "contacts",
-    "enumerate_lcp": "lcp", "formulate": "solving", "make_solver": "solver", "names": "registry",
-    "problem": "catalogue", "rank_report": "ranks", "register": "registry", "simulate": "simulation",
-    "solve": "solving", "solve_batch": "batch", "solve_step": "solving",
+    "Answer": "solving", "Atlas": "atlas", "AtlasGrid": "atlas_grid", "Axis": "atlas_grid", "BadInput": "errors",
+    "BatchSolution": "batch", "Baumgarte": "stabilisation", "Certificate": "certificate", "Contact": "contacts",
+    "ContactCertificate": "contact_certificate", "ContactClass": "classification", "ContactData": "contacts",
+    "ContactOperator": "contact_operator", "Energy": "system", "Event": "contacts", "GaussoptError": "errors",
+    "IllPosed": "errors", "LCP": "programs", "LCPSolutions": "lcp", "LeastSquares": "programs",
+    "LinearSystem": "programs", "MatrixClass": "lcp", "MissingBackend": "errors", "NotAccepted": "errors",
+    "Problem": "catalogue", "Projection": "stabilisation", "QP": "programs", "Results": "comparison",
+    "Solution": "programs", "Status": "status", "StepData": "stepdata", "StepSolver": "solving", "System": "system",
+    "Trajectory": "trajectory", "UnknownName": "errors", "certify": "certificate",
+    "certify_contact": "contact_certificate", "certify_lcp": "lcp", "certify_qp": "qp_certificate",
+    "classify_matrix": "lcp", "classify_step": "classification", "compare": "comparison",
+    "contact_points": "contacts", "enumerate_lcp": "lcp", "formulate": "solving", "make_solver": "solver",
+    "names": "registry", "problem": "catalogue", "rank_report": "ranks", "register": "registry", "scan": "atlas",
+    "simulate": "simulation", "solve": "solving", "solve_batch": "batch", "solve_step": "solving",
 }  # fmt: skip
 
 __all__ = [
-    "LCP", "QP", "Answer", "Atlas", "AtlasGrid", "Axis", "BadInput",
-    "BatchSolution", "Baumgarte", "Certificate", "Contact", "ContactCertificate",
-    "ContactData", "ContactOperator", "Energy", "Event", "GaussoptError", "IllPosed", "LCPSolutions",
-    "LeastSquares", "LinearSystem", "MatrixClass", "MissingBackend", "NotAccepted", "Problem", "Projection",
-    "Results", "Solution", "Status", "StepData", "StepSolver", "System", "Trajectory", "UnknownName", "certify",
-    "certify_contact", "certify_lcp", "certify_qp", "classify_matrix", "compare", "contact_points", "enumerate_lcp",
-    "formulate", "make_solver", "names", "problem", "rank_report", "register", "scan", "simulate", "solve",
-    "solve_batch", "solve_step",
+    "LCP", "QP", "Answer", "Atlas", "AtlasGrid", "Axis", "BadInput", "BatchSolution", "Baumgarte", "Certificate",
+    "Contact", "ContactCertificate", "ContactClass", "ContactData", "ContactOperator", "Energy", "Event",
+    "GaussoptError", "IllPosed", "LCPSolutions", "LeastSquares", "LinearSystem", "MatrixClass", "MissingBackend",
+    "NotAccepted", "Problem", "Projection", "Results", "Solution", "Status", "StepData", "StepSolver", "System",
+    "Trajectory", "UnknownName", "certify", "certify_contact", "certify_lcp", "certify_qp", "classify_matrix",
+    "classify_step", "compare", "contact_points", "enumerate_lcp", "formulate", "make_solver", "names", "problem",
+    "rank_report", "register", "scan", "simulate", "solve", "solve_batch", "solve_step",
 ]  # fmt: skip
 
 

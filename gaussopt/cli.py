@@ -383,6 +383,7 @@ def solve_command(
     from gaussopt.programs import LCP, QP
     from gaussopt.ranks import rank_report
     from gaussopt.solving import solve, solve_step
+    from gaussopt.status import Status
 
     data = files.load(file)
     options: dict[str, Any] = dict(_pairs(solver_option, "--solver-option"))
@@ -413,6 +414,8 @@ def solve_command(
             "timing": answer.timing.to_mapping(), **answer.details,
             **(answer.contact.to_mapping() if answer.contact is not None else {}),
         }  # fmt: skip
+        if data.k and answer.certificate.verdict not in (Status.INFEASIBLE, Status.UNBOUNDED):
+            result["classification"] = _classification(data)
     _finish(context.obj, result, json_)
 
 
@@ -427,6 +430,17 @@ def _defaults(step: StepData, formulation: str | None, solver: str | None) -> tu
         return name, default_solver(formulate(step, name))
     except IllPosed:
         return name, "newton"  # there is no program to solve; the sentence comes from solve_step
+
+
+def _classification(step: StepData) -> dict[str, Any] | None:
+    """What is known of the contact operator; None where there is none."""
+    from gaussopt.classification import classify_step
+    from gaussopt.errors import NotAccepted
+
+    try:
+        return classify_step(step).to_mapping()
+    except NotAccepted:
+        return None
 
 
 def _flat(lam_T: Any) -> Any:
