@@ -423,7 +423,7 @@ def solve_lcp(
     Returns
     -------
     Solution, details
-        x is z; what the formulation says beside it, such as the multipliers eta.
+        x is z; the solver, and what the formulation says beside it, such as the multipliers eta.
 
     Raises
     ------
@@ -438,14 +438,15 @@ def solve_lcp(
         program = entry.program(lcp)
     except IllPosed as verdict:
         return Solution(None, None, verdict.status, verdict.status, str(verdict)), {}
-    raw, timing = Engine(solver or default_solver(program), options).solve(program)
+    used = solver or default_solver(program)
+    raw, timing = Engine(used, options).solve(program)
     z = None if raw.x is None else entry.normal_forces(raw.x)
     begin = perf_counter()
     status, message, certificate = judge_lcp(lcp, replace(raw, x=z, y=None), tolerance)
     timing = timing._replace(verify=perf_counter() - begin)
     listed = () if certificate.solutions is None else certificate.solutions.solutions
     found = Solution(z, None, status, raw.claim, message, raw.iterations, timing, certificate.to_mapping(), listed)
-    return found, entry.remarks(lcp, z)
+    return found, {"solver": used, **entry.remarks(lcp, z)}
 
 
 def _verify_qp(qp: QP, raw: RawSolution, tolerance: float) -> tuple[Status, str, dict[str, Any], Vector | None]:

@@ -198,10 +198,15 @@ def test_a_full_disk_is_a_sentence(tmp_path: Path) -> None:
 
 def test_files_in_the_docs_are_what_they_say() -> None:
     text = (Path(__file__).parents[1] / "docs" / "files.md").read_text(encoding="utf-8")
-    pendulum, answer, program, point, lcp, z = (json.loads(b) for b in re.findall(r"```json\n(.*?)```", text, re.S))
+    blocks = [json.loads(b) for b in re.findall(r"```json\n(.*?)```", text, re.S)]
+    pendulum, answer, block, friction, program, point, lcp, z = blocks
     data = parse(pendulum)
     assert isinstance(data, go.StepData)
     assert go.certify(data, np.array(answer["a"]), np.array(answer["lam"])).passed()
+    sliding = parse(block)
+    assert isinstance(sliding, go.StepData)
+    forces = (np.array(friction[name]) for name in ("lam_N", "lam_T"))
+    assert go.certify_contact(sliding, np.array(friction["a"]), None, next(forces), next(forces)[:, None]).passed()
     quadratic = parse(program)
     assert isinstance(quadratic, go.QP)
     assert go.certify_qp(quadratic, np.array(point["x"])).passed()
