@@ -22,8 +22,8 @@ def steps(data: Callable[[str], Any]) -> dict[str, tuple[go.StepData, dict[str, 
 
 @pytest.mark.parametrize(
     ("name", "painleve"),
-    [("rod_inconsistent", True), ("rod_indeterminate", True), ("rod_carriage_indeterminate", True), ("rod_regular", False),
-     ("twobar_60_pull20", False), ("box3_slide", False), ("box3_slide_mu_differs", False)],
+    [("rod_inconsistent", True), ("rod_indeterminate", True), ("rod_carriage_indeterminate", True),
+     ("rod_regular", False), ("twobar_60_pull20", False), ("box3_slide", False), ("box3_slide_mu_differs", False)],
 )  # fmt: skip
 def test_painleve_is_friction_and_not_redundancy(
     name: str, painleve: bool, steps: dict[str, tuple[go.StepData, dict[str, Any]]]
