@@ -33,7 +33,7 @@ DEFINITE = 1e-12
 """Smallest eigenvalue of sym A^ that counts as positive."""
 
 QUICK = 8
-"""Size of the LCP up to which all modes are tried while a motion is integrated."""
+"""Size of the LCP up to which all modes of sliding contacts are tried at every stage of a motion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,8 @@ def decide(op: ContactOperator, thorough: bool = True, joints_unique: bool = Tru
         if not thorough and _monotone(op):
             return Verdict(Status.SOLVED, "monotone", False)
     lcp = op.lcp
-    if lcp.n <= (MAX_ENUMERATED if thorough else QUICK) and (thorough or _independent(op)):
+    quick = lcp.n <= QUICK and not op.resting.any() and independent(op)
+    if quick or (thorough and lcp.n <= MAX_ENUMERATED):
         return _enumerated(op, joints_unique)
     if not op.resting.any() and _monotone(op):
         return Verdict(Status.SOLVED, "monotone", False)
@@ -240,7 +241,7 @@ def _monotone(op: ContactOperator) -> bool:
     return bool(np.abs(effect).max(initial=0.0) <= 1e-7 * math.sqrt(size))
 
 
-def _independent(op: ContactOperator) -> bool:
+def independent(op: ContactOperator) -> bool:
     """Whether the rows of the contacts are independent, so that the modes are regular linear systems."""
     root = op.rows @ op.joints.root
     length = np.linalg.norm(root, axis=1)

@@ -28,6 +28,7 @@ from scipy.optimize import brentq
 
 from gaussopt.accelerations import Rejected
 from gaussopt.accumulation import Accumulation, accumulates
+from gaussopt.contact_certificate import QUICK, independent
 from gaussopt.contact_operator import ContactOperator, eliminate_joints
 from gaussopt.contact_state import tolerances
 from gaussopt.contacts import Event
@@ -206,12 +207,24 @@ class EventDriven:
 
     def _record(self) -> None:
         answer = self.motion.answer(self.t, self.q, self.v)
+        if answer.contact is not None and answer.contact.reason == "undecided":
+            self._confirm()
         self.record(self.t, self.q, self.v, answer)
         # Friction opposes the slip by construction; that it feeds no power is checked all the same.
         lam_T, slip = self.motion.forces(answer)[1], self.motion.whole(self.t, self.q, self.v).v_T
         power = float(np.einsum("kd,kd->", lam_T, slip))
         if power > FED * (1.0 + float(np.abs(lam_T).max(initial=0.0) * np.linalg.norm(self.v))):
             self._note("energy_gain", power=power)
+
+    def _confirm(self) -> None:
+        """See that the solution of sticking contacts is still the only one, at recorded instants.
+
+        Redundant contacts, whose modes are many singular systems, are looked at where a phase begins.
+        """
+        step = self.motion.step(self.t, self.q, self.v)
+        op = ContactOperator.of(step)
+        if op.lcp.n <= QUICK and independent(op):
+            self.motion.solve_thoroughly(step)
 
     def _note(self, kind: str, contact: int | None = None, **more: Any) -> None:
         where = {} if contact is None else {"contact": self.system.contact_names[contact]}
