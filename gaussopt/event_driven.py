@@ -57,11 +57,20 @@ VANISHING = 1e-9
 ENERGY = 1e-10
 """Gain of kinetic energy in an impact, relative to 1 + the energy, that is reported."""
 
-CORRECTION = 1e-4
+CORRECTION = 1e-3
 """Largest change of a state by projection, relative to 1 + its largest entry."""
 
 MOBILE = 1e-6
 """Motion of a slip under its own force, relative to that of the free bodies, below which it is not corrected."""
+
+APPROACHES = 24
+"""Halvings of a step that fails, to say where."""
+
+NEAR = 1e-6
+"""Tolerance of an adaptive method on the way to a failure, where forces grow without bound."""
+
+LOSING = 0.1
+"""Smallest eigenvalue of the scaled sym(delassus) below which a failing integrator is put down to its loss."""
 
 FED = 1e-6
 """Power of friction, relative to 1 + that of its force at the speed of the motion, that is reported."""
@@ -169,6 +178,14 @@ class EventDriven:
             except Rejected:
                 self._approach_failure(watches, before)
                 raise
+            except BadInput as error:
+                if self._definite(watches, before) > LOSING:
+                    raise
+                self._note("indefinite", smallest_eigenvalue=self._definite(watches, before))
+                return Status.NO_SOLUTION, (
+                    f"Stopped at t = {self.t:.9g}: the contact operator loses its definiteness and the contact forces "
+                    f"grow without bound (Painleve). {error}"
+                )
             hits, reached = self._first(watches, live, before, after)
             if hits:
                 self.t, self.q, self.v = reached.t, reached.q, reached.v
@@ -327,10 +344,11 @@ class EventDriven:
             hits = sorted({*hits, *(j for j in range(len(watches)) if watches[j].kind == "stick" and loose[j])})
         return hits, reached
 
-    def _repeat(self, before: _Sample, s: float) -> tuple[float, Vector, Vector]:
+    def _repeat(self, before: _Sample, s: float, least_tolerance: float = 0.0) -> tuple[float, Vector, Vector]:
         """The state a time s after `before`, by the same method."""
         end = before.t + s
-        control = Control(end, None if self.method.adaptive else s, self.control.rtol, self.control.atol, first_step=s)
+        rtol, atol = (max(x, least_tolerance) for x in (self.control.rtol, self.control.atol))
+        control = Control(end, None if self.method.adaptive else s, rtol, atol, first_step=s)
         integration = self.method.start(self.motion, before.t, before.q, before.v, control)
         t, q, v = before.t, before.q, before.v
         while t < end:
@@ -338,23 +356,24 @@ class EventDriven:
         return t, q, v
 
     def _approach_failure(self, watches: list[_Watch], before: _Sample) -> None:
-        """Where a step fails because the contact operator becomes indefinite, go as near to the failure as possible."""
+        """Where a step fails because the contact operator becomes indefinite, go near to the failure."""
         if not any(w.kind == "definite" for w in watches):
             return
         low, high, best = 0.0, self.control.dt or 0.1 * (self.control.t_end - before.t), before
-        for _ in range(60):
+        for _ in range(APPROACHES):
             middle = 0.5 * (low + high)
             try:
-                best = self._sample(watches, *self._repeat(before, middle))
+                best = self._sample(watches, *self._repeat(before, middle, NEAR))
                 low = middle
             except (Rejected, BadInput):
                 high = middle
-            if high - low <= 1e-12 * (1.0 + before.t):
-                break
         self.t, self.q, self.v = best.t, best.q, best.v
-        j = next(j for j, w in enumerate(watches) if w.kind == "definite")
-        self._note("indefinite", smallest_eigenvalue=float(best.values[j]))
+        self._note("indefinite", smallest_eigenvalue=self._definite(watches, best))
         self._record()
+
+    def _definite(self, watches: list[_Watch], sample: _Sample) -> float:
+        """The watched eigenvalue; infinite if it is not watched."""
+        return next((float(x) for w, x in zip(watches, sample.values, strict=True) if w.kind == "definite"), math.inf)
 
     # -- changing modes ----------------------------------------------------------------------------------------
 
@@ -437,6 +456,8 @@ class EventDriven:
 
     def _settle(self, hints: dict[int, str]) -> Accumulation | None:
         """Find the phase that follows at the present instant: impacts, then modes."""
+        # What has drifted during the phase is neither a separation nor an impact.
+        self._project(self.motion.phase.closed, frozenset())
         for _ in range(MOST_CHANGES):
             phase = self.motion.phase
             step = self.motion.whole(self.t, self.q, self.v)

@@ -182,7 +182,7 @@ def enumerate_lcp(
     continua: list[_Part] = []
     for s in np.flatnonzero(~regular):
         part = _polyhedron(M, q, q_size, masks[s], C)
-        if part is not None:
+        if part is not None and _holds(part, lcp, q_size / R):
             (continua if len(part.rays) or len(part.vertices) > 1 else points).append(part)
     continua = _maximal(continua, lcp)
     points = _isolated(points, continua, lcp)
@@ -257,6 +257,18 @@ def _polyhedron(M: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) 
     rays = _rays(N)
     scale = np.where(support, C, 0.0)
     return _Part(support, vertices * scale, rays * scale, floors * scale)
+
+
+def _holds(part: _Part, lcp: LCP, size: Vector) -> bool:
+    """Whether the vertices satisfy every row in its own scale; the null space sees the rows together."""
+    terms = part.vertices @ np.abs(lcp.M).T + size
+    w = part.vertices @ lcp.M.T + lcp.q
+    inside, outside = part.support, ~part.support
+    return bool(
+        (w >= -CONSISTENT * terms).all()
+        and (np.abs(w[:, inside]) <= CONSISTENT * terms[:, inside]).all()
+        and (part.vertices[:, outside] == 0).all()
+    )
 
 
 def _vertices(x: Vector, N: Matrix, f: Vector) -> tuple[Matrix, Matrix]:
