@@ -340,6 +340,9 @@ def explain(step: StepData, certificate: Certificate, tolerance: float) -> str:
         parts.append(f"its error is {c.error_norm:.3g} in the 2-norm")
     if c.force_residual > tolerance * (1 + c.norm_a):
         parts.append(f"the reported forces miss it by {c.force_residual:.3g}")
+    laws = getattr(c, "law_residual", 0.0)
+    if laws > tolerance * (1 + c.norm_a):
+        parts.append(f"the contact and friction laws are missed by {laws:.3g}")
     if c.constraint_residual > tolerance * (1 + c.norm_gamma):
         parts.append(f"the constraint residual is {c.constraint_residual:.3g}")
     return f"The certificate fails: {', '.join(parts)}; the tolerance is {tolerance:.3g}."

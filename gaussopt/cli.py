@@ -246,6 +246,9 @@ def run_command(
     stabilisation: Annotated[str, typer.Option("--stabilisation", help="none, baumgarte or projection.")] = "none",
     tolerance: Annotated[float, typer.Option("--tolerance", help="Of the certificate; inf only records.")] = 1e-7,
     impact: Annotated[str, typer.Option("--impact", help="Impact law: newton, poisson or none.")] = "newton",
+    accumulation: Annotated[
+        str, typer.Option("--accumulation", help="stop where impacts accumulate, or close the contact.")
+    ] = "stop",
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Parameter, or q0=... and v0=...; repeatable."),
@@ -268,7 +271,8 @@ def run_command(
     with _progress(problem, json_) as progress:
         trajectory = simulate(
             find(problem, **settings), formulation, solver, stepper=stepper, dt=dt, t_end=t_end, rtol=rtol, atol=atol,
-            tolerance=tolerance, stabilise=stabilisation, impact=impact, solver_options=options, progress=progress,
+            tolerance=tolerance, stabilise=stabilisation, impact=impact, accumulation=accumulation,
+            solver_options=options, progress=progress,
             step_folder="." if save is None else save.parent, keep_interrupted=True,
         )  # fmt: skip
     if save is not None:
@@ -421,9 +425,10 @@ def solve_command(
 
 def _defaults(step: StepData, formulation: str | None, solver: str | None) -> tuple[str, str]:
     """Formulation and solver that take the step, where none are given."""
+    from gaussopt.contact_state import closed_contacts
     from gaussopt.solving import default_solver, formulate
 
-    name = formulation or ("stick-slip" if step.k else "gauss")
+    name = formulation or ("stick-slip" if len(closed_contacts(step)) else "gauss")
     if solver is not None:
         return name, solver
     try:
@@ -481,6 +486,7 @@ def verify_command(
     from gaussopt import files
     from gaussopt.certificate import Certificate, certify, explain
     from gaussopt.contact_certificate import certify_contact
+    from gaussopt.contact_state import closed_contacts
     from gaussopt.lcp_solving import verify_lcp
     from gaussopt.programs import LCP, QP
     from gaussopt.qp_certificate import certify_qp, classify_qp
@@ -519,7 +525,13 @@ def verify_command(
         if data.k:
             lam_N = None if given.get("lam_N") is None else as_array("lam_N", given["lam_N"], (data.k,))
             lam_T = _tangent_forces(given.get("lam_T"), data)
-            step_certificate: Certificate = certify_contact(data, a, lam, lam_N, lam_T)
+            closed = closed_contacts(data)
+            _check_open(data, closed, lam_N, lam_T)
+            data = data.select(closed)
+            lam_N, lam_T = (None if x is None else x[closed] for x in (lam_N, lam_T))
+            step_certificate: Certificate = (
+                certify_contact(data, a, lam, lam_N, lam_T) if data.k else certify(data, a, lam)
+            )
         else:
             step_certificate = certify(data, a, lam)
         if step_certificate.passed(tolerance):
@@ -534,6 +546,17 @@ def verify_command(
             "certificate": step_certificate.to_mapping(),
         }  # fmt: skip
     _finish(context.obj, result, json_)
+
+
+def _check_open(step: StepData, closed: Any, lam_N: Any, lam_T: Any) -> None:
+    """Open contacts have no forces."""
+    for i in set(range(step.k)) - set(closed.tolist()):
+        if (lam_N is not None and lam_N[i] != 0) or (lam_T is not None and lam_T[i].any()):
+            assert step.g_N is not None
+            raise BadInput(
+                f"The answer has a force at contact {i + 1}, which is open (gap {step.g_N[i]:.6g} m); an open "
+                "contact has none."
+            )
 
 
 def _tangent_forces(given: Any, step: StepData) -> Any:

@@ -169,7 +169,7 @@ def certify_contact(
     x = op.unknowns(lam_N, lam_T)
     own = certify(step.with_forces(lam_N, lam_T), a, lam)
     laws = _law_residual(op, a, lam_N, lam_T)
-    bound, norm, floor = _distance(op, a, x, own, thorough)
+    bound, norm, floor = _distance(op, a, x, own, laws, thorough)
     power = float(np.einsum("kd,kd->", lam_T, step.v_T))
     w = step.J_N @ a + step.zeta_N
     d = mass_scale(step.M)
@@ -257,7 +257,7 @@ def _enumerated(op: ContactOperator, joints_unique: bool) -> Verdict:
     d = mass_scale(step.M)
     to_a = op.effect @ op.to_x
     a_0 = op.acceleration(op.x_0)
-    found: LCPSolutions = enumerate_lcp(op.lcp, to_a / d[:, None], a_0 / d, size=op.lcp_size)
+    found: LCPSolutions = enumerate_lcp(op.lcp, to_a / d[:, None], a_0 / d, size=op.lcp_size, supports=op.supports)
     ranges = None
     unique = found.unique and joints_unique
     if found.status is Status.ACCELERATION_NOT_UNIQUE or (found.status is Status.SOLVED and not found.unique):
@@ -278,7 +278,10 @@ def _enumerated(op: ContactOperator, joints_unique: bool) -> Verdict:
     if found.status is Status.MULTIPLE_SOLUTIONS:
         solutions = tuple(_solution(op, z) for z in found.representatives)
         unique = False
-    return Verdict(found.status, "enumeration", unique, solutions, ranges)
+    status = found.status
+    if status is Status.NO_SOLUTION and not step.mu.any():
+        status = Status.INFEASIBLE  # without friction it is rows that contradict each other
+    return Verdict(status, "enumeration", unique, solutions, ranges)
 
 
 def _is_point(ends: Matrix) -> bool:
@@ -336,7 +339,7 @@ def _law_residual(op: ContactOperator, a: Vector, lam_N: Vector, lam_T: Matrix) 
 
 
 def _distance(
-    op: ContactOperator, a: Vector, x: Vector, own: Certificate, thorough: bool
+    op: ContactOperator, a: Vector, x: Vector, own: Certificate, laws: float, thorough: bool
 ) -> tuple[float, float, float]:
     """Error in the mass norm and in the 2-norm, and the rounding floor of what was added here."""
     step = op.step
@@ -346,9 +349,13 @@ def _distance(
         size = float(np.abs(true * _weights(op)).sum()) + own.norm_a
         # The first-order splitting shows an error that the difference of two vectors would hide in rounding.
         return math.sqrt(max(float(e @ step.M @ e), 0.0)), _length(e), EPS * condition * size
+    if laws <= EXACT * (own.norm_a + _length(op.joints.a_J / mass_scale(step.M))):
+        # All laws hold to rounding: this is a solution, even if the mode that it names is degenerate.
+        size = own.error_bound + laws
+        return size, size * float(np.abs(mass_scale(step.M)).max()), 0.0
     bound = own.error_bound + _natural_bound(op, x)
     if not math.isfinite(bound) and thorough and op.lcp.n <= MAX_ENUMERATED:
-        points = enumerate_lcp(op.lcp, size=op.lcp_size).solutions
+        points = enumerate_lcp(op.lcp, size=op.lcp_size, supports=op.supports).solutions
         errors = [a - op.acceleration(op.x(z)) for z in points]
         if errors:
             e = min(errors, key=lambda e: float(e @ step.M @ e))
@@ -441,7 +448,7 @@ def _nearest(op: ContactOperator, a: Vector, thorough: bool) -> Vector:
         return true
     if thorough and op.lcp.n <= MAX_ENUMERATED:
         # Redundant contacts: least squares may name a mode that shares the forces unlawfully.
-        points = [op.x(z) for z in enumerate_lcp(op.lcp, size=op.lcp_size).solutions]
+        points = [op.x(z) for z in enumerate_lcp(op.lcp, size=op.lcp_size, supports=op.supports).solutions]
         if points:
             d = mass_scale(op.step.M)
             return min(points, key=lambda p: _length((op.acceleration(p) - a) / d))

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from gaussopt.certificate import certify, equilibrate
 from gaussopt.errors import NotAccepted
-from gaussopt.lcp_matrix import power_of_two
+from gaussopt.lcp_matrix import power_of_two, subsets
 from gaussopt.linalg import EPS, cholesky, mass_scale, row_space, solve_lower, solve_lower_transposed
 from gaussopt.programs import LCP
 from gaussopt.status import Status
@@ -232,6 +232,24 @@ class ContactOperator:
         M[k + r + np.arange(r), index] += self.step.mu[index]
         least = self.step.least
         return LCP(M, np.concatenate((self.start + self.response @ self.x_0, 2 * self.step.mu[index] * least[index])))
+
+    @cached_property
+    def supports(self) -> NDArray[np.bool_]:
+        """The complementary bases of the LCP that name contact modes, (s, k + 2 r).
+
+        A contact without slip is open with slip to either side, sticks, or slips to either side: five of eight. The
+        others, of which most are singular, hold only points that these hold too. With a least normal force friction
+        acts on an open contact as well, and it may stick.
+        """
+        k, r = self.k, int(self.resting.sum())
+        masks = subsets(k + 2 * r)
+        keep = np.ones(len(masks), dtype=bool)
+        for place, i in enumerate(np.flatnonzero(self.resting)):
+            normal, right, left = masks[:, i], masks[:, k + place], masks[:, k + r + place]
+            keep &= right | ~left
+            if not self.step.least[i] > 0:
+                keep &= ~(right & ~left & ~normal)
+        return np.asarray(masks[keep])
 
     @cached_property
     def slip_mass(self) -> Vector:

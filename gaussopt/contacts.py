@@ -6,6 +6,7 @@ slip v_T = J_T v + ...,   zeta_T = time derivative of v_T at constant v
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -76,6 +77,29 @@ class Event:
     function: Callable[[float, Vector, Vector], float]
     direction: int = 0
     terminal: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be watched."""
+        if not callable(self.function):
+            raise BadInput(f"The function of event {self.name!r} is not callable; give a function of (t, q, v).")
+        if self.direction not in (-1, 0, 1):
+            raise BadInput(f"The direction of event {self.name!r} is {self.direction!r}; give -1, 0 or 1.")
+
+    def value(self, t: float, q: Vector, v: Vector) -> float:
+        """The function's value, a finite number.
+
+        Raises
+        ------
+        BadInput
+            If it raises, or is something else.
+        """
+        try:
+            number = float(self.function(t, q, v))
+        except Exception as error:
+            raise BadInput(f"Event {self.name!r} raised {type(error).__name__} at t = {t:.9g}: {error}.") from error
+        if not math.isfinite(number):
+            raise BadInput(f"Event {self.name!r} is {number} at t = {t:.9g}; it must be finite.")
+        return number
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,10 @@ class NotAccepted(GaussoptError, ValueError):
     """A formulation does not fit the step, or a solver does not take the program."""
 
 
+class MotionStopped(BadInput):
+    """A motion that began well cannot be continued; its data are no input error."""
+
+
 class IllPosed(GaussoptError, ValueError):
     """A formulation found, while it was built, that its program has no minimiser.
 

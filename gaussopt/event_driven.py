@@ -28,11 +28,10 @@ from scipy.optimize import brentq
 
 from gaussopt.accelerations import Rejected
 from gaussopt.accumulation import Accumulation, accumulates
-from gaussopt.contact_certificate import QUICK, independent
 from gaussopt.contact_operator import ContactOperator, eliminate_joints
 from gaussopt.contact_state import tolerances
 from gaussopt.contacts import Event
-from gaussopt.errors import BadInput
+from gaussopt.errors import BadInput, MotionStopped
 from gaussopt.impacts import ImpactLaw
 from gaussopt.linalg import mass_scale
 from gaussopt.phases import ContactAccelerations, ContactSurface, Phase
@@ -113,6 +112,8 @@ class EventDriven:
     user_events : events of the problem
     record : called with every recorded state
     progress : called with the fraction done, or None
+    close : bool
+        Whether a contact whose impacts accumulate is closed, with e_N = 0, instead of ending the motion.
     """
 
     def __init__(
@@ -124,8 +125,9 @@ class EventDriven:
         user_events: Sequence[Event],
         record: Record,
         progress: Callable[[float], None] | None,
+        close: bool = False,
     ) -> None:
-        self.motion, self.method, self.control, self.impact = motion, method, control, impact
+        self.motion, self.method, self.control, self.impact, self.close = motion, method, control, impact, close
         self.system, self.user_events, self.record, self.progress = motion.system, user_events, record, progress
         self.events: list[dict[str, Any]] = []
         self.t, self.q, self.v = 0.0, np.zeros(0), np.zeros(0)
@@ -152,7 +154,7 @@ class EventDriven:
         self._settle({})
         # The modes at the start are no events; an impact there is one.
         self.events = [e for e in self.events if e["kind"] in ("impact", "energy_gain")]
-        self._sides = [math.copysign(1.0, e.function(t, self.q, self.v)) for e in self.user_events]
+        self._sides = [math.copysign(1.0, e.value(t, self.q, self.v)) for e in self.user_events]
         self._record()
         while self.t < end:
             ended = self._phase(origin)
@@ -225,23 +227,13 @@ class EventDriven:
     def _record(self) -> None:
         answer = self.motion.answer(self.t, self.q, self.v)
         if answer.contact is not None and answer.contact.reason == "undecided":
-            self._confirm()
+            self.motion.confirm(self.motion.step(self.t, self.q, self.v), self.motion.solvers.main)
         self.record(self.t, self.q, self.v, answer)
         # Friction opposes the slip by construction; that it feeds no power is checked all the same.
         lam_T, slip = self.motion.forces(answer)[1], self.motion.whole(self.t, self.q, self.v).v_T
         power = float(np.einsum("kd,kd->", lam_T, slip))
         if power > FED * (1.0 + float(np.abs(lam_T).max(initial=0.0) * np.linalg.norm(self.v))):
             self._note("energy_gain", power=power)
-
-    def _confirm(self) -> None:
-        """See that the solution of sticking contacts is still the only one, at recorded instants.
-
-        Redundant contacts, whose modes are many singular systems, are looked at where a phase begins.
-        """
-        step = self.motion.step(self.t, self.q, self.v)
-        op = ContactOperator.of(step)
-        if op.lcp.n <= QUICK and independent(op):
-            self.motion.solve_thoroughly(step)
 
     def _note(self, kind: str, contact: int | None = None, **more: Any) -> None:
         where = {} if contact is None else {"contact": self.system.contact_names[contact]}
@@ -279,7 +271,7 @@ class EventDriven:
         if watch.kind == "user":
             event = self.user_events[i]
             side = -event.direction or self._sides[i]
-            return side * float(event.function(t, q, v)), math.nan, math.nan, 0.0
+            return side * event.value(t, q, v), math.nan, math.nan, 0.0
         if watch.kind == "gap":
             assert step.g_N is not None
             assert step.gdot_N is not None
@@ -386,7 +378,7 @@ class EventDriven:
         self._changes = (self.t, n + 1 if abs(self.t - t) <= 1e-12 * (1 + abs(t)) else 1)
         if self._changes[1] > MOST_CHANGES:
             self._forget_repetitions()
-            raise BadInput(
+            raise MotionStopped(
                 f"the contact modes do not settle at t = {self.t:.9g}: more than {MOST_CHANGES} changes at one "
                 "instant; use a time-stepping method (moreau-jean)."
             )
@@ -423,7 +415,7 @@ class EventDriven:
             return Status.ACCUMULATION, (
                 f"The impacts of contact {self.system.contact_names[accumulation.contact]!r} accumulate at t = "
                 f"{accumulation.time:.12g} s (ratio of successive flights {accumulation.ratio:.6g}); the motion is "
-                f"known up to t = {self.t:.9g}. Close the contact there, or use moreau-jean."
+                f"known up to t = {self.t:.9g}. Continue with accumulation='close', or use moreau-jean."
             )
         self._record()
         return None
@@ -484,24 +476,31 @@ class EventDriven:
         """Jump to the velocity after the impact."""
         step = self.motion.whole(self.t, self.q, self.v).select(touching)
         assert step.gdot_N is not None
-        impact = self.impact(step, self.motion.solve_impact)
-        names = [self.system.contact_names[i] for i in touching]
-        change = impact.energy_change(step)
-        kinetic = 0.5 * float(self.v @ step.M @ self.v)
         found: Accumulation | None = None
         for place, i in enumerate(touching):
             if step.gdot_N[place] < -rate:
                 history = self._impacts.setdefault(i, [])
                 history.append(self.t)
                 found = found or accumulates(i, history)
+        if found is not None and self.close:
+            self._note("accumulation", found.contact, time_estimate=found.time, ratio=found.ratio)
+            self._impacts[found.contact] = []
+            e_N = np.zeros(step.k) if step.e_N is None else step.e_N.copy()
+            e_N[touching.index(found.contact)] = 0.0
+            step, found = replace(step, e_N=e_N), None
+        impact = self.impact(step, self.motion.solve_impact)
+        names = [self.system.contact_names[i] for i in touching]
+        change = impact.energy_change(step)
+        kinetic = 0.5 * float(self.v @ step.M @ self.v)
         before = self.v
         self.v = self.v + impact.dv
         self._note(
-            "impact", contacts=names, gap_rates=step.gdot_N.tolist(), **impact.to_mapping(), energy_change=change,
-            v_before=before.tolist(), v_after=self.v.tolist(),
+            "impact", contacts=names, gap_rates=np.asarray(step.gdot_N).tolist(), **impact.to_mapping(),
+            energy_change=change, v_before=before.tolist(), v_after=self.v.tolist(),
         )  # fmt: skip
-        if change > ENERGY * (1.0 + kinetic):
-            self._note("energy_gain", contacts=names, gain=change)
+        fed = impact.energy_fed(step)
+        if fed > ENERGY * (1.0 + kinetic):
+            self._note("energy_gain", contacts=names, gain=fed)
         phase = self.motion.phase
         self.motion.phase = Phase(phase.closed, frozenset(), np.zeros_like(phase.sigma), phase.wall)
         return found
@@ -611,7 +610,7 @@ class EventDriven:
             float(np.abs(v - self.v).max()) / (1.0 + float(np.abs(self.v).max())),
         )
         if moved > CORRECTION:
-            raise BadInput(
+            raise MotionStopped(
                 f"at t = {self.t:.9g} the state is too far from its closed contacts (a correction of {moved:.2g}); use "
                 "smaller steps or tolerances."
             )
@@ -626,14 +625,17 @@ class EventDriven:
 
 
 def _definiteness(step: StepData) -> float:
-    """Smallest eigenvalue of sym(delassus) with unit diagonal; the smallest diagonal entry if one is not positive."""
-    A = ContactOperator.of(step).delassus
-    diagonal = A.diagonal()
-    if diagonal.min() <= 0:
-        return float(diagonal.min())
-    e = 1.0 / np.sqrt(diagonal)
-    value = float(np.linalg.eigvalsh(0.5 * (A + A.T) * np.outer(e, e))[0])
-    return value if value > 1e-9 else min(value, 0.0) if value < -1e-9 else 0.0
+    """Smallest eigenvalue of sym(delassus), scaled so that without friction its diagonal is 1.
+
+    Of one contact it is what friction leaves of the response to a normal force.
+    """
+    op = ContactOperator.of(step)
+    own = np.linalg.norm(step.J_N @ op.joints.root, axis=1)
+    if (own <= 0).any():
+        return 0.0
+    value = float(np.linalg.eigvalsh(0.5 * (op.delassus + op.delassus.T) / np.outer(own, own))[0])
+    # Redundant contacts have a zero there for good, which is no event.
+    return 0.0 if abs(value) <= 1e-9 else value
 
 
 def _bracket(

@@ -99,7 +99,7 @@ class SlidingFormulation(Formulation):
     def refuses(self, step: StepData) -> str | None:
         """Steps without contacts, and contacts without slip, whose friction has no sign."""
         if not step.k:
-            return "the step has no contacts; use gauss or lagrange"
+            return "the step has no closed contacts; use gauss or lagrange"
         if step.resting.any():
             i = int(np.argmax(step.resting))
             return (

@@ -44,6 +44,16 @@ class Impact:
         assert step.v is not None
         return float((step.v + 0.5 * self.dv) @ step.M @ self.dv)
 
+    def energy_fed(self, step: StepData) -> float:
+        """Work of the contact impulses relative to what is touched, J; positive where the contacts feed energy.
+
+        The change of the kinetic energy, if nothing that is touched moves.
+        """
+        assert step.gdot_N is not None
+        normal = self.Lam_N @ (step.gdot_N + 0.5 * step.J_N @ self.dv)
+        slip = step.v_T + 0.5 * np.einsum("kdn,n->kd", step.J_T, self.dv)
+        return float(normal + np.einsum("kd,kd->", self.Lam_T, slip))
+
     def to_mapping(self) -> dict[str, Any]:
         """For JSON."""
         flat = self.Lam_T[:, 0] if self.Lam_T.shape[1] == 1 else self.Lam_T

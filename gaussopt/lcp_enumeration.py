@@ -150,6 +150,7 @@ def enumerate_lcp(
     offset: Vector | None = None,
     limit: int = MAX_ENUMERATED,
     size: Vector | None = None,
+    supports: Mask | None = None,
 ) -> LCPSolutions:
     """All solutions of a small LCP; the work grows as 2^n.
 
@@ -163,6 +164,8 @@ def enumerate_lcp(
     size : (n,), optional
         Size of the terms that q was summed from, |q| if absent. Where they cancelled, q_i is rounding noise relative
         to them, and whether it is 1e-17 or -1e-17 must decide nothing.
+    supports : (s, n) bool, optional
+        The complementary bases to visit, if it is known that the others hold no further solutions.
 
     Raises
     ------
@@ -175,8 +178,8 @@ def enumerate_lcp(
     R, C = equilibrate(lcp.M)
     M, q = R[:, None] * lcp.M * C, R * lcp.q
     q_size = np.abs(q) if size is None else np.maximum(np.abs(q), R * size)
-    x, f, regular = regular_bases(M, q, q_size)
-    masks = subsets(n)
+    masks = subsets(n) if supports is None else supports
+    x, f, regular = regular_bases(M, q, q_size, masks)
     feasible = regular & (x >= -FEASIBLE * f).all(axis=-1)
     points = [_point(masks[s], x[s], f[s], C) for s in np.flatnonzero(feasible)]
     continua: list[_Part] = []
@@ -189,7 +192,9 @@ def enumerate_lcp(
     return _judge(lcp, points, continua, observe, offset)
 
 
-def regular_bases(M: Matrix, q: Vector, size: Vector | None = None) -> tuple[Matrix, Matrix, Mask]:
+def regular_bases(
+    M: Matrix, q: Vector, size: Vector | None = None, supports: Mask | None = None
+) -> tuple[Matrix, Matrix, Mask]:
     """Solve the system of every complementary basis.
 
     Parameters
@@ -210,7 +215,8 @@ def regular_bases(M: Matrix, q: Vector, size: Vector | None = None) -> tuple[Mat
     """
     n = M.shape[-1]
     identity = np.eye(n)
-    B = np.where(subsets(n)[:, None, :], M[..., None, :, :], -identity)
+    masks = subsets(n) if supports is None else supports
+    B = np.where(masks[:, None, :], M[..., None, :, :], -identity)
     regular = np.linalg.det(B) != 0.0
     if not regular.all():
         B = np.where(regular[..., None, None], B, identity)

@@ -40,6 +40,8 @@ def make_loop(
     events: Sequence[Event],
     record: Record,
     progress: Callable[[float], None] | None,
+    close: bool = False,
 ) -> Loop:
     """The loop that the stepper names."""
-    return LOOPS[method.loop](motion, method, control, impact, events, record, progress)
+    more = {"close": close} if method.loop == "" else {}
+    return LOOPS[method.loop](motion, method, control, impact, events, record, progress, **more)

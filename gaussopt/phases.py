@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 
 from gaussopt.accelerations import Accelerations
+from gaussopt.contact_certificate import QUICK, decide, independent
+from gaussopt.contact_operator import ContactOperator
 from gaussopt.errors import BadInput, NotAccepted
 from gaussopt.programs import LCP
 from gaussopt.solver import Solver
 from gaussopt.solving import Answer, StepSolver
 from gaussopt.stabilisation import Baumgarte, Stabilisation
+from gaussopt.status import Status
 from gaussopt.stepdata import Matrix, StepData, Vector
 from gaussopt.system import System
 
@@ -178,6 +181,23 @@ class ContactAccelerations(Accelerations):
                 raise
         self.solvers.last_resort.thorough = thorough
         return super().solve(step, self.solvers.last_resort)
+
+    def confirm(self, step: StepData, solver: StepSolver) -> None:
+        """See that the solution of sticking contacts is the only one, where that is quick.
+
+        Redundant contacts, whose modes are many singular systems, are looked at where a phase begins.
+
+        Raises
+        ------
+        Rejected
+            If it is not.
+        """
+        op = ContactOperator.of(step)
+        if op.lcp.n > QUICK or not independent(op):
+            return
+        verdict = decide(op)
+        if verdict.status is not Status.SOLVED:
+            self._solve(step, True, solver)  # fails with the reason
 
     def solve_impact(self, step: StepData) -> Answer:
         """The jump of the velocity that an impact makes; unique, or rejected."""

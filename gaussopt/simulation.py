@@ -18,7 +18,7 @@ from gaussopt.catalogue import Problem
 from gaussopt.catalogue import problem as find_problem
 from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.contacts import Event
-from gaussopt.errors import BadInput, GaussoptError, IllPosed, NotAccepted, UnknownName
+from gaussopt.errors import BadInput, GaussoptError, IllPosed, MotionStopped, NotAccepted, UnknownName
 from gaussopt.formulation import Formulation
 from gaussopt.impacts import impact_law
 from gaussopt.loops import Loop, make_loop
@@ -38,6 +38,8 @@ START_TOLERANCE = 1e-8
 
 MOST_STEPS = 1e9
 """Steps beyond which a run is refused as a slip of the pen."""
+
+ACCUMULATION = ("stop", "close")
 
 LEAST_RTOL = 2.3e-14
 """Smallest relative tolerance that SciPy's methods accept."""
@@ -66,6 +68,7 @@ def simulate(
     t0: float = 0.0,
     solver_options: Mapping[str, Any] | None = None,
     impact: str = "newton",
+    accumulation: str = "stop",
     events: Sequence[Event] = (),
     step_folder: str | Path | None = ".",
     keep_interrupted: bool = False,
@@ -101,6 +104,9 @@ def simulate(
     solver_options : options of the solver
     impact : "newton", "poisson" or "none"
         Impact law; the coefficients of restitution belong to the contacts.
+    accumulation : "stop" or "close"
+        Whether impacts that accumulate end the motion (status `accumulation`, with the estimated instant) or close the
+        contact, with e_N = 0, shortly before that instant.
     events : further events to locate, beside those of the problem
     step_folder : where a step that is not accepted is saved; None: nowhere
     keep_interrupted : bool
@@ -124,8 +130,19 @@ def simulate(
         dt = None
     stabiliser = stabilisation.make(stabilise)
     law = impact_law(impact)
+    if accumulation not in ACCUMULATION:
+        raise UnknownName("way through accumulations", accumulation, ACCUMULATION)
+    for event in events:
+        if not isinstance(event, Event):
+            raise BadInput(f"events holds a {type(event).__name__}; give gaussopt.Event objects.")
+    system.evaluate(t0, q, v)  # a plain system learns here how many contacts it has
     if method.pair is not None:
         formulation, solver = formulation or method.pair[0], solver or method.pair[1]
+    if formulation is not None and registry.load("formulation", formulation).level != "acceleration":
+        raise NotAccepted(
+            f"The formulation {formulation!r} is at velocity level: it solves jumps, not accelerations. Choose "
+            "stick-slip, or the stepper moreau-jean."
+        )
     formulation, solver = _pair(formulation, solver, system, t0, q, v)
     control = Control(t_end, dt, rtol, atol)
     contacts = bool(system.contact_names)
@@ -136,7 +153,14 @@ def simulate(
         accelerations = _contact_accelerations(system, formulation, solver, solver_options, tolerance, warm_start,
                                                stabiliser, t0, q, v)  # fmt: skip
         loop = make_loop(
-            method, accelerations, control, law, [*user_events, *events], _recording(recorder, accelerations), progress
+            method,
+            accelerations,
+            control,
+            law,
+            [*user_events, *events],
+            _recording(recorder, accelerations),
+            progress,
+            accumulation == "close",
         )
         kind_name = "velocity"
     else:
@@ -164,7 +188,8 @@ def simulate(
     except GaussoptError as error:
         if not len(recorder):
             raise
-        status, message = Status.BAD_INPUT, f"Stopped after t = {loop.t:.9g}: {error}"
+        status = Status.SOLVER_ERROR if isinstance(error, MotionStopped) else Status.BAD_INPUT
+        message = f"Stopped after t = {loop.t:.9g}: {error}"
     except KeyboardInterrupt:
         if not (keep_interrupted and len(recorder)):
             raise

@@ -250,6 +250,11 @@ def judge(step: StepData, raw: RawSolution, certificate: Certificate, tolerance:
             Status.SOLVER_ERROR,
             f"The solver calls the step {raw.claim}, but it has exactly one acceleration.",
         )
+    if raw.claim is Status.NO_SOLUTION:
+        decided = not isinstance(certificate, ContactCertificate) or certificate.contact.reason != "undecided"
+        known = "the contact laws have a solution" if decided else "whether there is one was not decided"
+        note = f" ({raw.note})" if raw.note else ""
+        return Status.SOLVER_ERROR, f"The solver found no contact forces{note}, but {known}; try another solver."
     if raw.claim is Status.SOLVED:
         return Status.SOLVER_ERROR, "The solver returned no finite acceleration although it says solved."
     return raw.claim, f"{raw.claim.sentence} ({raw.note})" if raw.note else raw.claim.sentence
@@ -312,7 +317,7 @@ def formulate(step: StepData, formulation: str) -> Program:
     UnknownName, NotAccepted
     """
     entry: Formulation = registry.load("formulation", formulation)
-    step = entry.prepare(step)
+    step = entry.prepare(step.select(entry.contacts(step)))
     entry.check(step)
     return entry.apply(step)[0]
 

@@ -248,7 +248,11 @@ class StepData:
     @property
     def speed(self) -> Vector:
         """|v_T|, (k,): the slip speed of every contact."""
-        return np.asarray(np.linalg.norm(self.v_T, axis=1))
+        # Not the plain norm: squares of tiny slips vanish, and no slip means stick.
+        if self.v_T.shape[1] == 1:
+            return np.abs(self.v_T[:, 0])
+        size = np.abs(self.v_T).max(axis=1, initial=0.0)
+        return np.asarray(size * np.linalg.norm(self.v_T / np.where(size > 0, size, 1.0)[:, None], axis=1))
 
     @property
     def sigma(self) -> Matrix:

@@ -21,7 +21,7 @@ import numpy as np
 from gaussopt.contact_state import tolerances
 from gaussopt.contacts import Event
 from gaussopt.errors import BadInput
-from gaussopt.impacts import ImpactLaw, newton
+from gaussopt.impacts import Impact, ImpactLaw, newton
 from gaussopt.phases import ContactAccelerations, Phase
 from gaussopt.smooth import Record
 from gaussopt.solving import Answer
@@ -35,6 +35,9 @@ THETA = 0.5
 
 SETTLED = 1e-14
 """Change of the force, relative to its size, at which the iteration on f_theta ends."""
+
+LIFTED = 3
+"""Steps without a push after which a contact has lifted off."""
 
 ENERGY = 1e-10
 """Energy fed by contacts in a step, relative to 1 + the kinetic energy, that is reported."""
@@ -64,11 +67,12 @@ class TimeStepping:
 
     def integrate(self, t: float, q: Vector, v: Vector) -> tuple[Status, str]:
         """From a state to the end; returns status and message."""
+        self.t = t
         dt, end, start = self.control.dt, self.control.t_end, t
         assert dt is not None
         self._check_start(t, q, v)
-        pushing: set[int] = set()
-        sides = [event.function(t, q, v) for event in self.user_events]
+        idle: dict[int, int] = {}
+        sides = [event.value(t, q, v) for event in self.user_events]
         count = 0
         while t < end:
             count += 1
@@ -81,7 +85,7 @@ class TimeStepping:
                             lam_N=answer.lam_N / h, lam_T=answer.lam_T / h)  # fmt: skip
             if count == 1:
                 self.record(t, q, v, force)
-            self._note_contacts(following, q, v, dv, answer, active, pushing)
+            self._note_contacts(following, q, v, dv, answer, active, idle)
             q, v, t = q + h * (v + THETA * dv), v + dv, following
             corrected = self.motion.stabiliser.correct(self.system, t, q, v)
             if corrected is not None:
@@ -89,7 +93,7 @@ class TimeStepping:
             self.t = t
             self.record(t, q, v, force)
             for j, event in enumerate(self.user_events):
-                value = event.function(t, q, v)
+                value = event.value(t, q, v)
                 crossed = value * sides[j] < 0 and event.direction * (value - sides[j]) >= 0
                 sides[j] = value
                 if crossed:
@@ -145,24 +149,36 @@ class TimeStepping:
         solvers = self.motion.solvers
         if not jump.k:
             return self.motion.solve(jump, solvers.flight)
-        fits = solvers.main.formulation.refuses(jump) is None
-        return self.motion.solve(jump, solvers.main if fits else solvers.impact)
+        solvers.main.formulation.check(jump)
+        answer = self.motion.solve(jump, solvers.main)
+        if answer.contact is not None and answer.contact.reason == "undecided":
+            self.motion.confirm(jump, solvers.main)
+        return answer
 
     def _note_contacts(
-        self, t: float, q: Vector, v: Vector, dv: Vector, answer: Answer, active: list[int], pushing: set[int]
+        self, t: float, q: Vector, v: Vector, dv: Vector, answer: Answer, active: list[int], idle: dict[int, int]
     ) -> None:
-        """Note contacts that begin and end to push, and energy that they feed."""
+        """Note contacts that begin and end to push, and energy that they feed.
+
+        `idle` counts the steps since each contact pushed. A resting contact may skip a step where it drifts across its
+        activation rule; it has lifted off when it has not pushed for `LIFTED` steps.
+        """
         names = self.system.contact_names
         now = {i for place, i in enumerate(active) if answer.lam_N[place] > 0}
-        for kind, changed in (("landing", now - pushing), ("lift_off", pushing - now)):
-            self.events.extend({"t": t, "kind": kind, "contact": names[i]} for i in sorted(changed))
-        pushing.clear()
-        pushing.update(now)
-        if not now:
-            return
-        step = self.motion.whole(self.t if self.events else t, q, v).select(active)
-        impulse = step.J_N.T @ answer.lam_N + np.einsum("kdn,kd->n", step.J_T, answer.lam_T)
-        fed = float((v + 0.5 * dv) @ impulse)
+        landed = any(idle.get(i, LIFTED) >= LIFTED for i in now)
+        for i in range(len(names)):
+            if i in now:
+                if idle.get(i, LIFTED) >= LIFTED:
+                    self.events.append({"t": t, "kind": "landing", "contact": names[i]})
+                idle[i] = 0
+            elif i in idle:
+                idle[i] += 1
+                if idle[i] == LIFTED:
+                    self.events.append({"t": t, "kind": "lift_off", "contact": names[i]})
+        if not landed:
+            return  # between impacts what contacts seem to feed is the error of the step
+        step = self.motion.whole(self.t, q, v).select(active)
+        fed = Impact(dv, np.zeros(0), answer.lam_N, answer.lam_T).energy_fed(step)
         if fed > ENERGY * (1.0 + 0.5 * float(v @ step.M @ v)):
             gaining = [names[i] for i in sorted(now)]
             self.events.append({"t": t, "kind": "energy_gain", "contacts": gaining, "gain": fed})

@@ -26,7 +26,7 @@ class StickSlip(Formulation):
     def refuses(self, step: StepData) -> str | None:
         """Steps without contacts, and stick in space."""
         if not step.k:
-            return "the step has no contacts; use gauss or lagrange"
+            return "the step has no closed contacts; use gauss or lagrange"
         if step.J_T.shape[1] > 1 and step.resting.any():
             return "a contact without slip has two tangents; stick in space is a cone program and no LCP"
         return None
