@@ -4,8 +4,9 @@ The problem w = M z + q + z0 c with c > 0 is solved for a large z0; complementar
 complementary path until z0 leaves the basis (a solution) or the path ends on a secondary ray. The lexicographic rule
 keeps degenerate problems from cycling, so that the method always ends. It processes every problem with a copositive
 plus or P0-matrix that is solvable (positive semidefinite and P-matrices among them); for other matrices a ray proves
-nothing. Rows and columns are scaled first, c is 1 in scaled rows, and the basis is inverted afresh at every pivot.
-`iterations` counts pivots, the entering of z0 and its leaving among them.
+nothing, and the path is tried again from other covering vectors (fixed ones, so that runs repeat). Rows and columns are
+scaled first, c is 1 in scaled rows at the first attempt, and the basis is inverted afresh at every pivot. `iterations`
+counts the pivots of all attempts, the entering of z0 and its leaving among them.
 Reference: C. E. Lemke, "Bimatrix equilibrium points and mathematical programming", Management Science 11, 1965;
 R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIAM 2009, sections 4.4, 4.9.
 """
@@ -24,17 +25,19 @@ from gaussopt.status import Status
 from gaussopt.stepdata import Matrix, Vector
 
 RAY = (
-    "the method ended on a secondary ray, which proves that there is no solution only for certain classes of "
+    "the method ended on a secondary ray, from every covering vector tried, which proves that there is no solution only for certain classes of "
     "matrices (copositive-plus ones, the positive semidefinite among them)"
 )
 
 
 @dataclass(frozen=True)
 class LemkeOptions(Options):
-    """`max_iter` pivots; `pivot_tolerance` below which an entry of the scaled column is no pivot."""
+    """`max_iter` pivots; `pivot_tolerance` below which an entry of the scaled column is no pivot; `attempts` with other
+    covering vectors after a secondary ray."""
 
     max_iter: int = 10_000
     pivot_tolerance: float = 1e-11
+    attempts: int = 20
 
 
 class Lemke(Solver[LemkeOptions]):
@@ -65,10 +68,24 @@ def lemke(lcp: LCP, options: LemkeOptions | None = None) -> RawSolution:
     options : LemkeOptions, optional
     """
     options = options or LemkeOptions()
-    n = lcp.n
     if not (lcp.q < 0).any():
-        return RawSolution(np.zeros(n), None, Status.SOLVED, 0)
+        return RawSolution(np.zeros(lcp.n), None, Status.SOLVED, 0)
     R, C = equilibrate(lcp.M)
+    random = np.random.default_rng(0)
+    pivots = 0
+    for attempt in range(1 + options.attempts):
+        # Another covering vector is another scaling of the rows.
+        cover = 1.0 if attempt == 0 else random.uniform(0.25, 4.0, lcp.n)
+        found = _path(lcp, R * cover, C, options, pivots)
+        pivots = found.iterations
+        if found.claim is not Status.NO_SOLUTION:
+            break
+    return found
+
+
+def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int) -> RawSolution:
+    """Follow the path of the problem with scaled rows and columns, counting on from `pivots`."""
+    n = lcp.n
     M, q = R[:, None] * lcp.M * C, R * lcp.q
     q = q / np.abs(q).max()
     # Variables: w is 0..n-1, z is n..2n-1, z0 is 2n; their columns in w - M z - c z0 = q.
@@ -78,7 +95,7 @@ def lemke(lcp: LCP, options: LemkeOptions | None = None) -> RawSolution:
     row = _lexicographic(np.column_stack((q, np.eye(n))))
     leaving = int(basis[row])
     basis[row] = 2 * n
-    pivots = 1
+    pivots += 1
     while leaving != 2 * n:
         if pivots >= options.max_iter:
             return RawSolution(None, None, Status.ITERATION_LIMIT, pivots)

@@ -319,7 +319,7 @@ def test_a_step_without_contacts_is_referred_to_gauss(formulation: str, assert_s
     step = go.StepData.from_mapping({"M": [[1.0]], "Q": [1.0]})
     with pytest.raises(go.NotAccepted) as caught:
         go.solve_step(step, formulation, "newton")
-    assert_sentence(caught.value, "no contacts", "gauss")
+    assert_sentence(caught.value, "no closed contacts", "gauss")
 
 
 def test_redundant_contacts_are_refused_where_multipliers_are_iterated(assert_sentence: Any) -> None:
