@@ -33,7 +33,8 @@ RAY = (
 @dataclass(frozen=True)
 class LemkeOptions(Options):
     """`max_iter` pivots; `pivot_tolerance` below which an entry of the scaled column is no pivot; `attempts` with other
-    covering vectors after a secondary ray."""
+    covering vectors after a secondary ray.
+    """
 
     max_iter: int = 10_000
     pivot_tolerance: float = 1e-11
