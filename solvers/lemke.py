@@ -25,14 +25,16 @@ from gaussopt.status import Status
 from gaussopt.stepdata import Matrix, Vector
 
 RAY = (
-    "the method ended on a secondary ray, from every covering vector tried, which proves that there is no solution only for certain classes of "
-    "matrices (copositive-plus ones, the positive semidefinite among them)"
+    "the method ended on a secondary ray, from every covering vector tried, which proves that there is no solution "
+    "only for certain classes of matrices (copositive-plus ones, the positive semidefinite among them)"
 )
 
 
 @dataclass(frozen=True)
 class LemkeOptions(Options):
-    """`max_iter` pivots; `pivot_tolerance` below which an entry of the scaled column is no pivot; `attempts` with other
+    """Limits.
+
+    `max_iter` pivots; `pivot_tolerance` below which an entry of the scaled column is no pivot; `attempts` with other
     covering vectors after a secondary ray.
     """
 
