@@ -19,8 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from scipy.optimize import brentq
 
 from gaussopt.accelerations import Rejected
 from gaussopt.accumulation import Accumulation, accumulates
-from gaussopt.contact_operator import ContactOperator, eliminate_joints
+from gaussopt.contact_operator import eliminate_joints
 from gaussopt.contact_state import tolerances
 from gaussopt.contacts import Event
 from gaussopt.errors import BadInput, MotionStopped
@@ -40,6 +39,7 @@ from gaussopt.stabilisation import Projection
 from gaussopt.status import Status
 from gaussopt.stepdata import StepData, Vector
 from gaussopt.stepper import Control, Stepper
+from gaussopt.watching import Sample, Watch, bracket, definiteness
 
 MOST_CHANGES = 30
 """Changes of the contact modes at one instant beyond which the state is said not to settle."""
@@ -75,27 +75,6 @@ FED = 1e-6
 """Power of friction, relative to 1 + that of its force at the speed of the motion, that is reported."""
 
 Record = Callable[[float, Vector, Vector, Answer], None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Watch:
-    """A watched function: its kind and its contact or user event."""
-
-    kind: str
-    index: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Sample:
-    """A state with the watched functions, their rates and accelerations where known, and what is noise in them."""
-
-    t: float
-    q: Vector
-    v: Vector
-    values: Vector
-    rates: Vector
-    accelerations: Vector
-    noise: Vector
 
 
 class EventDriven:
@@ -241,30 +220,30 @@ class EventDriven:
 
     # -- watching ----------------------------------------------------------------------------------------------
 
-    def _watches(self) -> list[_Watch]:
+    def _watches(self) -> list[Watch]:
         phase, step = self.motion.phase, self.motion.whole(self.t, self.q, self.v)
         watches = []
         for i in range(step.k):
             if i not in phase.closed:
-                watches.append(_Watch("gap", i))
+                watches.append(Watch("gap", i))
                 continue
-            watches.append(_Watch("normal", i))
+            watches.append(Watch("normal", i))
             if i in phase.sticking:
-                watches.append(_Watch("stick", i))
+                watches.append(Watch("stick", i))
             elif step.mu[i] > 0:
-                watches.append(_Watch("slip", i))
+                watches.append(Watch("slip", i))
         if phase.closed and not phase.sticking and step.mu[list(phase.closed)].any():
-            watches.append(_Watch("definite", 0))
-        return watches + [_Watch("user", j) for j in range(len(self.user_events))]
+            watches.append(Watch("definite", 0))
+        return watches + [Watch("user", j) for j in range(len(self.user_events))]
 
-    def _sample(self, watches: list[_Watch], t: float, q: Vector, v: Vector) -> _Sample:
+    def _sample(self, watches: list[Watch], t: float, q: Vector, v: Vector) -> Sample:
         motion = self.motion
         step, answer = motion.whole(t, q, v), motion.answer(t, q, v)
         rows = np.array([self._value(watch, step, answer, t, q, v) for watch in watches]).reshape(-1, 4)
-        return _Sample(t, q, v, *rows.T)
+        return Sample(t, q, v, *rows.T)
 
     def _value(
-        self, watch: _Watch, step: StepData, answer: Answer, t: float, q: Vector, v: Vector
+        self, watch: Watch, step: StepData, answer: Answer, t: float, q: Vector, v: Vector
     ) -> tuple[float, float, float, float]:
         """Value, rate and acceleration (NaN if unknown), and noise."""
         i, phase = watch.index, self.motion.phase
@@ -279,7 +258,7 @@ class EventDriven:
             w = float(step.J_N[i] @ answer.a + step.zeta_N[i])
             return float(step.g_N[i]), float(step.gdot_N[i]), w, 1e-14 * (1.0 + float(np.abs(q).max()))
         if watch.kind == "definite":
-            return _definiteness(self.motion.step(t, q, v)), math.nan, math.nan, 0.0
+            return definiteness(self.motion.step(t, q, v)), math.nan, math.nan, 0.0
         assert answer.a is not None
         place = phase.closed.index(i)
         inverse = mass_scale(step.M) ** 2
@@ -302,22 +281,22 @@ class EventDriven:
         slipping = float(np.linalg.norm(s) / (step.J_T[i] ** 2 @ inverse).max())
         return bound - friction - slipping, math.nan, math.nan, noise
 
-    def _first(self, watches: list[_Watch], live: Any, before: _Sample, after: _Sample) -> tuple[list[int], _Sample]:
+    def _first(self, watches: list[Watch], live: Any, before: Sample, after: Sample) -> tuple[list[int], Sample]:
         """The watches that fall through zero first within a step, and the state there."""
         h = after.t - before.t
-        known: dict[float, _Sample] = {0.0: before, h: after}
+        known: dict[float, Sample] = {0.0: before, h: after}
 
-        def at(s: float) -> _Sample:
+        def at(s: float) -> Sample:
             if s not in known:
                 known[s] = self._sample(watches, *self._repeat(before, s))
             return known[s]
 
         roots: dict[int, float] = {}
         for j in np.flatnonzero(live):
-            bracket = _bracket(before, after, int(j), h, at)
-            if bracket is None:
+            interval = bracket(before, after, int(j), h, at)
+            if interval is None:
                 continue
-            low, high = bracket
+            low, high = interval
             if at(low).values[j] <= 0.0:
                 roots[int(j)] = low
                 continue
@@ -336,7 +315,7 @@ class EventDriven:
             hits = sorted({*hits, *(j for j in range(len(watches)) if watches[j].kind == "stick" and loose[j])})
         return hits, reached
 
-    def _repeat(self, before: _Sample, s: float, least_tolerance: float = 0.0) -> tuple[float, Vector, Vector]:
+    def _repeat(self, before: Sample, s: float, least_tolerance: float = 0.0) -> tuple[float, Vector, Vector]:
         """The state a time s after `before`, by the same method."""
         end = before.t + s
         rtol, atol = (max(x, least_tolerance) for x in (self.control.rtol, self.control.atol))
@@ -347,7 +326,7 @@ class EventDriven:
             t, q, v = integration.advance()
         return t, q, v
 
-    def _approach_failure(self, watches: list[_Watch], before: _Sample) -> None:
+    def _approach_failure(self, watches: list[Watch], before: Sample) -> None:
         """Where a step fails because the contact operator becomes indefinite, go near to the failure."""
         if not any(w.kind == "definite" for w in watches):
             return
@@ -363,13 +342,13 @@ class EventDriven:
         self._note("indefinite", smallest_eigenvalue=self._definite(watches, best))
         self._record()
 
-    def _definite(self, watches: list[_Watch], sample: _Sample) -> float:
+    def _definite(self, watches: list[Watch], sample: Sample) -> float:
         """The watched eigenvalue; infinite if it is not watched."""
         return next((float(x) for w, x in zip(watches, sample.values, strict=True) if w.kind == "definite"), math.inf)
 
     # -- changing modes ----------------------------------------------------------------------------------------
 
-    def _handle(self, hits: list[_Watch], after: _Sample) -> tuple[Status, str] | None:
+    def _handle(self, hits: list[Watch], after: Sample) -> tuple[Status, str] | None:
         """What the events do to the phase; returns how the motion ended, or None.
 
         `after` is the trial step beyond them: where friction reaches its bound, it tells against which slip.
@@ -538,7 +517,7 @@ class EventDriven:
         answer = motion.solve_thoroughly(motion.step(self.t, self.q, self.v))
         return self._read_modes(answer, old, resting)
 
-    def _friction_direction(self, i: int, after: _Sample) -> Vector:
+    def _friction_direction(self, i: int, after: Sample) -> Vector:
         answer = self.motion.answer(after.t, after.q, after.v)
         force = answer.lam_T[self.motion.phase.closed.index(i)]
         return np.asarray(force / np.linalg.norm(force))
@@ -622,68 +601,3 @@ class EventDriven:
         row = step.J_T[i]
         moved = np.linalg.norm(row @ eliminate_joints(step.select([])).root)
         return bool(moved > MOBILE * np.linalg.norm(row * mass_scale(step.M)))
-
-
-def _definiteness(step: StepData) -> float:
-    """Smallest eigenvalue of sym(delassus), scaled so that without friction its diagonal is 1.
-
-    Of one contact it is what friction leaves of the response to a normal force.
-    """
-    op = ContactOperator.of(step)
-    own = np.linalg.norm(step.J_N @ op.joints.root, axis=1)
-    if (own <= 0).any():
-        return 0.0
-    value = float(np.linalg.eigvalsh(0.5 * (op.delassus + op.delassus.T) / np.outer(own, own))[0])
-    # Redundant contacts have a zero there for good, which is no event.
-    return 0.0 if abs(value) <= 1e-9 else value
-
-
-def _bracket(
-    before: _Sample, after: _Sample, j: int, h: float, at: Callable[[float], _Sample]
-) -> tuple[float, float] | None:
-    """An interval of the step in which the watched function falls through zero, or None.
-
-    Where its rates are known the function is looked at through its cubic, so that a dip between the ends is seen and
-    the first of several crossings is found.
-    """
-    y0, y1, r0, r1 = before.values[j], after.values[j], before.rates[j], after.rates[j]
-    noise = max(before.noise[j], after.noise[j])
-    if not math.isfinite(r0 + r1):
-        return (0.0, h) if y1 < -noise else None
-    start = max(y0, 0.0)
-    low = 0.0
-    if start <= noise and r0 > 0:
-        # It starts at zero and rises: a bound below the first crossing is where it culminates.
-        low = _culmination(before, j, h)
-    if y1 >= -noise and not (r0 < 0 < r1):
-        return None
-    high = h
-    crossing = _first_fall(start, h * r0, y1, h * r1, low / h)
-    if crossing is not None and at(h * crossing).values[j] < 0:
-        high = h * crossing
-    elif y1 >= -noise:
-        return None
-    while low > 1e-12 * h and (low >= high or at(low).values[j] <= 0):
-        low *= 0.5
-    return (low if low > 1e-12 * h else 0.0), high
-
-
-def _culmination(before: _Sample, j: int, h: float) -> float:
-    """Time after `before` at which a function that starts at zero and rises is highest, by its acceleration there."""
-    rate, acceleration = before.rates[j], before.accelerations[j]
-    if math.isfinite(acceleration) and acceleration < 0:
-        return float(min(-rate / acceleration, 0.5 * h))
-    return 0.5 * h
-
-
-def _first_fall(y0: float, r0: float, y1: float, r1: float, beyond: float) -> float | None:
-    """Middle of the first interval in (beyond, 1] in which the cubic with these ends and slopes is negative."""
-    cubic = np.polynomial.Polynomial((y0, r0, 3 * (y1 - y0) - 2 * r0 - r1, 2 * (y0 - y1) + r0 + r1))
-    roots = cubic.roots()
-    real = np.sort(roots.real[np.abs(roots.imag) < 1e-9])
-    ends = [*(float(x) for x in real if beyond < x < 1.0), 1.0]
-    for left, right in pairwise(ends):
-        middle = 0.5 * (left + right)
-        if cubic(middle) < 0:
-            return float(middle)
-    return None
