@@ -178,7 +178,12 @@ def test_painleve_states_get_their_number_of_solutions(report: Path) -> None:
 @pytest.mark.parametrize("group", ["two-bars", "rod", "special-states"])
 def test_exact_formulations_are_confirmed_on_contact_steps(report: Path, group: str) -> None:
     rows = table(report, f"states-001-{group}")
-    assert len(rows) >= 60
+    # What is there beyond these depends on the optional solvers installed.
+    assert {row["formulation by solver"] for row in rows} >= {
+        "lcp by lemke", "lcp by newton", "lcp by enumerate", "lcp by pgs", "stick-slip by lemke", "lcp-qp by daqp",
+        "lcp-qp by osqp", "normal-force-qp by newton", "joint-force-qp by newton", "weighted-normal-force-qp by daqp",
+        "frozen-friction by osqp",
+    }  # fmt: skip
     times = {row["formulation by solver"]: row for row in table(report, f"times-001-{group}")}
     for row in rows:
         assert float(times[row["formulation by solver"]]["build"]) > 0
