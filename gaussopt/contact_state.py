@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from gaussopt.errors import BadInput
 from gaussopt.stepdata import StepData
+from gaussopt.system import System
 
 TOUCHING = 1e-8
 """Gap in m, relative to 1 + max |q|, within which a contact counts as touching."""
@@ -47,3 +48,23 @@ def closed_contacts(step: StepData, names: tuple[str, ...] = ()) -> NDArray[np.i
                 "finite force stops it, so solve an impact first (simulate does)."
             )
     return np.flatnonzero((step.g_N <= gap) & (gdot <= rate))
+
+
+def refuse_penetration(system: System, step: StepData) -> None:
+    """See that a motion starts with no contact inside its obstacle; a two-sided contact has no gap to violate.
+
+    Raises
+    ------
+    BadInput
+        With gap and gap rate.
+    """
+    if step.g_N is None:
+        return
+    tolerance, _ = tolerances(step)
+    rate = np.zeros(step.k) if step.gdot_N is None else step.gdot_N
+    for i in np.flatnonzero(step.g_N < -tolerance):
+        if not system.two_sided[i]:
+            raise BadInput(
+                f"The start of {system.name!r} penetrates: contact {system.contact_names[i]!r} has the gap "
+                f"{step.g_N[i]:.6g} m and the gap rate {rate[i]:.6g} m/s; move the start out of the obstacle."
+            )

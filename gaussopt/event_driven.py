@@ -28,7 +28,7 @@ from scipy.optimize import brentq
 from gaussopt.accelerations import Rejected
 from gaussopt.accumulation import Accumulation, accumulates
 from gaussopt.contact_operator import eliminate_joints
-from gaussopt.contact_state import tolerances
+from gaussopt.contact_state import refuse_penetration, tolerances
 from gaussopt.contacts import Event
 from gaussopt.errors import BadInput, MotionStopped
 from gaussopt.impacts import ImpactLaw
@@ -129,7 +129,7 @@ class EventDriven:
         """
         self.t, self.q, self.v = t, q, v
         origin, end = t, self.control.t_end
-        self._check_start()
+        refuse_penetration(self.system, self.motion.whole(t, q, v))
         self._settle({})
         # The modes at the start are no events; an impact there is one.
         self.events = [e for e in self.events if e["kind"] in ("impact", "energy_gain")]
@@ -411,19 +411,6 @@ class EventDriven:
             if now:
                 seen.add(key)
         self.events = kept
-
-    def _check_start(self) -> None:
-        step = self.motion.whole(self.t, self.q, self.v)
-        assert step.g_N is not None
-        assert step.gdot_N is not None
-        tolerance, _ = tolerances(step)
-        for i in np.flatnonzero(step.g_N < -tolerance):
-            if not self.system.two_sided[i]:
-                raise BadInput(
-                    f"The start of {self.system.name!r} penetrates: contact {self.system.contact_names[i]!r} has the "
-                    f"gap {step.g_N[i]:.6g} m and the gap rate {step.gdot_N[i]:.6g} m/s; move the start out of the "
-                    "obstacle."
-                )
 
     def _settle(self, hints: dict[int, str]) -> Accumulation | None:
         """Find the phase that follows at the present instant: impacts, then modes."""

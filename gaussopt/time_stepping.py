@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.contact_state import tolerances
+from gaussopt.contact_state import refuse_penetration
 from gaussopt.contacts import Event
 from gaussopt.errors import BadInput
 from gaussopt.impacts import Impact, ImpactLaw, newton
@@ -70,7 +70,7 @@ class TimeStepping:
         self.t = t
         dt, end, start = self.control.dt, self.control.t_end, t
         assert dt is not None
-        self._check_start(t, q, v)
+        refuse_penetration(self.system, self.motion.whole(t, q, v))
         idle: dict[int, int] = {}
         sides = [event.value(t, q, v) for event in self.user_events]
         count = 0
@@ -103,18 +103,6 @@ class TimeStepping:
             if self.progress is not None:
                 self.progress((t - start) / (end - start))
         return Status.SOLVED, f"Reached t = {end:g}."
-
-    def _check_start(self, t: float, q: Vector, v: Vector) -> None:
-        step = self.system.evaluate(t, q, v)
-        if step.g_N is None:
-            return
-        tolerance, _ = tolerances(step)
-        for i in np.flatnonzero(step.g_N < -tolerance):
-            if not self.system.two_sided[i]:
-                raise BadInput(
-                    f"The start of {self.system.name!r} penetrates: contact {self.system.contact_names[i]!r} has the "
-                    f"gap {step.g_N[i]:.6g} m; move the start out of the obstacle."
-                )
 
     def _step(self, t: float, q: Vector, v: Vector, h: float) -> tuple[Answer, list[int], Vector]:
         """The certified jump over a step, the contacts that took part, and the change of velocity."""
