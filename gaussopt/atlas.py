@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -24,7 +23,7 @@ from gaussopt.atlas_grid import AtlasGrid, Axis, default_grid
 from gaussopt.catalogue import Problem
 from gaussopt.catalogue import problem as find
 from gaussopt.errors import BadInput, NotAccepted, UnknownName
-from gaussopt.files import check_target
+from gaussopt.files import check_target, replacing
 from gaussopt.stacked import (
     JOINT_CLASSES,
     LCP_CLASSES,
@@ -163,19 +162,9 @@ class Atlas:
         """
         check_target(Path(path))
         target = Path(os.path.realpath(path))
-        aside = ""
-        try:
-            handle, aside = tempfile.mkstemp(dir=target.parent, suffix=".nc.tmp")
-            os.close(handle)
-            packed = {str(name): {"zlib": True, "complevel": 4} for name in self.data.data_vars}
+        packed = {str(name): {"zlib": True, "complevel": 4} for name in self.data.data_vars}
+        with replacing(target, ".nc.tmp") as aside:
             self.data.to_netcdf(aside, engine="h5netcdf", encoding=packed)
-            os.chmod(aside, 0o644)
-            os.replace(aside, target)
-        except OSError as error:
-            raise BadInput(f"Cannot write {target}: {error.strerror or error}.") from None
-        finally:
-            if aside:
-                Path(aside).unlink(missing_ok=True)
         return target
 
     @classmethod

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -76,8 +77,9 @@ def load(path: str | os.PathLike[str]) -> StepData | QP | LCP:
         raise BadInput(f"{path}: {error}") from None
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all.
+@contextlib.contextmanager
+def replacing(target: Path, suffix: str = ".tmp", mode: int = 0o644) -> Iterator[str]:
+    """A file aside that takes the place of `target` when the block has written it, whole or not at all.
 
     Raises
     ------
@@ -86,17 +88,32 @@ def write_text(path: Path, text: str) -> None:
     """
     aside = ""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, aside = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.chmod(aside, 0o644)
-        os.replace(aside, path)
+        handle, aside = tempfile.mkstemp(dir=target.parent, suffix=suffix)
+        os.close(handle)
+        yield aside
+        os.chmod(aside, mode)
+        os.replace(aside, target)
     except OSError as error:
-        raise BadInput(f"Cannot write {path}: {error.strerror or error}.") from None
+        raise BadInput(f"Cannot write {target}: {error.strerror or error}.") from None
     finally:
         if aside:
             Path(aside).unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all.
+
+    Raises
+    ------
+    BadInput
+        If it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"Cannot write {path}: {error.strerror or error}.") from None
+    with replacing(path) as aside, open(aside, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
 
 
 def check_target(path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.errors import BadInput
-from gaussopt.files import check_target
+from gaussopt.files import check_target, replacing
 from gaussopt.status import Status
 from gaussopt.stepdata import Matrix, StepData, Vector
 
@@ -189,19 +188,8 @@ class Trajectory:
         check_target(Path(path))
         target = Path(os.path.realpath(path))  # a link stays a link
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o644
-        try:
-            handle, aside = tempfile.mkstemp(dir=target.parent, suffix=".nc.tmp")
-            os.close(handle)
-        except OSError as error:
-            raise BadInput(f"Cannot write {target}: {error.strerror or error}.") from None
-        try:
+        with replacing(target, ".nc.tmp", mode) as aside:
             self.to_xarray().to_netcdf(aside, engine="h5netcdf")
-            os.chmod(aside, mode)
-            os.replace(aside, target)
-        except OSError as error:
-            raise BadInput(f"Cannot write {target}: {error.strerror or error}.") from None
-        finally:
-            Path(aside).unlink(missing_ok=True)
         return target
 
     @classmethod
