@@ -313,6 +313,9 @@ class RawSolution:
         What the solver says in words.
     solutions : tuple of (n,)
         All solutions, from a solver that enumerates.
+    history : tuple of float
+        What an iteration records of its convergence, one number an iteration: the residual of Newton's method, the
+        best objective of an evolution. Empty where nothing is recorded.
     """
 
     x: Vector | None
@@ -322,6 +325,7 @@ class RawSolution:
     backend: float = float("nan")
     note: str = ""
     solutions: tuple[Vector, ...] = ()
+    history: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,6 +343,8 @@ class Solution:
         What was verified of the returned point: residuals, error bound, verdict.
     solutions : tuple of (n,)
         All solutions of an LCP where they were enumerated; of a continuum its vertices.
+    history : tuple of float
+        The solver's record of its convergence, see RawSolution.
     """
 
     x: Vector | None
@@ -350,6 +356,7 @@ class Solution:
     timing: Timing = field(default_factory=Timing)
     certificate: dict[str, Any] = field(default_factory=dict)
     solutions: tuple[Vector, ...] = ()
+    history: tuple[float, ...] = ()
 
 
 def _bounds(name: str, value: Any, m: int, infinite: float) -> Vector:

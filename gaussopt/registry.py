@@ -23,6 +23,7 @@ PACKAGES = {
     "formulation": "gaussopt.formulations",
     "solver": "gaussopt.solvers",
     "stepper": "gaussopt.steppers",
+    "family": "gaussopt.families",
 }
 KINDS = tuple(PACKAGES)
 

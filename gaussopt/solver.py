@@ -38,6 +38,8 @@ class Solver(ABC, Generic[O]):
     extra : the pip extra that installs them, "" for the core
     exact : whether it reaches rounding level on well-posed programs
     updates : whether new numbers of the same pattern reuse the set-up
+    warm_starts : whether it makes use of a start
+    precision : option sets from loose to tight, for curves of error against time; empty if it has no such dial
     options_type : the dataclass of its options
     """
 
@@ -49,6 +51,8 @@ class Solver(ABC, Generic[O]):
     extra: ClassVar[str] = ""
     exact: ClassVar[bool] = True
     updates: ClassVar[bool] = False
+    warm_starts: ClassVar[bool] = False
+    precision: ClassVar[tuple[Mapping[str, Any], ...]] = ()
     options_type: ClassVar[type[Options]] = Options
 
     def __init__(self, variant: str | None, options: O) -> None:

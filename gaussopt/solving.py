@@ -35,13 +35,20 @@ class Engine:
     solver : str or Solver
     warm_start : bool
         Start each solve from the previous answer.
+    reuse : bool
+        Update what was set up where the pattern allows; if not, every program is set up anew.
     """
 
     def __init__(
-        self, solver: str | Solver[Any], options: Mapping[str, Any] | None = None, warm_start: bool = True
+        self,
+        solver: str | Solver[Any],
+        options: Mapping[str, Any] | None = None,
+        warm_start: bool = True,
+        reuse: bool = True,
     ) -> None:
         self.solver = make_solver(solver, options) if isinstance(solver, str) else solver
         self.warm_start = warm_start
+        self.reuse = reuse
         self._pattern: tuple[Any, ...] | None = None
         self._last: tuple[Vector, Vector | None] | None = None
 
@@ -57,7 +64,7 @@ class Engine:
         start = perf_counter()
         pattern = (type(program), *program.pattern)
         same = self._pattern == pattern
-        update = same and self.solver.updates
+        update = same and self.reuse and self.solver.updates
         try:
             if update:
                 self.solver.update(program)
@@ -107,6 +114,8 @@ class Answer:
     timing : Timing
     details : dict
         What the formulation says beside the answer, such as a contraction factor.
+    history : tuple of float
+        The solver's record of its convergence, see RawSolution.
     """
 
     a: Vector | None
@@ -120,6 +129,7 @@ class Answer:
     iterations: int
     timing: Timing
     details: dict[str, Any] = field(default_factory=dict)
+    history: tuple[float, ...] = ()
 
     @property
     def forces_unique(self) -> bool:
@@ -141,7 +151,8 @@ class StepSolver:
     options : solver options
     tolerance : float
         Of the certificate, relative; `inf` records bounds and refuses nothing that has an acceleration.
-    warm_start : bool
+    warm_start, reuse : bool
+        Of the engine.
     thorough : bool
         Whether uniqueness of contact solutions may be decided by enumeration with linear programs.
     """
@@ -154,6 +165,7 @@ class StepSolver:
         tolerance: float = DEFAULT_TOLERANCE,
         warm_start: bool = True,
         thorough: bool = True,
+        reuse: bool = True,
     ) -> None:
         if math.isnan(tolerance) or tolerance <= 0:
             raise BadInput(f"tolerance is {tolerance}; it must be positive (inf records the bounds only).")
@@ -161,7 +173,7 @@ class StepSolver:
         self.formulation: Formulation = (
             registry.load("formulation", formulation) if isinstance(formulation, str) else formulation
         )
-        self.engine = Engine(solver, options, warm_start)
+        self.engine = Engine(solver, options, warm_start, reuse)
         self.tolerance = tolerance
 
     def solve(self, step: StepData) -> Answer:
@@ -219,7 +231,7 @@ class StepSolver:
         details = self.formulation.details(data, raw.x) if step.k else {}
         return Answer(
             a, lam if a is not None else None, lam_N, lam_T, status, raw.claim, message, certificate, iterations,
-            timing, details,
+            timing, details, raw.history,
         )  # fmt: skip
 
     def _without_program(self, step: StepData, verdict: IllPosed) -> Answer:
@@ -412,7 +424,7 @@ def solve(
         status, message, residuals = _verify_linear(program, raw, tolerance)
         y = raw.y
     timing = timing._replace(verify=perf_counter() - begin)
-    return Solution(raw.x, y, status, raw.claim, message, raw.iterations, timing, residuals, solutions)
+    return Solution(raw.x, y, status, raw.claim, message, raw.iterations, timing, residuals, solutions, raw.history)
 
 
 def solve_lcp(

@@ -50,6 +50,7 @@ class Clarabel(Stateless[ClarabelOptions]):
     source = "Goulart & Chen 2024"
     requires = ("qpsolvers", "clarabel")
     exact = False
+    precision = tuple({"tol_gap_abs": e, "tol_gap_rel": e, "tol_feas": e} for e in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10))
     options_type = ClarabelOptions
 
     def verdict(self, solution: Any, warned: str) -> tuple[Status, int, float, str]:

@@ -56,6 +56,7 @@ class CVXPY(Solver[CVXPYOptions]):
     requires = ("cvxpy",)
     exact = False
     updates = True
+    warm_starts = True
     options_type = CVXPYOptions
 
     @classmethod

@@ -89,6 +89,7 @@ class DAQP(Solver[DAQPOptions]):
     accepts = (QP, LeastSquares)
     requires = ("daqp",)
     updates = True
+    warm_starts = True
     options_type = DAQPOptions
 
     def setup(self, program: Program) -> None:

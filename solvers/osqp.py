@@ -63,6 +63,8 @@ class OSQP(Solver[OSQPOptions]):
     requires = ("osqp",)
     exact = False
     updates = True
+    warm_starts = True
+    precision = tuple({"eps_abs": e, "eps_rel": e} for e in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9))
     options_type = OSQPOptions
 
     def setup(self, program: Program) -> None:

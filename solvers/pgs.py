@@ -45,6 +45,8 @@ class PGS(Solver[PGSOptions]):
     source = "Cryer 1971; Mangasarian 1977"
     accepts = (LCP,)
     exact = False
+    warm_starts = True
+    precision = tuple({"tolerance": e} for e in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12))
     options_type = PGSOptions
 
     def __init__(self, variant: str | None, options: PGSOptions) -> None:

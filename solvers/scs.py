@@ -46,6 +46,7 @@ class SCS(Stateless[SCSOptions]):
     source = "O'Donoghue 2021"
     requires = ("qpsolvers", "scs")
     exact = False
+    precision = tuple({"eps_abs": e, "eps_rel": e} for e in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10))
     options_type = SCSOptions
 
     def verdict(self, solution: Any, warned: str) -> tuple[Status, int, float, str]:

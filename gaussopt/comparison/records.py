@@ -1,0 +1,202 @@
+"""What a comparison records: answers, which every run repeats bit for bit, and times, which none does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Self
+
+from gaussopt.programs import Timing
+
+STARTS = ("setup", "cold", "warm")
+"""How a solver meets the next program of a sequence: set up anew and started from its default; updated and started
+from its default; updated and started from the answer before."""
+
+PARTS = (*Timing._fields, "work", "total")
+"""The parts of a step that are timed. `work` is what the solver is responsible for, setup + update + solve; `total`
+is everything."""
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a sequence of steps comes from, in words that tables can show.
+
+    Attributes
+    ----------
+    kind : str
+        "problem" (states of a reference), "family", "qp" (a single program) or "sequence" (exported programs).
+    name : str
+        Of the problem, family, program or folder.
+    part : str
+        The reference of a problem, "" elsewhere.
+    dials : mapping of str to float
+        Of a family, all of them.
+    swept : str
+        The dial that this point is a value of; "" if none is swept.
+    """
+
+    kind: str
+    name: str
+    part: str = ""
+    dials: Mapping[str, float] = field(default_factory=dict)
+    swept: str = ""
+
+    @property
+    def label(self) -> str:
+        """One line for tables."""
+        if self.swept:
+            return f"{self.name}, {self.swept} = {self.dials[self.swept]:g}"
+        return f"{self.name}, {self.part}" if self.part else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What one solver answered to the steps of one source, cold, warm or set up anew. No times.
+
+    Lists have one entry a step. A step without an answer keeps its place: its errors are infinite.
+
+    Attributes
+    ----------
+    source : Source
+    formulation : str
+        "" where the source holds programs.
+    solver : str
+        With its options where they differ from the defaults, such as "osqp(eps_abs=1e-3)".
+    start : str
+        One of STARTS.
+    exact : bool
+        Whether the formulation claims to be exact.
+    status : list of str
+        Verified.
+    claim : list of str
+        What the solver says.
+    certified : list of float
+        Certified distance to the true acceleration relative to 1 + its size, in the mass norm; of a program without
+        mechanics, the relative error bound or, where there is none, the relative residual.
+    error : list of float
+        Against the reference, relative to 1 + max |a|; NaN where there is none.
+    primal, dual, gap : list of float
+        Residuals of the program at the point returned: violation of constraints, stationarity, complementarity,
+        relative to the size of their terms. Of an LCP: negative parts of z and w, 0, and min(z, w).
+    iterations : list of int
+    refused : str
+        Why the pair does not apply; then the lists are empty.
+    failure : str
+        Why the lists end early: "crashed: ..." or "time limit: ...".
+    """
+
+    source: Source
+    formulation: str
+    solver: str
+    start: str
+    exact: bool
+    status: list[str] = field(default_factory=list)
+    claim: list[str] = field(default_factory=list)
+    certified: list[float] = field(default_factory=list)
+    error: list[float] = field(default_factory=list)
+    primal: list[float] = field(default_factory=list)
+    dual: list[float] = field(default_factory=list)
+    gap: list[float] = field(default_factory=list)
+    iterations: list[int] = field(default_factory=list)
+    refused: str = ""
+    failure: str = ""
+
+    @property
+    def confirmed(self) -> list[bool]:
+        """Which answers the certificate confirms."""
+        return [s == "solved" for s in self.status]
+
+    @property
+    def claimed(self) -> list[bool]:
+        """Which answers the solver calls solved."""
+        return [c == "solved" for c in self.claim]
+
+    def to_mapping(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_mapping(cls, data: Mapping[str, Any]) -> Self:
+        """The record of a mapping."""
+        return cls(**{**data, "source": Source(**data["source"])})
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """How long one solver took on the steps of one source, interleaved with its rivals. Seconds.
+
+    Attributes
+    ----------
+    source, formulation, solver, start : as of Answers
+    parts : dict of str to list of float
+        Of each of PARTS the QUANTILES over all steps and repetitions; NaN where the solver reports nothing.
+    per_step : list of float
+        Median of `work` at each step over the repetitions. May be shorter than the source: slow solvers are timed on
+        the leading steps only.
+    repetitions : int
+    """
+
+    source: Source
+    formulation: str
+    solver: str
+    start: str
+    parts: dict[str, list[float]]
+    per_step: list[float]
+    repetitions: int
+
+    @property
+    def work(self) -> float:
+        """Median seconds of setup + update + solve."""
+        return self.parts["work"][2]
+
+    def to_mapping(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_mapping(cls, data: Mapping[str, Any]) -> Self:
+        """The record of a mapping."""
+        return cls(**{**data, "source": Source(**data["source"])})
+
+
+@dataclass(frozen=True, slots=True)
+class Motion:
+    """How one pair carried a trajectory.
+
+    Attributes
+    ----------
+    evaluations : int
+        Steps solved, stages included.
+    error : float
+        Largest |q - q_ref| at the instants of the reference that the run also has; NaN without any.
+    certified : float
+        Largest certified relative error over all steps solved.
+    position_drift, velocity_drift : float
+        Largest violation of the constraints.
+    energy_drift : float
+        Largest |E - E(0) - work|, relative to the largest energy; NaN where the system states no energy.
+    trajectory : str
+        Name of the NetCDF file in the store, "" if none was kept.
+    """
+
+    problem: str
+    formulation: str
+    solver: str
+    stepper: str
+    dt: float
+    t_end: float
+    status: str
+    message: str
+    evaluations: int
+    error: float
+    certified: float
+    position_drift: float
+    velocity_drift: float
+    energy_drift: float
+    trajectory: str = ""
+
+    def to_mapping(self) -> dict[str, Any]:
+        """For JSON and tables."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}

@@ -1,0 +1,1 @@
+"""Families of physically built steps, one file each."""
