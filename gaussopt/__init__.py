@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gaussopt.catalogue import Problem, problem
     from gaussopt.certificate import Certificate, certify
     from gaussopt.classification import ContactClass, classify_step
-    from gaussopt.comparison import Results, compare
+    from gaussopt.comparison.compare import Results, compare
     from gaussopt.contact_certificate import ContactCertificate, certify_contact
     from gaussopt.contact_operator import ContactOperator
     from gaussopt.contacts import Contact, ContactData, Event, contact_points
@@ -44,11 +44,11 @@ _HOME = {
     "ContactOperator": "contact_operator", "Energy": "system", "Event": "contacts", "GaussoptError": "errors",
     "IllPosed": "errors", "LCP": "programs", "LCPSolutions": "lcp", "LeastSquares": "programs",
     "LinearSystem": "programs", "MatrixClass": "lcp", "MissingBackend": "errors", "NotAccepted": "errors",
-    "Problem": "catalogue", "Projection": "stabilisation", "QP": "programs", "Results": "comparison",
+    "Problem": "catalogue", "Projection": "stabilisation", "QP": "programs", "Results": "comparison.compare",
     "Solution": "programs", "Status": "status", "StepData": "stepdata", "StepSolver": "solving", "System": "system",
     "Trajectory": "trajectory", "UnknownName": "errors", "certify": "certificate",
     "certify_contact": "contact_certificate", "certify_lcp": "lcp", "certify_qp": "qp_certificate",
-    "classify_matrix": "lcp", "classify_step": "classification", "compare": "comparison",
+    "classify_matrix": "lcp", "classify_step": "classification", "compare": "comparison.compare",
     "contact_points": "contacts", "enumerate_lcp": "lcp", "formulate": "solving", "make_solver": "solver",
     "names": "registry", "problem": "catalogue", "rank_report": "ranks", "register": "registry", "scan": "atlas",
     "simulate": "simulation", "solve": "solving", "solve_batch": "batch", "solve_step": "solving",

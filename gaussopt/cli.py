@@ -1,4 +1,4 @@
-"""The command line: list, run, solve, verify, atlas, compare, papers.
+"""The command line: list, run, solve, verify, papers; atlas, compare, export and report live beside it.
 
 Results go to standard output, progress and errors to standard error. With --json standard output holds exactly
 one JSON object, also on failure. Exit codes: 0 done, 1 a step or solve did not end `solved`, 2 bad input.
@@ -7,7 +7,6 @@ one JSON object, also on failure. Exit codes: 0 done, 1 a step or solve did not 
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import os
 import sys
@@ -19,11 +18,11 @@ import typer
 
 from gaussopt import __version__
 from gaussopt.cli_atlas import atlas_command
+from gaussopt.cli_common import Done, Json, Set, pairs_of, plain, print_json, progress_bar, settings_of
+from gaussopt.cli_compare import compare_command, export_command, report_command
 from gaussopt.errors import BadInput, GaussoptError, IllPosed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from gaussopt.stepdata import StepData
     from gaussopt.trajectory import Trajectory
 
@@ -32,7 +31,6 @@ app = typer.Typer(
     help="Every time step of a mechanical system as an optimisation problem.",
 )  # fmt: skip
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 SolverOption = Annotated[
     list[str] | None,
     typer.Option("--solver-option", metavar="NAME=VALUE", help="Option of the solver; repeatable."),
@@ -41,13 +39,6 @@ TYPER_INTERRUPTED = 130
 """What Typer returns after Ctrl-C."""
 
 KINDS = ("problems", "formulations", "solvers", "steppers")
-
-
-class _Done(Exception):
-    """Ends a command with an exit code."""
-
-    def __init__(self, code: int) -> None:
-        self.code = code
 
 
 def run(arguments: list[str] | None = None) -> int:
@@ -67,7 +58,7 @@ def _run(given: list[str]) -> int:
         try:
             if app(given, standalone_mode=False, obj=out) == TYPER_INTERRUPTED:
                 return _fail(out, as_json, "Interrupted.", code=1)
-        except _Done as done:
+        except Done as done:
             return done.code
         except typer.TyperException as error:
             return _fail(out, as_json, _sentence(error.format_message()))
@@ -119,54 +110,13 @@ def _quiet_backends() -> Iterator[Any]:
 
 def _fail(out: Any, as_json: bool, sentence: str, code: int = 2) -> int:
     if as_json:
-        _print_json(out, {"status": "bad_input" if code == 2 else "crashed", "message": sentence})
+        print_json(out, {"status": "bad_input" if code == 2 else "crashed", "message": sentence})
     print(f"gaussopt: {sentence}", file=sys.stderr)
     return code
 
 
 def _sentence(text: str) -> str:
     return text if text.endswith((".", "?")) else f"{text}."
-
-
-def _print_json(out: Any, data: Any) -> None:
-    print(json.dumps(_plain(data), allow_nan=False), file=out)
-
-
-def _plain(data: Any) -> Any:
-    """JSON has no infinities: they and NaN become null."""
-    if isinstance(data, dict):
-        return {str(k): _plain(v) for k, v in data.items()}
-    if isinstance(data, list | tuple):
-        return [_plain(v) for v in data]
-    if hasattr(data, "tolist"):
-        return _plain(data.tolist())
-    if isinstance(data, float) and not math.isfinite(data):
-        return None
-    return data
-
-
-def _pairs(items: list[str] | None, flag: str) -> dict[str, str]:
-    pairs: dict[str, str] = {}
-    for item in items or []:
-        name, equals, value = item.partition("=")
-        if not equals or not name:
-            raise BadInput(f"{flag} {item!r} is not of the form NAME=VALUE.")
-        pairs[name.strip()] = value.strip()
-    return pairs
-
-
-@contextlib.contextmanager
-def _progress(label: str, quiet: bool) -> Iterator[Callable[[float], None] | None]:
-    """A progress bar on standard error, where a person may watch."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=1.0)
-        yield lambda fraction: bar.update(task, completed=fraction)
 
 
 @app.callback(invoke_without_command=True)
@@ -176,10 +126,10 @@ def _root(
 ) -> None:
     if version:
         print(__version__, file=context.obj)
-        raise _Done(0)
+        raise Done(0)
     if context.invoked_subcommand is None:
         print(context.get_help(), file=context.obj)
-        raise _Done(2)
+        raise Done(2)
 
 
 @app.command("list")
@@ -219,7 +169,7 @@ def list_command(
             row["references"] = [r.name for r in entry.references]
         rows.append(row)
     if json_:
-        _print_json(context.obj, {"status": "solved", kind: rows})
+        print_json(context.obj, {"status": "solved", kind: rows})
         return
     width = max((len(r["name"]) for r in rows), default=0)
     for row in rows:
@@ -249,10 +199,7 @@ def run_command(
     accumulation: Annotated[
         str, typer.Option("--accumulation", help="stop where impacts accumulate, or close the contact.")
     ] = "stop",
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Parameter, or q0=... and v0=...; repeatable."),
-    ] = None,
+    set_: Set = None,
     save: Annotated[Path | None, typer.Option("--save", metavar="FILE.nc", help="Write the motion as NetCDF.")] = None,
     json_: Json = False,
 ) -> None:
@@ -261,14 +208,11 @@ def run_command(
     from gaussopt.files import check_target
     from gaussopt.simulation import simulate
 
-    settings: dict[str, Any] = dict(_pairs(set_, "--set"))
-    for key in ("q0", "v0"):
-        if key in settings:
-            settings[key] = _vector(key, settings[key])
-    options = _pairs(solver_option, "--solver-option")
+    settings = settings_of(set_)
+    options = pairs_of(solver_option, "--solver-option")
     if save is not None:
         check_target(save)
-    with _progress(problem, json_) as progress:
+    with progress_bar(problem, json_) as progress:
         trajectory = simulate(
             find(problem, **settings), formulation, solver, stepper=stepper, dt=dt, t_end=t_end, rtol=rtol, atol=atol,
             tolerance=tolerance, stabilise=stabilisation, impact=impact, accumulation=accumulation,
@@ -278,19 +222,12 @@ def run_command(
     if save is not None:
         trajectory.save(save)
     if json_:
-        _print_json(context.obj, _run_mapping(trajectory))
+        print_json(context.obj, _run_mapping(trajectory))
     else:
         _print_run(context.obj, trajectory, save)
     if str(trajectory.status) != "solved":
         print(f"gaussopt: {trajectory.message}", file=sys.stderr)
-        raise _Done(2 if str(trajectory.status) == "bad_input" else 1)
-
-
-def _vector(key: str, text: str) -> list[float]:
-    try:
-        return [float(x) for x in text.strip("[]() ").split(",")]
-    except ValueError:
-        raise BadInput(f"{key} is {text!r}; give numbers separated by commas.") from None
+        raise Done(2 if str(trajectory.status) == "bad_input" else 1)
 
 
 def _run_mapping(traj: Trajectory) -> dict[str, Any]:
@@ -366,7 +303,7 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
 def _event_words(event: dict[str, Any]) -> str:
     who = event.get("contact") or ", ".join(event.get("contacts", []))
     more = {k: event[k] for k in ("Lam_N", "energy_change", "gain", "time_estimate") if k in event}
-    extra = ", ".join(f"{k} = {_plain(v)}" for k, v in more.items())
+    extra = ", ".join(f"{k} = {plain(v)}" for k, v in more.items())
     return " ".join(part for part in (event["kind"].replace("_", " "), who, f"({extra})" if extra else "") if part)
 
 
@@ -390,7 +327,7 @@ def solve_command(
     from gaussopt.status import Status
 
     data = files.load(file)
-    options: dict[str, Any] = dict(_pairs(solver_option, "--solver-option"))
+    options: dict[str, Any] = dict(pairs_of(solver_option, "--solver-option"))
     _check_tolerance(tolerance)
     result: dict[str, Any]
     if isinstance(data, QP):
@@ -577,15 +514,15 @@ def _check_tolerance(tolerance: float) -> None:
 
 def _finish(out: Any, result: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        _print_json(out, result)
+        print_json(out, result)
     else:
-        for key, value in _plain(result).items():
+        for key, value in plain(result).items():
             if isinstance(value, dict):
                 value = ", ".join(f"{k} {v:.6g}" if isinstance(v, float) else f"{k} {v}" for k, v in value.items())
             print(f"{key}: {value}", file=out)
     if result["status"] != "solved":
         print(f"gaussopt: {result['message']}", file=sys.stderr)
-        raise _Done(1)
+        raise Done(1)
 
 
 @app.command("papers")
@@ -601,66 +538,17 @@ def papers_command(
 
     if jobs < 0:
         raise BadInput(f"jobs is {jobs}; give a number of processes, or 0 for one per core.")
-    with _progress("papers", json_) as progress:
+    with progress_bar("papers", json_) as progress:
         summary = reproduce(out, quick=quick, jobs=jobs or (os.cpu_count() or 1), progress=progress)
     if json_:
-        _print_json(context.obj, summary)
+        print_json(context.obj, summary)
     else:
         print(f"{summary['message']}\nReport: {summary['report']}", file=context.obj)
     if summary["status"] != "solved":
-        raise _Done(1)
-
-
-@app.command("compare")
-def compare_command(
-    context: typer.Context,
-    problems: Annotated[list[str], typer.Argument(metavar="PROBLEM...")],
-    out: Annotated[Path, typer.Option("--out", help="Folder of the tables and the report.")],
-    formulations: Annotated[
-        str | None, typer.Option("--formulations", help="Names, comma-separated; all if absent.")
-    ] = None,
-    solvers: Annotated[
-        str | None, typer.Option("--solvers", help="Names, comma-separated; all installed if absent.")
-    ] = None,
-    stepper: Annotated[str, typer.Option("--stepper")] = "rk4",
-    dt: Annotated[float | None, typer.Option("--dt")] = None,
-    t_end: Annotated[float | None, typer.Option("--t-end")] = None,
-    tolerance: Annotated[float, typer.Option("--tolerance")] = 1e-7,
-    stride: Annotated[int, typer.Option("--stride", help="Every how many states of a reference.")] = 1,
-    jobs: Annotated[int, typer.Option("--jobs", help="Processes; 0 for one per core.")] = 1,
-    json_: Json = False,
-) -> None:
-    """Compare formulations and solvers on the states of references and as trajectories."""
-    from gaussopt.comparison import compare
-    from gaussopt.files import prepare_folder, write_text
-    from gaussopt.reporting.comparing import document
-    from gaussopt.reporting.render import write
-
-    _check_tolerance(tolerance)
-    if jobs < 0:
-        raise BadInput(f"jobs is {jobs}; give a number of processes, or 0 for one per core.")
-    prepare_folder(out)
-    with _progress("compare", json_) as progress:
-        results = compare(
-            problems, _names(formulations), _names(solvers), stepper=stepper, dt=dt, t_end=t_end, tolerance=tolerance,
-            stride=stride, jobs=jobs or (os.cpu_count() or 1), progress=progress,
-        )  # fmt: skip
-    report = write(document(results), out)
-    data = {"status": "crashed" if results.failures else "solved", "report": str(report), **results.to_mapping()}
-    write_text(out / "comparison.json", json.dumps(_plain(data), allow_nan=False) + "\n")
-    if json_:
-        _print_json(context.obj, data)
-    else:
-        for finding in document(results).findings:
-            print(finding, file=context.obj)
-        print(f"Report: {report}", file=context.obj)
-    if results.failures:
-        print(f"gaussopt: {len(results.failures)} cases failed; see {report}.", file=sys.stderr)
-        raise _Done(1)
-
-
-def _names(text: str | None) -> list[str] | None:
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+        raise Done(1)
 
 
 app.command("atlas")(atlas_command)
+app.command("compare")(compare_command)
+app.command("report")(report_command)
+app.command("export")(export_command)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
+
+from gaussopt.cli_common import Json, Set, plain, print_json, progress_bar, settings_of
 
 
 def atlas_command(
@@ -16,10 +18,7 @@ def atlas_command(
         list[str] | None,
         typer.Option("--axis", metavar="NAME=LOW:HIGH:COUNT", help="Values of a parameter; repeatable."),
     ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Parameter, case, variant, or q0=... and v0=...; repeatable."),
-    ] = None,
+    set_: Set = None,
     signs: Annotated[
         str, typer.Option("--signs", metavar="all|+,-|...", help="Signs of slip of the contacts, joined by |.")
     ] = "all",
@@ -27,10 +26,9 @@ def atlas_command(
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder of the report, reports/atlas-PROBLEM if not given.")
     ] = None,
-    json_: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+    json_: Json = False,
 ) -> None:
     """Map on a grid of states what LCP, printed QP and their relatives do."""
-    from gaussopt import cli
     from gaussopt.atlas import scan
     from gaussopt.atlas_grid import Axis
     from gaussopt.catalogue import problem as find
@@ -39,15 +37,11 @@ def atlas_command(
     from gaussopt.reporting.atlas import document
     from gaussopt.reporting.render import write
 
-    settings: dict[str, Any] = dict(cli._pairs(set_, "--set"))
-    for key in ("q0", "v0"):
-        if key in settings:
-            settings[key] = cli._vector(key, settings[key])
-    entry = find(problem, **settings)
+    entry = find(problem, **settings_of(set_))
     axes = [Axis.parse(text) for text in axis or []] or None
     if loads < 0:
         raise BadInput(f"loads is {loads}; give the number of directions of the load, or 0.")
-    with cli._progress("atlas", json_) as progress:
+    with progress_bar("atlas", json_) as progress:
         atlas = scan(entry, axes, slips=signs, loads=loads, progress=progress)
     folder = Path("reports") / f"atlas-{problem}" if out is None else out
     prepare_folder(folder)
@@ -62,9 +56,9 @@ def atlas_command(
         "contacts": list(atlas.contacts), "counts": atlas.summary(), "seconds": atlas.seconds,
         "file": str(file), "report": str(report), "markdown": str(folder / "index.md"),
     }  # fmt: skip
-    write_text(folder / "atlas.json", json.dumps(cli._plain(data), allow_nan=False) + "\n")
+    write_text(folder / "atlas.json", json.dumps(plain(data), allow_nan=False) + "\n")
     if json_:
-        cli._print_json(context.obj, data)
+        print_json(context.obj, data)
         return
     for finding in page.findings:
         print(finding, file=context.obj)

@@ -108,12 +108,23 @@ def write_text(path: Path, text: str) -> None:
     BadInput
         If it cannot be written.
     """
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all.
+
+    Raises
+    ------
+    BadInput
+        If it cannot be written.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(f"Cannot write {path}: {error.strerror or error}.") from None
-    with replacing(path) as aside, open(aside, "w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
+    with replacing(path) as aside:
+        Path(aside).write_bytes(content)
 
 
 def check_target(path: Path) -> None:

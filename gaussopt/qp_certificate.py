@@ -76,6 +76,7 @@ class QPCertificate:
 
         return {
             "error_bound": number(self.error_bound),
+            "relative_error": number(self.error_bound / (1.0 + self.norm_x)),
             "primal_residual": number(self.primal_residual),
             "dual_residual": number(self.dual_residual),
             "complementarity": number(self.complementarity),

@@ -37,6 +37,11 @@ class Engine:
         Start each solve from the previous answer.
     reuse : bool
         Update what was set up where the pattern allows; if not, every program is set up anew.
+
+    Attributes
+    ----------
+    latest : (Program, RawSolution) or None
+        The program solved last and the solver's word on it.
     """
 
     def __init__(
@@ -49,6 +54,7 @@ class Engine:
         self.solver = make_solver(solver, options) if isinstance(solver, str) else solver
         self.warm_start = warm_start
         self.reuse = reuse
+        self.latest: tuple[Program, RawSolution] | None = None
         self._pattern: tuple[Any, ...] | None = None
         self._last: tuple[Vector, Vector | None] | None = None
 
@@ -79,9 +85,14 @@ class Engine:
         except Exception as error:
             # A backend may fail in any way; its failure is an answer, not a stack trace.
             self._pattern = self._last = None
-            return _crash(error), Timing(solve=perf_counter() - start)
+            self.latest = program, _crash(error)
+            return self.latest[1], Timing(solve=perf_counter() - start)
         done = perf_counter()
+        if raw.x is not None and raw.x.shape != (program.n,):
+            note = f"it returned an answer of shape {raw.x.shape}, expected ({program.n},)"
+            raw = RawSolution(None, None, Status.SOLVER_ERROR, note=note)
         self._pattern = pattern
+        self.latest = program, raw
         usable = raw.x is not None and math.isfinite(float(raw.x.sum()))
         self._last = (raw.x, raw.y) if usable and raw.x is not None else None
         handed = ready - start
@@ -196,7 +207,7 @@ class StepSolver:
         built = perf_counter()
         raw, timing = self.engine.solve(program)
         iterations, solved = raw.iterations, perf_counter()
-        while raw.x is not None and raw.x.shape == (program.n,):
+        while raw.x is not None:
             following = self.formulation.again(data, raw.x, raw.y)
             if following is None:
                 break
@@ -205,9 +216,6 @@ class StepSolver:
             iterations += raw.iterations
             timing = Timing(*(a + b for a, b in zip(timing, more, strict=True)))
             solved = perf_counter()
-        if raw.x is not None and raw.x.shape != (program.n,):
-            note = f"it returned an answer of shape {raw.x.shape}, expected ({program.n},)"
-            raw = RawSolution(None, None, Status.SOLVER_ERROR, note=note)
         found = None if raw.x is None else Candidate(*self.formulation.recover(data, raw.x, raw.y))
         recovered = perf_counter()
         a, lam, forces, friction = (None,) * 4 if found is None else found
@@ -412,6 +420,11 @@ def solve(
         except Exception as error:
             raw = _crash(error)
         timing = timing._replace(solve=perf_counter() - begin, backend=raw.backend)
+    return verified(program, raw, timing, tolerance)
+
+
+def verified(program: Program, raw: RawSolution, timing: Timing, tolerance: float = DEFAULT_TOLERANCE) -> Solution:
+    """What the core finds of a solver's word on a program."""
     begin = perf_counter()
     solutions: tuple[Vector, ...] = ()
     if isinstance(program, LCP):

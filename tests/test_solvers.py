@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import gaussopt as go
 from gaussopt import registry
+from gaussopt.comparison.sources import convex_set
 from gaussopt.solver import make_solver
 from gaussopt.solving import Engine
 
@@ -143,8 +144,8 @@ def test_named_programs(solver: str, name: str, assert_optimal: Callable[..., No
 
 
 @pytest.mark.parametrize("solver", WITH_INEQUALITIES)
-def test_maros_meszaros(solver: str, data: Callable[[str], Any], assert_optimal: Callable[..., None]) -> None:
-    stated = data("convex_qp.json")
+def test_maros_meszaros(solver: str, assert_optimal: Callable[..., None]) -> None:
+    stated = convex_set()
     assert len(stated) == 11
     for name, contents in stated.items():
         qp = go.QP.from_mapping(contents)
@@ -343,7 +344,7 @@ def test_warm_and_cold_agree_along_a_motion(formulation: str, solver: str, crank
 def test_newton_stops_honestly_at_its_limit(data: Callable[[str], Any]) -> None:
     """One iteration may even suffice, with the active-set solve after it; but then it says so rightly."""
     ends = set()
-    for contents in data("convex_qp.json").values():
+    for contents in convex_set().values():
         stopped = go.solve(go.QP.from_mapping(contents), "newton", max_iter=1)
         assert stopped.status is go.Status.SOLVED or stopped.claim is stopped.status
         ends.add(stopped.status)

@@ -1,25 +1,17 @@
-"""Compare formulations and solvers: on given steps, as trajectories, in time, on equal terms."""
+"""Compare formulations and solvers: on given steps, in time, as trajectories, on equal terms."""
 
-from gaussopt.comparison.on_states import (
-    Indices,
-    MotionResult,
-    PairResult,
-    Results,
-    common_instants,
-    compare,
-    compare_on_states,
-    errors_against,
-    pairs,
-)
+from gaussopt.comparison.on_states import PairResult, compare_on_states
+from gaussopt.comparison.pairing import installed_solvers, pairs
+from gaussopt.comparison.sources import typical_step
+from gaussopt.comparison.trajectories import Indices, common_instants, errors_against
 
 __all__ = [
     "Indices",
-    "MotionResult",
     "PairResult",
-    "Results",
     "common_instants",
-    "compare",
     "compare_on_states",
     "errors_against",
+    "installed_solvers",
     "pairs",
+    "typical_step",
 ]

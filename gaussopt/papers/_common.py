@@ -79,17 +79,16 @@ class ByFormulation:
 def by_formulation(name: str, references: Sequence[str], formulation: str, stride: int) -> ByFormulation:
     """Judge a formulation with all installed solvers on the states of references."""
     from gaussopt import comparison, registry
-    from gaussopt.solver import missing_packages
 
     entry = problem(name)
     start = entry.system.evaluate(0.0, entry.q0, entry.v0)
     reason = registry.load("formulation", formulation).refuses(start)
     if reason:
         return ByFormulation(formulation, reason, ())
-    installed = [s for s in registry.names("solver") if not missing_packages(registry.load("solver", s))]
+    installed = comparison.installed_solvers()
     found = [
         on_states(name, references, formulation, solver, min(100, stride * SLOW.get(solver, 1)))
-        for _, solver in comparison.pairs([formulation], installed, entry)
+        for _, solver in comparison.pairs([formulation], installed, comparison.typical_step(entry))
     ]
     # Direct linear algebra first: it is what the others are measured against.
     return ByFormulation(formulation, "", tuple(sorted(found, key=lambda r: (r.solver != "kkt", r.solver))))

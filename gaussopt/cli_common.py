@@ -1,0 +1,101 @@
+"""What the commands share: options, JSON, progress, and the end of a command."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any
+
+import typer
+
+from gaussopt.errors import BadInput
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Parameter, case, variant, or q0=... and v0=...; repeatable."),
+]
+
+
+class Done(Exception):
+    """Ends a command with an exit code."""
+
+    def __init__(self, code: int) -> None:
+        self.code = code
+
+
+def print_json(out: Any, data: Any) -> None:
+    """One JSON object on standard output."""
+    print(json.dumps(plain(data), allow_nan=False), file=out)
+
+
+def plain(data: Any) -> Any:
+    """JSON has no infinities: they and NaN become null."""
+    if isinstance(data, dict):
+        return {str(k): plain(v) for k, v in data.items()}
+    if isinstance(data, list | tuple):
+        return [plain(v) for v in data]
+    if hasattr(data, "tolist"):
+        return plain(data.tolist())
+    if isinstance(data, float) and not math.isfinite(data):
+        return None
+    return data
+
+
+def pairs_of(items: list[str] | None, flag: str) -> dict[str, str]:
+    """NAME=VALUE options.
+
+    Raises
+    ------
+    BadInput
+    """
+    pairs: dict[str, str] = {}
+    for item in items or []:
+        name, equals, value = item.partition("=")
+        if not equals or not name:
+            raise BadInput(f"{flag} {item!r} is not of the form NAME=VALUE.")
+        pairs[name.strip()] = value.strip()
+    return pairs
+
+
+def settings_of(items: list[str] | None) -> dict[str, Any]:
+    """The settings of a problem; q0 and v0 are lists of numbers.
+
+    Raises
+    ------
+    BadInput
+    """
+    settings: dict[str, Any] = dict(pairs_of(items, "--set"))
+    for key in ("q0", "v0"):
+        if key in settings:
+            settings[key] = _vector(key, settings[key])
+    return settings
+
+
+def _vector(key: str, text: str) -> list[float]:
+    try:
+        return [float(x) for x in text.strip("[]() ").split(",")]
+    except ValueError:
+        raise BadInput(f"{key} is {text!r}; give numbers separated by commas.") from None
+
+
+def names_of(text: str | None) -> list[str] | None:
+    """Names of a comma-separated list, None for None."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+@contextlib.contextmanager
+def progress_bar(label: str, quiet: bool) -> Iterator[Callable[[float], None] | None]:
+    """A progress bar on standard error, where a person may watch."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=1.0)
+        yield lambda fraction: bar.update(task, completed=fraction)

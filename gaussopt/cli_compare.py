@@ -1,0 +1,170 @@
+"""The commands that compare, export sequences, and write reports on stored results."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gaussopt.cli_common import Done, Json, Set, names_of, print_json, progress_bar, settings_of
+from gaussopt.errors import BadInput
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from gaussopt.catalogue import Problem
+    from gaussopt.comparison.sources import Spec
+
+
+def compare_command(
+    context: typer.Context,
+    out: Annotated[Path, typer.Option("--out", help="Folder of the finished cases, the tables and the report.")],
+    sources: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PROBLEM|FILE.json]...", help="Problems, and qp, lcp or step files."),
+    ] = None,
+    family: Annotated[
+        list[str] | None, typer.Option("--family", help="From `gaussopt list families`; repeatable.")
+    ] = None,
+    dial: Annotated[
+        list[str] | None,
+        typer.Option("--dial", metavar="NAME=A:B", help="Sweep a dial, or set it: NAME=A:B, =A,B,C or =A; repeatable."),
+    ] = None,
+    qp: Annotated[bool, typer.Option("--qp", help="The small convex test set that ships with gaussopt.")] = False,
+    sequence: Annotated[
+        list[Path] | None, typer.Option("--sequence", metavar="DIR", help="Replay what `gaussopt export` wrote.")
+    ] = None,
+    formulations: Annotated[
+        str | None, typer.Option("--formulations", help="Names, comma-separated; all if absent.")
+    ] = None,
+    solvers: Annotated[
+        str | None,
+        typer.Option("--solvers", help="Comma-separated, such as kkt,osqp(eps_abs=1e-3); all installed if absent."),
+    ] = None,
+    precision: Annotated[
+        bool, typer.Option("--precision", help="Also run solvers from loose to tight: error against time.")
+    ] = False,
+    stepper: Annotated[str, typer.Option("--stepper")] = "rk4",
+    dt: Annotated[float | None, typer.Option("--dt")] = None,
+    t_end: Annotated[float | None, typer.Option("--t-end")] = None,
+    tolerance: Annotated[float, typer.Option("--tolerance")] = 1e-7,
+    stride: Annotated[int, typer.Option("--stride", help="Every how many states of a reference.")] = 5,
+    motions: Annotated[bool, typer.Option(help="Whether confirmed pairs also carry a trajectory.")] = True,
+    time_budget: Annotated[
+        float, typer.Option("--time-budget", help="Seconds on the clock for each solver on each source; 0: no times.")
+    ] = 0.2,
+    case_limit: Annotated[float, typer.Option("--case-limit", help="Seconds after which a case is given up.")] = 300.0,
+    jobs: Annotated[int, typer.Option("--jobs", help="Processes; 0 for one per core.")] = 1,
+    dask: Annotated[
+        str | None, typer.Option("--dask", metavar="ADDRESS", help="Scheduler of a Dask cluster to run on.")
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Compare formulations and solvers on states, in time, and as trajectories; a killed run goes on where it was."""
+    from gaussopt.comparison.compare import compare
+    from gaussopt.comparison.specs import split_solvers
+    from gaussopt.reporting.comparing import write_comparison
+
+    if jobs < 0:
+        raise BadInput(f"jobs is {jobs}; give a number of processes, or 0 for one per core.")
+    chosen = _sources(sources or [], family or [], dial or [], qp, sequence or [])
+    with _executor(dask) as executor, progress_bar("compare", json_) as progress:
+        results = compare(
+            chosen, names_of(formulations), None if solvers is None else split_solvers(solvers), stepper=stepper,
+            dt=dt, t_end=t_end, tolerance=tolerance, stride=stride, precision=precision, motions=motions,
+            time_budget=time_budget, case_limit=case_limit, jobs=jobs or (os.cpu_count() or 1), executor=executor,
+            store=out, progress=progress, note=lambda sentence: print(f"gaussopt: {sentence}", file=sys.stderr),
+        )  # fmt: skip
+    _finish(context.obj, write_comparison(results, out), json_)
+
+
+def report_command(
+    context: typer.Context,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What `gaussopt compare --out DIR` wrote.")],
+    json_: Json = False,
+) -> None:
+    """Write the report on stored results anew."""
+    from gaussopt.comparison.compare import read_results
+    from gaussopt.reporting.comparing import write_comparison
+
+    _finish(context.obj, write_comparison(read_results(folder), folder), json_)
+
+
+def export_command(
+    context: typer.Context,
+    problem: Annotated[str, typer.Argument(metavar="PROBLEM", help="A name from `gaussopt list problems`.")],
+    formulation: Annotated[str, typer.Option("--formulation", help="Whose programs to write.")],
+    out: Annotated[Path, typer.Option("--out", help="New folder.")],
+    reference: Annotated[
+        str | None, typer.Option("--reference", help="Trajectory to follow; the problem's first if not given.")
+    ] = None,
+    stride: Annotated[int, typer.Option("--stride", help="Every how many states.")] = 1,
+    set_: Set = None,
+    json_: Json = False,
+) -> None:
+    """Write the step programs along a reference trajectory as files for other programs, each with its solution."""
+    from gaussopt.catalogue import problem as find
+    from gaussopt.comparison.exchange import export_sequence
+
+    with progress_bar("export", json_) as progress:
+        manifest = export_sequence(
+            find(problem, **settings_of(set_)), formulation, out, reference=reference, stride=stride,
+            progress=progress,
+        )  # fmt: skip
+    certified = sum("solution" in row for row in manifest["programs"])
+    message = (
+        f"{manifest['count']} programs ({manifest['kind']}) of {manifest['problem']}, {manifest['reference']}, as "
+        f"{manifest['formulation']}; {certified} with a certified solution."
+    )
+    if json_:
+        print_json(context.obj, {
+            "status": "solved", "message": message, "manifest": str(out / "manifest.json"),
+            "certified": certified,
+            **{k: manifest[k] for k in ("problem", "reference", "formulation", "kind", "count")},
+        })  # fmt: skip
+    else:
+        print(f"{message}\nManifest: {out / 'manifest.json'}", file=context.obj)
+
+
+def _sources(
+    names: list[str], families: list[str], dials: list[str], qp: bool, sequences: list[Path]
+) -> list[str | Problem | Spec]:
+    from gaussopt.comparison.sources import ExportedSequence, ProgramFile, convex_programs, family_sweep
+
+    found: list[str | Problem | Spec] = [ProgramFile.of(n) if n.endswith(".json") else n for n in names]
+    if dials and not families:
+        raise BadInput("--dial turns a dial of a family; name the family with --family.")
+    for name in families:
+        found += family_sweep(name, dials)
+    if qp:
+        found += convex_programs()
+    found += [ExportedSequence.of(folder) for folder in sequences]
+    return found
+
+
+@contextlib.contextmanager
+def _executor(address: str | None) -> Iterator[Executor | None]:
+    if address is None:
+        yield None
+        return
+    from gaussopt.clusters import dask_executor
+
+    with dask_executor(address) as executor:
+        yield executor
+
+
+def _finish(out: Any, summary: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(out, summary)
+    else:
+        for finding in summary["findings"]:
+            print(finding, file=out)
+        print(f"Report: {summary['report']}", file=out)
+    if summary["status"] != "solved":
+        print(f"gaussopt: {summary['message']}", file=sys.stderr)
+        raise Done(1)

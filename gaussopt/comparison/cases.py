@@ -1,0 +1,214 @@
+"""The cases of a comparison: functions of plain data that any process can run, returning plain data.
+
+Answers are the same bit for bit wherever they are computed; times are not, and have cases of their own, in which
+rivals take turns.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from gaussopt import registry
+from gaussopt.catalogue import problem as find_problem
+from gaussopt.comparison.following import Follower, starts_of
+from gaussopt.comparison.records import PARTS, QUANTILES, Answers, Motion, Times
+from gaussopt.comparison.residuals import Residuals
+from gaussopt.comparison.sources import Item, Spec, spec_of
+from gaussopt.comparison.specs import parse_solver, solver_class
+from gaussopt.comparison.trajectories import energy_drift, errors_against
+from gaussopt.errors import NotAccepted
+from gaussopt.programs import Timing
+
+MAX_REPETITIONS = 25
+"""Passes over a sequence beyond which quantiles change no more."""
+
+NOWHERE = "the source has no step that it could be asked at"
+
+
+def answer_case(spec: Mapping[str, Any], formulation: str, solver: str, tolerance: float) -> list[dict[str, Any]]:
+    """What a solver answers to a source, once for each way of starting that makes a difference to it.
+
+    Parameters
+    ----------
+    spec : of `sources.spec_of`
+    formulation : str
+        "" for programs.
+    solver : str
+        With its options.
+    tolerance : float
+        Of the certificate.
+
+    Returns
+    -------
+    list of Answers as mappings
+    """
+    where = spec_of(spec)
+    items = where.items()
+    exact = bool(registry.load("formulation", formulation).exact) if formulation else True
+    found = []
+    for start in starts_of(solver_class(solver)):
+        record = Answers(where.source, formulation, solver, start, exact, refused="" if items else NOWHERE)
+        follower = Follower(formulation, solver, start, tolerance)
+        for item in items:
+            try:
+                reply = follower.solve(item)
+            except NotAccepted as reason:
+                return [Answers(where.source, formulation, solver, start, exact, refused=str(reason)).to_mapping()]
+            latest = follower.latest
+            fit = Residuals() if latest is None else latest[1]
+            record.status.append(str(reply.status))
+            record.claim.append(str(reply.claim))
+            record.certified.append(reply.certified)
+            record.error.append(reply.error)
+            record.primal.append(fit.primal)
+            record.dual.append(fit.dual)
+            record.gap.append(fit.gap)
+            record.iterations.append(reply.iterations)
+        found.append(record.to_mapping())
+    return found
+
+
+def time_case(
+    spec: Mapping[str, Any], formulation: str, solvers: Sequence[str], tolerance: float, budget: float
+) -> list[dict[str, Any]]:
+    """How long rivals take on a source, taking turns at every step so that noise hits all alike.
+
+    Parameters
+    ----------
+    solvers : with their options
+    budget : float
+        Seconds for each solver and start. Who is fast repeats the sequence up to MAX_REPETITIONS times; who is slow is
+        timed on as many leading steps as fit.
+
+    Returns
+    -------
+    list of Times as mappings
+        After one pass that is thrown away: it pays for imports and caches.
+    """
+    where = spec_of(spec)
+    items = where.items()
+    rivals = [
+        _Rival(formulation, solver, start, tolerance) for solver in solvers for start in starts_of(solver_class(solver))
+    ]
+    if not items:
+        return []
+    for rival in rivals:
+        rival.prepare(items, budget)
+    collecting = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        for repetition in range(max(r.repetitions for r in rivals)):
+            for i, item in enumerate(items):
+                turn = (repetition + i) % len(rivals)
+                for rival in rivals[turn:] + rivals[:turn]:
+                    if repetition < rival.repetitions and i < rival.steps:
+                        rival.take(i, item)
+            gc.collect()
+    finally:
+        if collecting:
+            gc.enable()
+    return [rival.times(where).to_mapping() for rival in rivals]
+
+
+class _Rival:
+    """One solver in one way of starting, with the seconds it took."""
+
+    def __init__(self, formulation: str, solver: str, start: str, tolerance: float) -> None:
+        self.formulation, self.solver, self.start, self.tolerance = formulation, solver, start, tolerance
+        self.repetitions = 0
+        self.steps = 0
+
+    def prepare(self, items: tuple[Item, ...], budget: float) -> None:
+        """One pass to warm up and to see how much fits into the budget."""
+        warm_up = Follower(self.formulation, self.solver, self.start, self.tolerance)
+        warm_up.solve(items[0])  # imports and caches
+        begin = perf_counter()
+        passed = 0
+        for item in items[1:] or items:
+            warm_up.solve(item)
+            passed += 1
+            if perf_counter() - begin > budget:
+                break
+        each = (perf_counter() - begin) / passed
+        self.steps = min(len(items), max(1, int(budget / each)))
+        self.repetitions = min(MAX_REPETITIONS, max(1, int(budget / (each * self.steps))))
+        self._seconds: list[list[Timing]] = [[] for _ in range(self.steps)]
+
+    def take(self, i: int, item: Item) -> None:
+        """Solve the i-th item; every pass begins without memory of the one before."""
+        if i == 0:
+            self._follower = Follower(self.formulation, self.solver, self.start, self.tolerance)
+        self._seconds[i].append(self._follower.solve(item).timing)
+
+    def times(self, where: Spec) -> Times:
+        """Quantiles over all that was timed."""
+        work = [[t.setup + t.update + t.solve for t in at] for at in self._seconds]
+        samples = [t for at in self._seconds for t in at]
+        columns = {part: np.array([getattr(t, part) for t in samples]) for part in (*Timing._fields, "total")}
+        columns["work"] = np.array([s for at in work for s in at])
+        parts = {part: [float(x) for x in np.quantile(columns[part], QUANTILES)] for part in PARTS}
+        return Times(
+            where.source, self.formulation, self.solver, self.start, parts, [median(at) for at in work],
+            self.repetitions,
+        )  # fmt: skip
+
+
+def motion_case(
+    problem: str,
+    settings: Mapping[str, Any],
+    formulation: str,
+    solver: str,
+    stepper: str,
+    dt: float | None,
+    t_end: float | None,
+    tolerance: float,
+) -> dict[str, Any]:
+    """How a pair carries a trajectory of a problem.
+
+    Returns
+    -------
+    dict
+        "motion": a Motion as mapping; "trajectory.nc": the trajectory, NetCDF in bytes.
+
+    Raises
+    ------
+    NotAccepted
+        If the pair does not fit after all.
+    """
+    from gaussopt.simulation import simulate
+
+    entry = find_problem(problem, **settings)
+    name, options = parse_solver(solver)
+    adaptive = registry.load("stepper", stepper).adaptive
+    traj = simulate(
+        entry, formulation, name, solver_options=options, stepper=stepper, t_end=t_end, tolerance=tolerance,
+        dt=entry.dt if dt is None and not adaptive else dt, step_folder=None,
+    )  # fmt: skip
+    error = math.nan
+    own = {**entry.parameter_values, "variant": entry.variant}
+    for reference in entry.references:
+        if {**entry.parameter_values, **reference.parameters, "variant": reference.variant} == own and len(traj.t):
+            error = _largest(errors_against(traj, entry.reference(reference.name))[1])
+            break
+    motion = Motion(
+        entry.label, formulation, solver, stepper, float(traj.meta["dt"] or 0.0), float(traj.meta["t_end"]),
+        str(traj.status), traj.message, traj.worst.evaluations, error, traj.worst.relative_error,
+        _largest(traj.position_drift), _largest(traj.velocity_drift), energy_drift(traj),
+    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        content = traj.save(Path(folder) / "trajectory.nc").read_bytes() if len(traj.t) else b""
+    return {"motion": motion.to_mapping(), "trajectory.nc": content}
+
+
+def _largest(values: Any) -> float:
+    return float(values.max()) if len(values) else math.nan

@@ -1,0 +1,386 @@
+"""Compare formulations and solvers: plan the cases, run them, gather the records.
+
+Every pair first answers to every source. Who answered takes turns with its rivals on the clock, and pairs whose every
+answer was confirmed carry a trajectory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gaussopt import registry
+from gaussopt.catalogue import Problem
+from gaussopt.catalogue import problem as find_problem
+from gaussopt.certificate import DEFAULT_TOLERANCE
+from gaussopt.comparison.cases import answer_case, motion_case, time_case
+from gaussopt.comparison.following import starts_of
+from gaussopt.comparison.pairing import installed_solvers, misfit, pairs
+from gaussopt.comparison.records import Answers, Motion, Times
+from gaussopt.comparison.sources import ProblemStates, Spec, plain_settings, problem_specs
+from gaussopt.comparison.specs import parse_solver, precision_words, solver_class
+from gaussopt.environment import versions
+from gaussopt.errors import BadInput
+from gaussopt.simulation import check_settings
+from gaussopt.stepdata import StepData
+from gaussopt.store import Store
+from gaussopt.work import Case, Outcome, run_cases
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TIME_BUDGET = 0.2
+"""Seconds on the clock for each solver and way of starting, on each source and formulation."""
+
+CASE_LIMIT = 300.0
+"""Seconds after which a case is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What `compare` found.
+
+    Attributes
+    ----------
+    answers : of every pair to every source; `refused` says why a pair does not apply
+    times : of those that answered
+    motions : of pairs that passed on all states of a problem
+    failures : what broke, by case
+    meta : what was asked, and with what it was computed
+    store : folder of the finished cases, None if they were not kept
+    """
+
+    answers: tuple[Answers, ...]
+    times: tuple[Times, ...]
+    motions: tuple[Motion, ...]
+    failures: dict[str, str]
+    meta: dict[str, Any] = field(default_factory=dict)
+    store: Path | None = None
+
+    def to_mapping(self) -> dict[str, Any]:
+        """For JSON: every record and what was asked."""
+        return {
+            "answers": [r.to_mapping() for r in self.answers],
+            "times": [r.to_mapping() for r in self.times],
+            "motions": [r.to_mapping() for r in self.motions],
+            "failures": self.failures,
+            "meta": self.meta,
+        }
+
+    def to_pandas(self) -> dict[str, pd.DataFrame]:
+        """The tables `summary`, `steps`, `times` and `motions`."""
+        from gaussopt.comparison.tables import tables
+
+        return tables(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is asked, checked before anything is computed.
+
+    Attributes
+    ----------
+    specs : where the steps come from
+    entries : the problems whose trajectories are asked for
+    formulations, solvers : names, and words with options
+    precision : whether solvers are also run at every setting of their precision
+    """
+
+    specs: tuple[Spec, ...]
+    entries: tuple[Problem, ...]
+    formulations: tuple[str, ...]
+    solvers: tuple[str, ...]
+    tolerance: float
+    stepper: str
+    dt: float | None
+    t_end: float | None
+    precision: bool
+    budget: float
+    limit: float
+
+    def meta(self) -> dict[str, Any]:
+        """For the report: settings and versions, no dates and no machine names."""
+        return {
+            "sources": [s.source.label for s in self.specs],
+            "formulations": list(self.formulations), "solvers": list(self.solvers), "tolerance": self.tolerance,
+            "stepper": self.stepper, "dt": self.dt, "t_end": self.t_end, "precision": self.precision,
+            "time_budget": self.budget, "case_limit": self.limit, "versions": versions(),
+        }  # fmt: skip
+
+
+def compare(
+    sources: str | Problem | Spec | Sequence[str | Problem | Spec],
+    formulations: Sequence[str] | None = None,
+    solvers: Sequence[str] | None = None,
+    *,
+    stepper: str = "rk4",
+    dt: float | None = None,
+    t_end: float | None = None,
+    tolerance: float = DEFAULT_TOLERANCE,
+    stride: int = 5,
+    precision: bool = False,
+    motions: bool = True,
+    time_budget: float = TIME_BUDGET,
+    case_limit: float = CASE_LIMIT,
+    jobs: int = 1,
+    executor: Executor | None = None,
+    store: str | Path | None = None,
+    progress: Callable[[float], None] | None = None,
+    note: Callable[[str], None] | None = None,
+) -> Results:
+    """Compare formulations and solvers on problems, families and programs.
+
+    Parameters
+    ----------
+    sources : names of problems, problems, or specs such as those of `family_sweep`, `program_file`, `convex_programs`
+        Of a problem the states of all its references are taken, of one without references those of its own motion.
+    formulations : names; all that are registered if not given
+    solvers : names, with options in parentheses if wanted; all that are installed if not given
+    stepper, dt, t_end : of the trajectories; the problem's own dt and t_end if not given
+    tolerance : of the certificate
+    stride : every how many states of a reference
+    precision : whether solvers that can be told how precise to be are also run from loose to tight
+    motions : whether pairs that passed on every state also carry a trajectory
+    time_budget : float
+        Seconds on the clock for each solver and way of starting, on each source and formulation; 0 takes no times.
+    case_limit : float
+        Seconds after which a case is given up and recorded as such.
+    jobs : processes on this machine
+    executor : where to run the cases instead; any `concurrent.futures.Executor`
+    store : folder
+        Finished cases are kept there, and those already there are not computed again.
+    progress : called with the fraction done
+    note : called with sentences on what was set aside in the store
+
+    Returns
+    -------
+    Results
+
+    Raises
+    ------
+    UnknownName, BadInput, MissingBackend
+        Before anything is computed.
+    """
+    plan = _plan(
+        [sources] if isinstance(sources, str | Problem | Spec) else list(sources), formulations, solvers, stepper, dt,
+        t_end, tolerance, stride, precision, motions, time_budget, case_limit,
+    )  # fmt: skip
+    kept = None if store is None else Store(store, note=note)
+
+    def run(cases: list[Case], begin: float, end: float) -> dict[str, Outcome]:
+        if not cases:
+            return {}
+        return run_cases(
+            cases, jobs, None if progress is None else lambda done: progress(begin + (end - begin) * done),
+            executor=executor, store=kept, note=note,
+        )  # fmt: skip
+
+    asked = _answer_cases(plan)
+    if not asked:
+        raise BadInput("None of these formulations and solvers fit these problems.")
+    outcomes = run([case for case, _ in asked], 0.0, 0.5)
+    answers = [r for case, blank in asked for r in _answers(outcomes[case.key], blank)]
+    later = _time_cases(plan, answers) + (_motion_cases(plan, answers) if motions else [])
+    more = run(later, 0.5, 1.0)
+    if kept is not None and note is not None:
+        stale = kept.stale([case for case, _ in asked] + later)
+        if stale:
+            note(f"{stale} finished cases in {store} belong to other settings or other code and are not used.")
+    times = [Times.from_mapping(r) for o in more.values() if isinstance(o.value, list) for r in o.value]
+    carried = [
+        Motion(**{**o.value["motion"], "trajectory": _file(kept, case)})
+        for case in later
+        if isinstance((o := more[case.key]).value, dict)
+    ]
+    outcomes |= more
+    failures = {key: o.failure for key, o in outcomes.items() if o.failure}
+    refused = _misfits(plan)
+    if progress is not None:
+        progress(1.0)
+    return Results(
+        (*answers, *refused), tuple(times), tuple(carried), failures, plan.meta(), None if store is None else Path(store)
+    )  # fmt: skip
+
+
+def _plan(
+    sources: list[str | Problem | Spec],
+    formulations: Sequence[str] | None,
+    solvers: Sequence[str] | None,
+    stepper: str,
+    dt: float | None,
+    t_end: float | None,
+    tolerance: float,
+    stride: int,
+    precision: bool,
+    motions: bool,
+    budget: float,
+    limit: float,
+) -> Plan:
+    """Check everything that can be checked before computing."""
+    if not sources:
+        raise BadInput("Give at least one problem, family or program to compare on.")
+    if stride < 1:
+        raise BadInput(f"stride is {stride}; it must be at least 1.")
+    if not tolerance > 0:
+        raise BadInput(f"tolerance is {tolerance}; it must be positive (inf records the bounds only).")
+    if not (budget >= 0 and math.isfinite(budget)):
+        raise BadInput(f"The time budget is {budget} s; it must be a number of seconds, or 0 to take no times.")
+    if not limit > 0:
+        raise BadInput(f"The time limit of a case is {limit} s; it must be positive.")
+    entries = [find_problem(s) if isinstance(s, str) else s for s in sources if not isinstance(s, Spec)]
+    known = registry.names("problem")
+    for entry in entries:
+        if entry.name not in known:
+            raise BadInput(
+                f"The problem {entry.name!r} is not registered, so that other processes cannot find it: put it into a "
+                "file and call go.register on it."
+            )
+        check_settings(entry.dt if dt is None else dt, entry.t_end if t_end is None else t_end, stepper)
+    names = registry.names("formulation") if formulations is None else list(formulations)
+    for f in names:
+        registry.load("formulation", f)
+    words = installed_solvers() if solvers is None else list(solvers)
+    for word in words:
+        solver_class(word)
+    specs: list[Spec] = []
+    for s in sources:
+        if isinstance(s, Spec):
+            specs.append(s)
+        else:
+            specs += problem_specs(find_problem(s) if isinstance(s, str) else s, stride)
+    return Plan(
+        tuple(dict.fromkeys(specs, None)) if all(_hashable(s) for s in specs) else tuple(specs),
+        tuple(entries) if motions else (), tuple(names), tuple(dict.fromkeys(words)), tolerance, stepper, dt, t_end,
+        precision, budget, limit,
+    )  # fmt: skip
+
+
+def _hashable(spec: Spec) -> bool:
+    try:
+        hash(spec)
+    except TypeError:
+        return False
+    return True
+
+
+def _answer_cases(plan: Plan) -> list[tuple[Case, Answers]]:
+    """A case for every pair and source, and the record that stands for it if it fails."""
+    found = []
+    for spec in plan.specs:
+        words = list(plan.solvers)
+        if plan.precision:
+            words += [w for s in plan.solvers for w in precision_words(s)]
+        for formulation, solver in pairs(plan.formulations, list(dict.fromkeys(words)), spec.typical()):
+            name = parse_solver(solver)[0].partition(":")[0]
+            depends = (*spec.depends, ("solver", name), *((("formulation", formulation),) if formulation else ()))
+            key = " | ".join(part for part in ("answers", _words(spec), formulation, solver) if part)
+            arguments = {
+                "spec": spec.to_mapping(), "formulation": formulation, "solver": solver, "tolerance": plan.tolerance,
+            }  # fmt: skip
+            cls = solver_class(solver)
+            weight = 1.0 if cls.exact else 3.0
+            case = Case(key, answer_case, arguments, weight, limit=plan.limit, depends=depends)
+            exact = bool(registry.load("formulation", formulation).exact) if formulation else True
+            found.append((case, Answers(spec.source, formulation, solver, starts_of(cls)[-1], exact)))
+    return found
+
+
+def _words(spec: Spec) -> str:
+    """A label that tells all sources of a comparison apart."""
+    source = spec.source
+    if source.kind != "family":
+        return source.label
+    return f"{source.name} ({', '.join(f'{k}={v:g}' for k, v in source.dials.items())})"
+
+
+def _answers(outcome: Outcome, blank: Answers) -> list[Answers]:
+    if outcome.failure:
+        return [Answers.from_mapping({**blank.to_mapping(), "failure": outcome.failure})]
+    return [Answers.from_mapping(r) for r in outcome.value]
+
+
+def _time_cases(plan: Plan, answers: Iterable[Answers]) -> list[Case]:
+    """Rivals that answered, by source and formulation."""
+    if plan.budget == 0:
+        return []
+    by_label = {_label(s.source): s for s in plan.specs}
+    rivals: dict[tuple[str, str], list[str]] = {}
+    for r in answers:
+        if not (r.refused or r.failure):
+            there = rivals.setdefault((_label(r.source), r.formulation), [])
+            if r.solver not in there:
+                there.append(r.solver)
+    found = []
+    for (label, formulation), words in rivals.items():
+        spec = by_label[label]
+        depends = (*spec.depends, *(("solver", parse_solver(w)[0].partition(":")[0]) for w in words))
+        depends += (("formulation", formulation),) if formulation else ()
+        key = " | ".join(part for part in ("times", _words(spec), formulation) if part)
+        arguments = {
+            "spec": spec.to_mapping(), "formulation": formulation, "solvers": words, "tolerance": plan.tolerance,
+            "budget": plan.budget,
+        }  # fmt: skip
+        limit = plan.limit + 3 * 10 * plan.budget * len(words)
+        found.append(
+            Case(key, time_case, arguments, 3.0 * len(words), limit=limit, depends=tuple(dict.fromkeys(depends)))
+        )
+    return found
+
+
+def _label(source: Any) -> str:
+    return f"{source.label} {sorted(source.dials.items())}"
+
+
+def _motion_cases(plan: Plan, answers: Iterable[Answers]) -> list[Case]:
+    """Trajectories of the pairs whose every answer to every reference of a problem was confirmed."""
+    found = []
+    for entry in plan.entries:
+        own = {_label(s.source) for s in plan.specs if isinstance(s, ProblemStates) and _belongs(s, entry)}
+        passed: dict[tuple[str, str], bool] = {}
+        for r in answers:
+            # A simulation starts as the last of a solver's ways of starting does.
+            if _label(r.source) in own and r.start == starts_of(solver_class(r.solver))[-1]:
+                good = not r.refused and not r.failure and all(r.confirmed)
+                passed[r.formulation, r.solver] = passed.get((r.formulation, r.solver), True) and good
+        for (formulation, solver), good in passed.items():
+            if not good or (plan.precision and solver not in plan.solvers):
+                continue
+            depends = (
+                ("problem", entry.name), ("formulation", formulation),
+                ("solver", parse_solver(solver)[0].partition(":")[0]), ("stepper", plan.stepper),
+            )  # fmt: skip
+            arguments = {
+                "problem": entry.name, "settings": plain_settings(entry), "formulation": formulation, "solver": solver,
+                "stepper": plan.stepper, "dt": plan.dt, "t_end": plan.t_end, "tolerance": plan.tolerance,
+            }  # fmt: skip
+            key = f"motion | {entry.label} | {formulation} | {solver}"
+            found.append(Case(key, motion_case, arguments, 5.0, limit=plan.limit, depends=depends))
+    return found
+
+
+def _belongs(spec: ProblemStates, entry: Problem) -> bool:
+    return spec.problem == entry.name and dict(spec.settings) == plain_settings(entry)
+
+
+def _file(store: Store | None, case: Case) -> str:
+    return "" if store is None else store.attachment(case, "trajectory.nc")
+
+
+def _misfits(plan: Plan) -> list[Answers]:
+    """Formulations that do not fit a source, with the reason; once for each problem."""
+    found: dict[tuple[str, str], Answers] = {}
+    for spec in plan.specs:
+        step = spec.typical()
+        if not isinstance(step, StepData):
+            continue
+        for f in plan.formulations:
+            formulation = registry.load("formulation", f)
+            reason = misfit(formulation, step)
+            if reason:
+                record = Answers(spec.source, f, "", "setup", bool(formulation.exact), refused=reason)
+                found.setdefault((spec.source.name, f), record)
+    return list(found.values())

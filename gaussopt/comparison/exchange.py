@@ -1,0 +1,211 @@
+"""Sequences of step programs as files that other programs read, and back.
+
+A folder holds `manifest.json` and one file a program: quadratic programs as qpsolvers writes them (`Problem.save`,
+NumPy archives with P, q, G, h, A, b, lb, ub for G x <= h, A x = b), complementarity problems as JSON. The manifest says
+which row of gaussopt's l <= A x <= u each row came from, so that reading gives the same numbers back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import gaussopt
+from gaussopt import registry
+from gaussopt.catalogue import Problem
+from gaussopt.comparison.sources import SIMULATED, Item, states_of
+from gaussopt.errors import BadInput, NotAccepted, UnknownName
+from gaussopt.files import prepare_folder, read_json, write_bytes, write_text
+from gaussopt.programs import LCP, QP, LinearSystem, Program, as_qp
+from gaussopt.solving import default_solver, formulate, solve
+from gaussopt.status import Status
+from gaussopt.stepdata import StepData, Vector
+
+FORMAT = 1
+"""Of the manifest."""
+
+
+def export_sequence(
+    problem: Problem,
+    formulation: str,
+    folder: Path,
+    *,
+    reference: str | None = None,
+    stride: int = 1,
+    progress: Callable[[float], None] | None = None,
+) -> dict[str, Any]:
+    """Write the step programs along a reference trajectory, each with its certified solution.
+
+    Parameters
+    ----------
+    problem : Problem
+    formulation : str
+    folder : Path
+        New or empty.
+    reference : str
+        The first one of the problem if not given; its own motion if it has none.
+    stride : int
+        Every how many states.
+
+    Returns
+    -------
+    dict
+        The manifest.
+
+    Raises
+    ------
+    UnknownName
+    NotAccepted
+        If the formulation does not fit, or makes no quadratic program and no LCP.
+    BadInput
+        If the folder holds something already or cannot be written.
+    """
+    known = [r.name for r in problem.references] or [SIMULATED]
+    name = known[0] if reference is None else reference
+    if name not in known:
+        raise UnknownName(f"reference of {problem.name}", name, known)
+    if stride < 1:
+        raise BadInput(f"stride is {stride}; it must be at least 1.")
+    registry.load("formulation", formulation)
+    if folder.is_dir() and any(folder.iterdir()):
+        raise BadInput(f"{folder} is not empty; choose another folder, so that no old programs stay among the new.")
+    prepare_folder(folder)
+    items = list(states_of(problem, name, stride))
+    if not items:
+        raise BadInput(f"The reference {name!r} of {problem.name} has no state at which programs can be asked for.")
+    rows = []
+    for i, item in enumerate(items):
+        rows.append(_write_item(folder, i, item, formulation))
+        if progress is not None:
+            progress((i + 1) / len(items))
+    manifest = {
+        "format": FORMAT, "gaussopt": gaussopt.__version__, "problem": problem.label, "reference": name,
+        "formulation": formulation, "exact": bool(registry.load("formulation", formulation).exact),
+        "kind": rows[0]["kind"], "count": len(rows), "programs": rows,
+    }  # fmt: skip
+    write_text(folder / "manifest.json", json.dumps(manifest, indent=1) + "\n")
+    return manifest
+
+
+def _write_item(folder: Path, i: int, item: Item, formulation: str) -> dict[str, Any]:
+    assert isinstance(item.data, StepData)
+    program = _exchangeable(formulate(item.data, formulation), formulation)
+    row: dict[str, Any] = {"t": item.t, "n": program.n}
+    if isinstance(program, LCP):
+        name, content = f"{i:05d}.json", (json.dumps(program.to_mapping()) + "\n").encode()
+        row |= {"kind": "lcp"}
+    else:
+        name, content = f"{i:05d}.npz", _archive(program)
+        row |= {"kind": "qp", **_layout(program)}
+    solution = solve(program, default_solver(program))
+    if solution.status is Status.SOLVED and solution.x is not None:
+        row["solution"] = solution.x.tolist()
+        if isinstance(program, QP):
+            row["objective"] = program.objective(solution.x)
+    write_bytes(folder / name, content)
+    return row | {"file": name, "sha256": hashlib.sha256(content).hexdigest()}
+
+
+def _exchangeable(program: Program, formulation: str) -> QP | LCP:
+    if isinstance(program, LinearSystem):
+        raise NotAccepted(
+            f"The formulation {formulation!r} makes a linear system, which is neither a quadratic program nor a "
+            "complementarity problem; export gauss or another formulation that optimises."
+        )
+    return program if isinstance(program, LCP) else as_qp(program)
+
+
+def _layout(qp: QP) -> dict[str, list[int]]:
+    """Rows of gaussopt's program that the rows of A, and of G in its two parts, come from."""
+    eq = qp.equality
+    return {
+        "equality": np.flatnonzero(eq).tolist(),
+        "lower": np.flatnonzero(~eq & np.isfinite(qp.l)).tolist(),
+        "upper": np.flatnonzero(~eq & np.isfinite(qp.u)).tolist(),
+        "rows": [qp.m],
+    }
+
+
+def to_qpsolvers(qp: QP) -> Any:
+    """The `qpsolvers.Problem` of a quadratic program: lower bounds as -A x <= -l, then upper bounds."""
+    from qpsolvers import Problem as Foreign
+
+    eq = qp.equality
+    low, high = ~eq & np.isfinite(qp.l), ~eq & np.isfinite(qp.u)
+    G, h = np.vstack((-qp.A[low], qp.A[high])), np.concatenate((-qp.l[low], qp.u[high]))
+    A, b = qp.A[eq], qp.l[eq]
+    return Foreign(
+        qp.P, qp.q, G if len(G) else None, h if len(h) else None, A if len(A) else None, b if len(b) else None
+    )  # fmt: skip
+
+
+def _archive(qp: QP) -> bytes:
+    out = io.BytesIO()
+    to_qpsolvers(qp).save(out)
+    return out.getvalue()
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of an exported folder.
+
+    Raises
+    ------
+    BadInput
+        If there is none, or it was written in another format.
+    """
+    if not (folder / "manifest.json").is_file():
+        raise BadInput(f"{folder} holds no manifest.json; give a folder that `gaussopt export` wrote.")
+    manifest = read_json(folder / "manifest.json")
+    if manifest.get("format") != FORMAT or not isinstance(manifest.get("programs"), list):
+        raise BadInput(
+            f"{folder / 'manifest.json'} is no manifest of format {FORMAT}; export the sequence again with this version."
+        )
+    return manifest
+
+
+def read_sequence(folder: Path) -> list[QP | LCP]:
+    """The programs of an exported folder, the same numbers as were written.
+
+    Raises
+    ------
+    BadInput
+        If a file is missing or is not what the manifest says.
+    """
+    manifest = read_manifest(folder)
+    found: list[QP | LCP] = []
+    for row in manifest["programs"]:
+        path = folder / str(row["file"])
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise BadInput(f"Cannot read {path}: {error.strerror or error}.") from None
+        if hashlib.sha256(content).hexdigest() != row["sha256"]:
+            raise BadInput(f"{path} is not the file that the manifest names; export the sequence again.")
+        found.append(LCP.from_mapping(json.loads(content)) if row["kind"] == "lcp" else _unarchive(content, row))
+    return found
+
+
+def _unarchive(content: bytes, row: dict[str, Any]) -> QP:
+    from qpsolvers import Problem as Foreign
+
+    p = Foreign.load(io.BytesIO(content))
+    (m,) = row["rows"]
+    A, l, u = np.zeros((m, row["n"])), np.full(m, -np.inf), np.full(m, np.inf)
+    eq, low, high = (np.array(row[k], dtype=np.intp) for k in ("equality", "lower", "upper"))
+    G, h = _rows(p.G, p.h)
+    if len(eq):
+        A[eq], b = _rows(p.A, p.b)
+        l[eq] = u[eq] = b
+    A[low], l[low] = -G[: len(low)], -h[: len(low)]
+    A[high], u[high] = G[len(low) :], h[len(low) :]
+    return QP(np.asarray(p.P), np.asarray(p.q), A, l, u)
+
+
+def _rows(A: Any, b: Any) -> tuple[Any, Vector]:
+    return (np.zeros((0, 1)), np.zeros(0)) if A is None else (np.asarray(A), np.asarray(b))

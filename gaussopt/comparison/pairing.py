@@ -1,0 +1,51 @@
+"""Which formulations and solvers go together on which steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gaussopt import registry
+from gaussopt.comparison.specs import parse_solver
+from gaussopt.errors import IllPosed, NotAccepted
+from gaussopt.formulation import Formulation
+from gaussopt.programs import LCP, QP
+from gaussopt.solver import missing_packages
+from gaussopt.stepdata import StepData
+
+
+def installed_solvers() -> list[str]:
+    """Names of all solvers whose packages are there."""
+    return [s for s in registry.names("solver") if not missing_packages(registry.load("solver", s))]
+
+
+def pairs(formulations: Sequence[str], solvers: Sequence[str], typical: StepData | QP | LCP) -> list[tuple[str, str]]:
+    """The pairs that apply to a typical item, in the given order; of a program the formulation is ""."""
+    if not isinstance(typical, StepData):
+        return [("", s) for s in solvers if isinstance(typical, _accepts(s))]
+    found = []
+    for f in formulations:
+        formulation = registry.load("formulation", f)
+        if misfit(formulation, typical):
+            continue
+        program = formulation.apply(formulation.prepare(typical))[0]
+        found += [(f, s) for s in solvers if isinstance(program, _accepts(s))]
+    return found
+
+
+def misfit(formulation: Formulation, step: StepData) -> str | None:
+    """Why a formulation does not fit a step, also where only its program says so."""
+    if formulation.level == "velocity" and step.k:
+        return "it is at velocity level, and references hold accelerations"
+    reason = formulation.refuses(step)
+    if reason is not None:
+        return reason
+    try:
+        formulation.apply(step)
+    except (NotAccepted, IllPosed) as error:
+        return str(error)
+    return None
+
+
+def _accepts(solver: str) -> tuple[type, ...]:
+    accepts: tuple[type, ...] = registry.load("solver", parse_solver(solver)[0].partition(":")[0]).accepts
+    return accepts

@@ -1,0 +1,68 @@
+"""How well a point satisfies the conditions of its own program, whatever the program is for."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gaussopt.linalg import EPS
+from gaussopt.programs import LCP, QP, LeastSquares, LinearSystem, Program, as_qp
+from gaussopt.qp_certificate import certify_qp
+from gaussopt.stepdata import Vector
+
+
+class Residuals(NamedTuple):
+    """Residuals relative to 1 + the size of their terms; infinite where there is no point.
+
+    primal : violation of the constraints; of an LCP the negative parts of z and w
+    dual : stationarity; 0 for an LCP
+    gap : complementarity; of an LCP min(z, w)
+    """
+
+    primal: float = np.inf
+    dual: float = np.inf
+    gap: float = np.inf
+
+
+def residuals(program: Program, x: Vector | None, y: Vector | None) -> Residuals:
+    """Residuals of a point x with duals y (gaussopt's sign; estimated if absent)."""
+    if x is None or x.shape != (program.n,) or not np.isfinite(x).all():
+        return Residuals()
+    if isinstance(program, LCP):
+        return _of_lcp(program, x)
+    if isinstance(program, LinearSystem):
+        size = np.abs(program.K) @ np.abs(x) + np.abs(program.b)
+        return Residuals(_relative(program.K @ x - program.b, size), 0.0, 0.0)
+    if isinstance(program, LeastSquares) and not program.minimum_norm:
+        misfit = program.A @ x - program.b
+        size = np.abs(program.A.T) @ (np.abs(program.A) @ np.abs(x) + np.abs(program.b))
+        return Residuals(0.0, _relative(program.A.T @ misfit, size), 0.0)
+    return _of_qp(as_qp(program), x, y if isinstance(program, QP) else None)
+
+
+def _of_qp(qp: QP, x: Vector, y: Vector | None) -> Residuals:
+    c = certify_qp(qp, x, y)
+    z = np.abs(qp.A @ x)
+    bounds = np.abs(np.concatenate((qp.l[np.isfinite(qp.l)], qp.u[np.isfinite(qp.u)])))
+    size_p = max(float(z.max(initial=0.0)), float(bounds.max(initial=0.0)))
+    size_d = max(float(np.abs(qp.P @ x).max()), float(np.abs(qp.q).max()), float(np.abs(qp.A.T @ c.y).max(initial=0.0)))
+    size_c = abs(qp.objective(x)) + float(np.abs(qp.q) @ np.abs(x))
+    return Residuals(
+        c.primal_residual / (1.0 + size_p), c.dual_residual / (1.0 + size_d), c.complementarity / (1.0 + size_c)
+    )  # fmt: skip
+
+
+def _of_lcp(lcp: LCP, z: Vector) -> Residuals:
+    w = lcp.w(z)
+    size_w = 1.0 + float((np.abs(lcp.M) @ np.abs(z) + np.abs(lcp.q)).max(initial=0.0))
+    size_z = 1.0 + float(np.abs(z).max(initial=0.0))
+    below = max(
+        float(np.maximum(-z, 0.0).max(initial=0.0)) / size_z, float(np.maximum(-w, 0.0).max(initial=0.0)) / size_w
+    )
+    natural = np.abs(np.minimum(z / size_z, w / size_w))
+    return Residuals(below if below > EPS else 0.0, 0.0, float(natural.max(initial=0.0)))
+
+
+def _relative(residual: Vector, size: Vector) -> float:
+    return float(np.abs(residual).max(initial=0.0)) / (1.0 + float(size.max(initial=0.0)))

@@ -1,0 +1,341 @@
+"""Where the steps come from that solvers are compared on: references, families, program files, exported sequences.
+
+A spec is a small picklable description that any process can turn into the same items; what it is made of decides the
+key of a stored result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from gaussopt import registry
+from gaussopt.catalogue import Problem, ReferenceData
+from gaussopt.catalogue import problem as find_problem
+from gaussopt.comparison.records import Source
+from gaussopt.contact_state import closed_contacts, tolerances
+from gaussopt.errors import BadInput
+from gaussopt.files import parse, read_json
+from gaussopt.programs import LCP, QP
+from gaussopt.stepdata import StepData, Vector
+
+SIMULATED = "own motion"
+"""Name of the states of a problem without references: those of its default motion, integrated tightly."""
+
+ROWS = 201
+"""States of such a motion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One step or program of a sequence, with the reference acceleration (n,) and the instant in s where known."""
+
+    data: StepData | QP | LCP
+    a: Vector | None = None
+    t: float = math.nan
+
+
+class Spec(ABC):
+    """Where a sequence comes from."""
+
+    @property
+    @abstractmethod
+    def source(self) -> Source:
+        """In words."""
+
+    @abstractmethod
+    def items(self) -> tuple[Item, ...]:
+        """The sequence.
+
+        Raises
+        ------
+        BadInput
+        """
+
+    @abstractmethod
+    def typical(self) -> StepData | QP | LCP:
+        """An item that shows which formulations and solvers apply."""
+
+    @property
+    def depends(self) -> tuple[tuple[str, str], ...]:
+        """Registered entries that decide the items, (kind, name)."""
+        return ()
+
+    def to_mapping(self) -> dict[str, Any]:
+        """For `spec_of`, JSON-able."""
+        return {"spec": type(self).__name__, **asdict(self)}  # type: ignore[call-overload]
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemStates(Spec):
+    """The steps at every `stride`-th state of a reference of a problem.
+
+    Attributes
+    ----------
+    settings : of the problem
+    reference : str
+        SIMULATED for a problem that has none.
+    """
+
+    problem: str
+    reference: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    stride: int = 1
+
+    @property
+    def source(self) -> Source:
+        """The problem and the reference."""
+        return Source("problem", find_problem(self.problem, **self.settings).label, self.reference)
+
+    @property
+    def depends(self) -> tuple[tuple[str, str], ...]:
+        """The problem."""
+        return (("problem", self.problem),)
+
+    def items(self) -> tuple[Item, ...]:
+        """The steps; instants at which contact modes change are left out."""
+        return tuple(states_of(find_problem(self.problem, **self.settings), self.reference, self.stride))
+
+    def typical(self) -> StepData:
+        """The step of the start; where it flies, with all contacts closed."""
+        return typical_step(find_problem(self.problem, **self.settings))
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyPoint(Spec):
+    """`count` steps of a family at one setting of its dials."""
+
+    family: str
+    dials: Mapping[str, float]
+    swept: str = ""
+    count: int = 5
+
+    @property
+    def source(self) -> Source:
+        """The family and its dials."""
+        return Source("family", self.family, "", dict(self.dials), self.swept)
+
+    @property
+    def depends(self) -> tuple[tuple[str, str], ...]:
+        """The family."""
+        return (("family", self.family),)
+
+    def items(self) -> tuple[Item, ...]:
+        """The steps."""
+        steps = registry.load("family", self.family).steps(self.dials, self.count)
+        return tuple(Item(s) for s in steps)
+
+    def typical(self) -> StepData:
+        """The first step."""
+        step: StepData = registry.load("family", self.family).steps(self.dials, 1)[0]
+        return step
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramFile(Spec):
+    """A qp, lcp or step from a file; `digest` pins its contents."""
+
+    path: str
+    digest: str
+
+    @classmethod
+    def of(cls, path: str | Path) -> ProgramFile:
+        """Read and check a file.
+
+        Raises
+        ------
+        BadInput
+        """
+        found = cls(str(Path(path).resolve()), _digest(Path(path)))
+        found.typical()
+        return found
+
+    @property
+    def source(self) -> Source:
+        """The file's name."""
+        return Source("qp" if isinstance(self.typical(), QP) else "file", Path(self.path).stem)
+
+    def items(self) -> tuple[Item, ...]:
+        """The one program."""
+        return (Item(self.typical()),)
+
+    def typical(self) -> StepData | QP | LCP:
+        """The one program."""
+        _check_digest(Path(self.path), self.digest)
+        return _load(self.path)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Path and digest."""
+        return {"spec": "ProgramFile", "path": self.path, "digest": self.digest}
+
+
+@dataclass(frozen=True, slots=True)
+class ConvexProgram(Spec):
+    """A program of the convex test set, by name."""
+
+    name: str
+
+    @property
+    def source(self) -> Source:
+        """Its name."""
+        return Source("qp", self.name)
+
+    def items(self) -> tuple[Item, ...]:
+        """The one program."""
+        return (Item(self.typical()),)
+
+    def typical(self) -> QP:
+        """The one program."""
+        return QP.from_mapping(convex_set()[self.name])
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedSequence(Spec):
+    """The programs of a folder that `gaussopt export` wrote; `digest` pins its contents."""
+
+    folder: str
+    digest: str
+
+    @classmethod
+    def of(cls, folder: str | Path) -> ExportedSequence:
+        """Read and check a folder.
+
+        Raises
+        ------
+        BadInput
+        """
+        from gaussopt.comparison.exchange import read_manifest
+
+        read_manifest(Path(folder))
+        found = cls(str(Path(folder).resolve()), _digest(Path(folder) / "manifest.json"))
+        found.items()
+        return found
+
+    @property
+    def source(self) -> Source:
+        """What the manifest says of it."""
+        from gaussopt.comparison.exchange import read_manifest
+
+        m = read_manifest(Path(self.folder))
+        return Source("sequence", f"{m['problem']} as {m['formulation']}", m["reference"])
+
+    def items(self) -> tuple[Item, ...]:
+        """The programs in the order of time."""
+        from gaussopt.comparison.exchange import read_sequence
+
+        _check_digest(Path(self.folder) / "manifest.json", self.digest)
+        return tuple(Item(p) for p in read_sequence(Path(self.folder)))
+
+    def typical(self) -> QP | LCP:
+        """The first program."""
+        found = self.items()[0].data
+        assert not isinstance(found, StepData)
+        return found
+
+
+SPECS: dict[str, type[Spec]] = {
+    c.__name__: c for c in (ProblemStates, FamilyPoint, ProgramFile, ConvexProgram, ExportedSequence)
+}
+
+
+def spec_of(data: Mapping[str, Any]) -> Spec:
+    """The spec of a mapping."""
+    return SPECS[data["spec"]](**{k: v for k, v in data.items() if k != "spec"})
+
+
+def problem_specs(entry: Problem, stride: int) -> list[ProblemStates]:
+    """One spec for each reference of a problem, or its own motion if it has none."""
+    names = [r.name for r in entry.references] or [SIMULATED]
+    return [ProblemStates(entry.name, name, plain_settings(entry), stride) for name in names]
+
+
+def plain_settings(entry: Problem) -> dict[str, Any]:
+    """The settings of a problem as JSON takes them."""
+    return {k: v.tolist() if hasattr(v, "tolist") else v for k, v in entry.settings.items()}
+
+
+def states_of(problem: Problem, reference: str, stride: int = 1) -> Iterator[Item]:
+    """The steps of the closed contacts at every `stride`-th state of a reference, with its parameter values.
+
+    Instants at which contact modes change are left out, and flights of a system with contacts.
+    """
+    own = [r for r in problem.references if r.name == reference]
+    entry = problem.at(**own[0].settings) if own else problem
+    rows = entry.reference(reference) if reference != SIMULATED else _simulated(entry.name, _frozen(entry.settings))
+    every = slice(None, None, stride)
+    for t, q, v, a in zip(rows.t[every], rows.q[every], rows.v[every], rows.a[every], strict=True):
+        whole = entry.system.evaluate(float(t), q, v)
+        step = decided(whole)
+        if step is not None and (step.k or not whole.k):
+            yield Item(step, a, float(t))
+
+
+@cache
+def convex_set() -> dict[str, Any]:
+    """The small convex programs of Maros and Meszaros' and Hock and Schittkowski's sets that ship with the package."""
+    text = resources.files("gaussopt.problems").joinpath("data", "convex_qp.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def typical_step(entry: Problem) -> StepData:
+    """The step of the start; where it flies, with all contacts closed."""
+    step = entry.system.evaluate(0.0, entry.q0, entry.v0)
+    closed = decided(step)
+    return replace(step, g_N=None, gdot_N=None) if closed is None or (step.k and not closed.k) else closed
+
+
+def decided(step: StepData) -> StepData | None:
+    """The step of the closed contacts; None where a slip vanishes or a contact is about to impact."""
+    try:
+        closed = step.select(closed_contacts(step))
+    except BadInput:
+        return None
+    return None if (closed.mu.any() and (closed.speed <= tolerances(closed)[1])[closed.mu > 0].any()) else closed
+
+
+def _frozen(settings: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    return tuple((k, v if isinstance(v, float | int | str) else tuple(v)) for k, v in settings.items())
+
+
+@cache
+def _simulated(name: str, settings: tuple[tuple[str, Any], ...]) -> ReferenceData:
+    """The default motion of a problem at ROWS instants, integrated tightly."""
+    import numpy as np
+
+    from gaussopt.simulation import simulate
+
+    entry = find_problem(name, **dict(settings))
+    motion = simulate(
+        entry, stepper="dop853", dt=entry.t_end / (ROWS - 1), rtol=1e-10, atol=1e-10, accumulation="close",
+        step_folder=None,
+    )  # fmt: skip
+    if len(motion.t) < 2:
+        raise BadInput(f"{name} has no reference, and its own motion does not begin: {motion.message}")
+    unknown = np.full(len(motion.t), np.nan)
+    return ReferenceData(motion.t, motion.q, motion.v, motion.a, motion.lam, unknown)
+
+
+@cache
+def _load(path: str) -> StepData | QP | LCP:
+    return parse(read_json(path))
+
+
+def _digest(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise BadInput(f"Cannot read {path}: {error.strerror or error}.") from None
+
+
+def _check_digest(path: Path, digest: str) -> None:
+    if _digest(path) != digest:
+        raise BadInput(f"{path} has changed since the comparison began; start it again.")

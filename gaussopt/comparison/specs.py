@@ -1,0 +1,75 @@
+"""Solvers by name and options in one word: `osqp(eps_abs=1e-3,eps_rel=1e-3)`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from gaussopt import registry
+from gaussopt.errors import BadInput
+from gaussopt.solver import Solver, make_solver
+
+_WORD = re.compile(r"\s*([^\s(),]+)\s*(?:\(([^()]*)\))?\s*(?:,|$)")
+
+
+def parse_solver(text: str) -> tuple[str, dict[str, str]]:
+    """Name and options.
+
+    Raises
+    ------
+    BadInput
+    """
+    name, bracket, inside = text.partition("(")
+    if bracket and not inside.rstrip().endswith(")"):
+        raise BadInput(f"The solver {text!r} has no closing parenthesis.")
+    options: dict[str, str] = {}
+    for part in inside.rstrip().removesuffix(")").split(","):
+        if not part.strip():
+            continue
+        key, equals, value = part.partition("=")
+        if not equals or not key.strip():
+            raise BadInput(f"In {text!r} the option {part.strip()!r} is not of the form NAME=VALUE.")
+        options[key.strip()] = value.strip()
+    return name.strip(), options
+
+
+def solver_word(name: str, options: Mapping[str, Any]) -> str:
+    """The word that `parse_solver` reads back."""
+    inside = ",".join(f"{k}={v}" for k, v in options.items())
+    return f"{name}({inside})" if inside else name
+
+
+def split_solvers(text: str) -> list[str]:
+    """The words of a comma-separated list; commas inside parentheses belong to the options.
+
+    Raises
+    ------
+    BadInput
+    """
+    words, place = [], 0
+    while place < len(text.rstrip()):
+        found = _WORD.match(text, place)
+        if found is None:
+            raise BadInput(f"Cannot read the solvers {text!r}; write name,name(option=value,...).")
+        words.append(found.group(0).strip().rstrip(",").strip())
+        place = found.end()
+    return words
+
+
+def solver_class(word: str) -> type[Solver[Any]]:
+    """The class behind a word, checked with its options.
+
+    Raises
+    ------
+    UnknownName, BadInput, MissingBackend
+    """
+    name, options = parse_solver(word)
+    return type(make_solver(name, options))
+
+
+def precision_words(word: str) -> list[str]:
+    """The same solver at every setting of its precision, from loose to tight; none if it has no such dial."""
+    name, options = parse_solver(word)
+    cls: type[Solver[Any]] = registry.load("solver", name.partition(":")[0])
+    return [solver_word(name, {**options, **setting}) for setting in cls.precision]

@@ -1,0 +1,28 @@
+"""With what a result was computed."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib import metadata
+
+import gaussopt
+
+PACKAGES = (
+    "numpy", "scipy", "cvxpy", "osqp", "clarabel", "deap", "daqp", "piqp", "proxsuite", "qpsolvers", "quadprog",
+    "highspy", "scs", "sympy", "matplotlib", "xarray", "h5netcdf", "h5py", "dask", "distributed",
+)  # fmt: skip
+
+
+def versions() -> dict[str, str]:
+    """gaussopt, Python, the packages that matter, the system and its cores."""
+    found = {"gaussopt": gaussopt.__version__, "Python": platform.python_version()}
+    found |= {name: _version(name) for name in PACKAGES}
+    return found | {"system": f"{platform.system()} {platform.machine()}", "cores": str(os.cpu_count())}
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
