@@ -38,7 +38,11 @@ SolverOption = Annotated[
 TYPER_INTERRUPTED = 130
 """What Typer returns after Ctrl-C."""
 
-KINDS = ("problems", "formulations", "solvers", "steppers")
+KINDS = {
+    "problems": "problem", "formulations": "formulation", "solvers": "solver", "steppers": "stepper",
+    "families": "family",
+}  # fmt: skip
+"""What `list` takes, and what the registry calls one of them."""
 
 
 def run(arguments: list[str] | None = None) -> int:
@@ -144,7 +148,7 @@ def list_command(
 
     if kind not in KINDS:
         raise UnknownName("list", kind, KINDS)
-    singular = kind[:-1]
+    singular = KINDS[kind]
     rows: list[dict[str, Any]] = []
     for name in registry.names(singular):
         entry = registry.load(singular, name)
@@ -167,6 +171,8 @@ def list_command(
             ]
             row |= {"cases": sorted(entry.cases), "variants": sorted(entry.variants)}
             row["references"] = [r.name for r in entry.references]
+        elif singular == "family":
+            row["dials"] = [dial.to_mapping() for dial in entry.dials]
         rows.append(row)
     if json_:
         print_json(context.obj, {"status": "solved", kind: rows})
@@ -175,6 +181,12 @@ def list_command(
     for row in rows:
         note = f"  (not installed: {', '.join(row['missing'])})" if row.get("missing") else ""
         print(f"{row['name']:{width}}  {row['title']}{note}", file=context.obj)
+        dials = row.get("dials", ())
+        names = max((len(dial["name"]) for dial in dials), default=0)
+        for dial in dials:
+            unit = "" if dial["unit"] == "1" else f" {dial['unit']}"
+            ends = f"{dial['low']:g} to {dial['high']:g}{unit} ({dial['default']:g})"
+            print(f"{'':{width}}    {dial['name']:{names}}  {ends:28}  {dial['meaning']}", file=context.obj)
 
 
 @app.command("run")

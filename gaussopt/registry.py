@@ -1,7 +1,7 @@
-"""Finding problems, formulations, solvers and steppers by name: one file each, nothing else to touch.
+"""Finding problems, formulations, solvers, steppers and families by name: one file each, nothing else to touch.
 
 A file `my_solver.py` in its folder is the entry `my-solver`. The module holds one object, called `problem`,
-`formulation`, `solver` or `stepper`. Files outside the package are found through the environment variable
+`formulation`, `solver`, `stepper` or `family`. Files outside the package are found through the environment variable
 GAUSSOPT_PLUGINS (files or folders, separated as in PATH) or `register`.
 """
 

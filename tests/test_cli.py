@@ -53,7 +53,7 @@ def test_help_loads_no_backend(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("kind", ["problems", "formulations", "solvers", "steppers"])
+@pytest.mark.parametrize("kind", ["problems", "formulations", "solvers", "steppers", "families"])
 def test_list(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, data = call_json(capsys, "list", kind)
     assert code == 0
@@ -62,6 +62,17 @@ def test_list(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["list", kind]) == 0
     text = capsys.readouterr().out
     assert all(name in text for name in names)
+
+
+def test_list_shows_the_dials_of_a_family(capsys: pytest.CaptureFixture[str]) -> None:
+    _, data = call_json(capsys, "list", "families")
+    row = next(row for row in data["families"] if row["name"] == "sliding-row")
+    dial = next(dial for dial in row["dials"] if dial["name"] == "height")
+    assert {"default", "low", "high", "unit", "meaning", "integer", "logarithmic"} <= dial.keys()
+    run(["list", "families"])
+    text = capsys.readouterr().out
+    assert f"{dial['low']:g} to {dial['high']:g} m ({dial['default']:g})" in text
+    assert dial["meaning"] in text
 
 
 def test_run_has_the_contracted_fields(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,190 @@
+"""Rigid bodies in the plane: points that they carry, pins and links between these, and the units it is all written in.
+
+Body i has the coordinates q[3 i : 3 i + 3] = (x, y, phi), its centre of mass and its angle. A point that sits at s in
+the frame of its body is at p = c + R(phi) s; with e_z x (a, b) = (-b, a),
+
+    p' = c' + phi' e_z x R s,     p'' = c'' + phi'' e_z x R s - phi'^2 R s,
+
+so that the rows of its acceleration are [1, e_z x R s] and the bias is the centripetal term. Body -1 is the ground.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.stepdata import Matrix, StepData, Vector
+
+GRAVITY = 9.81
+"""m/s^2."""
+
+GROUND = -1
+"""Number of the body that does not move."""
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points that bodies carry.
+
+    Attributes
+    ----------
+    body : (p,) int
+        Whose they are; -1 for the ground.
+    place : (p, 2)
+        Where they sit in the frame of their body, m; on the ground in space.
+    """
+
+    body: NDArray[np.intp]
+    place: Matrix
+
+    def __len__(self) -> int:
+        return len(self.body)
+
+    def take(self, index: NDArray[np.intp] | slice) -> Points:
+        """Some of the points."""
+        return Points(self.body[index], self.place[index])
+
+    def _arms(self, q: Vector) -> Matrix:
+        """R s, (p, 2)."""
+        moving = self.body != GROUND
+        phi = np.where(moving, q[3 * self.body + 2], 0.0)
+        c, s = np.cos(phi), np.sin(phi)
+        x, y = self.place.T
+        return np.column_stack((c * x - s * y, s * x + c * y))
+
+    def positions(self, q: Vector) -> Matrix:
+        """In space, (p, 2), m."""
+        moving = self.body != GROUND
+        return self._arms(q) + np.where(moving[:, None], q.reshape(-1, 3)[self.body, :2], 0.0)
+
+    def rows(self, q: Vector) -> NDArray[np.float64]:
+        """Jacobian of the positions, (p, 2, n)."""
+        out = np.zeros((len(self), 2, len(q)))
+        moving = np.flatnonzero(self.body != GROUND)
+        first = 3 * self.body[moving]
+        arm = self._arms(q)[moving]
+        out[moving, 0, first] = out[moving, 1, first + 1] = 1.0
+        out[moving, 0, first + 2], out[moving, 1, first + 2] = -arm[:, 1], arm[:, 0]
+        return out
+
+    def bias(self, q: Vector, v: Vector) -> Matrix:
+        """Accelerations of the points where no coordinate accelerates, (p, 2), m/s^2."""
+        spin = np.where(self.body != GROUND, v[3 * self.body + 2], 0.0)
+        return -(spin**2)[:, None] * self._arms(q)
+
+
+@dataclass(frozen=True)
+class Pins:
+    """Revolute joints: two points share a place, two rows each."""
+
+    first: Points
+    second: Points
+
+    def values(self, q: Vector) -> Vector:
+        """What the joints keep at zero, (2 p,), m."""
+        return np.asarray(self.second.positions(q) - self.first.positions(q)).ravel()
+
+    def rows(self, q: Vector) -> Matrix:
+        """Their Jacobian, (2 p, n)."""
+        return np.asarray(self.second.rows(q) - self.first.rows(q)).reshape(-1, len(q))
+
+    def gamma(self, q: Vector, v: Vector) -> Vector:
+        """Right-hand side of rows a = gamma, (2 p,), m/s^2."""
+        return np.asarray(self.first.bias(q, v) - self.second.bias(q, v)).ravel()
+
+
+@dataclass(frozen=True)
+class Links:
+    """Massless rods between two points that are `length` apart, (p,), one row each."""
+
+    first: Points
+    second: Points
+    length: Vector
+
+    @classmethod
+    def between(cls, first: Points, second: Points, q: Vector) -> Links:
+        """Rods as long as the points are apart at q."""
+        return cls(first, second, np.linalg.norm(second.positions(q) - first.positions(q), axis=1))
+
+    def _across(self, q: Vector) -> Matrix:
+        return np.asarray(self.second.positions(q) - self.first.positions(q))
+
+    def values(self, q: Vector) -> Vector:
+        """What the rods keep at zero, (p,), m."""
+        return np.asarray(np.linalg.norm(self._across(q), axis=1) - self.length)
+
+    def rows(self, q: Vector) -> Matrix:
+        """Their Jacobian, (p, n)."""
+        d = self._across(q)
+        u = d / np.linalg.norm(d, axis=1)[:, None]
+        return np.asarray(np.einsum("pi,pin->pn", u, self.second.rows(q) - self.first.rows(q)))
+
+    def gamma(self, q: Vector, v: Vector) -> Vector:
+        """Right-hand side of rows a = gamma, (p,), m/s^2: the bias of the ends, and the turning of the rod."""
+        d = self._across(q)
+        r = np.linalg.norm(d, axis=1)
+        u = d / r[:, None]
+        rate = (self.second.rows(q) - self.first.rows(q)) @ v
+        across = rate - np.einsum("pi,pi->p", u, rate)[:, None] * u
+        bias = self.second.bias(q, v) - self.first.bias(q, v)
+        return np.asarray(-np.einsum("pi,pi->p", u, bias) - np.einsum("pi,pi->p", across, across) / r)
+
+
+def nowhere() -> Points:
+    """No points."""
+    return Points(np.zeros(0, dtype=np.intp), np.zeros((0, 2)))
+
+
+def on_ground(place: Matrix) -> Points:
+    """Points of the ground."""
+    return Points(np.full(len(place), GROUND, dtype=np.intp), np.asarray(place, dtype=np.float64))
+
+
+def mass_matrix(mass: Vector, gyration: Vector) -> Matrix:
+    """diag(m, m, m k^2) of every body, k its radius of gyration, (3 b, 3 b)."""
+    return np.diag(np.column_stack((mass, mass, mass * gyration**2)).ravel())
+
+
+def weights(mass: Vector) -> Matrix:
+    """Gravity on every body as (force, force, moment), (b, 3)."""
+    return np.column_stack((np.zeros_like(mass), -GRAVITY * mass, np.zeros_like(mass)))
+
+
+def graded(ratio: float, count: int, zigzag: bool = False) -> Vector:
+    """Masses from the lightest to the heaviest in equal ratios, geometric mean 1 kg, (count,).
+
+    Parameters
+    ----------
+    ratio : float
+        Heaviest over lightest.
+    count : int
+    zigzag : bool
+        Whether light and heavy ones take turns: the lightest, the heaviest, the second lightest and so on.
+    """
+    if count == 1:
+        return np.ones(1)
+    place = np.arange(count)
+    if zigzag:
+        place = np.where(place % 2 == 0, place // 2, count - 1 - place // 2)
+    return np.asarray(ratio ** (place / (count - 1) - 0.5))
+
+
+def in_units(step: StepData, unit: float) -> StepData:
+    """The same step written in a unit of length of `unit` metres and a unit of mass of `unit` kilograms.
+
+    Seconds and radians stay. Accelerations and gaps are then divided by u = `unit` (angles not), masses by u, forces
+    by u^2, moments and moments of inertia by u^3.
+    """
+    if unit == 1.0:
+        return step
+    u = unit
+    size = np.tile([u, u, 1.0], step.n // 3)  # a = size * a'
+    energy = u**3
+    return replace(
+        step, M=step.M * np.outer(size, size) / energy, h=step.h * size / energy, Q=step.Q * size / energy,
+        J=step.J * size / u, gamma=step.gamma / u, J_N=step.J_N * size / u, zeta_N=step.zeta_N / u,
+        J_T=step.J_T * size / u, zeta_T=step.zeta_T / u, v_T=step.v_T / u,
+        q=None if step.q is None else step.q / size, v=None if step.v is None else step.v / size,
+    )  # fmt: skip

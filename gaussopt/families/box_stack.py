@@ -1,0 +1,92 @@
+"""Boxes on boxes on the floor, at rest, pushed sideways harder and harder.
+
+A stack of slabs, 1 m wide and 0.1 m thick. Every slab touches what is under it with two contacts (more with
+`redundancy`, all on one line); contacts that are left over carry the topmost slab. Mass grows up the stack: heavy on
+light is what iterations along the contacts find hard. At every instant all velocities are zero; the push, a force on
+every slab that grows with its weight and its place in the stack, begins at zero. First all contacts stick, then slabs
+slip from the top, and slender stacks tip. The steps are instants of that growth.
+
+Nothing slips yet, so that friction has no sign: the laws are those of `stick-slip`. Without friction they are the
+Gauss QP, its dual and the symmetric `lcp`. @MEASURED@
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from gaussopt.families._planar import GROUND, Points, graded, in_units, mass_matrix, weights
+from gaussopt.family import Dial, Family, instants
+from gaussopt.stepdata import StepData, Vector
+
+WIDTH = 1.0
+THICKNESS = 0.1
+"""Of a slab, m."""
+
+
+class BoxStack(Family):
+    """Contacts at rest: the steps of stick-slip, and of the programs without friction."""
+
+    name = "box-stack"
+    title = "A stack of boxes that is pushed"
+    source = "gaussopt; rigid bodies with Coulomb friction"
+    dials = (
+        Dial("contacts", 4, 1, 200, "1", "contacts of the whole stack", integer=True, logarithmic=True),
+        Dial("mass-ratio", 1.0, 1.0, 1e6, "1", "topmost over lowest box", logarithmic=True),
+        Dial("friction", 0.4, 0.0, 1.0, "1", "coefficient of friction"),
+        Dial("redundancy", 0, 0, 8, "1", "contacts between two boxes beyond two", integer=True),
+        Dial("units", 1.0, 1e-3, 1e3, "m, kg", "unit of length and of mass the data are written in", logarithmic=True),
+    )
+
+    def steps(self, dials: Mapping[str, float], count: int) -> tuple[StepData, ...]:
+        """See `Family.steps`."""
+        at = self.at(dials)
+        stack = _Stack(at)
+        return tuple(stack.step(t) for t in instants(count))
+
+
+class _Stack:
+    """The boxes, box i on box i - 1, box 0 on the floor."""
+
+    def __init__(self, at: Mapping[str, float]) -> None:
+        k, each = int(at["contacts"]), 2 + int(at["redundancy"])
+        self.boxes = -(-k // each)
+        self.unit, self.friction = at["units"], at["friction"]
+        self.mass = graded(at["mass-ratio"], self.boxes)
+        self.q = np.column_stack(
+            (np.zeros(self.boxes), (np.arange(self.boxes) + 0.5) * THICKNESS, np.zeros(self.boxes))
+        ).ravel()
+        upper = np.arange(k) // each
+        share = np.bincount(upper)[upper]
+        number = np.arange(k) - each * upper
+        # A single contact carries its box in the middle.
+        x = np.where(share > 1, (number / np.maximum(share - 1, 1) - 0.5) * 0.9 * WIDTH, 0.0)
+        under = np.where(upper > 0, upper - 1, GROUND)
+        top = np.where(upper > 0, 0.5 * THICKNESS, 0.0)
+        self.above = Points(upper, np.column_stack((x, np.full(k, -0.5 * THICKNESS))))
+        self.below = Points(under, np.column_stack((x, top)))
+
+    def loads(self, t: float) -> Vector:
+        """Gravity, and at growth t the push, (n,)."""
+        loads = weights(self.mass)
+        place = (np.arange(self.boxes) + 1.0) / self.boxes
+        loads[:, 0] = t * (0.1 + 1.5 * self.friction) * place * -loads[:, 1]
+        return np.asarray(loads.ravel())
+
+    def step(self, t: float) -> StepData:
+        """The step of one instant; at rest no bias is left."""
+        k, n = len(self.above), len(self.q)
+        rows = self.above.rows(self.q) - self.below.rows(self.q)
+        gyration = np.full(self.boxes, np.hypot(WIDTH, THICKNESS) / np.sqrt(12.0))
+        return in_units(
+            StepData(
+                mass_matrix(self.mass, gyration), np.zeros(n), self.loads(t), np.zeros((0, n)), np.zeros(0),
+                rows[:, 1], np.zeros(k), rows[:, :1], np.zeros((k, 1)), np.zeros((k, 1)), np.full(k, self.friction),
+                t, self.q, np.zeros(n),
+            ),
+            self.unit,
+        )  # fmt: skip
+
+
+family = BoxStack()

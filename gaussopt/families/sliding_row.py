@@ -1,0 +1,135 @@
+"""Bodies in a row that slide over the floor on their feet, some joined to their neighbours by rods.
+
+Every body stands on two feet (more with `redundancy`, all on one line) with its centre of mass at `height` above
+them, and slides with a velocity of its own; bodies that a rod joins slide together. Feet that are left over, one short
+of two, become a body that rides on a single foot and swings about it. Loads rise and fall like waves along the row, so
+that at every instant some feet press and others are about to lift. The steps are instants of one second.
+
+Friction is what makes the contact operator non-symmetric: under one free body it is
+
+    X diag(1/m, 1/(m k^2)) [[1, 0], [c, 1]] X^T,   X = [1, x_i],   c = mu h sigma,
+
+x_i the feet, k the radius of gyration, h the height. Its symmetric part is positive definite for |c| < 2 k = 0.6 m, and
+it is a P-matrix with two feet at +-b for |c| < b + k^2 / b: beyond is Painleve's region. @MEASURED@
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from gaussopt.families._planar import Links, Points, graded, in_units, mass_matrix, nowhere, weights
+from gaussopt.family import Dial, Family, instants
+from gaussopt.stepdata import StepData, Vector
+
+GYRATION = 0.3
+"""Radius of gyration of every body, m."""
+
+SPACING = 2.0
+"""Between neighbours, m."""
+
+SPEED = 0.3
+"""Slip speed about which the velocities vary, m/s."""
+
+
+class SlidingRow(Family):
+    """Sliding contacts: the steps of lcp and its relatives."""
+
+    name = "sliding-row"
+    title = "Bodies that slide over the floor in a row"
+    source = "gaussopt; rigid bodies with Coulomb friction"
+    dials = (
+        Dial("contacts", 8, 1, 200, "1", "feet on the floor", integer=True, logarithmic=True),
+        Dial("mass-ratio", 10.0, 1.0, 1e6, "1", "heaviest over lightest body; they take turns", logarithmic=True),
+        Dial("friction", 0.3, 0.0, 1.0, "1", "coefficient of friction"),
+        Dial("height", 0.4, 0.1, 2.0, "m", "of the centres of mass; with friction, how far from symmetric"),
+        Dial("redundancy", 0, 0, 8, "1", "feet of a body beyond two", integer=True),
+        Dial("joints", 2, 0, 99, "1", "neighbours joined by rods, or as many as there are", integer=True),
+        Dial("units", 1.0, 1e-3, 1e3, "m, kg", "unit of length and of mass the data are written in", logarithmic=True),
+    )
+
+    def steps(self, dials: Mapping[str, float], count: int) -> tuple[StepData, ...]:
+        """See `Family.steps`."""
+        row = _Row(self.at(dials))
+        return tuple(row.step(t) for t in instants(count))
+
+
+class _Row:
+    """The bodies and what joins them."""
+
+    def __init__(self, at: Mapping[str, float]) -> None:
+        k, each = int(at["contacts"]), 2 + int(at["redundancy"])
+        self.bodies = -(-k // each)
+        self.unit, self.friction = at["units"], at["friction"]
+        i = np.arange(self.bodies)
+        self.mass = graded(at["mass-ratio"], self.bodies, zigzag=True)
+        self.half = 0.4 + 0.05 * np.cos(2.4 * i)  # half the distance of the outer feet
+        self.height = at["height"] * (1.0 + 0.1 * np.sin(1.7 * i))
+        body = np.arange(k) // each
+        feet = np.bincount(body)
+        number = np.arange(k) - each * body
+        side = np.where(feet[body] > 1, 2.0 * number / np.maximum(feet[body] - 1, 1) - 1.0, 0.25)
+        self.feet = Points(body, np.column_stack((side * self.half[body], -self.height[body])))
+        self.swings = feet == 1
+        joined = min(int(at["joints"]), max(int((~self.swings).sum()) - 1, 0))
+        # Rods from every second gap first, so that few of them make pairs and many of them chains.
+        gaps = np.concatenate((i[:-1:2], i[1:-1:2]))
+        self.joined = np.sort(gaps[~self.swings[gaps + 1]][:joined])
+        # Bodies that rods join slide together; the others take turns in direction.
+        new = np.ones(self.bodies, dtype=bool)
+        new[self.joined + 1] = False
+        self.group = np.cumsum(new) - 1
+        self.links = self._rods()
+
+    def _rods(self) -> Links:
+        """From the right side of a body to the left of its neighbour, rising and falling in turn."""
+        if not len(self.joined):
+            return Links(nowhere(), nowhere(), np.zeros(0))
+        rise = np.where(self.joined % 2 == 0, 0.15, -0.1)
+        ends = [
+            Points(self.joined + n, np.column_stack((side * self.half[self.joined + n], side * rise)))
+            for n, side in ((0, 1.0), (1, -1.0))
+        ]
+        return Links.between(ends[0], ends[1], self.state(0.0)[0])
+
+    def state(self, t: float) -> tuple[Vector, Vector]:
+        """Positions and velocities at time t, (n,) each; every foot touches and none leaves."""
+        way = np.where(self.group % 2 == 0, 1.0, -1.0) * SPEED
+        phase = 1.3 * self.group
+        omega = 2 * np.pi
+        speed = way * (1.0 + 0.4 * np.sin(omega * t + phase))
+        path = way * (t + 0.4 / omega * (np.cos(phase) - np.cos(omega * t + phase)))
+        phi = np.where(self.swings, 0.1 - 0.2 * np.cos(np.pi * t), 0.0)
+        spin = np.where(self.swings, 0.2 * np.pi * np.sin(np.pi * t), 0.0)
+        foot = 0.25 * self.half * self.swings, -self.height
+        arm = np.array([np.cos(phi) * foot[0] - np.sin(phi) * foot[1], np.sin(phi) * foot[0] + np.cos(phi) * foot[1]])
+        q = np.column_stack((SPACING * np.arange(self.bodies) + path, -arm[1], phi)).ravel()
+        v = np.column_stack((speed + spin * arm[1], -spin * arm[0], spin)).ravel()
+        return q, v
+
+    def loads(self, t: float) -> Vector:
+        """Gravity, and waves of pulls, lifts and moments that run along the row, (n,)."""
+        i = np.arange(self.bodies)
+        weight = -weights(self.mass)[:, 1]
+        wave = np.sin(2 * np.pi * t + 0.9 * i)
+        lift, turn = 0.2 * (1.0 + np.cos(2 * np.pi * t - 0.5 * i)), np.sin(2 * np.pi * t + 2.1 * i)
+        more = np.column_stack((0.2 * wave * weight, lift * weight, 0.7 * turn * self.half * weight))
+        return np.asarray(weights(self.mass) + more).ravel()
+
+    def step(self, t: float) -> StepData:
+        """The step of one instant."""
+        q, v = self.state(t)
+        rows, bias = self.feet.rows(q), self.feet.bias(q, v)
+        n, k = len(q), len(self.feet)
+        return in_units(
+            StepData(
+                mass_matrix(self.mass, np.full(self.bodies, GYRATION)), np.zeros(n), self.loads(t),
+                self.links.rows(q), self.links.gamma(q, v), rows[:, 1], bias[:, 1], rows[:, :1], bias[:, :1],
+                rows[:, :1] @ v, np.full(k, self.friction), t, q, v,
+            ),
+            self.unit,
+        )  # fmt: skip
+
+
+family = SlidingRow()
