@@ -68,7 +68,7 @@ def compare_command(
     """Compare formulations and solvers on states, in time, and as trajectories; a killed run goes on where it was."""
     from gaussopt.comparison.compare import compare
     from gaussopt.comparison.specs import split_solvers
-    from gaussopt.reporting.comparing import write_comparison
+    from gaussopt.reporting.stored import write_comparison
 
     if jobs < 0:
         raise BadInput(f"jobs is {jobs}; give a number of processes, or 0 for one per core.")
@@ -89,8 +89,8 @@ def report_command(
     json_: Json = False,
 ) -> None:
     """Write the report on stored results anew."""
-    from gaussopt.comparison.compare import read_results
-    from gaussopt.reporting.comparing import write_comparison
+    from gaussopt.comparison.folder import read_results
+    from gaussopt.reporting.stored import write_comparison
 
     _finish(context.obj, write_comparison(read_results(folder), folder), json_)
 

@@ -7,11 +7,11 @@ answer was confirmed carry a trajectory.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from gaussopt import registry
 from gaussopt.catalogue import Problem
@@ -73,9 +73,23 @@ class Results:
 
     def to_pandas(self) -> dict[str, pd.DataFrame]:
         """The tables `summary`, `steps`, `times` and `motions`."""
-        from gaussopt.comparison.tables import tables
+        from gaussopt.comparison import tables
 
-        return tables(self)
+        return {
+            "summary": tables.summary(self.answers, self.times),
+            "steps": tables.steps(self.answers, self.times),
+            "times": tables.times(self.times),
+            "motions": tables.motions(self.motions),
+        }
+
+    @classmethod
+    def from_mapping(cls, data: Mapping[str, Any], store: Path | None = None) -> Self:
+        """The results of a mapping."""
+        return cls(
+            tuple(Answers.from_mapping(r) for r in data["answers"]),
+            tuple(Times.from_mapping(r) for r in data["times"]), tuple(Motion(**r) for r in data["motions"]),
+            dict(data["failures"]), dict(data["meta"]), store,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,9 +163,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise BadInput(f"{folder} holds no manifest.json; give a folder that `gaussopt export` wrote.")
     manifest = read_json(folder / "manifest.json")
     if manifest.get("format") != FORMAT or not isinstance(manifest.get("programs"), list):
-        raise BadInput(
-            f"{folder / 'manifest.json'} is no manifest of format {FORMAT}; export the sequence again with this version."
-        )
+        raise BadInput(f"{folder / 'manifest.json'} is no manifest of format {FORMAT}; export the sequence again.")
     return manifest
 
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib import resources
@@ -23,6 +23,7 @@ from gaussopt.catalogue import problem as find_problem
 from gaussopt.comparison.records import Source
 from gaussopt.contact_state import closed_contacts, tolerances
 from gaussopt.errors import BadInput
+from gaussopt.family import Family, sweep_values
 from gaussopt.files import parse, read_json
 from gaussopt.programs import LCP, QP
 from gaussopt.stepdata import StepData, Vector
@@ -255,6 +256,41 @@ def problem_specs(entry: Problem, stride: int) -> list[ProblemStates]:
     """One spec for each reference of a problem, or its own motion if it has none."""
     names = [r.name for r in entry.references] or [SIMULATED]
     return [ProblemStates(entry.name, name, plain_settings(entry), stride) for name in names]
+
+
+def family_sweep(name: str, dials: Sequence[str] = (), count: int = 5) -> list[FamilyPoint]:
+    """Points of a family along its dials, one dial at a time, the others at their settings or defaults.
+
+    Parameters
+    ----------
+    name : str
+    dials : sequence of str
+        `contacts=1:200` sweeps from end to end, `contacts=1,4,16` over these values, `friction=0.3` sets. Without any
+        sweep every dial that is not set is swept over its whole range.
+    count : int
+        Steps at every point.
+
+    Raises
+    ------
+    UnknownName, BadInput
+    """
+    family: Family = registry.load("family", name)
+    given = dict(family.parse_dial(text) for text in dials)
+    fixed = family.at({dial: values[0] for dial, values in given.items() if len(values) == 1})
+    swept = {dial: values for dial, values in given.items() if len(values) > 1}
+    if not swept:
+        free = [d for d in family.dials if d.name not in given and d.low < d.high]
+        swept = {d.name: sweep_values(d, d.low, d.high) for d in free}
+    return [
+        FamilyPoint(name, family.at({**fixed, dial: value}), dial, count)
+        for dial, values in swept.items()
+        for value in values
+    ] or [FamilyPoint(name, fixed, "", count)]
+
+
+def convex_programs() -> list[ConvexProgram]:
+    """The convex test set, program by program."""
+    return [ConvexProgram(name) for name in convex_set()]
 
 
 def plain_settings(entry: Problem) -> dict[str, Any]:
