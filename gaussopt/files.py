@@ -81,6 +81,8 @@ def load(path: str | os.PathLike[str]) -> StepData | QP | LCP:
 def replacing(target: Path, suffix: str = ".tmp", mode: int = 0o644) -> Iterator[str]:
     """A file aside that takes the place of `target` when the block has written it, whole or not at all.
 
+    What has returned is on the disk: file and folder are synchronised.
+
     Raises
     ------
     BadInput
@@ -92,7 +94,10 @@ def replacing(target: Path, suffix: str = ".tmp", mode: int = 0o644) -> Iterator
         os.close(handle)
         yield aside
         os.chmod(aside, mode)
+        _synchronise(Path(aside))
         os.replace(aside, target)
+        with contextlib.suppress(OSError):  # not every file system synchronises folders
+            _synchronise(target.parent)
     except OSError as error:
         raise BadInput(f"Cannot write {target}: {error.strerror or error}.") from None
     finally:
@@ -100,7 +105,26 @@ def replacing(target: Path, suffix: str = ".tmp", mode: int = 0o644) -> Iterator
             Path(aside).unlink(missing_ok=True)
 
 
+def _synchronise(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def write_text(path: Path, text: str) -> None:
+    """Write a text file whole or not at all.
+
+    Raises
+    ------
+    BadInput
+        If it cannot be written.
+    """
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
     """Write a file whole or not at all.
 
     Raises
@@ -123,8 +147,8 @@ def write_bytes(path: Path, content: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(f"Cannot write {path}: {error.strerror or error}.") from None
-    with replacing(path) as aside:
-        Path(aside).write_bytes(content)
+    with replacing(path) as aside, open(aside, "wb") as file:
+        file.write(content)
 
 
 def check_target(path: Path) -> None:

@@ -8,13 +8,15 @@ GAUSSOPT_PLUGINS (files or folders, separated as in PATH) or `register`.
 from __future__ import annotations
 
 import importlib
+import importlib.abc
 import importlib.util
 import os
 import pkgutil
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from gaussopt.errors import BadInput, UnknownName
 
@@ -27,8 +29,17 @@ PACKAGES = {
 }
 KINDS = tuple(PACKAGES)
 
+
+class Registered(NamedTuple):
+    """A file from outside the package, as it was when it was registered."""
+
+    path: str
+    source: bytes
+
+
 _registered: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
 _seen: set[Path] = set()
+_files: dict[tuple[str, str], Registered] = {}
 
 
 def names(kind: str) -> list[str]:
@@ -58,8 +69,14 @@ def load(kind: str, name: str) -> Any:
     return _entry(module, kind, name)
 
 
-def register(path: str | os.PathLike[str]) -> tuple[str, str]:
+def register(path: str | os.PathLike[str], source: bytes | None = None) -> tuple[str, str]:
     """Register one file from anywhere; return its kind and name.
+
+    Parameters
+    ----------
+    path : the file
+    source : bytes, optional
+        What is in it, if it need not be there: another process may have read it.
 
     Raises
     ------
@@ -67,21 +84,77 @@ def register(path: str | os.PathLike[str]) -> tuple[str, str]:
         If the file cannot be imported or holds no entry.
     """
     file = Path(path).resolve()
-    spec = importlib.util.spec_from_file_location(f"gaussopt_plugin_{file.stem}", file)
-    if not file.is_file() or spec is None or spec.loader is None:
-        raise BadInput(f"{path} is not a Python file; register takes one .py file.")
+    if source is None:
+        if not file.is_file() or file.suffix != ".py":
+            raise BadInput(f"{path} is not a Python file; register takes one .py file.")
+        try:
+            source = file.read_bytes()
+        except OSError as error:
+            raise BadInput(f"Cannot read {path}: {error.strerror}.") from None
+    loader = _Loader(str(file), source)
+    spec = importlib.util.spec_from_file_location(f"gaussopt_plugin_{file.stem}", file, loader=loader)
+    assert spec is not None  # the loader is given
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     try:
-        spec.loader.exec_module(module)
+        loader.exec_module(module)
     except Exception as error:
         raise BadInput(f"{file.name} cannot be imported: {type(error).__name__}: {error}.") from error
     for kind in KINDS:
         if hasattr(module, kind):
             name = _name(file.stem)
             _registered[kind][name] = _entry(module, kind, name)
+            _files.pop((kind, name), None)
+            _files[kind, name] = Registered(str(file), source)
             return kind, name
     raise BadInput(f"{file.name} defines none of {', '.join(KINDS)}; name the entry so.")
+
+
+def registered_files() -> tuple[Registered, ...]:
+    """The files registered from outside the package, in the order in which they were."""
+    _load_plugins()
+    return tuple(_files.values())
+
+
+def adopt(files: Iterable[Registered]) -> None:
+    """Register what another process has registered, and leave this one's GAUSSOPT_PLUGINS aside."""
+    _seen.update(_plugin_files())
+    for path, source in files:
+        register(path, source)
+
+
+def sources(kind: str, name: str) -> dict[str, bytes]:
+    """File names and contents that define an entry: its own, its folder's helpers, the tables that problems read.
+
+    Raises
+    ------
+    UnknownName
+    """
+    known = names(kind)
+    if name not in known:
+        raise UnknownName(kind, name, known)
+    if (kind, name) in _files:
+        return {"plugin": _files[kind, name].source}
+    folder = Path(importlib.import_module(PACKAGES[kind]).__path__[0])
+    tables = folder.glob("data/*") if kind == "problem" else ()
+    files = (folder / f"{name.replace('-', '_')}.py", *folder.glob("_*.py"), *tables)
+    return {file.name: file.read_bytes() for file in files}
+
+
+class _Loader(importlib.abc.SourceLoader):
+    """Runs a source that was read already."""
+
+    def __init__(self, path: str, source: bytes) -> None:
+        self._path = path
+        self._source = source
+
+    def get_filename(self, fullname: str) -> str:
+        return self._path
+
+    def get_data(self, path: str | bytes) -> bytes:
+        if path != self._path:
+            raise OSError(f"no {path!r}")  # compiled code is neither kept nor used
+        return self._source
 
 
 def _entry(module: ModuleType, kind: str, name: str) -> Any:
@@ -99,11 +172,14 @@ def _name(stem: str) -> str:
 
 
 def _load_plugins() -> None:
+    for file in _plugin_files():
+        if file not in _seen:
+            _seen.add(file)
+            register(file)
+
+
+def _plugin_files() -> Iterator[Path]:
     for part in os.environ.get("GAUSSOPT_PLUGINS", "").split(os.pathsep):
-        if not part:
-            continue
-        path = Path(part).resolve()
-        for file in sorted(path.glob("*.py")) if path.is_dir() else [path]:
-            if file not in _seen:
-                _seen.add(file)
-                register(file)
+        if part:
+            path = Path(part).resolve()
+            yield from sorted(path.glob("*.py")) if path.is_dir() else [path]

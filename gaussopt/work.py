@@ -1,38 +1,60 @@
-"""Independent pieces of work, computed in this process or spread over several."""
+"""Independent cases, each in a process of its own: on this machine, or wherever an executor runs them."""
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, field
-from time import perf_counter
-from typing import Any
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor, as_completed
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+from gaussopt import identity
+from gaussopt.cases import Case, Outcome, run_case, sentence
+from gaussopt.guard import Guard, Order, Reply, outcome_of, run_order
+
+if TYPE_CHECKING:
+    from gaussopt.store import Store
+
+__all__ = ["Case", "Outcome", "run_case", "run_cases"]
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A function of this package and its arguments, both picklable; `weight` is its share of the time."""
+def run_cases(
+    cases: Sequence[Case],
+    jobs: int = 1,
+    progress: Callable[[float], None] | None = None,
+    *,
+    executor: Executor | None = None,
+    store: Store | None = None,
+) -> dict[str, Outcome]:
+    """Run all cases; one that fails is recorded and stops nothing.
 
-    key: str
-    function: Callable[..., Any]
-    arguments: dict[str, Any] = field(default_factory=dict)
-    weight: float = 1.0
+    Parameters
+    ----------
+    cases : sequence of Case
+        With keys of their own. Long ones are begun first.
+    jobs : int
+        Processes on this machine, where no executor is given.
+    progress : called with the fraction done, by weight
+    executor : any concurrent.futures.Executor
+        Its workers must have the same versions and the same source code; each guards its cases in a process of its
+        own. It stays open.
+    store : Store
+        What it holds already is not computed again; what is computed is put there at once, and returned as it will be
+        read. Cases that were lost for reasons outside them are not kept.
 
+    Returns
+    -------
+    dict
+        Outcomes by key, in the order of the cases.
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a case returned, or in one sentence why it did not; and the seconds it took."""
-
-    value: Any
-    failure: str
-    seconds: float
-
-
-def run_cases(cases: Sequence[Case], jobs: int, progress: Callable[[float], None] | None = None) -> dict[str, Outcome]:
-    """Run all cases; one that fails is recorded and stops nothing."""
-    total = sum(c.weight for c in cases)
+    Raises
+    ------
+    KeyboardInterrupt
+        With all processes of this machine ended, and everything that had finished in the store.
+    BadInput
+        If the store cannot be written, or a case cannot be kept there.
+    """
+    identity.refresh()
+    total = sum(c.weight for c in cases) or 1.0
     outcomes: dict[str, Outcome] = {}
     done = 0.0
 
@@ -43,37 +65,83 @@ def run_cases(cases: Sequence[Case], jobs: int, progress: Callable[[float], None
         if progress is not None:
             progress(done / total)
 
-    if jobs == 1:
-        for case in cases:
-            finish(case, run_case(case))
+    def keep(case: Case, outcome: Outcome) -> None:
+        finish(case, outcome if store is None or outcome.kind == "lost" else store.put(case, outcome))
+
+    missing = []
+    for case in cases:
+        known = None if store is None else store.get(case)
+        if known is None:
+            missing.append(case)
+        else:
+            finish(case, known)
+    missing.sort(key=lambda c: -c.weight)
+    if executor is None:
+        _run_here(missing, max(1, min(jobs, len(missing))), keep)
     else:
-        # Spawn, never fork: backends hold threads and locks. Long cases first, so that none is left over.
-        context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(min(jobs, len(cases)), mp_context=context, initializer=_leave_interrupts)
-        try:
-            futures = {pool.submit(run_case, c): c for c in sorted(cases, key=lambda c: -c.weight)}
-            for future in as_completed(futures):
-                error = future.exception()
-                case = futures[future]
-                finish(case, future.result() if error is None else Outcome(None, f"the process died ({error})", 0.0))
-        except KeyboardInterrupt:
-            for child in multiprocessing.active_children():
-                child.terminate()
-            raise
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+        _run_on(executor, run_order, missing, keep)
     return {case.key: outcomes[case.key] for case in cases}
 
 
-def _leave_interrupts() -> None:
-    """Ctrl-C is for the parent, which ends its children itself."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _run_here(cases: Sequence[Case], jobs: int, keep: Callable[[Case, Outcome], None]) -> None:
+    guards = [Guard() for _ in range(jobs)]
+    idle: SimpleQueue[Guard] = SimpleQueue()
+    for guard in guards:
+        idle.put(guard)
 
+    def run(order: Order) -> Reply:
+        guard = idle.get()
+        try:
+            return guard.reply(order)
+        finally:
+            idle.put(guard)
 
-def run_case(case: Case) -> Outcome:
-    """One case; any exception becomes its outcome."""
-    begin = perf_counter()
+    threads = ThreadPoolExecutor(jobs)
     try:
-        return Outcome(case.function(**case.arguments), "", perf_counter() - begin)
-    except Exception as error:
-        return Outcome(None, f"{type(error).__name__}: {error}", perf_counter() - begin)
+        _run_on(threads, run, cases, keep)
+    finally:
+        for guard in guards:
+            guard.close()
+        threads.shutdown(cancel_futures=True)
+
+
+def _run_on(
+    executor: Executor,
+    function: Callable[[Order], Reply],
+    cases: Sequence[Case],
+    keep: Callable[[Case, Outcome], None],
+) -> None:
+    under_way: dict[Future[Reply], Case] = {}
+    try:
+        for case in cases:
+            try:
+                order = Order.of(case)
+            except Exception as error:
+                keep(case, Outcome(None, f"lost: the case cannot be sent to a process: {sentence(error)}", 0.0, "lost"))
+                continue
+            try:
+                under_way[executor.submit(function, order)] = case
+            except Exception as error:
+                keep(case, _lost(error))
+        for future in as_completed(list(under_way)):
+            keep(under_way.pop(future), _outcome(future))  # and let go of it: answers may be large
+    except KeyboardInterrupt:
+        for future, case in under_way.items():
+            if future.done():
+                keep(case, _outcome(future))
+        raise
+    finally:
+        for future in under_way:
+            future.cancel()
+
+
+def _outcome(future: Future[Reply]) -> Outcome:
+    try:
+        return outcome_of(future.result())
+    except (Exception, CancelledError) as error:
+        return _lost(error)
+
+
+def _lost(error: BaseException) -> Outcome:
+    """An executor's own failure: a worker gone, a cluster that no longer answers."""
+    return Outcome(None, f"lost: the executor did not run the case: {sentence(error)}", 0.0, "lost")

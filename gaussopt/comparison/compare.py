@@ -190,7 +190,7 @@ def compare(
             return {}
         return run_cases(
             cases, jobs, None if progress is None else lambda done: progress(begin + (end - begin) * done),
-            executor=executor, store=kept, note=note,
+            executor=executor, store=kept,
         )  # fmt: skip
 
     asked = _answer_cases(plan)
@@ -381,7 +381,7 @@ def _belongs(spec: ProblemStates, entry: Problem) -> bool:
 
 
 def _file(store: Store | None, case: Case) -> str:
-    return "" if store is None else store.attachment(case, "trajectory.nc")
+    return "" if store is None else store.path(case, "trajectory.nc").name
 
 
 def _misfits(plan: Plan) -> list[Answers]:

@@ -26,7 +26,7 @@ def write_comparison(results: Results, folder: Path) -> dict[str, Any]:
         If the folder cannot be written.
     """
     write_results(results, folder)
-    written = tables.write(results, folder / "tables")
+    written = tables.write(folder / "tables", results.answers, results.times, results.motions)
     page = document(results)
     report = write(page, folder)
     asked = [r for r in results.answers if not r.refused]
@@ -34,7 +34,7 @@ def write_comparison(results: Results, folder: Path) -> dict[str, Any]:
     return {
         "status": "crashed" if broken else "solved",
         "message": f"{len(broken)} cases failed; see {report}." if broken else f"{len(asked)} records.",
-        "report": str(report), "findings": list(page.findings), "tables": {k: str(v) for k, v in written.items()},
+        "report": str(report), "findings": list(page.findings), "tables": [str(path) for path in written],
         "sources": results.meta.get("sources", []), "answers": len(asked), "times": len(results.times),
         "motions": [m.to_mapping() for m in results.motions], "failures": broken,
     }  # fmt: skip
