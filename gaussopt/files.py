@@ -132,17 +132,6 @@ def write_bytes(path: Path, content: bytes) -> None:
     BadInput
         If it cannot be written.
     """
-    write_bytes(path, text.encode())
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all.
-
-    Raises
-    ------
-    BadInput
-        If it cannot be written.
-    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

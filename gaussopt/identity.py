@@ -71,6 +71,7 @@ def refresh() -> None:
     """Forget what was read: the next answers speak of the source files as they are then."""
     core_digest.cache_clear()
     _entry_digest.cache_clear()
+    _version.cache_clear()
 
 
 @cache
@@ -103,6 +104,7 @@ def _backend(variant: str) -> tuple[str, ...]:
     return (variant.lower(),) if variant.lower() in _distributions() else ()
 
 
+@cache
 def _version(package: str) -> tuple[str, str]:
     """The distribution that installs a package, and its version."""
     name = _distributions().get(package, [package])[0]

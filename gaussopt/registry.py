@@ -14,6 +14,7 @@ import os
 import pkgutil
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -47,9 +48,13 @@ def names(kind: str) -> list[str]:
     if kind not in PACKAGES:
         raise UnknownName("kind", kind, KINDS)
     _load_plugins()
+    return sorted({*_files(kind), *_registered[kind]})
+
+
+@cache
+def _files(kind: str) -> tuple[str, ...]:
     package = importlib.import_module(PACKAGES[kind])
-    files = [_name(m.name) for m in pkgutil.iter_modules(package.__path__) if not m.name.startswith("_")]
-    return sorted({*files, *_registered[kind]})
+    return tuple(_name(m.name) for m in pkgutil.iter_modules(package.__path__) if not m.name.startswith("_"))
 
 
 def load(kind: str, name: str) -> Any:

@@ -216,7 +216,8 @@ def compare(
     if progress is not None:
         progress(1.0)
     return Results(
-        (*answers, *refused), tuple(times), tuple(carried), failures, plan.meta(), None if store is None else Path(store)
+        (*answers, *refused), tuple(times), tuple(carried), failures, plan.meta(),
+        None if store is None else Path(store),
     )  # fmt: skip
 
 

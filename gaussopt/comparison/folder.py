@@ -39,7 +39,7 @@ def read_results(folder: Path) -> Results:
         data = json.loads(gzip.decompress(path.read_bytes()))
     except FileNotFoundError:
         raise BadInput(
-            f"{folder} holds no {FILE}; give a folder that `gaussopt compare --out` finished, or run it again to the end."
+            f"{folder} holds no {FILE}; give a folder in which `gaussopt compare --out` came to its end."
         ) from None
     except (OSError, EOFError, ValueError) as error:
         raise BadInput(f"{path} is damaged ({error}); run the comparison again, finished cases are kept.") from None
