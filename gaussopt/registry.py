@@ -48,11 +48,11 @@ def names(kind: str) -> list[str]:
     if kind not in PACKAGES:
         raise UnknownName("kind", kind, KINDS)
     _load_plugins()
-    return sorted({*_files(kind), *_registered[kind]})
+    return sorted({*_listed(kind), *_registered[kind]})
 
 
 @cache
-def _files(kind: str) -> tuple[str, ...]:
+def _listed(kind: str) -> tuple[str, ...]:
     package = importlib.import_module(PACKAGES[kind])
     return tuple(_name(m.name) for m in pkgutil.iter_modules(package.__path__) if not m.name.startswith("_"))
 
