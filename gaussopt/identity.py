@@ -39,12 +39,17 @@ def environment(depends: Iterable[tuple[str, str]] = ()) -> Environment:
     ------
     UnknownName
     """
+    return _environment(tuple(sorted(set(depends))), registry.registered_files())
+
+
+@cache
+def _environment(depends: tuple[tuple[str, str], ...], plugins: tuple[registry.Registered, ...]) -> Environment:
     packages = set(ALWAYS)
     code = {"core": core_digest()}
-    for kind, name in sorted(set(depends)):
+    for kind, name in depends:
         base, _, variant = name.partition(":")
         entry = registry.load(kind, base)
-        code[f"{kind} {base}"] = _entry_digest(kind, base)
+        code[f"{kind} {base}"] = _sha256(registry.sources(kind, base))
         packages |= {*getattr(entry, "requires", ()), *_backend(variant)}
     return {
         "python": platform.python_version(),
@@ -70,8 +75,7 @@ def difference(here: Mapping[str, Any], there: Mapping[str, Any]) -> str:
 def refresh() -> None:
     """Forget what was read: the next answers speak of the source files as they are then."""
     core_digest.cache_clear()
-    _entry_digest.cache_clear()
-    _version.cache_clear()
+    _environment.cache_clear()
 
 
 @cache
@@ -84,11 +88,6 @@ def core_digest() -> str:
 
 def _is_core(file: Path) -> bool:
     return file.parts[0] not in OUTSIDE and not file.name.startswith("cli")
-
-
-@cache
-def _entry_digest(kind: str, name: str) -> str:
-    return _sha256(registry.sources(kind, name))
 
 
 def _sha256(contents: Mapping[str, bytes]) -> str:
@@ -104,7 +103,6 @@ def _backend(variant: str) -> tuple[str, ...]:
     return (variant.lower(),) if variant.lower() in _distributions() else ()
 
 
-@cache
 def _version(package: str) -> tuple[str, str]:
     """The distribution that installs a package, and its version."""
     name = _distributions().get(package, [package])[0]

@@ -4,6 +4,7 @@
     cases/KEY.json               label, identity, outcome, checksum
     cases/KEY.trajectory.nc      an entry of the value that is bytes, under the entry's name
     set-aside/                   files found in cases/ that were damaged or are none of ours
+    .users, .writing             empty, for locks
 
 KEY is the SHA-256 of the identity: everything that decides the result (see `identity_of`). Files are JSON as Python
 writes it, with NaN, Infinity and -Infinity as bare words; numbers come back bit for bit. A file is written aside,
@@ -19,7 +20,9 @@ import hashlib
 import json
 import os
 import re
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +38,7 @@ HEAD = "store.json"
 REPORT = frozenset({"results.json.gz", "index.html", "index.md", "figures", "data", "tables"})
 """What a comparison writes beside its cases; a folder that holds no more than this may become a store."""
 
+_PARTS = {"cases", "set-aside", ".users", ".writing"}
 _OWN = re.compile(r"(?P<key>[0-9a-f]{64})\.(?P<entry>.+)")
 _ENTRY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -106,8 +110,9 @@ class Store:
     def put(self, case: Case, outcome: Outcome) -> Outcome:
         """Keep an outcome, and return it as it will be read: tuples as lists, keys as text.
 
-        Entries of the value, if that is a mapping, may be bytes: they become files of their own, under the entry's
-        name. Where another process has kept an outcome of this case already, that one stays and is returned.
+        Entries of the value, if that is a mapping, may be bytes: they become files of their own, called after the
+        entry, and come back as the paths of these. Where another process has kept an outcome of this case already,
+        that one stays and is returned.
 
         Raises
         ------
@@ -127,10 +132,10 @@ class Store:
             "attachments": {entry: _digest(content) for entry, content in attachments.items()},
         }
         try:
-            record["checksum"] = _digest(_canonical(record))
-            text = json.dumps(record, indent=1) + "\n"
+            record = json.loads(json.dumps(record))
         except (TypeError, ValueError) as error:
             raise BadInput(f"The case {case.key!r} returned something that is no JSON: {error}.") from None
+        text = json.dumps({**record, "checksum": _digest(_canonical(record))}, indent=1) + "\n"
         with self._alone():
             with contextlib.suppress(_Damaged):  # then it is replaced
                 kept = self._read(case, key)
@@ -139,9 +144,7 @@ class Store:
             for entry, content in attachments.items():
                 write_bytes(self._cases / f"{key}.{entry}", content)
             write_text(self._cases / f"{key}.json", text)
-            kept = self._read(case, key)
-        assert kept is not None
-        return kept
+        return self._outcome(key, record)
 
     def path(self, case: Case, entry: str = "json") -> Path:
         """Where the file of a case is, or of one of its entries, once it is kept."""
@@ -170,27 +173,26 @@ class Store:
                 raise _Damaged("its checksum is wrong")
             if key_of(record["identity"]) != key:
                 raise _Damaged("it is the file of another case")
-            outcome = Outcome(**record["outcome"])
-            attachments = {
-                entry: self._attachment(key, entry, digest) for entry, digest in record["attachments"].items()
-            }
-            limit = record["limit"]
+            for entry, digest in record["attachments"].items():
+                self._verify(key, entry, digest)
+            outcome, limit = self._outcome(key, record), record["limit"]
         except (AttributeError, KeyError, TypeError):
             raise _Damaged("it is not the file of a case") from None
-        if outcome.kind == "time_limit" and case.limit > limit:
-            return None
-        if not attachments:
-            return outcome
-        return Outcome({**outcome.value, **attachments}, outcome.failure, outcome.seconds, outcome.kind)
+        return None if outcome.kind == "time_limit" and case.limit > limit else outcome
 
-    def _attachment(self, key: str, entry: str, digest: str) -> bytes:
+    def _outcome(self, key: str, record: Mapping[str, Any]) -> Outcome:
+        outcome = Outcome(**record["outcome"])
+        paths = {entry: self._cases / f"{key}.{entry}" for entry in record["attachments"]}
+        return replace(outcome, value={**outcome.value, **paths}) if paths else outcome
+
+    def _verify(self, key: str, entry: str, digest: str) -> None:
         try:
-            content = (self._cases / f"{key}.{entry}").read_bytes()
+            with (self._cases / f"{key}.{entry}").open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError:
             raise _Damaged(f"its {entry} is missing") from None
-        if _digest(content) != digest:
+        if found != digest:
             raise _Damaged(f"the checksum of its {entry} is wrong")
-        return content
 
     def _open(self) -> None:
         prepare_folder(self.folder)
@@ -200,7 +202,7 @@ class Store:
         else:
             other = sorted(
                 f.name for f in self.folder.iterdir()
-                if f.name not in REPORT | {"cases", "set-aside", ".lock"} and f.suffix != ".tmp"
+                if f.name not in REPORT | _PARTS and f.suffix != ".tmp"
             )  # fmt: skip
             if other:
                 raise BadInput(f"{self.folder} is no store and holds other things ({other[0]}); name an empty folder.")
@@ -209,7 +211,8 @@ class Store:
             about = {"kind": KIND, "format": FORMAT, "written_by": f"gaussopt {gaussopt.__version__}"}
             write_text(head, json.dumps(about, indent=1) + "\n")
         # Everybody who uses the store holds a shared lock: whoever gets an exclusive one is alone and may clean up.
-        self._presence = (self.folder / ".lock").open("ab")
+        self._presence = (self.folder / ".users").open("ab")
+        weakref.finalize(self, self._presence.close)
         with contextlib.suppress(OSError):
             fcntl.flock(self._presence, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._clean()
@@ -260,7 +263,7 @@ class Store:
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
         """No other process writes meanwhile; where the file system has no locks, renaming must do."""
-        with (self.folder / ".write-lock").open("ab") as lock:
+        with (self.folder / ".writing").open("ab") as lock:
             with contextlib.suppress(OSError):
                 fcntl.flock(lock, fcntl.LOCK_EX)
             yield

@@ -1,0 +1,75 @@
+"""Executors of clusters that run already."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import pkgutil
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from typing import Any
+
+import gaussopt
+from gaussopt.cases import sentence
+from gaussopt.errors import BadInput, MissingBackend
+
+
+@contextlib.contextmanager
+def dask_executor(address: str, timeout: float = 10.0) -> Iterator[Executor]:
+    """The workers of an existing Dask cluster as an executor, for `run_cases`.
+
+    Parameters
+    ----------
+    address : str
+        Of the scheduler, such as "tcp://10.0.0.1:8786".
+    timeout : float
+        Seconds to wait for its answer.
+
+    Raises
+    ------
+    MissingBackend
+        If Dask's distributed is not installed.
+    BadInput
+        If nobody answers, or a worker has no gaussopt or another version of it.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MissingBackend(
+            "A Dask cluster needs the package 'distributed', which is not installed: pip install 'gaussopt[dask]'."
+        ) from None
+    with _quiet("distributed"), _quiet("tornado"), _quiet("asyncio"):
+        try:
+            client = Client(address, timeout=timeout, set_as_default=False)
+        except Exception as error:  # refused, unknown host, no Dask at all, no address at all
+            raise BadInput(
+                f"No Dask scheduler answered at {address!r} within {timeout:g} s ({sentence(error)[:200]}); "
+                "give the address that it prints when it starts, such as tcp://10.0.0.1:8786."
+            ) from None
+        try:
+            _check(client)
+            yield client.get_executor(pure=False)
+        finally:
+            client.close(timeout=timeout)
+
+
+def _check(client: Any) -> None:
+    """See that the workers have this version; the guard of each case compares the rest."""
+    versions = client.run(pkgutil.resolve_name, "gaussopt:__version__", on_error="return")
+    for worker, found in versions.items():
+        if isinstance(found, BaseException):
+            raise BadInput(f"The Dask worker {worker} cannot import gaussopt: {sentence(found)}.")
+        if found != gaussopt.__version__:
+            raise BadInput(f"The Dask worker {worker} has gaussopt {found}, this is {gaussopt.__version__}.")
+
+
+@contextlib.contextmanager
+def _quiet(name: str) -> Iterator[None]:
+    """Leave out what a library logs; what matters is said in sentences."""
+    logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
