@@ -343,12 +343,10 @@ def _distance(
 ) -> tuple[float, float, float]:
     """Error in the mass norm and in the 2-norm, and the rounding floor of what was added here."""
     step = op.step
-    true, condition = complete(op, x)
+    true, floor = complete(op, x)
     if true is not None:
         e = a - op.acceleration(true)
-        size = float(np.abs(true * _weights(op)).sum()) + own.norm_a
-        # The first-order splitting shows an error that the difference of two vectors would hide in rounding.
-        return math.sqrt(max(float(e @ step.M @ e), 0.0)), _length(e), EPS * condition * size
+        return math.sqrt(max(float(e @ step.M @ e), 0.0)), _length(e), floor
     if laws <= EXACT * (own.norm_a + _length(op.joints.a_J / mass_scale(step.M))):
         # All laws hold to rounding: this is a solution, even if the mode that it names is degenerate.
         size = own.error_bound + laws
@@ -369,12 +367,13 @@ def complete(op: ContactOperator, x: Vector) -> tuple[Vector | None, float]:
 
     Returns
     -------
-    x, condition
-        Condition number of the mode's linear system in the unit of the mass norm.
+    x, floor
+        Rounding of its acceleration, in the mass norm: what one rounding of every row of the mode's linear system does
+        to it. Forces that are ill-determined but cause no acceleration do not count.
     """
     k, step = op.k, op.step
     if not k:
-        return x, 1.0
+        return x, 0.0
     g = _weights(op)
     R = op.response / np.outer(g, g)
     least = step.least * g[:k]
@@ -402,7 +401,6 @@ def complete(op: ContactOperator, x: Vector) -> tuple[Vector | None, float]:
     b = R @ p + op.start / g
     U, values, Vt = np.linalg.svd(C) if C.size else (np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0)))
     rank = int((values > 1e-10 * values[0]).sum()) if len(values) else 0
-    condition = float(values[0] / values[rank - 1]) if rank else 1.0
     scale = float((np.abs(R) @ np.abs(f) + np.abs(op.start / g)).max() + np.abs(f).max())
     m = np.concatenate((N[closed], T[stick]))
     for _ in range(3):
@@ -410,6 +408,7 @@ def complete(op: ContactOperator, x: Vector) -> tuple[Vector | None, float]:
         m = m - Vt[:rank].T @ ((U[:, :rank].T @ residual) / values[:rank])
     full = P @ m + p
     y = R @ full + op.start / g
+    rounding = np.abs(R) @ np.abs(full) + np.abs(op.start / g)
     tiny = EXACT * scale
     N, w, T, s = full[:k], y[:k], full[k:], y[k:]
     lawful = (
@@ -419,7 +418,12 @@ def complete(op: ContactOperator, x: Vector) -> tuple[Vector | None, float]:
         and (np.abs(T) <= mu * N[index] + tiny).all()
         and (side * s)[slip].max(initial=0.0) <= tiny
     )
-    return (full / g if lawful else None), condition
+    if not lawful:
+        return None, math.inf
+    motion = (op.joints.root.T @ op.forces) / g
+    amplified = np.abs(motion @ P @ (Vt[:rank].T / values[:rank])) @ (np.abs(U[:, :rank].T) @ rounding[held])
+    summed = np.abs(motion) @ np.abs(full) + np.abs(op.joints.root.T @ (step.M @ op.joints.a_J))
+    return full / g, EPS * (_length(amplified) + _length(summed))
 
 
 def _natural_bound(op: ContactOperator, x: Vector) -> float:

@@ -5,8 +5,9 @@ complementary path until z0 leaves the basis (a solution) or the path ends on a 
 keeps degenerate problems from cycling, so that the method always ends. It processes every problem with a copositive
 plus or P0-matrix that is solvable (positive semidefinite and P-matrices among them); for other matrices a ray proves
 nothing, and the path is tried again from other covering vectors (fixed ones, so that runs repeat). Rows and columns are
-scaled first, c is 1 in scaled rows at the first attempt, and the basis is inverted afresh at every pivot. `iterations`
-counts the pivots of all attempts, the entering of z0 and its leaving among them.
+scaled first, and c is 1 in scaled rows at the first attempt. A small basis is inverted afresh at every pivot; the
+inverse of a large one is updated, and inverted afresh now and then and whenever the entering column shows that it has
+lost digits. `iterations` counts the pivots of all attempts, the entering of z0 and its leaving among them.
 Reference: C. E. Lemke, "Bimatrix equilibrium points and mathematical programming", Management Science 11, 1965;
 R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIAM 2009, sections 4.4, 4.9.
 """
@@ -16,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt.lcp import polish
 from gaussopt.lcp_matrix import equilibrate
@@ -23,6 +25,15 @@ from gaussopt.programs import LCP, Program, RawSolution
 from gaussopt.solver import Options, Solver
 from gaussopt.status import Status
 from gaussopt.stepdata import Matrix, Vector
+
+SMALL = 32
+"""Size up to which the basis is inverted at every pivot: an update would hardly be faster."""
+
+REFRESH = 40
+"""Updates of the inverse of a larger basis after which it is inverted afresh."""
+
+FRESH = 1e-12
+"""Residual of the entering column, relative to its terms, beyond which the updated inverse has lost digits."""
 
 RAY = (
     "the method ended on a secondary ray, from every covering vector tried, which proves that there is no solution "
@@ -95,43 +106,67 @@ def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int) ->
     columns = np.hstack((np.eye(n), -M, -np.ones((n, 1))))
     basis = np.arange(n)
     # z0 enters for the lexicographically smallest row of (q, I), which makes every row positive.
-    row = _lexicographic(np.column_stack((q, np.eye(n))))
+    row = _lexicographic(q, np.eye(n), np.ones(n), np.arange(n))
     leaving = int(basis[row])
     basis[row] = 2 * n
     pivots += 1
+    inverse: Matrix = np.zeros((0, 0))
+    age = REFRESH
     while leaving != 2 * n:
         if pivots >= options.max_iter:
             return RawSolution(None, None, Status.ITERATION_LIMIT, pivots)
         entering = leaving + n if leaving < n else leaving - n
-        inverse = np.linalg.inv(columns[:, basis])
+        if age >= REFRESH or n <= SMALL:
+            inverse, age = np.asarray(np.linalg.inv(columns[:, basis])), 0
         column = inverse @ columns[:, entering]
+        if age and _stale(columns, basis, column, columns[:, entering]):
+            inverse, age = np.asarray(np.linalg.inv(columns[:, basis])), 0
+            column = inverse @ columns[:, entering]
         eligible = np.flatnonzero(column > options.pivot_tolerance * np.abs(column).max())
         if not len(eligible):
             return RawSolution(None, None, Status.NO_SOLUTION, pivots, note=RAY)
-        rows = np.column_stack((inverse @ q, inverse))[eligible] / column[eligible, None]
-        tied = rows[:, 0] <= rows[:, 0].min() + _noise(rows)
+        values = inverse @ q
+        ratios = values[eligible] / column[eligible]
+        tied = ratios <= ratios.min() + _noise(ratios)
         out = basis[eligible] == 2 * n
         # Where z0 can leave it does: the solution is reached.
-        row = int(eligible[out & tied][0]) if (out & tied).any() else int(eligible[_lexicographic(rows)])
+        done = eligible[out & tied]
+        row = int(done[0]) if len(done) else _lexicographic(values, inverse, column, eligible)
         leaving = int(basis[row])
         basis[row] = entering
         pivots += 1
+        if n > SMALL:
+            pivot_row = inverse[row] / column[row]
+            inverse -= np.outer(column, pivot_row)
+            inverse[row] = pivot_row
+            age += 1
     x = np.linalg.solve(columns[:, basis], R * lcp.q)
     z = np.zeros(2 * n)
     z[basis] = np.maximum(x, 0.0)
     return RawSolution(polish(lcp, C * z[n:]), None, Status.SOLVED, pivots)
 
 
-def _noise(rows: Matrix) -> float:
-    return 1e-13 * float(np.abs(rows[:, 0]).min())
+def _stale(columns: Matrix, basis: NDArray[np.intp], column: Vector, entering: Vector) -> bool:
+    """Whether the basis times the column misses what enters by more than rounding."""
+    full = np.zeros(columns.shape[1])
+    full[basis] = column
+    miss = columns @ full - entering
+    return not float(np.abs(miss).max()) <= FRESH * max(1.0, float(np.abs(column).max()))
 
 
-def _lexicographic(rows: Matrix) -> int:
-    """Index of the lexicographically smallest row; entries that differ by rounding only count as equal."""
-    left = np.arange(len(rows))
-    for values in rows.T:
-        low = values[left].min()
-        left = left[values[left] <= low + 1e-13 * max(abs(low), float(np.abs(values[left]).min()))]
+def _noise(values: Vector) -> float:
+    return 1e-13 * float(np.abs(values).min())
+
+
+def _lexicographic(values: Vector, inverse: Matrix, column: Vector, left: NDArray[np.intp]) -> int:
+    """Of the rows `left` of (values, inverse) / column the lexicographically smallest.
+
+    Entries that differ by rounding only count as equal; columns of the inverse are looked at while rows are tied.
+    """
+    for j in range(-1, len(inverse)):
+        ratios = (values if j < 0 else inverse[:, j])[left] / column[left]
+        low = ratios.min()
+        left = left[ratios <= low + 1e-13 * max(abs(low), float(np.abs(ratios).min()))]
         if len(left) == 1:
             break
     return int(left[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -219,6 +220,25 @@ def test_no_pairs(name: str, options: dict[str, Any]) -> None:
     solution = go.solve(go.LCP(np.zeros((0, 0)), np.zeros(0)), name, **options)
     assert solution.status is S.SOLVED
     assert solution.x.shape == (0,)
+
+
+@pytest.mark.parametrize("degenerate", [False, True])
+def test_lemke_updates_a_large_inverse_as_if_it_were_fresh(degenerate: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    n = 90
+    root, skew = rng.standard_normal((n, n)), rng.standard_normal((n, n))
+    M = root @ root.T / n + 0.1 * np.eye(n) + 0.3 * (skew - skew.T)
+    z = np.where(rng.random(n) < 0.6, rng.integers(1, 5, n), 0.0)
+    w = np.where((z == 0) & (rng.random(n) < (0.5 if degenerate else 1.0)), 1.0, 0.0)
+    scale = 10.0 ** rng.uniform(-3, 3, n)
+    problem = go.LCP(scale[:, None] * M * scale, scale * (w - M @ z))
+    updated = raw("lemke", problem)
+    monkeypatch.setattr(sys.modules[type(make_solver("lemke")).__module__], "SMALL", n)
+    fresh = raw("lemke", problem)
+    assert updated.claim is fresh.claim is S.SOLVED
+    assert degenerate or updated.iterations == fresh.iterations > 40
+    assert updated.x is not None
+    np.testing.assert_allclose(updated.x * scale, z, atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(20))
