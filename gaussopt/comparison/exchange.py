@@ -2,7 +2,8 @@
 
 A folder holds `manifest.json` and one file a program: quadratic programs as qpsolvers writes them (`Problem.save`,
 NumPy archives with P, q, G, h, A, b, lb, ub for G x <= h, A x = b), complementarity problems as JSON. The manifest says
-which row of gaussopt's l <= A x <= u each row came from, so that reading gives the same numbers back.
+which row of gaussopt's l <= A x <= u each row came from, so that reading gives the same numbers back. Beside quadratic
+programs lies a test set for qpbenchmark.
 """
 
 from __future__ import annotations
@@ -29,6 +30,35 @@ from gaussopt.stepdata import StepData, Vector
 
 FORMAT = 1
 """Of the manifest."""
+
+TEST_SET = '''"""The step programs of this folder as a test set: qpbenchmark step_sequence.py run"""
+
+import json
+from pathlib import Path
+
+import qpsolvers
+from qpbenchmark import Problem, TestSet
+
+HERE = Path(__file__).parent
+
+
+class StepSequence(TestSet):
+    """Programs in the order of time."""
+
+    title = {title!r}
+    description = "Written by gaussopt {version}; manifest.json holds certified solutions."
+    sparse_only = False
+
+    def __init__(self):
+        super().__init__()
+        self.define_tolerances()
+        self.define_solver_settings()
+
+    def __iter__(self):
+        for row in json.loads((HERE / "manifest.json").read_text(encoding="utf-8"))["programs"]:
+            yield Problem.from_qpsolvers(qpsolvers.Problem.load(HERE / row["file"]), name=Path(row["file"]).stem)
+'''
+"""A test set of qpbenchmark that reads the folder it lies in."""
 
 
 def export_sequence(
@@ -89,6 +119,9 @@ def export_sequence(
         "formulation": formulation, "exact": bool(registry.load("formulation", formulation).exact),
         "kind": rows[0]["kind"], "count": len(rows), "programs": rows,
     }  # fmt: skip
+    if manifest["kind"] == "qp":
+        title = f"{problem.label}, {name}, as {formulation}"
+        write_text(folder / "step_sequence.py", TEST_SET.format(title=title, version=gaussopt.__version__))
     write_text(folder / "manifest.json", json.dumps(manifest, indent=1) + "\n")
     return manifest
 
