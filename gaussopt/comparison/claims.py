@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.comparison.joined import Case, base_of, join, usual_start
+from gaussopt.comparison.joined import Case, SourceKey, base_of, join, key_of, usual_start
 from gaussopt.comparison.ranking import NOISE
 from gaussopt.comparison.records import Answers, Motion, Times
 
@@ -84,11 +84,11 @@ def _name(case: Case) -> str:
     return case.source.name.partition(" (")[0]
 
 
-def _by_source(cases: Sequence[Case]) -> dict[str, list[Case]]:
-    found: dict[str, list[Case]] = {}
+def _by_source(cases: Sequence[Case]) -> list[tuple[str, list[Case]]]:
+    found: dict[SourceKey, list[Case]] = {}
     for c in cases:
-        found.setdefault(c.source.label, []).append(c)
-    return found
+        found.setdefault(key_of(c.source), []).append(c)
+    return [(of[0].source.label, of) for of in found.values()]
 
 
 def _span(values: Sequence[float]) -> str:
@@ -121,7 +121,7 @@ def fewer_unknowns(cases: Sequence[Case]) -> Claim:
     ratios: dict[str, dict[str, float]] = {}
     rows: list[tuple[Any, ...]] = []
     incomplete = False
-    for label, of in _by_source(wanted).items():
+    for label, of in _by_source(wanted):
         right = {c.answers.formulation: _seconds(c) for c in of if c.confirmed.all()}
         rivals = {f: s for f, s in right.items() if f in WITH_MULTIPLIERS}
         best = min(rivals, key=lambda f: rivals[f]) if rivals else ""
@@ -142,7 +142,7 @@ def fewer_unknowns(cases: Sequence[Case]) -> Claim:
             holds.append(s * NOISE < rivals[best])
     columns = ("steps", "formulation", "multipliers", "microseconds", "by lagrange", "by the fastest with multipliers",
                "answers confirmed")  # fmt: skip
-    table = {"columns": columns, "rows": tuple(rows)}
+    table: dict[str, Any] = {"columns": columns, "rows": tuple(rows)}
     if not holds:
         return _nothing(start, incomplete, "direct solutions with and without multipliers of the same steps", table)
     spans = "; ".join(f"{f} {_span(list(by.values()))}" for f, by in ratios.items())
@@ -259,13 +259,14 @@ def quasi_velocities(cases: Sequence[Case], motions: Sequence[Motion]) -> Claim:
     for (problem, solver, stepper, *_), by in runs.items():
         if "quasi-velocity" in by and "routh" in by:
             quasi, routh = by["quasi-velocity"], by["routh"]
+            if quasi.dt and quasi.evaluations == routh.evaluations:
+                continue  # fixed steps need the same number by construction
             ratio = routh.evaluations / quasi.evaluations if quasi.evaluations else float("nan")
             evaluations.append(ratio)
             what = f"evaluations, {problem}, {stepper}, {solver}"
             rows.append((what, quasi.evaluations, routh.evaluations, ratio, quasi.error, routh.error))
     seconds = []
-    nan = float("nan")
-    for label, of in _by_source([c for c in cases if _name(c) == "knife-edge-body" and _direct(c)]).items():
+    for label, of in _by_source([c for c in cases if _name(c) == "knife-edge-body" and _direct(c)]):
         each = {c.answers.formulation: c for c in of if c.times is not None and c.confirmed.all()}
         if "quasi-velocity" in each and "routh" in each:
             quasi_case, routh_case = each["quasi-velocity"], each["routh"]

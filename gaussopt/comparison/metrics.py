@@ -102,8 +102,9 @@ def _summary(case: Case) -> Summary:
         float(confirmed.sum()) / case.steps if case.steps and not a.refused else nan,
         float((claimed == confirmed).mean()) if len(claimed) else nan,
         tuple(map(float, quantiles(certified))), worst(certified), tuple(map(float, quantiles(error))), worst(error),
-        primal, dual, gap, float(np.mean(a.iterations)) if a.iterations else nan, max(a.iterations, default=0), work, backend,
-        work[2] - backend, 0 if t is None else len(t.per_step), 0 if t is None else t.repetitions, a.refused, a.failure,
+        primal, dual, gap, float(np.mean(a.iterations)) if a.iterations else nan, max(a.iterations, default=0), work,
+        backend, work[2] - backend, 0 if t is None else len(t.per_step), 0 if t is None else t.repetitions,
+        a.refused, a.failure,
     )  # fmt: skip
 
 

@@ -1,54 +1,234 @@
-"""The report of a comparison: what each pair did on given states and as a trajectory."""
+"""The report of a comparison: who is right, who is fast, where rankings reverse, what the papers' claims are worth."""
 
 from __future__ import annotations
 
-from gaussopt.comparison import Results
-from gaussopt.reporting.document import Document, Paragraph, Section, Table
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gaussopt.comparison.claims import NOT_MEASURED, Claim, claims
+from gaussopt.comparison.joined import label_of
+from gaussopt.comparison.records import Answers, Motion
+from gaussopt.reporting import comparing_families, comparing_fast, comparing_right
+from gaussopt.reporting.comparing_view import Outcome, groups, listed, looks_of
+from gaussopt.reporting.document import Block, Data, Document, Items, Section, Table
+
+MOST_ROWS = 24
+"""Longest table on the page where a file holds the rest."""
+
+MOST_FAILURES = 60
 
 
-def document(results: Results) -> Document:
-    """A document of two tables, and of what failed."""
-    states = Table(
-        "states",
-        "Every pair on the states of a reference: answers that the certificate confirms, answers that the solver calls "
-        "solved, largest error relative to 1 + |a|, largest certified relative error; medians of microseconds a step.",
-        ("problem", "reference", "formulation", "solver", "states", "confirmed", "claimed", "error", "certified",
-         "build", "hand over", "solve", "recover", "verify"),
-        tuple(
-            (r.problem, r.reference, r.formulation, r.solver, r.states, r.solved, r.claimed, r.error, r.certified,
-             *(1e6 * x for x in (r.build, r.update or r.setup, r.solve, r.recover, r.verify)))
-            for r in results.states if not r.refused
-        ),
-    )  # fmt: skip
-    motions = Table(
-        "motions",
-        "Pairs that passed on every state, as trajectories: error against the reference, certified relative error, "
-        "drift.",
-        ("problem", "formulation", "solver", "stepper", "dt", "t_end", "status", "error", "certified", "position drift",
-         "velocity drift", "seconds", "in the solver"),
-        tuple(
-            (r.problem, r.formulation, r.solver, r.stepper, r.dt, r.t_end, r.status, r.error, r.certified,
-             r.position_drift, r.velocity_drift, r.seconds, r.solve_seconds)
-            for r in results.motions
-        ),
-    )  # fmt: skip
-    refused = tuple((r.problem, r.formulation, r.solver, r.refused) for r in results.states if r.refused)
-    sections = [Section("states", "On given states", (states,)), Section("motions", "As trajectories", (motions,))]
-    if refused:
-        table = Table("refused", "Pairs that do not apply.", ("problem", "formulation", "solver", "reason"), refused)
-        sections.append(Section("refused", "Refused", (table,)))
-    if results.failures:
-        rows = tuple(results.failures.items())
-        failed = Table("failures", "Cases that broke.", ("case", "reason"), rows)
-        sections.append(Section("failures", "Failures", (Paragraph("These cases have no result."), failed)))
-    confirmed = [r for r in results.states if not r.refused and r.solved == r.states]
-    overruled = [r for r in results.states if not r.refused and r.claimed > r.solved]
-    findings = (
-        f"{len(confirmed)} of {sum(not r.refused for r in results.states)} pairs are confirmed by the certificate on "
-        "every state.",
-        f"{len(overruled)} pairs call answers solved that the certificate does not confirm.",
-        f"{sum(r.status == 'solved' for r in results.motions)} of {len(results.motions)} trajectories reached their "
-        "end.",
+def document(results: Outcome) -> Document:
+    """The report; sections without data are left out.
+
+    Parameters
+    ----------
+    results
+        With `answers`, `times`, `motions` (records), `failures` (reason by case) and `meta` (what by name).
+    """
+    found = groups(results)
+    looks = looks_of(results.answers)
+    speeds = [comparing_fast.Speed.of(g) for g in found] if results.times else []
+    judged = [a for a in results.answers if a.status]
+    answered = claims(results.answers, results.times, results.motions)
+    warm, warm_lines = comparing_fast.warm_section(found)
+    families, family_lines = comparing_families.section(found, looks)
+    sections: list[Section | None] = [
+        _how_to_read() if judged else None,
+        comparing_right.section(found, results.answers) if judged else None,
+        comparing_fast.section(speeds, looks) if any(s.group.kind != "family" and s.means for s in speeds) else None,
+        comparing_fast.precision_section(found, looks) if results.times else None,
+        warm,
+        families,
+        _trajectories(results.motions) if results.motions else None,
+        _claims_section(answered),
+        _refused([a for a in results.answers if a.refused]),
+        _failures(results.failures, results.answers),
+        _environment(results.meta) if results.meta else None,
+    ]
+    findings = [
+        *comparing_right.findings(found, results.answers),
+        *comparing_fast.findings(speeds),
+        *warm_lines,
+        *family_lines,
+        *(f"{c.id} ({c.paper}: {c.claim}): {c.verdict}. {c.sentence}" for c in answered if c.verdict != NOT_MEASURED),
+        *_broken(results.failures, results.answers),
+    ]
+    if not judged:
+        findings.insert(0, "No pair answered any step.")
+    lead = (
+        "Formulations and solvers on equal terms: the same steps, timed in turns, and every answer judged by the same "
+        "certificate, whatever the solver says of it."
     )
-    lead = "Formulations and solvers on equal terms: the same states, the same certificate, the same integrator."
-    return Document("Comparison", lead, findings, tuple(sections))
+    return Document("Comparison", lead, tuple(findings), tuple(s for s in sections if s is not None))
+
+
+def _how_to_read() -> Section:
+    return Section("reading", "How to read this", (Items((
+        "Confirmed: the certificate, which knows nothing of formulation or solver, bounds the distance of the answer "
+        "to the true acceleration. Claimed: the solver calls it solved. Only confirmed answers count as successes.",
+        "Failures are charged, never dropped: infinite cost in profiles, ten times the slowest confirmed answer in "
+        "means, infinite error where there is no answer.",
+        "Three rows for each solver: set up anew at every step; updated and started from its default (cold); updated "
+        "and started from the answer before (warm). Where one row must do, it is the warm one, as in a simulation, if "
+        "it was recorded.",
+        "Times are of this machine and this Python: read ratios and where they reverse, not microseconds. Differences "
+        "below a factor of 1.1 are called none.",
+        "Limits: steps of one motion are alike, so shares over them are not shares of all mechanics; a profile or a "
+        "mean depends on who takes part; small programs measure the adapters as much as the algorithms, which is why "
+        "the backends' own times stand beside ours.",
+    )),))  # fmt: skip
+
+
+# -- trajectories --------------------------------------------------------------------------------------
+
+
+def _trajectories(motions: Sequence[Motion]) -> Section:
+    import pandas as pd
+
+    from gaussopt.comparison.tables import motions as frame
+
+    by: dict[tuple[str, str, str, float], list[Motion]] = {}
+    for m in motions:
+        by.setdefault((m.problem, m.formulation, m.stepper, m.dt), []).append(m)
+    rows = tuple(
+        (problem, formulation, stepper, dt, len(of), sum(m.status == "solved" for m in of),
+         _range([m.evaluations for m in of]), *(_worst([getattr(m, k) for m in of]) for k in (
+             "error", "certified", "position_drift", "velocity_drift", "energy_drift")))
+        for (problem, formulation, stepper, dt), of in by.items()
+    )  # fmt: skip
+    blocks: list[Block] = [
+        Table(
+            "motions",
+            "Trajectories by formulation, all its solvers together: how many there are and how many reached their end; "
+            "the largest error against the reference, certified relative error of a step, violation of the constraints "
+            "in position and velocity, and drift of the energy relative to its largest value.",
+            ("problem", "formulation", "stepper", "dt", "runs", "to the end", "evaluations", "error", "certified",
+             "position drift", "velocity drift", "energy drift"),
+            rows,
+        ),
+        Data("motions-all", "All trajectories.", pd.DataFrame(frame(motions))),
+    ]  # fmt: skip
+    ended = [m for m in motions if m.status != "solved"]
+    if ended:
+        rows = tuple(
+            (m.problem, label_of(m.formulation, m.solver), m.stepper, m.status, m.message) for m in ended[:MOST_ROWS]
+        )
+        more = f" The first {MOST_ROWS} of {len(ended)}." if len(ended) > MOST_ROWS else ""
+        blocks.append(Table("motions-ended", f"Trajectories that ended early.{more}",
+                            ("problem", "pair", "stepper", "status", "why"), rows))  # fmt: skip
+    return Section("motions", "Trajectories", tuple(blocks))
+
+
+def _worst(values: Sequence[float]) -> float:
+    known = [v for v in values if not np.isnan(v)]
+    return max(known) if known else float("nan")
+
+
+def _range(values: Sequence[int]) -> str | int:
+    return min(values) if min(values) == max(values) else f"{min(values)} to {max(values)}"
+
+
+# -- claims --------------------------------------------------------------------------------------------
+
+
+def _claims_section(answered: Sequence[Claim]) -> Section | None:
+    if all(c.verdict == NOT_MEASURED for c in answered):
+        return None
+    table = Table(
+        "claims", "Claims of the papers on cost and accuracy; each verdict follows from numbers of this comparison.",
+        ("number", "paper", "claim", "verdict", "measured"),
+        tuple((c.id, c.paper, c.claim, c.verdict, c.sentence) for c in answered),
+    )  # fmt: skip
+    parts = tuple(
+        Section(f"claim-{c.id.lower()}", f"{c.id}: {c.claim}", tuple(_evidence(c))) for c in answered if c.rows
+    )
+    return Section("claims", "Claims of the papers", (table,), parts)
+
+
+def _evidence(claim: Claim) -> list[Block]:
+    name = f"claim-{claim.id.lower()}"
+    more = f" The first {MOST_ROWS} of {len(claim.rows)} rows." if len(claim.rows) > MOST_ROWS else ""
+    blocks: list[Block] = [
+        Table(name, f"What the verdict on {claim.id} rests on.{more}", claim.columns, claim.rows[:MOST_ROWS])
+    ]
+    if more:
+        import pandas as pd
+
+        blocks.append(Data(f"{name}-all", "All rows.", pd.DataFrame(claim.rows, columns=list(claim.columns))))
+    return blocks
+
+
+# -- what did not work ---------------------------------------------------------------------------------
+
+
+def _refused(refused: Sequence[Answers]) -> Section | None:
+    """Refusals by reason: numbers in a reason do not make it another one."""
+    if not refused:
+        return None
+    by: dict[tuple[str, str], dict[str, dict[str, None]]] = {}
+    for a in refused:
+        key = a.formulation, re.sub(r"\d[\d.e+-]*", "#", a.refused)
+        entry = by.setdefault(key, {"solvers": {}, "where": {}, "reason": {}})
+        entry["solvers"].setdefault(a.solver or "every solver")
+        entry["where"].setdefault(a.source.name)
+        entry["reason"].setdefault(a.refused)
+    rows = tuple(
+        (formulation or "–", listed(list(e["solvers"]), 6), listed(list(e["where"]), 4), next(iter(e["reason"])))
+        for (formulation, _), e in by.items()
+    )
+    caption = "Pairs that do not apply, by formulation and reason. A refusal is no failure; only in profiles over "
+    caption += "sources of which a pair takes some does it count as one."
+    return Section("refused", "Refused", (
+        Table("refused", caption, ("formulation", "solvers", "on", "reason"), rows),
+    ))  # fmt: skip
+
+
+def _failures(failures: Mapping[str, str], answers: Sequence[Answers]) -> Section | None:
+    early = [a for a in answers if a.failure]
+    blocks: list[Block] = []
+    if early:
+        rows = tuple(
+            (a.source.label, label_of(a.formulation, a.solver), a.start, a.failure, len(a.status),
+             *(_worst(x) for x in (a.certified, a.primal, a.dual, a.gap)))
+            for a in early[:MOST_FAILURES]
+        )  # fmt: skip
+        more = f" The first {MOST_FAILURES} of {len(early)}." if len(early) > MOST_FAILURES else ""
+        blocks.append(Table(
+            "ended-early",
+            "Cases that ended before their last step, with what they had answered until then: largest certified error "
+            f"and residuals. The steps they did not reach count as failures.{more}",
+            ("steps", "pair", "start", "why", "answered", "certified", "primal", "dual", "gap"), rows,
+        ))  # fmt: skip
+    if failures:
+        blocks.append(Table("failures", "Cases without a result.", ("case", "reason"), tuple(failures.items())))
+    return Section("failures", "Failures", tuple(blocks)) if blocks else None
+
+
+def _broken(failures: Mapping[str, str], answers: Sequence[Answers]) -> list[str]:
+    early = sorted({a.solver for a in answers if a.failure})
+    lines = [f"Crashed or stopped at the time limit: {listed(early)}."] if early else []
+    if failures:
+        lines.append(f"{len(failures)} cases have no result; they are listed under Failures.")
+    return lines
+
+
+def _environment(meta: Mapping[str, Any]) -> Section:
+    rows = tuple(_flat("", meta))
+    return Section("environment", "Environment", (
+        Table("environment", "Versions, machine and settings of this comparison.", ("what", "value"), rows),
+    ))  # fmt: skip
+
+
+def _flat(prefix: str, meta: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for key, value in meta.items():
+        if isinstance(value, Mapping):
+            found += _flat(f"{prefix}{key}: ", value)
+        else:
+            text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
+            found.append((f"{prefix}{key}", text))
+    return found

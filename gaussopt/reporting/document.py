@@ -83,7 +83,25 @@ class Table:
     rows: tuple[tuple[Any, ...], ...]
 
 
-Block = Paragraph | Formula | Items | Figure | Gallery | Table
+@dataclass(frozen=True, slots=True)
+class Data:
+    """A table too long for the page: it is written as CSV, and the page links to it.
+
+    Attributes
+    ----------
+    name : str
+        File name without extension.
+    caption : str
+        What is in it.
+    frame : DataFrame
+    """
+
+    name: str
+    caption: str
+    frame: pd.DataFrame
+
+
+Block = Paragraph | Formula | Items | Figure | Gallery | Table | Data
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,4 +161,13 @@ def tables_of(sections: Sequence[Section]) -> list[Table]:
     for section in sections:
         found.extend(b for b in section.blocks if isinstance(b, Table))
         found.extend(tables_of(section.sections))
+    return found
+
+
+def data_of(sections: Sequence[Section]) -> list[Data]:
+    """All tables that are not on the page, in order."""
+    found: list[Data] = []
+    for section in sections:
+        found.extend(b for b in section.blocks if isinstance(b, Data))
+        found.extend(data_of(section.sections))
     return found

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt.stepdata import Vector
 
@@ -80,6 +81,113 @@ def stacked_bars(names: Sequence[str], parts: Mapping[str, Sequence[float]], xla
     axes.set_xscale("symlog", linthresh=50)
     axes.legend(fontsize=8, frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.4, 1.0))
     return _svg(figure)
+
+
+MARKERS = "osD^vP*Xph<>d8HP"
+
+
+def look(place: int) -> dict[str, Any]:
+    """Colour, line and marker of the `place`-th competitor; the first 32 differ from each other in at least two."""
+    style = (place + place // 8) % 4
+    return {"color": COLOURS[place % 8], "linestyle": STYLES[style], "marker": MARKERS[place % 16]}
+
+
+def profiles(
+    taus: Vector,
+    curves: Mapping[str, Vector],
+    xlabel: str,
+    ylabel: str,
+    looks: Mapping[str, int] | None = None,
+) -> str:
+    """Step functions of shares over a logarithmic abscissa that begins at 1."""
+    figure, axes = _new((6.8, 3.9))
+    for i, (label, y) in enumerate(curves.items()):
+        style = look(i if looks is None else looks[label])
+        axes.step(
+            taus, y, where="post", label=label, linewidth=1.4, markersize=4,
+            markevery=(i % 7 * len(taus) // 60, max(1, len(taus) // 8)), **style,
+        )  # fmt: skip
+    axes.set_ylim(-0.02, 1.02)
+    _logarithmic(axes)
+    axes.set_xlim(left=1.0)
+    axes.set_xlabel(xlabel)
+    axes.set_ylabel(ylabel)
+    _legend_beside(axes, len(curves))
+    return _svg(figure)
+
+
+def sweeps(
+    curves: Mapping[str, tuple[Vector, Vector]],
+    xlabel: str,
+    ylabel: str,
+    *,
+    bands: Mapping[str, tuple[Vector, Vector]] | None = None,
+    joined: bool = True,
+    hollow: Mapping[str, NDArray[np.bool_]] | None = None,
+    looks: Mapping[str, int] | None = None,
+    title: str = "",
+) -> str:
+    """Points (x, y) of each competitor on logarithmic axes, joined by lines or not.
+
+    Parameters
+    ----------
+    bands : label to (low, high)
+        Drawn as bars through the points.
+    hollow : label to (k,) bool
+        Points drawn without filling.
+    looks : label to place, optional
+        So that a competitor looks the same in all figures.
+    """
+    figure, axes = _new((6.8, 3.9))
+    for i, (label, (x, y)) in enumerate(curves.items()):
+        style = look(i if looks is None else looks[label])
+        if not joined:
+            style["linestyle"] = "none"
+        axes.plot(x, y, label=label, linewidth=1.3, markersize=5, fillstyle="none" if hollow else "full", **style)
+        if hollow is not None and not hollow[label].all():
+            axes.plot(x[~hollow[label]], y[~hollow[label]], linestyle="none", marker=style["marker"],
+                      color=style["color"], markersize=5)  # fmt: skip
+        if bands is not None:
+            axes.vlines(x, *bands[label], color=style["color"], linewidth=0.9, alpha=0.7)
+    axes.set_yscale("log")
+    positive = [x for xs, _ in curves.values() for x in xs if np.isfinite(x)]
+    if positive and min(positive) > 0:
+        _logarithmic(axes)
+    axes.set_xlabel(xlabel)
+    axes.set_ylabel(ylabel)
+    if title:
+        axes.set_title(title, fontsize=9)
+    _legend_beside(axes, len(curves))
+    return _svg(figure)
+
+
+def boxes(names: Sequence[str], groups: Mapping[str, Sequence[Sequence[float]]], xlabel: str) -> str:
+    """Horizontal boxes from five quantiles (5, 25, 50, 75, 95 %), for each name one of every group.
+
+    A box of NaN is left out.
+    """
+    figure, axes = _new((6.8, 1.0 + 0.17 * len(names) * (len(groups) + 0.6)))
+    height = 0.8 / max(len(groups), 1)
+    for j, (label, rows) in enumerate(groups.items()):
+        colour = COLOURS[j % 8]
+        at = np.arange(len(names)) - 0.4 + height * (j + 0.5)
+        q = np.array(rows, dtype=float).reshape(len(names), 5).T
+        axes.hlines(at, q[0], q[4], color=colour, linewidth=1.0)
+        axes.barh(at, q[3] - q[1], left=q[1], height=0.75 * height, color=colour, alpha=0.45, label=label)
+        axes.plot(q[2], at, linestyle="none", marker=MARKERS[j], color=colour, markersize=3.5)
+    axes.set_yticks(np.arange(len(names)), names, fontsize=8)
+    axes.invert_yaxis()
+    _logarithmic(axes)
+    axes.set_xlabel(xlabel)
+    axes.legend(fontsize=8, frameon=False, ncols=len(groups), loc="lower center", bbox_to_anchor=(0.4, 1.0))
+    return _svg(figure)
+
+
+def _legend_beside(axes: Any, count: int) -> None:
+    """To the right of the picture, where it covers nothing."""
+    if count > 1:
+        axes.legend(fontsize=8 if count <= 16 else 6.5, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5),
+                    handlelength=3.2)  # fmt: skip
 
 
 def _new(size: tuple[float, float]) -> tuple[Any, Any]:

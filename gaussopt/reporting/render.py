@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gaussopt.files import write_text
-from gaussopt.reporting.document import Document, Figure, Table, figures_of, tables_of, text_of
+from gaussopt.reporting.document import Document, Figure, Table, data_of, figures_of, tables_of, text_of
 
 
 def write(document: Document, out: Path) -> Path:
@@ -28,6 +28,8 @@ def write(document: Document, out: Path) -> Path:
         write_text(out / "data" / f"{figure.name}.csv", figure.data.to_csv(index=False, lineterminator="\n"))
     for table in tables_of(document.sections):
         write_text(out / "data" / f"{table.name}.csv", _csv(table))
+    for data in data_of(document.sections):
+        write_text(out / "data" / f"{data.name}.csv", data.frame.to_csv(index=False, lineterminator="\n"))
     html, markdown = (
         _environment().get_template("report.html.j2"),
         _environment().get_template("report.md.j2"),

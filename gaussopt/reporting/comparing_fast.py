@@ -1,0 +1,323 @@
+"""The report of a comparison: who is fast, at what accuracy, and what a warm start gains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gaussopt.comparison.joined import Case, join, quantiles, usual_start
+from gaussopt.comparison.precision import TARGETS, fastest_at, work_precision
+from gaussopt.comparison.profiles import PENALTY, SHIFT, Costs, Mean, Profile, costs, geometric_means, profile_of
+from gaussopt.comparison.ranking import WarmGain, warm_gain
+from gaussopt.comparison.records import STARTS
+from gaussopt.reporting import plots
+from gaussopt.reporting.comparing_view import Group, listed, per_cent
+from gaussopt.reporting.document import Block, Data, Figure, Paragraph, Section, Table
+
+DRAWN = 12
+"""Most pairs in a figure; its data hold all."""
+
+START_WORDS = {"setup": "set up anew", "cold": "updated, cold", "warm": "updated, warm"}
+
+
+@dataclass(frozen=True)
+class Speed:
+    """What was computed of a group once, for its tables, figures and findings."""
+
+    group: Group
+    start: str
+    solvers: Costs
+    means: list[Mean]
+    pairs: Costs
+    pair_means: list[Mean]
+
+    @classmethod
+    def of(cls, group: Group) -> Speed:
+        """Costs and means of solvers of the main formulation, and of all pairs."""
+        answers, times = group.main()
+        exact = [a for a in answers if a.exact]
+        start = usual_start(exact)
+        solvers = costs(exact, times, start=start, formulation=group.formulation)
+        pairs = costs(exact, times, start=start)
+        return cls(group, start, solvers, geometric_means(solvers), pairs, geometric_means(pairs))
+
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one formulation."""
+        return len({a.formulation for a in self.group.answers if not a.refused and a.exact}) > 1
+
+
+def by_formulation(speed: Speed) -> str:
+    """For captions."""
+    f = speed.group.formulation
+    return f"formulation {f}, " if f else ""
+
+
+# -- how fast ------------------------------------------------------------------------------------------
+
+
+def section(speeds: Sequence[Speed], looks: Mapping[str, int]) -> Section:
+    """Times by kind of start, means and profiles for each problem; families follow in their own section."""
+    lead = Paragraph(
+        "Work is what a solver is responsible for: set-up, update and solve. 'Reported by the backend' is what it says "
+        "of itself; the rest is Python, copying and checking. A mean is the shifted geometric mean (shift "
+        f"{1e6 * SHIFT:.0f} µs) of the work at all steps; an answer that is not confirmed costs {PENALTY:.0f} times "
+        "the slowest confirmed answer to the same step. Steps behind those that a slow solver was timed on cost the "
+        "median of its timed ones, and are counted as estimated. Formulations are compared by work, formulating and "
+        "recovering together, because some of them do in the formulation what others leave to the solver."
+    )
+    parts = [_group_section(s, looks) for s in speeds if s.group.kind != "family" and s.means]
+    return Section("fast", "How fast", (lead,), tuple(parts))
+
+
+def _group_section(speed: Speed, looks: Mapping[str, int]) -> Section:
+    group = speed.group
+    blocks: list[Block] = [means_table(speed)]
+    table, figure = _starts(speed)
+    blocks += [table, figure]
+    if len(speed.solvers.names) > 1:
+        blocks.append(profile_figure(
+            f"profile-{group.anchor}", profile_of(speed.solvers), f"solvers of {group.formulation or 'these programs'}",
+            START_WORDS[speed.start], looks,
+        ))  # fmt: skip
+    if speed.several and len(speed.pairs.names) > 1:
+        blocks.append(pairs_table(speed))
+        blocks.append(profile_figure(
+            f"profile-pairs-{group.anchor}", profile_of(speed.pairs), "pairs of formulation and solver",
+            START_WORDS[speed.start], None,
+        ))  # fmt: skip
+    return Section(f"fast-{group.anchor}", group.title, tuple(blocks))
+
+
+def means_table(speed: Speed) -> Table:
+    """Shifted geometric means of the solvers."""
+    rows = tuple((m.name, 1e6 * m.seconds, m.factor, m.failures, m.estimated, m.steps) for m in speed.means)
+    return Table(
+        f"means-{speed.group.anchor}",
+        f"Shifted geometric means with failures charged, {by_formulation(speed)}{START_WORDS[speed.start]}.",
+        ("solver", "mean / µs", "by the least", "failures", "estimated", "steps"), rows,
+    )  # fmt: skip
+
+
+def pairs_table(speed: Speed) -> Table:
+    """The same of pairs, the first ones."""
+    shown = speed.pair_means[:DRAWN]
+    rows = tuple((m.name, 1e6 * m.seconds, m.factor, m.failures, m.estimated, m.steps) for m in shown)
+    return Table(
+        f"means-pairs-{speed.group.anchor}",
+        f"The same for pairs of formulation and solver, formulating and recovering included: the first {len(shown)} of "
+        f"{len(speed.pair_means)}. The data of the next figure hold all.",
+        ("pair", "mean / µs", "by the least", "failures", "estimated", "steps"), rows,
+    )  # fmt: skip
+
+
+def _starts(speed: Speed) -> tuple[Table, Figure]:
+    """Quantiles of the work by solver and kind of start, as a table and as boxes."""
+    import pandas as pd
+
+    group = speed.group
+    answers, times = group.main()
+    cases: dict[tuple[str, str], list[Case]] = {}
+    for c in join(answers, times):
+        if c.times is not None and c.answers.formulation == group.formulation and not c.answers.refused:
+            cases.setdefault((c.answers.solver, c.answers.start), []).append(c)
+    nothing = [float("nan")] * 5
+    rows: list[tuple[Any, ...]] = []
+    drawn: dict[str, list[list[float]]] = {START_WORDS[s]: [] for s in STARTS if any(k[1] == s for k in cases)}
+    names = [m.name for m in speed.means if any(k[0] == m.name for k in cases)]
+    for name in names:
+        for start in STARTS:
+            word = START_WORDS[start]
+            if word not in drawn:
+                continue
+            of = cases.get((name, start))
+            q = _work(of) if of else nothing
+            drawn[word].append(q)
+            if of:
+                backend = 1e6 * float(np.median([c.times.parts["backend"][2] for c in of if c.times is not None]))
+                confirmed = np.concatenate([c.confirmed for c in of])
+                rows.append((name, word, *q, backend, q[2] - backend, per_cent(float(confirmed.mean()))))
+    several = len({c.source.label for of in cases.values() for c in of}) > 1
+    pooled = "steps of all sources, of the median of each step" if several else "steps and repetitions"
+    table = Table(
+        f"starts-{group.anchor}",
+        f"Microseconds of work, {by_formulation(speed)}by kind of start; quantiles over {pooled}. Whether the answers "
+        "are confirmed stands beside the times, which count all answers.",
+        ("solver", "start", "5 %", "25 %", "median", "75 %", "95 %", "reported by the backend", "the rest",
+         "confirmed"),
+        tuple(rows),
+    )  # fmt: skip
+    data = pd.DataFrame(rows, columns=list(table.columns))
+    figure = Figure(
+        f"starts-{group.anchor}",
+        "Work of a step by kind of start: line from 5 to 95 %, box from 25 to 75 %, mark at the median. Boxes that do "
+        "not overlap are differences; solvers stand in the order of their means, so a short time far down belongs to "
+        "one that fails.",
+        f"Boxes of microseconds on a logarithmic axis for {listed(names, 16)}.",
+        plots.boxes(names, drawn, "microseconds of work"), data,
+    )  # fmt: skip
+    return table, figure
+
+
+def _work(cases: Sequence[Case]) -> list[float]:
+    """Quantiles in microseconds: of steps and repetitions of one source, of the steps of several."""
+    if len(cases) == 1 and cases[0].times is not None:
+        return [1e6 * q for q in cases[0].times.parts["work"]]
+    return [float(x) for x in 1e6 * quantiles(np.concatenate([c.timed for c in cases]))]
+
+
+def profile_figure(name: str, profile: Profile, what: str, start: str, looks: Mapping[str, int] | None) -> Figure:
+    """A performance profile; the data hold all competitors."""
+    import pandas as pd
+
+    order = profile.order()
+    shown = order[:DRAWN] if looks is None else order
+    first = sorted(order, key=lambda j: -profile.rho[0, j])[:3]
+    wins = ", ".join(f"{profile.names[j]} {per_cent(float(profile.rho[0, j]))}" for j in first)
+    more = f" The {len(shown)} with the largest area of {len(order)}." if len(shown) < len(order) else ""
+    caption = (
+        f"Performance profile of {what}, {start}, over {profile.problems} steps: share of the steps that each answers, "
+        "confirmed, within τ times the time of the fastest on that step. Left: how often it is the fastest "
+        f"({wins}); right: how often it is right at all. With more than two curves their order says how often each is "
+        f"near the best, not who beats whom.{more}"
+    )
+    curves = {profile.names[j]: profile.rho[:, j] for j in shown}
+    solved = ", ".join(f"{profile.names[j]} {per_cent(float(profile.solved[j]))}" for j in shown)
+    data = pd.DataFrame({"tau": profile.taus, **{profile.names[j]: profile.rho[:, j] for j in order}})
+    return Figure(
+        name, caption, f"Step curves rising from the share of wins to the share answered: {solved}.",
+        plots.profiles(profile.taus, curves, "τ, time by that of the fastest", "share of steps", looks), data,
+    )  # fmt: skip
+
+
+def findings(speeds: Sequence[Speed]) -> list[str]:
+    """The first three by shifted geometric mean, for each problem and family."""
+    lines = []
+    for s in speeds:
+        means = s.pair_means if s.several else s.means
+        if not means or not np.isfinite(means[0].seconds):
+            continue
+        first = [
+            f"{m.name} {1e6 * m.seconds:.3g} µs{f' with {m.failures} failures' if m.failures else ''}"
+            for m in means[:3]
+        ]  # fmt: skip
+        last = means[-1]
+        slowest = f"; last {last.name}, {last.factor:.3g} times the first" if len(means) > 3 else ""
+        lines.append(f"{s.group.title}: fastest by shifted geometric mean {', '.join(first)}{slowest}.")
+    return lines
+
+
+# -- accuracy against time -----------------------------------------------------------------------------
+
+
+def precision_section(groups: Sequence[Group], looks: Mapping[str, int]) -> Section | None:
+    """Error against time, and the fastest at an accuracy, for each problem or family."""
+    parts = []
+    for group in groups:
+        exact = [a for a in group.answers if a.exact]
+        points = work_precision(exact, group.times, formulation=group.formulation)
+        if len(points) < 2:
+            continue
+        parts.append(Section(f"precision-{group.anchor}", group.title, (
+            _precision_figure(group, points, looks), *_fastest(group, points),
+        )))  # fmt: skip
+    if not parts:
+        return None
+    lead = Paragraph(
+        "Solvers are matched by the accuracy they achieve, certified, not by the tolerance they were asked for: two "
+        "solvers with the same option 1e-6 may differ by six digits. Each point is one set of options."
+    )
+    return Section("precision", "Accuracy against time", (lead,), tuple(parts))
+
+
+def _precision_figure(group: Group, points: Sequence[Any], looks: Mapping[str, int]) -> Figure:
+    import pandas as pd
+
+    by: dict[str, list[Any]] = {}
+    for p in points:
+        if np.isfinite(p.error):
+            by.setdefault(p.base, []).append(p)
+    curves = {
+        base: (np.array([max(p.error, 1e-17) for p in of]), np.array([1e6 * p.work for p in of]))
+        for base, of in by.items()
+    }
+    hollow = {base: np.array([not p.front for p in of]) for base, of in by.items()}
+    data = pd.DataFrame(
+        [(p.base, p.solver, p.formulation, p.error, p.typical, p.work, p.steps, p.front) for p in points],
+        columns=["base", "solver", "formulation", "largest_certified", "median_certified", "seconds", "steps", "front"],
+    )
+    front = [p.solver for p in points if p.front]
+    absent = sorted({p.solver for p in points if not np.isfinite(p.error)})
+    left_out = f" Not drawn, because some steps have no answer: {listed(absent)}." if absent else ""
+    of = f"formulation {group.formulation}, " if group.formulation else ""
+    return Figure(
+        f"precision-{group.anchor}",
+        f"Time against accuracy, {of}each set of options a point and the sets of a solver joined: left is more exact, "
+        f"down is faster. Filled points are those that no other beats in both.{left_out}",
+        f"Points of certified error and microseconds. On the front: {listed(front)}.",
+        plots.sweeps(curves, "largest certified relative error", "microseconds of work, median", hollow=hollow,
+                     looks=looks),
+        data,
+    )  # fmt: skip
+
+
+def _fastest(group: Group, points: Sequence[Any]) -> list[Block]:
+    rows = []
+    for target, best in fastest_at(points, TARGETS).items():
+        names = [f"{p.solver} {1e6 * p.work:.3g} µs" for p in best[:3]]
+        rows.append((f"{target:.0e}", *(*names, "–", "–", "–")[:3], len(best)))
+    return [Table(
+        f"fastest-{group.anchor}",
+        "The fastest whose largest certified error reaches a target, whatever options that takes; each solver counts "
+        "once, with its fastest set of options.",
+        ("accuracy", "first", "second", "third", "solvers that reach it"), tuple(rows),
+    )]  # fmt: skip
+
+
+# -- warm starts ---------------------------------------------------------------------------------------
+
+
+def warm_section(groups: Sequence[Group]) -> tuple[Section | None, list[str]]:
+    """Gains and losses of warm starts over the sequences of each problem or family, and their findings."""
+    import pandas as pd
+
+    found: list[tuple[Group, WarmGain]] = []
+    for group in groups:
+        found += [(group, gain) for gain in warm_gain(*group.main())]
+    if not found:
+        return None, []
+
+    def row(group: Group, g: WarmGain) -> tuple[Any, ...]:
+        return (group.title, g.formulation, g.solver, g.steps, g.iterations, *g.work, g.update[1], g.lost, g.won,
+                g.verdict)  # fmt: skip
+
+    columns = ("steps of", "formulation", "solver", "steps", "iterations", "work 25 %", "work, median", "work 75 %",
+               "update by set-up", "lost", "won", "verdict")  # fmt: skip
+    telling = [
+        (group, g) for group, g in found
+        if g.formulation == group.formulation and (g.verdict in ("gain", "loss") or g.lost or g.won
+                                                   or (np.isfinite(g.iterations) and abs(g.iterations - 1) > 0.01))
+    ]  # fmt: skip
+    blocks: list[Block] = [Paragraph(
+        "Ratios of a warm start to a cold one at the same steps, the first step of a sequence left out; below one is a "
+        "gain. 'Update by set-up' is the median ratio of an updated solver to one that is set up anew, both cold. "
+        "'Lost' are steps confirmed from a cold start only, 'won' from a warm one only. A verdict needs three quarters "
+        "of the steps on one side of one and the median outside the noise."
+    )]  # fmt: skip
+    if telling:
+        caption = "Solvers that a warm start changes, by the formulation that most solvers take."
+        blocks.append(Table("warm", caption, columns, tuple(row(*x) for x in telling)))
+    else:
+        blocks.append(Paragraph("A warm start changes nothing beyond the noise for any solver."))
+    blocks.append(Data("warm-all", "All pairs.", pd.DataFrame([row(*x) for x in found], columns=list(columns))))
+    lines = []
+    for verdict, words in (("gain", "A warm start pays"), ("loss", "A warm start costs more than a cold one")):
+        of = sorted(((group, g) for group, g in telling if g.verdict == verdict), key=lambda x: x[1].work[1],
+                    reverse=verdict == "loss")  # fmt: skip
+        if of:
+            named = [f"{g.solver} on {group.title} (×{g.work[1]:.2g})" for group, g in of]
+            lines.append(f"{words}: {listed(named, 5)}.")
+    return Section("warm", "Sequences: what a warm start gains", tuple(blocks)), lines
