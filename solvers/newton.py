@@ -1,21 +1,16 @@
 """Primal-dual Newton's method: semismooth Newton on complementarity conditions, with line search.
 
-The optimality conditions of a program are a mixed complementarity problem: find z with
-
-    w = H z + g,   w_i = 0 for free i,   0 <= z_i, 0 <= w_i, z_i w_i = 0 for paired i.
-
-Each pair is one equation phi(z_i, w_i) = 0 with the Fischer-Burmeister function phi(a, b) = a + b - sqrt(a^2 + b^2),
-and Newton's method with an element of the generalised Jacobian is damped by an Armijo search on 1/2 ||Phi||^2.
-Without inequalities the system is linear and one full step solves it; with them convergence is locally quadratic.
-A last active-set solve removes what is left of the iteration's error, and is kept only if it is better.
-`function="min"` takes min(a, b) instead: Newton's method is then the primal-dual active-set method, which ends exactly
-but may cycle. A linear complementarity problem is the case without free indices; where Newton stalls or cycles on it,
+The optimality conditions of a quadratic program, and a linear complementarity problem as it is, are one mixed
+complementarity problem; `_semismooth` describes it and the iteration, which are shared. Without inequalities the
+system is linear and one full step solves it; with them convergence is locally quadratic.
+`function="min"` takes min(a, b) in place of the Fischer-Burmeister function: Newton's method is then the primal-dual
+active-set method, which ends exactly but may cycle. Where Newton stalls or cycles on a linear complementarity problem,
 which neither function excludes unless M is a P-matrix, Lemke's method takes over and the note says so.
+The history holds ||Phi||_inf, in scaled variables, at the start and after each iteration.
 References: A. Fischer, "A special Newton-type optimization method", Optimization 24, 1992; T. De Luca,
 F. Facchinei, C. Kanzow, "A semismooth equation approach to the solution of nonlinear complementarity problems",
-Math. Prog. 75, 1996; M. Hintermueller, K. Ito, K. Kunisch, "The primal-dual active set strategy as a semismooth Newton
-method", SIAM J. Optim. 13, 2003; I. Ben Gharbia, J. C. Gilbert, "Nonconvergence of the plain Newton-min algorithm for
-linear complementarity problems with a P-matrix", Math. Prog. 134, 2012.
+Math. Prog. 75, 1996; I. Ben Gharbia, J. C. Gilbert, "Nonconvergence of the plain Newton-min algorithm for linear
+complementarity problems with a P-matrix", Math. Prog. 134, 2012.
 """
 
 from __future__ import annotations
@@ -30,6 +25,7 @@ from gaussopt.lcp import polish
 from gaussopt.lcp_matrix import equilibrate
 from gaussopt.programs import LCP, QP, LeastSquares, Program, RawSolution, as_qp
 from gaussopt.solver import Options, Solver
+from gaussopt.solvers._semismooth import Complementarity, semismooth_newton
 from gaussopt.status import Status
 from gaussopt.stepdata import Matrix, Vector
 
@@ -44,47 +40,6 @@ class NewtonOptions(Options):
     fallback: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Complementarity:
-    """w = H z + g; `paired` marks the indices with 0 <= z_i, w_i and z_i w_i = 0.
-
-    `natural` takes min(z, w) in place of the Fischer-Burmeister function.
-    """
-
-    H: Matrix
-    g: Vector
-    paired: NDArray[np.bool_]
-    natural: bool = False
-
-    def phi(self, z: Vector, w: Vector) -> Vector:
-        """The residual of all conditions."""
-        a, b = z[self.paired], w[self.paired]
-        out = w.copy()
-        out[self.paired] = np.minimum(a, b) if self.natural else a + b - np.hypot(a, b)
-        return out
-
-    def jacobian(self, z: Vector, w: Vector) -> Matrix:
-        """An element of the generalised Jacobian of phi at z."""
-        p = self.paired
-        a, b = z[p], w[p]
-        if self.natural:
-            V = self.H.copy()
-            below = np.flatnonzero(p)[a <= b]
-            V[below] = 0.0
-            V[below, below] = 1.0
-            return V
-        r = np.hypot(a, b)
-        # At a = b = 0 the direction (1, 1)/sqrt(2) gives a valid element.
-        safe = np.where(r > 0, r, 1.0)
-        da = np.where(r > 0, 1.0 - a / safe, 1.0 - np.sqrt(0.5))
-        db = np.where(r > 0, 1.0 - b / safe, 1.0 - np.sqrt(0.5))
-        V = self.H.copy()
-        V[p] = db[:, None] * self.H[p]
-        index = np.flatnonzero(p)
-        V[index, index] += da
-        return V
-
-
 class Newton(Solver[NewtonOptions]):
     """Semismooth Newton for quadratic programs and linear complementarity problems."""
 
@@ -92,6 +47,7 @@ class Newton(Solver[NewtonOptions]):
     title = "Primal-dual semismooth Newton with line search"
     source = "Fischer 1992; De Luca, Facchinei, Kanzow 1996"
     accepts = (QP, LeastSquares, LCP)
+    warm_starts = True
     options_type = NewtonOptions
 
     def __init__(self, variant: str | None, options: NewtonOptions) -> None:
@@ -141,14 +97,15 @@ class Newton(Solver[NewtonOptions]):
                 # A row with two finite bounds has two multipliers; its force belongs to the pushing one.
                 y = start[1][self._rows] * self._sign / self._E
                 z[n:] = np.where(self._problem.paired[n:], np.maximum(y, 0.0), y)
-        z, iterations, converged, singular = semismooth_newton(self._problem, z, self.options)
+        run = semismooth_newton(self._problem, z, self.options.tolerance, self.options.max_iter)
+        z = run.z
         y = np.zeros(self._qp.m)
         np.add.at(y, self._rows, self._sign * self._E * z[n:])
         x = self._D * z[:n]
-        if converged:
-            return RawSolution(x, y, Status.SOLVED, iterations)
-        note = "the Newton matrix is singular: a constraint or a direction is degenerate" if singular else ""
-        return RawSolution(x, y, Status.ITERATION_LIMIT, iterations, note=note)
+        if run.converged:
+            return RawSolution(x, y, Status.SOLVED, run.iterations, history=run.residuals)
+        note = "the Newton matrix is singular: a constraint or a direction is degenerate" if run.singular else ""
+        return RawSolution(x, y, Status.ITERATION_LIMIT, run.iterations, note=note, history=run.residuals)
 
     def solve_batch(self, M: Matrix, q: Matrix) -> tuple[Matrix, NDArray[np.int_], list[Status], list[str]]:
         """Active-set (min-map) iterations on all problems at once; those left over are solved singly."""
@@ -211,97 +168,28 @@ def solve_lcp(lcp: LCP, options: NewtonOptions, start: Vector | None = None) -> 
     start : (n,), optional
     """
     if not (lcp.q < 0).any() and start is None:
-        return RawSolution(np.zeros(lcp.n), None, Status.SOLVED)
+        return RawSolution(np.zeros(lcp.n), None, Status.SOLVED, history=(0.0,))
     R, C = equilibrate(lcp.M)
     q = R * lcp.q
     unit = float(np.abs(q).max(initial=0.0)) or 1.0
     paired = np.ones(lcp.n, dtype=bool)
     problem = Complementarity(R[:, None] * lcp.M * C, q / unit, paired, options.function == "min")
     z = np.zeros(lcp.n) if start is None else start / C / unit
-    z, iterations, converged, _ = semismooth_newton(problem, z, options)
+    run = semismooth_newton(problem, z, options.tolerance, options.max_iter)
+    iterations, residuals = run.iterations, run.residuals
     # Near a singular solution phi is flat; the natural map decides.
-    converged = converged and _residual(problem, z) <= np.sqrt(options.tolerance)
-    z = polish(lcp, np.maximum(z, 0.0) * C * unit)
+    converged = run.converged and problem.natural_residual(run.z) <= np.sqrt(options.tolerance)
+    z = polish(lcp, np.maximum(run.z, 0.0) * C * unit)
     if converged:
-        return RawSolution(z, None, Status.SOLVED, iterations)
+        return RawSolution(z, None, Status.SOLVED, iterations, history=residuals)
     note = f"Newton's method stalled after {iterations} iterations"
     if not options.fallback:
-        return RawSolution(z, None, Status.ITERATION_LIMIT, iterations, note=note)
+        return RawSolution(z, None, Status.ITERATION_LIMIT, iterations, note=note, history=residuals)
     from gaussopt.solvers.lemke import lemke
 
     raw = lemke(lcp)
     note = f"{note}; Lemke's method took {raw.iterations} pivots" + (f", and {raw.note}" if raw.note else "")
-    return RawSolution(raw.x, None, raw.claim, iterations + raw.iterations, note=note)
-
-
-def semismooth_newton(problem: Complementarity, z: Vector, options: NewtonOptions) -> tuple[Vector, int, bool, bool]:
-    """Damped Newton on phi; returns z, iterations, whether it converged, whether it met a singular matrix."""
-    scale = 1.0 + float(np.abs(problem.g).max(initial=0.0))
-    w = problem.H @ z + problem.g
-    phi = problem.phi(z, w)
-    singular = False
-    for iteration in range(options.max_iter):
-        if np.abs(phi).max(initial=0.0) <= options.tolerance * scale:
-            return _polish(problem, z), iteration, True, singular
-        merit = 0.5 * float(phi @ phi)
-        V = problem.jacobian(z, w)
-        gradient = V.T @ phi
-        direction, regular = _direction(V, phi, merit)
-        singular = singular or not regular
-        slope = float(gradient @ direction)
-        if slope >= -1e-12 * merit:
-            direction, slope = -gradient, -float(gradient @ gradient)
-        step = 1.0
-        while True:
-            candidate = z + step * direction
-            w_new = problem.H @ candidate + problem.g
-            phi_new = problem.phi(candidate, w_new)
-            if 0.5 * float(phi_new @ phi_new) <= merit + 1e-4 * step * slope:
-                break
-            step *= 0.5
-            if step < 1e-14:
-                # Rounding level: no further descent can be seen.
-                polished = _polish(problem, z)
-                return polished, iteration, _residual(problem, polished) <= 1e-10 * scale, singular
-        z, w, phi = candidate, w_new, phi_new
-    polished = _polish(problem, z)
-    return polished, options.max_iter, _residual(problem, polished) <= options.tolerance * scale, singular
-
-
-def _direction(V: Matrix, phi: Vector, merit: float) -> tuple[Vector, bool]:
-    """Newton's direction, or Levenberg-Marquardt's where the matrix is singular."""
-    try:
-        d = np.asarray(np.linalg.solve(V, -phi))
-        if np.linalg.norm(V @ d + phi) <= 1e-8 * np.linalg.norm(phi):
-            return d, True
-    except np.linalg.LinAlgError:
-        pass
-    nu = min(1e-4, merit)
-    stacked = np.vstack((V, np.sqrt(nu) * np.eye(len(phi))))
-    least = np.linalg.lstsq(stacked, np.concatenate((-phi, np.zeros(len(phi)))), rcond=None)
-    return np.asarray(least[0]), False
-
-
-def _residual(problem: Complementarity, z: Vector) -> float:
-    """Largest violation by the natural map min(z, w), which does not hide signs."""
-    w = problem.H @ z + problem.g
-    natural = np.where(problem.paired, np.minimum(z, w), w)
-    return float(np.abs(natural).max(initial=0.0))
-
-
-def _polish(problem: Complementarity, z: Vector) -> Vector:
-    """Solve once with the active set read off z; keep the better of the two."""
-    w = problem.H @ z + problem.g
-    inactive = problem.paired & (z <= w)
-    keep = ~inactive
-    H = problem.H[np.ix_(keep, keep)]
-    try:
-        solved = np.linalg.solve(H, -problem.g[keep])
-    except np.linalg.LinAlgError:
-        solved, *_ = np.linalg.lstsq(H, -problem.g[keep], rcond=None)
-    candidate = np.zeros_like(z)
-    candidate[keep] = solved
-    return candidate if _residual(problem, candidate) <= _residual(problem, z) else z
+    return RawSolution(raw.x, None, raw.claim, iterations + raw.iterations, note=note, history=residuals)
 
 
 solver = Newton

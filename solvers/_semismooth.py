@@ -1,0 +1,219 @@
+"""Semismooth Newton on complementarity conditions: the one core behind the solver `newton` for QPs and LCPs.
+
+The mixed linear complementarity problem: find z with
+
+    w = H z + g,   w_i = 0 for free i,   0 <= z_i, 0 <= w_i, z_i w_i = 0 for paired i.
+
+A quadratic program is the case z = (x, y) with H = [[P, -A^T], [A, 0]], g = (q, -l), where x and the forces of
+equality rows are free and the forces of inequality rows are paired with the slacks of their rows; a linear
+complementarity problem is the case without free indices, H = M and g = q.
+
+Each condition is one equation Phi_i(z) = 0: w_i = 0 for a free index, phi(z_i, w_i) = 0 for a pair, with the
+Fischer-Burmeister function phi(a, b) = a + b - sqrt(a^2 + b^2), or with min(a, b). Both vanish exactly where
+a, b >= 0 and a b = 0. Phi is strongly semismooth (phi), piecewise linear (min): Newton's method with any element V of
+its generalised Jacobian converges quadratically near a solution where these are regular, for a linear problem with min
+even in finitely many steps. Row i of V is D_a e_i + D_b H_i with
+
+    D_a = 1 - a / sqrt(a^2 + b^2),   D_b = 1 - b / sqrt(a^2 + b^2)      (both 1 - 1/sqrt(2) at a = b = 0),
+    (D_a, D_b) = (1, 0) if a <= b, else (0, 1)                          (min).
+
+Far from a solution an Armijo search on 1/2 ||Phi||^2 damps the steps, with the gradient V^T Phi in place of a Newton
+direction that does not descend, and Levenberg and Marquardt's direction in place of one that does not exist. At the
+end one solve with the active set read off (z, w) removes what is left of the iteration's error; it is kept only if it
+lowers the natural residual max |min(z_i, w_i)|, so it can do no harm.
+References: A. Fischer, "A special Newton-type optimization method", Optimization 24, 1992; T. De Luca,
+F. Facchinei, C. Kanzow, "A semismooth equation approach to the solution of nonlinear complementarity problems",
+Math. Prog. 75, 1996; L. Qi, J. Sun, "A nonsmooth version of Newton's method", Math. Prog. 58, 1993; M. Hintermueller,
+K. Ito, K. Kunisch, "The primal-dual active set strategy as a semismooth Newton method", SIAM J. Optim. 13, 2003.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.stepdata import Matrix, Vector
+
+DECREASE = 1e-4
+"""Share of the predicted decrease of 1/2 ||Phi||^2 that a step must reach (Armijo)."""
+
+SHORTEST = 1e-14
+"""Shorter steps change nothing but rounding."""
+
+
+def fischer_burmeister(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """phi(a, b) = a + b - sqrt(a^2 + b^2), entry by entry: zero exactly where a, b >= 0 and a b = 0."""
+    return np.asarray(a + b - np.hypot(a, b))
+
+
+@dataclass(frozen=True, slots=True)
+class Complementarity:
+    """The conditions w = H z + g, w_i = 0 for free i and 0 <= z_i, w_i, z_i w_i = 0 for paired i.
+
+    Attributes
+    ----------
+    H : (N, N)
+    g : (N,)
+    paired : (N,)
+        Which indices are paired.
+    natural : bool
+        Take min(z, w) in place of the Fischer-Burmeister function.
+    """
+
+    H: Matrix
+    g: Vector
+    paired: NDArray[np.bool_]
+    natural: bool = False
+
+    def w(self, z: Vector) -> Vector:
+        """H z + g."""
+        return np.asarray(self.H @ z + self.g)
+
+    def phi(self, z: Vector, w: Vector) -> Vector:
+        """The residual Phi of all conditions, (N,)."""
+        a, b = z[self.paired], w[self.paired]
+        out = w.copy()
+        out[self.paired] = np.minimum(a, b) if self.natural else fischer_burmeister(a, b)
+        return out
+
+    def jacobian(self, z: Vector, w: Vector) -> Matrix:
+        """An element of the generalised Jacobian of Phi at z, (N, N)."""
+        p = self.paired
+        a, b = z[p], w[p]
+        if self.natural:
+            V = self.H.copy()
+            below = np.flatnonzero(p)[a <= b]
+            V[below] = 0.0
+            V[below, below] = 1.0
+            return V
+        r = np.hypot(a, b)
+        # At a = b = 0 the direction (1, 1)/sqrt(2) gives a valid element.
+        safe = np.where(r > 0, r, 1.0)
+        da = np.where(r > 0, 1.0 - a / safe, 1.0 - np.sqrt(0.5))
+        db = np.where(r > 0, 1.0 - b / safe, 1.0 - np.sqrt(0.5))
+        V = self.H.copy()
+        V[p] = db[:, None] * self.H[p]
+        index = np.flatnonzero(p)
+        V[index, index] += da
+        return V
+
+    def natural_residual(self, z: Vector) -> float:
+        """Largest violation by the natural map min(z, w), which is not flat where z and w are both small."""
+        w = self.w(z)
+        return float(np.abs(np.where(self.paired, np.minimum(z, w), w)).max(initial=0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class NewtonRun:
+    """What the iteration did.
+
+    Attributes
+    ----------
+    z : (N,)
+        After the active-set solve.
+    residuals : tuple of float
+        ||Phi||_inf at the start and after each iteration, before the active-set solve.
+    converged : bool
+    singular : bool
+        Whether it met a singular matrix.
+    """
+
+    z: Vector
+    residuals: tuple[float, ...]
+    converged: bool
+    singular: bool
+
+    @property
+    def iterations(self) -> int:
+        """Number of steps taken."""
+        return len(self.residuals) - 1
+
+
+def semismooth_newton(problem: Complementarity, z: Vector, tolerance: float, max_iter: int) -> NewtonRun:
+    """Damped Newton on Phi, then the active-set solve.
+
+    Parameters
+    ----------
+    problem : Complementarity
+        Scaled so that its entries are of comparable size.
+    z : (N,)
+        Start.
+    tolerance : float
+        On ||Phi||_inf, relative to 1 + ||g||_inf.
+    max_iter : int
+    """
+    scale = 1.0 + float(np.abs(problem.g).max(initial=0.0))
+    w = problem.w(z)
+    phi = problem.phi(z, w)
+    residuals = [_largest(phi)]
+    singular = False
+    while residuals[-1] > tolerance * scale and len(residuals) <= max_iter:
+        merit = 0.5 * float(phi @ phi)
+        V = problem.jacobian(z, w)
+        gradient = V.T @ phi
+        direction, regular = _direction(V, phi, merit)
+        singular = singular or not regular
+        slope = float(gradient @ direction)
+        if slope >= -1e-12 * merit:
+            direction, slope = -gradient, -float(gradient @ gradient)
+        found = _search(problem, z, direction, merit, slope)
+        if found is None:
+            # Rounding level: no further descent can be seen.
+            polished = polish(problem, z)
+            converged = problem.natural_residual(polished) <= 1e-10 * scale
+            return NewtonRun(polished, tuple(residuals), converged, singular)
+        z, w, phi = found
+        residuals.append(_largest(phi))
+    polished = polish(problem, z)
+    # A run that its limit ended may still be right after the active-set solve.
+    converged = residuals[-1] <= tolerance * scale or problem.natural_residual(polished) <= tolerance * scale
+    return NewtonRun(polished, tuple(residuals), converged, singular)
+
+
+def polish(problem: Complementarity, z: Vector) -> Vector:
+    """Solve once with the active set read off z; keep the better of the two."""
+    inactive = problem.paired & (z <= problem.w(z))
+    keep = ~inactive
+    H = problem.H[np.ix_(keep, keep)]
+    try:
+        solved = np.linalg.solve(H, -problem.g[keep])
+    except np.linalg.LinAlgError:
+        solved, *_ = np.linalg.lstsq(H, -problem.g[keep], rcond=None)
+    candidate = np.zeros_like(z)
+    candidate[keep] = solved
+    return candidate if problem.natural_residual(candidate) <= problem.natural_residual(z) else z
+
+
+def _largest(phi: Vector) -> float:
+    return float(np.abs(phi).max(initial=0.0))
+
+
+def _search(
+    problem: Complementarity, z: Vector, direction: Vector, merit: float, slope: float
+) -> tuple[Vector, Vector, Vector] | None:
+    """The first of the steps 1, 1/2, 1/4, ... that descends enough: its z, w and Phi."""
+    step = 1.0
+    while step >= SHORTEST:
+        candidate = z + step * direction
+        w = problem.w(candidate)
+        phi = problem.phi(candidate, w)
+        if 0.5 * float(phi @ phi) <= merit + DECREASE * step * slope:
+            return candidate, w, phi
+        step *= 0.5
+    return None
+
+
+def _direction(V: Matrix, phi: Vector, merit: float) -> tuple[Vector, bool]:
+    """Newton's direction, or Levenberg-Marquardt's where the matrix is singular."""
+    try:
+        d = np.asarray(np.linalg.solve(V, -phi))
+        if np.linalg.norm(V @ d + phi) <= 1e-8 * np.linalg.norm(phi):
+            return d, True
+    except np.linalg.LinAlgError:
+        pass
+    nu = min(1e-4, merit)
+    stacked = np.vstack((V, np.sqrt(nu) * np.eye(len(phi))))
+    least = np.linalg.lstsq(stacked, np.concatenate((-phi, np.zeros(len(phi)))), rcond=None)
+    return np.asarray(least[0]), False
