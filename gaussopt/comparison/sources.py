@@ -29,9 +29,9 @@ from gaussopt.programs import LCP, QP
 from gaussopt.stepdata import StepData, Vector
 
 SIMULATED = "own motion"
-"""Name of the states of a problem without references: those of its default motion, integrated tightly."""
+"""Name of the states of a problem without references: those of its default motion."""
 
-ROWS = 201
+ROWS = 101
 """States of such a motion."""
 
 
@@ -281,11 +281,22 @@ def family_sweep(name: str, dials: Sequence[str] = (), count: int = 5) -> list[F
     if not swept:
         free = [d for d in family.dials if d.name not in given and d.low < d.high]
         swept = {d.name: sweep_values(d, d.low, d.high) for d in free}
-    return [
+    points = [
         FamilyPoint(name, family.at({**fixed, dial: value}), dial, count)
         for dial, values in swept.items()
         for value in values
-    ] or [FamilyPoint(name, fixed, "", count)]
+    ]
+    if set(swept) - set(given):  # a whole range may reach beyond what the other dials allow
+        points = [p for p in points if _possible(p)]
+    return points or [FamilyPoint(name, fixed, "", count)]
+
+
+def _possible(point: FamilyPoint) -> bool:
+    try:
+        point.typical()
+    except BadInput:
+        return False
+    return True
 
 
 def convex_programs() -> list[ConvexProgram]:
@@ -344,14 +355,14 @@ def _frozen(settings: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 @cache
 def _simulated(name: str, settings: tuple[tuple[str, Any], ...]) -> ReferenceData:
-    """The default motion of a problem at ROWS instants, integrated tightly."""
+    """The default motion of a problem at ROWS instants, from event to event."""
     import numpy as np
 
     from gaussopt.simulation import simulate
 
     entry = find_problem(name, **dict(settings))
     motion = simulate(
-        entry, stepper="dop853", dt=entry.t_end / (ROWS - 1), rtol=1e-10, atol=1e-10, accumulation="close",
+        entry, stepper="dop853", dt=entry.t_end / (ROWS - 1), rtol=1e-7, atol=1e-7, accumulation="close",
         step_folder=None,
     )  # fmt: skip
     if len(motion.t) < 2:

@@ -1,0 +1,27 @@
+"""A solver that takes its process with it."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from gaussopt.programs import LinearSystem, Program, RawSolution
+from gaussopt.solver import Options, Solver
+from gaussopt.stepdata import Vector
+
+
+class Crasher(Solver[Options]):
+    name = "crasher"
+    title = "Segmentation fault"
+    source = "none"
+    accepts = (LinearSystem,)
+
+    def setup(self, program: Program) -> None:
+        pass
+
+    def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
+        os.kill(os.getpid(), signal.SIGSEGV)
+        raise AssertionError
+
+
+solver = Crasher

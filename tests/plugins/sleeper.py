@@ -1,0 +1,26 @@
+"""A solver that never returns."""
+
+from __future__ import annotations
+
+import time
+
+from gaussopt.programs import LinearSystem, Program, RawSolution
+from gaussopt.solver import Options, Solver
+from gaussopt.stepdata import Vector
+
+
+class Sleeper(Solver[Options]):
+    name = "sleeper"
+    title = "No answer"
+    source = "none"
+    accepts = (LinearSystem,)
+
+    def setup(self, program: Program) -> None:
+        pass
+
+    def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
+        while True:
+            time.sleep(60)
+
+
+solver = Sleeper

@@ -1,0 +1,116 @@
+"""Where steps come from: the same items in every process, and files that may not change on the way."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gaussopt as go
+from gaussopt.comparison.sources import (
+    SIMULATED,
+    ProgramFile,
+    Spec,
+    convex_programs,
+    family_sweep,
+    problem_specs,
+    spec_of,
+    states_of,
+)
+
+SPECS: list[Spec] = [
+    *problem_specs(go.problem("two-bar"), 50),
+    *problem_specs(go.problem("crank-slider", tau=0.0), 100),
+    *family_sweep("sliding-row", ["contacts=1,4", "friction=0.1"]),
+    *convex_programs(),
+]
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.source.label)
+def test_a_spec_survives_the_journey(spec: Spec) -> None:
+    there = spec_of(json.loads(json.dumps(spec.to_mapping())))
+    assert there.source == spec.source
+    here, copies = spec.items(), there.items()
+    assert len(here) == len(copies) > 0
+    for a, b in zip(here, copies, strict=True):
+        assert type(a.data) is type(b.data)
+        if isinstance(a.data, go.StepData):
+            np.testing.assert_array_equal(a.data.M, b.data.M)
+            np.testing.assert_array_equal(a.data.Q, b.data.Q)
+        elif isinstance(a.data, go.QP):
+            np.testing.assert_array_equal(a.data.P, b.data.P)
+
+
+def test_states_of_a_reference_are_its_rows() -> None:
+    crank = go.problem("crank-slider")
+    rows = crank.reference("crank-A-2s")
+    items = list(states_of(crank, "crank-A-2s", 40))
+    assert [i.t for i in items] == rows.t[::40].tolist()
+    for item, a in zip(items, rows.a[::40], strict=True):
+        assert isinstance(item.data, go.StepData)
+        np.testing.assert_allclose(go.solve_step(item.data, "gauss", "kkt").a, a, rtol=0, atol=1e-10)
+
+
+def test_settings_of_a_reference_override_those_of_the_problem() -> None:
+    reference = next(r for r in go.problem("crank-slider").references if r.parameters)
+    plain = list(states_of(go.problem("crank-slider"), reference.name, 100))
+    changed = go.problem("crank-slider", **dict.fromkeys(reference.parameters, 5.0))
+    other = list(states_of(changed, reference.name, 100))
+    for a, b in zip(plain, other, strict=True):
+        assert isinstance(a.data, go.StepData)
+        assert isinstance(b.data, go.StepData)
+        np.testing.assert_array_equal(a.data.Q, b.data.Q)
+
+
+def test_a_problem_without_references_gives_its_own_motion() -> None:
+    (spec,) = (
+        problem_specs(go.problem("guided-slider-crank"), 100)
+        if not go.problem("guided-slider-crank").references
+        else problem_specs(go.problem("box"), 100)
+    )
+    assert spec.reference == SIMULATED
+    items = spec.items()
+    assert items
+    assert items[0].a is not None
+
+
+def test_sweeps() -> None:
+    points = family_sweep("box-stack", ["contacts=1:200", "friction=0.3"])
+    assert {p.swept for p in points} == {"contacts"}
+    values = [p.dials["contacts"] for p in points]
+    assert values == sorted(set(values))
+    assert (values[0], values[-1]) == (1, 200)
+    assert all(p.dials["friction"] == 0.3 for p in points)
+    everything = family_sweep("box-stack")
+    assert len({p.swept for p in everything}) > 3
+    defaults = {d.name: d.default for d in go.registry.load("family", "box-stack").dials}
+    for p in everything:
+        assert {k: v for k, v in p.dials.items() if k != p.swept} == {k: v for k, v in defaults.items() if k != p.swept}
+
+
+def test_a_file_may_not_change_on_the_way(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps({"kind": "qp", "P": [[2.0]], "q": [1.0]}), encoding="utf-8")
+    spec = ProgramFile.of(path)
+    assert spec.source.label == "mine"
+    assert spec.source.kind == "qp"
+    path.write_text(json.dumps({"kind": "qp", "P": [[3.0]], "q": [1.0]}), encoding="utf-8")
+    with pytest.raises(go.BadInput, match="has changed"):
+        spec.items()
+
+
+def test_lcp_and_step_files_are_compared_too(tmp_path: Path) -> None:
+    lcp = tmp_path / "lcp.json"
+    lcp.write_text(json.dumps({"kind": "lcp", "M": [[2.0, 1.0], [1.0, 2.0]], "q": [-5.0, -6.0]}), encoding="utf-8")
+    step = tmp_path / "step.json"
+    step.write_text(json.dumps({"kind": "step", "M": [[2.0]], "Q": [4.0]}), encoding="utf-8")
+    results = go.compare(
+        [ProgramFile.of(lcp), ProgramFile.of(step)], ["gauss"], ["lemke", "kkt", "newton"], time_budget=0.0
+    )  # fmt: skip
+    assert results.failures == {}
+    assert {(r.source.name, r.formulation, r.solver) for r in results.answers} == {
+        ("lcp", "", "lemke"), ("lcp", "", "newton"), ("step", "gauss", "kkt"), ("step", "gauss", "newton"),
+    }  # fmt: skip
+    assert all(all(r.confirmed) for r in results.answers)
