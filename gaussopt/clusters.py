@@ -63,6 +63,7 @@ def _knock(address: str, timeout: float) -> None:
         async with rpc(address, timeout=timeout) as scheduler:
             await asyncio.wait_for(scheduler.identity(), timeout)
 
+    nothing = f"nothing within {timeout:g} s"
     reasons: list[str] = []
 
     def knock() -> None:
@@ -70,13 +71,15 @@ def _knock(address: str, timeout: float) -> None:
             socket.getaddrinfo(*get_address_host_port(address))
             asyncio.run(ask())
             reasons.append("")
+        except TimeoutError:
+            reasons.append(nothing)
         except Exception as error:  # refused, unknown host, no Dask at all, no address at all
             reasons.append(sentence(error))
 
     thread = threading.Thread(target=knock, daemon=True)  # name servers may take longer than anybody waits
     thread.start()
     thread.join(timeout)
-    reason = reasons[0] if reasons else f"nothing within {timeout:g} s"
+    reason = reasons[0] if reasons else nothing
     if reason:
         raise _silent(address, reason)
 

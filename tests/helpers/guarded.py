@@ -22,6 +22,11 @@ def process() -> dict[str, Any]:
     return {"pid": os.getpid(), "ppid": os.getppid(), "session": os.getsid(0), "threads": os.environ["OMP_NUM_THREADS"]}
 
 
+def pause_and_tell() -> dict[str, Any]:
+    time.sleep(0.3)
+    return process()
+
+
 def crash() -> None:
     ctypes.string_at(0)
 
@@ -42,6 +47,13 @@ def sleep(seconds: float) -> float:
 def hold(seconds: int) -> None:
     """Sleeps in C and never lets another Python thread run."""
     ctypes.PyDLL(None).sleep(seconds)
+
+
+def linger(file: str) -> None:
+    """Tells where it runs, and stays."""
+    Path(file).with_suffix(".part").write_text(str(os.getpid()))
+    Path(file).with_suffix(".part").rename(file)
+    hold(60)
 
 
 def shout() -> str:
