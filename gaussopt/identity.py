@@ -16,6 +16,8 @@ from gaussopt import registry
 ALWAYS = ("numpy", "scipy", "sympy")
 """Packages that the core computes with."""
 
+ABSENT = "not installed"
+
 OUTSIDE = ("reporting", "papers", *(package.rpartition(".")[2] for package in registry.PACKAGES.values()))
 """Folders of the package that are no core: what only shows results, and the entries, which cases name themselves."""
 
@@ -100,16 +102,18 @@ def _sha256(contents: Mapping[str, bytes]) -> str:
 
 def _backend(variant: str) -> tuple[str, ...]:
     """The package that a variant such as "CLARABEL" stands for, if one is called so."""
-    return (variant.lower(),) if variant.lower() in _distributions() else ()
+    return (variant.lower(),) if variant and _version(variant.lower())[1] != ABSENT else ()
 
 
 def _version(package: str) -> tuple[str, str]:
     """The distribution that installs a package, and its version."""
-    name = _distributions().get(package, [package])[0]
     try:
-        return name, metadata.version(name)
+        return package, metadata.version(package)
     except metadata.PackageNotFoundError:
-        return name, "not installed"
+        pass  # a distribution may be called otherwise than what one imports; looking is slow
+    for name in _distributions().get(package, []):
+        return name, metadata.version(name)
+    return package, ABSENT
 
 
 @cache

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -32,11 +34,22 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def guarded() -> Iterator[ModuleType]:
+    """Cases for guards; every process that a test starts finds this module under its name."""
+    helpers = str(Path(__file__).parent / "helpers")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(helpers)
+        patch.setenv("PYTHONPATH", os.pathsep.join([helpers, str(Path(go.__file__).parents[1])]))
+        yield importlib.import_module("guarded")
+
+
 @pytest.fixture
 def clean_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a test registers is forgotten after it."""
     monkeypatch.setattr(registry, "_registered", {kind: dict(known) for kind, known in registry._registered.items()})
     monkeypatch.setattr(registry, "_seen", set(registry._seen))
+    monkeypatch.setattr(registry, "_files", dict(registry._files))
     monkeypatch.setattr(registry, "_files", dict(registry._files))
 
 
