@@ -182,6 +182,8 @@ def enumerate_lcp(
     x, f, regular = regular_bases(M, q, q_size, masks)
     feasible = regular & (x >= -FEASIBLE * f).all(axis=-1)
     points = [_point(masks[s], x[s], f[s], C) for s in np.flatnonzero(feasible)]
+    # Far below zero in an ill-conditioned basis may be within its tolerance, but without it the rows no longer hold.
+    points = [p for p in points if _holds(p, lcp, q_size / R)]
     continua: list[_Part] = []
     for s in np.flatnonzero(~regular):
         part = _polyhedron(M, q, q_size, masks[s], C)

@@ -4,10 +4,11 @@ The problem w = M z + q + z0 c with c > 0 is solved for a large z0; complementar
 complementary path until z0 leaves the basis (a solution) or the path ends on a secondary ray. The lexicographic rule
 keeps degenerate problems from cycling, so that the method always ends. It processes every problem with a copositive
 plus or P0-matrix that is solvable (positive semidefinite and P-matrices among them); for other matrices a ray proves
-nothing, and the path is tried again from other covering vectors (fixed ones, so that runs repeat). Rows and columns are
-scaled first, and c is 1 in scaled rows at the first attempt. A small basis is inverted afresh at every pivot; the
-inverse of a large one is updated, and inverted afresh now and then and whenever the entering column shows that it has
-lost digits. `iterations` counts the pivots of all attempts, the entering of z0 and its leaving among them.
+nothing, and the path is tried again from other covering vectors (fixed ones, so that runs repeat), as it is where a
+basis becomes singular. Rows and columns are scaled first, and c is 1 in scaled rows at the first attempt. A small basis
+is inverted afresh at every pivot; the inverse of a large one is updated, and inverted afresh now and then and whenever
+the entering column shows that it has lost digits. `iterations` counts the pivots of all attempts, the entering of z0
+and its leaving among them.
 Reference: C. E. Lemke, "Bimatrix equilibrium points and mathematical programming", Management Science 11, 1965;
 R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIAM 2009, sections 4.4, 4.9.
 """
@@ -39,6 +40,8 @@ RAY = (
     "the method ended on a secondary ray, from every covering vector tried, which proves that there is no solution "
     "only for certain classes of matrices (copositive-plus ones, the positive semidefinite among them)"
 )
+
+SINGULAR = "a pivot was so small that the basis became singular, from every covering vector tried"
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ def lemke(lcp: LCP, options: LemkeOptions | None = None) -> RawSolution:
         cover = 1.0 if attempt == 0 else random.uniform(0.25, 4.0, lcp.n)
         found = _path(lcp, R * cover, C, options, pivots)
         pivots = found.iterations
-        if found.claim is not Status.NO_SOLUTION:
+        if found.claim not in (Status.NO_SOLUTION, Status.SOLVER_ERROR):
             break
     return found
 
@@ -116,12 +119,15 @@ def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int) ->
         if pivots >= options.max_iter:
             return RawSolution(None, None, Status.ITERATION_LIMIT, pivots)
         entering = leaving + n if leaving < n else leaving - n
-        if age >= REFRESH or n <= SMALL:
-            inverse, age = np.asarray(np.linalg.inv(columns[:, basis])), 0
-        column = inverse @ columns[:, entering]
-        if age and _stale(columns, basis, column, columns[:, entering]):
-            inverse, age = np.asarray(np.linalg.inv(columns[:, basis])), 0
+        try:
+            if age >= REFRESH or n <= SMALL:
+                inverse, age = np.asarray(np.linalg.inv(columns[:, basis])), 0
             column = inverse @ columns[:, entering]
+            if age and _stale(columns, basis, column, columns[:, entering]):
+                inverse, age = np.asarray(np.linalg.inv(columns[:, basis])), 0
+                column = inverse @ columns[:, entering]
+        except np.linalg.LinAlgError:
+            return RawSolution(None, None, Status.SOLVER_ERROR, pivots, note=SINGULAR)
         eligible = np.flatnonzero(column > options.pivot_tolerance * np.abs(column).max())
         if not len(eligible):
             return RawSolution(None, None, Status.NO_SOLUTION, pivots, note=RAY)
@@ -140,7 +146,10 @@ def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int) ->
             inverse -= np.outer(column, pivot_row)
             inverse[row] = pivot_row
             age += 1
-    x = np.linalg.solve(columns[:, basis], R * lcp.q)
+    try:
+        x = np.linalg.solve(columns[:, basis], R * lcp.q)
+    except np.linalg.LinAlgError:
+        return RawSolution(None, None, Status.SOLVER_ERROR, pivots, note=SINGULAR)
     z = np.zeros(2 * n)
     z[basis] = np.maximum(x, 0.0)
     return RawSolution(polish(lcp, C * z[n:]), None, Status.SOLVED, pivots)

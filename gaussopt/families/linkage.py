@@ -8,7 +8,8 @@ that say again, along turned axes, what the pins say already. The steps are inst
 bars swing, positions are projected onto the constraints, velocities onto those of their rates.
 
 The sizes n/m that papers.md measured for claim C2, 6/4, 21/14, 90/60 and 300/200, are 2, 7, 30 and 100 bodies with
-`constraints` left at 0. @MEASURED@
+`constraints` left at 0. The rows are independent at every setting (measured to 299 rows of 300 coordinates); the most
+braced chains are ill-conditioned, and iterative solvers of the dual fail on them.
 """
 
 from __future__ import annotations

@@ -10,7 +10,10 @@ Friction is what makes the contact operator non-symmetric: under one free body i
     X diag(1/m, 1/(m k^2)) [[1, 0], [c, 1]] X^T,   X = [1, x_i],   c = mu h sigma,
 
 x_i the feet, k the radius of gyration, h the height. Its symmetric part is positive definite for |c| < 2 k = 0.6 m, and
-it is a P-matrix with two feet at +-b for |c| < b + k^2 / b: beyond is Painleve's region. @MEASURED@
+it is a P-matrix with two feet at +-b for |c| < b + k^2 / b: beyond is Painleve's region. Heights vary by a tenth, so
+with the other dials at their defaults every step has one solution up to a height of 1.8 m at mu = 0.3 and up to 0.4 m
+at mu = 1 (measured on 9 steps); at 2 m and at 0.6 m the certificate finds none, or several. The asymmetry
+||A - A^T|| / ||A + A^T|| is 0.22 at the defaults, 0.11 at a height of 0.1 m and 0.61 at 1.8 m.
 """
 
 from __future__ import annotations
