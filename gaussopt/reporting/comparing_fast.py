@@ -14,13 +14,14 @@ from gaussopt.comparison.profiles import PENALTY, SHIFT, Costs, Mean, Profile, c
 from gaussopt.comparison.ranking import WarmGain, warm_gain
 from gaussopt.comparison.records import STARTS
 from gaussopt.reporting import plots
-from gaussopt.reporting.comparing_view import Group, listed, per_cent
+from gaussopt.reporting.comparing_view import SWEEP, Group, listed, per_cent, short
 from gaussopt.reporting.document import Block, Data, Figure, Paragraph, Section, Table
 
 DRAWN = 12
 """Most pairs in a figure; its data hold all."""
 
 START_WORDS = {"setup": "set up anew", "cold": "updated, cold", "warm": "updated, warm"}
+"""Kinds of start in captions and figures; tables have their names."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def _group_section(speed: Speed, looks: Mapping[str, int]) -> Section:
 
 def means_table(speed: Speed) -> Table:
     """Shifted geometric means of the solvers."""
-    rows = tuple((m.name, 1e6 * m.seconds, m.factor, m.failures, m.estimated, m.steps) for m in speed.means)
+    rows = tuple(_mean(m) for m in speed.means)
     return Table(
         f"means-{speed.group.anchor}",
         f"Shifted geometric means with failures charged, {by_formulation(speed)}{START_WORDS[speed.start]}.",
@@ -102,10 +103,14 @@ def means_table(speed: Speed) -> Table:
     )  # fmt: skip
 
 
+def _mean(m: Mean) -> tuple[Any, ...]:
+    return m.name, short(1e6 * m.seconds), short(m.factor), m.failures, m.estimated, m.steps
+
+
 def pairs_table(speed: Speed) -> Table:
     """The same of pairs, the first ones."""
     shown = speed.pair_means[:DRAWN]
-    rows = tuple((m.name, 1e6 * m.seconds, m.factor, m.failures, m.estimated, m.steps) for m in shown)
+    rows = tuple(_mean(m) for m in shown)
     return Table(
         f"means-pairs-{speed.group.anchor}",
         f"The same for pairs of formulation and solver, formulating and recovering included: the first {len(shown)} of "
@@ -139,7 +144,7 @@ def _starts(speed: Speed) -> tuple[Table, Figure]:
             if of:
                 backend = 1e6 * float(np.median([c.times.parts["backend"][2] for c in of if c.times is not None]))
                 confirmed = np.concatenate([c.confirmed for c in of])
-                rows.append((name, word, *q, backend, q[2] - backend, per_cent(float(confirmed.mean()))))
+                rows.append((name, start, *q, backend, q[2] - backend, per_cent(float(confirmed.mean()))))
     several = len({c.source.label for of in cases.values() for c in of}) > 1
     pooled = "steps of all sources, of the median of each step" if several else "steps and repetitions"
     table = Table(
@@ -148,7 +153,7 @@ def _starts(speed: Speed) -> tuple[Table, Figure]:
         "are confirmed stands beside the times, which count all answers.",
         ("solver", "start", "5 %", "25 %", "median", "75 %", "95 %", "reported by the backend", "the rest",
          "confirmed"),
-        tuple(rows),
+        tuple(tuple(short(x) for x in row) for row in rows),
     )  # fmt: skip
     data = pd.DataFrame(rows, columns=list(table.columns))
     figure = Figure(
@@ -204,8 +209,10 @@ def findings(speeds: Sequence[Speed]) -> list[str]:
             f"{m.name} {1e6 * m.seconds:.3g} µs{f' with {m.failures} failures' if m.failures else ''}"
             for m in means[:3]
         ]  # fmt: skip
-        last = means[-1]
-        slowest = f"; last {last.name}, {last.factor:.3g} times the first" if len(means) > 3 else ""
+        sound = [m for m in means[3:] if not m.failures]
+        slowest = (
+            f"; slowest without failures {sound[-1].name}, {sound[-1].factor:.3g} times the first" if sound else ""
+        )
         lines.append(f"{s.group.title}: fastest by shifted geometric mean {', '.join(first)}{slowest}.")
     return lines
 
@@ -255,11 +262,11 @@ def _precision_figure(group: Group, points: Sequence[Any], looks: Mapping[str, i
     of = f"formulation {group.formulation}, " if group.formulation else ""
     return Figure(
         f"precision-{group.anchor}",
-        f"Time against accuracy, {of}each set of options a point and the sets of a solver joined: left is more exact, "
-        f"down is faster. Filled points are those that no other beats in both.{left_out}",
+        f"Time against accuracy, {of}each set of options a point, joined where a solver has several: left is more "
+        f"exact, down is faster. Filled points are those that no other beats in both.{left_out}",
         f"Points of certified error and microseconds. On the front: {listed(front)}.",
         plots.sweeps(curves, "largest certified relative error", "microseconds of work, median", hollow=hollow,
-                     looks=looks),
+                     looks=looks, joined={base for base, of in by.items() if len(of) >= SWEEP}),
         data,
     )  # fmt: skip
 
@@ -291,8 +298,8 @@ def warm_section(groups: Sequence[Group]) -> tuple[Section | None, list[str]]:
         return None, []
 
     def row(group: Group, g: WarmGain) -> tuple[Any, ...]:
-        return (group.title, g.formulation, g.solver, g.steps, g.iterations, *g.work, g.update[1], g.lost, g.won,
-                g.verdict)  # fmt: skip
+        ratios = (short(x) for x in (g.iterations, *g.work, g.update[1]))
+        return (group.title, g.formulation, g.solver, g.steps, *ratios, g.lost, g.won, g.verdict)
 
     columns = ("steps of", "formulation", "solver", "steps", "iterations", "work 25 %", "work, median", "work 75 %",
                "update by set-up", "lost", "won", "verdict")  # fmt: skip
