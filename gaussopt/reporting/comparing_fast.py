@@ -75,6 +75,8 @@ def section(speeds: Sequence[Speed], looks: Mapping[str, int]) -> Section:
 
 
 def _group_section(speed: Speed, looks: Mapping[str, int]) -> Section:
+    import pandas as pd
+
     group = speed.group
     blocks: list[Block] = [means_table(speed)]
     table, figure = _starts(speed)
@@ -86,6 +88,10 @@ def _group_section(speed: Speed, looks: Mapping[str, int]) -> Section:
         ))  # fmt: skip
     if speed.several and len(speed.pairs.names) > 1:
         blocks.append(pairs_table(speed))
+        blocks.append(Data(f"means-all-{group.anchor}", "The means of all pairs.", pd.DataFrame(
+            [(m.name, m.seconds, m.factor, m.failures, m.estimated, m.steps) for m in speed.pair_means],
+            columns=["pair", "seconds", "factor", "failures", "estimated", "steps"],
+        )))  # fmt: skip
         blocks.append(profile_figure(
             f"profile-pairs-{group.anchor}", profile_of(speed.pairs), "pairs of formulation and solver",
             START_WORDS[speed.start], None,
@@ -108,14 +114,20 @@ def _mean(m: Mean) -> tuple[Any, ...]:
 
 
 def pairs_table(speed: Speed) -> Table:
-    """The same of pairs, the first ones."""
-    shown = speed.pair_means[:DRAWN]
-    rows = tuple(_mean(m) for m in shown)
+    """The same of pairs: the fastest of each solver and of each formulation."""
+    parts = {c.label: (c.answers.formulation, c.answers.solver) for c in join(*speed.group.main())}
+    seen: set[tuple[int, str]] = set()
+    rows = []
+    for m in speed.pair_means:
+        names = {(i, name) for i, name in enumerate(parts[m.name])}
+        if not names <= seen:
+            rows.append(_mean(m))
+        seen |= names
     return Table(
         f"means-pairs-{speed.group.anchor}",
-        f"The same for pairs of formulation and solver, formulating and recovering included: the first {len(shown)} of "
-        f"{len(speed.pair_means)}. The data of the next figure hold all.",
-        ("pair", "mean / µs", "by the least", "failures", "estimated", "steps"), rows,
+        "The same for pairs of formulation and solver, formulating and recovering included: the fastest pair of each "
+        f"solver and of each formulation, {len(rows)} of {len(speed.pair_means)}.",
+        ("pair", "mean / µs", "by the least", "failures", "estimated", "steps"), tuple(rows),
     )  # fmt: skip
 
 
@@ -157,7 +169,7 @@ def _starts(speed: Speed) -> tuple[Table, Figure]:
     )  # fmt: skip
     data = pd.DataFrame(rows, columns=list(table.columns))
     figure = Figure(
-        f"starts-{group.anchor}",
+        f"work-{group.anchor}",
         "Work of a step by kind of start: line from 5 to 95 %, box from 25 to 75 %, mark at the median. Boxes that do "
         "not overlap are differences; solvers stand in the order of their means, so a short time far down belongs to "
         "one that fails.",
@@ -181,13 +193,13 @@ def profile_figure(name: str, profile: Profile, what: str, start: str, looks: Ma
     order = profile.order()
     shown = order[:DRAWN] if looks is None else order
     first = sorted(order, key=lambda j: -profile.rho[0, j])[:3]
-    wins = ", ".join(f"{profile.names[j]} {per_cent(float(profile.rho[0, j]))}" for j in first)
+    wins = ", ".join(f"{profile.names[j]} {per_cent(float(profile.rho[0, j]))}" for j in first if profile.rho[0, j] > 0)
     more = f" The {len(shown)} with the largest area of {len(order)}." if len(shown) < len(order) else ""
     caption = (
         f"Performance profile of {what}, {start}, over {profile.problems} steps: share of the steps that each answers, "
         "confirmed, within τ times the time of the fastest on that step. Left: how often it is the fastest "
-        f"({wins}); right: how often it is right at all. With more than two curves their order says how often each is "
-        f"near the best, not who beats whom.{more}"
+        f"({wins or 'nobody'}); right: how often it is right at all. With more than two curves their "
+        f"order says how often each is near the best, not who beats whom.{more}"
     )
     curves = {profile.names[j]: profile.rho[:, j] for j in shown}
     solved = ", ".join(f"{profile.names[j]} {per_cent(float(profile.solved[j]))}" for j in shown)

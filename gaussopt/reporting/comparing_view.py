@@ -13,7 +13,7 @@ from gaussopt.comparison.records import Answers, Motion, Source, Times
 SWEEP = 3
 """From so many sets of options on, a solver's options are a sweep of its accuracy, shown where accuracy is."""
 
-FIRST = ("gauss", "lcp")
+FIRST = ("gauss", "lcp-qp", "lcp")
 """Formulations that stand for the others where solvers are compared, if they are taken by as many solvers."""
 
 
