@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gaussopt.comparison import metrics, tables
-from gaussopt.comparison.joined import base_of, join, key_of, quantiles, usual_start
+from gaussopt.comparison.joined import as_used, base_of, join, key_of, quantiles
 from gaussopt.comparison.precision import Point, fastest_at, pareto_front, work_precision
 from gaussopt.comparison.profiles import (
     Costs,
@@ -64,7 +64,15 @@ def test_joining() -> None:
     assert list(cases[1].confirmed) == [True, False, False, False]
     assert list(cases[1].certified) == [1e-12, 0.1, INF, INF]
     assert base_of("osqp(eps_abs=1e-3)") == "osqp"
-    assert usual_start([answers("a", "c", start="cold"), answers("a", "c", start="setup")]) == "cold"
+
+
+def test_each_solver_as_it_is_used() -> None:
+    rows = {"kkt": ["setup"], "daqp": ["cold", "setup"], "osqp": ["setup", "cold", "warm"], "newton": ["setup", "warm"]}
+    cases = join([answers(s, "c", start=start) for s, starts in rows.items() for start in starts], [])
+    used = {c.answers.solver: c.answers.start for c in as_used(cases)}
+    assert used == {"kkt": "setup", "daqp": "cold", "osqp": "warm", "newton": "warm"}
+    cold = {c.answers.solver: c.answers.start for c in as_used(cases, "cold")}
+    assert cold == {"kkt": "setup", "daqp": "cold", "osqp": "cold", "newton": "setup"}
 
 
 def test_steps_that_were_not_timed_cost_the_median_of_those_that_were() -> None:
@@ -318,6 +326,11 @@ def test_warm_gain_by_hand() -> None:
     assert kkt.verdict == "no difference"
     assert worse.verdict == "loss"
     assert warm_gain([answers("kkt", "cc")], []) == []
+    # Without an update the cold start is the set-up.
+    a = [answers("newton", "ccc", start="setup", iterations=[4, 4, 4]), answers("newton", "ccc", iterations=[4, 2, 2])]
+    (newton,) = warm_gain(a, [times("newton", [2.0] * 3, start="setup"), times("newton", [1.0] * 3)])
+    assert (newton.iterations, newton.verdict) == (0.5, "gain")
+    assert math.isnan(newton.update[1])
 
 
 # -- rankings along a dial -----------------------------------------------------------------------------

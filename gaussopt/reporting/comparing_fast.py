@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.comparison.joined import Case, join, quantiles, usual_start
+from gaussopt.comparison.joined import Case, join, quantiles
 from gaussopt.comparison.precision import TARGETS, fastest_at, work_precision
 from gaussopt.comparison.profiles import PENALTY, SHIFT, Costs, Mean, Profile, costs, geometric_means, profile_of
 from gaussopt.comparison.ranking import WarmGain, warm_gain
@@ -21,7 +21,9 @@ DRAWN = 12
 """Most pairs in a figure; its data hold all."""
 
 START_WORDS = {"setup": "set up anew", "cold": "updated, cold", "warm": "updated, warm"}
-"""Kinds of start in captions and figures; tables have their names."""
+"""Kinds of start in figures; tables have their names."""
+
+AS_USED = "each started as in a simulation"
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,6 @@ class Speed:
     """What was computed of a group once, for its tables, figures and findings."""
 
     group: Group
-    start: str
     solvers: Costs
     means: list[Mean]
     pairs: Costs
@@ -40,10 +41,9 @@ class Speed:
         """Costs and means of solvers of the main formulation, and of all pairs."""
         answers, times = group.main()
         exact = [a for a in answers if a.exact]
-        start = usual_start(exact)
-        solvers = costs(exact, times, start=start, formulation=group.formulation)
-        pairs = costs(exact, times, start=start)
-        return cls(group, start, solvers, geometric_means(solvers), pairs, geometric_means(pairs))
+        solvers = costs(exact, times, formulation=group.formulation)
+        pairs = costs(exact, times)
+        return cls(group, solvers, geometric_means(solvers), pairs, geometric_means(pairs))
 
     @property
     def several(self) -> bool:
@@ -84,7 +84,7 @@ def _group_section(speed: Speed, looks: Mapping[str, int]) -> Section:
     if len(speed.solvers.names) > 1:
         blocks.append(profile_figure(
             f"profile-{group.anchor}", profile_of(speed.solvers), f"solvers of {group.formulation or 'these programs'}",
-            START_WORDS[speed.start], looks,
+            looks,
         ))  # fmt: skip
     if speed.several and len(speed.pairs.names) > 1:
         blocks.append(pairs_table(speed))
@@ -94,7 +94,7 @@ def _group_section(speed: Speed, looks: Mapping[str, int]) -> Section:
         )))  # fmt: skip
         blocks.append(profile_figure(
             f"profile-pairs-{group.anchor}", profile_of(speed.pairs), "pairs of formulation and solver",
-            START_WORDS[speed.start], None,
+            None,
         ))  # fmt: skip
     return Section(f"fast-{group.anchor}", group.title, tuple(blocks))
 
@@ -104,7 +104,7 @@ def means_table(speed: Speed) -> Table:
     rows = tuple(_mean(m) for m in speed.means)
     return Table(
         f"means-{speed.group.anchor}",
-        f"Shifted geometric means with failures charged, {by_formulation(speed)}{START_WORDS[speed.start]}.",
+        f"Shifted geometric means with failures charged, {by_formulation(speed)}{AS_USED}.",
         ("solver", "mean / µs", "by the least", "failures", "estimated", "steps"), rows,
     )  # fmt: skip
 
@@ -161,8 +161,9 @@ def _starts(speed: Speed) -> tuple[Table, Figure]:
     pooled = "steps of all sources, of the median of each step" if several else "steps and repetitions"
     table = Table(
         f"starts-{group.anchor}",
-        f"Microseconds of work, {by_formulation(speed)}by kind of start; quantiles over {pooled}. Whether the answers "
-        "are confirmed stands beside the times, which count all answers.",
+        f"Microseconds of work, {by_formulation(speed)}by kind of start (a solver has a row where it differs: one that "
+        f"cannot be updated has no cold start, one that makes no use of an answer no warm one); quantiles over {pooled}. "
+        "Whether the answers are confirmed stands beside the times, which count all answers.",
         ("solver", "start", "5 %", "25 %", "median", "75 %", "95 %", "reported by the backend", "the rest",
          "confirmed"),
         tuple(tuple(short(x) for x in row) for row in rows),
@@ -186,7 +187,7 @@ def _work(cases: Sequence[Case]) -> list[float]:
     return [float(x) for x in 1e6 * quantiles(np.concatenate([c.timed for c in cases]))]
 
 
-def profile_figure(name: str, profile: Profile, what: str, start: str, looks: Mapping[str, int] | None) -> Figure:
+def profile_figure(name: str, profile: Profile, what: str, looks: Mapping[str, int] | None) -> Figure:
     """A performance profile; the data hold all competitors."""
     import pandas as pd
 
@@ -196,8 +197,8 @@ def profile_figure(name: str, profile: Profile, what: str, start: str, looks: Ma
     wins = ", ".join(f"{profile.names[j]} {per_cent(float(profile.rho[0, j]))}" for j in first if profile.rho[0, j] > 0)
     more = f" The {len(shown)} with the largest area of {len(order)}." if len(shown) < len(order) else ""
     caption = (
-        f"Performance profile of {what}, {start}, over {profile.problems} steps: share of the steps that each answers, "
-        "confirmed, within τ times the time of the fastest on that step. Left: how often it is the fastest "
+        f"Performance profile of {what}, {AS_USED}, over {profile.problems} steps: share of the steps that each "
+        "answers, confirmed, within τ times the time of the fastest on that step. Left: how often it is the fastest "
         f"({wins or 'nobody'}); right: how often it is right at all. With more than two curves their "
         f"order says how often each is near the best, not who beats whom.{more}"
     )
@@ -321,8 +322,8 @@ def warm_section(groups: Sequence[Group]) -> tuple[Section | None, list[str]]:
                                                    or (np.isfinite(g.iterations) and abs(g.iterations - 1) > 0.01))
     ]  # fmt: skip
     blocks: list[Block] = [Paragraph(
-        "Ratios of a warm start to a cold one at the same steps, the first step of a sequence left out; below one is a "
-        "gain. 'Update by set-up' is the median ratio of an updated solver to one that is set up anew, both cold. "
+        "Ratios of a warm start to a cold one (to setting up anew for solvers that cannot be updated) at the same "
+        "steps, the first step of a sequence left out; below one is a gain. 'Update by set-up' is the median ratio of an updated solver to one that is set up anew, both cold. "
         "'Lost' are steps confirmed from a cold start only, 'won' from a warm one only. A verdict needs three quarters "
         "of the steps on one side of one and the median outside the noise."
     )]  # fmt: skip
