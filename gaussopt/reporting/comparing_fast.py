@@ -162,8 +162,8 @@ def _starts(speed: Speed) -> tuple[Table, Figure]:
     table = Table(
         f"starts-{group.anchor}",
         f"Microseconds of work, {by_formulation(speed)}by kind of start (a solver has a row where it differs: one that "
-        f"cannot be updated has no cold start, one that makes no use of an answer no warm one); quantiles over {pooled}. "
-        "Whether the answers are confirmed stands beside the times, which count all answers.",
+        f"cannot be updated has no cold start, one that makes no use of an answer no warm one); quantiles over "
+        f"{pooled}. Whether the answers are confirmed stands beside the times, which count all answers.",
         ("solver", "start", "5 %", "25 %", "median", "75 %", "95 %", "reported by the backend", "the rest",
          "confirmed"),
         tuple(tuple(short(x) for x in row) for row in rows),
@@ -323,9 +323,10 @@ def warm_section(groups: Sequence[Group]) -> tuple[Section | None, list[str]]:
     ]  # fmt: skip
     blocks: list[Block] = [Paragraph(
         "Ratios of a warm start to a cold one (to setting up anew for solvers that cannot be updated) at the same "
-        "steps, the first step of a sequence left out; below one is a gain. 'Update by set-up' is the median ratio of an updated solver to one that is set up anew, both cold. "
-        "'Lost' are steps confirmed from a cold start only, 'won' from a warm one only. A verdict needs three quarters "
-        "of the steps on one side of one and the median outside the noise."
+        "steps, the first step of a sequence left out; below one is a gain. 'Update by set-up' is the median ratio of "
+        "an updated solver to one that is set up anew, both cold. 'Lost' are steps confirmed from a cold start only, "
+        "'won' from a warm one only. A verdict needs three quarters of the steps on one side of one and the median "
+        "outside the noise."
     )]  # fmt: skip
     if telling:
         caption = "Solvers that a warm start changes, by the formulation that most solvers take."
