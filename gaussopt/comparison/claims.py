@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.comparison.joined import Case, SourceKey, base_of, join, key_of, usual_start
+from gaussopt.comparison.joined import Case, SourceKey, as_used, base_of, join, key_of
 from gaussopt.comparison.ranking import NOISE
 from gaussopt.comparison.records import Answers, Motion, Times
 
@@ -65,8 +65,7 @@ class Claim:
 
 def claims(answers: Sequence[Answers], times: Sequence[Times], motions: Sequence[Motion] = ()) -> list[Claim]:
     """The claims C2, C11, C12 and C16."""
-    start = usual_start(answers)
-    cases = [c for c in join(answers, times) if c.answers.start == start and not c.answers.refused]
+    cases = [c for c in as_used(join(answers, times)) if not c.answers.refused]
     return [fewer_unknowns(cases), genetic_accuracy(cases), genetic_cost(cases), quasi_velocities(cases, motions)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -123,10 +123,22 @@ def join(answers: Sequence[Answers], times: Sequence[Times]) -> tuple[Case, ...]
     )
 
 
-def usual_start(answers: Sequence[Answers]) -> str:
-    """The start that stands for a solver where one row must do: warm, as in a simulation, where it was recorded."""
-    found = {a.start for a in answers}
-    return next((s for s in reversed(STARTS) if s in found), STARTS[-1])
+def as_used(cases: Iterable[Case], start: str = "warm") -> list[Case]:
+    """One case for each source, formulation and solver: the last of STARTS, up to `start`, that was recorded.
+
+    A solver has a row only where it differs from itself. One that cannot be updated has no cold start, and one that
+    makes no use of an answer has no warm one; in a simulation its other row is what it does.
+    """
+    allowed = STARTS[: STARTS.index(start) + 1]
+    found: dict[tuple[SourceKey, str, str], Case] = {}
+    for c in cases:
+        a = c.answers
+        if a.start in allowed:
+            key = key_of(a.source), a.formulation, a.solver
+            other = found.get(key)
+            if other is None or allowed.index(a.start) > allowed.index(other.answers.start):
+                found[key] = c
+    return list(found.values())
 
 
 def quantiles(values: Vector) -> Vector:

@@ -172,7 +172,7 @@ def words(answers: Sequence[Answers]) -> list[Record]:
         missed[a.solver] += int((confirmed & ~claimed).sum())
         places = lies.setdefault(a.solver, Counter())
         if refuted.any():
-            place = f"{a.formulation} on {a.source.label}" if a.formulation else a.source.label
+            place = f"{a.formulation} on {a.source.name}" if a.formulation else a.source.name
             places[place] += int(refuted.sum())
             errors = np.asarray(a.certified, dtype=float)[judged][refuted]
             largest[a.solver] = max(largest.get(a.solver, 0.0), float(errors.max()))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gaussopt.comparison.joined import base_of, join, label_of, usual_start
+from gaussopt.comparison.joined import as_used, base_of, join, label_of
 from gaussopt.comparison.records import Answers, Times
 
 TARGETS = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
@@ -51,7 +51,7 @@ def work_precision(
     answers: Sequence[Answers],
     times: Sequence[Times],
     *,
-    start: str | None = None,
+    start: str = "warm",
     formulation: str | None = None,
     quantile: float = 1.0,
 ) -> list[Point]:
@@ -68,14 +68,11 @@ def work_precision(
     Steps that are not timed do not count for `work`; all steps count for `error`. Pairs that were never timed have no
     point.
     """
-    start = usual_start(answers) if start is None else start
     errors: dict[tuple[str, str], list[float]] = {}
     seconds: dict[tuple[str, str], list[float]] = {}
-    for c in join(answers, times):
+    for c in as_used(join(answers, times), start):
         a = c.answers
-        if a.start != start or (formulation is not None and a.formulation != formulation):
-            continue
-        if a.refused:
+        if a.refused or (formulation is not None and a.formulation != formulation):
             continue
         around = c.around if formulation is None else 0.0
         errors.setdefault((a.formulation, a.solver), []).extend(c.certified)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.comparison.joined import Case, join, key_of, usual_start
+from gaussopt.comparison.joined import Case, as_used, join, key_of
 from gaussopt.comparison.records import Answers, Times
 from gaussopt.stepdata import Matrix, Vector
 
@@ -55,7 +55,7 @@ def costs(
     answers: Sequence[Answers],
     times: Sequence[Times],
     *,
-    start: str | None = None,
+    start: str = "warm",
     formulation: str | None = None,
 ) -> Costs:
     """What every step costs every competitor.
@@ -64,8 +64,8 @@ def costs(
     ----------
     answers, times
         Of the sources that are to be test problems.
-    start : str, optional
-        One of STARTS; the usual one if not given.
+    start : str
+        One of STARTS, see `gaussopt.comparison.joined.as_used`.
     formulation : str, optional
         If given, its solvers compete by their work. If not, all pairs of formulation and solver compete, by their work
         and the median time of formulating and recovering: some formulations do there what others leave to the solver.
@@ -74,16 +74,15 @@ def costs(
     -----
     A competitor that refuses a source fails on all its steps; one that refuses every source does not compete.
     """
-    start = usual_start(answers) if start is None else start
     cases = [
-        c for c in join(answers, times)
-        if c.answers.start == start and (formulation is None or c.answers.formulation == formulation)
+        c for c in as_used(join(answers, times), start)
+        if formulation is None or c.answers.formulation == formulation
     ]  # fmt: skip
     return costs_of(cases, pairs=formulation is None)
 
 
 def costs_of(cases: Sequence[Case], pairs: bool) -> Costs:
-    """The same of cases that share one start; `pairs` if they differ in formulation."""
+    """The same of cases, one for each source and competitor; `pairs` if they differ in formulation."""
     cases = [c for c in cases if not c.answers.refused]
     names = list(dict.fromkeys(c.label if pairs else c.answers.solver for c in cases))
     offsets: dict[object, int] = {}
@@ -136,7 +135,7 @@ def performance_profile(
     answers: Sequence[Answers],
     times: Sequence[Times],
     *,
-    start: str | None = None,
+    start: str = "warm",
     formulation: str | None = None,
     taus: Vector | None = None,
 ) -> Profile:

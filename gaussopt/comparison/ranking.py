@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from gaussopt.comparison.joined import Case, SourceKey, join, key_of, label_of, usual_start
+from gaussopt.comparison.joined import Case, SourceKey, as_used, join, key_of, label_of
 from gaussopt.comparison.records import Answers, Times
 from gaussopt.stepdata import Vector
 
@@ -37,7 +37,7 @@ class WarmGain:
     work : tuple of float
         Quartiles of the ratio of the work at each step, warm by cold; NaN if not timed.
     update : tuple of float
-        The same, cold by set up anew.
+        The same, cold by set up anew; NaN for solvers that cannot be updated.
     lost, won : int
         Steps confirmed from a cold start only, from a warm start only.
     """
@@ -75,7 +75,7 @@ def verdict_of(ratios: Sequence[float]) -> str:
 
 
 def warm_gain(answers: Sequence[Answers], times: Sequence[Times]) -> list[WarmGain]:
-    """Gains by formulation and solver, over all sources that have warm and cold answers of it."""
+    """Gains by formulation and solver, over all sources that have warm and other answers of it."""
     groups: dict[tuple[str, str], dict[SourceKey, dict[str, Case]]] = {}
     for c in join(answers, times):
         if not c.answers.refused:
@@ -83,7 +83,11 @@ def warm_gain(answers: Sequence[Answers], times: Sequence[Times]) -> list[WarmGa
             of.setdefault(key_of(c.source), {})[c.answers.start] = c
     found = []
     for (formulation, solver), sources in groups.items():
-        both = [by for by in sources.values() if "warm" in by and "cold" in by and by["warm"].steps > 1]
+        # A solver that cannot be updated is set up anew at every cold start.
+        both = [
+            {"cold": by.get("cold") or by["setup"], **by} for by in sources.values()
+            if "warm" in by and ("cold" in by or "setup" in by) and by["warm"].steps > 1
+        ]  # fmt: skip
         if not both:
             continue
         warm, cold = (np.concatenate([by[s].iterations[1:] for by in both]) for s in ("warm", "cold"))
@@ -93,7 +97,7 @@ def warm_gain(answers: Sequence[Answers], times: Sequence[Times]) -> list[WarmGa
         found.append(WarmGain(
             formulation, solver, len(both), len(warm), float(warm[known].sum()) / spent if spent else float("nan"),
             _quarters(warm, cold), _quarters(*_seconds(both, "warm", "cold")),
-            _quarters(*_seconds([by for by in both if "setup" in by], "cold", "setup")),
+            _quarters(*_seconds([by for by in sources.values() if {"setup", "cold"} <= by.keys()], "cold", "setup")),
             int((right[1] & ~right[0]).sum()), int((right[0] & ~right[1]).sum()),
         ))  # fmt: skip
     return found
@@ -182,18 +186,17 @@ def places(
     times: Sequence[Times],
     dial: str,
     *,
-    start: str | None = None,
+    start: str = "warm",
     formulation: str | None = None,
 ) -> list[Place]:
     """Competitors along a swept dial, by family, then value, then work.
 
     Pairs of formulation and solver compete by work, formulating and recovering; solvers of one formulation by work.
     """
-    start = usual_start(answers) if start is None else start
     found = []
-    for c in join(answers, times):
+    for c in as_used(join(answers, times), start):
         a, source = c.answers, c.source
-        if source.swept != dial or a.start != start or a.refused or c.times is None or not c.steps:
+        if source.swept != dial or a.refused or c.times is None or not c.steps:
             continue
         if formulation is not None and a.formulation != formulation:
             continue
@@ -221,7 +224,7 @@ def reversals(
     times: Sequence[Times],
     dial: str,
     *,
-    start: str | None = None,
+    start: str = "warm",
     formulation: str | None = None,
 ) -> list[Reversal]:
     """Where the order of two competitors changes along a swept dial, changes of the first place first.

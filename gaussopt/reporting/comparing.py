@@ -73,8 +73,8 @@ def _how_to_read() -> Section:
         "Failures are charged, never dropped: infinite cost in profiles, ten times the slowest confirmed answer in "
         "means, infinite error where there is no answer.",
         "Three rows for each solver: set up anew at every step; updated and started from its default (cold); updated "
-        "and started from the answer before (warm). Where one row must do, it is the warm one, as in a simulation, if "
-        "it was recorded.",
+        "and started from the answer before (warm). A solver that cannot be updated or makes no use of a start lacks "
+        "the rows in which it would not differ. Where one row must do, it is the last, as in a simulation.",
         "Times are of this machine and this Python: read ratios and where they reverse, not microseconds. Differences "
         "below a factor of 1.1 are called none.",
         "Limits: steps of one motion are alike, so shares over them are not shares of all mechanics; a profile or a "

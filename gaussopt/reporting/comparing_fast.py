@@ -8,19 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.comparison.joined import Case, join, quantiles, usual_start
+from gaussopt.comparison.joined import Case, join, quantiles
 from gaussopt.comparison.precision import TARGETS, fastest_at, work_precision
 from gaussopt.comparison.profiles import PENALTY, SHIFT, Costs, Mean, Profile, costs, geometric_means, profile_of
 from gaussopt.comparison.ranking import WarmGain, warm_gain
 from gaussopt.comparison.records import STARTS
 from gaussopt.reporting import plots
-from gaussopt.reporting.comparing_view import Group, listed, per_cent
+from gaussopt.reporting.comparing_view import SWEEP, Group, listed, per_cent, short
 from gaussopt.reporting.document import Block, Data, Figure, Paragraph, Section, Table
 
 DRAWN = 12
 """Most pairs in a figure; its data hold all."""
 
 START_WORDS = {"setup": "set up anew", "cold": "updated, cold", "warm": "updated, warm"}
+"""Kinds of start in figures; tables have their names."""
+
+AS_USED = "each started as in a simulation"
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,6 @@ class Speed:
     """What was computed of a group once, for its tables, figures and findings."""
 
     group: Group
-    start: str
     solvers: Costs
     means: list[Mean]
     pairs: Costs
@@ -39,10 +41,9 @@ class Speed:
         """Costs and means of solvers of the main formulation, and of all pairs."""
         answers, times = group.main()
         exact = [a for a in answers if a.exact]
-        start = usual_start(exact)
-        solvers = costs(exact, times, start=start, formulation=group.formulation)
-        pairs = costs(exact, times, start=start)
-        return cls(group, start, solvers, geometric_means(solvers), pairs, geometric_means(pairs))
+        solvers = costs(exact, times, formulation=group.formulation)
+        pairs = costs(exact, times)
+        return cls(group, solvers, geometric_means(solvers), pairs, geometric_means(pairs))
 
     @property
     def several(self) -> bool:
@@ -74,6 +75,8 @@ def section(speeds: Sequence[Speed], looks: Mapping[str, int]) -> Section:
 
 
 def _group_section(speed: Speed, looks: Mapping[str, int]) -> Section:
+    import pandas as pd
+
     group = speed.group
     blocks: list[Block] = [means_table(speed)]
     table, figure = _starts(speed)
@@ -81,36 +84,50 @@ def _group_section(speed: Speed, looks: Mapping[str, int]) -> Section:
     if len(speed.solvers.names) > 1:
         blocks.append(profile_figure(
             f"profile-{group.anchor}", profile_of(speed.solvers), f"solvers of {group.formulation or 'these programs'}",
-            START_WORDS[speed.start], looks,
+            looks,
         ))  # fmt: skip
     if speed.several and len(speed.pairs.names) > 1:
         blocks.append(pairs_table(speed))
+        blocks.append(Data(f"means-all-{group.anchor}", "The means of all pairs.", pd.DataFrame(
+            [(m.name, m.seconds, m.factor, m.failures, m.estimated, m.steps) for m in speed.pair_means],
+            columns=["pair", "seconds", "factor", "failures", "estimated", "steps"],
+        )))  # fmt: skip
         blocks.append(profile_figure(
             f"profile-pairs-{group.anchor}", profile_of(speed.pairs), "pairs of formulation and solver",
-            START_WORDS[speed.start], None,
+            None,
         ))  # fmt: skip
     return Section(f"fast-{group.anchor}", group.title, tuple(blocks))
 
 
 def means_table(speed: Speed) -> Table:
     """Shifted geometric means of the solvers."""
-    rows = tuple((m.name, 1e6 * m.seconds, m.factor, m.failures, m.estimated, m.steps) for m in speed.means)
+    rows = tuple(_mean(m) for m in speed.means)
     return Table(
         f"means-{speed.group.anchor}",
-        f"Shifted geometric means with failures charged, {by_formulation(speed)}{START_WORDS[speed.start]}.",
+        f"Shifted geometric means with failures charged, {by_formulation(speed)}{AS_USED}.",
         ("solver", "mean / µs", "by the least", "failures", "estimated", "steps"), rows,
     )  # fmt: skip
 
 
+def _mean(m: Mean) -> tuple[Any, ...]:
+    return m.name, short(1e6 * m.seconds), short(m.factor), m.failures, m.estimated, m.steps
+
+
 def pairs_table(speed: Speed) -> Table:
-    """The same of pairs, the first ones."""
-    shown = speed.pair_means[:DRAWN]
-    rows = tuple((m.name, 1e6 * m.seconds, m.factor, m.failures, m.estimated, m.steps) for m in shown)
+    """The same of pairs: the fastest of each solver and of each formulation."""
+    parts = {c.label: (c.answers.formulation, c.answers.solver) for c in join(*speed.group.main())}
+    seen: set[tuple[int, str]] = set()
+    rows = []
+    for m in speed.pair_means:
+        names = {(i, name) for i, name in enumerate(parts[m.name])}
+        if not names <= seen:
+            rows.append(_mean(m))
+        seen |= names
     return Table(
         f"means-pairs-{speed.group.anchor}",
-        f"The same for pairs of formulation and solver, formulating and recovering included: the first {len(shown)} of "
-        f"{len(speed.pair_means)}. The data of the next figure hold all.",
-        ("pair", "mean / µs", "by the least", "failures", "estimated", "steps"), rows,
+        "The same for pairs of formulation and solver, formulating and recovering included: the fastest pair of each "
+        f"solver and of each formulation, {len(rows)} of {len(speed.pair_means)}.",
+        ("pair", "mean / µs", "by the least", "failures", "estimated", "steps"), tuple(rows),
     )  # fmt: skip
 
 
@@ -139,20 +156,21 @@ def _starts(speed: Speed) -> tuple[Table, Figure]:
             if of:
                 backend = 1e6 * float(np.median([c.times.parts["backend"][2] for c in of if c.times is not None]))
                 confirmed = np.concatenate([c.confirmed for c in of])
-                rows.append((name, word, *q, backend, q[2] - backend, per_cent(float(confirmed.mean()))))
+                rows.append((name, start, *q, backend, q[2] - backend, per_cent(float(confirmed.mean()))))
     several = len({c.source.label for of in cases.values() for c in of}) > 1
     pooled = "steps of all sources, of the median of each step" if several else "steps and repetitions"
     table = Table(
         f"starts-{group.anchor}",
-        f"Microseconds of work, {by_formulation(speed)}by kind of start; quantiles over {pooled}. Whether the answers "
-        "are confirmed stands beside the times, which count all answers.",
+        f"Microseconds of work, {by_formulation(speed)}by kind of start (a solver has a row where it differs: one that "
+        f"cannot be updated has no cold start, one that makes no use of an answer no warm one); quantiles over "
+        f"{pooled}. Whether the answers are confirmed stands beside the times, which count all answers.",
         ("solver", "start", "5 %", "25 %", "median", "75 %", "95 %", "reported by the backend", "the rest",
          "confirmed"),
-        tuple(rows),
+        tuple(tuple(short(x) for x in row) for row in rows),
     )  # fmt: skip
     data = pd.DataFrame(rows, columns=list(table.columns))
     figure = Figure(
-        f"starts-{group.anchor}",
+        f"work-{group.anchor}",
         "Work of a step by kind of start: line from 5 to 95 %, box from 25 to 75 %, mark at the median. Boxes that do "
         "not overlap are differences; solvers stand in the order of their means, so a short time far down belongs to "
         "one that fails.",
@@ -169,20 +187,20 @@ def _work(cases: Sequence[Case]) -> list[float]:
     return [float(x) for x in 1e6 * quantiles(np.concatenate([c.timed for c in cases]))]
 
 
-def profile_figure(name: str, profile: Profile, what: str, start: str, looks: Mapping[str, int] | None) -> Figure:
+def profile_figure(name: str, profile: Profile, what: str, looks: Mapping[str, int] | None) -> Figure:
     """A performance profile; the data hold all competitors."""
     import pandas as pd
 
     order = profile.order()
     shown = order[:DRAWN] if looks is None else order
     first = sorted(order, key=lambda j: -profile.rho[0, j])[:3]
-    wins = ", ".join(f"{profile.names[j]} {per_cent(float(profile.rho[0, j]))}" for j in first)
+    wins = ", ".join(f"{profile.names[j]} {per_cent(float(profile.rho[0, j]))}" for j in first if profile.rho[0, j] > 0)
     more = f" The {len(shown)} with the largest area of {len(order)}." if len(shown) < len(order) else ""
     caption = (
-        f"Performance profile of {what}, {start}, over {profile.problems} steps: share of the steps that each answers, "
-        "confirmed, within τ times the time of the fastest on that step. Left: how often it is the fastest "
-        f"({wins}); right: how often it is right at all. With more than two curves their order says how often each is "
-        f"near the best, not who beats whom.{more}"
+        f"Performance profile of {what}, {AS_USED}, over {profile.problems} steps: share of the steps that each "
+        "answers, confirmed, within τ times the time of the fastest on that step. Left: how often it is the fastest "
+        f"({wins or 'nobody'}); right: how often it is right at all. With more than two curves their "
+        f"order says how often each is near the best, not who beats whom.{more}"
     )
     curves = {profile.names[j]: profile.rho[:, j] for j in shown}
     solved = ", ".join(f"{profile.names[j]} {per_cent(float(profile.solved[j]))}" for j in shown)
@@ -204,8 +222,10 @@ def findings(speeds: Sequence[Speed]) -> list[str]:
             f"{m.name} {1e6 * m.seconds:.3g} µs{f' with {m.failures} failures' if m.failures else ''}"
             for m in means[:3]
         ]  # fmt: skip
-        last = means[-1]
-        slowest = f"; last {last.name}, {last.factor:.3g} times the first" if len(means) > 3 else ""
+        sound = [m for m in means[3:] if not m.failures]
+        slowest = (
+            f"; slowest without failures {sound[-1].name}, {sound[-1].factor:.3g} times the first" if sound else ""
+        )
         lines.append(f"{s.group.title}: fastest by shifted geometric mean {', '.join(first)}{slowest}.")
     return lines
 
@@ -255,11 +275,11 @@ def _precision_figure(group: Group, points: Sequence[Any], looks: Mapping[str, i
     of = f"formulation {group.formulation}, " if group.formulation else ""
     return Figure(
         f"precision-{group.anchor}",
-        f"Time against accuracy, {of}each set of options a point and the sets of a solver joined: left is more exact, "
-        f"down is faster. Filled points are those that no other beats in both.{left_out}",
+        f"Time against accuracy, {of}each set of options a point, joined where a solver has several: left is more "
+        f"exact, down is faster. Filled points are those that no other beats in both.{left_out}",
         f"Points of certified error and microseconds. On the front: {listed(front)}.",
         plots.sweeps(curves, "largest certified relative error", "microseconds of work, median", hollow=hollow,
-                     looks=looks),
+                     looks=looks, joined={base for base, of in by.items() if len(of) >= SWEEP}),
         data,
     )  # fmt: skip
 
@@ -291,8 +311,8 @@ def warm_section(groups: Sequence[Group]) -> tuple[Section | None, list[str]]:
         return None, []
 
     def row(group: Group, g: WarmGain) -> tuple[Any, ...]:
-        return (group.title, g.formulation, g.solver, g.steps, g.iterations, *g.work, g.update[1], g.lost, g.won,
-                g.verdict)  # fmt: skip
+        ratios = (short(x) for x in (g.iterations, *g.work, g.update[1]))
+        return (group.title, g.formulation, g.solver, g.steps, *ratios, g.lost, g.won, g.verdict)
 
     columns = ("steps of", "formulation", "solver", "steps", "iterations", "work 25 %", "work, median", "work 75 %",
                "update by set-up", "lost", "won", "verdict")  # fmt: skip
@@ -302,10 +322,11 @@ def warm_section(groups: Sequence[Group]) -> tuple[Section | None, list[str]]:
                                                    or (np.isfinite(g.iterations) and abs(g.iterations - 1) > 0.01))
     ]  # fmt: skip
     blocks: list[Block] = [Paragraph(
-        "Ratios of a warm start to a cold one at the same steps, the first step of a sequence left out; below one is a "
-        "gain. 'Update by set-up' is the median ratio of an updated solver to one that is set up anew, both cold. "
-        "'Lost' are steps confirmed from a cold start only, 'won' from a warm one only. A verdict needs three quarters "
-        "of the steps on one side of one and the median outside the noise."
+        "Ratios of a warm start to a cold one (to setting up anew for solvers that cannot be updated) at the same "
+        "steps, the first step of a sequence left out; below one is a gain. 'Update by set-up' is the median ratio of "
+        "an updated solver to one that is set up anew, both cold. 'Lost' are steps confirmed from a cold start only, "
+        "'won' from a warm one only. A verdict needs three quarters of the steps on one side of one and the median "
+        "outside the noise."
     )]  # fmt: skip
     if telling:
         caption = "Solvers that a warm start changes, by the formulation that most solvers take."

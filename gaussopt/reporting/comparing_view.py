@@ -13,7 +13,7 @@ from gaussopt.comparison.records import Answers, Motion, Source, Times
 SWEEP = 3
 """From so many sets of options on, a solver's options are a sweep of its accuracy, shown where accuracy is."""
 
-FIRST = ("gauss", "lcp")
+FIRST = ("gauss", "lcp-qp", "lcp")
 """Formulations that stand for the others where solvers are compared, if they are taken by as many solvers."""
 
 
@@ -128,3 +128,8 @@ def per_cent(share: float) -> str:
     """A share in per cent; whole only if it is."""
     text = f"{100 * share:.0f}"
     return f"{100 * share:.1f} %" if text in ("0", "100") and share not in (0.0, 1.0) else f"{text} %"
+
+
+def short(value: Any) -> Any:
+    """A number to the four digits that a table needs; anything else as it is."""
+    return float(f"{value:.4g}") if isinstance(value, float) else value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -108,8 +108,10 @@ def profiles(
             markevery=(i % 7 * len(taus) // 60, max(1, len(taus) // 8)), **style,
         )  # fmt: skip
     axes.set_ylim(-0.02, 1.02)
+    # Behind the last step of the last curve there is nothing to see.
+    ends = [taus[np.flatnonzero(y < y[-1])[-1] + 1] for y in curves.values() if len(y) and (y < y[-1]).any()]
+    axes.set_xlim(1.0, max(1.1, 1.1 * max(ends, default=1.0)))
     _logarithmic(axes)
-    axes.set_xlim(left=1.0)
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
     _legend_beside(axes, len(curves))
@@ -122,18 +124,20 @@ def sweeps(
     ylabel: str,
     *,
     bands: Mapping[str, tuple[Vector, Vector]] | None = None,
-    joined: bool = True,
+    joined: Collection[str] | None = None,
     hollow: Mapping[str, NDArray[np.bool_]] | None = None,
     looks: Mapping[str, int] | None = None,
     title: str = "",
 ) -> str:
-    """Points (x, y) of each competitor on logarithmic axes, joined by lines or not.
+    """Points (x, y) of each competitor on logarithmic axes.
 
     Parameters
     ----------
-    bands : label to (low, high)
+    joined : labels, optional
+        Whose points are joined by lines; all if not given.
+    bands : label to (low, high), optional
         Drawn as bars through the points.
-    hollow : label to (k,) bool
+    hollow : label to (k,) bool, optional
         Points drawn without filling.
     looks : label to place, optional
         So that a competitor looks the same in all figures.
@@ -141,12 +145,12 @@ def sweeps(
     figure, axes = _new((6.8, 3.9))
     for i, (label, (x, y)) in enumerate(curves.items()):
         style = look(i if looks is None else looks[label])
-        if not joined:
+        if joined is not None and label not in joined:
             style["linestyle"] = "none"
-        axes.plot(x, y, label=label, linewidth=1.3, markersize=5, fillstyle="none" if hollow else "full", **style)
-        if hollow is not None and not hollow[label].all():
-            axes.plot(x[~hollow[label]], y[~hollow[label]], linestyle="none", marker=style["marker"],
-                      color=style["color"], markersize=5)  # fmt: skip
+        axes.plot(x, y, label=label, linewidth=1.3, markersize=5, **style)
+        if hollow is not None and hollow[label].any():
+            axes.plot(x[hollow[label]], y[hollow[label]], linestyle="none", marker=style["marker"],
+                      color=style["color"], markerfacecolor="white", markersize=5)  # fmt: skip
         if bands is not None:
             axes.vlines(x, *bands[label], color=style["color"], linewidth=0.9, alpha=0.7)
     axes.set_yscale("log")

@@ -1,0 +1,218 @@
+"""The report of a comparison, from records made by hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from comparison_records import FOUR_BAR, KNIFE_EDGE, answers, motion, refused, stack, times
+
+from gaussopt.comparison.records import STARTS, Answers, Motion, Source, Times
+from gaussopt.reporting import plots
+from gaussopt.reporting.comparing import document
+from gaussopt.reporting.comparing_view import groups, listed, per_cent, short
+from gaussopt.reporting.document import Document, Section, Table, data_of, figures_of, tables_of
+from gaussopt.reporting.render import write
+
+US = 1e-6
+
+
+@dataclass
+class Found:
+    answers: tuple[Answers, ...] = ()
+    times: tuple[Times, ...] = ()
+    motions: tuple[Motion, ...] = ()
+    failures: dict[str, str] = field(default_factory=dict)
+    meta: dict[str, Any] = field(default_factory=dict)
+
+
+def full() -> Found:
+    a: list[Answers] = []
+    t: list[Times] = []
+    for start, factor in zip(STARTS, (3.0, 2.0, 1.0), strict=True):
+        for source in (FOUR_BAR, KNIFE_EDGE):
+            for solver, right, us in (("kkt", "cccc", 20), ("osqp", "cccm", 40), ("plausible", "llll", 5)):
+                a.append(answers(solver, right, source=source, start=start, residual=1e-12))
+                speed = factor if solver == "osqp" else 1.0
+                t.append(times(solver, [us * US * speed * k for k in (1.0, 1.1, 1.2, 1.3)], source=source, start=start))
+        for solver, works in (("lemke", (5, 5, 500)), ("pgs", (20, 21, 22))):
+            for contacts, us in zip((1.0, 10.0, 100.0), works, strict=True):
+                source = stack(contacts)
+                a.append(answers(solver, "cccc", source=source, formulation="lcp", start=start))
+                t.append(times(solver, [us * US] * 4, source=source, formulation="lcp", start=start))
+        a.append(answers("kkt", "llll", formulation="printed", exact=False, start=start))
+        a.append(refused("lemke", start=start))
+    for eps in ("1e-2", "1e-3", "1e-4"):
+        a.append(answers(f"osqp(eps_abs={eps})", "llll", certified=[float(eps)] * 4))
+        t.append(times(f"osqp(eps_abs={eps})", [10 * US] * 4))
+    a.append(answers("slow", "c", failure="time limit: 10 s", residual=0.25))
+    m = (motion("quasi-velocity", 800), motion("routh", 1200))
+    return Found(tuple(a), tuple(t), m, {"four-bar gauss deap": "crashed: signal 11"}, {"versions": {"numpy": "2"}})
+
+
+def titles(doc: Document) -> list[str]:
+    return [s.anchor for s in doc.sections]
+
+
+def table(doc: Document, name: str) -> Table:
+    return next(t for t in tables_of(doc.sections) if t.name == name)
+
+
+@pytest.fixture(scope="module")
+def doc() -> Document:
+    return document(full())
+
+
+def test_all_sections(doc: Document) -> None:
+    assert titles(doc) == [
+        "reading", "right", "fast", "precision", "warm", "families", "motions", "claims", "refused", "failures",
+        "environment",
+    ]  # fmt: skip
+
+
+def test_names_are_unique(doc: Document) -> None:
+    names = [b.name for b in (*figures_of(doc.sections), *tables_of(doc.sections), *data_of(doc.sections))]
+    assert len(set(names)) == len(names)
+
+    def anchors(sections: tuple[Section, ...]) -> list[str]:
+        return [a for s in sections for a in (s.anchor, *anchors(s.sections))]
+
+    found = anchors(doc.sections)
+    assert len(found) == len(set(found))
+
+
+def test_the_liar_is_named_first(doc: Document) -> None:
+    assert "plausible is never right: the certificate refutes all 24 answers" in doc.findings[1]
+    assert "correct rate is 0" in doc.findings[1]
+    first = table(doc, "words").rows[0]
+    assert (first[0], first[5]) == ("plausible", 0.0)
+    assert "confirmed throughout: kkt, lemke, osqp, pgs" in doc.findings[0]
+    # A wrong formula is charged to the formula, loose options are not called lies of the solver.
+    text = " ".join(doc.findings)
+    assert "printed on four-bar (12 of 12)" in text
+    assert "3 make false claims too: osqp" in text
+
+
+def test_findings_say_who_is_fast_and_where_that_reverses(doc: Document) -> None:
+    text = "\n".join(doc.findings)
+    assert "four-bar: fastest by shifted geometric mean kkt" in text
+    assert "A warm start pays: osqp on four-bar (×0.5)" in text
+    assert "between contacts = 10 and 100" in text
+    assert "the first place changes hands" in text
+    assert "C16 (004: quasi-velocities are faster than Routh's equations): true" in text
+    assert "slow" in text
+
+
+def test_matrix_tells_confirmed_from_claimed(doc: Document) -> None:
+    rows = {r[0]: r[1:] for r in table(doc, "right-problem-four-bar").rows}
+    assert rows["kkt"][0] == 1e-12
+    assert rows["plausible"][0] == "1e-01; 0\u202f% confirmed, correct 0\u202f%"
+    assert rows["osqp"][0] == "1e-12; 100\u202f% confirmed, correct 75\u202f%"
+    assert rows["slow"][0].startswith("∞; 25")
+    assert not any(r.startswith("osqp(") for r in rows)
+    (only,) = table(doc, "right-one-problem-four-bar").rows
+    assert only[:2] == ("printed", "kkt")
+
+
+def test_three_rows_for_three_starts(doc: Document) -> None:
+    rows = [r for r in table(doc, "starts-problem-four-bar").rows if r[0] == "osqp"]
+    assert [r[1] for r in rows] == list(STARTS)
+    assert [r[4] for r in rows] == pytest.approx([138, 92, 46])
+
+
+def test_means_charge_failures(doc: Document) -> None:
+    rows = {r[0]: r for r in table(doc, "means-problem-four-bar").rows}
+    assert next(iter(rows)) == "kkt"
+    assert rows["plausible"][3] == 4
+    assert rows["plausible"][1] > 10 * rows["osqp"][1] * 0.9
+
+
+def test_families(doc: Document) -> None:
+    (row,) = table(doc, "reversals-family-stack-contacts").rows
+    assert row[:4] == ("lcp by lemke", "lcp by pgs", 10.0, 100.0)
+    assert table(doc, "dial-accuracy-family-stack-contacts").columns == ("solver", "1", "10", "100")
+
+
+def test_failures_keep_residuals(doc: Document) -> None:
+    (row,) = table(doc, "ended-early").rows
+    assert row[3:] == ("time limit: 10 s", 1, 1e-12, 0.25, 0.25, 0.25)
+    assert table(doc, "failures").rows == (("four-bar gauss deap", "crashed: signal 11"),)
+    assert table(doc, "refused").rows[0][1] == "lemke"
+    assert table(doc, "environment").rows == (("versions: numpy", "2"),)
+
+
+def test_it_is_written(doc: Document, tmp_path: Path) -> None:
+    page = write(doc, tmp_path).read_text(encoding="utf-8")
+    assert "plausible is never right" in page
+    assert 'href="data/summary-problem-four-bar.csv"' in page
+    assert "](data/summary-problem-four-bar.csv)" in (tmp_path / "index.md").read_text(encoding="utf-8")
+    assert len(pd.read_csv(tmp_path / "data" / "summary-problem-four-bar.csv")) == 19
+    for figure in figures_of(doc.sections):
+        assert figure.alt
+        assert figure.caption
+        assert len(figure.data)
+        assert (tmp_path / "figures" / f"{figure.name}.svg").is_file()
+
+
+def test_nothing_at_all() -> None:
+    empty = document(Found())
+    assert titles(empty) == []
+    assert empty.findings == ("No pair answered any step.",)
+
+
+def test_only_refused() -> None:
+    doc = document(Found(answers=(refused("lemke"),), times=()))
+    assert titles(doc) == ["refused"]
+    assert doc.findings == ("No pair answered any step.",)
+
+
+def test_without_times() -> None:
+    doc = document(Found(answers=(answers("kkt", "cc"), answers("osqp", "cl"))))
+    assert titles(doc) == ["reading", "right", "warm"] or titles(doc) == ["reading", "right"]
+    assert "osqp 1 of 2" in " ".join(doc.findings)
+
+
+def test_programs_without_formulation() -> None:
+    qps = [Source("qp", name) for name in ("HS21", "HS35")]
+    a = tuple(answers(s, "c", source=q, formulation="", start="setup") for q in qps for s in ("osqp", "piqp"))
+    t = tuple(times(x.solver, [5 * US], source=x.source, formulation="", start="setup") for x in a)
+    doc = document(Found(a, t))
+    (group,) = groups(Found(a, t))
+    assert group.title == "Convex programs"
+    assert "2 of 2" in doc.findings[0]
+    assert [r[0] for r in table(doc, "means-qp").rows] == ["osqp", "piqp"]
+
+
+def test_words() -> None:
+    assert listed(list("abcd"), 2) == "a, b and 2 more"
+    assert per_cent(1.0) == "100 %"
+    assert per_cent(0.999) == "99.9 %"
+    assert per_cent(0.5) == "50 %"
+    assert short(123456.789) == 123500.0
+    assert short("text") == "text"
+
+
+# -- figures -------------------------------------------------------------------------------------------
+
+
+def test_sixteen_competitors_look_different() -> None:
+    looks = [tuple(plots.look(i).values()) for i in range(16)]
+    assert len(set(looks)) == 16
+    for i, one in enumerate(looks):
+        for other in looks[:i]:
+            assert sum(a != b for a, b in zip(one, other, strict=True)) >= 2
+
+
+def test_figures_repeat_bit_for_bit() -> None:
+    taus = np.array([1.0, 2.0, 10.0])
+    curves = {"a": np.array([0.5, 0.5, 1.0]), "b": np.array([0.0, 0.2, 0.2])}
+    assert plots.profiles(taus, curves, "τ", "share") == plots.profiles(taus, curves, "τ", "share")
+    points = {"a": (taus, taus), "b": (taus, 2 * taus)}
+    hollow = {"a": np.array([True, False, True]), "b": np.zeros(3, dtype=bool)}
+    for bands in (None, points):
+        assert plots.sweeps(points, "x", "y", bands=bands, hollow=hollow, joined=("a",)).startswith("<?xml")
+    assert plots.boxes(["a"], {"cold": [[1, 2, 3, 4, 5]], "warm": [[np.nan] * 5]}, "x").startswith("<?xml")
