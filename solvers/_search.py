@@ -151,12 +151,13 @@ class QuadraticSearch(Search):
         return out
 
     def distance(self, y: Vector) -> float:
-        """To the minimiser along the steepest descent, or to the rows where those are farther."""
+        """To the minimiser along the steepest descent, or to violated rows where those are farther."""
         self.refer(y)
-        g, along = self._gradient, self._R @ self._gradient
-        bend = float(g @ (self._P @ g) + 2.0 * self._cost.weight * (along @ along))
-        slope = float(np.linalg.norm(g))
-        far = slope**3 / bend if bend > 1e-14 * slope**2 else slope
+        stiff = 2.0 * self._cost.weight * (self._R.T @ self._R)
+        far = _descent(self._gradient, self._P + stiff)
+        if self._cost.equations:
+            # The penalty's curvature hides how far it is along the rows: as far as without them.
+            far = max(far, _descent(self._T.T @ (self._cost.P @ self.decode(y) + self._cost.q), self._P))
         far = max(far, float((self._violations(y[None])[0] * self._movable).max(initial=0.0)))
         return far if far > 0 else 1e-6 * (float(np.linalg.norm(y)) or 1.0)
 
@@ -267,3 +268,9 @@ def _complement(Z: Matrix) -> Matrix:
     """Orthonormal basis of the orthogonal complement of the columns of Z."""
     Q, _ = np.linalg.qr(Z, mode="complete")
     return np.asarray(Q[:, Z.shape[1] :])
+
+
+def _descent(gradient: Vector, H: Matrix) -> float:
+    """Distance to the minimiser along the steepest descent; the slope itself where there is no curvature."""
+    slope, bend = float(np.linalg.norm(gradient)), float(gradient @ (H @ gradient))
+    return slope**3 / bend if bend > 1e-14 * slope**2 else slope

@@ -55,11 +55,12 @@ class DEAPOptions(EvolutionOptions):
     """
 
     population: int = 40
+    generations: int = 80
     tolerance: float = 1e-4
-    crossover: str = "line"
+    crossover: str = "blend"
     crossover_rate: float = 0.9
     mutation: str = "gaussian"
-    mutation_rate: float = 0.3
+    mutation_rate: float = 0.5
     shrink: float = 1e-5
     selection: str = "tournament"
     tournament: int = 3
