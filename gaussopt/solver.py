@@ -37,6 +37,7 @@ class Solver(ABC, Generic[O]):
     requires : packages to import; a solver whose packages are missing is not listed as available
     extra : the pip extra that installs them, "" for the core
     exact : whether it reaches rounding level on well-posed programs
+    stochastic : whether it searches at random, from a seed; it promises no digits and serves as a control
     updates : whether new numbers of the same pattern reuse the set-up
     warm_starts : whether it makes use of a start
     precision : option sets from loose to tight, for curves of error against time; empty if it has no such dial
@@ -50,6 +51,7 @@ class Solver(ABC, Generic[O]):
     requires: ClassVar[tuple[str, ...]] = ()
     extra: ClassVar[str] = ""
     exact: ClassVar[bool] = True
+    stochastic: ClassVar[bool] = False
     updates: ClassVar[bool] = False
     warm_starts: ClassVar[bool] = False
     precision: ClassVar[tuple[Mapping[str, Any], ...]] = ()

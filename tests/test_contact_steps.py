@@ -15,7 +15,8 @@ from gaussopt import registry
 from gaussopt.cli import run
 from gaussopt.solver import missing_packages
 
-SOLVERS = [s for s in go.names("solver") if s != "deap" and not missing_packages(registry.load("solver", s))]
+ENTRIES = {s: registry.load("solver", s) for s in go.names("solver")}
+SOLVERS = [s for s, entry in ENTRIES.items() if not entry.stochastic and not missing_packages(entry)]
 LAWS = ("lcp", "lcp-qp", "stick-slip", "frozen-friction", "weighted-normal-force-qp")
 PRINTED = ("normal-force-qp", "joint-force-qp")
 FORMULATIONS = (*LAWS, *PRINTED, "gauss")

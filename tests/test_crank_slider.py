@@ -15,8 +15,8 @@ from gaussopt.solver import make_solver
 inf = float("inf")
 REFERENCES = ["crank-A-2s", "crank-A-20s", "crank-B-20s"]
 FORMULATIONS = ["gauss", "lagrange", "least-squares"]
-SOLVERS = ["cvxpy", "deap", "kkt", "newton", "osqp"]
-SLOW = ("cvxpy", "deap")
+SOLVERS = ["cvxpy", "deap", "deap-cma", "kkt", "newton", "osqp"]
+SLOW = ("cvxpy", "deap", "deap-cma")
 
 
 def steps_of(crank: go.Problem, name: str, every: int = 1) -> list[tuple[go.StepData, np.ndarray]]:
@@ -39,7 +39,7 @@ def test_pairs_agree_with_the_reference_accelerations(
     steps = steps_of(crank, name, 20 if solver in SLOW else 1)
     if make_solver(solver).refuses(go.formulate(steps[0][0], formulation)):
         assert formulation == "lagrange"
-        assert solver != "kkt"
+        assert solver in ("cvxpy", "newton", "osqp")
         return
     exact = registry.load("solver", solver).exact
     pair = go.StepSolver(formulation, solver, tolerance=1e-7 if exact else inf)

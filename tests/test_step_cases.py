@@ -12,7 +12,8 @@ import gaussopt as go
 from gaussopt import registry
 from gaussopt.solver import missing_packages
 
-SOLVERS = [s for s in go.names("solver") if s != "deap" and not missing_packages(registry.load("solver", s))]
+ENTRIES = {s: registry.load("solver", s) for s in go.names("solver")}
+SOLVERS = [s for s, entry in ENTRIES.items() if not entry.stochastic and not missing_packages(entry)]
 FORMULATIONS = [f for f in go.names("formulation") if registry.load("formulation", f).exact]
 EQUATIONS = ("lagrange", "routh", "null-space", "quasi-velocity", "udwadia-kalaba")
 COARSE = ("highs", "scs")

@@ -1,0 +1,195 @@
+"""What the evolutionary solvers share: DEAP's types, a random state of their own, the record, and what they claim.
+
+The population is evaluated in one call of numpy, through the toolbox's `map`. A run is cut into rounds: between two of
+them the reference of the costs (see `_search`) moves to the best point so far, and the run may end.
+
+An evolution proves nothing. It claims `solved` where it came to rest (each solver says when) at a point that satisfies
+the inequality rows, and the equations to 1e-6 of the size of the answer; for an LCP, that is complementary to 1e-6. It
+claims `iteration_limit` if its generations ran out before, and `inaccurate` if it rests at a point that violates
+something, as it must in full coordinates, where violations are paid for.
+"""
+
+from __future__ import annotations
+
+import random
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+from gaussopt.errors import BadInput
+from gaussopt.programs import LCP, QP, LeastSquares, LinearSystem, Program, RawSolution
+from gaussopt.solver import Options, Solver, backend
+from gaussopt.solvers._search import Search, search_of
+from gaussopt.status import Status
+from gaussopt.stepdata import Matrix, Vector
+
+ROUND = 10
+"""Generations of a round."""
+
+RUNAWAY = 1e8
+"""A search that has moved this many times the expected distance follows a cost without minimum."""
+
+
+@dataclass(frozen=True)
+class EvolutionOptions(Options):
+    """Options of every evolution.
+
+    `generations`: at most; `spread`: width of the first population relative to the expected distance of the answer;
+    `coordinates`: "null-space" (equality rows hold exactly) or "full" (squared violations cost `penalty`, in units of
+    the objective); `tolerance`: the changes, relative to the size of the answer, at which the search is at rest.
+    """
+
+    generations: int = 40
+    spread: float = 1.0
+    coordinates: str = "null-space"
+    penalty: float = 1e4
+    tolerance: float = 1e-10
+    seed: int = 0
+
+
+@dataclass(slots=True)
+class Run:
+    """A search under way.
+
+    Attributes
+    ----------
+    best : (d,)
+    history : list of float
+        Cost of the best point after each generation, infinite until one is feasible.
+    evaluations : int
+    rests : bool
+        Whether it came to rest.
+    runs_away : bool
+        Whether it left for infinity.
+    """
+
+    best: Vector
+    history: list[float] = field(default_factory=list)
+    evaluations: int = 0
+    rests: bool = False
+    runs_away: bool = False
+
+
+Algorithm = Callable[[int, Any, Any], tuple[list[Any], Any]]
+"""Generations, hall of fame and statistics to last population and logbook."""
+
+E = TypeVar("E", bound=EvolutionOptions)
+
+
+class Evolution(Solver[E]):
+    """A stochastic search for any program; see the module for what its claims mean."""
+
+    accepts = (QP, LeastSquares, LinearSystem, LCP)
+    requires = ("deap",)
+    exact = False
+    stochastic = True
+    warm_starts = True
+
+    def __init__(self, variant: str | None, options: E) -> None:
+        super().__init__(variant, options)
+        if options.coordinates not in ("null-space", "full"):
+            raise BadInput(
+                f"The option 'coordinates' of {self.name!r} is {options.coordinates!r}; use null-space or full."
+            )
+        self._require("generations", options.generations >= 1, "it must be at least 1")
+        for key in ("spread", "penalty", "tolerance"):
+            self._require(key, getattr(options, key) > 0, "it must be positive")
+        self._require("seed", 0 <= options.seed < 2**32, "it must lie between 0 and 2^32 - 1")
+        # DEAP draws from the global generators; each solver keeps its own place in their sequences.
+        self._random = random.Random(options.seed).getstate()
+        self._numpy = np.random.RandomState(options.seed).get_state()
+
+    def _require(self, key: str, fulfilled: bool, remedy: str) -> None:
+        if not fulfilled:
+            raise BadInput(f"The option {key!r} of {self.name!r} is {getattr(self.options, key)}; {remedy}.")
+
+    def setup(self, program: Program) -> None:
+        """Choose coordinates and the unit of the search."""
+        self._search = search_of(program, self.options.coordinates, self.options.penalty)
+
+    def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
+        """Search from the start given, which the result is never worse than, or from the middle of the coordinates."""
+        search = self._search
+        origin = np.zeros(search.dimension) if start is None else search.encode(start[0])
+        run = Run(origin, rests=True)
+        if search.dimension:
+            run.rests = False
+            with self._own_generators(), np.errstate(all="ignore"):
+                self._evolve(search, run)
+        notes = [f"{run.evaluations} evaluations"]
+        claim = Status.SOLVED
+        if objection := search.objection(run.best):
+            claim = Status.INACCURATE
+            notes.append(objection)
+        if run.runs_away:
+            claim = Status.ITERATION_LIMIT
+            notes.append("the cost keeps falling: it may have no minimum")
+        elif not run.rests:
+            claim = Status.ITERATION_LIMIT
+            notes.append("still improving")
+        x, history = search.decode(run.best), tuple(run.history)
+        return RawSolution(x, None, claim, len(history), note="; ".join(notes), history=history)
+
+    @abstractmethod
+    def _evolve(self, search: Search, run: Run) -> None:
+        """Search on from `run.best`, round by round."""
+
+    @contextmanager
+    def _own_generators(self) -> Iterator[None]:
+        """The solver's own place in the sequences of `random` and `numpy.random`; the user's is kept."""
+        saved_random, saved_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+        random.setstate(self._random)
+        np.random.set_state(self._numpy)  # noqa: NPY002
+        try:
+            yield
+        finally:
+            self._random, self._numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+            random.setstate(saved_random)
+            np.random.set_state(saved_numpy)  # noqa: NPY002
+
+    def _toolbox(self, search: Search) -> Any:
+        """A toolbox that knows individuals and evaluates populations."""
+        creator, base = backend("deap.creator"), backend("deap.base")
+        if not hasattr(creator, "GaussoptIndividual"):
+            # Lexicographic: first the violation, then the cost.
+            creator.create("GaussoptFitness", base.Fitness, weights=(-1.0, -1.0))
+            creator.create("GaussoptIndividual", list, fitness=creator.GaussoptFitness)
+        toolbox = base.Toolbox()
+        toolbox.register("individual", creator.GaussoptIndividual)
+        toolbox.register("evaluate", search.evaluate)
+        toolbox.register("map", _together)
+        return toolbox
+
+    def _round(self, search: Search, run: Run, toolbox: Any, algorithm: Algorithm) -> list[Any]:
+        """One round of one of DEAP's algorithms, from and about the best point; its last population."""
+        tools = backend("deap.tools")
+        reference = search.refer(run.best)
+        champion = toolbox.individual(run.best.tolist())
+        champion.fitness.values = tuple(search.evaluate(run.best[None])[0].tolist())
+        elite = tools.HallOfFame(1)
+        elite.update([champion])
+        statistics = tools.Statistics(lambda individual: individual.fitness.values)
+        statistics.register("best", min)
+        length = min(ROUND, self.options.generations - len(run.history))
+        population, log = algorithm(length, elite, statistics)
+        best = champion.fitness.values
+        for record in log[-length:]:
+            best = min(best, record["best"])
+            run.history.append(reference + best[1] if best[0] == 0.0 else np.inf)
+        run.evaluations += sum(log.select("nevals"))
+        run.best = np.array(elite[0])
+        return population
+
+
+def _together(evaluate: Callable[[Matrix], Matrix], individuals: list[Any]) -> list[tuple[float, float]]:
+    """A whole population in one call; a value that is no number is the worst."""
+    points = np.array(list(individuals))
+    if not len(points):
+        return []
+    values = evaluate(points)
+    values[np.isnan(values)] = np.inf
+    return [(violation, cost) for violation, cost in values.tolist()]

@@ -1,0 +1,276 @@
+"""Programs as searches: coordinates y without constraints other than inequality rows, and what a point costs.
+
+Every y has two numbers, compared in this order (Deb's feasibility rules): the violation of inequality rows, and the
+cost. Feasible beats infeasible, the less violating of two infeasible wins, the cheaper of two feasible.
+
+QP, null-space coordinates
+    x = x_p + Z y satisfies equality rows exactly; the cost is the objective.
+QP, full coordinates
+    The cost is the objective plus `penalty` times the squared violations of equality rows. Its minimiser violates them
+    by lam / (2 penalty), however good the search.
+LeastSquares
+    As the quadratic program with the same minimiser; the square is never multiplied out.
+LinearSystem
+    The cost is 1/2 ||R (K x - b)||^2 with R scaling rows to unit size. Of a singular K only the row space is searched,
+    so that of several solutions the shortest is the one looked for.
+LCP
+    The cost is the merit function 1/2 ||phi(z, w)||^2 of Fischer and Burmeister in equilibrated variables. Rules of
+    feasibility would leave a search next to nothing that is feasible at a corner of 0 <= z, 0 <= w, and z . w under
+    such rules has local minima that solve nothing unless M is row sufficient. The merit function takes every z, is
+    differentiable, quadratic near a strictly complementary solution and zero at solutions only, whatever the matrix:
+    a search can tell from it whether it has found one.
+
+Quadratic costs have unit curvature along each coordinate, which in mechanics is a scaling by mass; nothing else of
+their structure is used. They are evaluated as differences to a reference point: an objective resolves a point to the
+square root of rounding, its difference to a point near by resolves it to rounding.
+References: K. Deb, "An efficient constraint handling method for genetic algorithms", Comput. Methods Appl. Mech. Eng.
+186, 2000; C. Kanzow, N. Yamashita, M. Fukushima, "New NCP-functions and their properties", J. Optim. Theory Appl. 94,
+1997; R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIAM 2009, section 3.5.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.lcp_matrix import equilibrate
+from gaussopt.linalg import row_space
+from gaussopt.programs import LCP, LeastSquares, LinearSystem, Program
+from gaussopt.solvers._semismooth import fischer_burmeister
+from gaussopt.stepdata import Matrix, Vector
+
+FEASIBLE = 1e-9
+"""Violations of inequality rows, relative to the size of the answer, that count as none."""
+
+MET = 1e-6
+"""Violations of equations, relative to the size of the answer, with which a point still counts as a solution."""
+
+
+class Search(ABC):
+    """Coordinates of a program, and what a point costs.
+
+    Attributes
+    ----------
+    dimension : int
+    unit : float
+        Size of the answer as expected from the origin, in the units of y.
+    """
+
+    dimension: int
+    unit: float = 1.0
+
+    @abstractmethod
+    def decode(self, y: Vector) -> Vector:
+        """The point of the program at y."""
+
+    @abstractmethod
+    def encode(self, x: Vector) -> Vector:
+        """Coordinates of the point nearest to x among those that can be searched."""
+
+    @abstractmethod
+    def refer(self, y: Vector) -> float:
+        """Count costs from that of y on; returns what y costs."""
+
+    @abstractmethod
+    def evaluate(self, Y: Matrix) -> Matrix:
+        """Violation, and cost less that of the reference, of a population (B, d) at once; (B, 2)."""
+
+    @abstractmethod
+    def distance(self, y: Vector) -> float:
+        """How far from y the best point may be expected, in the units of y."""
+
+    @abstractmethod
+    def objection(self, y: Vector) -> str:
+        """Why y is no solution, as far as its rows and equations say; empty if they are satisfied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quadratic:
+    """1/2 x^T P x + q^T x + weight ||R x - s||^2; `equations`: R x = s is to hold, not only to be approached."""
+
+    P: Matrix
+    q: Vector
+    R: Matrix
+    s: Vector
+    weight: float
+    equations: bool
+
+
+class QuadraticSearch(Search):
+    """A quadratic cost subject to l <= A x <= u, in the coordinates x = c + T y, T scaled to unit curvature."""
+
+    def __init__(self, cost: Quadratic, A: Matrix, l: Vector, u: Vector, c: Vector, T: Matrix) -> None:
+        self._cost = cost
+        R = cost.R @ T
+        curvature = np.einsum("ij,ij->j", T, cost.P @ T) + 2.0 * cost.weight * np.einsum("ij,ij->j", R, R)
+        curved = curvature > 1e-14 * curvature.max(initial=0.0)
+        # A direction without curvature has no scale of its own: it may need to move as far as any other.
+        curvature[~curved] = curvature[curved].min(initial=np.inf) if curved.any() else 1.0
+        self.dimension = T.shape[1]
+        self._c, self._T = c, T / np.sqrt(curvature)
+        self._inverse = np.linalg.pinv(self._T)
+        self._P, self._R = self._T.T @ cost.P @ self._T, cost.R @ self._T
+        self._A, self._l, self._u = A @ self._T, l - A @ c, u - A @ c
+        size, length = np.linalg.norm(A, axis=1), np.linalg.norm(self._A, axis=1)
+        # Rows that no y changes are judged by the size of their own terms.
+        self._movable = length > 1e-12 * size * np.linalg.norm(self._T)
+        bound = np.where(np.isfinite(l), np.abs(l), np.where(np.isfinite(u), np.abs(u), 0.0))
+        terms = size * np.linalg.norm(c) + bound
+        self._length = np.where(self._movable, length, np.where(terms > 0, terms, 1.0))
+        self.unit = self.distance(np.zeros(self.dimension))
+
+    def decode(self, y: Vector) -> Vector:
+        """The point c + T y."""
+        return np.asarray(self._c + self._T @ y)
+
+    def encode(self, x: Vector) -> Vector:
+        """Least squares in y."""
+        return np.asarray(self._inverse @ (x - self._c))
+
+    def refer(self, y: Vector) -> float:
+        """Take the gradient at y."""
+        cost, x = self._cost, self.decode(y)
+        residual = cost.R @ x - cost.s
+        self._y = y
+        self._gradient = self._T.T @ (cost.P @ x + cost.q) + 2.0 * cost.weight * (self._R.T @ residual)
+        return float(0.5 * x @ (cost.P @ x) + cost.q @ x + cost.weight * (residual @ residual))
+
+    def evaluate(self, Y: Matrix) -> Matrix:
+        """By the exact second-order expansion about the reference."""
+        D = Y - self._y
+        out = np.zeros((len(Y), 2))
+        out[:, 1] = D @ self._gradient + 0.5 * np.einsum("ij,ij->i", D @ self._P, D)
+        if len(self._R):
+            along = D @ self._R.T
+            out[:, 1] += self._cost.weight * np.einsum("ij,ij->i", along, along)
+        if len(self._A):
+            out[:, 0] = self._violations(Y).sum(axis=1)
+        return out
+
+    def distance(self, y: Vector) -> float:
+        """To the minimiser along the steepest descent, or to violated rows where those are farther."""
+        self.refer(y)
+        stiff = 2.0 * self._cost.weight * (self._R.T @ self._R)
+        far = _descent(self._gradient, self._P + stiff)
+        if self._cost.equations:
+            # The penalty's curvature hides how far it is along the rows: as far as without them.
+            far = max(far, _descent(self._T.T @ (self._cost.P @ self.decode(y) + self._cost.q), self._P))
+        far = max(far, float((self._violations(y[None])[0] * self._movable).max(initial=0.0)))
+        return far if far > 0 else 1e-6 * (float(np.linalg.norm(y)) or 1.0)
+
+    def objection(self, y: Vector) -> str:
+        """Violated rows or equations, with the largest violation."""
+        rows = float((self._violations(y[None])[0] / self._size).max(initial=0.0))
+        if rows > 0:
+            return f"inequality rows are violated, by {rows:.1e} of the size of the answer"
+        cost, x = self._cost, self.decode(y)
+        if cost.equations and len(cost.R):
+            terms = np.linalg.norm(cost.R, axis=1) * np.linalg.norm(x) + np.abs(cost.s)
+            worst = float((np.abs(cost.R @ x - cost.s) / np.where(terms > 0, terms, 1.0)).max())
+            if worst > MET:
+                return f"equations are violated, by {worst:.1e} of their terms"
+        return ""
+
+    @property
+    def _size(self) -> NDArray[np.float64]:
+        """What violations of rows are small beside: the size of the answer, or of the row's own terms."""
+        return np.where(self._movable, self.unit, 1.0)
+
+    def _violations(self, Y: Matrix) -> Matrix:
+        """Distances to violated rows in units of y, zero within the tolerance, (B, r)."""
+        values = Y @ self._A.T
+        over = (np.maximum(self._l - values, 0.0) + np.maximum(values - self._u, 0.0)) / self._length
+        return np.where(over > FEASIBLE * self._size, over, 0.0)
+
+
+class ComplementaritySearch(Search):
+    """The Fischer-Burmeister merit function of an LCP, z = C y, rows and columns equilibrated."""
+
+    def __init__(self, lcp: LCP) -> None:
+        R, C = equilibrate(lcp.M)
+        unit = float(np.abs(R * lcp.q).max(initial=0.0)) or 1.0
+        self._scale = C * unit
+        self._M, self._q = R[:, None] * lcp.M * C, R * lcp.q / unit
+        self.dimension = lcp.n
+
+    def decode(self, y: Vector) -> Vector:
+        """The nearest z >= 0."""
+        return np.asarray(np.maximum(y, 0.0) * self._scale)
+
+    def encode(self, x: Vector) -> Vector:
+        """Rescaled."""
+        return np.asarray(x / self._scale)
+
+    def refer(self, y: Vector) -> float:
+        """The least cost is zero: costs count from there, and nothing is lost by it."""
+        return 0.0
+
+    def evaluate(self, Y: Matrix) -> Matrix:
+        """No violation, and the merit function."""
+        phi = fischer_burmeister(Y, Y @ self._M.T + self._q)
+        return np.column_stack((np.zeros(len(Y)), 0.5 * np.einsum("ij,ij->i", phi, phi)))
+
+    def distance(self, y: Vector) -> float:
+        """The natural residual."""
+        return self._residual(y) or 1e-6
+
+    def objection(self, y: Vector) -> str:
+        """The natural residual where it is not small."""
+        residual = self._residual(np.maximum(y, 0.0))
+        return "" if residual <= MET else f"no complementary point was found: min(z, w) is {residual:.1e} of the data"
+
+    def _residual(self, y: Vector) -> float:
+        return float(np.abs(np.minimum(y, self._M @ y + self._q)).max(initial=0.0))
+
+
+def search_of(program: Program, coordinates: str, penalty: float) -> Search:
+    """The search for a program.
+
+    Parameters
+    ----------
+    program : QP, LeastSquares, LinearSystem or LCP
+    coordinates : str
+        "null-space" or "full", of programs with equality rows.
+    penalty : float
+        Of squared violations of equality rows in full coordinates, in units of the objective.
+    """
+    if isinstance(program, LCP):
+        return ComplementaritySearch(program)
+    n = program.n
+    nothing = np.zeros((0, n)), np.zeros(0), np.zeros(0)
+    if isinstance(program, LinearSystem):
+        R, C = equilibrate(program.K)
+        space = row_space(program.K)
+        K, b = R[:, None] * program.K, R * program.b
+        # Equilibration would be lost in a rotated basis, and only a singular K needs one.
+        T = np.diag(C) if space.rank == n else _complement(space.Z)
+        return QuadraticSearch(Quadratic(np.zeros((n, n)), np.zeros(n), K, b, 0.5, True), *nothing, np.zeros(n), T)
+    if isinstance(program, LeastSquares) and not program.minimum_norm:
+        square = Quadratic(np.zeros((n, n)), np.zeros(n), program.A, program.b, 0.5, False)
+        T = np.eye(n) if program.rank == n else np.linalg.svd(program.A)[2][: program.rank].T
+        return QuadraticSearch(square, *nothing, np.zeros(n), T)
+    qp = program.as_qp() if isinstance(program, LeastSquares) else program
+    eq = qp.equality
+    rows = qp.A[~eq], qp.l[~eq], qp.u[~eq]
+    if coordinates == "null-space":
+        space = row_space(qp.A[eq])
+        # What contradictory rows leave over stays in the cost, where the claim can see it; the search cannot change it.
+        cost = Quadratic(qp.P, qp.q, qp.A[eq], qp.l[eq], 0.0, True)
+        return QuadraticSearch(cost, *rows, space.pinv @ qp.l[eq], space.Z)
+    cost = Quadratic(qp.P, qp.q, qp.A[eq], qp.l[eq], penalty, True)
+    return QuadraticSearch(cost, *rows, np.zeros(n), np.eye(n))
+
+
+def _complement(Z: Matrix) -> Matrix:
+    """Orthonormal basis of the orthogonal complement of the columns of Z."""
+    Q, _ = np.linalg.qr(Z, mode="complete")
+    return np.asarray(Q[:, Z.shape[1] :])
+
+
+def _descent(gradient: Vector, H: Matrix) -> float:
+    """Distance to the minimiser along the steepest descent; the slope itself where there is no curvature."""
+    slope, bend = float(np.linalg.norm(gradient)), float(gradient @ (H @ gradient))
+    return slope**3 / bend if bend > 1e-14 * slope**2 else slope
