@@ -86,13 +86,16 @@ def compare_command(
 def report_command(
     context: typer.Context,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="What `gaussopt compare --out DIR` wrote.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Another folder for the report, without the cases; DIR if not given.")
+    ] = None,
     json_: Json = False,
 ) -> None:
     """Write the report on stored results anew."""
     from gaussopt.comparison.folder import read_results
-    from gaussopt.reporting.stored import write_comparison
+    from gaussopt.reporting.stored import write_report
 
-    _finish(context.obj, write_comparison(read_results(folder), folder), json_)
+    _finish(context.obj, write_report(read_results(folder), out or folder), json_)
 
 
 def export_command(
