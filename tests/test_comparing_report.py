@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -141,8 +141,23 @@ def test_failures_keep_residuals(doc: Document) -> None:
     (row,) = table(doc, "ended-early").rows
     assert row[3:] == ("time limit: 10 s", 1, 1e-12, 0.25, 0.25, 0.25)
     assert table(doc, "failures").rows == (("four-bar gauss deap", "crashed: signal 11"),)
-    assert table(doc, "refused").rows[0][1] == "lemke"
+    assert table(doc, "refused").rows == (("–", "gauss", "lemke", "four-bar", "it takes linear systems only"),)
     assert table(doc, "environment").rows == (("versions: numpy", "2"),)
+
+
+def test_refusals_are_told_by_reason() -> None:
+    a = []
+    for solver in ("lemke", "pgs"):
+        for f in ("gauss", "dual"):
+            word = f"The solver {solver!r} does not take this program: it takes LCP, not QP."
+            a.append(replace(refused(solver, formulation=f), refused=word))
+    for n in (1, 2):
+        word = f"The formulation 'lcp' does not fit: the step has {n} rows."
+        a.append(replace(refused("kkt", formulation="lcp"), refused=word))
+    assert table(document(Found(tuple(a))), "refused").rows == (
+        ("formulation", "lcp", "all", "four-bar", "the step has 1 rows."),
+        ("solver", "gauss, dual", "lemke, pgs", "four-bar", "it takes LCP, not QP."),
+    )
 
 
 def test_it_is_written(doc: Document, tmp_path: Path) -> None:

@@ -166,25 +166,31 @@ def _evidence(claim: Claim) -> list[Block]:
 
 
 def _refused(refused: Sequence[Answers]) -> Section | None:
-    """Refusals by reason: numbers in a reason do not make it another one."""
+    """Refusals by reason; the names and numbers in a reason do not make it another one."""
     if not refused:
         return None
-    by: dict[tuple[str, str], dict[str, dict[str, None]]] = {}
+    by: dict[tuple[str, str], tuple[str, dict[str, None], dict[str, None], dict[str, None]]] = {}
     for a in refused:
-        key = a.formulation, re.sub(r"\d[\d.e+-]*", "#", a.refused)
-        entry = by.setdefault(key, {"solvers": {}, "where": {}, "reason": {}})
-        entry["solvers"].setdefault(a.solver or "every solver")
-        entry["where"].setdefault(a.source.name)
-        entry["reason"].setdefault(a.refused)
+        opening, colon, rest = a.refused.partition(": ")
+        who = "solver" if opening.startswith("The solver") else "formulation" if opening.startswith("The form") else ""
+        reason = rest if colon and who else a.refused
+        _, formulations, solvers, where = by.setdefault(
+            (who, re.sub(r"\d[\d.e+-]*", "#", reason)), (reason, {}, {}, {})
+        )
+        formulations.setdefault(a.formulation or "–")
+        solvers.setdefault(a.solver or "all")
+        where.setdefault(a.source.name)
     rows = tuple(
-        (formulation or "–", listed(list(e["solvers"]), 6), listed(list(e["where"]), 4), next(iter(e["reason"])))
-        for (formulation, _), e in by.items()
-    )
-    caption = "Pairs that do not apply, by formulation and reason. A refusal is no failure; only in profiles over "
-    caption += "sources of which a pair takes some does it count as one."
-    return Section("refused", "Refused", (
-        Table("refused", caption, ("formulation", "solvers", "on", "reason"), rows),
-    ))  # fmt: skip
+        (who or "–", listed(list(formulations), 6), "all" if who == "formulation" else listed(list(solvers), 6),
+         listed(list(where), 4), reason)
+        for (who, _), (reason, formulations, solvers, where) in sorted(by.items(), key=lambda x: x[0][0])
+    )  # fmt: skip
+    return Section("refused", "Refused", (Table(
+        "refused",
+        "Pairs that do not apply, by reason. A refusal is no failure; only in profiles and means over sources of which "
+        "a pair takes some does it count as one. Each refusal with its words is in the files of 'Who is right'.",
+        ("who refuses", "formulations", "solvers", "on", "reason"), rows,
+    ),))  # fmt: skip
 
 
 def _failures(failures: Mapping[str, str], answers: Sequence[Answers]) -> Section | None:
