@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
+import psutil
 import pytest
 
 import gaussopt as go
@@ -31,10 +32,12 @@ def gone(pid: int) -> bool:
     """Whether a process has ended, waited for a little; one of ours that nobody has seen off counts as alive."""
     end = time.monotonic() + 5.0
     while time.monotonic() < end:
-        found = subprocess.run(["ps", "-o", "ppid=,stat=", "-p", str(pid)], capture_output=True, text=True).stdout
-        parent, state = found.split() if found else ("", "")
-        # An orphan is the init process's to see off, and not every container has one that does.
-        if not found or (state.startswith("Z") and parent != str(os.getpid())):
+        try:
+            process = psutil.Process(pid)
+            # An orphan is the init process's to see off, and not every container has one that does.
+            if process.status() == psutil.STATUS_ZOMBIE and process.ppid() != os.getpid():
+                return True
+        except psutil.NoSuchProcess:
             return True
         time.sleep(0.05)
     return False
