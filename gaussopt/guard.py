@@ -327,8 +327,7 @@ def serve(connection: Connection, parent: int) -> NoReturn:
 def _load(order: Order) -> Case | _Refusal | Outcome:
     """The case of an order, or what stands in its way."""
     try:
-        if registry.registered_files() != order.plugins:
-            registry.adopt(order.plugins)
+        registry.adopt(order.plugins)
         reason = identity.difference(order.environment, identity.environment(order.depends))
         if reason:
             return _Refusal(f"lost: the process that was to run the case has {reason}")

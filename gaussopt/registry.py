@@ -13,7 +13,7 @@ import importlib.util
 import os
 import pkgutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -121,11 +121,13 @@ def registered_files() -> tuple[Registered, ...]:
     return tuple(_files.values())
 
 
-def adopt(files: Iterable[Registered]) -> None:
+def adopt(files: Sequence[Registered]) -> None:
     """Register what another process has registered, and leave this one's GAUSSOPT_PLUGINS aside."""
     _seen.update(_plugin_files())
-    for path, source in files:
-        register(path, source)
+    known = list(_files.values())
+    if known != list(files):
+        for path, source in files:
+            register(path, source)
 
 
 def sources(kind: str, name: str) -> dict[str, bytes]:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -73,3 +75,22 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(go.BadInput, match="taken"):
         files.write_text(target, "text")
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_what_was_written_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+    replace, fsync = os.replace, os.fsync
+
+    def synchronise(handle: int) -> None:
+        order.append("folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else "file")
+        fsync(handle)
+
+    def rename(aside: str, target: Path) -> None:
+        order.append("rename")
+        replace(aside, target)
+
+    monkeypatch.setattr(os, "fsync", synchronise)
+    monkeypatch.setattr(os, "replace", rename)
+    files.write_bytes(tmp_path / "case", b"\x00")
+    assert order == ["file", "rename", "folder"]
+    assert (tmp_path / "case").read_bytes() == b"\x00"

@@ -232,3 +232,24 @@ def test_the_top_level_names_exist() -> None:
     assert set(go.__all__) <= set(dir(go))
     with pytest.raises(AttributeError, match="nonsense"):
         go.nonsense  # noqa: B018
+
+
+def test_a_registered_file_travels_with_its_source(tmp_path: Path) -> None:
+    file = tmp_path / "my_elimination.py"
+    assert registry.register(file, SOLVER.encode()) == ("solver", "my-elimination")  # nothing is there
+    assert registry.registered_files()[-1] == registry.Registered(str(file), SOLVER.encode())
+    assert list(registry.sources("solver", "my-elimination").values()) == [SOLVER.encode()]
+    loaded = registry.load("solver", "my-elimination")
+    registry.adopt(registry.registered_files())
+    assert registry.load("solver", "my-elimination") is loaded  # known already
+    edited = SOLVER.replace("a test", "another test").encode()
+    registry.adopt([registry.Registered(str(file), edited)])
+    assert registry.load("solver", "my-elimination").source == "another test"
+
+
+def test_an_entry_s_sources_are_its_file_the_helpers_and_the_tables() -> None:
+    assert {"osqp.py", "_qpsolvers.py"} <= set(registry.sources("solver", "osqp"))
+    assert "kkt.py" not in registry.sources("solver", "osqp")
+    assert {"crank_slider.py", "crank_A_2s.csv"} <= set(registry.sources("problem", "crank-slider"))
+    with pytest.raises(go.UnknownName):
+        registry.sources("solver", "oskp")
