@@ -14,6 +14,11 @@ it is a P-matrix with two feet at +-b for |c| < b + k^2 / b: beyond is Painleve'
 with the other dials at their defaults every step has one solution up to a height of 1.8 m at mu = 0.3 and up to 0.4 m
 at mu = 1 (measured on 9 steps); at 2 m and at 0.6 m the certificate finds none, or several. The asymmetry
 ||A - A^T|| / ||A + A^T|| is 0.22 at the defaults, 0.11 at a height of 0.1 m and 0.61 at 1.8 m.
+
+Rods are slanted and carry the friction of one body into the normal forces of the next. Pairs of bodies (`joints` up to
+half their number) stay positive definite at every mass ratio (measured at 200 contacts). Chains do not: with 99 rods on
+100 bodies uniqueness is open, and from a mass ratio of some 1e3 heavy neighbours push and pull light bodies into
+Painleve's region, where an entry of the diagonal of A is negative.
 """
 
 from __future__ import annotations
