@@ -10,7 +10,7 @@ import numpy as np
 from gaussopt.errors import BadInput
 from gaussopt.programs import LCP, QP, LeastSquares, LinearSystem, Program
 from gaussopt.solver import Solver, make_solver
-from gaussopt.solving import Engine, default_solver
+from gaussopt.solving import Engine, default_solver, solve
 from gaussopt.status import Status
 
 
@@ -63,10 +63,10 @@ def _least_cost(program: Program, solver: Solver[Any]) -> float:
     constant = 0.0
     if solver.options.coordinates == "full" and qp.equality.any():
         qp, constant = _penalised(qp, solver.options.penalty)
-    raw, _ = Engine(default_solver(qp)).solve(qp)
-    if raw.x is None or raw.claim is not Status.SOLVED:
-        raise BadInput(f"The program has no minimiser to measure the distance from: {raw.claim}.")
-    return qp.objective(raw.x) + constant
+    exact = solve(qp, default_solver(qp))
+    if exact.x is None or exact.status in (Status.INFEASIBLE, Status.UNBOUNDED):
+        raise BadInput(f"The program has no minimiser to measure the distance from: it is {exact.status}.")
+    return qp.objective(exact.x) + constant
 
 
 def _penalised(qp: QP, penalty: float) -> tuple[QP, float]:
