@@ -4,9 +4,10 @@ The population is evaluated in one call of numpy, through the toolbox's `map`. A
 them the reference of the costs (see `_search`) moves to the best point so far, and the run may end.
 
 An evolution proves nothing. It claims `solved` where it came to rest (each solver says when) at a point that satisfies
-the inequality rows, and the equations to 1e-6 of the size of the answer; for an LCP, that is complementary to 1e-6. It
-claims `iteration_limit` if its generations ran out before, and `inaccurate` if it rests at a point that violates
-something, as it must in full coordinates, where violations are paid for.
+the inequality rows, and the equations to the core's default tolerance, 1e-7 of their terms; for an LCP, that is
+complementary to as much. It claims `iteration_limit` if its generations ran out before, or if the cost falls without
+end, and `inaccurate` if it rests at a point that violates something, as it must in full coordinates, where violations
+are paid for. Rest may be premature, at a corner of inequality rows above all: the certificate has the last word.
 """
 
 from __future__ import annotations
@@ -179,7 +180,9 @@ class Evolution(Solver[E]):
         best = champion.fitness.values
         for record in log[-length:]:
             best = min(best, record["best"])
-            run.history.append(reference + best[1] if best[0] == 0.0 else np.inf)
+            cost = reference + best[1] if best[0] == 0.0 else np.inf
+            # A moved reference may add rounding, nothing more.
+            run.history.append(min(cost, run.history[-1]) if run.history else cost)
         run.evaluations += sum(log.select("nevals"))
         run.best = np.array(elite[0])
         return population

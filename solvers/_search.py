@@ -36,6 +36,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.lcp_matrix import equilibrate
 from gaussopt.linalg import row_space
 from gaussopt.programs import LCP, LeastSquares, LinearSystem, Program
@@ -45,8 +46,8 @@ from gaussopt.stepdata import Matrix, Vector
 FEASIBLE = 1e-9
 """Violations of inequality rows, relative to the size of the answer, that count as none."""
 
-MET = 1e-6
-"""Violations of equations, relative to the size of the answer, with which a point still counts as a solution."""
+MET = DEFAULT_TOLERANCE
+"""Residuals of equations relative to their terms, and of an LCP relative to its data, that a solution may have."""
 
 
 class Search(ABC):
@@ -104,11 +105,12 @@ class QuadraticSearch(Search):
 
     def __init__(self, cost: Quadratic, A: Matrix, l: Vector, u: Vector, c: Vector, T: Matrix) -> None:
         self._cost = cost
-        R = cost.R @ T
-        curvature = np.einsum("ij,ij->j", T, cost.P @ T) + 2.0 * cost.weight * np.einsum("ij,ij->j", R, R)
-        curved = curvature > 1e-14 * curvature.max(initial=0.0)
+        square = 2.0 * cost.weight * (cost.R.T @ cost.R)
+        curvature = np.einsum("ij,ij->j", T, (cost.P + square) @ T)
+        terms = np.einsum("ij,ij->j", np.abs(T), (np.abs(cost.P) + np.abs(square)) @ np.abs(T))
+        curved = curvature > 1e-13 * terms
         # A direction without curvature has no scale of its own: it may need to move as far as any other.
-        curvature[~curved] = curvature[curved].min(initial=np.inf) if curved.any() else 1.0
+        curvature[~curved] = curvature[curved].min() if curved.any() else 1.0
         self.dimension = T.shape[1]
         self._c, self._T = c, T / np.sqrt(curvature)
         self._inverse = np.linalg.pinv(self._T)
@@ -243,10 +245,10 @@ def search_of(program: Program, coordinates: str, penalty: float) -> Search:
     nothing = np.zeros((0, n)), np.zeros(0), np.zeros(0)
     if isinstance(program, LinearSystem):
         R, C = equilibrate(program.K)
-        space = row_space(program.K)
         K, b = R[:, None] * program.K, R * program.b
-        # Equilibration would be lost in a rotated basis, and only a singular K needs one.
-        T = np.diag(C) if space.rank == n else _complement(space.Z)
+        rank = row_space(K * C).rank
+        # A rotated basis would undo the scaling of columns, and only a singular K needs one.
+        T = np.diag(C) if rank == n else np.linalg.svd(K)[2][:rank].T
         return QuadraticSearch(Quadratic(np.zeros((n, n)), np.zeros(n), K, b, 0.5, True), *nothing, np.zeros(n), T)
     if isinstance(program, LeastSquares) and not program.minimum_norm:
         square = Quadratic(np.zeros((n, n)), np.zeros(n), program.A, program.b, 0.5, False)
@@ -262,12 +264,6 @@ def search_of(program: Program, coordinates: str, penalty: float) -> Search:
         return QuadraticSearch(cost, *rows, space.pinv @ qp.l[eq], space.Z)
     cost = Quadratic(qp.P, qp.q, qp.A[eq], qp.l[eq], penalty, True)
     return QuadraticSearch(cost, *rows, np.zeros(n), np.eye(n))
-
-
-def _complement(Z: Matrix) -> Matrix:
-    """Orthonormal basis of the orthogonal complement of the columns of Z."""
-    Q, _ = np.linalg.qr(Z, mode="complete")
-    return np.asarray(Q[:, Z.shape[1] :])
 
 
 def _descent(gradient: Vector, H: Matrix) -> float:

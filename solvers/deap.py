@@ -6,9 +6,10 @@ axes, blend and simulated binary crossover take each coordinate for itself. Gaus
 by `shrink` over the run; mutation by a difference of two others adapts to what the population has left.
 `coordinates="null-space"` satisfies equality rows exactly; on a mechanism with one degree of freedom the search is then
 for the bottom of a parabola. `coordinates="full"` searches all of x and pays `penalty` times the squared violation: a
-valley some 1e5 times longer than wide, in any scale of the coordinates, into which the population falls and on whose
-floor it then hardly moves. On the crank-slider its answers satisfy the rows to a few digits and share little more than
-the order of magnitude with the acceleration; neither other operators nor a penalty that grows over the run change that.
+valley of condition 1e5 and more, in any scale of the coordinates, into which the population falls and on whose floor
+it then hardly moves. On the crank-slider its answers satisfy the rows to a few digits and share little more than the
+order of magnitude with the acceleration, from a start less than without one; neither other operators nor a penalty that
+grows over the run change that.
 Rest: over the last fifth of the generations the cost fell by less than the square of `tolerance`, a length relative to
 the size of the answer.
 A control: no multipliers, no proof; its errors are certified like any other's.
@@ -95,7 +96,6 @@ class DEAP(Evolution[DEAPOptions]):
         toolbox.register("mate", _crossover(o.crossover))
         points = origin + width * np.random.standard_normal((o.population, d))  # noqa: NPY002
         population = [toolbox.individual(y) for y in (origin.tolist(), *points.tolist()[1:])]
-
         generation = count()
 
         def select(individuals: list[Any], k: int, elite: Any) -> list[Any]:

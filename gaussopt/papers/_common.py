@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gaussopt.trajectory import Trajectory
 
 
-SLOW = {"cvxpy": 10, "deap": 50}
+SLOW = {"cvxpy": 10, "deap": 50, "deap-cma": 50}
 """Solvers that are shown fewer states of a reference, by this factor."""
 
 TIME_PARTS = ("model", "build", "hand over", "solve", "recover", "verify")

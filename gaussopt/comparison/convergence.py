@@ -1,0 +1,78 @@
+"""How a solver approaches its answer: residuals by iteration, distances to the least cost by generation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gaussopt.errors import BadInput
+from gaussopt.programs import LCP, QP, LeastSquares, LinearSystem, Program
+from gaussopt.solver import Solver, make_solver
+from gaussopt.solving import Engine, default_solver, solve
+from gaussopt.status import Status
+
+
+def convergence(program: Program, solver: str, **options: Any) -> list[float]:
+    """What a solver records of its convergence on one program, from a cold start.
+
+    Parameters
+    ----------
+    program : QP, LinearSystem, LeastSquares or LCP
+    solver : str
+    options
+        Of the solver.
+
+    Returns
+    -------
+    list of float
+        One number at the start and one for each iteration of a deterministic solver: for `newton`, ||Phi||_inf in
+        scaled variables, without unit. Of a stochastic solver, one for each generation: the cost of the best point so
+        far less the least cost there is, in the unit of the objective (N m/s^2 for a Gauss program); infinite until a
+        point is feasible. In full coordinates the penalty is part of the cost, so that the numbers tell how well the
+        search searches and not what the penalty does to the answer.
+
+    Raises
+    ------
+    BadInput
+        If the solver records nothing of this program.
+    UnknownName, MissingBackend, NotAccepted
+    """
+    engine = Engine(make_solver(solver, options))
+    raw, _ = engine.solve(program)
+    if not raw.history:
+        note = f" ({raw.note})" if raw.note else ""
+        raise BadInput(f"The solver {solver!r} records no convergence of this program{note}; newton and deap do.")
+    if not engine.solver.stochastic:
+        return list(raw.history)
+    least = _least_cost(program, engine.solver)
+    # The least cost is known to rounding only; the search may be closer to it.
+    return [max(cost - least, 0.0) for cost in raw.history]
+
+
+def _least_cost(program: Program, solver: Solver[Any]) -> float:
+    """The least cost that a search with these options can find, by an exact solver."""
+    if isinstance(program, LCP | LinearSystem):
+        return 0.0
+    if isinstance(program, LeastSquares) and not program.minimum_norm:
+        x, *_ = np.linalg.lstsq(program.A, program.b, rcond=None)
+        residual = program.A @ x - program.b
+        return 0.5 * float(residual @ residual)
+    qp = program.as_qp() if isinstance(program, LeastSquares) else program
+    constant = 0.0
+    if solver.options.coordinates == "full" and qp.equality.any():
+        qp, constant = _penalised(qp, solver.options.penalty)
+    exact = solve(qp, default_solver(qp))
+    if exact.x is None or exact.status in (Status.INFEASIBLE, Status.UNBOUNDED):
+        raise BadInput(f"The program has no minimiser to measure the distance from: it is {exact.status}.")
+    return qp.objective(exact.x) + constant
+
+
+def _penalised(qp: QP, penalty: float) -> tuple[QP, float]:
+    """The program with squared violations of its equality rows in the objective, and the constant left out of it."""
+    eq = qp.equality
+    A, b = qp.A[eq], qp.l[eq]
+    P = qp.P + 2.0 * penalty * (A.T @ A)
+    q = qp.q - 2.0 * penalty * (A.T @ b)
+    return replace(qp, P=P, q=q, A=qp.A[~eq], l=qp.l[~eq], u=qp.u[~eq]), penalty * float(b @ b)
