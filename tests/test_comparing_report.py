@@ -133,7 +133,7 @@ def test_means_charge_failures(doc: Document) -> None:
 
 def test_families(doc: Document) -> None:
     (row,) = table(doc, "reversals-family-stack-contacts").rows
-    assert row[:4] == ("lcp by lemke", "lcp by pgs", 10.0, 100.0)
+    assert row[:4] == ("lemke", "pgs", 10.0, 100.0)
     assert table(doc, "dial-accuracy-family-stack-contacts").columns == ("solver", "1", "10", "100")
 
 

@@ -120,7 +120,8 @@ def fewer_unknowns(cases: Sequence[Case]) -> Claim:
     ratios: dict[str, dict[str, float]] = {}
     rows: list[tuple[Any, ...]] = []
     incomplete = False
-    for label, of in _by_source(wanted):
+    # The family first: it is what the claim is about, the mechanisms are small.
+    for label, of in _by_source(sorted(wanted, key=lambda c: c.source.kind != "family")):
         right = {c.answers.formulation: _seconds(c) for c in of if c.confirmed.all()}
         rivals = {f: s for f, s in right.items() if f in WITH_MULTIPLIERS}
         best = min(rivals, key=lambda f: rivals[f]) if rivals else ""

@@ -12,7 +12,7 @@ from gaussopt.comparison.claims import NOT_MEASURED, Claim, claims
 from gaussopt.comparison.joined import label_of
 from gaussopt.comparison.records import Answers, Motion
 from gaussopt.reporting import comparing_families, comparing_fast, comparing_right
-from gaussopt.reporting.comparing_view import Outcome, groups, listed, looks_of
+from gaussopt.reporting.comparing_view import Outcome, groups, listed, looks_of, short
 from gaussopt.reporting.document import Block, Data, Document, Items, Section, Table
 
 MOST_ROWS = 24
@@ -95,7 +95,8 @@ def _trajectories(motions: Sequence[Motion]) -> Section:
     for m in motions:
         by.setdefault((m.problem, m.formulation, m.stepper, m.dt), []).append(m)
     rows = tuple(
-        (problem, formulation, stepper, dt, len(of), sum(m.status == "solved" for m in of),
+        (problem, formulation, f"{stepper}, {dt:g}" if dt else stepper,
+         f"{sum(m.status == 'solved' for m in of)} of {len(of)}",
          _range([m.evaluations for m in of]), *(_worst([getattr(m, k) for m in of]) for k in (
              "error", "certified", "position_drift", "velocity_drift", "energy_drift")))
         for (problem, formulation, stepper, dt), of in by.items()
@@ -103,10 +104,10 @@ def _trajectories(motions: Sequence[Motion]) -> Section:
     blocks: list[Block] = [
         Table(
             "motions",
-            "Trajectories by formulation, all its solvers together: how many there are and how many reached their end; "
+            "Trajectories by formulation, all its solvers together: how many reached their end; "
             "the largest error against the reference, certified relative error of a step, violation of the constraints "
             "in position and velocity, and drift of the energy relative to its largest value.",
-            ("problem", "formulation", "stepper", "dt", "runs", "to the end", "evaluations", "error", "certified",
+            ("problem", "formulation", "stepper", "to the end", "evaluations", "error", "certified",
              "position drift", "velocity drift", "energy drift"),
             rows,
         ),
@@ -153,8 +154,9 @@ def _evidence(claim: Claim) -> list[Block]:
     name = f"claim-{claim.id.lower()}"
     more = f" The first {MOST_ROWS} of {len(claim.rows)} rows." if len(claim.rows) > MOST_ROWS else ""
     blocks: list[Block] = [
-        Table(name, f"What the verdict on {claim.id} rests on.{more}", claim.columns, claim.rows[:MOST_ROWS])
-    ]
+        Table(name, f"What the verdict on {claim.id} rests on.{more}", claim.columns,
+              tuple(tuple(short(x) for x in row) for row in claim.rows[:MOST_ROWS]))
+    ]  # fmt: skip
     if more:
         import pandas as pd
 

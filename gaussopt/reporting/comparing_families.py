@@ -11,7 +11,7 @@ from gaussopt.comparison.ranking import Place, Reversal, places, reversals_of
 from gaussopt.comparison.records import Answers, Times
 from gaussopt.reporting import plots
 from gaussopt.reporting.comparing_fast import DRAWN
-from gaussopt.reporting.comparing_view import Group, anchor_of, listed, per_cent
+from gaussopt.reporting.comparing_view import Group, anchor_of, listed, per_cent, short
 from gaussopt.reporting.document import Block, Data, Figure, Paragraph, Section, Table
 
 MOST_REVERSALS = 12
@@ -57,7 +57,7 @@ def _dial(
         blocks.append(_figure(f"dial-{anchor}", caption, dial, main, [p.solver for p in main], looks))
         blocks.append(_accuracy(f"dial-accuracy-{anchor}", dial, main))
         turned = reversals_of(main)
-        blocks += _reversals(f"reversals-{anchor}", dial, turned, "solvers")
+        blocks += _reversals(f"reversals-{anchor}", dial, turned, "solvers", group.formulation)
         lines += _lines(group, dial, turned)
     if len({p.formulation for p in pairs}) > 1:
         first = _first(pairs)
@@ -158,13 +158,16 @@ def _cell(of: Sequence[Place]) -> Any:
     return f"{f'{worst:.0e}' if np.isfinite(worst) else '∞'}; {per_cent(success)}"
 
 
-def _reversals(name: str, dial: str, turned: Sequence[Reversal], what: str) -> list[Block]:
+def _reversals(name: str, dial: str, turned: Sequence[Reversal], what: str, formulation: str = "") -> list[Block]:
+    """The table; the name of the formulation that all share is left out."""
+    shared = f"{formulation} by " if formulation else ""
     if not turned:
         return [Paragraph(f"No order of {what} reverses beyond the noise along {dial}.")]
     rows = tuple(
-        (r.first, r.then, r.before, r.after, r.ratio_before, r.ratio_after, "yes" if r.leads else "no")
+        (r.first.removeprefix(shared), r.then.removeprefix(shared), r.before, r.after, short(r.ratio_before),
+         short(r.ratio_after), "yes" if r.leads else "no")
         for r in turned[:MOST_REVERSALS]
-    )
+    )  # fmt: skip
     more = f" The first {MOST_REVERSALS} of {len(turned)}; changes of the first place come first." * (
         len(turned) > MOST_REVERSALS
     )
