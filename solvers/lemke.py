@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.lcp import polish
+from gaussopt.lcp_certificate import natural_residual
 from gaussopt.lcp_matrix import equilibrate
 from gaussopt.programs import LCP, Program, RawSolution
 from gaussopt.solver import Options, Solver
@@ -41,6 +42,9 @@ PATIENCE = 2
 """Pivots a pair after which the path of a larger problem is given up: a path takes about one, and in a very degenerate
 problem (a tall stack, all contacts alike) rounding may defeat the lexicographic rule. Other covering vectors break the
 ties."""
+
+SOLVES = 1e-11
+"""Natural residual, relative to its terms, of a point at the end of a ray that is a solution all the same."""
 
 RAY = (
     "the method ended on a secondary ray, from every covering vector tried, which proves that there is no solution "
@@ -139,6 +143,10 @@ def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int, mo
             return RawSolution(None, None, Status.SOLVER_ERROR, pivots, note=SINGULAR)
         eligible = np.flatnonzero(column > options.pivot_tolerance * np.abs(column).max())
         if not len(eligible):
+            # In a degenerate problem z0 may be rounding by now, and the point a solution that no pivot leads to.
+            z = _point(lcp, columns, basis, R, C)
+            if z is not None and _solves(lcp, z):
+                return RawSolution(z, None, Status.SOLVED, pivots)
             return RawSolution(None, None, Status.NO_SOLUTION, pivots, note=RAY)
         values = inverse @ q
         ratios = values[eligible] / column[eligible]
@@ -155,13 +163,28 @@ def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int, mo
             inverse -= np.outer(column, pivot_row)
             inverse[row] = pivot_row
             age += 1
+    z = _point(lcp, columns, basis, R, C)
+    if z is None:
+        return RawSolution(None, None, Status.SOLVER_ERROR, pivots, note=SINGULAR)
+    return RawSolution(z, None, Status.SOLVED, pivots)
+
+
+def _point(lcp: LCP, columns: Matrix, basis: NDArray[np.intp], R: Vector, C: Vector) -> Vector | None:
+    """The z of a basis, z0 left out, polished; None if the basis is singular."""
+    n = lcp.n
     try:
         x = np.linalg.solve(columns[:, basis], R * lcp.q)
     except np.linalg.LinAlgError:
-        return RawSolution(None, None, Status.SOLVER_ERROR, pivots, note=SINGULAR)
-    z = np.zeros(2 * n)
+        return None
+    z = np.zeros(2 * n + 1)
     z[basis] = np.maximum(x, 0.0)
-    return RawSolution(polish(lcp, C * z[n:]), None, Status.SOLVED, pivots)
+    return polish(lcp, C * z[n : 2 * n])
+
+
+def _solves(lcp: LCP, z: Vector) -> bool:
+    """Whether every row holds to `SOLVES` of its own terms."""
+    residual, size, _ = natural_residual(lcp, z)
+    return bool((np.abs(residual) <= SOLVES * (size + np.abs(z))).all())
 
 
 def _stale(columns: Matrix, basis: NDArray[np.intp], column: Vector, entering: Vector) -> bool:
