@@ -5,10 +5,10 @@ complementary path until z0 leaves the basis (a solution) or the path ends on a 
 keeps degenerate problems from cycling, so that the method always ends. It processes every problem with a copositive
 plus or P0-matrix that is solvable (positive semidefinite and P-matrices among them); for other matrices a ray proves
 nothing, and the path is tried again from other covering vectors (fixed ones, so that runs repeat), as it is where a
-basis becomes singular. Rows and columns are scaled first, and c is 1 in scaled rows at the first attempt. A small basis
-is inverted afresh at every pivot; the inverse of a large one is updated, and inverted afresh now and then and whenever
-the entering column shows that it has lost digits. `iterations` counts the pivots of all attempts, the entering of z0
-and its leaving among them.
+basis becomes singular or a path of a large problem does not end. Rows and columns are scaled first, and c is 1 in
+scaled rows at the first attempt. A small basis is inverted afresh at every pivot; the inverse of a large one is
+updated, and inverted afresh now and then, wherever the entering column shows that it has lost digits, and before a ray
+is believed. `iterations` counts the pivots of all attempts, the entering of z0 and its leaving among them.
 Reference: C. E. Lemke, "Bimatrix equilibrium points and mathematical programming", Management Science 11, 1965;
 R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIAM 2009, sections 4.4, 4.9.
 """
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.lcp import polish
+from gaussopt.lcp_certificate import natural_residual
 from gaussopt.lcp_matrix import equilibrate
 from gaussopt.programs import LCP, Program, RawSolution
 from gaussopt.solver import Options, Solver
@@ -33,8 +34,17 @@ SMALL = 32
 REFRESH = 40
 """Updates of the inverse of a larger basis after which it is inverted afresh."""
 
-FRESH = 1e-12
-"""Residual of the entering column, relative to its terms, beyond which the updated inverse has lost digits."""
+FRESH = 1e-14
+"""Residual of the entering column, relative to its size, beyond which the updated inverse has lost digits; the ratio
+test tells ties from differences at 1e-13."""
+
+PATIENCE = 2
+"""Pivots a pair after which the path of a larger problem is given up: a path takes about one, and in a very degenerate
+problem (a tall stack, all contacts alike) rounding may defeat the lexicographic rule. Other covering vectors break the
+ties."""
+
+SOLVES = 1e-11
+"""Natural residual, relative to its terms, of a point at the end of a ray that is a solution all the same."""
 
 RAY = (
     "the method ended on a secondary ray, from every covering vector tried, which proves that there is no solution "
@@ -93,15 +103,17 @@ def lemke(lcp: LCP, options: LemkeOptions | None = None) -> RawSolution:
     for attempt in range(1 + options.attempts):
         # Another covering vector is another scaling of the rows.
         cover = 1.0 if attempt == 0 else random.uniform(0.25, 4.0, lcp.n)
-        found = _path(lcp, R * cover, C, options, pivots)
+        patient = lcp.n <= SMALL or attempt == options.attempts
+        most = options.max_iter if patient else min(options.max_iter, pivots + PATIENCE * lcp.n)
+        found = _path(lcp, R * cover, C, options, pivots, most)
         pivots = found.iterations
-        if found.claim not in (Status.NO_SOLUTION, Status.SOLVER_ERROR):
+        if found.claim is Status.SOLVED or pivots >= options.max_iter:
             break
     return found
 
 
-def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int) -> RawSolution:
-    """Follow the path of the problem with scaled rows and columns, counting on from `pivots`."""
+def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int, most: int) -> RawSolution:
+    """Follow the path of the problem with scaled rows and columns, counting on from `pivots` to `most`."""
     n = lcp.n
     M, q = R[:, None] * lcp.M * C, R * lcp.q
     q = q / np.abs(q).max()
@@ -116,20 +128,25 @@ def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int) ->
     inverse: Matrix = np.zeros((0, 0))
     age = REFRESH
     while leaving != 2 * n:
-        if pivots >= options.max_iter:
+        if pivots >= most:
             return RawSolution(None, None, Status.ITERATION_LIMIT, pivots)
         entering = leaving + n if leaving < n else leaving - n
         try:
             if age >= REFRESH or n <= SMALL:
                 inverse, age = np.asarray(np.linalg.inv(columns[:, basis])), 0
             column = inverse @ columns[:, entering]
-            if age and _stale(columns, basis, column, columns[:, entering]):
+            ray = not (column > options.pivot_tolerance * np.abs(column).max()).any()
+            if age and (ray or _stale(columns, basis, column, columns[:, entering])):
                 inverse, age = np.asarray(np.linalg.inv(columns[:, basis])), 0
                 column = inverse @ columns[:, entering]
         except np.linalg.LinAlgError:
             return RawSolution(None, None, Status.SOLVER_ERROR, pivots, note=SINGULAR)
         eligible = np.flatnonzero(column > options.pivot_tolerance * np.abs(column).max())
         if not len(eligible):
+            # In a degenerate problem z0 may be rounding by now, and the point a solution that no pivot leads to.
+            z = _point(lcp, columns, basis, R, C)
+            if z is not None and _solves(lcp, z):
+                return RawSolution(z, None, Status.SOLVED, pivots)
             return RawSolution(None, None, Status.NO_SOLUTION, pivots, note=RAY)
         values = inverse @ q
         ratios = values[eligible] / column[eligible]
@@ -146,13 +163,28 @@ def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int) ->
             inverse -= np.outer(column, pivot_row)
             inverse[row] = pivot_row
             age += 1
+    z = _point(lcp, columns, basis, R, C)
+    if z is None:
+        return RawSolution(None, None, Status.SOLVER_ERROR, pivots, note=SINGULAR)
+    return RawSolution(z, None, Status.SOLVED, pivots)
+
+
+def _point(lcp: LCP, columns: Matrix, basis: NDArray[np.intp], R: Vector, C: Vector) -> Vector | None:
+    """The z of a basis, z0 left out, polished; None if the basis is singular."""
+    n = lcp.n
     try:
         x = np.linalg.solve(columns[:, basis], R * lcp.q)
     except np.linalg.LinAlgError:
-        return RawSolution(None, None, Status.SOLVER_ERROR, pivots, note=SINGULAR)
-    z = np.zeros(2 * n)
+        return None
+    z = np.zeros(2 * n + 1)
     z[basis] = np.maximum(x, 0.0)
-    return RawSolution(polish(lcp, C * z[n:]), None, Status.SOLVED, pivots)
+    return polish(lcp, C * z[n : 2 * n])
+
+
+def _solves(lcp: LCP, z: Vector) -> bool:
+    """Whether every row holds to `SOLVES` of its own terms."""
+    residual, size, _ = natural_residual(lcp, z)
+    return bool((np.abs(residual) <= SOLVES * (size + np.abs(z))).all())
 
 
 def _stale(columns: Matrix, basis: NDArray[np.intp], column: Vector, entering: Vector) -> bool:

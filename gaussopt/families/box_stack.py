@@ -10,7 +10,8 @@ Nothing slips yet, so that friction has no sign: the laws are those of `stick-sl
 Gauss QP, its dual and the symmetric `lcp`. Up to 4 contacts enumeration finds one acceleration at every friction
 coefficient; above, where there are too many modes, the certificate confirms a solution and leaves open whether it is
 the only one. Contacts of one body share friction in any way, so that forces are rarely unique. Heavy on light loses
-digits in the contact operator: two boxes of mass ratio 1e6 are known to 1e-6 only, and the certificate says so.
+digits in the contact operator: two boxes of mass ratio 1e6 are known to 1e-6 only, and the certificate says so. A tall
+stack of equal boxes is as degenerate as a problem can be.
 """
 
 from __future__ import annotations
