@@ -91,7 +91,7 @@ def _by_source(cases: Sequence[Case]) -> list[tuple[str, list[Case]]]:
 
 
 def _span(values: Sequence[float]) -> str:
-    low, high = f"{min(values):.2g}", f"{max(values):.2g}"
+    low, high = (f"{float(f'{x:.2g}'):g}" for x in (min(values), max(values)))
     return low if low == high else f"{low} to {high}"
 
 
