@@ -159,8 +159,10 @@ def test_refusals_are_told_by_reason() -> None:
     for n in (1, 2):
         word = f"The formulation 'lcp' does not fit: the step has {n} rows."
         a.append(replace(refused("kkt", formulation="lcp"), refused=word))
+    a.append(replace(refused("", formulation="dual"), refused="M is singular"))
     assert table(document(Found(tuple(a))), "refused").rows == (
         ("formulation", "lcp", "all", "four-bar", "the step has 1 rows."),
+        ("formulation", "dual", "all", "four-bar", "M is singular"),
         ("solver", "gauss, dual", "lemke, pgs", "four-bar", "it takes LCP, not QP."),
     )
 
