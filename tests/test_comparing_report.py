@@ -90,6 +90,11 @@ def test_the_liar_is_named_first(doc: Document) -> None:
     assert "correct rate is 0" in doc.findings[1]
     first = table(doc, "words").rows[0]
     assert (first[0], first[5]) == ("plausible", 0.0)
+    assert {r[0] for r in table(doc, "words").rows} == {"plausible", "osqp"}
+    (every,) = (d.frame for d in data_of(doc.sections) if d.name == "words-all")
+    assert set(every["solver"][every["false_claims"] > 0]) == {
+        "plausible", "osqp(eps_abs=1e-2)", "osqp(eps_abs=1e-3)", "osqp(eps_abs=1e-4)",
+    }  # fmt: skip
     assert "confirmed throughout: kkt, lemke, osqp, pgs" in doc.findings[0]
     # A wrong formula is charged to the formula, loose options are not called lies of the solver.
     text = " ".join(doc.findings)
@@ -154,8 +159,10 @@ def test_refusals_are_told_by_reason() -> None:
     for n in (1, 2):
         word = f"The formulation 'lcp' does not fit: the step has {n} rows."
         a.append(replace(refused("kkt", formulation="lcp"), refused=word))
+    a.append(replace(refused("", formulation="dual"), refused="M is singular"))
     assert table(document(Found(tuple(a))), "refused").rows == (
         ("formulation", "lcp", "all", "four-bar", "the step has 1 rows."),
+        ("formulation", "dual", "all", "four-bar", "M is singular"),
         ("solver", "gauss, dual", "lemke, pgs", "four-bar", "it takes LCP, not QP."),
     )
 

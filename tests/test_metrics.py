@@ -149,6 +149,12 @@ def test_a_wrong_formula_is_not_the_solvers_lie() -> None:
     lie = answers("kkt", "llll", formulation="least-squares-as-printed", exact=False, residual=0.1)
     assert metrics.liars([lie])[0].false_claims == 4
     assert metrics.wrong_programs([lie]) == []
+    # Nor is the formula to blame where the error is that of a loose tolerance.
+    loose = answers(
+        "osqp", "ll", formulation="least-squares-as-printed", exact=False, residual=1e-7, certified=[2e-6] * 2
+    )
+    assert metrics.wrong_programs([loose]) == []
+    assert metrics.liars([loose])[0].false_claims == 2
 
 
 def test_one_of_several_solutions_is_no_lie() -> None:

@@ -15,6 +15,9 @@ from gaussopt.comparison.records import Answers, Source, Times
 PROGRAM_TOLERANCE = 1e-6
 """Relative residuals up to which an answer solves its program, whatever the program is worth."""
 
+BEYOND = 1e3
+"""An error so many times the residuals is none that a tighter tolerance would mend."""
+
 SEVERAL = ("multiple_solutions", "acceleration_not_unique")
 """Verdicts on a step, not on a solver: it found one of several answers."""
 
@@ -111,13 +114,17 @@ def _summary(case: Case) -> Summary:
 def its_own_fault(answers: Answers) -> NDArray[np.bool_]:
     """Which steps speak for or against the solver; on the others it solved a program that is not the mechanics.
 
-    A solver that minimises a wrongly printed objective to its end has not lied. A step is left to the program where
-    the program's residuals are at most PROGRAM_TOLERANCE and either the formulation does not claim to be exact or the
-    step has several answers.
+    A solver that minimises a wrongly printed objective to its end has not lied. A refuted claim is left to the program
+    where the program's residuals are at most PROGRAM_TOLERANCE and either the step has several answers, or the
+    formulation does not claim to be exact and the certified error is more than BEYOND times the residuals.
     """
     residuals = np.array([answers.primal, answers.dual, answers.gap], dtype=float).reshape(3, -1)
-    solved = (np.nan_to_num(residuals, nan=np.inf) <= PROGRAM_TOLERANCE).all(axis=0)
-    open_ = np.array([not answers.exact or s in SEVERAL for s in answers.status], dtype=bool)
+    largest = np.nan_to_num(residuals, nan=np.inf).max(axis=0)
+    solved = largest <= PROGRAM_TOLERANCE
+    open_ = np.array([s in SEVERAL for s in answers.status], dtype=bool)
+    if not answers.exact:
+        with np.errstate(over="ignore"):
+            open_ |= np.asarray(answers.certified, dtype=float) > BEYOND * largest
     refuted = np.array(answers.claimed, dtype=bool) & ~np.array(answers.confirmed, dtype=bool)
     return np.asarray(~(solved & open_ & refuted))
 

@@ -176,6 +176,7 @@ def _refused(refused: Sequence[Answers]) -> Section | None:
         opening, colon, rest = a.refused.partition(": ")
         who = "solver" if opening.startswith("The solver") else "formulation" if opening.startswith("The form") else ""
         reason = rest if colon and who else a.refused
+        who = who or ("" if a.solver else "formulation")
         _, formulations, solvers, where = by.setdefault(
             (who, re.sub(r"\d[\d.e+-]*", "#", reason)), (reason, {}, {}, {})
         )
@@ -238,5 +239,5 @@ def _flat(prefix: str, meta: Mapping[str, Any]) -> list[tuple[str, Any]]:
             found += _flat(f"{prefix}{key}: ", value)
         else:
             text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
-            found.append((f"{prefix}{key}", text))
+            found.append((f"{prefix}{key}", "–" if text is None else text))
     return found

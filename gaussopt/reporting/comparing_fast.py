@@ -224,7 +224,7 @@ def findings(speeds: Sequence[Speed]) -> list[str]:
         ]  # fmt: skip
         sound = [m for m in means[3:] if not m.failures]
         slowest = (
-            f"; slowest without failures {sound[-1].name}, {sound[-1].factor:.3g} times the first" if sound else ""
+            f"; slowest without failures {sound[-1].name}, {short(sound[-1].factor):g} times the first" if sound else ""
         )
         lines.append(f"{s.group.title}: fastest by shifted geometric mean {', '.join(first)}{slowest}.")
     return lines

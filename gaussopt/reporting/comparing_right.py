@@ -22,7 +22,10 @@ def section(groups: Sequence[Group], answers: Sequence[Answers]) -> Section:
     blocks: list[Block] = []
     words = metrics.words(answers)
     if words:
-        blocks.append(_words_table(words))
+        swept = frozenset[str]().union(*(g.sweeps for g in groups))
+        blocks.append(_words_table([w for w in words if w.solver not in swept]))
+        if any(w.solver in swept for w in words):
+            blocks.append(Data("words-all", "The same with every set of options.", _words_frame(words)))
     wrong = metrics.wrong_programs(answers)
     if wrong:
         rows = tuple((w.formulation, w.source, w.steps, w.wrong, w.worst) for w in wrong)
@@ -57,6 +60,16 @@ def _words_table(words: Sequence[metrics.Record]) -> Block:
          "most of them in"),
         rows,
     )  # fmt: skip
+
+
+def _words_frame(words: Sequence[metrics.Record]) -> Any:
+    import pandas as pd
+
+    rows = [
+        (w.solver, w.steps, w.claims, w.false_claims, w.missed, w.correct, w.worst, "; ".join(w.where)) for w in words
+    ]
+    columns = ["solver", "steps", "claims", "false_claims", "missed", "correct_rate", "largest_certified", "where"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _matrices(group: Group) -> list[Block]:

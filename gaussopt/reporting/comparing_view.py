@@ -47,6 +47,8 @@ class Group:
         `answers` includes refusals.
     sweeps : frozenset of str
         Solvers whose options are a sweep; `main` leaves these out.
+    formulation : str
+        The one that most solvers take, by which solvers are compared.
     """
 
     kind: str
@@ -55,18 +57,7 @@ class Group:
     answers: tuple[Answers, ...]
     times: tuple[Times, ...]
     sweeps: frozenset[str]
-
-    @property
-    def formulation(self) -> str:
-        """The formulation that most solvers take, by which solvers are compared."""
-        taken: dict[str, set[str]] = {}
-        right: Counter[str] = Counter()
-        for a in self.answers:
-            if not a.refused and a.exact:
-                taken.setdefault(a.formulation, set()).add(a.solver)
-                right[a.formulation] += sum(a.confirmed)
-        order = sorted(taken, key=lambda f: (-len(taken[f]), f not in FIRST, -right[f], f))
-        return order[0] if order else ""
+    formulation: str
 
     def main(self) -> tuple[tuple[Answers, ...], tuple[Times, ...]]:
         """Records without sweeps of options."""
@@ -81,6 +72,18 @@ class Group:
         return {"family": f"Family {self.name}", "sequence": f"Sequence {self.name}", "qp": "Convex programs"}.get(
             self.kind, self.name
         )
+
+
+def _widest(answers: Sequence[Answers]) -> str:
+    """The exact formulation that most solvers take."""
+    taken: dict[str, set[str]] = {}
+    right: Counter[str] = Counter()
+    for a in answers:
+        if not a.refused and a.exact:
+            taken.setdefault(a.formulation, set()).add(a.solver)
+            right[a.formulation] += sum(a.confirmed)
+    order = sorted(taken, key=lambda f: (-len(taken[f]), f not in FIRST, -right[f], f))
+    return order[0] if order else ""
 
 
 def group_of(source: Source) -> tuple[str, str]:
@@ -101,9 +104,10 @@ def groups(outcome: Outcome) -> list[Group]:
     for t in outcome.times:
         times.setdefault(group_of(t.source), []).append(t)
     return [
-        Group(kind, name, anchor_of(kind, name), tuple(of), tuple(times.get((kind, name), ())), sweeps)
+        Group(kind, name, anchor_of(kind, name), tuple(of), tuple(times.get((kind, name), ())), sweeps,
+              _widest(of))
         for (kind, name), of in answers.items()
-    ]
+    ]  # fmt: skip
 
 
 def anchor_of(*words: str) -> str:
