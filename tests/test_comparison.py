@@ -23,6 +23,7 @@ from gaussopt.cli import run
 from gaussopt.comparison.compare import Results
 from gaussopt.comparison.folder import read_results
 from gaussopt.comparison.metrics import liars
+from gaussopt.comparison.pairing import installed_solvers
 from gaussopt.comparison.sources import family_sweep
 from gaussopt.reporting.comparing import document
 
@@ -271,9 +272,13 @@ def test_commands_refuse_what_they_cannot_use(tmp_path: Path, capsys: pytest.Cap
         assert word in json.loads(capsys.readouterr().out)["message"]
 
 
+CHEAP = {"deap": "deap(generations=3)", "deap-cma": "deap-cma(generations=3)"}
+"""Controls that need not converge here."""
+
 GRID = [
     "compare", "crank-slider", "four-bar", "knife-edge-body", "sliding-rod", "two-bar", "--jobs", "2",
     "--stride", "200", "--t-end", "0.003", "--time-budget", "0.001",
+    "--solvers", ",".join(CHEAP.get(s, s) for s in installed_solvers()),
 ]  # fmt: skip
 """The full grid of problems, formulations and solvers on few states and short motions."""
 
