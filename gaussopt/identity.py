@@ -78,6 +78,7 @@ def refresh() -> None:
     """Forget what was read: the next answers speak of the source files as they are then."""
     core_digest.cache_clear()
     _environment.cache_clear()
+    _version.cache_clear()
 
 
 @cache
@@ -105,6 +106,7 @@ def _backend(variant: str) -> tuple[str, ...]:
     return (variant.lower(),) if variant and _version(variant.lower())[1] != ABSENT else ()
 
 
+@cache
 def _version(package: str) -> tuple[str, str]:
     """The distribution that installs a package, and its version."""
     try:

@@ -277,10 +277,10 @@ CHEAP = {"deap": "deap(generations=3)", "deap-cma": "deap-cma(generations=3)"}
 
 GRID = [
     "compare", "crank-slider", "four-bar", "knife-edge-body", "sliding-rod", "two-bar", "--jobs", "2",
-    "--stride", "200", "--t-end", "0.003", "--time-budget", "0.001",
+    "--stride", "200", "--t-end", "0.002", "--time-budget", "0",
     "--solvers", ",".join(CHEAP.get(s, s) for s in installed_solvers()),
 ]  # fmt: skip
-"""The full grid of problems, formulations and solvers on few states and short motions."""
+"""The full grid of problems, formulations and solvers on few states and short motions, off the clock."""
 
 
 def test_the_full_grid_survives_being_killed(tmp_path: Path) -> None:
@@ -304,5 +304,4 @@ def test_the_full_grid_survives_being_killed(tmp_path: Path) -> None:
     left, right = read_results(whole), read_results(broken)
     assert certain(left) == certain(right)
     assert left.failures == {}
-    assert {t.formulation for t in left.times} == {t.formulation for t in right.times}
     assert len(left.motions) > 50
