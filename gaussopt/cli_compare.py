@@ -49,7 +49,9 @@ def compare_command(
     precision: Annotated[
         bool, typer.Option("--precision", help="Also run solvers from loose to tight: error against time.")
     ] = False,
-    stepper: Annotated[str, typer.Option("--stepper")] = "rk4",
+    stepper: Annotated[
+        str, typer.Option("--stepper", help="Of trajectories, comma-separated, such as rk4,rk45(rtol=1e-6,dt=0.1).")
+    ] = "rk4",
     dt: Annotated[float | None, typer.Option("--dt")] = None,
     t_end: Annotated[float | None, typer.Option("--t-end")] = None,
     tolerance: Annotated[float, typer.Option("--tolerance")] = 1e-7,
@@ -67,7 +69,7 @@ def compare_command(
 ) -> None:
     """Compare formulations and solvers on states, in time, and as trajectories; a killed run goes on where it was."""
     from gaussopt.comparison.compare import compare
-    from gaussopt.comparison.specs import split_solvers
+    from gaussopt.comparison.specs import split_words
     from gaussopt.reporting.stored import write_comparison
 
     if jobs < 0:
@@ -75,8 +77,8 @@ def compare_command(
     chosen = _sources(sources or [], family or [], dial or [], qp, sequence or [])
     with _executor(dask) as executor, progress_bar("compare", json_) as progress:
         results = compare(
-            chosen, names_of(formulations), None if solvers is None else split_solvers(solvers), stepper=stepper,
-            dt=dt, t_end=t_end, tolerance=tolerance, stride=stride, precision=precision, motions=motions,
+            chosen, names_of(formulations), None if solvers is None else split_words(solvers),
+            stepper=split_words(stepper), dt=dt, t_end=t_end, tolerance=tolerance, stride=stride, precision=precision, motions=motions,
             time_budget=time_budget, case_limit=case_limit, jobs=jobs or (os.cpu_count() or 1), executor=executor,
             store=out, progress=progress, note=lambda sentence: print(f"gaussopt: {sentence}", file=sys.stderr),
         )  # fmt: skip

@@ -23,10 +23,11 @@ from gaussopt.comparison.following import Follower, starts_of
 from gaussopt.comparison.records import PARTS, QUANTILES, Answers, Motion, Times
 from gaussopt.comparison.residuals import Residuals
 from gaussopt.comparison.sources import Item, Spec, spec_of
-from gaussopt.comparison.specs import parse_solver, solver_class
+from gaussopt.comparison.specs import parse_word, solver_class, stepper_settings
 from gaussopt.comparison.trajectories import energy_drift, errors_against
 from gaussopt.errors import NotAccepted
-from gaussopt.programs import Timing
+from gaussopt.programs import LCP, QP, Timing
+from gaussopt.stepdata import StepData
 
 MAX_REPETITIONS = 25
 """Passes over a sequence beyond which quantiles change no more."""
@@ -56,7 +57,8 @@ def answer_case(spec: Mapping[str, Any], formulation: str, solver: str, toleranc
     exact = bool(registry.load("formulation", formulation).exact) if formulation else True
     found = []
     for start in starts_of(solver_class(solver)):
-        record = Answers(where.source, formulation, solver, start, exact, refused="" if items else NOWHERE)
+        size = _size(items[0].data) if items else []
+        record = Answers(where.source, formulation, solver, start, exact, size, refused="" if items else NOWHERE)
         follower = Follower(formulation, solver, start, tolerance)
         for item in items:
             try:
@@ -75,6 +77,12 @@ def answer_case(spec: Mapping[str, Any], formulation: str, solver: str, toleranc
             record.iterations.append(reply.iterations)
         found.append(record.to_mapping())
     return found
+
+
+def _size(data: StepData | QP | LCP) -> list[int]:
+    if isinstance(data, StepData):
+        return [data.n, data.m, data.k]
+    return [data.n, data.m] if isinstance(data, QP) else [data.n]
 
 
 def time_case(
@@ -188,11 +196,13 @@ def motion_case(
     from gaussopt.simulation import simulate
 
     entry = find_problem(problem, **settings)
-    name, options = parse_solver(solver)
-    adaptive = registry.load("stepper", stepper).adaptive
+    name, options = parse_word(solver)
+    method, settings_of_it = stepper_settings(stepper)
+    adaptive = registry.load("stepper", method).adaptive
+    own_step = {"dt": entry.dt if dt is None and not adaptive else dt}
     traj = simulate(
-        entry, formulation, name, solver_options=options, stepper=stepper, t_end=t_end, tolerance=tolerance,
-        dt=entry.dt if dt is None and not adaptive else dt, step_folder=None,
+        entry, formulation, name, solver_options=options, stepper=method, t_end=t_end, tolerance=tolerance,
+        step_folder=None, **{**own_step, **settings_of_it},  # type: ignore[arg-type]
     )  # fmt: skip
     error = math.nan
     own = {**entry.parameter_values, "variant": entry.variant}

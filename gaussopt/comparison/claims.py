@@ -129,7 +129,7 @@ def fewer_unknowns(cases: Sequence[Case]) -> Claim:
             f, s = c.answers.formulation, _seconds(c)
             confirmed = f in right
             rows.append((
-                label, f, "yes" if f in WITH_MULTIPLIERS else "no", 1e6 * s,
+                label, "/".join(map(str, c.answers.size[:2])), f, "yes" if f in WITH_MULTIPLIERS else "no", 1e6 * s,
                 s / right["lagrange"] if "lagrange" in right else float("nan"),
                 s / rivals[best] if best else float("nan"), "all" if confirmed else "not all",
             ))  # fmt: skip
@@ -140,7 +140,7 @@ def fewer_unknowns(cases: Sequence[Case]) -> Claim:
                 continue
             ratios.setdefault(f, {})[label] = s / rivals[best]
             holds.append(s * NOISE < rivals[best])
-    columns = ("steps", "formulation", "multipliers", "microseconds", "by lagrange", "by the fastest with multipliers",
+    columns = ("steps", "n/m", "formulation", "multipliers", "microseconds", "by lagrange", "by the fastest with multipliers",
                "answers confirmed")  # fmt: skip
     table: dict[str, Any] = {"columns": columns, "rows": tuple(rows)}
     if not holds:

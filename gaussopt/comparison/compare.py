@@ -22,7 +22,7 @@ from gaussopt.comparison.following import starts_of
 from gaussopt.comparison.pairing import installed_solvers, misfit, pairs
 from gaussopt.comparison.records import Answers, Motion, Times
 from gaussopt.comparison.sources import ProblemStates, Spec, plain_settings, problem_specs
-from gaussopt.comparison.specs import parse_solver, precision_words, solver_class
+from gaussopt.comparison.specs import parse_word, precision_words, solver_class, stepper_settings
 from gaussopt.environment import versions
 from gaussopt.errors import BadInput
 from gaussopt.simulation import check_settings
@@ -109,7 +109,7 @@ class Plan:
     formulations: tuple[str, ...]
     solvers: tuple[str, ...]
     tolerance: float
-    stepper: str
+    steppers: tuple[str, ...]
     dt: float | None
     t_end: float | None
     precision: bool
@@ -121,7 +121,7 @@ class Plan:
         return {
             "sources": [s.source.label for s in self.specs],
             "formulations": list(self.formulations), "solvers": list(self.solvers), "tolerance": self.tolerance,
-            "stepper": self.stepper, "dt": self.dt, "t_end": self.t_end, "precision": self.precision,
+            "steppers": list(self.steppers), "dt": self.dt, "t_end": self.t_end, "precision": self.precision,
             "time_budget": self.budget, "case_limit": self.limit, "versions": versions(),
         }  # fmt: skip
 
@@ -131,7 +131,7 @@ def compare(
     formulations: Sequence[str] | None = None,
     solvers: Sequence[str] | None = None,
     *,
-    stepper: str = "rk4",
+    stepper: str | Sequence[str] = "rk4",
     dt: float | None = None,
     t_end: float | None = None,
     tolerance: float = DEFAULT_TOLERANCE,
@@ -154,7 +154,9 @@ def compare(
         Of a problem the states of all its references are taken, of one without references those of its own motion.
     formulations : names; all that are registered if not given
     solvers : names, with options in parentheses if wanted; all that are installed if not given
-    stepper, dt, t_end : of the trajectories; the problem's own dt and t_end if not given
+    stepper : name or names
+        Of the trajectories, with dt, rtol and atol in parentheses if wanted: "rk45(rtol=1e-6,atol=1e-6)".
+    dt, t_end : the problem's own if not given; of adaptive steppers dt is the recording interval
     tolerance : of the certificate
     stride : every how many states of a reference
     precision : whether solvers that can be told how precise to be are also run from loose to tight
@@ -179,9 +181,11 @@ def compare(
     UnknownName, BadInput, MissingBackend
         Before anything is computed.
     """
+    asked_for = [sources] if isinstance(sources, str | Problem | Spec) else list(sources)
+    steppers = (stepper,) if isinstance(stepper, str) else tuple(stepper)
     plan = _plan(
-        [sources] if isinstance(sources, str | Problem | Spec) else list(sources), formulations, solvers, stepper, dt,
-        t_end, tolerance, stride, precision, motions, time_budget, case_limit,
+        asked_for, formulations, solvers, steppers, dt, t_end, tolerance, stride, precision, motions, time_budget,
+        case_limit,
     )  # fmt: skip
     kept = None if store is None else Store(store, note=note)
 
@@ -225,7 +229,7 @@ def _plan(
     sources: list[str | Problem | Spec],
     formulations: Sequence[str] | None,
     solvers: Sequence[str] | None,
-    stepper: str,
+    steppers: tuple[str, ...],
     dt: float | None,
     t_end: float | None,
     tolerance: float,
@@ -254,7 +258,10 @@ def _plan(
                 f"The problem {entry.name!r} is not registered, so that other processes cannot find it: put it into a "
                 "file and call go.register on it."
             )
-        check_settings(entry.dt if dt is None else dt, entry.t_end if t_end is None else t_end, stepper)
+        for word in steppers:
+            name, own = stepper_settings(word)
+            step = own.get("dt", entry.dt if dt is None else dt)
+            check_settings(step, entry.t_end if t_end is None else t_end, name)
     names = registry.names("formulation") if formulations is None else list(formulations)
     for f in names:
         registry.load("formulation", f)
@@ -269,7 +276,7 @@ def _plan(
             specs += problem_specs(find_problem(s) if isinstance(s, str) else s, stride)
     return Plan(
         tuple(dict.fromkeys(specs, None)) if all(_hashable(s) for s in specs) else tuple(specs),
-        tuple(entries) if motions else (), tuple(names), tuple(dict.fromkeys(words)), tolerance, stepper, dt, t_end,
+        tuple(entries) if motions else (), tuple(names), tuple(dict.fromkeys(words)), tolerance, steppers, dt, t_end,
         precision, budget, limit,
     )  # fmt: skip
 
@@ -290,7 +297,7 @@ def _answer_cases(plan: Plan) -> list[tuple[Case, Answers]]:
         if plan.precision:
             words += [w for s in plan.solvers for w in precision_words(s)]
         for formulation, solver in pairs(plan.formulations, list(dict.fromkeys(words)), spec.typical()):
-            name = parse_solver(solver)[0].partition(":")[0]
+            name = parse_word(solver)[0].partition(":")[0]
             depends = (*spec.depends, ("solver", name), *((("formulation", formulation),) if formulation else ()))
             key = " | ".join(part for part in ("answers", _words(spec), formulation, solver) if part)
             arguments = {
@@ -332,7 +339,7 @@ def _time_cases(plan: Plan, answers: Iterable[Answers]) -> list[Case]:
     found = []
     for (label, formulation), words in rivals.items():
         spec = by_label[label]
-        depends = (*spec.depends, *(("solver", parse_solver(w)[0].partition(":")[0]) for w in words))
+        depends = (*spec.depends, *(("solver", parse_word(w)[0].partition(":")[0]) for w in words))
         depends += (("formulation", formulation),) if formulation else ()
         key = " | ".join(part for part in ("times", _words(spec), formulation) if part)
         arguments = {
@@ -364,16 +371,18 @@ def _motion_cases(plan: Plan, answers: Iterable[Answers]) -> list[Case]:
         for (formulation, solver), good in passed.items():
             if not good or (plan.precision and solver not in plan.solvers):
                 continue
-            depends = (
-                ("problem", entry.name), ("formulation", formulation),
-                ("solver", parse_solver(solver)[0].partition(":")[0]), ("stepper", plan.stepper),
-            )  # fmt: skip
-            arguments = {
-                "problem": entry.name, "settings": plain_settings(entry), "formulation": formulation, "solver": solver,
-                "stepper": plan.stepper, "dt": plan.dt, "t_end": plan.t_end, "tolerance": plan.tolerance,
-            }  # fmt: skip
-            key = f"motion | {entry.label} | {formulation} | {solver}"
-            found.append(Case(key, motion_case, arguments, 5.0, limit=plan.limit, depends=depends))
+            for stepper in plan.steppers:
+                depends = (
+                    ("problem", entry.name), ("formulation", formulation),
+                    ("solver", parse_word(solver)[0].partition(":")[0]), ("stepper", stepper_settings(stepper)[0]),
+                )  # fmt: skip
+                arguments = {
+                    "problem": entry.name, "settings": plain_settings(entry), "formulation": formulation,
+                    "solver": solver, "stepper": stepper, "dt": plan.dt, "t_end": plan.t_end,
+                    "tolerance": plan.tolerance,
+                }  # fmt: skip
+                key = f"motion | {entry.label} | {formulation} | {solver} | {stepper}"
+                found.append(Case(key, motion_case, arguments, 5.0, limit=plan.limit, depends=depends))
     return found
 
 

@@ -12,7 +12,7 @@ from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.comparison.records import STARTS
 from gaussopt.comparison.residuals import Residuals, residuals
 from gaussopt.comparison.sources import Item
-from gaussopt.comparison.specs import parse_solver
+from gaussopt.comparison.specs import parse_word
 from gaussopt.programs import Program, Timing
 from gaussopt.solver import Solver
 from gaussopt.solving import Engine, StepSolver, verified
@@ -67,7 +67,7 @@ class Follower:
     """
 
     def __init__(self, formulation: str, solver: str, start: str, tolerance: float = DEFAULT_TOLERANCE) -> None:
-        name, options = parse_solver(solver)
+        name, options = parse_word(solver)
         warm, reuse = start == "warm", start != "setup"
         self.tolerance = tolerance
         self._steps: StepSolver | None = None

@@ -68,6 +68,8 @@ class Answers:
         One of STARTS.
     exact : bool
         Whether the formulation claims to be exact.
+    size : list of int
+        Of the first step its coordinates, rows and contacts; of a program its unknowns and rows.
     status : list of str
         Verified.
     claim : list of str
@@ -92,6 +94,7 @@ class Answers:
     solver: str
     start: str
     exact: bool
+    size: list[int] = field(default_factory=list)
     status: list[str] = field(default_factory=list)
     claim: list[str] = field(default_factory=list)
     certified: list[float] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Solvers by name and options in one word: `osqp(eps_abs=1e-3,eps_rel=1e-3)`."""
+"""Solvers and steppers by name and options in one word: `osqp(eps_abs=1e-3)`, `rk45(rtol=1e-6,dt=0.1)`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gaussopt.solver import Solver, make_solver
 _WORD = re.compile(r"\s*([^\s(),]+)\s*(?:\(([^()]*)\))?\s*(?:,|$)")
 
 
-def parse_solver(text: str) -> tuple[str, dict[str, str]]:
+def parse_word(text: str) -> tuple[str, dict[str, str]]:
     """Name and options.
 
     Raises
@@ -22,7 +22,7 @@ def parse_solver(text: str) -> tuple[str, dict[str, str]]:
     """
     name, bracket, inside = text.partition("(")
     if bracket and not inside.rstrip().endswith(")"):
-        raise BadInput(f"The solver {text!r} has no closing parenthesis.")
+        raise BadInput(f"{text!r} has no closing parenthesis.")
     options: dict[str, str] = {}
     for part in inside.rstrip().removesuffix(")").split(","):
         if not part.strip():
@@ -35,12 +35,12 @@ def parse_solver(text: str) -> tuple[str, dict[str, str]]:
 
 
 def solver_word(name: str, options: Mapping[str, Any]) -> str:
-    """The word that `parse_solver` reads back."""
+    """The word that `parse_word` reads back."""
     inside = ",".join(f"{k}={v}" for k, v in options.items())
     return f"{name}({inside})" if inside else name
 
 
-def split_solvers(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The words of a comma-separated list; commas inside parentheses belong to the options.
 
     Raises
@@ -51,7 +51,7 @@ def split_solvers(text: str) -> list[str]:
     while place < len(text.rstrip()):
         found = _WORD.match(text, place)
         if found is None:
-            raise BadInput(f"Cannot read the solvers {text!r}; write name,name(option=value,...).")
+            raise BadInput(f"Cannot read {text!r}; write name,name(option=value,...).")
         words.append(found.group(0).strip().rstrip(",").strip())
         place = found.end()
     return words
@@ -64,12 +64,34 @@ def solver_class(word: str) -> type[Solver[Any]]:
     ------
     UnknownName, BadInput, MissingBackend
     """
-    name, options = parse_solver(word)
+    name, options = parse_word(word)
     return type(make_solver(name, options))
 
 
 def precision_words(word: str) -> list[str]:
     """The same solver at every setting of its precision, from loose to tight; none if it has no such dial."""
-    name, options = parse_solver(word)
+    name, options = parse_word(word)
     cls: type[Solver[Any]] = registry.load("solver", name.partition(":")[0])
     return [solver_word(name, {**options, **setting}) for setting in cls.precision]
+
+
+def stepper_settings(word: str) -> tuple[str, dict[str, float]]:
+    """Name of a stepper, and its dt, rtol and atol as far as they are given.
+
+    Raises
+    ------
+    UnknownName, BadInput
+    """
+    name, options = parse_word(word)
+    registry.load("stepper", name)
+    settings: dict[str, float] = {}
+    for key, value in options.items():
+        if key not in ("dt", "rtol", "atol"):
+            raise BadInput(f"The stepper {word!r} has an option {key!r}; it takes dt, rtol and atol.")
+        try:
+            settings[key] = float(value)
+        except ValueError:
+            raise BadInput(f"In {word!r} the option {key!r} is {value!r}; give a number.") from None
+        if not settings[key] > 0:
+            raise BadInput(f"In {word!r} the option {key!r} is {value}; it must be positive.")
+    return name, settings
