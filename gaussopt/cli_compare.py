@@ -78,8 +78,8 @@ def compare_command(
     with _executor(dask) as executor, progress_bar("compare", json_) as progress:
         results = compare(
             chosen, names_of(formulations), None if solvers is None else split_words(solvers),
-            stepper=split_words(stepper), dt=dt, t_end=t_end, tolerance=tolerance, stride=stride, precision=precision, motions=motions,
-            time_budget=time_budget, case_limit=case_limit, jobs=jobs or (os.cpu_count() or 1), executor=executor,
+            stepper=split_words(stepper), dt=dt, t_end=t_end, tolerance=tolerance, stride=stride,
+            precision=precision, motions=motions, time_budget=time_budget, case_limit=case_limit, jobs=jobs or (os.cpu_count() or 1), executor=executor,
             store=out, progress=progress, note=lambda sentence: print(f"gaussopt: {sentence}", file=sys.stderr),
         )  # fmt: skip
     _finish(context.obj, write_comparison(results, out), json_)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import re
 import socket
@@ -12,7 +13,9 @@ from types import ModuleType
 import pytest
 
 import gaussopt as go
+from gaussopt.cli import run
 from gaussopt.clusters import dask_executor
+from gaussopt.comparison.folder import read_results
 from gaussopt.work import Case, Outcome, run_cases
 
 pytest.importorskip("distributed")
@@ -91,6 +94,21 @@ def test_a_cluster_gives_the_same_to_the_last_bit(cluster: str, guarded: ModuleT
         found = run_cases(cases(guarded), executor=executor)
     assert [o.kind for o in found.values()] == ["", "", "", "", "crashed", "time_limit"]
     assert answers(found) == answers(run_cases(cases(guarded)))
+
+
+def test_a_comparison_on_a_cluster_equals_a_local_one(
+    cluster: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["compare", "four-bar", "two-bar", "--formulations", "gauss,stick-slip,lcp-qp", "--stride", "100"]
+    command += ["--solvers", "kkt,osqp,lemke,deap-cma(generations=5)", "--t-end", "0.005", "--time-budget", "0"]
+    assert run([*command, "--out", str(tmp_path / "here"), "--json"]) == 0
+    assert run([*command, "--out", str(tmp_path / "there"), "--dask", cluster, "--json"]) == 0
+    capsys.readouterr()
+    here, there = (read_results(tmp_path / place) for place in ("here", "there"))
+    assert len(here.answers) > 20
+    assert len(here.motions) > 2
+    assert [json.dumps(a.to_mapping()) for a in here.answers] == [json.dumps(a.to_mapping()) for a in there.answers]
+    assert [json.dumps(m.to_mapping()) for m in here.motions] == [json.dumps(m.to_mapping()) for m in there.motions]
 
 
 def test_both_workers_work_each_in_a_child_of_its_own(cluster: str, guarded: ModuleType) -> None:

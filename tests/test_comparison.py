@@ -128,6 +128,25 @@ def test_solvers_with_options_and_precision() -> None:
     assert {m.solver for m in results.motions} <= {"osqp(polishing=no)"}
 
 
+def test_several_steppers_with_settings_of_their_own() -> None:
+    words = ["rk4(dt=0.01)", "rk45(rtol=1e-6,atol=1e-6,dt=0.15)", "rk45(rtol=1e-9,atol=1e-9,dt=0.15)"]
+    results = go.compare(
+        go.problem("knife-edge-body", case="NH-A"), ["routh", "quasi-velocity"], ["kkt"], stepper=words, t_end=0.3,
+        stride=100, time_budget=0.0,
+    )  # fmt: skip
+    found = {(m.formulation, m.stepper): m for m in results.motions}
+    assert set(found) == {(f, w) for f in ("routh", "quasi-velocity") for w in words}
+    for f in ("routh", "quasi-velocity"):
+        loose, tight = found[f, words[1]], found[f, words[2]]
+        assert loose.evaluations < tight.evaluations
+        assert tight.error < 1e-7
+        assert found[f, words[0]].error < 1e-4
+    with pytest.raises(go.BadInput, match="takes dt, rtol and atol"):
+        go.compare("four-bar", stepper="rk4(h=1)")
+    with pytest.raises(go.BadInput, match="positive"):
+        go.compare("four-bar", stepper="rk4(dt=0)")
+
+
 def test_families_and_programs() -> None:
     sources = [*family_sweep("box-stack", ["contacts=2,6", "friction=0"])]
     results = go.compare(sources, ["gauss", "lcp"], ["daqp", "lemke"], time_budget=0.01)

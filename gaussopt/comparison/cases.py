@@ -58,7 +58,8 @@ def answer_case(spec: Mapping[str, Any], formulation: str, solver: str, toleranc
     found = []
     for start in starts_of(solver_class(solver)):
         size = _size(items[0].data) if items else []
-        record = Answers(where.source, formulation, solver, start, exact, size, refused="" if items else NOWHERE)
+        refused = "" if items else NOWHERE
+        record = Answers(where.source, formulation, solver, start, exact, refused=refused, size=size)
         follower = Follower(formulation, solver, start, tolerance)
         for item in items:
             try:

@@ -140,8 +140,8 @@ def fewer_unknowns(cases: Sequence[Case]) -> Claim:
                 continue
             ratios.setdefault(f, {})[label] = s / rivals[best]
             holds.append(s * NOISE < rivals[best])
-    columns = ("steps", "n/m", "formulation", "multipliers", "microseconds", "by lagrange", "by the fastest with multipliers",
-               "answers confirmed")  # fmt: skip
+    columns = ("steps", "n/m", "formulation", "multipliers", "microseconds", "by lagrange",
+               "by the fastest with multipliers", "answers confirmed")  # fmt: skip
     table: dict[str, Any] = {"columns": columns, "rows": tuple(rows)}
     if not holds:
         return _nothing(start, incomplete, "direct solutions with and without multipliers of the same steps", table)

@@ -68,8 +68,6 @@ class Answers:
         One of STARTS.
     exact : bool
         Whether the formulation claims to be exact.
-    size : list of int
-        Of the first step its coordinates, rows and contacts; of a program its unknowns and rows.
     status : list of str
         Verified.
     claim : list of str
@@ -87,6 +85,8 @@ class Answers:
         Why the pair does not apply; then the lists are empty.
     failure : str
         Why the lists end early: "crashed: ..." or "time limit: ...".
+    size : list of int
+        Of the first step its coordinates, rows and contacts; of a program its unknowns and rows.
     """
 
     source: Source
@@ -94,7 +94,6 @@ class Answers:
     solver: str
     start: str
     exact: bool
-    size: list[int] = field(default_factory=list)
     status: list[str] = field(default_factory=list)
     claim: list[str] = field(default_factory=list)
     certified: list[float] = field(default_factory=list)
@@ -105,6 +104,7 @@ class Answers:
     iterations: list[int] = field(default_factory=list)
     refused: str = ""
     failure: str = ""
+    size: list[int] = field(default_factory=list)
 
     @property
     def confirmed(self) -> list[bool]:

@@ -42,6 +42,7 @@ def document(results: Outcome) -> Document:
         comparing_fast.section(speeds, looks) if any(s.group.kind != "family" and s.means for s in speeds) else None,
         comparing_fast.precision_section(found, looks) if results.times else None,
         warm,
+        _convergence(judged),
         families,
         _trajectories(results.motions) if results.motions else None,
         _claims_section(answered),
@@ -81,6 +82,18 @@ def _how_to_read() -> Section:
         "mean depends on who takes part; small programs measure the adapters as much as the algorithms, which is why "
         "the backends' own times stand beside ours.",
     )),))  # fmt: skip
+
+
+def _convergence(judged: Sequence[Answers]) -> Section | None:
+    """How the iterations of those who take part converge, on programs of their own."""
+    from gaussopt.comparison.joined import base_of
+    from gaussopt.reporting import convergence
+
+    present = {base_of(a.solver) for a in judged}
+    figures: list[Block] = [convergence.newton()] if "newton" in present else []
+    if present & {"deap", "deap-cma"}:
+        figures.append(convergence.evolution())
+    return Section("convergence", "Convergence", tuple(figures)) if figures else None
 
 
 # -- trajectories --------------------------------------------------------------------------------------
