@@ -77,11 +77,24 @@ def compare_command(
     chosen = _sources(sources or [], family or [], dial or [], qp, sequence or [])
     with _executor(dask) as executor, progress_bar("compare", json_) as progress:
         results = compare(
-            chosen, names_of(formulations), None if solvers is None else split_words(solvers),
-            stepper=split_words(stepper), dt=dt, t_end=t_end, tolerance=tolerance, stride=stride,
-            precision=precision, motions=motions, time_budget=time_budget, case_limit=case_limit, jobs=jobs or (os.cpu_count() or 1), executor=executor,
-            store=out, progress=progress, note=lambda sentence: print(f"gaussopt: {sentence}", file=sys.stderr),
-        )  # fmt: skip
+            chosen,
+            names_of(formulations),
+            None if solvers is None else split_words(solvers),
+            stepper=split_words(stepper),
+            dt=dt,
+            t_end=t_end,
+            tolerance=tolerance,
+            stride=stride,
+            precision=precision,
+            motions=motions,
+            time_budget=time_budget,
+            case_limit=case_limit,
+            jobs=jobs or (os.cpu_count() or 1),
+            executor=executor,
+            store=out,
+            progress=progress,
+            note=lambda sentence: print(f"gaussopt: {sentence}", file=sys.stderr),
+        )
     _finish(context.obj, write_comparison(results, out), json_)
 
 
