@@ -47,8 +47,11 @@ def compare_command(
         typer.Option("--solvers", help="Comma-separated, such as kkt,osqp(eps_abs=1e-3); all installed if absent."),
     ] = None,
     precision: Annotated[
-        bool, typer.Option("--precision", help="Also run solvers from loose to tight: error against time.")
-    ] = False,
+        str | None,
+        typer.Option(
+            "--precision", metavar="all|NAMES", help="Formulations on which solvers also go from loose to tight."
+        ),
+    ] = None,
     stepper: Annotated[
         str, typer.Option("--stepper", help="Of trajectories, comma-separated, such as rk4,rk45(rtol=1e-6,dt=0.1).")
     ] = "rk4",
@@ -85,7 +88,7 @@ def compare_command(
             t_end=t_end,
             tolerance=tolerance,
             stride=stride,
-            precision=precision,
+            precision=True if precision == "all" else names_of(precision) or (),
             motions=motions,
             time_budget=time_budget,
             case_limit=case_limit,
@@ -157,12 +160,20 @@ def _sources(
     found: list[str | Problem | Spec] = [ProgramFile.of(n) if n.endswith(".json") else n for n in names]
     if dials and not families:
         raise BadInput("--dial turns a dial of a family; name the family with --family.")
+    unknown = [d for d in dials if not any(_has(name, d) for name in families)]
     for name in families:
-        found += family_sweep(name, dials)
+        # Each family takes the dials that it has; one that nobody has is refused by the first.
+        found += family_sweep(name, [d for d in dials if _has(name, d)] + unknown)
     if qp:
         found += convex_programs()
     found += [ExportedSequence.of(folder) for folder in sequences]
     return found
+
+
+def _has(family: str, dial: str) -> bool:
+    from gaussopt import registry
+
+    return dial.partition("=")[0].strip() in {d.name for d in registry.load("family", family).dials}
 
 
 @contextlib.contextmanager

@@ -117,7 +117,7 @@ def test_a_problem_without_references_is_followed_along_its_own_motion() -> None
 
 
 def test_solvers_with_options_and_precision() -> None:
-    results = go.compare("crank-slider", ["gauss"], ["osqp(polishing=no)"], precision=True, **UNTIMED)
+    results = go.compare("crank-slider", ["gauss"], ["osqp(polishing=no)"], precision=["gauss"], **UNTIMED)
     worst = {r.solver: max(r.certified) for r in results.answers if r.start == "warm" and "crank-A-2s" in r.source.part}
     assert set(worst) == {"osqp(polishing=no)"} | {
         f"osqp(polishing=no,eps_abs={e},eps_rel={e})" for e in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9)

@@ -12,6 +12,7 @@ import pytest
 
 import gaussopt as go
 from gaussopt import registry
+from gaussopt.comparison.sources import states_of
 from gaussopt.programs import Program, RawSolution
 from gaussopt.solver import make_solver
 from gaussopt.solvers._search import ComplementaritySearch, QuadraticSearch, search_of
@@ -453,3 +454,38 @@ def test_they_declare_what_they_are(name: str) -> None:
     assert cls.stochastic
     assert not cls.exact
     assert set(cls.accepts) == {go.QP, go.LinearSystem, go.LeastSquares, go.LCP}
+
+
+@both
+@ways
+@pytest.mark.parametrize(
+    ("problem", "formulation"), [("crank-slider", "gauss"), ("four-bar", "gauss"), ("knife-edge-body", "gauss")]
+)
+def test_the_error_is_within_the_certified_one(name: str, coordinates: str, problem: str, formulation: str) -> None:
+    entry = go.problem(problem)
+    for reference in entry.references[:1]:
+        for item in states_of(entry, reference.name, 50):
+            assert isinstance(item.data, go.StepData)
+            assert item.a is not None
+            answer = go.solve_step(item.data, formulation, name, tolerance=inf, coordinates=coordinates)
+            assert answer.a is not None
+            away = answer.a - item.a
+            error = float(np.sqrt(max(away @ item.data.M @ away, 0.0)))
+            known = 1e-11 * (1.0 + float(np.abs(item.a).max()))  # digits of the reference, in the mass norm and M < 100
+            certificate = answer.certificate
+            assert error <= 1.0001 * certificate.error_bound + 10 * certificate.rounding_floor + 10 * known
+            # The certificate is the error and no mere bound.
+            assert certificate.error_bound <= 1.0001 * error + 10 * certificate.rounding_floor + 10 * known
+
+
+@both
+def test_the_error_of_contact_steps_is_within_the_certified_one(name: str) -> None:
+    entry = go.problem("two-bar")
+    for item in states_of(entry, entry.references[0].name, 50):
+        assert isinstance(item.data, go.StepData)
+        assert item.a is not None
+        answer = go.solve_step(item.data, "lcp", name, tolerance=inf)
+        assert answer.a is not None
+        away = answer.a - item.a
+        error = float(np.sqrt(away @ item.data.M @ away))
+        assert error <= answer.certificate.error_bound + 10 * answer.certificate.rounding_floor + 1e-9

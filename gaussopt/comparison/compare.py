@@ -101,7 +101,7 @@ class Plan:
     specs : where the steps come from
     entries : the problems whose trajectories are asked for
     formulations, solvers : names, and words with options
-    precision : whether solvers are also run at every setting of their precision
+    precision : formulations on which solvers are also run at every setting of their precision, "" for programs
     """
 
     specs: tuple[Spec, ...]
@@ -112,7 +112,7 @@ class Plan:
     steppers: tuple[str, ...]
     dt: float | None
     t_end: float | None
-    precision: bool
+    precision: tuple[str, ...]
     budget: float
     limit: float
 
@@ -121,7 +121,7 @@ class Plan:
         return {
             "sources": [s.source.label for s in self.specs],
             "formulations": list(self.formulations), "solvers": list(self.solvers), "tolerance": self.tolerance,
-            "steppers": list(self.steppers), "dt": self.dt, "t_end": self.t_end, "precision": self.precision,
+            "steppers": list(self.steppers), "dt": self.dt, "t_end": self.t_end, "precision": list(self.precision),
             "time_budget": self.budget, "case_limit": self.limit, "versions": versions(),
         }  # fmt: skip
 
@@ -136,7 +136,7 @@ def compare(
     t_end: float | None = None,
     tolerance: float = DEFAULT_TOLERANCE,
     stride: int = 5,
-    precision: bool = False,
+    precision: bool | Sequence[str] = False,
     motions: bool = True,
     time_budget: float = TIME_BUDGET,
     case_limit: float = CASE_LIMIT,
@@ -159,7 +159,7 @@ def compare(
     dt, t_end : the problem's own if not given; of adaptive steppers dt is the recording interval
     tolerance : of the certificate
     stride : every how many states of a reference
-    precision : whether solvers that can be told how precise to be are also run from loose to tight
+    precision : formulations on which solvers that can be told how precise to be also run from loose to tight; True: all
     motions : whether pairs that passed on every state also carry a trajectory
     time_budget : float
         Seconds on the clock for each solver and way of starting, on each source and formulation; 0 takes no times.
@@ -234,7 +234,7 @@ def _plan(
     t_end: float | None,
     tolerance: float,
     stride: int,
-    precision: bool,
+    precision: bool | Sequence[str],
     motions: bool,
     budget: float,
     limit: float,
@@ -277,8 +277,17 @@ def _plan(
     return Plan(
         tuple(dict.fromkeys(specs, None)) if all(_hashable(s) for s in specs) else tuple(specs),
         tuple(entries) if motions else (), tuple(names), tuple(dict.fromkeys(words)), tolerance, steppers, dt, t_end,
-        precision, budget, limit,
+        _finer(precision, names), budget, limit,
     )  # fmt: skip
+
+
+def _finer(precision: bool | Sequence[str], formulations: Sequence[str]) -> tuple[str, ...]:
+    """Formulations whose programs are also solved from loose to tight; "" stands for programs without one."""
+    if isinstance(precision, bool):
+        return ("", *formulations) if precision else ()
+    for f in precision:
+        registry.load("formulation", f)
+    return tuple(precision)
 
 
 def _hashable(spec: Spec) -> bool:
@@ -293,10 +302,14 @@ def _answer_cases(plan: Plan) -> list[tuple[Case, Answers]]:
     """A case for every pair and source, and the record that stands for it if it fails."""
     found = []
     for spec in plan.specs:
-        words = list(plan.solvers)
-        if plan.precision:
-            words += [w for s in plan.solvers for w in precision_words(s)]
-        for formulation, solver in pairs(plan.formulations, list(dict.fromkeys(words)), spec.typical()):
+        step = spec.typical()
+        asked = pairs(plan.formulations, plan.solvers, step)
+        finer = [w for s in plan.solvers for w in precision_words(s)] if plan.precision else []
+        if isinstance(step, StepData):
+            asked += pairs([f for f in plan.formulations if f in plan.precision], finer, step)
+        elif "" in plan.precision:
+            asked += pairs((), finer, step)
+        for formulation, solver in dict.fromkeys(asked):
             name = parse_word(solver)[0].partition(":")[0]
             depends = (*spec.depends, ("solver", name), *((("formulation", formulation),) if formulation else ()))
             key = " | ".join(part for part in ("answers", _words(spec), formulation, solver) if part)
