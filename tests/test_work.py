@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
@@ -141,7 +141,17 @@ def test_workers_that_are_killed_cost_no_finished_case(guarded: ModuleType) -> N
     assert "BrokenProcessPool" in outcomes["long"].failure
 
 
-def test_an_interrupt_ends_all_processes_and_keeps_what_had_finished(guarded: ModuleType, tmp_path: Path) -> None:
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """As on a terminal: whatever runs the tests in the background may have SIGINT ignored, children included."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_ends_all_processes_and_keeps_what_had_finished(
+    guarded: ModuleType, tmp_path: Path, interruptible: None
+) -> None:
     told = tmp_path / "pid"
     cases = [Case("where", guarded.process, weight=2.0), Case("long", guarded.linger, {"file": str(told)})]
 
@@ -170,7 +180,9 @@ def _alive(pid: int) -> bool:
     return True
 
 
-def test_ctrl_c_on_the_terminal_leaves_one_traceback_and_no_process(guarded: ModuleType, tmp_path: Path) -> None:
+def test_ctrl_c_on_the_terminal_leaves_one_traceback_and_no_process(
+    guarded: ModuleType, tmp_path: Path, interruptible: None
+) -> None:
     run = subprocess.Popen(
         [sys.executable, guarded.__file__, str(tmp_path / "runs"), str(tmp_path)],
         stdout=subprocess.PIPE,
