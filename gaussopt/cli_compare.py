@@ -58,7 +58,7 @@ def compare_command(
     dt: Annotated[float | None, typer.Option("--dt")] = None,
     t_end: Annotated[float | None, typer.Option("--t-end")] = None,
     tolerance: Annotated[float, typer.Option("--tolerance")] = 1e-7,
-    stride: Annotated[int, typer.Option("--stride", help="Every how many states of a reference.")] = 5,
+    stride: Annotated[int, typer.Option("--stride", help="Every how many states of a reference.")] = 10,
     motions: Annotated[bool, typer.Option(help="Whether confirmed pairs also carry a trajectory.")] = True,
     time_budget: Annotated[
         float, typer.Option("--time-budget", help="Seconds on the clock for each solver on each source; 0: no times.")

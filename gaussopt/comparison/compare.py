@@ -101,6 +101,7 @@ class Plan:
     specs : where the steps come from
     entries : the problems whose trajectories are asked for
     formulations, solvers : names, and words with options
+    carriers : solvers that may carry a trajectory
     precision : formulations on which solvers are also run at every setting of their precision, "" for programs
     """
 
@@ -108,6 +109,7 @@ class Plan:
     entries: tuple[Problem, ...]
     formulations: tuple[str, ...]
     solvers: tuple[str, ...]
+    carriers: frozenset[str]
     tolerance: float
     steppers: tuple[str, ...]
     dt: float | None
@@ -135,7 +137,7 @@ def compare(
     dt: float | None = None,
     t_end: float | None = None,
     tolerance: float = DEFAULT_TOLERANCE,
-    stride: int = 5,
+    stride: int = 10,
     precision: bool | Sequence[str] = False,
     motions: bool = True,
     time_budget: float = TIME_BUDGET,
@@ -160,7 +162,7 @@ def compare(
     tolerance : of the certificate
     stride : every how many states of a reference
     precision : formulations on which solvers that can be told how precise to be also run from loose to tight; True: all
-    motions : whether pairs that passed on every state also carry a trajectory
+    motions : whether pairs that passed on every state also carry a trajectory; stochastic solvers do only if named
     time_budget : float
         Seconds on the clock for each solver and way of starting, on each source and formulation; 0 takes no times.
     case_limit : float
@@ -268,6 +270,7 @@ def _plan(
     words = installed_solvers() if solvers is None else list(solvers)
     for word in words:
         solver_class(word)
+    carriers = frozenset(w for w in words if solvers is not None or not solver_class(w).stochastic)
     specs: list[Spec] = []
     for s in sources:
         if isinstance(s, Spec):
@@ -276,9 +279,18 @@ def _plan(
             specs += problem_specs(find_problem(s) if isinstance(s, str) else s, stride)
     return Plan(
         tuple(dict.fromkeys(specs, None)) if all(_hashable(s) for s in specs) else tuple(specs),
-        tuple(entries) if motions else (), tuple(names), tuple(dict.fromkeys(words)), tolerance, steppers, dt, t_end,
-        _finer(precision, names), budget, limit,
-    )  # fmt: skip
+        tuple(entries) if motions else (),
+        tuple(names),
+        tuple(dict.fromkeys(words)),
+        carriers,
+        tolerance,
+        steppers,
+        dt,
+        t_end,
+        _finer(precision, names),
+        budget,
+        limit,
+    )
 
 
 def _finer(precision: bool | Sequence[str], formulations: Sequence[str]) -> tuple[str, ...]:
@@ -382,7 +394,7 @@ def _motion_cases(plan: Plan, answers: Iterable[Answers]) -> list[Case]:
                 good = not r.refused and not r.failure and all(r.confirmed)
                 passed[r.formulation, r.solver] = passed.get((r.formulation, r.solver), True) and good
         for (formulation, solver), good in passed.items():
-            if not good or (plan.precision and solver not in plan.solvers):
+            if not good or solver not in plan.carriers:
                 continue
             for stepper in plan.steppers:
                 depends = (
