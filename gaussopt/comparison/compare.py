@@ -6,7 +6,9 @@ answer was confirmed carry a trajectory.
 
 from __future__ import annotations
 
+import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
@@ -278,7 +280,7 @@ def _plan(
         else:
             specs += problem_specs(find_problem(s) if isinstance(s, str) else s, stride)
     return Plan(
-        tuple(dict.fromkeys(specs, None)) if all(_hashable(s) for s in specs) else tuple(specs),
+        _distinct(specs),
         tuple(entries) if motions else (),
         tuple(names),
         tuple(dict.fromkeys(words)),
@@ -302,12 +304,13 @@ def _finer(precision: bool | Sequence[str], formulations: Sequence[str]) -> tupl
     return tuple(precision)
 
 
-def _hashable(spec: Spec) -> bool:
-    try:
-        hash(spec)
-    except TypeError:
-        return False
-    return True
+def _distinct(specs: Sequence[Spec]) -> tuple[Spec, ...]:
+    """Each spec once, under a name of its own."""
+    found = list({json.dumps(s.to_mapping(), sort_keys=True): s for s in specs}.values())
+    for name, count in Counter(_words(s) for s in found).items():
+        if count > 1:
+            raise BadInput(f"{count} sources are called {name!r}; rename the files, or compare them one by one.")
+    return tuple(found)
 
 
 def _answer_cases(plan: Plan) -> list[tuple[Case, Answers]]:
@@ -341,7 +344,8 @@ def _words(spec: Spec) -> str:
     source = spec.source
     if source.kind != "family":
         return source.label
-    return f"{source.name} ({', '.join(f'{k}={v:g}' for k, v in source.dials.items())})"
+    dials = ", ".join(f"{k}={v:g}" for k, v in source.dials.items())
+    return f"{source.name} ({dials}; {source.swept})" if source.swept else f"{source.name} ({dials})"
 
 
 def _answers(outcome: Outcome, blank: Answers) -> list[Answers]:
