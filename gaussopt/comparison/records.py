@@ -18,6 +18,12 @@ is everything."""
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
+ILL_POSED = ("infeasible", "unbounded", "acceleration_not_unique", "no_solution", "multiple_solutions")
+"""What can be true of a step itself, and be recognised by a solver."""
+
+MOST_REASONS = 5
+"""Different sentences that a record keeps."""
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -87,6 +93,8 @@ class Answers:
         Why the lists end early: "crashed: ..." or "time limit: ...".
     size : list of int
         Of the first step its coordinates, rows and contacts; of a program its unknowns and rows.
+    reasons : dict of str to int
+        Why steps are not confirmed, in sentences, and how often each was said; at most MOST_REASONS.
     """
 
     source: Source
@@ -105,6 +113,7 @@ class Answers:
     refused: str = ""
     failure: str = ""
     size: list[int] = field(default_factory=list)
+    reasons: dict[str, int] = field(default_factory=dict)
 
     @property
     def confirmed(self) -> list[bool]:
@@ -115,6 +124,16 @@ class Answers:
     def claimed(self) -> list[bool]:
         """Which answers the solver calls solved."""
         return [c == "solved" for c in self.claim]
+
+    @property
+    def recognised(self) -> list[bool]:
+        """Which steps have no solution, or none that is unique, and the solver says so."""
+        return [c == s and s in ILL_POSED for c, s in zip(self.claim, self.status, strict=True)]
+
+    @property
+    def denied(self) -> list[bool]:
+        """Which steps the solver calls ill-posed although they are not so."""
+        return [c in ILL_POSED and c != s for c, s in zip(self.claim, self.status, strict=True)]
 
     def to_mapping(self) -> dict[str, Any]:
         """For JSON."""
@@ -139,6 +158,8 @@ class Times:
         Median of `work` at each step over the repetitions. May be shorter than the source: slow solvers are timed on
         the leading steps only.
     repetitions : int
+    unconfirmed : list of int
+        How many of the answers given on the clock were not confirmed, at each step that was timed.
     """
 
     source: Source
@@ -148,6 +169,7 @@ class Times:
     parts: dict[str, list[float]]
     per_step: list[float]
     repetitions: int
+    unconfirmed: list[int] = field(default_factory=list)
 
     @property
     def work(self) -> float:
