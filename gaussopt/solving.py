@@ -88,9 +88,7 @@ class Engine:
             self.latest = program, _crash(error)
             return self.latest[1], Timing(solve=perf_counter() - start)
         done = perf_counter()
-        if raw.x is not None and raw.x.shape != (program.n,):
-            note = f"it returned an answer of shape {raw.x.shape}, expected ({program.n},)"
-            raw = RawSolution(None, None, Status.SOLVER_ERROR, note=note)
+        raw = _well_formed(raw, program)
         self._pattern = pattern
         self.latest = program, raw
         usable = raw.x is not None and math.isfinite(float(raw.x.sum()))
@@ -98,6 +96,19 @@ class Engine:
         handed = ready - start
         timing = Timing(0.0, 0.0 if update else handed, handed if update else 0.0, done - ready, 0.0, 0.0, raw.backend)
         return raw, timing
+
+
+def _well_formed(raw: RawSolution, program: Program) -> RawSolution:
+    """What a solver returned, if it is what a solver returns; adapters come from anybody."""
+    note = ""
+    if not isinstance(raw, RawSolution):
+        note = f"it returned a {type(raw).__name__} and no RawSolution"
+    elif raw.x is not None and not (isinstance(raw.x, np.ndarray) and raw.x.dtype.kind == "f"):
+        kind = raw.x.dtype if isinstance(raw.x, np.ndarray) else type(raw.x).__name__
+        note = f"it returned an answer of type {kind}, expected an array of floats"
+    elif raw.x is not None and raw.x.shape != (program.n,):
+        note = f"it returned an answer of shape {raw.x.shape}, expected ({program.n},)"
+    return RawSolution(None, None, Status.SOLVER_ERROR, note=note) if note else raw
 
 
 def _crash(error: Exception) -> RawSolution:

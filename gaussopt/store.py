@@ -35,8 +35,6 @@ from gaussopt.identity import environment
 FORMAT = 1
 KIND = "gaussopt store"
 HEAD = "store.json"
-REPORT = frozenset({"results.json.gz", "index.html", "index.md", "figures", "data", "tables"})
-"""What a comparison writes beside its cases; a folder that holds no more than this may become a store."""
 
 _PARTS = {"cases", "set-aside", ".users", ".writing"}
 _OWN = re.compile(r"(?P<key>[0-9a-f]{64})\.(?P<entry>.+)")
@@ -200,11 +198,8 @@ class Store:
         if head.exists():
             self._check(head)
         else:
-            other = sorted(
-                f.name for f in self.folder.iterdir()
-                if f.name not in REPORT | _PARTS and f.suffix != ".tmp"
-            )  # fmt: skip
-            if other:
+            other = sorted(f.name for f in self.folder.iterdir() if f.name not in _PARTS and f.suffix != ".tmp")
+            if other:  # a report there may be somebody's; nothing of it is overwritten
                 raise BadInput(f"{self.folder} is no store and holds other things ({other[0]}); name an empty folder.")
         prepare_folder(self._cases)
         if not head.exists():

@@ -22,6 +22,7 @@ import gaussopt as go
 from gaussopt.cli import run
 from gaussopt.comparison.compare import Results
 from gaussopt.comparison.folder import read_results
+from gaussopt.comparison.following import TAMPERED
 from gaussopt.comparison.metrics import liars
 from gaussopt.comparison.pairing import installed_solvers
 from gaussopt.comparison.sources import family_sweep
@@ -119,13 +120,13 @@ def test_a_problem_without_references_is_followed_along_its_own_motion() -> None
 def test_solvers_with_options_and_precision() -> None:
     results = go.compare("crank-slider", ["gauss"], ["osqp(polishing=no)"], precision=["gauss"], **UNTIMED)
     worst = {r.solver: max(r.certified) for r in results.answers if r.start == "warm" and "crank-A-2s" in r.source.part}
-    assert set(worst) == {"osqp(polishing=no)"} | {
-        f"osqp(polishing=no,eps_abs={e},eps_rel={e})" for e in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9)
+    assert set(worst) == {"osqp(polishing=False)"} | {
+        f"osqp(polishing=False,eps_abs={e},eps_rel={e})" for e in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9)
     }
-    assert worst["osqp(polishing=no,eps_abs=0.01,eps_rel=0.01)"] > 1e-5
-    assert worst["osqp(polishing=no,eps_abs=1e-09,eps_rel=1e-09)"] < 1e-8
+    assert worst["osqp(polishing=False,eps_abs=0.01,eps_rel=0.01)"] > 1e-5
+    assert worst["osqp(polishing=False,eps_abs=1e-09,eps_rel=1e-09)"] < 1e-8
     # Trajectories are for what was asked, not for every setting of its precision.
-    assert {m.solver for m in results.motions} <= {"osqp(polishing=no)"}
+    assert {m.solver for m in results.motions} <= {"osqp(polishing=False)"}
 
 
 def test_several_steppers_with_settings_of_their_own() -> None:
@@ -172,6 +173,42 @@ def test_a_liar_is_named(clean_registry: None) -> None:
     assert named.never_right
     assert any("liar" in finding for finding in document(results).findings)
     assert "liar" not in {m.solver for m in results.motions}
+
+
+def test_a_solver_that_rewrites_the_question_is_not_believed(clean_registry: None) -> None:
+    go.register(PLUGINS / "meddler.py")
+    results = go.compare("four-bar", ["gauss"], ["meddler", "kkt"], stride=100, time_budget=0.01, motions=False)
+    for r in results.answers:
+        if r.solver == "meddler":
+            assert all(r.claimed)
+            assert not any(r.confirmed)
+            assert list(r.reasons) == [TAMPERED]
+        else:
+            assert all(r.confirmed)
+    for t in results.times:  # and its rivals are not disturbed
+        assert (sum(t.unconfirmed) == 0) == (t.solver == "kkt")
+
+
+def test_answers_on_the_clock_are_judged_too(clean_registry: None) -> None:
+    go.register(PLUGINS / "turncoat.py")
+    results = go.compare("four-bar", ["lagrange"], ["turncoat", "kkt"], stride=100, time_budget=0.02, motions=False)
+    assert all(all(r.confirmed) for r in results.answers)
+    for t in results.times:
+        assert (sum(t.unconfirmed) == 0) == (t.solver == "kkt")
+
+
+def test_reasons_are_kept(clean_registry: None) -> None:
+    results = go.compare("four-bar", ["gauss"], ["osqp(eps_abs=-1)"], stride=100, time_budget=0.0)
+    for r in results.answers:
+        assert not any(r.confirmed)
+        assert sum(r.reasons.values()) == len(r.status)
+        assert all(len(reason) > 20 for reason in r.reasons)
+
+
+def test_one_solver_has_one_name() -> None:
+    words = ["osqp( eps_abs = 1e-3 , eps_rel=1e-3 )", "osqp(eps_rel=1e-3,eps_abs=0.001)"]
+    results = go.compare("four-bar", ["gauss"], words, stride=200, time_budget=0.0, motions=False)
+    assert {r.solver for r in results.answers} == {"osqp(eps_abs=0.001,eps_rel=0.001)"}
 
 
 def test_a_crash_and_a_solver_without_end_cost_one_case_each(clean_registry: None) -> None:

@@ -231,11 +231,9 @@ def test_another_store_is_refused(
     assert_sentence(caught.value, str(tmp_path), *culprits)
 
 
-def test_a_folder_of_other_things_is_refused_and_one_of_reports_is_taken(
+def test_a_folder_of_other_things_is_refused_and_one_without_its_head_is_taken(
     tmp_path: Path, assert_sentence: Callable[..., None]
 ) -> None:
-    (tmp_path / "index.html").write_text("a report")
-    (tmp_path / "data").mkdir()
     (tmp_path / "tmp1.tmp").write_text("killed while the store was made")
     Store(tmp_path)
     (tmp_path / "store.json").unlink()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import math
+import random
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,13 +21,14 @@ import numpy as np
 from gaussopt import registry
 from gaussopt.catalogue import problem as find_problem
 from gaussopt.comparison.following import Follower, starts_of
-from gaussopt.comparison.records import PARTS, QUANTILES, Answers, Motion, Times
+from gaussopt.comparison.records import MOST_REASONS, PARTS, QUANTILES, Answers, Motion, Times
 from gaussopt.comparison.residuals import Residuals
 from gaussopt.comparison.sources import Item, Spec, spec_of
 from gaussopt.comparison.specs import parse_word, solver_class, stepper_settings
 from gaussopt.comparison.trajectories import energy_drift, errors_against
 from gaussopt.errors import NotAccepted
 from gaussopt.programs import LCP, QP, Timing
+from gaussopt.status import Status
 from gaussopt.stepdata import StepData
 
 MAX_REPETITIONS = 25
@@ -76,6 +78,10 @@ def answer_case(spec: Mapping[str, Any], formulation: str, solver: str, toleranc
             record.dual.append(fit.dual)
             record.gap.append(fit.gap)
             record.iterations.append(reply.iterations)
+            if reply.status is not Status.SOLVED and (
+                reply.message in record.reasons or len(record.reasons) < MOST_REASONS
+            ):
+                record.reasons[reply.message] = record.reasons.get(reply.message, 0) + 1
         found.append(record.to_mapping())
     return found
 
@@ -89,7 +95,7 @@ def _size(data: StepData | QP | LCP) -> list[int]:
 def time_case(
     spec: Mapping[str, Any], formulation: str, solvers: Sequence[str], tolerance: float, budget: float
 ) -> list[dict[str, Any]]:
-    """How long rivals take on a source, taking turns at every step so that noise hits all alike.
+    """How long rivals take on a source, taking turns in random order at every step so that noise hits all alike.
 
     Parameters
     ----------
@@ -115,18 +121,35 @@ def time_case(
     collecting = gc.isenabled()
     gc.collect()
     gc.disable()
+    order = random.Random(0)
+    between = _Between()
     try:
         for repetition in range(max(r.repetitions for r in rivals)):
             for i, item in enumerate(items):
-                turn = (repetition + i) % len(rivals)
-                for rival in rivals[turn:] + rivals[:turn]:
-                    if repetition < rival.repetitions and i < rival.steps:
-                        rival.take(i, item)
+                turns = [r for r in rivals if repetition < r.repetitions and i < r.steps]
+                order.shuffle(turns)
+                for rival in turns:
+                    between.run()
+                    rival.take(i, item)
             gc.collect()
     finally:
         if collecting:
             gc.enable()
     return [rival.times(where).to_mapping() for rival in rivals]
+
+
+class _Between:
+    """The same work before every turn, so that nobody finds the caches warm from himself or a kindred rival."""
+
+    def __init__(self) -> None:
+        self._large = np.ones(1 << 18)  # 2 MiB, more than the caches next to a core
+        self._A, self._b = np.eye(24) + 0.01, np.ones(24)
+
+    def run(self) -> None:
+        """Touch much memory, then the paths in numpy and LAPACK that every solver comes through."""
+        self._large += 1.0
+        for _ in range(3):
+            np.linalg.solve(self._A, self._b)
 
 
 class _Rival:
@@ -152,12 +175,15 @@ class _Rival:
         self.steps = min(len(items), max(1, int(budget / each)))
         self.repetitions = min(MAX_REPETITIONS, max(1, int(budget / (each * self.steps))))
         self._seconds: list[list[Timing]] = [[] for _ in range(self.steps)]
+        self._unconfirmed = [0] * self.steps
 
     def take(self, i: int, item: Item) -> None:
         """Solve the i-th item; every pass begins without memory of the one before."""
         if i == 0:
             self._follower = Follower(self.formulation, self.solver, self.start, self.tolerance)
-        self._seconds[i].append(self._follower.solve(item).timing)
+        reply = self._follower.solve(item)
+        self._seconds[i].append(reply.timing)
+        self._unconfirmed[i] += reply.status is not Status.SOLVED
 
     def times(self, where: Spec) -> Times:
         """Quantiles over all that was timed."""
@@ -168,7 +194,7 @@ class _Rival:
         parts = {part: [float(x) for x in np.quantile(columns[part], QUANTILES)] for part in PARTS}
         return Times(
             where.source, self.formulation, self.solver, self.start, parts, [median(at) for at in work],
-            self.repetitions,
+            self.repetitions, self._unconfirmed,
         )  # fmt: skip
 
 

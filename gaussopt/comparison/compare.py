@@ -24,7 +24,7 @@ from gaussopt.comparison.following import starts_of
 from gaussopt.comparison.pairing import installed_solvers, misfit, pairs
 from gaussopt.comparison.records import Answers, Motion, Times
 from gaussopt.comparison.sources import ProblemStates, Spec, plain_settings, problem_specs
-from gaussopt.comparison.specs import parse_word, precision_words, solver_class, stepper_settings
+from gaussopt.comparison.specs import canonical, parse_word, precision_words, solver_class, stepper_settings
 from gaussopt.environment import versions
 from gaussopt.errors import BadInput
 from gaussopt.simulation import check_settings
@@ -269,9 +269,10 @@ def _plan(
     names = registry.names("formulation") if formulations is None else list(formulations)
     for f in names:
         registry.load("formulation", f)
-    words = installed_solvers() if solvers is None else list(solvers)
-    for word in words:
-        solver_class(word)
+    words = installed_solvers() if solvers is None else [canonical(word) for word in solvers]
+    for kind, listed in (("formulation", names), ("solver", words)):
+        if not listed:
+            raise BadInput(f"Give at least one {kind}, or none at all for every one.")
     carriers = frozenset(w for w in words if solvers is not None or not solver_class(w).stochastic)
     specs: list[Spec] = []
     for s in sources:

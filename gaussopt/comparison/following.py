@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.comparison.records import STARTS
@@ -18,6 +19,8 @@ from gaussopt.solver import Solver
 from gaussopt.solving import Engine, StepSolver, verified
 from gaussopt.status import Status
 from gaussopt.stepdata import StepData, Vector
+
+TAMPERED = "The solver changed the numbers of the step that it was given; its answer cannot be judged."
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,8 @@ class Reply:
         Against the reference acceleration, NaN where there is none.
     violation : float
         ||J a - gamma|| of a step, NaN of a program.
+    message : str
+        The status in a sentence.
     """
 
     status: Status
@@ -41,6 +46,7 @@ class Reply:
     iterations: int
     timing: Timing
     violation: float = math.nan
+    message: str = ""
 
 
 def starts_of(solver: type[Solver[Any]]) -> tuple[str, ...]:
@@ -85,13 +91,25 @@ class Follower:
         NotAccepted
             If the formulation does not fit the step or the solver does not take the program.
         """
+        before = _contents(item)
+        reply = self._solve(item)
+        if _contents(item) == before:
+            return reply
+        # What the certificate saw is not what was asked; put the numbers back for those who come after.
+        for array, content in zip(_arrays(item), before, strict=True):
+            array.setflags(write=True)
+            array[...] = np.frombuffer(content, dtype=array.dtype).reshape(array.shape)
+            array.setflags(write=False)
+        return replace(reply, status=Status.SOLVER_ERROR, certified=math.inf, error=math.inf, message=TAMPERED)
+
+    def _solve(self, item: Item) -> Reply:
         self.engine.latest = None
         if isinstance(item.data, StepData):
             assert self._steps is not None
             answer = self._steps.solve(item.data)
             return Reply(
                 answer.status, answer.claim, _finite(answer.certificate.relative_error), _error(answer.a, item.a),
-                answer.iterations, answer.timing, answer.certificate.constraint_residual,
+                answer.iterations, answer.timing, answer.certificate.constraint_residual, answer.message,
             )  # fmt: skip
         raw, timing = self.engine.solve(item.data)
         solution = verified(item.data, raw, timing, self.tolerance)
@@ -99,7 +117,10 @@ class Follower:
         if bound is None:
             bound = solution.certificate.get("relative_residual")
         certified = math.inf if bound is None else float(bound)
-        return Reply(solution.status, solution.claim, certified, math.nan, solution.iterations, solution.timing)
+        return Reply(
+            solution.status, solution.claim, certified, math.nan, solution.iterations, solution.timing,
+            message=solution.message,
+        )  # fmt: skip
 
     @property
     def latest(self) -> tuple[Program, Residuals] | None:
@@ -108,6 +129,16 @@ class Follower:
             return None
         program, raw = self.engine.latest
         return program, residuals(program, raw.x, raw.y)
+
+
+def _arrays(item: Item) -> list[NDArray[Any]]:
+    """The arrays that an item is made of."""
+    parts = (getattr(item.data, f.name) for f in fields(item.data))
+    return [part for part in parts if isinstance(part, np.ndarray)]
+
+
+def _contents(item: Item) -> list[bytes]:
+    return [array.tobytes() for array in _arrays(item)]
 
 
 def _finite(value: float) -> float:

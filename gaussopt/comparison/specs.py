@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 from gaussopt import registry
@@ -66,6 +67,19 @@ def solver_class(word: str) -> type[Solver[Any]]:
     """
     name, options = parse_word(word)
     return type(make_solver(name, options))
+
+
+def canonical(word: str) -> str:
+    """The word with its options as the solver reads them, sorted, so that one solver has one name.
+
+    Raises
+    ------
+    UnknownName, BadInput, MissingBackend
+    """
+    name, given = parse_word(word)
+    options = make_solver(name, given).options
+    keys = {key.replace("-", "_") for key in given}
+    return solver_word(name, {f.name: getattr(options, f.name) for f in fields(options) if f.name in keys})
 
 
 def precision_words(word: str) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 from gaussopt.comparison import tables
 from gaussopt.comparison.compare import Results
 from gaussopt.comparison.folder import write_results
+from gaussopt.errors import BadInput
 from gaussopt.files import prepare_folder
 from gaussopt.reporting.comparing import document
 from gaussopt.reporting.render import write
@@ -45,6 +46,8 @@ def write_report(results: Results, folder: Path) -> dict[str, Any]:
         If the folder cannot be written.
     """
     prepare_folder(folder)
+    if folder != results.store and any(folder.iterdir()) and not (folder / "index.html").is_file():
+        raise BadInput(f"{folder} holds other things than a report; name an empty folder.")
     page = document(results)
     report = write(page, folder)
     asked = [r for r in results.answers if not r.refused]
