@@ -15,6 +15,7 @@ import numpy as np
 from gaussopt.comparison.joined import Case, SourceKey, as_used, base_of, join, key_of
 from gaussopt.comparison.ranking import NOISE
 from gaussopt.comparison.records import Answers, Motion, Times
+from gaussopt.comparison.specs import parse_word
 
 TRUE, CONDITIONAL, FALSE = "true", "true under conditions", "false"
 IRREPRODUCIBLE = "cannot be reproduced"
@@ -33,6 +34,9 @@ SMALL = 1e-3
 """A certified relative error up to which an answer equals the exact one "up to a small error"."""
 
 GENETIC = ("deap", "deap-cma")
+
+VARIANTS = {"coordinates", "penalty"}
+"""Options that make another variant of them and not another effort."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,11 +175,15 @@ def _nothing(start: Mapping[str, Any], incomplete: bool, needed: str, table: Map
 
 
 def _four_bar(cases: Sequence[Case]) -> tuple[dict[str, list[Case]], dict[str, Case]]:
-    """The genetic algorithms by variant; Lagrange's equations, or else Gauss's program, solved directly, by steps."""
+    """The genetic algorithms by variant; Lagrange's equations, or else Gauss's program, solved directly, by steps.
+
+    The algorithms at their default effort, on the paper's own program, Gauss's.
+    """
     of = [c for c in cases if _name(c) == "four-bar" and c.answers.exact]
     genetic: dict[str, list[Case]] = {}
     for c in of:
-        if base_of(c.answers.solver) in GENETIC:
+        varied = set(parse_word(c.answers.solver)[1]) - VARIANTS
+        if base_of(c.answers.solver) in GENETIC and c.answers.formulation == "gauss" and not varied:
             genetic.setdefault(c.label, []).append(c)
     direct: dict[str, Case] = {}
     for formulation in ("gauss", "lagrange"):
