@@ -34,7 +34,10 @@ from gaussopt.stepdata import StepData
 MAX_REPETITIONS = 25
 """Passes over a sequence beyond which quantiles change no more."""
 
-NOWHERE = "the source has no step that it could be asked at"
+NOWHERE = (
+    "no state of the source is a step that can be asked: contacts are open or just changing modes there; a smaller stride "
+    "takes more states"
+)
 
 
 def answer_case(spec: Mapping[str, Any], formulation: str, solver: str, tolerance: float) -> list[dict[str, Any]]:
