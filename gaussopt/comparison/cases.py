@@ -35,8 +35,8 @@ MAX_REPETITIONS = 25
 """Passes over a sequence beyond which quantiles change no more."""
 
 NOWHERE = (
-    "no state of the source is a step that can be asked: contacts are open or just changing modes there; a smaller stride "
-    "takes more states"
+    "no state of the source is a step that can be asked: contacts are open or just changing modes there; a smaller "
+    "stride takes more states"
 )
 
 
