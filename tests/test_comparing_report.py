@@ -36,7 +36,8 @@ def full() -> Found:
     for start, factor in zip(STARTS, (3.0, 2.0, 1.0), strict=True):
         for source in (FOUR_BAR, KNIFE_EDGE):
             for solver, right, us in (("kkt", "cccc", 20), ("osqp", "cccm", 40), ("plausible", "llll", 5)):
-                a.append(answers(solver, right, source=source, start=start, residual=1e-12))
+                spent = [4 if solver == "osqp" and start == "warm" else 9] * 4
+                a.append(answers(solver, right, source=source, start=start, residual=1e-12, iterations=spent))
                 speed = factor if solver == "osqp" else 1.0
                 t.append(times(solver, [us * US * speed * k for k in (1.0, 1.1, 1.2, 1.3)], source=source, start=start))
         for solver, works in (("lemke", (5, 5, 500)), ("pgs", (20, 21, 22))):
@@ -89,7 +90,7 @@ def test_the_liar_is_named_first(doc: Document) -> None:
     assert "plausible is never right: the certificate refutes all 24 answers" in doc.findings[1]
     assert "correct rate is 0" in doc.findings[1]
     first = table(doc, "words").rows[0]
-    assert (first[0], first[5]) == ("plausible", 0.0)
+    assert (first[0], first[6]) == ("plausible", 0.0)
     assert {r[0] for r in table(doc, "words").rows} == {"plausible", "osqp"}
     (every,) = (d.frame for d in data_of(doc.sections) if d.name == "words-all")
     assert set(every["solver"][every["false_claims"] > 0]) == {

@@ -147,6 +147,9 @@ class Count:
         return Count(*(getattr(self, k) + getattr(other, k) for k in self.__slots__))
 
 
+NOTHING = Count(0, 0, 0, 0, 0, 0, 0, 0)
+
+
 def denied(answers: Answers) -> NDArray[np.bool_]:
     """Solvable steps that the solver calls ill-posed.
 

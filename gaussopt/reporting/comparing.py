@@ -70,8 +70,8 @@ def document(results: Outcome) -> Document:
 def _how_to_read() -> Section:
     return Section("reading", "How to read this", (Items((
         "Confirmed: the certificate, which knows nothing of formulation or solver, bounds the distance of the answer "
-        "to the true acceleration. Claimed: the solver calls it solved. Recognised: the step "
-        "is ill-posed, and the solver says just so. Confirmed and recognised answers are successes, all others failures.",
+        "to the true acceleration. Claimed: the solver calls it solved. Recognised: the step is ill-posed, and the "
+        "solver says just so. Confirmed and recognised answers are successes, all others failures.",
         "Failures are charged, never dropped: infinite cost in profiles, ten times the slowest right answer in "
         "means, infinite error where there is no answer.",
         "Three rows for each solver: set up anew at every step; updated and started from its default (cold); updated "
@@ -191,9 +191,7 @@ def _refused(refused: Sequence[Answers]) -> Section | None:
         who = "solver" if opening.startswith("The solver") else "formulation" if opening.startswith("The form") else ""
         reason = rest if colon and who else a.refused
         who = who or ("" if a.solver else "formulation")
-        _, formulations, solvers, where = by.setdefault(
-            (who, shape_of(reason)), (reason, {}, {}, {})
-        )
+        _, formulations, solvers, where = by.setdefault((who, shape_of(reason)), (reason, {}, {}, {}))
         formulations.setdefault(a.formulation or "–")
         solvers.setdefault(a.solver or "all")
         where.setdefault(a.source.name)
@@ -222,12 +220,19 @@ def _failures(failures: Mapping[str, str], answers: Sequence[Answers]) -> Sectio
         more = f" The first {MOST_FAILURES} of {len(early)}." if len(early) > MOST_FAILURES else ""
         blocks.append(Table(
             "ended-early",
-            f"Cases that ended before their last step ({kinds_of(a.failure for a in early)}), with what they had answered until then: largest certified error "
-            f"and residuals. The steps they did not reach count as failures.{more}",
+            f"Cases that ended before their last step ({kinds_of(a.failure for a in early)}), with what they had "
+            "answered until then: largest certified error and residuals. The steps they did not reach count as failures.{more}",
             ("steps", "pair", "start", "why", "answered", "certified", "primal", "dual", "gap"), rows,
         ))  # fmt: skip
     if failures:
-        blocks.append(Table("failures", f"Cases without a result: {kinds_of(failures.values())}.", ("case", "reason"), tuple(failures.items())))
+        blocks.append(
+            Table(
+                "failures",
+                f"Cases without a result: {kinds_of(failures.values())}.",
+                ("case", "reason"),
+                tuple(failures.items()),
+            )
+        )
     return Section("failures", "Failures", tuple(blocks)) if blocks else None
 
 
@@ -239,9 +244,7 @@ def _broken(failures: Mapping[str, str], answers: Sequence[Answers]) -> list[str
         lines.append(f"{plural(len(texts), 'case')} ended early ({kinds_of(texts)}): {listed(early)}.")
     if failures:
         have = "has" if len(failures) == 1 else "have"
-        lines.append(
-            f"{plural(len(failures), 'case')} {have} no result ({kinds_of(failures.values())}); see Failures."
-        )
+        lines.append(f"{plural(len(failures), 'case')} {have} no result ({kinds_of(failures.values())}); see Failures.")
     return lines
 
 

@@ -153,7 +153,10 @@ def _accuracy(name: str, dial: str, found: Sequence[Place]) -> Table:
 def _cell(of: Sequence[Place]) -> Any:
     if not of:
         return "–"
-    worst, success = max((p.certified for p in of if not np.isnan(p.certified)), default=None), min(p.success for p in of)
+    worst, success = (
+        max((p.certified for p in of if not np.isnan(p.certified)), default=None),
+        min(p.success for p in of),
+    )
     names = dict.fromkeys(s for p in of for s in p.recognised)
     known = f"recognised as {in_words(list(names))}" if names else ""
     if success == 1 and not known:

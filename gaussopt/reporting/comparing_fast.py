@@ -27,8 +27,8 @@ PROGRAMS = ("qp", "file", "sequence")
 """Kinds of source whose steps are programs without mechanics."""
 
 FLOOR = 1e-8
-"""The error bound of a program rests on its duality gap, which is quadratic in the error: it sees no less than about the
-square root of rounding."""
+"""The error bound of a program rests on its duality gap, which is quadratic in the error: it sees no less than about
+the square root of rounding."""
 
 AS_USED = "each started as in a simulation"
 
@@ -133,8 +133,8 @@ def pairs_table(speed: Speed) -> Table:
         seen |= names
     return Table(
         f"means-pairs-{speed.group.anchor}",
-        "Shifted geometric means for pairs of formulation and solver, formulating and recovering included: the fastest pair of each "
-        f"solver and of each formulation, {len(rows)} of {len(speed.pair_means)}.",
+        "Shifted geometric means for pairs of formulation and solver, formulating and recovering included: the fastest "
+        f"pair of each solver and of each formulation, {len(rows)} of {len(speed.pair_means)}.",
         ("pair", "mean / µs", "by the least", "failures", "estimated", "steps"), tuple(rows),
     )  # fmt: skip
 
@@ -228,9 +228,9 @@ def findings(speeds: Sequence[Speed]) -> list[str]:
         if not means or not np.isfinite(means[0].seconds):
             continue
         first = [
-            f"{m.name} {1e6 * m.seconds:.3g} µs{f' with {plural(m.failures, "failure")}' if m.failures else ''}"
+            f"{m.name} {1e6 * m.seconds:.3g} µs" + f" with {plural(m.failures, 'failure')}" * bool(m.failures)
             for m in means[:3]
-        ]  # fmt: skip
+        ]
         sound = [m for m in means[3:] if not m.failures]
         slowest = (
             f"; slowest without failures {sound[-1].name}, {short(sound[-1].factor):g} times the first" if sound else ""
@@ -257,8 +257,8 @@ def precision_section(groups: Sequence[Group], looks: Mapping[str, int]) -> Sect
         return None
     lead = Paragraph(
         "Solvers are matched by the accuracy they achieve, certified, not by the tolerance they were asked for: two "
-        "solvers with the same option 1e-6 may differ by six digits. Each point is one set of options. Times are medians over the steps, "
-        "not the means of 'How fast'."
+        "solvers with the same option 1e-6 may differ by six digits. Each point is one set of options. Times are "
+        "medians over the steps, not the means of 'How fast'."
     )
     return Section("precision", "Accuracy against time", (lead,), tuple(parts))
 
@@ -285,8 +285,8 @@ def _precision_figure(group: Group, points: Sequence[Any], looks: Mapping[str, i
     of = f"formulation {group.formulation}, " if group.formulation else ""
     return Figure(
         f"precision-{group.anchor}",
-        f"Median time of a step against accuracy, {of}each set of options a point, joined where a solver has several: left is more "
-        f"exact, down is faster. Filled points are those that no other beats in both.{left_out}",
+        f"Median time of a step against accuracy, {of}each set of options a point, joined where a solver has "
+        f"several: left is more exact, down is faster. Filled points are those that no other beats in both.{left_out}",
         f"Points of certified error and microseconds. On the front: {listed(front)}.",
         plots.sweeps(curves, "largest certified relative error", "microseconds of work, median", hollow=hollow,
                      looks=looks, joined={base for base, of in by.items() if len(of) >= SWEEP}),
