@@ -221,7 +221,8 @@ def _failures(failures: Mapping[str, str], answers: Sequence[Answers]) -> Sectio
         blocks.append(Table(
             "ended-early",
             f"Cases that ended before their last step ({kinds_of(a.failure for a in early)}), with what they had "
-            "answered until then: largest certified error and residuals. The steps they did not reach count as failures.{more}",
+            "answered until then: largest certified error and residuals. The steps they did not reach count as "
+            f"failures.{more}",
             ("steps", "pair", "start", "why", "answered", "certified", "primal", "dual", "gap"), rows,
         ))  # fmt: skip
     if failures:

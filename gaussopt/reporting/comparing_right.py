@@ -118,8 +118,8 @@ def _matrices(group: Group) -> list[Block]:
         f"Largest certified relative error{over} and all kinds of start. A bare number: every answer is confirmed and "
         "every claim true. Otherwise the share of steps confirmed follows, and the correct rate of the claims where it "
         "is below one. 'Recognised as': ill-posed steps that the solver calls just so. Steps with several solutions, "
-        "where nobody can be confirmed, are left out. '–': refused, or not asked. '*': a formulation that does not claim "
-        "to be exact."
+        "where nobody can be confirmed, are left out. '–': refused, or not asked. '*': a formulation that does not "
+        "claim to be exact."
     )
     inexact = {c.answers.formulation for of in by.values() for c in of if not c.answers.exact}
     header = ("solver", *(f"{f}{'*' * (f in inexact)}" or "largest certified" for f in wide))
