@@ -31,13 +31,24 @@ def answers(
     residual: float = 1e-12,
     **more: Any,
 ) -> Answers:
-    """One letter a step: c confirmed and claimed, l a false claim, m missed, f an honest failure."""
+    """One letter a step.
+
+    c confirmed and claimed, l a false claim, m missed, f an honest failure; i called infeasible and not so, d the same
+    of a confirmed answer, r infeasible and recognised, s infeasible and called solved, v several solutions and called
+    solved.
+    """
+    status = {"c": "solved", "m": "solved", "d": "solved", "r": "infeasible", "s": "infeasible",
+              "v": "multiple_solutions"}  # fmt: skip
+    claim = {"c": "solved", "l": "solved", "s": "solved", "v": "solved", "i": "infeasible", "d": "infeasible",
+             "r": "infeasible"}  # fmt: skip
     n = len(right)
-    small = [1e-12 if r in "cm" else 0.1 for r in right] if certified is None else list(certified)
+    small = (
+        [1e-12 if r in "cmd" else INF if r in "rs" else 0.1 for r in right] if certified is None else list(certified)
+    )
     return Answers(
         source, formulation, solver, start, exact,
-        ["solved" if r in "cm" else "inaccurate" for r in right],
-        ["solved" if r in "cl" else "inaccurate" for r in right],
+        [status.get(r, "inaccurate") for r in right],
+        [claim.get(r, "inaccurate") for r in right],
         small, [NAN] * n, [residual] * n, [residual] * n, [residual] * n,
         list(iterations) if iterations is not None else [3] * n, **more,
     )  # fmt: skip
@@ -52,6 +63,7 @@ def times(
     start: str = "warm",
     parts: Mapping[str, Sequence[float]] | None = None,
     band: float = 0.0,
+    unconfirmed: Sequence[int] = (),
 ) -> Times:
     """Work at each step; its quartiles are the median widened by `band`. Other parts take no time unless given."""
     ranked = sorted(seconds)
@@ -60,7 +72,7 @@ def times(
     all_parts["backend"] = [NAN] * 5
     wide = [middle * (1 + band * k) for k in (-2, -1, 0, 1, 2)]
     all_parts |= {"work": wide, "total": wide, **{k: list(v) for k, v in (parts or {}).items()}}
-    return Times(source, formulation, solver, start, all_parts, list(seconds), 5)
+    return Times(source, formulation, solver, start, all_parts, list(seconds), 5, list(unconfirmed))
 
 
 def refused(solver: str, *, source: Source = FOUR_BAR, formulation: str = "gauss", start: str = "warm") -> Answers:

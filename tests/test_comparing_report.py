@@ -13,8 +13,8 @@ from comparison_records import FOUR_BAR, KNIFE_EDGE, answers, motion, refused, s
 
 from gaussopt.comparison.records import STARTS, Answers, Motion, Source, Times
 from gaussopt.reporting import plots
-from gaussopt.reporting.comparing import document
-from gaussopt.reporting.comparing_view import groups, listed, per_cent, short
+from gaussopt.reporting.comparing import document, kinds_of
+from gaussopt.reporting.comparing_view import groups, listed, per_cent, plural, short
 from gaussopt.reporting.document import Document, Section, Table, data_of, figures_of, tables_of
 from gaussopt.reporting.render import write
 
@@ -36,7 +36,8 @@ def full() -> Found:
     for start, factor in zip(STARTS, (3.0, 2.0, 1.0), strict=True):
         for source in (FOUR_BAR, KNIFE_EDGE):
             for solver, right, us in (("kkt", "cccc", 20), ("osqp", "cccm", 40), ("plausible", "llll", 5)):
-                a.append(answers(solver, right, source=source, start=start, residual=1e-12))
+                spent = [4 if solver == "osqp" and start == "warm" else 9] * 4
+                a.append(answers(solver, right, source=source, start=start, residual=1e-12, iterations=spent))
                 speed = factor if solver == "osqp" else 1.0
                 t.append(times(solver, [us * US * speed * k for k in (1.0, 1.1, 1.2, 1.3)], source=source, start=start))
         for solver, works in (("lemke", (5, 5, 500)), ("pgs", (20, 21, 22))):
@@ -89,7 +90,7 @@ def test_the_liar_is_named_first(doc: Document) -> None:
     assert "plausible is never right: the certificate refutes all 24 answers" in doc.findings[1]
     assert "correct rate is 0" in doc.findings[1]
     first = table(doc, "words").rows[0]
-    assert (first[0], first[5]) == ("plausible", 0.0)
+    assert (first[0], first[6]) == ("plausible", 0.0)
     assert {r[0] for r in table(doc, "words").rows} == {"plausible", "osqp"}
     (every,) = (d.frame for d in data_of(doc.sections) if d.name == "words-all")
     assert set(every["solver"][every["false_claims"] > 0]) == {
@@ -140,6 +141,14 @@ def test_families(doc: Document) -> None:
     (row,) = table(doc, "reversals-family-stack-contacts").rows
     assert row[:4] == ("lemke", "pgs", 10.0, 100.0)
     assert table(doc, "dial-accuracy-family-stack-contacts").columns == ("solver", "1", "10", "100")
+
+
+def test_recognised_along_a_dial() -> None:
+    sources = stack(1.0), stack(10.0), stack(100.0)
+    a = tuple(answers("lemke", right, source=s) for s, right in zip(sources, ("cc", "cr", "rr"), strict=True))
+    doc = document(Found(a, tuple(times("lemke", [US] * 2, source=s) for s in sources)))
+    (row,) = table(doc, "dial-accuracy-family-stack-contacts").rows
+    assert row == ("lemke", 1e-12, "1e-12; recognised as infeasible", "recognised as infeasible")
 
 
 def test_failures_keep_residuals(doc: Document) -> None:
@@ -216,6 +225,96 @@ def test_words() -> None:
     assert per_cent(0.5) == "50 %"
     assert short(123456.789) == 123500.0
     assert short("text") == "text"
+
+
+def test_claims_of_infeasibility() -> None:
+    a = (answers("kkt", "cccc"), answers("denier", "ciii"), answers("kkt", "rrrr", source=KNIFE_EDGE),
+         answers("denier", "rrcc", source=KNIFE_EDGE), answers("hopeful", "ssss", source=KNIFE_EDGE))  # fmt: skip
+    doc = document(Found(a))
+    text = "\n".join(doc.findings)
+    assert "denier calls solvable steps infeasible: 3 of its 8 answers" in text
+    assert "hopeful is never right: the certificate refutes all 4 answers" in text
+    assert "Solvers confirmed throughout: kkt." in text
+    assert "on every step they were asked or recognise it as ill-posed" in text
+    rows = {r[0]: r[1:] for r in table(doc, "right-problem-knife-edge-body").rows}
+    assert rows["kkt"][0] == "recognised as infeasible"
+    assert rows["denier"][0] == "1e-12; 50\u202f% confirmed, 50\u202f% recognised as infeasible"
+    assert rows["hopeful"][0] == "∞; 0\u202f% confirmed, correct 0\u202f%"
+    words = {r[0]: r for r in table(doc, "words").rows}
+    assert words["denier"][3:5] == (3, 3)
+
+
+def test_steps_with_several_solutions_are_told_once() -> None:
+    a = (answers("lemke", "ccvv"), answers("pgs", "ccvv"), answers("lemke", "vv", source=KNIFE_EDGE))
+    doc = document(Found(a))
+    (line,) = (f for f in doc.findings if f.startswith("Several solutions"))
+    assert "2 of 4 steps of four-bar, 2 of 2 steps of knife-edge-body" in line
+    assert "Nobody can be confirmed" in line
+    assert "2 of 2 pairs" in doc.findings[0]
+    assert table(doc, "right-problem-four-bar").rows[0][1] == 1e-12
+    assert table(doc, "right-problem-knife-edge-body").rows == (("lemke", "several solutions"),)
+    assert "fail at every step" not in "\n".join(doc.findings)
+
+
+def test_answers_that_differ_on_the_clock_are_named() -> None:
+    a = (answers("steady", "cccc"), answers("fickle", "cccc"))
+    t = (times("steady", [20 * US] * 4), times("fickle", [5 * US] * 4, unconfirmed=[0, 1, 1, 0]))
+    doc = document(Found(a, t))
+    text = "\n".join(doc.findings)
+    assert "Answers differently on the clock, confirmed on record and not when timed: fickle (at 2 steps" in text
+    assert {r[0]: r[3] for r in table(doc, "means-problem-four-bar").rows} == {"steady": 0, "fickle": 2}
+    assert "with 2 failures" in text
+
+
+def test_why_solvers_fail(tmp_path: Path) -> None:
+    many, other = "The residual is 1e-3 <script>.", "It stopped."
+    a = (
+        answers("kkt", "cc"),
+        answers("bad", "ff", reasons={many: 2}),
+        answers("bad", "ff", source=KNIFE_EDGE, reasons={many.replace("3", "5"): 1, other: 1}),
+        answers("gone", "", failure="crashed: signal 11"),
+        answers("kkt", "ff", formulation="printed", exact=False, reasons={"The formula is wrong.": 2}),
+    )
+    doc = document(Found(a))
+    (line,) = (f for f in doc.findings if "fail at every step" in f)
+    assert line == (
+        "Solvers that fail at every step of a source: bad on 2 sources (The residual is 1e-3 <script>); "
+        "gone on 1 source (crashed: signal 11)."
+    )
+    assert table(doc, "reasons").rows[0] == ("bad", "gauss", "four-bar", 2, many)
+    assert len(table(doc, "reasons").rows) == 4
+    page = write(doc, tmp_path).read_text(encoding="utf-8")
+    assert "1e-3 &lt;script&gt;" in page
+    assert "1e-3 <script>" not in page
+
+
+def test_many_reasons_are_in_a_file() -> None:
+    a = [answers("kkt", "f", formulation=f"{c}{d}", reasons={"It stopped.": 1}) for c in "abcdefg" for d in "abcdefg"]
+    doc = document(Found(tuple(a)))
+    assert len(table(doc, "reasons").rows) == 40
+    (every,) = (d.frame for d in data_of(doc.sections) if d.name == "reasons-all")
+    assert len(every) == 49
+
+
+def test_failures_by_kind() -> None:
+    assert kinds_of(["crashed: a", "crashed: b", "time limit: c", "It broke.", "No: d", "x", "lost: e"]) == (
+        "2 crashed, 1 at the time limit, 1 lost, 3 errors"
+    )
+    doc = document(Found((answers("kkt", "c"),), failures={"x": "The options are wrong."}))
+    assert "1 case has no result (1 error); see Failures." in doc.findings
+    assert table(doc, "failures").caption == "Cases without a result: 1 error."
+    assert not any("rashed" in f for f in doc.findings)
+    assert plural(1, "failure") == "1 failure"
+
+
+def test_targets_end_at_the_floor_of_programs() -> None:
+    for source, last in ((Source("qp", "HS21"), "1e-08"), (FOUR_BAR, "1e-12")):
+        a = tuple(answers(s, "c", source=source) for s in ("osqp", "piqp"))
+        t = tuple(times(s, [5 * US], source=source) for s in ("osqp", "piqp"))
+        (found,) = (x for x in tables_of(document(Found(a, t)).sections) if x.name.startswith("fastest-"))
+        assert found.rows[-1][0] == last
+        assert ("square root of rounding" in found.caption) == (last == "1e-08")
+        assert "medians" in found.caption
 
 
 # -- figures -------------------------------------------------------------------------------------------

@@ -164,6 +164,78 @@ def test_one_of_several_solutions_is_no_lie() -> None:
     assert (record.steps, record.false_claims) == (1, 1)
 
 
+def test_a_claim_can_be_false_in_both_directions() -> None:
+    # confirmed, falsely called infeasible (refuted and confirmed answer), recognised, falsely called solved, given up
+    (row,) = metrics.summary([answers("osqp", "cidrsf")])
+    assert (row.confirmed, row.recognised, row.false_claims, row.missed) == (2, 1, 3, 0)
+    assert row.success == pytest.approx(3 / 6)
+    assert row.correct == pytest.approx(3 / 6)  # c, r, f
+    (record,) = metrics.liars([answers("osqp", "cidrsf")])
+    assert (record.false_claims, record.denied, record.refuted, record.said) == (3, 2, 1, ("infeasible",))
+    assert record.worst == INF  # of the step called solved that has no solution
+    assert not record.never_right
+    # A solver that only denies has no claim of success to be wrong about.
+    (record,) = metrics.liars([answers("osqp", "iii")])
+    assert (record.claims, record.denied, record.never_right) == (0, 3, False)
+    assert math.isnan(record.worst)
+
+
+def test_recognised_steps_are_successes() -> None:
+    a, b = answers("daqp", "rrr"), answers("osqp", "fsf")
+    row, other = metrics.summary([a, b])
+    assert (row.success, row.correct, row.false_claims) == (1.0, 1.0, 0)
+    assert math.isnan(row.worst_certified)
+    assert other.false_claims == 1
+    assert metrics.liars([a]) == []
+    t = [times("daqp", [1.0, 2.0, 3.0]), times("osqp", [1.0] * 3)]
+    found = costs([a, b], t, formulation="gauss")
+    assert found.values.T.tolist() == [[1.0, 2.0, 3.0], [INF] * 3]
+    assert list(found.failures) == [0, 3]
+    assert [p.solver for p in work_precision([answers("kkt", "cr"), a], [times("kkt", [1.0] * 2), t[0]])] == ["kkt"]
+
+
+def test_another_name_for_an_ill_posed_step_is_no_false_claim() -> None:
+    a = answers("daqp", "rr")
+    a.claim[:] = ["unbounded", "infeasible"]
+    (row,) = metrics.summary([a])
+    assert (row.recognised, row.false_claims, row.success) == (1, 0, 0.5)
+
+
+def test_a_wrong_program_may_be_infeasible() -> None:
+    assert metrics.liars([answers("kkt", "ii", formulation="printed", exact=False)]) == []
+    assert metrics.wrong_programs([answers("kkt", "ii", formulation="printed", exact=False)]) == []
+
+
+def test_nobody_is_blamed_where_there_are_several_solutions() -> None:
+    (row,) = metrics.summary([answers("lemke", "ccvv")])
+    assert (row.steps, row.open, row.confirmed, row.false_claims) == (4, 2, 2, 0)
+    assert (row.success, row.correct) == (1.0, 1.0)
+    (row,) = metrics.summary([answers("lemke", "vv")])
+    assert (row.open, row.false_claims) == (2, 0)
+    assert math.isnan(row.success)
+    assert math.isnan(row.correct)
+    # But one that has not even solved its program has made a false claim.
+    (row,) = metrics.summary([answers("lemke", "vv", residual=0.1)])
+    assert (row.open, row.false_claims, row.success) == (0, 2, 0.0)
+    recognised = answers("lemke", "vv")
+    recognised.claim[:] = ["multiple_solutions"] * 2
+    (row,) = metrics.summary([recognised])
+    assert (row.open, row.recognised, row.success) == (0, 2, 1.0)
+
+
+def test_answers_that_differ_on_the_clock_are_failures() -> None:
+    a = [answers("steady", "cccc"), answers("fickle", "cclr")]
+    t = [times("steady", [2.0] * 4), times("fickle", [1.0] * 4, unconfirmed=[0, 3, 5, 5])]
+    case = join(a, t)[1]
+    assert list(case.differs) == [False, True, False, False]  # the third was wrong on record, the fourth has no answer
+    assert list(case.costs()) == [1.0, INF, INF, 1.0]
+    assert list(costs(a, t, formulation="gauss").failures) == [0, 2]
+    assert performance_profile(a, t).solved.tolist() == [1.0, 0.5]
+    # Old records say nothing of it.
+    assert not join(a, [times("fickle", [1.0] * 4)])[1].differs.any()
+    assert metrics.summary(a, t)[1].confirmed == 2
+
+
 # -- profiles ------------------------------------------------------------------------------------------
 
 
@@ -339,6 +411,30 @@ def test_warm_gain_by_hand() -> None:
     assert math.isnan(newton.update[1])
 
 
+@pytest.mark.parametrize(
+    ("spent", "backend", "verdict"),
+    [
+        (3, NAN, "no difference"),  # as many iterations: what is saved is not the start's doing
+        (3, 0.95, "no difference"),
+        (3, 0.5, "gain"),
+        (2, NAN, "gain"),
+    ],
+)
+def test_a_gain_needs_less_work_of_the_algorithm(spent: int, backend: float, verdict: str) -> None:
+    a = [answers("osqp", "cccc", start="cold"), answers("osqp", "cccc", iterations=[spent] * 4)]
+    t = [
+        times("osqp", [2.0] * 4, start="cold", parts={"backend": [1.0] * 5}),
+        times("osqp", [1.0] * 4, parts={"backend": [backend] * 5}),
+    ]
+    (gain,) = warm_gain(a, t)
+    assert gain.verdict == verdict
+    # To cost more, time alone is enough.
+    (loss,) = warm_gain([answers("osqp", "cccc", start="cold"), answers("osqp", "cccc")], [
+        times("osqp", [1.0] * 4, start="cold"), times("osqp", [2.0] * 4),
+    ])  # fmt: skip
+    assert loss.verdict == "loss"
+
+
 # -- rankings along a dial -----------------------------------------------------------------------------
 
 
@@ -408,6 +504,7 @@ def test_tables_open_in_pandas(tmp_path: object) -> None:
     assert len(steps) == 6
     assert list(steps["work"])[:2] == [1e-6, 2e-6]
     assert steps["work"].isna().sum() == 4
+    assert list(steps["confirmed"]) == [True] * 4 + [False] * 2
     assert list(steps["step"]) == [0, 1, 2, 0, 1, 2]
     assert steps["dials"].iloc[-1] == "contacts=4 mu=0.3"
     assert len(pd.read_csv(folder / "summary.csv")) == 3

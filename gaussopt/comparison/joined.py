@@ -62,6 +62,23 @@ class Case:
         return self._padded(self.answers.confirmed, False).astype(bool)
 
     @property
+    def right(self) -> NDArray[np.bool_]:
+        """Which steps have a confirmed answer, or are recognised as having none, (steps,)."""
+        return np.asarray(self.confirmed | self.recognised)
+
+    @property
+    def recognised(self) -> NDArray[np.bool_]:
+        """Which steps are ill-posed, and the solver says just so, (steps,)."""
+        return self._padded(self.answers.recognised, False).astype(bool)
+
+    @property
+    def differs(self) -> NDArray[np.bool_]:
+        """Which steps have a confirmed answer on record and others on the clock, (steps,)."""
+        if self.times is None:
+            return np.zeros(self.steps, dtype=bool)
+        return self.confirmed & (self._padded(self.times.unconfirmed, 0) > 0)
+
+    @property
     def certified(self) -> Vector:
         """Certified errors, (steps,); infinite where there is no answer."""
         return self._padded(self.answers.certified, np.inf)
@@ -77,6 +94,11 @@ class Case:
         return self._padded(() if self.times is None else self.times.per_step, np.nan)
 
     @property
+    def reported(self) -> float:
+        """Median seconds by the backend's own account; NaN where it gives none."""
+        return float("nan") if self.times is None else self.times.parts["backend"][2]
+
+    @property
     def around(self) -> float:
         """Median seconds of formulating and recovering, which no record holds step by step."""
         if self.times is None:
@@ -86,8 +108,8 @@ class Case:
     def costs(self, whole: bool = False) -> Vector:
         """Seconds charged to each step, (steps,).
 
-        Infinite where the answer is not confirmed, and everywhere if nothing was timed. A step behind the timed ones
-        costs their median.
+        Infinite where the answer is not right or differs on the clock, and everywhere if nothing was timed. A step
+        behind the timed ones costs their median.
 
         Parameters
         ----------
@@ -101,7 +123,7 @@ class Case:
         known = seconds[np.isfinite(seconds)]
         typical = float(np.median(known)) if len(known) else self.times.work
         seconds = np.where(np.isfinite(seconds), seconds, typical if np.isfinite(typical) else np.inf)
-        return np.where(self.confirmed, seconds + (self.around if whole else 0.0), np.inf)
+        return np.where(self.right & ~self.differs, seconds + (self.around if whole else 0.0), np.inf)
 
     def _padded(self, values: Sequence[float] | Sequence[bool] | Sequence[int], fill: float) -> Vector:
         found = np.full(self.steps, fill, dtype=float)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.comparison.joined import Case, join, quantiles, worst
-from gaussopt.comparison.records import Answers, Source, Times
+from gaussopt.comparison.records import ILL_POSED, Answers, Source, Times
 
 PROGRAM_TOLERANCE = 1e-6
 """Relative residuals up to which an answer solves its program, whatever the program is worth."""
@@ -19,7 +19,7 @@ BEYOND = 1e3
 """An error so many times the residuals is none that a tighter tolerance would mend."""
 
 SEVERAL = ("multiple_solutions", "acceleration_not_unique")
-"""Verdicts on a step, not on a solver: it found one of several answers."""
+"""Verdicts on a step, not on a solver: one of several answers cannot be confirmed as the true one."""
 
 Quantiles = tuple[float, ...]
 
@@ -34,11 +34,14 @@ class Summary:
         Whether the formulation claims to be exact.
     steps : int
         Of the source; those without an answer count as failures.
-    confirmed, claimed, false_claims, missed : int
-        Answers that the certificate confirms; that the solver calls solved; called solved and not confirmed; confirmed
-        and not called solved.
+    open : int
+        Steps with several solutions on which nothing is held against the solver; no count or share has them.
+    confirmed, recognised, claimed, false_claims, missed : int
+        Answers that the certificate confirms; ill-posed steps that the solver calls just so; answers that it calls
+        solved; claims that are false: called solved and refuted, or called ill-posed and not so; confirmed and called
+        neither.
     success, correct : float
-        Share of steps confirmed; share of answers where claim and certificate agree, in both directions.
+        Share of steps confirmed or recognised; share of answers of which the solver says what is true.
     certified, error, work : tuple of float
         QUANTILES over the steps, work in seconds.
     worst_certified, worst_error, primal, dual, gap : float
@@ -58,7 +61,9 @@ class Summary:
     start: str
     exact: bool
     steps: int
+    open: int
     confirmed: int
+    recognised: int
     claimed: int
     false_claims: int
     missed: int
@@ -89,21 +94,22 @@ def summary(answers: Sequence[Answers], times: Sequence[Times] = ()) -> list[Sum
 
 def _summary(case: Case) -> Summary:
     a, t = case.answers, case.times
-    confirmed, claimed = np.array(a.confirmed, dtype=bool), np.array(a.claimed, dtype=bool)
     error = np.asarray(a.error, dtype=float)
     missing = case.steps - len(a.status)
     if missing and not a.refused and not np.isnan(error).all():
         error = np.concatenate((error, np.full(missing, np.inf)))
-    certified = np.zeros(0) if a.refused else case.certified
+    # A step that has no acceleration has no error either.
+    certified = np.zeros(0) if a.refused else np.where(case.recognised, np.nan, case.certified)
     nan = float("nan")
     work = (nan,) * 5 if t is None else tuple(float(x) for x in t.parts["work"])
     backend = nan if t is None else float(t.parts["backend"][2])
     primal, dual, gap = (worst(np.asarray(x, dtype=float)) for x in (a.primal, a.dual, a.gap))
+    open_ = undecided(a)
+    count, counted = judge(a, ~open_), case.steps - int(open_.sum())
     return Summary(
-        a.source, a.formulation, a.solver, a.start, a.exact, 0 if a.refused else case.steps, int(confirmed.sum()),
-        int(claimed.sum()), int((claimed & ~confirmed).sum()), int((confirmed & ~claimed).sum()),
-        float(confirmed.sum()) / case.steps if case.steps and not a.refused else nan,
-        float((claimed == confirmed).mean()) if len(claimed) else nan,
+        a.source, a.formulation, a.solver, a.start, a.exact, 0 if a.refused else case.steps, int(open_.sum()),
+        count.confirmed, count.recognised, count.claimed, count.false, count.missed,
+        (count.confirmed + count.recognised) / counted if counted and not a.refused else nan, count.correct,
         tuple(map(float, quantiles(certified))), worst(certified), tuple(map(float, quantiles(error))), worst(error),
         primal, dual, gap, float(np.mean(a.iterations)) if a.iterations else nan, max(a.iterations, default=0), work,
         backend, work[2] - backend, 0 if t is None else len(t.per_step), 0 if t is None else t.repetitions,
@@ -111,22 +117,113 @@ def _summary(case: Case) -> Summary:
     )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class Count:
+    """What was said of some steps, and what of it is true: see Summary for the terms.
+
+    Attributes
+    ----------
+    denied : int
+        False claims that call ill-posed what is not so.
+    true : int
+        Steps of which the solver says what is so: solved and confirmed, recognised, or given up and not confirmed.
+    """
+
+    steps: int
+    confirmed: int
+    recognised: int
+    claimed: int
+    false: int
+    denied: int
+    missed: int
+    true: int
+
+    @property
+    def correct(self) -> float:
+        """Share of the steps of which the solver says what is true; NaN without steps."""
+        return self.true / self.steps if self.steps else float("nan")
+
+    def __add__(self, other: Count) -> Count:
+        return Count(*(getattr(self, k) + getattr(other, k) for k in self.__slots__))
+
+
+NOTHING = Count(0, 0, 0, 0, 0, 0, 0, 0)
+
+
+def denied(answers: Answers) -> NDArray[np.bool_]:
+    """Solvable steps that the solver calls ill-posed.
+
+    One that calls an ill-posed step by another name, such as "unbounded" of a dual program whose step is infeasible,
+    has neither recognised nor denied it.
+    """
+    well_posed = np.array([s not in ILL_POSED for s in answers.status], dtype=bool)
+    return np.asarray(well_posed & np.array(answers.denied, dtype=bool))
+
+
+def false_claims(answers: Answers) -> NDArray[np.bool_]:
+    """Steps that the solver calls solved and the certificate refutes, or calls ill-posed and are not so."""
+    claimed, confirmed = np.array(answers.claimed, dtype=bool), np.array(answers.confirmed, dtype=bool)
+    return np.asarray((claimed & ~confirmed) | denied(answers))
+
+
+def judge(answers: Answers, kept: NDArray[np.bool_]) -> Count:
+    """Count claims against the certificate at the steps that are kept, a mask over the answers.
+
+    A claim is false in both directions: "solved" of an answer that is refuted, and "infeasible" of a step that is not
+    so. To stop at a limit or with an error claims nothing.
+    """
+    confirmed, claimed, recognised = (
+        np.array(x, dtype=bool)[kept] for x in (answers.confirmed, answers.claimed, answers.recognised)
+    )
+    false, ill = false_claims(answers)[kept], denied(answers)[kept]
+    missed = confirmed & ~claimed & ~ill
+    masks = (confirmed, recognised, claimed, false, ill, missed, ~false & ~missed)
+    return Count(len(confirmed), *(int(m.sum()) for m in masks))
+
+
+def _solved(answers: Answers) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The largest residual at each step, and whether the answer solves its program, whatever that is worth."""
+    residuals = np.array([answers.primal, answers.dual, answers.gap], dtype=float).reshape(3, -1)
+    largest = np.nan_to_num(residuals, nan=np.inf).max(axis=0)
+    return largest, largest <= PROGRAM_TOLERANCE
+
+
+def undecided(answers: Answers) -> NDArray[np.bool_]:
+    """Steps with several solutions that are held neither for nor against the solver.
+
+    They count where the solver recognises them, and where it calls solved a program that it has not solved.
+    """
+    several = np.array([s in SEVERAL for s in answers.status], dtype=bool)
+    claimed, recognised = np.array(answers.claimed, dtype=bool), np.array(answers.recognised, dtype=bool)
+    return np.asarray(several & ~recognised & ~(claimed & ~_solved(answers)[1]))
+
+
+def misled(answers: Answers) -> NDArray[np.bool_]:
+    """Refuted answers that are the fault of the program: it is solved, and it is not the mechanics.
+
+    That can be said where the formulation does not claim to be exact, the residuals are at most PROGRAM_TOLERANCE, and
+    the certified error is more than BEYOND times the residuals.
+    """
+    largest, solved = _solved(answers)
+    claimed, confirmed = np.array(answers.claimed, dtype=bool), np.array(answers.confirmed, dtype=bool)
+    if answers.exact:
+        return np.zeros(len(confirmed), dtype=bool)
+    with np.errstate(over="ignore"):
+        far = np.asarray(answers.certified, dtype=float) > BEYOND * largest
+    several = np.array([s in SEVERAL for s in answers.status], dtype=bool)
+    return np.asarray(claimed & ~confirmed & solved & far & ~several)
+
+
 def its_own_fault(answers: Answers) -> NDArray[np.bool_]:
     """Which steps speak for or against the solver; on the others it solved a program that is not the mechanics.
 
-    A solver that minimises a wrongly printed objective to its end has not lied. A refuted claim is left to the program
-    where the program's residuals are at most PROGRAM_TOLERANCE and either the step has several answers, or the
-    formulation does not claim to be exact and the certified error is more than BEYOND times the residuals.
+    A solver that minimises a wrongly printed objective to its end has not lied, nor has one that finds the rows of
+    such a program to contradict each other.
     """
-    residuals = np.array([answers.primal, answers.dual, answers.gap], dtype=float).reshape(3, -1)
-    largest = np.nan_to_num(residuals, nan=np.inf).max(axis=0)
-    solved = largest <= PROGRAM_TOLERANCE
-    open_ = np.array([s in SEVERAL for s in answers.status], dtype=bool)
+    elsewhere = misled(answers)
     if not answers.exact:
-        with np.errstate(over="ignore"):
-            open_ |= np.asarray(answers.certified, dtype=float) > BEYOND * largest
-    refuted = np.array(answers.claimed, dtype=bool) & ~np.array(answers.confirmed, dtype=bool)
-    return np.asarray(~(solved & open_ & refuted))
+        elsewhere |= denied(answers)
+    return np.asarray(~(undecided(answers) | elsewhere))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +233,15 @@ class Record:
     Attributes
     ----------
     steps, claims, false_claims, missed : int
+        `claims` are answers called solved; see Summary for the others.
+    denied : int
+        False claims that call a step ill-posed; the other false claims call it solved.
     correct : float
-        Share of steps where claim and certificate agree.
+        Share of steps of which it says what is true.
     worst : float
-        Largest certified error of a false claim.
+        Largest certified error of an answer falsely called solved; NaN without one.
+    said : tuple of str
+        What it calls the denied steps, such as "infeasible", the most frequent first.
     where : tuple of str
         Where the false claims are, the most first.
     """
@@ -149,50 +251,53 @@ class Record:
     claims: int
     false_claims: int
     missed: int
+    denied: int
     correct: float
     worst: float
+    said: tuple[str, ...]
     where: tuple[str, ...]
 
     @property
+    def refuted(self) -> int:
+        """Answers called solved that the certificate refutes."""
+        return self.false_claims - self.denied
+
+    @property
     def never_right(self) -> bool:
-        """Whether no claim of it survived."""
-        return self.claims > 0 and self.false_claims == self.claims
+        """Whether no claim to have solved a step survived."""
+        return self.claims > 0 and self.refuted == self.claims
 
 
 def words(answers: Sequence[Answers]) -> list[Record]:
     """What the word of each solver is worth, the worst first; steps that only the program fails are left out."""
-    steps: Counter[str] = Counter()
-    claims: Counter[str] = Counter()
-    agreed: Counter[str] = Counter()
-    missed: Counter[str] = Counter()
+    counts: dict[str, Count] = {}
     lies: dict[str, Counter[str]] = {}
+    said: dict[str, Counter[str]] = {}
     largest: dict[str, float] = {}
     for a in answers:
         if not a.status:
             continue
         judged = its_own_fault(a)
-        confirmed, claimed = np.array(a.confirmed, dtype=bool)[judged], np.array(a.claimed, dtype=bool)[judged]
-        refuted = claimed & ~confirmed
-        steps[a.solver] += len(confirmed)
-        claims[a.solver] += int(claimed.sum())
-        agreed[a.solver] += int((claimed == confirmed).sum())
-        missed[a.solver] += int((confirmed & ~claimed).sum())
-        places = lies.setdefault(a.solver, Counter())
+        count = judge(a, judged)
+        counts[a.solver] = counts[a.solver] + count if a.solver in counts else count
+        places, names = lies.setdefault(a.solver, Counter()), said.setdefault(a.solver, Counter())
+        if count.false:
+            places[f"{a.formulation} on {a.source.name}" if a.formulation else a.source.name] += count.false
+            names.update(c for c, ill, kept in zip(a.claim, denied(a), judged, strict=True) if ill and kept)
+        refuted = judged & false_claims(a) & np.array(a.claimed, dtype=bool)
         if refuted.any():
-            place = f"{a.formulation} on {a.source.name}" if a.formulation else a.source.name
-            places[place] += int(refuted.sum())
-            errors = np.asarray(a.certified, dtype=float)[judged][refuted]
+            errors = np.asarray(a.certified, dtype=float)[refuted]
             largest[a.solver] = max(largest.get(a.solver, 0.0), float(errors.max()))
     found = [
-        Record(s, n, claims[s], lies[s].total(), missed[s], agreed[s] / n if n else float("nan"),
-               largest.get(s, float("nan")), tuple(p for p, _ in lies[s].most_common()))
-        for s, n in steps.items()
+        Record(s, n.steps, n.claimed, n.false, n.missed, n.denied, n.correct, largest.get(s, float("nan")),
+               tuple(c for c, _ in said[s].most_common()), tuple(p for p, _ in lies[s].most_common()))
+        for s, n in counts.items()
     ]  # fmt: skip
     return sorted(found, key=lambda r: (np.nan_to_num(r.correct, nan=2.0), -r.false_claims, r.solver))
 
 
 def liars(answers: Sequence[Answers]) -> list[Record]:
-    """Solvers with false claims, the worst first."""
+    """Solvers with false claims, be it "solved" or "infeasible", the worst first."""
     return [r for r in words(answers) if r.false_claims]
 
 
@@ -203,7 +308,7 @@ class WrongProgram:
     Attributes
     ----------
     steps : int
-        Answers that solve the program.
+        Answers that solve the program, of all solvers from all kinds of start.
     wrong : int
         Those that the certificate does not confirm.
     worst : float
@@ -223,7 +328,7 @@ def wrong_programs(answers: Sequence[Answers]) -> list[WrongProgram]:
     for a in answers:
         if a.exact or not a.status:
             continue
-        fault = ~its_own_fault(a)
+        fault = misled(a)
         row = counts.setdefault((a.formulation, a.source.name), [0, 0, 0.0])
         row[0] += int((fault | np.array(a.confirmed, dtype=bool)).sum())
         row[1] += int(fault.sum())

@@ -65,8 +65,9 @@ def work_precision(
 
     Notes
     -----
-    Steps that are not timed do not count for `work`; all steps count for `error`. Pairs that were never timed have no
-    point.
+    Ill-posed steps that are recognised have no error and do not count for it; an answer that is confirmed on record and
+    not on the clock has an infinite one. Steps that are not timed do not count for `work`. Pairs that were never timed
+    have no point.
     """
     errors: dict[tuple[str, str], list[float]] = {}
     seconds: dict[tuple[str, str], list[float]] = {}
@@ -75,7 +76,7 @@ def work_precision(
         if a.refused or (formulation is not None and a.formulation != formulation):
             continue
         around = c.around if formulation is None else 0.0
-        errors.setdefault((a.formulation, a.solver), []).extend(c.certified)
+        errors.setdefault((a.formulation, a.solver), []).extend(np.where(c.differs, np.inf, c.certified)[~c.recognised])
         timed = c.timed[~np.isnan(c.timed)]
         seconds.setdefault((a.formulation, a.solver), []).extend(timed + around)
     points = []

@@ -1,6 +1,7 @@
 """Who is fast: performance profiles and shifted geometric means, with failures charged.
 
-Every step of every source is one test problem; the cost of an answer that is not confirmed is infinite. References:
+Every step of every source is one test problem. The cost of an answer that is neither confirmed nor recognises an
+ill-posed step is infinite, and so is that of one that is not confirmed on the clock. References:
 Dolan and More, Mathematical Programming 91 (2002) 201-213 (performance profiles); Gould and Scott, ACM Transactions on
 Mathematical Software 43 (2016) 15 (why they rank no more than two solvers at a time); Mittelmann's benchmarks and
 Hutter et al., Journal of Artificial Intelligence Research 36 (2009) 267-306 (shifted geometric means; failures charged
@@ -35,9 +36,9 @@ class Costs:
     names : tuple of str
         Solvers of one formulation, or "formulation by solver".
     values : (steps, names)
-        Infinite where an answer is missing or not confirmed.
+        Infinite where an answer is missing or a failure.
     estimated : tuple of int
-        By name, at how many confirmed steps the cost is the median of that solver's timed steps, because the step
+        By name, at how many right steps the cost is the median of that solver's timed steps, because the step
         itself was not timed.
     """
 
@@ -47,7 +48,7 @@ class Costs:
 
     @property
     def failures(self) -> NDArray[np.int_]:
-        """By name, how many steps have no confirmed answer."""
+        """By name, how many steps have no right answer."""
         return np.asarray(np.isinf(self.values).sum(axis=0))
 
 

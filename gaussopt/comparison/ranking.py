@@ -8,12 +8,15 @@ from itertools import combinations
 
 import numpy as np
 
-from gaussopt.comparison.joined import Case, SourceKey, as_used, join, key_of, label_of
+from gaussopt.comparison.joined import Case, SourceKey, as_used, join, key_of, label_of, worst
 from gaussopt.comparison.records import Answers, Times
 from gaussopt.stepdata import Vector
 
 NOISE = 1.1
 """Ratios of times below this factor are no difference."""
+
+FEWER = 0.99
+"""Iterations from a warm start by those from a cold one below which there are fewer of them."""
 
 QUARTERS = (0.25, 0.5, 0.75)
 
@@ -36,10 +39,13 @@ class WarmGain:
         Quartiles of the ratio at each step.
     work : tuple of float
         Quartiles of the ratio of the work at each step, warm by cold; NaN if not timed.
+    backend : tuple of float
+        Quartiles over the sources of the median time that the backend reports for itself, warm by cold; NaN where it
+        reports none.
     update : tuple of float
-        The same, cold by set up anew; NaN for solvers that cannot be updated.
+        As `work`, cold by set up anew; NaN for solvers that cannot be updated.
     lost, won : int
-        Steps confirmed from a cold start only, from a warm start only.
+        Steps that are right from a cold start only, from a warm start only.
     """
 
     formulation: str
@@ -49,6 +55,7 @@ class WarmGain:
     iterations: float
     iterations_by_step: tuple[float, ...]
     work: tuple[float, ...]
+    backend: tuple[float, ...]
     update: tuple[float, ...]
     lost: int
     won: int
@@ -60,8 +67,14 @@ class WarmGain:
 
     @property
     def verdict(self) -> str:
-        """In one word; three quarters of the steps must agree, and the median must leave the noise."""
-        return verdict_of(self.work)
+        """In one word; three quarters of the steps must agree, and the median must leave the noise.
+
+        Less time is a gain of the start only where the algorithm itself did less: fewer iterations, or less time by
+        the backend's own account. The rest of a call may be shorter for reasons of its own, such as a copy saved.
+        """
+        found = verdict_of(self.work)
+        less = self.iterations < FEWER or verdict_of(self.backend) == "gain"
+        return found if less or found != "gain" else "no difference"
 
 
 def verdict_of(ratios: Sequence[float]) -> str:
@@ -93,10 +106,11 @@ def warm_gain(answers: Sequence[Answers], times: Sequence[Times]) -> list[WarmGa
         warm, cold = (np.concatenate([by[s].iterations[1:] for by in both]) for s in ("warm", "cold"))
         known = ~np.isnan(warm) & ~np.isnan(cold)
         spent = float(cold[known].sum())
-        right = [np.concatenate([by[s].confirmed[1:] for by in both]) for s in ("warm", "cold")]
+        right = [np.concatenate([by[s].right[1:] for by in both]) for s in ("warm", "cold")]
         found.append(WarmGain(
             formulation, solver, len(both), len(warm), float(warm[known].sum()) / spent if spent else float("nan"),
             _quarters(warm, cold), _quarters(*_seconds(both, "warm", "cold")),
+            _quarters(*(np.array([by[s].reported for by in both]) for s in ("warm", "cold"))),
             _quarters(*_seconds([by for by in sources.values() if {"setup", "cold"} <= by.keys()], "cold", "setup")),
             int((right[1] & ~right[0]).sum()), int((right[0] & ~right[1]).sum()),
         ))  # fmt: skip
@@ -128,11 +142,13 @@ class Place:
     band : tuple of float
         Quartiles of the work over steps and repetitions.
     success : float
-        Share of the steps confirmed.
+        Share of the steps that are right, see `gaussopt.comparison.joined.Case`, and stay so on the clock.
     certified : float
-        Largest certified error.
+        Largest certified error at steps that are not recognised as ill-posed; NaN if all are.
+    recognised : tuple of str
+        What ill-posed steps are recognised as.
     per_step : (steps,)
-        Seconds at each step; NaN where it was not timed or its answer is not confirmed.
+        Seconds at each step; NaN where it was not timed or is not right.
     """
 
     family: str
@@ -145,6 +161,7 @@ class Place:
     band: tuple[float, float]
     success: float
     certified: float
+    recognised: tuple[str, ...]
     per_step: Vector
 
     @property
@@ -202,12 +219,14 @@ def places(
             continue
         around = c.around if formulation is None else 0.0
         middle = _middle(c.costs(whole=formulation is None))
-        per_step = np.where(c.confirmed, c.timed + around, np.nan)
+        right = c.right & ~c.differs
+        per_step = np.where(right, c.timed + around, np.nan)
         others = tuple(sorted((k, v) for k, v in source.dials.items() if k != dial))
         work = c.times.parts["work"]
         found.append(Place(
             source.name, others, dial, float(source.dials[dial]), a.formulation, a.solver, middle,
-            (work[1] + around, work[3] + around), float(c.confirmed.mean()), float(c.certified.max()), per_step,
+            (work[1] + around, work[3] + around), float(right.mean()), worst(c.certified[~c.recognised]),
+            tuple(sorted({s for s, known in zip(a.status, a.recognised, strict=True) if known})), per_step,
         ))  # fmt: skip
     return sorted(found, key=lambda p: (p.family, p.others, p.value, p.work, p.label))
 

@@ -39,7 +39,8 @@ def summary(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.DataF
     """One row for each source, formulation, solver and start: see `gaussopt.comparison.metrics.Summary`."""
     import pandas as pd
 
-    counts = ("exact", "steps", "confirmed", "claimed", "false_claims", "missed", "success", "correct")
+    counts = ("exact", "steps", "open", "confirmed", "recognised", "claimed", "false_claims", "missed", "success",
+              "correct")  # fmt: skip
     worst = ("worst_certified", "worst_error", "primal", "dual", "gap", "iterations", "most_iterations")
     rest = ("backend", "overhead", "timed", "repetitions", "refused", "failure")
     spread = ("certified", "error", "work")
@@ -66,6 +67,7 @@ def steps(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.DataFra
     for name, kind in (("status", object), ("claim", object), ("certified", float), ("error", float),
                        ("primal", float), ("dual", float), ("gap", float), ("iterations", int)):  # fmt: skip
         columns[name] = np.array(list(chain.from_iterable(getattr(a, name) for a in answers)), dtype=kind)
+    columns["confirmed"] = np.array(list(chain.from_iterable(a.confirmed for a in answers)), dtype=bool)
     columns["work"] = np.concatenate(
         [np.zeros(0), *(c.timed[:n] for c, n in zip(join(answers, times), lengths, strict=True))]
     )

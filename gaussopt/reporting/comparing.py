@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from gaussopt.comparison.claims import NOT_MEASURED, Claim, claims
 from gaussopt.comparison.joined import label_of
 from gaussopt.comparison.records import Answers, Motion
 from gaussopt.reporting import comparing_families, comparing_fast, comparing_right
-from gaussopt.reporting.comparing_view import Outcome, groups, listed, looks_of, short
+from gaussopt.reporting.comparing_view import Outcome, groups, listed, looks_of, plural, shape_of, short
 from gaussopt.reporting.document import Block, Data, Document, Items, Section, Table
 
 MOST_ROWS = 24
@@ -70,8 +70,9 @@ def document(results: Outcome) -> Document:
 def _how_to_read() -> Section:
     return Section("reading", "How to read this", (Items((
         "Confirmed: the certificate, which knows nothing of formulation or solver, bounds the distance of the answer "
-        "to the true acceleration. Claimed: the solver calls it solved. Only confirmed answers count as successes.",
-        "Failures are charged, never dropped: infinite cost in profiles, ten times the slowest confirmed answer in "
+        "to the true acceleration. Claimed: the solver calls it solved. Recognised: the step is ill-posed, and the "
+        "solver says just so. Confirmed and recognised answers are successes, all others failures.",
+        "Failures are charged, never dropped: infinite cost in profiles, ten times the slowest right answer in "
         "means, infinite error where there is no answer.",
         "Three rows for each solver: set up anew at every step; updated and started from its default (cold); updated "
         "and started from the answer before (warm). A solver that cannot be updated or makes no use of a start lacks "
@@ -190,9 +191,7 @@ def _refused(refused: Sequence[Answers]) -> Section | None:
         who = "solver" if opening.startswith("The solver") else "formulation" if opening.startswith("The form") else ""
         reason = rest if colon and who else a.refused
         who = who or ("" if a.solver else "formulation")
-        _, formulations, solvers, where = by.setdefault(
-            (who, re.sub(r"\d[\d.e+-]*", "#", reason)), (reason, {}, {}, {})
-        )
+        _, formulations, solvers, where = by.setdefault((who, shape_of(reason)), (reason, {}, {}, {}))
         formulations.setdefault(a.formulation or "–")
         solvers.setdefault(a.solver or "all")
         where.setdefault(a.source.name)
@@ -221,21 +220,43 @@ def _failures(failures: Mapping[str, str], answers: Sequence[Answers]) -> Sectio
         more = f" The first {MOST_FAILURES} of {len(early)}." if len(early) > MOST_FAILURES else ""
         blocks.append(Table(
             "ended-early",
-            "Cases that ended before their last step, with what they had answered until then: largest certified error "
-            f"and residuals. The steps they did not reach count as failures.{more}",
+            f"Cases that ended before their last step ({kinds_of(a.failure for a in early)}), with what they had "
+            "answered until then: largest certified error and residuals. The steps they did not reach count as "
+            f"failures.{more}",
             ("steps", "pair", "start", "why", "answered", "certified", "primal", "dual", "gap"), rows,
         ))  # fmt: skip
     if failures:
-        blocks.append(Table("failures", "Cases without a result.", ("case", "reason"), tuple(failures.items())))
+        blocks.append(
+            Table(
+                "failures",
+                f"Cases without a result: {kinds_of(failures.values())}.",
+                ("case", "reason"),
+                tuple(failures.items()),
+            )
+        )
     return Section("failures", "Failures", tuple(blocks)) if blocks else None
 
 
 def _broken(failures: Mapping[str, str], answers: Sequence[Answers]) -> list[str]:
     early = sorted({a.solver for a in answers if a.failure})
-    lines = [f"Crashed or stopped at the time limit: {listed(early)}."] if early else []
+    lines = []
+    if early:
+        texts = [a.failure for a in answers if a.failure]
+        lines.append(f"{plural(len(texts), 'case')} ended early ({kinds_of(texts)}): {listed(early)}.")
     if failures:
-        lines.append(f"{len(failures)} cases have no result; they are listed under Failures.")
+        have = "has" if len(failures) == 1 else "have"
+        lines.append(f"{plural(len(failures), 'case')} {have} no result ({kinds_of(failures.values())}); see Failures.")
     return lines
+
+
+def kinds_of(texts: Iterable[str]) -> str:
+    """How many failures there are of each kind, by how their texts begin."""
+    kinds = {"crashed": "crashed", "time limit": "at the time limit", "lost": "lost"}
+    counts = Counter(kinds.get(text.partition(":")[0], "") for text in texts)
+    errors = counts.pop("", 0)
+    return ", ".join(
+        [f"{counts[k]} {k}" for k in kinds.values() if counts[k]] + [plural(errors, "error")] * bool(errors)
+    )
 
 
 def _environment(meta: Mapping[str, Any]) -> Section:

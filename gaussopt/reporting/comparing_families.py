@@ -11,7 +11,7 @@ from gaussopt.comparison.ranking import Place, Reversal, places, reversals_of
 from gaussopt.comparison.records import Answers, Times
 from gaussopt.reporting import plots
 from gaussopt.reporting.comparing_fast import DRAWN
-from gaussopt.reporting.comparing_view import Group, anchor_of, listed, per_cent, short
+from gaussopt.reporting.comparing_view import Group, anchor_of, in_words, listed, per_cent, short
 from gaussopt.reporting.document import Block, Data, Figure, Paragraph, Section, Table
 
 MOST_REVERSALS = 12
@@ -125,7 +125,7 @@ def _figure(
     failing = sorted({k for k, of in by.items() if any(np.isinf(p.work) for p in of)})
     missing = f" Not drawn where half of the steps fail or more: {listed(failing)}." if failing else ""
     mixed = " Other dials were turned as well; their points are joined." if several else ""
-    partly = " Hollow: some steps are not confirmed." if any(h.any() for h in hollow.values()) else ""
+    partly = " Hollow: some steps fail." if any(h.any() for h in hollow.values()) else ""
     ends = [f"{k} from {y[0]:.3g} to {y[-1]:.3g} µs" for k, (_, y) in curves.items()]
     svg = plots.sweeps(curves, dial, "microseconds of a step, median", bands=bands, hollow=hollow, looks=looks)
     alt = f"Time against {dial} on logarithmic axes: {listed(ends, 16)}."
@@ -143,7 +143,8 @@ def _accuracy(name: str, dial: str, found: Sequence[Place]) -> Table:
     rows = tuple((s, *(_cell(of.get(v, ())) for v in values)) for s, of in sorted(cells.items()))
     return Table(
         name,
-        f"Largest certified relative error by {dial}; with the share of steps confirmed where it is not all of them. "
+        f"Largest certified relative error by {dial}; with the share of steps confirmed, or recognised as "
+        "ill-posed, where it is not all of them. "
         "'–': refused, or not measured.",
         ("solver", *(f"{v:g}" for v in values)), rows,
     )  # fmt: skip
@@ -152,9 +153,18 @@ def _accuracy(name: str, dial: str, found: Sequence[Place]) -> Table:
 def _cell(of: Sequence[Place]) -> Any:
     if not of:
         return "–"
-    worst, success = max(p.certified for p in of), min(p.success for p in of)
-    if success == 1:
+    worst, success = (
+        max((p.certified for p in of if not np.isnan(p.certified)), default=None),
+        min(p.success for p in of),
+    )
+    names = dict.fromkeys(s for p in of for s in p.recognised)
+    known = f"recognised as {in_words(list(names))}" if names else ""
+    if success == 1 and not known:
         return worst
+    if worst is None:
+        return known if success == 1 else f"{known}; {per_cent(success)}"
+    if success == 1:
+        return f"{worst:.0e}; {known}"
     return f"{f'{worst:.0e}' if np.isfinite(worst) else '∞'}; {per_cent(success)}"
 
 

@@ -14,7 +14,7 @@ from gaussopt.comparison.profiles import PENALTY, SHIFT, Costs, Mean, Profile, c
 from gaussopt.comparison.ranking import WarmGain, warm_gain
 from gaussopt.comparison.records import STARTS
 from gaussopt.reporting import plots
-from gaussopt.reporting.comparing_view import SWEEP, Group, listed, per_cent, short
+from gaussopt.reporting.comparing_view import SWEEP, Group, listed, per_cent, plural, short
 from gaussopt.reporting.document import Block, Data, Figure, Paragraph, Section, Table
 
 DRAWN = 12
@@ -22,6 +22,13 @@ DRAWN = 12
 
 START_WORDS = {"setup": "set up anew", "cold": "updated, cold", "warm": "updated, warm"}
 """Kinds of start in figures; tables have their names."""
+
+PROGRAMS = ("qp", "file", "sequence")
+"""Kinds of source whose steps are programs without mechanics."""
+
+FLOOR = 1e-8
+"""The error bound of a program rests on its duality gap, which is quadratic in the error: it sees no less than about
+the square root of rounding."""
 
 AS_USED = "each started as in a simulation"
 
@@ -65,8 +72,9 @@ def section(speeds: Sequence[Speed], looks: Mapping[str, int]) -> Section:
     lead = Paragraph(
         "Work is what a solver is responsible for: set-up, update and solve. 'Reported by the backend' is what it says "
         "of itself; the rest is Python, copying and checking. A mean is the shifted geometric mean (shift "
-        f"{1e6 * SHIFT:.0f} µs) of the work at all steps; an answer that is not confirmed costs {PENALTY:.0f} times "
-        "the slowest confirmed answer to the same step. Steps behind those that a slow solver was timed on cost the "
+        f"{1e6 * SHIFT:.0f} µs) of the work at all steps; a failure, which is an answer neither confirmed (on record "
+        f"and on the clock) nor rightly calling the step ill-posed, costs {PENALTY:.0f} times the slowest right answer "
+        "to the same step. Steps behind those that a slow solver was timed on cost the "
         "median of its timed ones, and are counted as estimated. Formulations are compared by work, formulating and "
         "recovering together, because some of them do in the formulation what others leave to the solver."
     )
@@ -104,7 +112,7 @@ def means_table(speed: Speed) -> Table:
     rows = tuple(_mean(m) for m in speed.means)
     return Table(
         f"means-{speed.group.anchor}",
-        f"Shifted geometric means with failures charged, {by_formulation(speed)}{AS_USED}.",
+        f"Shifted geometric means of the times of all steps, failures charged, {by_formulation(speed)}{AS_USED}.",
         ("solver", "mean / µs", "by the least", "failures", "estimated", "steps"), rows,
     )  # fmt: skip
 
@@ -125,8 +133,8 @@ def pairs_table(speed: Speed) -> Table:
         seen |= names
     return Table(
         f"means-pairs-{speed.group.anchor}",
-        "The same for pairs of formulation and solver, formulating and recovering included: the fastest pair of each "
-        f"solver and of each formulation, {len(rows)} of {len(speed.pair_means)}.",
+        "Shifted geometric means for pairs of formulation and solver, formulating and recovering included: the fastest "
+        f"pair of each solver and of each formulation, {len(rows)} of {len(speed.pair_means)}.",
         ("pair", "mean / µs", "by the least", "failures", "estimated", "steps"), tuple(rows),
     )  # fmt: skip
 
@@ -155,17 +163,18 @@ def _starts(speed: Speed) -> tuple[Table, Figure]:
             drawn[word].append(q)
             if of:
                 backend = 1e6 * float(np.median([c.times.parts["backend"][2] for c in of if c.times is not None]))
-                confirmed = np.concatenate([c.confirmed for c in of])
-                rows.append((name, start, *q, backend, q[2] - backend, per_cent(float(confirmed.mean()))))
+                right = np.concatenate([c.right & ~c.differs for c in of])
+                rows.append((name, start, *q, backend, q[2] - backend, per_cent(float(right.mean()))))
     several = len({c.source.label for of in cases.values() for c in of}) > 1
     pooled = "steps of all sources, of the median of each step" if several else "steps and repetitions"
     table = Table(
         f"starts-{group.anchor}",
         f"Microseconds of work, {by_formulation(speed)}by kind of start (a solver has a row where it differs: one that "
         f"cannot be updated has no cold start, one that makes no use of an answer no warm one); quantiles over "
-        f"{pooled}. Whether the answers are confirmed stands beside the times, which count all answers.",
+        f"{pooled}. The share of steps that are right (confirmed, or recognised as ill-posed) stands beside the "
+        "times, which count all answers.",
         ("solver", "start", "5 %", "25 %", "median", "75 %", "95 %", "reported by the backend", "the rest",
-         "confirmed"),
+         "right"),
         tuple(tuple(short(x) for x in row) for row in rows),
     )  # fmt: skip
     data = pd.DataFrame(rows, columns=list(table.columns))
@@ -198,7 +207,7 @@ def profile_figure(name: str, profile: Profile, what: str, looks: Mapping[str, i
     more = f" The {len(shown)} with the largest area of {len(order)}." if len(shown) < len(order) else ""
     caption = (
         f"Performance profile of {what}, {AS_USED}, over {profile.problems} steps: share of the steps that each "
-        "answers, confirmed, within τ times the time of the fastest on that step. Left: how often it is the fastest "
+        "answers rightly within τ times the time of the fastest on that step. Left: how often it is the fastest "
         f"({wins or 'nobody'}); right: how often it is right at all. With more than two curves their "
         f"order says how often each is near the best, not who beats whom.{more}"
     )
@@ -219,9 +228,9 @@ def findings(speeds: Sequence[Speed]) -> list[str]:
         if not means or not np.isfinite(means[0].seconds):
             continue
         first = [
-            f"{m.name} {1e6 * m.seconds:.3g} µs{f' with {m.failures} failures' if m.failures else ''}"
+            f"{m.name} {1e6 * m.seconds:.3g} µs" + f" with {plural(m.failures, 'failure')}" * bool(m.failures)
             for m in means[:3]
-        ]  # fmt: skip
+        ]
         sound = [m for m in means[3:] if not m.failures]
         slowest = (
             f"; slowest without failures {sound[-1].name}, {short(sound[-1].factor):g} times the first" if sound else ""
@@ -248,7 +257,8 @@ def precision_section(groups: Sequence[Group], looks: Mapping[str, int]) -> Sect
         return None
     lead = Paragraph(
         "Solvers are matched by the accuracy they achieve, certified, not by the tolerance they were asked for: two "
-        "solvers with the same option 1e-6 may differ by six digits. Each point is one set of options."
+        "solvers with the same option 1e-6 may differ by six digits. Each point is one set of options. Times are "
+        "medians over the steps, not the means of 'How fast'."
     )
     return Section("precision", "Accuracy against time", (lead,), tuple(parts))
 
@@ -275,8 +285,8 @@ def _precision_figure(group: Group, points: Sequence[Any], looks: Mapping[str, i
     of = f"formulation {group.formulation}, " if group.formulation else ""
     return Figure(
         f"precision-{group.anchor}",
-        f"Time against accuracy, {of}each set of options a point, joined where a solver has several: left is more "
-        f"exact, down is faster. Filled points are those that no other beats in both.{left_out}",
+        f"Median time of a step against accuracy, {of}each set of options a point, joined where a solver has "
+        f"several: left is more exact, down is faster. Filled points are those that no other beats in both.{left_out}",
         f"Points of certified error and microseconds. On the front: {listed(front)}.",
         plots.sweeps(curves, "largest certified relative error", "microseconds of work, median", hollow=hollow,
                      looks=looks, joined={base for base, of in by.items() if len(of) >= SWEEP}),
@@ -286,13 +296,17 @@ def _precision_figure(group: Group, points: Sequence[Any], looks: Mapping[str, i
 
 def _fastest(group: Group, points: Sequence[Any]) -> list[Block]:
     rows = []
-    for target, best in fastest_at(points, TARGETS).items():
+    rough = group.kind in PROGRAMS
+    targets = [t for t in TARGETS if t >= FLOOR or not rough]
+    for target, best in fastest_at(points, targets).items():
         names = [f"{p.solver} {1e6 * p.work:.3g} µs" for p in best[:3]]
         rows.append((f"{target:.0e}", *(*names, "–", "–", "–")[:3], len(best)))
     return [Table(
         f"fastest-{group.anchor}",
         "The fastest whose largest certified error reaches a target, whatever options that takes; each solver counts "
-        "once, with its fastest set of options.",
+        "once, with its fastest set of options. Times are medians over the steps."
+        + f" No targets below {FLOOR:.0e}: the certified error of a program without mechanics has a floor there, about "
+        "the square root of rounding." * rough,
         ("accuracy", "first", "second", "third", "solvers that reach it"), tuple(rows),
     )]  # fmt: skip
 
@@ -326,7 +340,8 @@ def warm_section(groups: Sequence[Group]) -> tuple[Section | None, list[str]]:
         "steps, the first step of a sequence left out; below one is a gain. 'Update by set-up' is the median ratio of "
         "an updated solver to one that is set up anew, both cold. 'Lost' are steps confirmed from a cold start only, "
         "'won' from a warm one only. A verdict needs three quarters of the steps on one side of one and the median "
-        "outside the noise."
+        "outside the noise; a gain also needs fewer iterations, or less time by the backend's own account beyond the "
+        "noise, since what else a call does is no gain of the start."
     )]  # fmt: skip
     if telling:
         caption = "Solvers that a warm start changes, by the formulation that most solvers take."

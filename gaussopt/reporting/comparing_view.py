@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -126,6 +127,21 @@ def looks_of(answers: Sequence[Answers]) -> dict[str, int]:
 def listed(names: Sequence[str], most: int = 8) -> str:
     """Names in a sentence."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def in_words(statuses: Sequence[str]) -> str:
+    """Statuses as they stand in a sentence."""
+    return " or ".join(s.replace("_", " ") for s in statuses)
+
+
+def plural(count: int, one: str) -> str:
+    """A count and its noun."""
+    return f"{count} {one}{'' if count == 1 else 's'}"
+
+
+def shape_of(reason: str) -> str:
+    """A sentence without its numbers, which do not make it another reason."""
+    return re.sub(r"\d[\d.e+-]*", "#", reason)
 
 
 def per_cent(share: float) -> str:
