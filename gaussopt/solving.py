@@ -274,8 +274,6 @@ def judge(step: StepData, raw: RawSolution, certificate: Certificate, tolerance:
         return Status.SOLVED, Status.SOLVED.sentence
     if math.isfinite(certificate.error_bound) and raw.claim in (Status.SOLVED, Status.INACCURATE):
         return Status.INACCURATE, f"{explain(step, certificate, tolerance)} {Status.INACCURATE.sentence}"
-    if math.isfinite(certificate.error_bound):
-        return raw.claim, f"{raw.claim.sentence} {explain(step, certificate, tolerance)}".strip()
     if raw.claim in (Status.INFEASIBLE, Status.UNBOUNDED):
         return (
             Status.SOLVER_ERROR,
@@ -286,6 +284,8 @@ def judge(step: StepData, raw: RawSolution, certificate: Certificate, tolerance:
         known = "the contact laws have a solution" if decided else "whether there is one was not decided"
         note = f" ({raw.note})" if raw.note else ""
         return Status.SOLVER_ERROR, f"The solver found no contact forces{note}, but {known}; try another solver."
+    if math.isfinite(certificate.error_bound):
+        return raw.claim, f"{raw.claim.sentence} {explain(step, certificate, tolerance)}".strip()
     if raw.claim is Status.SOLVED:
         return Status.SOLVER_ERROR, "The solver returned no finite acceleration although it says solved."
     return raw.claim, f"{raw.claim.sentence} ({raw.note})" if raw.note else raw.claim.sentence

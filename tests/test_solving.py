@@ -11,7 +11,7 @@ import pytest
 import gaussopt as go
 from gaussopt.programs import QP, LinearSystem, Program, RawSolution
 from gaussopt.solver import Options, Solver
-from gaussopt.solving import Engine
+from gaussopt.solving import Engine, judge
 
 inf = float("inf")
 Status = go.Status
@@ -231,3 +231,12 @@ def test_every_status_has_a_name_and_a_sentence() -> None:
         assert Status(status.value) is status
         assert str(status) == status.value
         assert status.sentence.endswith(".")
+
+
+@pytest.mark.parametrize("claim", [go.Status.INFEASIBLE, go.Status.UNBOUNDED, go.Status.NO_SOLUTION])
+def test_a_point_beside_a_false_verdict_does_not_make_it_true(claim: go.Status) -> None:
+    step = go.StepData.from_mapping({"M": [[2.0]], "Q": [4.0]})
+    raw = RawSolution(np.array([5.0]), None, claim)
+    status, message = judge(step, raw, go.certify(step, raw.x), 1e-7)
+    assert status is go.Status.SOLVER_ERROR
+    assert message

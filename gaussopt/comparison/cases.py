@@ -96,13 +96,13 @@ def _size(data: StepData | QP | LCP) -> list[int]:
 
 
 def time_case(
-    spec: Mapping[str, Any], formulation: str, solvers: Sequence[str], tolerance: float, budget: float
+    spec: Mapping[str, Any], pairs: Sequence[Sequence[str]], tolerance: float, budget: float
 ) -> list[dict[str, Any]]:
     """How long rivals take on a source, taking turns in random order at every step so that noise hits all alike.
 
     Parameters
     ----------
-    solvers : with their options
+    pairs : formulation and solver with its options, of each
     budget : float
         Seconds for each solver and start. Who is fast repeats the sequence up to MAX_REPETITIONS times; who is slow is
         timed on as many leading steps as fit.
@@ -115,7 +115,9 @@ def time_case(
     where = spec_of(spec)
     items = where.items()
     rivals = [
-        _Rival(formulation, solver, start, tolerance) for solver in solvers for start in starts_of(solver_class(solver))
+        _Rival(formulation, solver, start, tolerance)
+        for formulation, solver in pairs
+        for start in starts_of(solver_class(solver))
     ]
     if not items:
         return []

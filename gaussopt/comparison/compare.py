@@ -356,29 +356,29 @@ def _answers(outcome: Outcome, blank: Answers) -> list[Answers]:
 
 
 def _time_cases(plan: Plan, answers: Iterable[Answers]) -> list[Case]:
-    """Rivals that answered, by source and formulation."""
+    """All pairs that answered to a source, on one clock."""
     if plan.budget == 0:
         return []
-    by_label = {_label(s.source): s for s in plan.specs}
-    rivals: dict[tuple[str, str], list[str]] = {}
+    rivals: dict[str, dict[tuple[str, str], None]] = {}
     for r in answers:
         if not (r.refused or r.failure):
-            there = rivals.setdefault((_label(r.source), r.formulation), [])
-            if r.solver not in there:
-                there.append(r.solver)
+            rivals.setdefault(_label(r.source), {})[r.formulation, r.solver] = None
     found = []
-    for (label, formulation), words in rivals.items():
-        spec = by_label[label]
-        depends = (*spec.depends, *(("solver", parse_word(w)[0].partition(":")[0]) for w in words))
-        depends += (("formulation", formulation),) if formulation else ()
-        key = " | ".join(part for part in ("times", _words(spec), formulation) if part)
+    for spec in plan.specs:
+        there = list(rivals.get(_label(spec.source), ()))
+        if not there:
+            continue
+        entries = [("solver", parse_word(s)[0].partition(":")[0]) for _, s in there]
+        entries += [("formulation", f) for f, _ in there if f]
         arguments = {
-            "spec": spec.to_mapping(), "formulation": formulation, "solvers": words, "tolerance": plan.tolerance,
+            "spec": spec.to_mapping(), "pairs": [list(pair) for pair in there], "tolerance": plan.tolerance,
             "budget": plan.budget,
         }  # fmt: skip
-        limit = plan.limit + 3 * 10 * plan.budget * len(words)
+        # Each of them has answered to the whole sequence within the limit.
+        limit = (plan.limit + 30 * plan.budget) * len(there)
+        depends = tuple(dict.fromkeys((*spec.depends, *entries)))
         found.append(
-            Case(key, time_case, arguments, 3.0 * len(words), limit=limit, depends=tuple(dict.fromkeys(depends)))
+            Case(f"times | {_words(spec)}", time_case, arguments, 3.0 * len(there), limit=limit, depends=depends)
         )
     return found
 
