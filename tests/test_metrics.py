@@ -165,13 +165,14 @@ def test_one_of_several_solutions_is_no_lie() -> None:
 
 
 def test_a_claim_can_be_false_in_both_directions() -> None:
-    # confirmed, falsely called infeasible (refuted and confirmed answer), recognised, falsely called solved, given up
+    # confirmed, falsely called infeasible, called infeasible beside a right answer (a redundant program may be
+    # ambiguous where the step is not), recognised, falsely called solved, given up
     (row,) = metrics.summary([answers("osqp", "cidrsf")])
-    assert (row.confirmed, row.recognised, row.false_claims, row.missed) == (2, 1, 3, 0)
+    assert (row.confirmed, row.recognised, row.false_claims, row.missed) == (2, 1, 2, 1)
     assert row.success == pytest.approx(3 / 6)
     assert row.correct == pytest.approx(3 / 6)  # c, r, f
     (record,) = metrics.liars([answers("osqp", "cidrsf")])
-    assert (record.false_claims, record.denied, record.refuted, record.said) == (3, 2, 1, ("infeasible",))
+    assert (record.false_claims, record.denied, record.refuted, record.said) == (2, 1, 1, ("infeasible",))
     assert record.worst == INF  # of the step called solved that has no solution
     assert not record.never_right
     # A solver that only denies has no claim of success to be wrong about.

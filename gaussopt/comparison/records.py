@@ -132,8 +132,8 @@ class Answers:
 
     @property
     def denied(self) -> list[bool]:
-        """Which steps the solver calls ill-posed although they are not so."""
-        return [c in ILL_POSED and c != s for c, s in zip(self.claim, self.status, strict=True)]
+        """Which steps the solver calls ill-posed although they are not so, and gives no right answer either."""
+        return [c in ILL_POSED and s not in (c, "solved") for c, s in zip(self.claim, self.status, strict=True)]
 
     def to_mapping(self) -> dict[str, Any]:
         """For JSON."""
