@@ -57,8 +57,23 @@ class Source:
         return f"{self.name}, {self.part}" if self.part else self.name
 
 
+class _Record:
+    """A dataclass with a source, as plain data and back."""
+
+    __slots__ = ()
+
+    def to_mapping(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)  # type: ignore[call-overload, no-any-return]
+
+    @classmethod
+    def from_mapping(cls, data: Mapping[str, Any]) -> Self:
+        """The record of a mapping."""
+        return cls(**{**data, "source": Source(**data["source"])})
+
+
 @dataclass(frozen=True, slots=True)
-class Answers:
+class Answers(_Record):
     """What one solver answered to the steps of one source, cold, warm or set up anew. No times.
 
     Lists have one entry a step. A step without an answer keeps its place: its errors are infinite.
@@ -135,18 +150,9 @@ class Answers:
         """Which steps the solver calls ill-posed although they are not so, and gives no right answer either."""
         return [c in ILL_POSED and s not in (c, "solved") for c, s in zip(self.claim, self.status, strict=True)]
 
-    def to_mapping(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_mapping(cls, data: Mapping[str, Any]) -> Self:
-        """The record of a mapping."""
-        return cls(**{**data, "source": Source(**data["source"])})
-
 
 @dataclass(frozen=True, slots=True)
-class Times:
+class Times(_Record):
     """How long one solver took on the steps of one source, interleaved with its rivals. Seconds.
 
     Attributes
@@ -175,15 +181,6 @@ class Times:
     def work(self) -> float:
         """Median seconds of setup + update + solve."""
         return self.parts["work"][2]
-
-    def to_mapping(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_mapping(cls, data: Mapping[str, Any]) -> Self:
-        """The record of a mapping."""
-        return cls(**{**data, "source": Source(**data["source"])})
 
 
 @dataclass(frozen=True, slots=True)
