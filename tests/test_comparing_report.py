@@ -291,7 +291,7 @@ def test_why_solvers_fail(tmp_path: Path) -> None:
 def test_many_reasons_are_in_a_file() -> None:
     a = [answers("kkt", "f", formulation=f"{c}{d}", reasons={"It stopped.": 1}) for c in "abcdefg" for d in "abcdefg"]
     doc = document(Found(tuple(a)))
-    assert len(table(doc, "reasons").rows) == 40
+    assert len(table(doc, "reasons").rows) == 12
     (every,) = (d.frame for d in data_of(doc.sections) if d.name == "reasons-all")
     assert len(every) == 49
 

@@ -16,7 +16,7 @@ from gaussopt.reporting.comparing_view import Group, in_words, listed, per_cent,
 from gaussopt.reporting.document import Block, Data, Paragraph, Section, Table
 
 MOST_ROWS = 30
-MOST_REASONS = 40
+MOST_REASONS = 12
 
 
 def section(groups: Sequence[Group], answers: Sequence[Answers]) -> Section:
@@ -289,7 +289,7 @@ def _failing(cases: Sequence[Case]) -> list[str]:
             why = reasons.setdefault(solver, Reasons())
             for c in of:
                 why.add(c.answers)
-    named = [f"{s} on {plural(n, 'source')} ({reasons[s].first})" for s, n in sources.most_common()]
+    named = [f"{s} on {plural(n, 'source')} ({cut(reasons[s].first)})" for s, n in sources.most_common()]
     return [f"Solvers that fail at every step of a source: {'; '.join(named)}."] if named else []
 
 
@@ -318,6 +318,11 @@ class Reasons:
         return found[0][0].rstrip(".") if found else "no reason on record"
 
 
+def cut(text: str, most: int = 150) -> str:
+    """The beginning of a long sentence; the whole of it is in the CSV."""
+    return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} ..."
+
+
 def _reasons(answers: Sequence[Answers]) -> list[Block]:
     """Why steps were not confirmed, by solver, formulation and problem or family."""
     by: dict[tuple[str, str, str], Reasons] = {}
@@ -334,7 +339,7 @@ def _reasons(answers: Sequence[Answers]) -> list[Block]:
         "reasons",
         "Why steps were not confirmed, over all starts; reasons that differ in numbers only are one, in the words of "
         f"the most frequent.{more}",
-        columns, tuple(rows[:MOST_REASONS]),
+        columns, tuple((*row[:-1], cut(row[-1])) for row in rows[:MOST_REASONS]),
     )]  # fmt: skip
     if more:
         import pandas as pd
