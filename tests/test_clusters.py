@@ -118,22 +118,7 @@ def test_both_workers_work_each_in_a_child_of_its_own(cluster: str, guarded: Mod
     assert all(o.value["pid"] != o.value["ppid"] for o in found.values())
 
 
-SOLVER = """
-from gaussopt.programs import LCP, RawSolution
-from gaussopt.solver import Options, Solver
-from gaussopt.status import Status
-import numpy as np
-
-class Half(Solver[Options]):
-    name = "half"
-    title = "an answer by heart"
-    source = "a test"
-    accepts = (LCP,)
-    def setup(self, program): pass
-    def solve(self, start): return RawSolution(np.array([0.5]), None, Status.SOLVED)
-
-solver = Half
-"""
+SOLVER = (Path(__file__).parent / "plugins" / "half.py").read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("clean_registry")

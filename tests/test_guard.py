@@ -176,22 +176,7 @@ def test_a_case_that_cannot_be_loaded_says_so(guard: Guard, guarded: ModuleType)
     assert "cannot be loaded" in outcome.failure
 
 
-SOLVER = """
-from gaussopt.programs import LCP, RawSolution
-from gaussopt.solver import Options, Solver
-from gaussopt.status import Status
-import numpy as np
-
-class Half(Solver[Options]):
-    name = "half"
-    title = "an answer by heart"
-    source = "a test"
-    accepts = (LCP,)
-    def setup(self, program): pass
-    def solve(self, start): return RawSolution(np.array([0.5]), None, Status.SOLVED)
-
-solver = Half
-"""
+SOLVER = (Path(__file__).parent / "plugins" / "half.py").read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("clean_registry")

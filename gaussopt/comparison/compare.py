@@ -21,10 +21,11 @@ from gaussopt.catalogue import problem as find_problem
 from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.comparison.cases import answer_case, motion_case, time_case
 from gaussopt.comparison.following import starts_of
+from gaussopt.comparison.joined import SourceKey, key_of
 from gaussopt.comparison.pairing import installed_solvers, misfit, pairs
 from gaussopt.comparison.records import Answers, Motion, Times
 from gaussopt.comparison.sources import ProblemStates, Spec, plain_settings, problem_specs
-from gaussopt.comparison.specs import canonical, parse_word, precision_words, solver_class, stepper_settings
+from gaussopt.comparison.specs import canonical, precision_words, registered_name, solver_class, stepper_settings
 from gaussopt.environment import versions
 from gaussopt.errors import BadInput
 from gaussopt.simulation import check_settings
@@ -206,7 +207,7 @@ def compare(
         raise BadInput("None of these formulations and solvers fit these problems.")
     outcomes = run([case for case, _ in asked], 0.0, 0.5)
     answers = [r for case, blank in asked for r in _answers(outcomes[case.key], blank)]
-    later = _time_cases(plan, answers) + (_motion_cases(plan, answers) if motions else [])
+    later = _time_cases(plan, answers) + _motion_cases(plan, answers)
     more = run(later, 0.5, 1.0)
     if kept is not None and note is not None:
         stale = kept.stale([case for case, _ in asked] + later)
@@ -326,7 +327,7 @@ def _answer_cases(plan: Plan) -> list[tuple[Case, Answers]]:
         elif "" in plan.precision:
             asked += pairs((), finer, step)
         for formulation, solver in dict.fromkeys(asked):
-            name = parse_word(solver)[0].partition(":")[0]
+            name = registered_name(solver)
             depends = (*spec.depends, ("solver", name), *((("formulation", formulation),) if formulation else ()))
             key = " | ".join(part for part in ("answers", _words(spec), formulation, solver) if part)
             arguments = {
@@ -359,16 +360,16 @@ def _time_cases(plan: Plan, answers: Iterable[Answers]) -> list[Case]:
     """All pairs that answered to a source, on one clock."""
     if plan.budget == 0:
         return []
-    rivals: dict[str, dict[tuple[str, str], None]] = {}
+    rivals: dict[SourceKey, dict[tuple[str, str], None]] = {}
     for r in answers:
         if not (r.refused or r.failure):
-            rivals.setdefault(_label(r.source), {})[r.formulation, r.solver] = None
+            rivals.setdefault(key_of(r.source), {})[r.formulation, r.solver] = None
     found = []
     for spec in plan.specs:
-        there = list(rivals.get(_label(spec.source), ()))
+        there = list(rivals.get(key_of(spec.source), ()))
         if not there:
             continue
-        entries = [("solver", parse_word(s)[0].partition(":")[0]) for _, s in there]
+        entries = [("solver", registered_name(s)) for _, s in there]
         entries += [("formulation", f) for f, _ in there if f]
         arguments = {
             "spec": spec.to_mapping(), "pairs": [list(pair) for pair in there], "tolerance": plan.tolerance,
@@ -383,19 +384,15 @@ def _time_cases(plan: Plan, answers: Iterable[Answers]) -> list[Case]:
     return found
 
 
-def _label(source: Any) -> str:
-    return f"{source.label} {sorted(source.dials.items())}"
-
-
 def _motion_cases(plan: Plan, answers: Iterable[Answers]) -> list[Case]:
     """Trajectories of the pairs whose every answer to every reference of a problem was confirmed."""
     found = []
     for entry in plan.entries:
-        own = {_label(s.source) for s in plan.specs if isinstance(s, ProblemStates) and _belongs(s, entry)}
+        own = {key_of(s.source) for s in plan.specs if isinstance(s, ProblemStates) and _belongs(s, entry)}
         passed: dict[tuple[str, str], bool] = {}
         for r in answers:
             # A simulation starts as the last of a solver's ways of starting does.
-            if _label(r.source) in own and r.start == starts_of(solver_class(r.solver))[-1]:
+            if key_of(r.source) in own and r.start == starts_of(solver_class(r.solver))[-1]:
                 good = not r.refused and not r.failure and all(r.confirmed)
                 passed[r.formulation, r.solver] = passed.get((r.formulation, r.solver), True) and good
         for (formulation, solver), good in passed.items():
@@ -404,7 +401,7 @@ def _motion_cases(plan: Plan, answers: Iterable[Answers]) -> list[Case]:
             for stepper in plan.steppers:
                 depends = (
                     ("problem", entry.name), ("formulation", formulation),
-                    ("solver", parse_word(solver)[0].partition(":")[0]), ("stepper", stepper_settings(stepper)[0]),
+                    ("solver", registered_name(solver)), ("stepper", stepper_settings(stepper)[0]),
                 )  # fmt: skip
                 arguments = {
                     "problem": entry.name, "settings": plain_settings(entry), "formulation": formulation,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gaussopt import registry
-from gaussopt.comparison.specs import parse_word
+from gaussopt.comparison.specs import registered_name
 from gaussopt.errors import IllPosed, NotAccepted
 from gaussopt.formulation import Formulation
 from gaussopt.programs import LCP, QP
@@ -47,5 +47,5 @@ def misfit(formulation: Formulation, step: StepData) -> str | None:
 
 
 def _accepts(solver: str) -> tuple[type, ...]:
-    accepts: tuple[type, ...] = registry.load("solver", parse_word(solver)[0].partition(":")[0]).accepts
+    accepts: tuple[type, ...] = registry.load("solver", registered_name(solver)).accepts
     return accepts

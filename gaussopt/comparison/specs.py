@@ -35,6 +35,11 @@ def parse_word(text: str) -> tuple[str, dict[str, str]]:
     return name.strip(), options
 
 
+def registered_name(word: str) -> str:
+    """The name under which the solver is registered, without variant and options."""
+    return parse_word(word)[0].partition(":")[0]
+
+
 def solver_word(name: str, options: Mapping[str, Any]) -> str:
     """The word that `parse_word` reads back."""
     inside = ",".join(f"{k}={v}" for k, v in options.items())
@@ -85,7 +90,7 @@ def canonical(word: str) -> str:
 def precision_words(word: str) -> list[str]:
     """The same solver at every setting of its precision, from loose to tight; none if it has no such dial."""
     name, options = parse_word(word)
-    cls: type[Solver[Any]] = registry.load("solver", name.partition(":")[0])
+    cls: type[Solver[Any]] = registry.load("solver", registered_name(word))
     return [solver_word(name, {**options, **setting}) for setting in cls.precision]
 
 
