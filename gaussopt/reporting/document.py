@@ -11,6 +11,30 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+class Tex(str):
+    """A text of this project with formulas in LaTeX between dollar signs; texts of users are never read so."""
+
+    __slots__ = ()
+
+
+class Timed(Tex):
+    """A text with measured times in it: the page marks it, since another run says something else there."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A text that leads to an anchor of the same report; a cell or an item."""
+
+    text: str
+    anchor: str
+
+    def __str__(self) -> str:
+        """The text alone, as files show it."""
+        return self.text
+
+
 @dataclass(frozen=True, slots=True)
 class Paragraph:
     """A paragraph of plain text."""
@@ -48,12 +72,37 @@ class Figure:
     svg : str
     data : DataFrame
         Written beside the report as CSV.
+    timed : bool
+        Whether measured times are drawn, which differ from run to run.
     """
 
     name: str
     caption: str
     alt: str
     svg: str
+    data: pd.DataFrame
+    timed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Animation:
+    """A motion: a picture that a reader may start and stop, and a still one for print.
+
+    Attributes
+    ----------
+    name, caption, alt, data
+        As of a figure; `alt` says in words how it moves.
+    svg : str
+        Animated by SMIL, begins at once where it is a file of its own.
+    still : str
+        SVG with start, end and path.
+    """
+
+    name: str
+    caption: str
+    alt: str
+    svg: str
+    still: str
     data: pd.DataFrame
 
 
@@ -74,13 +123,21 @@ class Table:
         File name of its CSV without extension.
     caption : str
     columns : header texts
-    rows : cells, numbers or texts
+    rows : cells, numbers, texts or links
+    timed : the columns that hold measured times; a single cell may be `Timed`
     """
 
     name: str
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
+    timed: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """A timed column must be there."""
+        unknown = set(self.timed) - set(self.columns)
+        if unknown:
+            raise ValueError(f"The table {self.name} has no columns {sorted(unknown)}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +158,7 @@ class Data:
     frame: pd.DataFrame
 
 
-Block = Paragraph | Formula | Items | Figure | Gallery | Table | Data
+Block = Paragraph | Formula | Items | Figure | Animation | Gallery | Table | Data
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +172,33 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class Highlight:
+    """One of the few findings on the first screen, with its figure and where more is said.
+
+    Attributes
+    ----------
+    text : str
+    figure : Figure
+        Drawn small; it appears again where it belongs.
+    anchor : str
+        Of the section that says more.
+    """
+
+    text: str
+    figure: Figure
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The first screen: what was run, a table of counts, the most important findings."""
+
+    run: str
+    counts: Table
+    highlights: tuple[Highlight, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """A whole report."""
 
@@ -122,6 +206,7 @@ class Document:
     lead: str
     findings: tuple[str, ...]
     sections: tuple[Section, ...] = field(default=())
+    summary: Summary | None = None
 
 
 def text_of(cell: Any) -> str:

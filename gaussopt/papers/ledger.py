@@ -1,0 +1,117 @@
+"""The ledger of claims: which there are, their checks as cases, and what the report says of them."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections import Counter
+from collections.abc import Mapping
+from functools import cache
+
+from gaussopt.claim import Claim, Judgement, Verdict
+from gaussopt.reporting.document import Block, Link, Paragraph, Section, Table, Tex, Timed
+from gaussopt.work import Case, Outcome
+
+
+@cache
+def ledger() -> tuple[Claim, ...]:
+    """All claims, in the order of their numbers."""
+    from gaussopt.papers import claims
+
+    names = (m.name for m in pkgutil.iter_modules(claims.__path__) if not m.name.startswith("_"))
+    found: list[Claim] = [importlib.import_module(f"{claims.__name__}.{name}").claim for name in names]
+    return tuple(sorted(found, key=lambda c: int(c.id[1:])))
+
+
+def check(identifier: str, quick: bool) -> Judgement:
+    """Compute the evidence for one claim."""
+    return next(c for c in ledger() if c.id == identifier).check(quick)
+
+
+def cases(quick: bool) -> list[Case]:
+    """One case for each claim."""
+    return [Case(_key(c), check, {"identifier": c.id, "quick": quick}, c.weight) for c in ledger()]
+
+
+def judgements(outcomes: Mapping[str, Outcome]) -> dict[str, Judgement | str]:
+    """What was computed of each claim by its number, or in one sentence why nothing was."""
+    found: dict[str, Judgement | str] = {}
+    for c in ledger():
+        outcome = outcomes.get(_key(c))
+        found[c.id] = "not run" if outcome is None else outcome.failure or outcome.value
+    return found
+
+
+def counts(found: Mapping[str, Judgement | str]) -> dict[str, int]:
+    """How many claims have each verdict; those without evidence last, if there are any."""
+    number = Counter(str(j.verdict) if isinstance(j, Judgement) else NOT_COMPUTED for j in found.values())
+    return {v: number[v] for v in (*map(str, Verdict), NOT_COMPUTED) if number[v] or v != NOT_COMPUTED}
+
+
+NOT_COMPUTED = "not computed"
+
+
+def overview(found: Mapping[str, Judgement | str]) -> Section:
+    """All claims with their verdicts, each leading to its evidence."""
+    rows = tuple(
+        (Link(c.id, _anchor(c)), c.paper, Tex(c.says), _verdict(found[c.id]), _conditions(found[c.id]))
+        for c in ledger()
+    )
+    table = Table(
+        "claims", "What the papers claim and what became of it. Every verdict was computed on this run from the "
+        "evidence that the number leads to.",
+        ("claim", "paper", "says", "verdict", "where it holds"), rows,
+    )  # fmt: skip
+    text = (
+        "Each claim is judged by a derivation of our own, checked by numbers, and by a search that tries to refute "
+        "the result; what the search covered is said with it. A claim may be read in more than one way; the reading "
+        "is given where that matters."
+    )
+    return Section("claims", "The claims", (Paragraph(text), table))
+
+
+def section(paper: str, found: Mapping[str, Judgement | str]) -> Section:
+    """The claims of one paper with their evidence."""
+    parts = tuple(_claim(c, found[c.id]) for c in ledger() if c.paper == paper)
+    return Section(f"claims-{paper}", "Claims of the source", (), parts)
+
+
+def _claim(claim: Claim, judged: Judgement | str) -> Section:
+    blocks: list[Block] = [Paragraph(Tex(f"{claim.where}: {claim.says}."))]
+    if claim.reading:
+        blocks.append(Paragraph(Tex(f"Read as: {claim.reading}.")))
+    title = f"{claim.id}: {_verdict(judged)}"
+    if isinstance(judged, str):
+        return Section(_anchor(claim), title, (*blocks, Paragraph(f"Nothing was computed: {judged}")))
+    text = Timed if judged.times_decide else Tex
+    blocks.append(Paragraph(text(judged.sentence)))
+    if judged.conditions:
+        blocks.append(Paragraph(Tex(f"Where it holds: {judged.conditions}")))
+    name = f"claim-{claim.id.lower()}"
+    blocks.append(Table(
+        f"{name}-derivation", f"{claim.id}, derived independently.", ("statement", "computed on this run", "confirmed"),
+        tuple((Tex(d.statement), text(d.computed), d.holds) for d in judged.derivations),
+    ))  # fmt: skip
+    blocks.append(Table(
+        f"{name}-search", f"{claim.id}, attempts to refute this.", ("sought", "covered", "found", "refuted"),
+        tuple((Tex(s.sought), Tex(s.covered), text(s.found), s.refutes) for s in judged.searches),
+    ))  # fmt: skip
+    if judged.rows:
+        blocks.append(Table(name, f"{claim.id}, the numbers behind it.", judged.columns, judged.rows, judged.timed))
+    return Section(_anchor(claim), title, tuple(blocks))
+
+
+def _verdict(judged: Judgement | str) -> str:
+    return str(judged.verdict) if isinstance(judged, Judgement) else NOT_COMPUTED
+
+
+def _conditions(judged: Judgement | str) -> str:
+    return Tex(judged.conditions) if isinstance(judged, Judgement) else str(judged)
+
+
+def _key(claim: Claim) -> str:
+    return f"claim {claim.id}"
+
+
+def _anchor(claim: Claim) -> str:
+    return f"claim-{claim.id.lower()}"
