@@ -22,10 +22,8 @@ from gaussopt.work import Case, run_cases
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("papers")
-    assert run(["papers", "--quick", "--jobs", "2", "--out", str(out)]) == 0
-    return out
+def report(papers_report: Path) -> Path:
+    return papers_report
 
 
 def table(report: Path, name: str) -> list[dict[str, str]]:

@@ -51,7 +51,7 @@ def reproduce(
         own = {k.removeprefix(f"{number}: "): o for k, o in outcomes.items() if k.startswith(f"{number}: ")}
         section, found = paper.section(own, quick)
         sections.append(section)
-        findings += [f"Paper {number}. {f}" for f in found]
+        findings += [type(f)(f"Paper {number}. {f}") for f in found]  # a text stays what it is, timed or with formulas
     lead = (
         "Every time step of a mechanical system is a convex program (Gauss 1829). This report runs the systems of "
         "the papers by several formulations and solvers, certifies every step from the mechanics alone, and states "

@@ -12,7 +12,7 @@ def section(outcomes: dict[str, Outcome]) -> Section:
     rows = tuple(versions().items())
     table = Table("environment", "Versions and machine of this run.", ("what", "version"), rows)
     seconds = tuple((key, o.seconds, o.failure or "done") for key, o in outcomes.items())
-    cases = Table("cases", "Every case of this run.", ("case", "seconds", "ended"), seconds)
+    cases = Table("cases", "Every case of this run.", ("case", "seconds", "ended"), seconds, ("seconds",))
     text = (
         "Times depend on the machine: read ratios, not microseconds. BLAS runs on one thread. Everything else is "
         "deterministic: the genetic algorithm and every random draw are seeded."
