@@ -320,8 +320,8 @@ _WITH_PSEUDO_INVERSE = Formula(
 def _method(results: Results, findings: list[str]) -> Section:
     kkt = Formula(
         r"M a - J^T \lambda = Q - h, \quad J a = \gamma; \quad a \text{ is unique if and only if } "
-        r"\operatorname{rank} \begin{pmatrix} M \\ J \end{pmatrix} = n",
-        "M a - J^T lam = Q - h,   J a = gamma;   a is unique if and only if rank [M; J] = n",
+        r"\operatorname{rank}\, [M^T\ J^T] = n",
+        "M a - J^T lam = Q - h,   J a = gamma;   a is unique if and only if rank [M^T J^T] = n",
     )
     blocks: list[Block] = [
         Paragraph("Gauss's principle, multiplied out, holds for any positive semidefinite M:"),
