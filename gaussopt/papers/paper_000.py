@@ -139,10 +139,8 @@ def _model() -> Section:
 
 def _method() -> Section:
     formula = Formula(
-        "<math display='block'><mi>a</mi><mo>=</mo><msup><mi>J</mi><mo>+</mo></msup><mi>γ</mi><mo>+</mo><mi>N</mi>"
-        "<msup><mrow><mo>(</mo><msup><mi>M</mi><mrow><mn>1</mn><mo>/</mo><mn>2</mn></mrow></msup><mi>N</mi><mo>)</mo>"
-        "</mrow><mo>+</mo></msup><mi>b</mi><mo>,</mo><mspace width='1em'/><mi>N</mi><mo>=</mo><mi>I</mi><mo>−</mo>"
-        "<msup><mi>J</mi><mo>+</mo></msup><mi>J</mi></math>",
+        r"a = J^+ \gamma + N \left(M^{1/2} N\right)^+ b, \quad N = I - J^+ J, \quad "
+        r"b = -\left(M^{1/2} J^+ \gamma - M^{-1/2} (Q - h)\right)",
         "a = J^+ gamma + N (M^(1/2) N)^+ b,   N = I - J^+ J,   b = -(M^(1/2) J^+ gamma - M^(-1/2) (Q - h))",
     )
     blocks = (

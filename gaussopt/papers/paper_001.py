@@ -11,7 +11,6 @@ from gaussopt.catalogue import Problem, problem
 from gaussopt.papers import _common as common
 from gaussopt.papers import _contact_motions as motions
 from gaussopt.papers import _contact_steps as steps
-from gaussopt.papers import _formulas as f
 from gaussopt.papers import _painleve as painleve
 from gaussopt.papers._common import Results
 from gaussopt.papers._contact_steps import EQUAL, OnSteps, Programs
@@ -85,114 +84,93 @@ def _model(bars: Problem, rod: Problem) -> Section:
 
 # -- the method ----------------------------------------------------------------------------------------
 
-_A, _B, _W = f.i("A"), f.i("b"), f.i("w")
-_N = f.sub(f.i("λ"), f.i("N"))
-_JN, _JT = f.sub(f.i("J"), f.i("N")), f.sub(f.i("J"), f.i("T"))
-_MAP = f.paren(f.sup(_JN, f.T), f.o("+"), f.sup(_JT, f.T), f.i("μ"), f.i("σ"))
-_MINIMISE = f"<munder>{f.i('min')}{_N}</munder>"
-_QUADRATIC = (f.HALF, f"<msubsup>{f.i('λ')}{f.i('N')}{f.T}</msubsup>")
-_ROWS = (f.words("subject to"), _A, _N, f.o("+"), _B, f.o("≥"), f.n(0))
+_QUADRATIC = r"\min_{\lambda_N}\ \tfrac{1}{2}\, \lambda_N^T"
+_MAP = r"\left(J_N^T + J_T^T \mu \sigma\right)"
+_ROWS = r"\quad \text{subject to} \quad A \lambda_N + b \ge 0"
 
-
-def _formulas() -> dict[str, Formula]:
-    """The formulas of the method, by name."""
-    D, eta, ell = f.i("D"), f.i("η"), f.i("ℓ")
-    k, next_k = f.i("k"), f.row(f.i("k"), f.o("+"), f.n(1))
-    a = f.i("a")
-    return {
-        "motion": f.formula(
-            "M a + h = Q + J^T lam + (J_N^T + J_T^T mu sigma) lam_N,   sigma = -sgn v_T,   w = J_N a + zeta_N",
-            f.i("M"), a, f.o("+"), f.i("h"), f.o("="), f.i("Q"), f.o("+"), f.sup(f.i("J"), f.T), f.i("λ"), f.o("+"),
-            _MAP, _N, f.o(","), f.gap(), f.i("σ"), f.o("="), f.o("−"), f.i("sgn"), f.sub(f.i("v"), f.i("T")), f.o(","),
-            f.gap(), _W, f.o("="), _JN, a, f.o("+"), f.sub(f.i("ζ"), f.i("N")),
-        ),
-        "operator": f.formula(
-            "w = A lam_N + b,   A = J_N K (J_N^T + J_T^T mu sigma),   b = J_N a_J + zeta_N",
-            _W, f.o("="), _A, _N, f.o("+"), _B, f.o(","), f.gap(), _A, f.o("="), _JN, f.i("K"), _MAP, f.o(","), f.gap(),
-            _B, f.o("="), _JN, f.sub(a, f.i("J")), f.o("+"), f.sub(f.i("ζ"), f.i("N")),
-        ),
-        "printed": f.formula(
-            "(29)   min 1/2 lam_N^T A lam_N   subject to   A lam_N + b >= 0",
-            f.words("(29)"), _MINIMISE, *_QUADRATIC, _A, _N, *_ROWS,
-        ),
-        "lcp": f.formula(
-            "0 <= lam_N,   w = A lam_N + b >= 0,   lam_N^T w = 0",
-            f.n(0), f.o("≤"), _N, f.o(","), f.gap(), _W, f.o("="), _A, _N, f.o("+"), _B, f.o("≥"), f.n(0), f.o(","),
-            f.gap(), f"<msubsup>{f.i('λ')}{f.i('N')}{f.T}</msubsup>", _W, f.o("="), f.n(0),
-        ),
-        "criterion": f.formula(
-            "eta = 1/2 (I + A^-T A) lam_N >= 0   and   eta_i = 0 wherever w_i > 0",
-            eta, f.o("="), f.HALF, f.paren(f.i("I"), f.o("+"), f.sup(_A, f.row(f.o("−"), f.T)), _A), _N, f.o("≥"),
-            f.n(0), f.words("and"), f.sub(eta, f.i("i")), f.o("="), f.n(0), f.words("wherever"), f.sub(_W, f.i("i")),
-            f.o(">"), f.n(0),
-        ),
-        "weighted": f.formula(
-            "min 1/2 lam_N^T D A lam_N   subject to   A lam_N + b >= 0,   D > 0 diagonal,   D A = (D A)^T",
-            _MINIMISE, *_QUADRATIC, D, _A, _N, *_ROWS, f.o(","), f.gap(), D, f.o(">"), f.n(0), f.words("diagonal,"),
-            D, _A, f.o("="), f.sup(f.paren(D, _A), f.T),
-        ),
-        "joints": f.formula(
-            "min 1/2 lam_N^T A lam_N - 1/2 ell^T lam_N   subject to   A lam_N + b >= 0,   "
-            "ell = sigma mu J_T (a_J - a_0)",
-            _MINIMISE, *_QUADRATIC, _A, _N, f.o("−"), f.HALF, f.sup(ell, f.T), _N, *_ROWS, f.o(","), f.gap(), ell,
-            f.o("="), f.i("σ"), f.i("μ"), _JT, f.paren(f.sub(a, f.i("J")), f.o("−"), f.sub(a, f.n(0))),
-        ),
-        "frozen": f.formula(
-            "a^(k+1) = argmin 1/2 a^T M a - a^T (Q - h + J_T^T mu sigma lam_N^k)   subject to   J a = gamma,   "
-            "J_N a + zeta_N >= 0",
-            f.sup(a, next_k), f.o("="), f.i("argmin"), f.HALF, f.sup(a, f.T), f.i("M"), a, f.o("−"), f.sup(a, f.T),
-            f.paren(f.i("Q"), f.o("−"), f.i("h"), f.o("+"), f.sup(_JT, f.T), f.i("μ"), f.i("σ"),
-                    f"<msubsup>{f.i('λ')}{f.i('N')}{k}</msubsup>"),
-            f.words("subject to"), f.i("J"), a, f.o("="), f.i("γ"), f.o(","), f.gap(), _JN, a, f.o("+"),
-            f.sub(f.i("ζ"), f.i("N")), f.o("≥"), f.n(0),
-        ),
-        "contraction": f.formula(
-            "rho = || A_0^(-1/2) C A_0^(-1/2) ||,   A_0 = J_N K J_N^T,   C = A - A_0",
-            f.i("ϱ"), f.o("="), f.o("‖"), f.sup(f.sub(_A, f.n(0)), f.row(f.o("−"), f.n("1/2"))), f.i("C"),
-            f.sup(f.sub(_A, f.n(0)), f.row(f.o("−"), f.n("1/2"))), f.o("‖"), f.o(","), f.gap(), f.sub(_A, f.n(0)),
-            f.o("="), _JN, f.i("K"), f.sup(_JN, f.T), f.o(","), f.gap(), f.i("C"), f.o("="), _A, f.o("−"),
-            f.sub(_A, f.n(0)),
-        ),
-    }  # fmt: skip
+_FORMULAS = {
+    "motion": Formula(
+        rf"M a + h = Q + J^T \lambda + {_MAP} \lambda_N, \quad \sigma = -\operatorname{{sgn}} v_T, \quad "
+        r"w = J_N a + \zeta_N",
+        "M a + h = Q + J^T lam + (J_N^T + J_T^T mu sigma) lam_N,   sigma = -sgn v_T,   w = J_N a + zeta_N",
+    ),
+    "operator": Formula(
+        rf"w = A \lambda_N + b, \quad A = J_N K {_MAP}, \quad b = J_N a_J + \zeta_N",
+        "w = A lam_N + b,   A = J_N K (J_N^T + J_T^T mu sigma),   b = J_N a_J + zeta_N",
+    ),
+    "printed": Formula(
+        rf"\text{{(29)}} \quad {_QUADRATIC} A \lambda_N {_ROWS}",
+        "(29)   min 1/2 lam_N^T A lam_N   subject to   A lam_N + b >= 0",
+    ),
+    "lcp": Formula(
+        r"0 \le \lambda_N, \quad w = A \lambda_N + b \ge 0, \quad \lambda_N^T w = 0",
+        "0 <= lam_N,   w = A lam_N + b >= 0,   lam_N^T w = 0",
+    ),
+    "criterion": Formula(
+        r"\eta = \tfrac{1}{2} \left(I + A^{-T} A\right) \lambda_N \ge 0 \quad \text{and} \quad \eta_i = 0 "
+        r"\text{ wherever } w_i > 0",
+        "eta = 1/2 (I + A^-T A) lam_N >= 0   and   eta_i = 0 wherever w_i > 0",
+    ),
+    "weighted": Formula(
+        rf"{_QUADRATIC} D A \lambda_N {_ROWS}, \quad D > 0 \text{{ diagonal}}, \quad D A = (D A)^T",
+        "min 1/2 lam_N^T D A lam_N   subject to   A lam_N + b >= 0,   D > 0 diagonal,   D A = (D A)^T",
+    ),
+    "joints": Formula(
+        rf"{_QUADRATIC} A \lambda_N - \tfrac{{1}}{{2}}\, \ell^T \lambda_N {_ROWS}, \quad "
+        r"\ell = \sigma \mu J_T (a_J - a_0)",
+        "min 1/2 lam_N^T A lam_N - 1/2 ell^T lam_N   subject to   A lam_N + b >= 0,   ell = sigma mu J_T (a_J - a_0)",
+    ),
+    "frozen": Formula(
+        r"a^{k+1} = \operatorname{argmin}\ \tfrac{1}{2}\, a^T M a - a^T "
+        r"\left(Q - h + J_T^T \mu \sigma \lambda_N^k\right) \quad \text{subject to} \quad J a = \gamma, \quad "
+        r"J_N a + \zeta_N \ge 0",
+        "a^(k+1) = argmin 1/2 a^T M a - a^T (Q - h + J_T^T mu sigma lam_N^k)   subject to   J a = gamma,   "
+        "J_N a + zeta_N >= 0",
+    ),
+    "contraction": Formula(
+        r"\varrho = \|A_0^{-1/2}\, C\, A_0^{-1/2}\|, \quad A_0 = J_N K J_N^T, \quad C = A - A_0",
+        "rho = || A_0^(-1/2) C A_0^(-1/2) ||,   A_0 = J_N K J_N^T,   C = A - A_0",
+    ),
+}
+"""The formulas of the method, by name."""
 
 
 def _method(results: Results) -> Section:
-    formulas = _formulas()
     blocks: list[Block] = [
         Paragraph("Sliding friction is a known multiple of the normal force, against the slip:"),
-        formulas["motion"],
+        _FORMULAS["motion"],
         Paragraph(
             "With the joints eliminated (K is M⁻¹ restricted to the directions they leave free, a_J the acceleration "
             "without contact forces) the gap accelerations are linear in the normal forces:"
         ),
-        formulas["operator"],
+        _FORMULAS["operator"],
         Paragraph("The source finds the normal forces by the quadratic program normal-force-qp,"),
-        formulas["printed"],
+        _FORMULAS["printed"],
         Paragraph("The laws of contact are the linear complementarity problem lcp,"),
-        formulas["lcp"],
+        _FORMULAS["lcp"],
         Paragraph(
             "The quadratic form is a potential of the source's variational condition only if A is symmetric, and "
             "friction makes it unsymmetric. For positive definite A the program returns the forces of the LCP exactly "
             "if those forces satisfy"
         ),
-        formulas["criterion"],
+        _FORMULAS["criterion"],
         Paragraph(
             "which holds for symmetric A and for one contact, and fails as a rule where one of two contacts opens. "
             "Weights repair it where they exist (weighted-normal-force-qp): the optimality conditions are then the LCP."
         ),
-        formulas["weighted"],
+        _FORMULAS["weighted"],
         Paragraph(
             "With joints kept, eq. (24) of the source minimises over all ideal forces (joint-force-qp). Eliminating "
             "the joints from it leaves a term that (29) does not have, so that it is wrong already for one contact:"
         ),
-        formulas["joints"],
+        _FORMULAS["joints"],
         Paragraph(
             "Eqs. (22) and (25) take a force that is known in advance into Gauss's principle, which is right. Coulomb "
             "friction is not known in advance, but the principle may be iterated (frozen-friction); its fixed points "
             "are the solutions of the LCP, and it converges if ϱ < 1:"
         ),
-        formulas["frozen"],
-        formulas["contraction"],
+        _FORMULAS["frozen"],
+        _FORMULAS["contraction"],
     ]
     found: list[Programs] | None = results.value("programs")
     if found:
