@@ -308,7 +308,7 @@ def agreement_section(results: Results, findings: list[str]) -> Section:
             Table("agreement-001", "Event-driven motions against the references at common instants. 'Rise' is the "
                   "largest rise of the energy between recorded instants.",
                   ("reference", "program", "status", "states", "error of q", "error of v", "error of N / N",
-                   "certified", "rise / J", "evaluations", "seconds"), tuple(states)),
+                   "certified", "rise / J", "evaluations", "seconds"), tuple(states), ("seconds",)),
             Table("events-001", "Events, in seconds.",
                   ("reference", "event", "program", "reference time", "this run", "difference"), tuple(events)),
         ]  # fmt: skip

@@ -13,7 +13,7 @@ from gaussopt.papers import _histories as histories
 from gaussopt.papers._common import Results
 from gaussopt.papers._formulas import GAUSS
 from gaussopt.reporting import plots
-from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table
+from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table, Timed
 from gaussopt.stepdata import Vector
 from gaussopt.work import Case, Outcome
 
@@ -274,7 +274,7 @@ def _accuracy(results: Results, reference: ReferenceData, findings: list[str]) -
         "error is that of the steps.",
         ("formulation by solver", "status", "final error in q", "largest error in q", "certified",
          "largest energy error / J", "position drift", "seconds"),
-        tuple(rows),
+        tuple(rows), ("seconds",),
     )  # fmt: skip
     blocks: list[Block] = [table]
     if curves and len({len(c) for c in curves.values()}) == 1:
@@ -328,7 +328,7 @@ def _control(results: Results, findings: list[str]) -> Section:
         "named and accepted at any accuracy; the certified relative errors are recorded.",
         ("solver", "steps", "largest certified", "median certified", "constraint residual", "θ₁(0.1 s) / rad",
          "solve / µs per step"),
-        rows,
+        rows, ("solve / µs per step",),
     )  # fmt: skip
     blocks: list[Block] = [
         Paragraph(
@@ -353,11 +353,11 @@ def _control(results: Results, findings: list[str]) -> Section:
             slower = (ga.timing["solve"] / ga.meta["evaluations"]) / (
                 newton.timing["solve"] / newton.meta["evaluations"]
             )
-            findings.append(
+            findings.append(Timed(
                 f"Genetic algorithm in full coordinates: certified relative error up to "
                 f"{ga.worst.relative_error:.1e} where Newton has {newton.worst.relative_error:.1e}, at "
                 f"{slower:.0f} times the cost of a solve."
-            )
+            ))  # fmt: skip
     return Section("control-000", "OSQP, Newton and a genetic algorithm as the solver of every step", tuple(blocks))
 
 

@@ -434,7 +434,7 @@ def _accuracy(results: Results, findings: list[str]) -> Section:
             "violation. The absolute tolerance of RK45 is a thousandth of the relative one.",
             ("integrator: method", "evaluations", "position error / m", "violation / (m/s)", "certified", "seconds",
              "status"),
-            rows,
+            rows, ("seconds",),
         ))  # fmt: skip
     tan, regular = runs.get((DRAWN_STEP, TAN)), runs.get((DRAWN_STEP, REGULAR))
     if tan is not None and regular is not None:

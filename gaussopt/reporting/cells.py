@@ -44,17 +44,23 @@ class Column:
     Attributes
     ----------
     html : Markup
+    source : str
+        As of a cell.
     kind : str
         "n" for numbers, "p" for prose, "" for words.
     """
 
     html: Markup
+    source: str
     kind: str
 
 
 def columns(table: Table) -> tuple[Column, ...]:
     """The columns of a table."""
-    return tuple(Column(html(name), _kind([row[j] for row in table.rows])) for j, name in enumerate(table.columns))
+    return tuple(
+        Column(html(name), str(name) if has_formulas(name) else "", _kind([row[j] for row in table.rows]))
+        for j, name in enumerate(table.columns)
+    )
 
 
 def groups(table: Table) -> tuple[tuple[tuple[Cell, ...], ...], ...]:

@@ -22,6 +22,11 @@ class Timed(Tex):
 
     __slots__ = ()
 
+    @classmethod
+    def plain(cls, text: str) -> Timed:
+        """A text without formulas, whose dollar signs are dollar signs; for texts with names of users in them."""
+        return cls(text.replace("$", "\\$"))
+
 
 @dataclass(frozen=True, slots=True)
 class Link:

@@ -29,6 +29,9 @@ _RELATIONS = frozenset("=<>≤≥≈≠≡∈→⇒⇔≪≫∼∝:,;")
 _LIMITS = ("min", "max", "inf", "sup", "lim")
 """What is written below these stands below them in a displayed formula."""
 
+_FUNCTIONS = frozenset(("sin", "cos", "tan", "cot", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "exp", "ln",
+                        "log", "det", "dim", "ker", "arg", "deg"))  # fmt: skip
+
 _LONG = 18
 """Shorter formulas, in characters, stay in one piece."""
 
@@ -151,7 +154,20 @@ def _tree(latex: str, displayed: bool) -> ElementTree.Element | None:
             return None
         if displayed and element.tag == "msub" and element[0].text in _LIMITS:
             element.tag = "munder"
+        _set_apart(element)
     return root
+
+
+def _set_apart(parent: ElementTree.Element) -> None:
+    """Put thin spaces around the names of functions, as TeX does."""
+    children = list(parent)
+    for j in reversed(range(len(children))):
+        if children[j].tag != "mi" or children[j].text not in _FUNCTIONS:
+            continue
+        if j + 1 < len(children) and children[j + 1].tag != "mo":
+            parent.insert(j + 1, ElementTree.Element("mspace", width="0.167em"))
+        if j > 0 and children[j - 1].tag not in ("mo", "mspace"):
+            parent.insert(j, ElementTree.Element("mspace", width="0.167em"))
 
 
 def _balanced(latex: str) -> bool:

@@ -145,6 +145,13 @@
   }, { rootMargin: "-15% 0px -75% 0px" });
   all("main section[id]").forEach((section) => entries.has(section.id) && watch.observe(section));
 
+  // -- a short list of contents where it stands in the way
+
+  const aside = matchMedia("(min-width: 66rem)");
+  const foldContents = () => all("nav > ol > li > details").forEach((d) => { d.open = aside.matches; });
+  aside.addEventListener("change", foldContents);
+  foldContents();
+
   // -- print everything
 
   const folded = all("details");
