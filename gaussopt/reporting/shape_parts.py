@@ -206,10 +206,9 @@ def _damper(track: Sequence[Damper], view: View, look: Look) -> list[Part]:
     low, high = float(length.min()), float(length.max())
     # The piston stays in its cylinder at all lengths, where there is room for that.
     rod = min(0.92 * low, 0.65 * high)
-    cup = high - rod + 0.06 * high
-    half = 6.5
-    cylinder = Stroke((((0.0, 0.0), (0.12 * cup, 0.0)), ((cup, -half), (0.12 * cup, -half), (0.12 * cup, half),
-                       (cup, half))), look.edge, 1.5)  # fmt: skip
+    cup, stub, half = high - rod + 0.06 * high, 0.5 * (low - rod), 6.5
+    cylinder = Stroke((((0.0, 0.0), (stub, 0.0)), ((cup, -half), (stub, -half), (stub, half), (cup, half))),
+                      look.edge, 1.5)  # fmt: skip
     piston = Stroke((((0.0, 0.0), (-rod, 0.0)), ((-rod, -half + 2.0), (-rod, half - 2.0))), look.edge, 1.5)
     a = np.radians(angle)
     end = start + np.stack((length * np.cos(a), length * np.sin(a)), axis=1)
