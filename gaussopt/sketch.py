@@ -28,7 +28,16 @@ if TYPE_CHECKING:
 Place = tuple[float, float]
 """A point of the plane, m."""
 
-SIDES = {"e": (1, 0), "ne": (1, 1), "n": (0, 1), "nw": (-1, 1), "w": (-1, 0), "sw": (-1, -1), "s": (0, -1), "se": (1, -1)}
+SIDES = {
+    "e": (1, 0),
+    "ne": (1, 1),
+    "n": (0, 1),
+    "nw": (-1, 1),
+    "w": (-1, 0),
+    "sw": (-1, -1),
+    "s": (0, -1),
+    "se": (1, -1),
+}
 """Where a label stands beside its point."""
 
 
@@ -328,7 +337,7 @@ def as_sketch(given: Any) -> Sketch:
     return Sketch(given)
 
 
-def _checked(shape: Any, owner: str) -> Shape:
+def _checked(shape: Any, owner: str) -> Any:
     """A shape with plain floats; what a NumPy computation left in it becomes a pair."""
     if not isinstance(shape, KINDS):
         raise BadInput(
@@ -350,7 +359,7 @@ def _checked(shape: Any, owner: str) -> Shape:
     side = getattr(shape, "side", "e")
     if side not in SIDES:
         raise UnknownName("side of a label", side, SIDES)
-    return replace(shape, **plain)
+    return replace(shape, **plain)  # type: ignore[type-var]
 
 
 def _not_finite(shape: Any, name: str, value: Any, owner: str) -> str:

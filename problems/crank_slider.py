@@ -13,7 +13,21 @@ import numpy as np
 
 from gaussopt.catalogue import Erratum, Evidence, Parameter, Problem, Reference
 from gaussopt.sketch import (
-    Angle, Bar, Bearing, Block, Damper, Length, Pin, Place, Point, Shape, Sketch, Spring, Torque, Wall, along,
+    Angle,
+    Bar,
+    Bearing,
+    Block,
+    Damper,
+    Length,
+    Pin,
+    Place,
+    Point,
+    Shape,
+    Sketch,
+    Spring,
+    Torque,
+    Wall,
+    along,
 )
 from gaussopt.stepdata import Matrix, StepData, Vector
 from gaussopt.system import System
@@ -65,7 +79,8 @@ def linkage(q: Vector, p: Mapping[str, float], slider: Place) -> tuple[Shape, ..
     edge, up, down = slider[0] + 0.1 * l2, slider[1] + 0.35 * height, slider[1] - 0.35 * height
     return (
         Bar(O, A, "l_1"), Bar(along((x2, y2), -l2 / 2, th2), along((x2, y2), l2 / 2, th2), "l_2"),
-        Block(slider, 0.2 * l2, height), Bearing(O, "O", "w"), Pin(A, "A", "n"), Point((x2, y2), trace=True), Pin(slider, "B", "nw"),
+        Block(slider, 0.2 * l2, height), Bearing(O, "O", "w"), Pin(A, "A", "n"), Pin(slider, "B", "nw"),
+        Point((x2, y2), trace=True),
         Spring((edge, up), (end, up), "k"), Damper((end, down), (edge, down), "c"),
         Wall((end, -1.2 * height), (end, 1.2 * height)), Angle(O, 0.0, th1, "θ_1"), Angle(A, 0.0, th2, "θ_2"),
         Torque(O, "τ"), Length((0.0, 0.0), (slider[0], 0.0), "x_3", -0.3 * l2),

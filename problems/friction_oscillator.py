@@ -55,9 +55,10 @@ def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
     x, y = q
     reach = np.hypot(p["x0"], p["speed0"] * np.sqrt(p["m"] / p["k"])) or 1.0
     side = 0.22 * reach
+    wall, middle = -1.7 * reach, y + side / 2
     return (
-        Ground((0.0, 0.0)), Wall((-1.7 * reach, 1.6 * side), (-1.7 * reach, 0.0)),
-        Spring((-1.7 * reach, y + side / 2), (x - side / 2, y + side / 2), "k"), Block((x, y + side / 2), side, side, 0.0, "m"),
+        Ground((0.0, 0.0)), Wall((wall, 1.6 * side), (wall, 0.0)), Block((x, middle), side, side, 0.0, "m"),
+        Spring((wall, middle), (x - side / 2, middle), "k"),
         ContactPoint("floor", (x, y)), Axes((0.0, 2.2 * side), labels=("x", "")),
     )  # fmt: skip
 

@@ -49,7 +49,7 @@ INTEGRATORS: dict[str, dict[str, Any]] = {
 DRAWN_STEP = "RK4, 0.01 s"
 TIGHT, LOOSE = "RK45, rtol 1e-9", "RK45, rtol 1e-6"
 
-SEEN = {"NH-B": 60.0, "NH-A": 10.0}
+SEEN = {"NH-A": 10.0}
 """Cases that are animated, and for how long, s."""
 
 FRACTION = 0.25

@@ -139,7 +139,7 @@ def _content(ending: str, scene: Scene, trajectory: Trajectory, title: str) -> b
         "start": float(scene.frames.t[0]), "speed": scene.frames.speed, "pace": speed_words(scene.frames.speed),
         "hold": HOLD,
     }  # fmt: skip
-    return template("animation.html.j2").render(**values).encode()
+    return str(template("animation.html.j2").render(**values)).encode()
 
 
 def _problem_of(trajectory: Trajectory, given: str | Problem | None) -> Problem:
@@ -184,7 +184,10 @@ def still_svg(scene: Scene, label: str) -> str:
     ghosts = [(i, 0.16) for i in between] + [(0, 0.42)] if frames.span > 0 else []
     body = [
         *paths,
-        *("<g opacity=" + f'"{shade}">' + "".join(placed(p, i) for p in _bodies(scene)) + "</g>" for i, shade in ghosts),
+        *(
+            "<g opacity=" + f'"{shade}">' + "".join(placed(p, i) for p in _bodies(scene)) + "</g>"
+            for i, shade in ghosts
+        ),
         *(placed(p, last) for p in (*scene.parts, *scene.arrows)),
         *(placed(p) for p in (*_read_out(scene), *words_beside(scene, still=True))),
     ]
@@ -193,6 +196,7 @@ def still_svg(scene: Scene, label: str) -> str:
 
 def _bodies(scene: Scene) -> list[Part]:
     """Parts that move, without letters."""
+
     def moves(part: Part) -> bool:
         return any(np.ndim(v) and float(np.ptp(v)) > 1e-9 for v in (part.x, part.y, part.angle, part.sx))
 
@@ -235,7 +239,7 @@ def description(scene: Scene, trajectory: Trajectory, title: str) -> str:
     for i, name in enumerate(trajectory.contacts):
         N = frames.lam_N[:, i]
         top = int(np.abs(N).argmax())
-        if N[top] == 0:
+        if abs(N[top]) <= 1e-9 * float(np.abs(frames.lam_N).max(initial=0.0)) or N[top] == 0:
             said.append(f"Contact {name} bears no force.")
         else:
             said.append(f"Normal force of contact {name} at most {_short(N[top])} N, at {frames.t[top]:.4g} s.")
@@ -243,8 +247,13 @@ def description(scene: Scene, trajectory: Trajectory, title: str) -> str:
     if events:
         rest = len(scene.captions) - len(events)
         said.append("Events: " + "; ".join(events) + (f"; and {rest} more" if rest > 0 else "") + ".")
+    paths = {track.label: track for track in scene.tracks}
     for label, _ in scene.names[1:]:
-        said.append(f"Beside it: {label}.")
+        apart = ""
+        if label in paths and scene.names[0][0] in paths:
+            gap = float(np.hypot(*(paths[label].points[-1] - paths[scene.names[0][0]].points[-1]))) / scene.view.scale
+            apart = f", {_short(gap)} m away at the end"
+        said.append(f"Beside it: {label}{apart}.")
     if str(trajectory.status) != "solved":
         said.append(trajectory.message)
     return " ".join(said)

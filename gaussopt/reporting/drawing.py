@@ -13,8 +13,27 @@ from gaussopt.reporting.canvas import FRICTION, LETTER, NORMAL, Margins, Part, V
 from gaussopt.reporting.document import Figure
 from gaussopt.reporting.shape_parts import Look, arrow, over_frames, parts_of, room
 from gaussopt.sketch import (
-    Angle, Axes, Bar, Bearing, Blade, Block, ContactPoint, Damper, Disk, Force, Ground, Length, Pin, Point, Shape,
-    Spring, Torque, Wall, segments, sketch_of, words,
+    Angle,
+    Axes,
+    Bar,
+    Bearing,
+    Blade,
+    Block,
+    ContactPoint,
+    Damper,
+    Disk,
+    Force,
+    Ground,
+    Length,
+    Pin,
+    Point,
+    Shape,
+    Spring,
+    Torque,
+    Wall,
+    segments,
+    sketch_of,
+    words,
 )  # fmt: skip
 
 if TYPE_CHECKING:

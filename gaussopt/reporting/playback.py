@@ -47,7 +47,9 @@ def speed_of(span: float) -> float:
     if span <= 0:
         return 1.0
     least, most = span / LONGEST * (1 - 1e-9), span / SHORTEST * (1 + 1e-9)
-    known = [f * 10.0**k for k in range(math.floor(math.log10(least)), 2 + math.ceil(math.log10(most))) for f in (1, 2, 5)]
+    known = [
+        f * 10.0**k for k in range(math.floor(math.log10(least)), 2 + math.ceil(math.log10(most))) for f in (1, 2, 5)
+    ]
     return min((f for f in known if least <= f <= most), key=lambda f: abs(math.log(f)))
 
 
@@ -106,7 +108,7 @@ def usable(trajectory: Trajectory) -> int:
     BadInput
         If there is none.
     """
-    finite = np.isfinite(trajectory.q).all(axis=1) & np.isfinite(trajectory.v).all(axis=1)
+    finite = np.asarray(np.isfinite(trajectory.q).all(axis=1) & np.isfinite(trajectory.v).all(axis=1))
     rows = len(finite) if finite.all() else int(np.argmin(finite))
     if not rows:
         raise BadInput(f"The motion has no instant that could be drawn; it ended so: {trajectory.message}")
@@ -180,7 +182,11 @@ def captions_of(trajectory: Trajectory, frames: Frames) -> tuple[Caption, ...]:
             groups.append([])
         groups[-1].append(event)
     return tuple(
-        Caption(float(g[0]["t"]), event_words(g), tuple(dict.fromkeys(c for e in g if e["kind"] == "impact" for c in _who(e))))
+        Caption(
+            float(g[0]["t"]),
+            event_words(g),
+            tuple(dict.fromkeys(c for e in g if e["kind"] == "impact" for c in _who(e))),
+        )
         for g in groups
     )
 
@@ -194,8 +200,13 @@ def event_words(events: Sequence[Mapping[str, Any]]) -> str:
     for kind, who in by.items():
         names = list(dict.fromkeys(who))
         often = max((who.count(n) for n in names), default=1)
-        said.append(kind + (f" of {' and '.join(names)}" if names else "") + (f" ({often} times)" if often > 1 else ""))
+        said.append(kind + (f" of {_listed(names)}" if names else "") + (f" ({often} times)" if often > 1 else ""))
     return ", ".join(said)
+
+
+def _listed(names: Sequence[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _who(event: Mapping[str, Any]) -> list[str]:

@@ -10,7 +10,19 @@ from typing import Any
 import numpy as np
 
 from gaussopt.reporting.canvas import (
-    BODY, EDGE, FRICTION, INK, NORMAL, OTHER, PALE, PATH, Mark, Part, Ring, Stroke, Word,
+    BODY,
+    EDGE,
+    FRICTION,
+    INK,
+    NORMAL,
+    OTHER,
+    PALE,
+    PATH,
+    Mark,
+    Part,
+    Ring,
+    Stroke,
+    Word,
 )  # fmt: skip
 from gaussopt.reporting.playback import CAPTION, HOLD
 from gaussopt.reporting.scene import SECOND, SMALL, Scene, stamps, timeline, words_beside
@@ -46,7 +58,9 @@ def _palette() -> Any:
     """One palette for all pictures: every colour in steps to white, and edges on the bodies they surround."""
     from PIL import Image
 
-    colours = [_mixed(c, i / STEPS) for c in (INK, PALE, EDGE, NORMAL, FRICTION, PATH, OTHER) for i in range(1, STEPS + 1)]
+    colours = [
+        _mixed(c, i / STEPS) for c in (INK, PALE, EDGE, NORMAL, FRICTION, PATH, OTHER) for i in range(1, STEPS + 1)
+    ]
     for fill, edge in ((BODY, EDGE), (SECOND.fill, OTHER)):
         colours += [_mixed(edge, i / STEPS, fill) for i in range(STEPS)]
     colours.append("#ffffff")
@@ -134,8 +148,9 @@ class _Brush:
         elif isinstance(mark, Ring):
             x, y = (place @ np.array([*mark.centre, 1.0]))[:2] * FINER
             r = mark.radius * FINER
-            line = (mark.colour or None) if mark.width else None
-            self.draw.ellipse((x - r, y - r, x + r, y + r), mark.fill or None, line, max(1, round(mark.width * FINER)))
+            outline = mark.colour if mark.width else None
+            width = max(1, round(mark.width * FINER))
+            self.draw.ellipse((x - r, y - r, x + r, y + r), mark.fill or None, outline, width)
         else:
             self._word(mark, place)
 
@@ -161,7 +176,9 @@ class _Brush:
     def _word(self, word: Word, place: Matrix) -> None:
         x, y = (place @ np.array([*word.at, 1.0]))[:2] * FINER
         size = round(word.size * FINER * 0.88)
-        pieces = [(text, below, _font(round(0.7 * size) if below else size, word.letter)) for text, below in word.pieces()]
+        pieces = [
+            (text, below, _font(round(0.7 * size) if below else size, word.letter)) for text, below in word.pieces()
+        ]
         total = sum(font.getlength(text) for text, _, font in pieces)
         x -= {"start": 0.0, "middle": total / 2, "end": total}[word.anchor]
         for text, below, font in pieces:

@@ -10,11 +10,41 @@ from typing import Any
 import numpy as np
 
 from gaussopt.reporting.canvas import (
-    FRICTION, INK, NORMAL, OTHER, PALE, PATH, Margins, Part, Stroke, View, Word, fit, fixed,
+    FRICTION,
+    INK,
+    NORMAL,
+    OTHER,
+    PALE,
+    PATH,
+    Margins,
+    Part,
+    Stroke,
+    View,
+    Word,
+    fit,
+    fixed,
 )  # fmt: skip
 from gaussopt.reporting.playback import Caption, Frames, captions_of, frames_of, nice_below, sampled, speed_words
 from gaussopt.reporting.shape_parts import HEAD, Look, arrow_head, column, over_frames, parts_of, room, turn
-from gaussopt.sketch import NOTES, Bearing, ContactPoint, Ground, Parameters, Pin, Point, Shape, Sketch, Wall, segments
+from gaussopt.sketch import (
+    NOTES,
+    Bar,
+    Bearing,
+    Blade,
+    Block,
+    ContactPoint,
+    Damper,
+    Disk,
+    Ground,
+    Parameters,
+    Pin,
+    Point,
+    Shape,
+    Sketch,
+    Spring,
+    Wall,
+    segments,
+)
 from gaussopt.stepdata import Matrix, Vector
 from gaussopt.trajectory import Trajectory
 
@@ -27,6 +57,7 @@ LONGEST_ARROW = 72.0
 SMALL = 13.0
 """Size of the words, px."""
 
+LETTERED = Bar | Block | Disk | Blade | Spring | Damper
 FURTHER = 0.4
 """How far beyond the motion itself a picture follows the motions beside it, as a share of its extent."""
 
@@ -150,9 +181,7 @@ def scene_of(
     )  # fmt: skip
 
 
-def _beside(
-    sketch: Sketch, other: Trajectory, frames: Frames, parameters: Parameters, owner: str
-) -> list[list[Any]]:
+def _beside(sketch: Sketch, other: Trajectory, frames: Frames, parameters: Parameters, owner: str) -> list[list[Any]]:
     """The bodies of another motion at the same frames; what happens to it on the way is left to its own picture."""
     own = sampled(other, np.unique(frames.t), frames.speed)
     at = np.clip(np.searchsorted(own.t, frames.t), 0, len(own.t) - 1)
@@ -164,7 +193,7 @@ def _near(places: Matrix, seen: Matrix) -> Matrix:
     """Those of the places that are not too far from what is seen: a motion that runs away leaves the picture."""
     low, high = seen.min(axis=0), seen.max(axis=0)
     reach = FURTHER * float((high - low).max())
-    return places[((places >= low - reach) & (places <= high + reach)).all(axis=1)]
+    return np.asarray(places[((places >= low - reach) & (places <= high + reach)).all(axis=1)])
 
 
 def _tracks(sketch: Sketch, frames: Frames, parameters: Parameters, owner: str) -> list[list[Any]]:
@@ -175,8 +204,8 @@ def _tracks(sketch: Sketch, frames: Frames, parameters: Parameters, owner: str) 
         for s in sketch.shapes(q, parameters, owner):
             if isinstance(s, NOTES):
                 continue
-            keeps = isinstance(s, Point | Pin | Bearing) or not getattr(s, "label", "")
-            shapes.append(s if keeps else replace(s, label=""))  # type: ignore[call-arg]
+            # Only points keep their letters while they move.
+            shapes.append(replace(s, label="") if isinstance(s, LETTERED) else s)
         drawn.append(shapes)
     return over_frames(drawn, owner)
 

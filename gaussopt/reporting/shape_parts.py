@@ -11,11 +11,39 @@ import numpy as np
 
 from gaussopt.errors import BadInput
 from gaussopt.reporting.canvas import (
-    BODY, EDGE, INK, LETTER, PALE, Part, Pixels, Ring, Stroke, View, Word, fixed,
+    BODY,
+    EDGE,
+    INK,
+    LETTER,
+    PALE,
+    Part,
+    Pixels,
+    Ring,
+    Stroke,
+    View,
+    Word,
+    fixed,
 )  # fmt: skip
 from gaussopt.sketch import (
-    SIDES, Angle, Axes, Bar, Bearing, Blade, Block, ContactPoint, Damper, Disk, Force, Ground, Length, Pin, Point, Shape,
-    Spring, Torque, Wall,
+    SIDES,
+    Angle,
+    Axes,
+    Bar,
+    Bearing,
+    Blade,
+    Block,
+    ContactPoint,
+    Damper,
+    Disk,
+    Force,
+    Ground,
+    Length,
+    Pin,
+    Point,
+    Shape,
+    Spring,
+    Torque,
+    Wall,
 )  # fmt: skip
 from gaussopt.stepdata import Matrix, Vector
 
@@ -41,7 +69,8 @@ class Look:
 
 
 LAYERS: tuple[type | tuple[type, ...], ...] = (
-    (Ground, Wall), (Spring, Damper), (Block, Disk), Bar, Blade, Bearing, Pin, Point, (Axes, Angle, Length, Force, Torque),
+    (Ground, Wall), (Spring, Damper), (Block, Disk), Bar, Blade, Bearing, Pin, Point,
+    (Axes, Angle, Length, Force, Torque),
 )  # fmt: skip
 """From the back to the front."""
 

@@ -7,7 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from gaussopt.reporting.canvas import (
-    INK, NORMAL, Mark, Part, Ring, Stroke, Word, mark_svg, number, page, pair, placed,
+    INK,
+    NORMAL,
+    Mark,
+    Part,
+    Ring,
+    Stroke,
+    Word,
+    mark_svg,
+    number,
+    page,
+    pair,
+    placed,
 )  # fmt: skip
 from gaussopt.reporting.playback import CAPTION, HOLD
 from gaussopt.reporting.scene import SMALL, Scene, Track, stamps, timeline, words_beside
@@ -95,6 +106,7 @@ class _Film:
         self, kind: str, values: Matrix, tolerance: float, digits: int, rest: tuple[float, ...], inner: str
     ) -> str:
         """One layer of a transformation around what it moves."""
+
         def text(v: Vector) -> str:
             return number(float(v[0]), digits) if len(v) == 1 else pair(float(v[0]), float(v[1]), digits)
 
@@ -103,7 +115,9 @@ class _Film:
             still = np.allclose(values[0], rest, atol=1e-9)
             return inner if still else f'<g transform="{kind}({first})">{inner}</g>'
         rows = kept(self.clock, values, tolerance)
-        move = self._smooth(f'<animateTransform attributeName="transform" type="{kind}"', rows, [text(values[i]) for i in rows])
+        move = self._smooth(
+            f'<animateTransform attributeName="transform" type="{kind}"', rows, [text(values[i]) for i in rows]
+        )
         return f'<g transform="{kind}({first})">{move}{inner}</g>'
 
     def path(self, track: Track) -> str:
@@ -115,7 +129,9 @@ class _Film:
         d = "M" + " ".join(pair(x, y) for x, y in line)
         left = 1.0 - steps / steps[-1]
         rows = kept(self.clock, left[:, None], 0.5 / steps[-1])
-        grow = self._smooth('<animate attributeName="stroke-dashoffset"', rows, [number(float(left[i]), 4) for i in rows])
+        grow = self._smooth(
+            '<animate attributeName="stroke-dashoffset"', rows, [number(float(left[i]), 4) for i in rows]
+        )
         look = f'd="{d}" fill="none" stroke="{track.colour}"'
         return (
             f'<path {look} stroke-width="1" opacity="0.3"/>'
@@ -163,10 +179,11 @@ class _Film:
         shown = switches[0][1]
         if len(switches) > 1:
             keys, values = self._keys([t for t, _ in switches]), ";".join(v for _, v in switches)
-            change = f'<animate attributeName="visibility" calcMode="discrete" values="{values}" keyTimes="{keys}" {self.tail}/>'
+            how = f'calcMode="discrete" values="{values}" keyTimes="{keys}" {self.tail}'
+            change = f'<animate attributeName="visibility" {how}/>'
         else:
             change = ""
-        return f'{text[:opening]} visibility="{shown}">{change}{text[opening + 1:]}'
+        return f'{text[:opening]} visibility="{shown}">{change}{text[opening + 1 :]}'
 
 
 def _column(value: Vector | float, length: int) -> Vector:
