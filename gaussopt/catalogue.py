@@ -15,6 +15,7 @@ from gaussopt import registry
 from gaussopt.atlas_grid import AtlasGrid
 from gaussopt.contacts import Event
 from gaussopt.errors import BadInput, UnknownName
+from gaussopt.sketch import Draw, Sketch
 from gaussopt.stepdata import Matrix, Vector, as_array
 from gaussopt.system import System
 
@@ -147,6 +148,8 @@ class Problem:
     values : parameter values that differ from the defaults
     variant : the model in use, "" for the regular one
     atlas : the states that `gaussopt atlas` scans by default; chosen from the parameters if None
+    sketch : what the mechanism looks like, see `gaussopt.sketch`
+    sketches : sketches of the variants that have other coordinates, by the variant's name
     """
 
     name: str
@@ -169,6 +172,8 @@ class Problem:
     events: Callable[[Mapping[str, float]], tuple[Event, ...]] | None = None
     starts: Mapping[str, Callable[[Mapping[str, float]], tuple[Vector, Vector]]] = field(default_factory=dict)
     atlas: AtlasGrid | None = None
+    sketch: Sketch | Draw | None = None
+    sketches: Mapping[str, Sketch | Draw] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse parameters named like other settings, which could never be set."""

@@ -198,7 +198,8 @@ def simulate(
     if math.isnan(timing["backend"]):
         del timing["backend"]
     meta = {
-        "problem": name, "parameters": values, "formulation": formulation, "solver": solver,
+        "problem": name, "variant": problem.variant if isinstance(problem, Problem) else "",
+        "parameters": values, "formulation": formulation, "solver": solver,
         "solver_options": {k: str(x) for k, x in (solver_options or {}).items()}, "stepper": method.name,
         "dt": dt, "t_end": t_end, "rtol": rtol if method.adaptive else None, "atol": atol if method.adaptive else None,
         "tolerance": tolerance if math.isfinite(tolerance) else "inf", "stabilisation": stabiliser.name,

@@ -19,6 +19,7 @@ from gaussopt.atlas_grid import AtlasGrid, Axis
 from gaussopt.catalogue import Case, Erratum, Evidence, Parameter, Problem, Reference
 from gaussopt.contacts import Contact, Event
 from gaussopt.problems._two_bar_programs import all_ideal_forces, primal_program, printed_program, strict_convexity
+from gaussopt.sketch import Angle, Bar, ContactPoint, Force, Ground, Pin, Place, Point, Shape, along
 from gaussopt.stepdata import Matrix, StepData, Vector
 from gaussopt.system import System
 
@@ -122,6 +123,33 @@ def start_maximal(p: Mapping[str, float]) -> tuple[Vector, Vector]:
 def events(p: Mapping[str, float]) -> tuple[Event, ...]:
     """The hinge B reaches the floor: AB lies flat. theta1 is the third coordinate in both variants."""
     return (Event("floor", lambda t, q, v: float(np.sin(q[2])), direction=-1, terminal=True),)
+
+
+# -- the picture -------------------------------------------------------------------------------------------
+
+
+def _bars(A: Place, hinge: tuple[Place, Place], C: Place, q: Vector, angle: float) -> tuple[Shape, ...]:
+    """Both bars by their ends; `hinge` is where AB ends and where BC begins."""
+    B, D = hinge
+    return (
+        Ground((A[0], 0.0)), Bar(A, B, "l"), Bar(D, C, "l"), Pin(B, "B", "w"), Point(A, "A", "nw"), Point(C, "C", "ne"),
+        Point(B, trace=True), ContactPoint("A", A), ContactPoint("C", C), Angle(A, 0.0, q[2], "θ_1"),
+        Angle(B, -np.pi / 2, angle - np.pi / 2, "θ_2"), Force(B, np.pi / 2, "F"),
+    )  # fmt: skip
+
+
+def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+    """Bars AB and BC on the floor."""
+    half, centre = p["l"] / 2, (q[0], q[1])
+    B = along(centre, half, q[2])
+    return _bars(along(centre, -half, q[2]), (B, B), along(B, p["l"], q[3] - np.pi / 2), q, q[3])
+
+
+def sketch_maximal(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+    """The same in the coordinates of both bars, which meet at B where the hinge rows hold."""
+    half, first, second, down = p["l"] / 2, (q[0], q[1]), (q[3], q[4]), q[5] - np.pi / 2
+    hinge = along(first, half, q[2]), along(second, -half, down)
+    return _bars(along(first, -half, q[2]), hinge, along(second, half, down), q, q[5])
 
 
 # -- closed forms with both ends on the floor --------------------------------------------------------------
@@ -409,6 +437,8 @@ problem = Problem(
     description="Four coordinates (or six with two hinge rows), two contacts with friction.",
     build=build,
     start=start,
+    sketch=sketch,
+    sketches={"maximal": sketch_maximal},
     parameters=PARAMETERS,
     t_end=0.9,
     dt=1e-3,

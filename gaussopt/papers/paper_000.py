@@ -13,7 +13,9 @@ from gaussopt.papers import _histories as histories
 from gaussopt.papers._common import Results
 from gaussopt.papers._formulas import GAUSS
 from gaussopt.reporting import plots
+from gaussopt.reporting.animation import animation_block
 from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table, Timed
+from gaussopt.reporting.drawing import drawing_figure
 from gaussopt.stepdata import Vector
 from gaussopt.work import Case, Outcome
 
@@ -134,7 +136,8 @@ def _model() -> Section:
         "on the crank, and a spring k and damper c on the slider act. Six holonomic constraints leave one degree of "
         "freedom. Everything below is derived from the energies and the constraint functions; nothing is typed in."
     )
-    return Section("model-000", "Model", (Paragraph(text), table))
+    drawing = drawing_figure(problem(PROBLEM), "paper-000-drawing")
+    return Section("model-000", "Model", (Paragraph(text), drawing, table))
 
 
 def _method() -> Section:
@@ -170,6 +173,10 @@ def _motions(results: Results, reference: ReferenceData, findings: list[str]) ->
         )
     ]
     if exact is not None:
+        blocks.append(animation_block(
+            exact, problem(PROBLEM), "paper-000-motion",
+            f"Motion with the printed torque; the crank turns faster and faster. First {exact.t[-1]:g} s.",
+        ))  # fmt: skip
         blocks.append(Gallery(tuple(_history(f, exact, reference) for f in FIGURES)))
         last = int(np.argmin(np.abs(reference.t - exact.t[-1])))
         miss = abs(exact.q[-1, 2] - reference.q[last, 2])
@@ -180,6 +187,10 @@ def _motions(results: Results, reference: ReferenceData, findings: list[str]) ->
         )
     settles = results.trajectory("motion: settles")
     if settles is not None:
+        blocks.append(animation_block(
+            settles, problem(PROBLEM, tau=0.0), "paper-000-settling",
+            "Motion without the torque: the mechanism swings under its weight until spring and damper have stopped it.",
+        ))  # fmt: skip
         blocks.append(_settling(settles))
         findings.append(
             f"Without the torque the mechanism swings with falling amplitude, as the source says: "

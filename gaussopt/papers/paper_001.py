@@ -14,7 +14,8 @@ from gaussopt.papers import _contact_steps as steps
 from gaussopt.papers import _painleve as painleve
 from gaussopt.papers._common import Results
 from gaussopt.papers._contact_steps import EQUAL, OnSteps, Programs
-from gaussopt.reporting.document import Block, Formula, Paragraph, Section, Table
+from gaussopt.reporting.document import Block, Formula, Gallery, Paragraph, Section, Table
+from gaussopt.reporting.drawing import drawing_figure
 from gaussopt.work import Case, Outcome
 
 PROBLEM = "two-bar"
@@ -79,7 +80,8 @@ def _model(bars: Problem, rod: Problem) -> Section:
         common.parameters_table(rod, "parameters-001-rod", "Parameters of the rod."),
         starts,
     )
-    return Section("model-001", "Model", (Paragraph(text), *tables))
+    drawings = Gallery((drawing_figure(bars, "paper-001-drawing-bars"), drawing_figure(rod, "paper-001-drawing-rod")))
+    return Section("model-001", "Model", (Paragraph(text), drawings, *tables))
 
 
 # -- the method ----------------------------------------------------------------------------------------

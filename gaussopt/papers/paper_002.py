@@ -16,7 +16,9 @@ from gaussopt.papers import _histories as histories
 from gaussopt.papers._common import Results
 from gaussopt.papers._formulas import GAUSS
 from gaussopt.reporting import plots
+from gaussopt.reporting.animation import animation_block
 from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table, Timed
+from gaussopt.reporting.drawing import drawing_figure
 from gaussopt.stepdata import Matrix, StepData, Vector
 from gaussopt.work import Case, Outcome
 
@@ -308,7 +310,8 @@ def _model() -> Section:
         "said otherwise the runs below use the regular row θ₁ − θ₂ = 0."
     )
     table = common.parameters_table(entry, "parameters-002", "Parameters of the four-bar linkage.")
-    return Section("model-002", "Model", (Paragraph(text), forces, rows, Paragraph(closing), table))
+    drawing = drawing_figure(entry, "paper-002-drawing")
+    return Section("model-002", "Model", (Paragraph(text), drawing, forces, rows, Paragraph(closing), table))
 
 
 _WITH_PSEUDO_INVERSE = Formula(
@@ -390,6 +393,10 @@ def _motions(results: Results, findings: list[str]) -> Section:
         here, there = comparison.common_instants(traj, reference)
         miss = float(np.abs(traj.q[here] - reference.q[there]).max())
         psi = traj.meta["parameters"]["psi"]
+        blocks.append(animation_block(
+            traj, problem(PROBLEM), f"paper-002-motion-{'torque' if psi else 'free'}",
+            f"Motion with {label}; the path is that of the middle of the coupler.",
+        ))  # fmt: skip
         marks = {"reference": (reference.t[there][::4], reference.q[there, 0][::4])}
         figures.append(Figure(
             f"paper-002-theta1-{'torque' if psi else 'free'}", f"Crank angle θ₁, ψ = {psi:g} N m.",

@@ -14,7 +14,9 @@ from gaussopt.papers import _common as common
 from gaussopt.papers import _histories as histories
 from gaussopt.papers._common import Results
 from gaussopt.reporting import plots
+from gaussopt.reporting.animation import animation_block
 from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table
+from gaussopt.reporting.drawing import drawing_figure
 from gaussopt.stepdata import Vector
 from gaussopt.work import Case, Outcome
 
@@ -46,6 +48,9 @@ INTEGRATORS: dict[str, dict[str, Any]] = {
 }
 DRAWN_STEP = "RK4, 0.01 s"
 TIGHT, LOOSE = "RK45, rtol 1e-9", "RK45, rtol 1e-6"
+
+SEEN = {"NH-A": 10.0}
+"""Cases that are animated, and for how long, s."""
 
 FRACTION = 0.25
 """Where the pole falls within a step of the convergence study."""
@@ -186,7 +191,8 @@ def _model() -> Section:
         ("case", *(f"{p.name} / {p.unit}" for p in names), "end / s"), cases,
     )  # fmt: skip
     table = common.parameters_table(entry, "parameters-004", "Parameters of the body, with the values of NH-A.")
-    return Section("model-004", "Model", (Paragraph(text), rows, Paragraph(closing), table, values))
+    drawing = drawing_figure(entry, "paper-004-drawing")
+    return Section("model-004", "Model", (Paragraph(text), drawing, rows, Paragraph(closing), table, values))
 
 
 def _method() -> Section:
@@ -259,6 +265,13 @@ def _motions(results: Results, findings: list[str]) -> Section:
         if not runs:
             continue
         blocks.append(Gallery(tuple(_gallery(case, names, runs))))
+        if case in SEEN and QUASI in runs and TAN in runs:
+            blocks.append(animation_block(
+                runs[QUASI], problem(PROBLEM, case=case), f"paper-004-motion-{case}",
+                f"{case} from above: by quasi-velocities, and by Routh's equations with the printed row, which leave "
+                "the path at the poles.",
+                beside={TAN: runs[TAN]}, label=QUASI, t_end=SEEN[case],
+            ))  # fmt: skip
         reference = problem(PROBLEM).reference(case)
         for label, v in runs.items():
             here, there = common_instants(v, reference)
