@@ -242,8 +242,8 @@ def _our_choices(crank: Crank, quick: bool) -> Search:
     rng = np.random.default_rng(SEED)
     drawn = least(rng.uniform(0.0, 1.0, (3, count)))
     steered = differential_evolution(
-        least, Bounds(np.zeros(3), np.ones(3)), maxiter=2 if quick else 10, popsize=5, rng=rng, polish=False, vectorized=True,
-        updating="deferred",
+        least, Bounds(np.zeros(3), np.ones(3)), maxiter=2 if quick else 10, popsize=5, rng=rng, polish=False,
+        vectorized=True, updating="deferred",
     )  # fmt: skip
     lowest = min(float(drawn.min()), float(steered.fun))
     return Search(
