@@ -53,8 +53,9 @@ def section(outcomes: dict[str, Outcome], quick: bool) -> tuple[Section, tuple[s
 
 
 def _both(bars: Problem, rod: Problem) -> Problem:
-    """One entry with the errata and notes of both problems."""
-    return replace(bars, errata=bars.errata + rod.errata, notes=bars.notes + rod.notes)
+    """One entry with the errata of both problems in the order of their numbers, and the notes."""
+    errata = sorted(bars.errata + rod.errata, key=lambda e: int(e.id.rpartition("-")[2]))
+    return replace(bars, errata=tuple(errata), notes=bars.notes + rod.notes)
 
 
 def _model(bars: Problem, rod: Problem) -> Section:

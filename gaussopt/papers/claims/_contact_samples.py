@@ -360,8 +360,8 @@ def maximise(function: Callable[[Matrix], Vector], bounds: Sequence[tuple[float,
 
     with np.errstate(all="ignore"):
         found = differential_evolution(
-            cost, Bounds(*np.array(bounds).T), maxiter=generations, popsize=15, tol=0.0, seed=1, polish=False, vectorized=True,
-            updating="deferred",
+            cost, Bounds(*np.array(bounds).T), maxiter=generations, popsize=15, tol=0.0, seed=1, polish=False,
+            vectorized=True, updating="deferred",
         )  # fmt: skip
     return -float(found.fun), np.asarray(found.x)
 

@@ -20,7 +20,7 @@ CONVERGED = 1e-12
 ROUNDING = 1e-6
 """Excess over the bound of one iteration that is rounding, for errors down to 1e-6 of the forces."""
 
-STEPS = 300
+STEPS = 250
 """Most iterations where nothing bounds their number."""
 
 GIVEN = "a force known in advance may be put into Gauss's principle"
@@ -315,7 +315,7 @@ def _beyond(quick: bool) -> Search:
     number = 0
     steps_taken = 120 if quick else STEPS
     for bars, contacts in ((2, 1), (2, 2), (3, 3)):
-        steps = samples.random_bars(150 if quick else 800, bars, contacts, rng, (0.5, 4.0))
+        steps = samples.random_bars(150 if quick else 500, bars, contacts, rng, (0.5, 4.0))
         steps = steps[samples.definite(steps.smooth)]
         A0, C, b = steps.smooth, steps.coupling, steps.b
         chosen = (contraction(A0, C) >= 1.001) & samples.definite(A0 + C)
@@ -354,13 +354,13 @@ def _rod() -> str:
         if A[0, 0, 0] > 0:
             z = float(sets.lcp(A, b)[0, 0])
             told.append(
-                f"the rod to the right (ϱ = {rho:.3f}) alternates between {path[-2]:.4g} and {path[-1]:.4g} N, the "
+                f"the rod to the right (ϱ = {rho:.3f}) ends with {path[-2]:.4g} and {path[-1]:.4g} N in turns, the "
                 f"contact laws say {z:.4g} N"
             )
         else:
             told.append(
-                f"to the left, where the contact laws have no solution (A = {A[0, 0, 0]:.3g}/kg, B = {b[0, 0]:.3g} "
-                f"m/s²), the forces grow by {path[-1] / path[-2]:.3f} = ϱ in each iteration"
+                f"to the left (ϱ = {rho:.3f}), with A = {A[0, 0, 0]:.3g}/kg and B = {b[0, 0]:.3g} m/s² and so without a "
+                f"solution, each iteration multiplies the forces by {path[-1] / max(path[-2], 1e-300):.3f}"
             )
     return "; ".join(told)
 
