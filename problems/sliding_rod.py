@@ -164,7 +164,10 @@ def _centroid() -> Evidence:
 
 ERRATA = (
     Erratum(
-        "001-10", "contact conditions (32) at y = 0, y′ = 0", "at y_A = 0, y_A′ = 0 (y is the centroid)", _centroid
+        "001-10",
+        r"contact conditions (32) at $y=0$, $\dot y=0$",
+        r"at $y_A=0$, $\dot y_A=0$ ($y$ is the height of the centroid)",
+        _centroid,
     ),
 )
 
