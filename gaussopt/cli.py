@@ -193,7 +193,9 @@ def list_command(
 @app.command("run")
 def run_command(
     context: typer.Context,
-    problem: Annotated[str, typer.Argument(metavar="PROBLEM", help="A name from `gaussopt list problems`.")],
+    problem: Annotated[
+        str, typer.Argument(metavar="PROBLEM", help="A name from `gaussopt list problems`, or a file.py.")
+    ],
     formulation: Annotated[
         str | None, typer.Option("--formulation", help="gauss, or stick-slip with contacts, if not given.")
     ] = None,
