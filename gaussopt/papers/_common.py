@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from gaussopt.catalogue import Evidence, Problem, problem
 from gaussopt.reporting import plots
-from gaussopt.reporting.document import Block, Figure, Items, Paragraph, Section, Table
+from gaussopt.reporting.document import Block, Figure, Items, Paragraph, Section, Table, Tex
 from gaussopt.work import Case, Outcome
 
 if TYPE_CHECKING:
@@ -20,6 +20,20 @@ if TYPE_CHECKING:
 
 SLOW = {"cvxpy": 10, "deap": 50, "deap-cma": 50}
 """Solvers that are shown fewer states of a reference, by this factor."""
+
+
+class Important(Tex):
+    """A finding for the first screen, shown with one of the report's figures."""
+
+    figure: str
+    anchor: str
+
+    def __new__(cls, text: str, figure: str, anchor: str) -> Self:
+        """`figure` is the figure's name, `anchor` that of the section that says more."""
+        found = super().__new__(cls, text)
+        found.figure, found.anchor = figure, anchor
+        return found
+
 
 TIME_PARTS = ("model", "build", "hand over", "solve", "recover", "verify")
 

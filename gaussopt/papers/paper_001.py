@@ -15,13 +15,11 @@ from gaussopt.papers import _formulas as f
 from gaussopt.papers import _painleve as painleve
 from gaussopt.papers._common import Results
 from gaussopt.papers._contact_steps import EQUAL, OnSteps, Programs
-from gaussopt.reporting import atlas
 from gaussopt.reporting.document import Block, Formula, Paragraph, Section, Table
 from gaussopt.work import Case, Outcome
 
 PROBLEM = "two-bar"
 ROD = "sliding-rod"
-ATLAS = "atlas: maps and boundaries"
 
 
 # -- the work ------------------------------------------------------------------------------------------
@@ -30,8 +28,7 @@ ATLAS = "atlas: maps and boundaries"
 def cases(quick: bool) -> list[Case]:
     """Everything that is computed for this paper."""
     errata = common.errata_cases(PROBLEM, {"001-1": 0.5}) + common.errata_cases(ROD, {})
-    maps = [Case(ATLAS, atlas.paper_section, {"quick": quick}, 12.0)]
-    return motions.cases(quick) + painleve.cases(quick) + steps.cases(quick) + maps + errata
+    return motions.cases(quick) + painleve.cases(quick) + steps.cases(quick) + errata
 
 
 # -- the text ------------------------------------------------------------------------------------------
@@ -42,19 +39,15 @@ def section(outcomes: dict[str, Outcome], quick: bool) -> tuple[Section, tuple[s
     results = Results(outcomes)
     bars, rod = problem(PROBLEM), problem(ROD)
     findings: list[str] = []
-    maps = results.value(ATLAS)
     parts = (
         _model(bars, rod),
         _method(results),
         *motions.sections(results, findings),
         painleve.section(results, findings),
-        *((maps[0],) if maps else ()),
         steps.section(results, findings),
         common.claims_section("001", _claims(results, findings)),
         common.errata_section(_both(bars, rod), "001", results, findings),
     )
-    if maps:
-        findings.extend(maps[1])
     title = "Paper 001: Coulomb friction, a quadratic program of normal forces (Yao, Liu & Yang 2020)"
     lead = f"{bars.title}: {bars.description} {rod.title}: {rod.description}"
     return Section("paper-001", title, (Paragraph(lead),), parts), tuple(findings)

@@ -13,6 +13,7 @@ from gaussopt.catalogue import problem
 from gaussopt.errors import GaussoptError
 from gaussopt.papers import _common as common
 from gaussopt.papers import _formulas as f
+from gaussopt.papers import _histories as histories
 from gaussopt.papers._common import Results
 from gaussopt.reporting import plots
 from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table
@@ -268,6 +269,7 @@ def section(outcomes: dict[str, Outcome], quick: bool) -> tuple[Section, tuple[s
         _model(),
         _method(results, findings),
         _motions(results, findings),
+        *_balance(results),
         _figures(results, findings),
         _singular(results, findings),
         _noise(results, findings),
@@ -429,6 +431,28 @@ def _motions(results: Results, findings: list[str]) -> Section:
             tuple((psi, angle, f"{t:.7f}", rate) for psi, angle, t, rate in passages),
         ))  # fmt: skip
     return Section("motion-002", "Motion", tuple(blocks))
+
+
+def _balance(results: Results) -> list[Section]:
+    """Multipliers, drift and energy of the two motions by Lagrange's equations."""
+    runs = results.trajectories("motion: ")
+    if not runs:
+        return []
+    labels = {"λ of θ₁ = θ₂": 0, "λ of θ₁ + θ₃ = π": 1}
+    forces = [
+        histories.forces_figure(
+            f"paper-002-forces-{label.split()[0]}", v, labels,
+            f"Multipliers of the two constraints, {label}: torques that hold the rods parallel. The second stays zero, "
+            "since nothing acts on the hinge angle.", "N m",
+        )
+        for label, v in runs.items()
+    ]  # fmt: skip
+    lead = (
+        "The two rods turn alike, so the first multiplier is what has to pass from one crank to the other. With the "
+        "torque the energy rises by its work, without it the mechanism swings and keeps its energy; the drift is that "
+        "of the integrator, since nothing stabilises here."
+    )
+    return [histories.balance_section("002", runs, forces, lead)]
 
 
 def _crossings(traj: Trajectory) -> list[tuple[float, float, float]]:

@@ -12,6 +12,7 @@ import numpy as np
 from gaussopt.catalogue import problem
 from gaussopt.papers import _common as common
 from gaussopt.papers import _formulas as f
+from gaussopt.papers import _histories as histories
 from gaussopt.papers._common import Results
 from gaussopt.reporting import plots
 from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section, Table
@@ -148,6 +149,7 @@ def section(outcomes: dict[str, Outcome], quick: bool) -> tuple[Section, tuple[s
         _model(),
         _method(),
         _motions(results, findings),
+        *_balance(results),
         _accuracy(results, findings),
         _order(results, findings),
         Section("states-004", "Formulations and solvers on given states", tuple(common.formulations_and_solvers(
@@ -299,6 +301,30 @@ def _motions(results: Results, findings: list[str]) -> Section:
     if frozen is not None:
         blocks.append(_frozen(frozen))
     return Section("motion-004", "Motion and violation: figures 2 to 5", tuple(blocks))
+
+
+def _balance(results: Results) -> list[Section]:
+    """Force of the blade, drift and energy by quasi-velocities and by Routh's equations with either row."""
+    runs = {m: v for m, v in results.trajectories(f"NH-A, {DRAWN_STEP}: ").items() if m in DRAWN}
+    carried = {m: v for m, v in runs.items() if m in (REGULAR, TAN)}
+    if not carried:
+        return []
+    forces = [
+        histories.forces_figure(
+            f"paper-004-forces-{'tan' if m == TAN else 'regular'}", v, {"λ": 0},
+            f"NH-A, multiplier by {m}: " + (
+                "it is the force of the blade times cos φ, and so passes through zero where the row is infinite."
+                if m == TAN else "the force of the blade."
+            ), "N",
+        )
+        for m, v in carried.items()
+    ]  # fmt: skip
+    lead = (
+        f"NH-A by {DRAWN_STEP} steps. The blade does no work, so the energy changes by the work of $F$ alone; drift is "
+        "the residual of the row that each run uses. With the tan row the residual jumps at the poles and stays, and "
+        "the energy no longer agrees with the work."
+    )
+    return [histories.balance_section("004", runs, forces, lead)]
 
 
 def _passes(traj: Trajectory) -> int:
