@@ -91,7 +91,7 @@ def _cells(row: Sequence[Any], timed: Sequence[bool]) -> tuple[Cell, ...]:
 
 def _cell(cell: Any, timed: bool) -> Cell:
     return Cell(
-        html(cell if isinstance(cell, str | Link) else text_of(cell)),
+        html(cell if isinstance(cell, str | Link) else text_of(cell, measured=timed)),
         _exact(cell) if is_number(cell) else "",
         str(cell) if has_formulas(cell) else "",
         timed or isinstance(cell, Timed),

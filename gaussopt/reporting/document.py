@@ -222,14 +222,14 @@ def is_truth(cell: Any) -> bool:
     return isinstance(cell, bool) or getattr(getattr(cell, "dtype", None), "kind", "") == "b"
 
 
-def text_of(cell: Any) -> str:
-    """A cell as text: numbers to the digits that matter, NaN as a dash."""
+def text_of(cell: Any, *, measured: bool = False) -> str:
+    """A cell as text: numbers to six digits, those that are `measured` times to three; NaN as a dash."""
     if is_truth(cell):
         return "yes" if cell else "no"
     if isinstance(cell, int):
         return str(cell)
     if isinstance(cell, float) or hasattr(cell, "dtype"):
-        value = float(cell)
+        value = float(f"{float(cell):.3g}") if measured else float(cell)
         if math.isnan(value):
             return "–"
         if value == 0:

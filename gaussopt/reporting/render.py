@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gaussopt.files import write_text
 from gaussopt.reporting import anchors, cells, svg, tex
-from gaussopt.reporting.document import Animation, Data, Document, Figure, Table, Timed, blocks_of, text_of
+from gaussopt.reporting.document import Animation, Data, Document, Figure, Link, Table, Timed, blocks_of, text_of
 
 if TYPE_CHECKING:
     import jinja2
@@ -96,7 +96,9 @@ def _environment() -> jinja2.Environment:
         "size": svg.size,
         "tex": tex.html,
         "timed": lambda text: isinstance(text, Timed),
-        "md": lambda cell: tex.markdown(text_of(cell) if cells.is_number(cell) else cell),
+        "md": lambda cell, measured=False: tex.markdown(
+            cell if isinstance(cell, str | Link) else text_of(cell, measured=measured)
+        ),
     }
     return environment
 

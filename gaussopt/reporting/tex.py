@@ -65,10 +65,9 @@ def display(formula: Formula) -> Markup:
     return escape(formula.text) if pieces is None else Markup("\n").join(map(Markup, pieces))
 
 
-def malformed(text: str) -> list[str]:
-    """The formulas of a text, or the single formula without dollar signs, that cannot be shown as MathML."""
-    formulas = [part for is_formula, part in _parts(text) if is_formula] if "$" in text else [text]
-    return [f for f in formulas if _pieces(f, displayed=False) is None]
+def malformed(latex: str) -> bool:
+    """Whether a formula cannot be shown as MathML."""
+    return _pieces(latex, displayed=False) is None
 
 
 def _parts(text: str) -> Iterator[tuple[bool, str]]:
@@ -188,7 +187,11 @@ def markdown(text: object) -> str:
         return f"[{_plain(text.text)}](#{text.anchor})"
     if not isinstance(text, Tex):
         return _plain(str(text))
-    return "".join(f"${portable(part)}$" if is_formula else _plain(part) for is_formula, part in _parts(text))
+    return "".join(_dollars(part) if is_formula else _plain(part) for is_formula, part in _parts(text))
+
+
+def _dollars(latex: str) -> str:
+    return f"`{latex}`" if malformed(latex) else f"${portable(latex)}$"
 
 
 def portable(latex: str) -> str:
