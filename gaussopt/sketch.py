@@ -345,25 +345,28 @@ def _checked(shape: Any, owner: str) -> Any:
         )
     plain: dict[str, Any] = {}
     for entry in fields(shape):  # type: ignore[arg-type]
-        value = getattr(shape, entry.name)
-        if value is None or isinstance(value, str | bool) or entry.name == "labels":
-            continue
-        try:
-            number = np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise BadInput(_not_finite(shape, entry.name, value, owner)) from None
-        expected: tuple[int, ...] = (2,) if "Place" in str(entry.type) else ()
-        if number.shape != expected or not np.isfinite(number).all():
-            raise BadInput(_not_finite(shape, entry.name, value, owner))
-        plain[entry.name] = tuple(number.tolist()) if expected else float(number)
+        value, kind = getattr(shape, entry.name), str(entry.type)
+        if "str" in kind:
+            if not all(isinstance(text, str) for text in (value if kind.startswith("tuple") else [value])):
+                raise BadInput(f"{entry.name} of a {type(shape).__name__} in the sketch of {owner} is no text.")
+        elif "Place" in kind or kind == "float":
+            if value is None:
+                continue
+            expected: tuple[int, ...] = (2,) if "Place" in kind else ()
+            try:
+                number = np.asarray(value, dtype=np.float64)
+            except (TypeError, ValueError):
+                number = np.array(np.nan)
+            if number.shape != expected or not np.isfinite(number).all():
+                raise BadInput(
+                    f"{entry.name} of a {type(shape).__name__} in the sketch of {owner} is {value!r}; expected "
+                    f"{'two finite numbers' if expected else 'a finite number'}."
+                )
+            plain[entry.name] = tuple(number.tolist()) if expected else float(number)
     side = getattr(shape, "side", "e")
     if side not in SIDES:
         raise UnknownName("side of a label", side, SIDES)
     return replace(shape, **plain)  # type: ignore[type-var]
-
-
-def _not_finite(shape: Any, name: str, value: Any, owner: str) -> str:
-    return f"{name} of a {type(shape).__name__} in the sketch of {owner} is {value!r}; expected finite numbers."
 
 
 def segments(shape: Shape) -> tuple[Place, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 from gaussopt.catalogue import Evidence, Problem, problem
 from gaussopt.reporting import plots
 from gaussopt.reporting.document import Block, Figure, Items, Paragraph, Section, Table, Tex
+from gaussopt.reporting.problems import parameters_table as parameters_table
 from gaussopt.work import Case, Outcome
 
 if TYPE_CHECKING:
@@ -166,14 +167,6 @@ def thin(length: int, points: int = 800) -> slice:
 
 
 # -- blocks --------------------------------------------------------------------------------------------
-
-
-def parameters_table(entry: Problem, name: str, caption: str) -> Table:
-    """The parameters with their units, and which of them the source prints."""
-    rows = tuple(
-        (p.name, p.value, p.unit, p.meaning, "source" if p.printed else "our choice") for p in entry.parameters
-    )
-    return Table(name, caption, ("name", "value", "unit", "meaning", "from"), rows)
 
 
 def states_table(name: str, pairs: Mapping[str, PairResult], lead: str) -> Table:

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt.reporting.canvas import (
     BODY,
@@ -25,7 +26,7 @@ from gaussopt.reporting.canvas import (
     Word,
 )  # fmt: skip
 from gaussopt.reporting.playback import CAPTION, HOLD
-from gaussopt.reporting.scene import SECOND, SMALL, Scene, stamps, timeline, words_beside
+from gaussopt.reporting.scene import SECOND, SMALL, Scene, caption_at, stamps, timeline, words_beside
 from gaussopt.stepdata import Matrix
 
 FINER = 2
@@ -45,8 +46,7 @@ def gif(scene: Scene) -> bytes:
     seconds = np.linspace(0.0, playback, count)
     rows = np.clip(np.searchsorted(scene.frames.clock, seconds - 1e-9), 0, len(scene.frames.t) - 1)
     pictures = [_picture(scene, int(i), float(s)) for i, s in zip(rows, seconds, strict=True)]
-    sheet = _palette()
-    frames = [p.quantize(palette=sheet, dither=0) for p in pictures]
+    frames = [_indexed(p) for p in pictures]
     times = [round(1000 / RATE)] * (count - 1) + [round(1000 * HOLD)]
     out = io.BytesIO()
     frames[0].save(out, format="GIF", save_all=True, append_images=frames[1:], duration=times, loop=0, optimize=False,
@@ -54,19 +54,34 @@ def gif(scene: Scene) -> bytes:
     return out.getvalue()
 
 
-def _palette() -> Any:
-    """One palette for all pictures: every colour in steps to white, and edges on the bodies they surround."""
-    from PIL import Image
+@cache
+def _palette() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """One palette for all pictures, (P, 3), and the entry that is nearest to a colour, (64, 64, 64).
 
-    colours = [
-        _mixed(c, i / STEPS) for c in (INK, PALE, EDGE, NORMAL, FRICTION, PATH, OTHER) for i in range(1, STEPS + 1)
-    ]
+    Every colour in steps to white, and edges on the bodies they surround.
+    """
+    inks = (INK, PALE, EDGE, NORMAL, FRICTION, PATH, OTHER)
+    colours = ["#ffffff", *(_mixed(c, i / STEPS) for c in inks for i in range(1, STEPS + 1))]
     for fill, edge in ((BODY, EDGE), (SECOND.fill, OTHER)):
         colours += [_mixed(edge, i / STEPS, fill) for i in range(STEPS)]
-    colours.append("#ffffff")
-    flat = [int(c[i : i + 2], 16) for c in colours for i in (1, 3, 5)]
-    image = Image.new("P", (1, 1))
-    image.putpalette(flat + flat[-3:] * (256 - len(colours)))
+    table = np.array([[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in colours], dtype=np.uint8)
+    axis = np.arange(64) * (255 / 63)
+    best, nearest = np.full((64, 64, 64), np.inf), np.zeros((64, 64, 64), dtype=np.uint8)
+    for i, (r, g, b) in enumerate(table.astype(float)):
+        away = ((axis - r) ** 2)[:, None, None] + ((axis - g) ** 2)[None, :, None] + ((axis - b) ** 2)[None, None, :]
+        closer = away < best
+        best[closer], nearest[closer] = away[closer], i
+    return table, nearest
+
+
+def _indexed(picture: Any) -> Any:
+    """A picture in the colours of the palette."""
+    from PIL import Image
+
+    table, nearest = _palette()
+    r, g, b = (np.asarray(picture) >> 2).transpose(2, 0, 1)
+    image = Image.frombytes("P", picture.size, nearest[r, g, b].tobytes())
+    image.putpalette(table.tobytes())
     return image
 
 
@@ -101,7 +116,7 @@ def _picture(scene: Scene, frame: int, second: float) -> Any:
     said = [c for c in scene.captions if 0 <= second - (c.t - t0) / speed <= CAPTION]
     if said:
         colour = NORMAL if said[-1].impacts else INK
-        brush.mark(Word((14, 44), said[-1].text, "start", SMALL, colour, letter=False), np.eye(3))
+        brush.mark(Word(caption_at(scene), said[-1].text, "start", SMALL, colour, letter=False), np.eye(3))
     return image.reduce(FINER)
 
 

@@ -57,6 +57,9 @@ LONGEST_ARROW = 72.0
 SMALL = 13.0
 """Size of the words, px."""
 
+LINE = 18.0
+"""Height of a line of words, px."""
+
 LETTERED = Bar | Block | Disk | Blade | Spring | Damper
 FURTHER = 0.4
 """How far beyond the motion itself a picture follows the motions beside it, as a share of its extent."""
@@ -164,7 +167,10 @@ def scene_of(
     for ghost in ghosts.values():
         seen = np.concatenate((seen, _near(np.array([p for s in ghost for p in _seen(s)]).reshape(-1, 2), seen)))
     more = np.concatenate([np.array(near, dtype=np.float64).reshape(-1, 4), *tips])
-    view = fit(seen, SIZE, MARGINS, more, LEAST)
+    captions = captions_of(trajectory, frames)
+    # Captions have a line of their own below the scale of the forces.
+    line = LINE if legend is not None and captions else 0.0
+    view = fit(seen, SIZE, replace(MARGINS, top=MARGINS.top + line), more, LEAST)
     parts = list(parts_of(shapes, view, Look()))
     tracks = _paths(shapes, view, PATH, label)
     names = [(label, PATH)] if others else []
@@ -173,7 +179,6 @@ def scene_of(
         parts[:0] = parts_of(ghost, view, replace(SECOND, edge=colour))
         tracks += _paths(ghost, view, colour, name)
         names.append((name, colour))
-    captions = captions_of(trajectory, frames)
     arrows = [p for c, i in contacts for p in _arrows(c, frames, i, legend, view)] if legend else []
     return Scene(
         frames, captions, view, tuple(parts), tuple(arrows), tuple(_struck(captions, contacts, frames, view)),
@@ -338,6 +343,11 @@ def _scale(legend: Legend, right: float) -> Part:
         ]
         x = tip - legend.length - 6 - 7.2 * len(name) - 6
     return fixed(*marks)
+
+
+def caption_at(scene: Scene) -> tuple[float, float]:
+    """Where captions stand."""
+    return 14.0, 44.0 + (LINE if scene.legend is not None else 0.0)
 
 
 def timeline(scene: Scene) -> tuple[list[Part], float, float, float]:

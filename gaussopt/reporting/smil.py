@@ -21,7 +21,7 @@ from gaussopt.reporting.canvas import (
     placed,
 )  # fmt: skip
 from gaussopt.reporting.playback import CAPTION, HOLD
-from gaussopt.reporting.scene import SMALL, Scene, Track, stamps, timeline, words_beside
+from gaussopt.reporting.scene import SMALL, Scene, Track, caption_at, stamps, timeline, words_beside
 from gaussopt.stepdata import Matrix, Vector
 
 CLOSE = 0.12
@@ -166,7 +166,7 @@ class _Film:
         found = []
         for caption, a, b in zip(scene.captions, begins, [*begins, self.cycle][1:], strict=True):
             colour = NORMAL if caption.impacts else INK
-            word = Word((14, 44), caption.text, "start", SMALL, colour, letter=False)
+            word = Word(caption_at(scene), caption.text, "start", SMALL, colour, letter=False)
             found.append(self._while(word, a, min(b, a + CAPTION) if b < self.cycle else self.cycle))
         return found
 
