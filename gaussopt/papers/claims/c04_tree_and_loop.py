@@ -70,8 +70,8 @@ def _crank_slider(stride: int) -> tuple[Derivation, Derivation, tuple[tuple[obje
         max(cut) <= EXACT,
     )
     closed = Derivation(
-        "Closed by rows 5 and 6 one degree of freedom is left, $(K^TMK)\\ddot\\theta_1=K^T(Q-MK'\\dot\\theta_1^2)$ with "
-        "$K=\\partial q/\\partial\\theta_1$.",
+        "Closed by rows 5 and 6 one degree of freedom is left, "
+        "$(K^TMK)\\ddot\\theta_1=K^T(Q-MK'\\dot\\theta_1^2)$ with $K=\\partial q/\\partial\\theta_1$.",
         f"the same formula with all six rows agrees with it to {max(whole):.1e} at {len(whole)} states",
         max(whole) <= EXACT,
     )
@@ -135,7 +135,8 @@ def _row_space(quick: bool) -> Derivation:
         worst = max(worst, _relative(plain, treatment(mixed), treatment(plain)))
     return Derivation(
         "With consistent rows eq. (14) depends on the set $\\{a:Ja=\\gamma\\}$ only: mixing the rows, "
-        "$SJa=S\\gamma$ with $S$ regular, or writing joints twice changes nothing. So it cannot depend on which joints are called a tree.",
+        "$SJa=S\\gamma$ with $S$ regular, or writing joints twice changes nothing. So it cannot depend on "
+        "which joints are called a tree.",
         f"with two joints written twice and all rows mixed at random the answer changes by {worst:.1e} at most, "
         f"{count} random mechanisms",
         worst <= EXACT,
