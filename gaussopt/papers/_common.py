@@ -288,29 +288,44 @@ def _cell(result: PairResult | None) -> float | str:
 
 
 def errata_section(entry: Problem, number: str, results: Results, findings: list[str]) -> Section:
-    """What is wrong in the source, each with computed numbers."""
-    rows: list[tuple[Any, ...]] = []
-    sentences: list[str] = []
+    """What is wrong in the source: printed, corrected, and what this run computed of it.
+
+    Formulas of errata, sentences and notes may be LaTeX between dollar signs.
+    """
+    found: list[tuple[Any, ...]] = []
+    numbers: list[tuple[Any, ...]] = []
     confirmed = 0
     for item in entry.errata:
         outcome = results.outcomes.get(f"erratum {item.id}")
         evidence: Evidence | None = None if outcome is None else outcome.value
+        formulas = Tex(item.printed), Tex(item.correct)
         if evidence is None:
-            why = "not run" if outcome is None else outcome.failure
-            rows.append((item.id, item.printed, item.correct, "not computed", why, "–"))
+            why = "It was not run." if outcome is None else outcome.failure
+            found.append((item.id, *formulas, NOT_COMPUTED, why))
             continue
+        verdict = HOLDS if evidence.holds else CONFIRMED
         confirmed += not evidence.holds
-        sentences.append(f"{item.id}: {evidence.sentence}")
-        for j, (name, value) in enumerate(evidence.numbers.items()):
-            verdict = "the printed form holds" if evidence.holds else "misprint or false, confirmed"
-            head = (item.id, item.printed, item.correct) if j == 0 else (item.id, "", "")
-            rows.append((*head, name, float(value), verdict if j == 0 else ""))
+        found.append((item.id, *formulas, verdict, Tex(evidence.sentence)))
+        numbers += [(item.id, name, float(value), verdict) for name, value in evidence.numbers.items()]
     findings.append(f"{confirmed} of {len(entry.errata)} checkable errata of the source are confirmed by computation.")
-    table = Table(
-        f"errata-{number}", f"Errata of paper {number}, each with the numbers computed on this run.",
-        ("erratum", "printed", "correct", "computed", "value", "verdict"), tuple(rows),
-    )  # fmt: skip
-    return Section(f"errata-{number}", "Errata", (table, Items(tuple(sentences)), Items(entry.notes)))
+    blocks: list[Block] = [
+        Table(
+            f"errata-{number}-list", f"Errata of paper {number}: what is printed, what is right, and what shows it.",
+            ("erratum", "printed", "correct", "verdict", "what the computation shows"), tuple(found),
+        ),
+    ]  # fmt: skip
+    if numbers:
+        blocks.append(Table(
+            f"errata-{number}", "The numbers that decide, computed on this run.",
+            ("erratum", "computed", "value", "verdict"), tuple(numbers),
+        ))  # fmt: skip
+    if entry.notes:
+        blocks.append(Items(tuple(Tex(note) for note in entry.notes)))
+    return Section(f"errata-{number}", "Errata", tuple(blocks))
+
+
+CONFIRMED, HOLDS, NOT_COMPUTED = "misprint or false, confirmed", "the printed form holds", "not computed"
+"""Verdicts on errata."""
 
 
 def claims_section(number: str, rows: Sequence[tuple[str, str, str]]) -> Section:

@@ -70,8 +70,8 @@ def _crank_slider(stride: int) -> tuple[Derivation, Derivation, tuple[tuple[obje
         max(cut) <= EXACT,
     )
     closed = Derivation(
-        "Closed by rows 5 and 6 one degree of freedom is left, $(K^TMK)\\ddot\\theta_1=K^T(Q-MK'\\dot\\theta_1^2)$ "
-        "with $K=\\partial q/\\partial\\theta_1$.",
+        "Closed by rows 5 and 6 one degree of freedom is left, "
+        "$(K^TMK)\\ddot\\theta_1=K^T(Q-MK'\\dot\\theta_1^2)$ with $K=\\partial q/\\partial\\theta_1$.",
         f"the same formula with all six rows agrees with it to {max(whole):.1e} at {len(whole)} states",
         max(whole) <= EXACT,
     )
