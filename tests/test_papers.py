@@ -389,7 +389,7 @@ def test_cost_of_the_methods_at_equal_tolerance(report: Path) -> None:
     assert tan > 3 * quasi
 
 
-@pytest.mark.parametrize(("number", "claims"), [("001", 5), ("002", 4), ("004", 4)])
+@pytest.mark.parametrize(("number", "claims"), [("001", 5)])
 def test_claims_have_verdicts(report: Path, number: str, claims: int) -> None:
     rows = table(report, f"claims-{number}")
     assert len(rows) == claims

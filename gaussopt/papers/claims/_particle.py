@@ -15,7 +15,7 @@ def particle() -> System:
     """Horizontal speed = (1 + x^2 + sin(t)^2 / 2) times the vertical one; omega = speed and direction."""
     import sympy as sp
 
-    x, y, z = q = sp.symbols("x y z")
+    x, _, z = q = sp.symbols("x y z")
     vx, vy, vz = v = sp.symbols("vx vy vz")
     m, t = sp.symbols("m t")
     speed = sp.sqrt(vx**2 + vy**2)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gaussopt.claim import Claim, Derivation, Judgement, Search, Verdict
+from gaussopt.papers.claims._adversary import minimise
 from gaussopt.papers.claims._singular_steps import EIGENVALUES, Size, Step, as_printed, drawn, of_data
 from gaussopt.stepdata import Vector
 
@@ -132,15 +132,6 @@ def _random(count: int) -> tuple[Derivation, Search]:
     return formula, search
 
 
-def _evolve(cost: Callable[[Vector], float], size: Size, generations: int) -> tuple[float, int]:
-    from scipy.optimize import differential_evolution
-
-    found = differential_evolution(
-        cost, [(-1.0, 1.0)] * size.numbers, maxiter=generations, popsize=1, seed=10, polish=False, tol=0.0
-    )
-    return float(found.fun), int(found.nfev)
-
-
 def _worst(generations: int) -> Search:
     """The same by an optimiser that makes the residual large."""
     engine = _engine()
@@ -151,8 +142,8 @@ def _worst(generations: int) -> Search:
             step = Step.of(z, size)
             return -step.residual(as_printed(step, engine))
 
-        value, number = _evolve(residual, size, generations)
-        worst, evaluations = max(worst, -value), evaluations + number
+        found = minimise(residual, [(-1.0, 1.0)] * size.numbers, generations, 10, population=1)
+        worst, evaluations = max(worst, -found.value), evaluations + found.tried
     return Search(
         "The same, looked for on purpose.",
         f"Differential evolution (seed 10, {evaluations} steps) that maximises the residual over M, J, force and γ; "
@@ -177,8 +168,8 @@ def _least(generations: int) -> Search:
             K = np.linalg.norm(Z.T @ step.M @ Z, 2)
             return float(K * np.linalg.norm(as_printed(step, engine) - step.acceleration()) / lost)
 
-        value, number = _evolve(share, size, generations)
-        least, evaluations = min(least, value), evaluations + number
+        found = minimise(share, [(-1.0, 1.0)] * size.numbers, generations, 10, population=1)
+        least, evaluations = min(least, found.value), evaluations + found.tried
     return Search(
         "A step that violates the condition on the force and is solved rightly all the same.",
         f"Differential evolution (seed 10, {evaluations} steps) that minimises the error times the norm of $Z^TMZ$ per "

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from gaussopt.claim import Claim, Derivation, Judgement, Search, Verdict
 from gaussopt.papers.claims import _particle
+from gaussopt.papers.claims._adversary import minimise
 from gaussopt.papers.claims._knife_edge import BOUNDS, RANGES, Body, on_trial
 from gaussopt.stepdata import Vector
 
@@ -134,16 +136,16 @@ def _of_body(z: Vector) -> float:
     return float(abs(v[0] * np.sin(q[1]) - v[2] * np.cos(q[1])) / (1.0 + np.abs(v).max()))
 
 
+def _negative(cost: Callable[[Vector], float], z: Vector) -> float:
+    return -cost(z)
+
+
 def _optimised(generations: int) -> Search:
     """States and bodies chosen to violate the constraint."""
-    from scipy.optimize import differential_evolution
-
     worst, number = 0.0, 0
     for cost, bounds in ((_of_body, list(BOUNDS.values())), (_of_particle, list(_particle.BOUNDS))):
-        found = differential_evolution(
-            lambda z, cost=cost: -cost(z), bounds, maxiter=generations, popsize=3, seed=14, polish=False, tol=0.0
-        )
-        worst, number = max(worst, float(-found.fun)), number + int(found.nfev)
+        found = minimise(partial(_negative, cost), bounds, generations, 14)
+        worst, number = max(worst, -found.value), number + found.tried
     return Search(
         "Any $(q,\\omega,t)$, on a motion or not, whose velocity violates the constraint.",
         f"Differential evolution (seed 14, {number} states) that maximises the violation: bodies with {RANGES}; the "

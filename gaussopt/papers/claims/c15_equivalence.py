@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from gaussopt.claim import Claim, Derivation, Judgement, Search, Verdict
 from gaussopt.papers.claims import _particle
+from gaussopt.papers.claims._adversary import minimise
 from gaussopt.papers.claims._knife_edge import BOUNDS, RANGES, Body, on_trial
 from gaussopt.stepdata import StepData, Vector
 
@@ -44,9 +45,10 @@ def check(quick: bool) -> Judgement:
         f"admissible to rounding only changes the acceleration by up to {lost:.1e} of its size."
     )
     conditions = (
-        f"everywhere with the row $\\dot x\\sin\\varphi-\\dot y\\cos\\varphi=0$; with the printed row "
-        f"$\\dot x\\tan\\varphi-\\dot y=0$ only where $\\cos\\varphi\\ne0$ (tested for $|\\cos\\varphi|\\ge{CLEAR:g}$), "
-        "and only for velocities that satisfy the constraint: the rows treat an error of the velocity differently."
+        "everywhere with the row $\\dot x\\sin\\varphi-\\dot y\\cos\\varphi=0$; with the printed row "
+        "$\\dot x\\tan\\varphi-\\dot y=0$ only where $\\cos\\varphi\\ne0$ (tested for "
+        f"$|\\cos\\varphi|\\ge{CLEAR:g}$), and only for velocities that satisfy the constraint: the rows treat an "
+        "error of the velocity differently."
     )
     return Judgement(
         verdict, sentence, derivations, (regular, away, pole), conditions if verdict is Verdict.CONDITIONAL else "",
@@ -158,7 +160,7 @@ def _multipliers(on: _Trial, count: int) -> Derivation:
     return Derivation(
         "The multiplier is $\\lambda=F\\sin(\\alpha-\\varphi)-M\\omega_1\\dot\\varphi$ with the regular row and "
         "$\\lambda\\cos\\varphi$ with the tan row; the force $J^T\\lambda$ is the same.",
-        f"{count} random bodies (seed 17, $|\\cos\\varphi|\\ge{CLEAR:g}$), by the package: at most {worst:.1e} from it.",
+        f"{count} random bodies (seed 17, $|\\cos\\varphi|\\ge{CLEAR:g}$): by the package at most {worst:.1e} off.",
         worst < SAME,
     )
 
@@ -182,15 +184,6 @@ def _off_the_constraint(count: int) -> Derivation:
     )
 
 
-def _optimise(cost: Callable[[Vector], float], bounds: list[tuple[float, float]], generations: int) -> tuple[float, int]:
-    from scipy.optimize import differential_evolution
-
-    found = differential_evolution(
-        lambda z: -cost(z), bounds, maxiter=generations, popsize=3, seed=15, polish=False, tol=0.0
-    )
-    return float(-found.fun), int(found.nfev)
-
-
 def _apart(on: _Trial, row: str, clear: float, count: int, generations: int) -> Search:
     """States at which the accelerations differ, drawn and looked for."""
     low, high = np.array(list(BOUNDS.values())).T
@@ -201,13 +194,13 @@ def _apart(on: _Trial, row: str, clear: float, count: int, generations: int) -> 
 
     random = np.random.default_rng(15)
     worst = max(cost(random.uniform(low, high)) for _ in range(count))
-    best, number = _optimise(cost, list(BOUNDS.values()), generations)
-    worst = max(worst, best)
+    best = minimise(lambda z: -cost(z), list(BOUNDS.values()), generations, 15)
+    worst = max(worst, -best.value)
     where = "any φ" if not clear else f"|cos φ| ≥ {clear:g}"
     return Search(
         f"A state at which Routh's equations with the {row} row and those in quasi-velocities differ"
         + (", away from the pole." if clear else "."),
-        f"{count} random states (seed 15) and differential evolution (seed 15, {number} states) that maximises the "
+        f"{count} random states (seed 15) and differential evolution (seed 15, {best.tried} states) that maximises the "
         f"difference; {where}; {RANGES}.",
         f"Largest relative difference {worst:.1e}.",
         worst > SAME,
@@ -222,13 +215,19 @@ def _towards(z: Vector) -> Body:
 
 def _at_the_pole(on: _Trial, generations: int) -> tuple[Search, float]:
     bounds = {**BOUNDS, "phi": (np.log10(NEAREST), np.log10(CLEAR))}
-    worst, number = _optimise(lambda z: on.difference(_towards(z), "tan", 1.0), list(bounds.values()), generations)
-    other, _ = _optimise(lambda z: on.difference(_towards(z), "regular", 1.0), list(bounds.values()), generations)
+
+    def cost(row: str, z: Vector) -> float:
+        return -on.difference(_towards(z), row, 1.0)
+
+    found, regular = (
+        minimise(partial(cost, row), list(bounds.values()), generations, 15) for row in ("tan", "regular")
+    )
+    worst, other = -found.value, -regular.value
     search = Search(
         "The same with the tan row close to the pole.",
-        f"Differential evolution (seed 15, {number} states) over the logarithm of |cos φ| from {CLEAR:g} down to "
-        f"{NEAREST:g} and all else as above, the velocity off the constraint by one rounding error of the speed, 2.2e-16 "
-        "of it: what any integrator leaves.",
+        f"Differential evolution (seed 15, {found.tried} states for each row) over the logarithm of |cos φ| from "
+        f"{CLEAR:g} down to {NEAREST:g} and all else as above, the velocity off the constraint by one rounding error of the "
+        "speed, 2.2e-16 of it: what any integrator leaves.",
         f"Largest relative difference {worst:.1e}, with the regular row {other:.1e}. At the pole itself the tan row is "
         "infinite, there are no equations.",
         worst > SAME,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gaussopt.claim import Claim, Derivation, Judgement, Search, Verdict
+from gaussopt.papers.claims._adversary import minimise
 from gaussopt.papers.claims._knife_edge import BOUNDS, RANGES, Body
 from gaussopt.stepdata import Matrix, Vector
 
@@ -125,7 +126,8 @@ class _Pair:
             self.body.quasi, (0.0, self.end), self.body.omega, "DOP853", rtol=1e-4 * self.rtol, atol=1e-5 * self.rtol,
             dense_output=True,
         )  # fmt: skip
-        return found.sol  # type: ignore[no-any-return]
+        assert found.sol is not None
+        return found.sol
 
     @property
     def ratio(self) -> float:
@@ -235,26 +237,25 @@ def _tan(end: float) -> Derivation:
 
 def _searches(generations: int, count: int) -> tuple[Search, Search]:
     """Bodies for which Routh's equations need no more evaluations."""
-    from scipy.optimize import differential_evolution
-
     low, high = np.array(list(BOUNDS.values())).T
     random = np.random.default_rng(16)
     drawn = [_Pair(Body.of(random.uniform(low, high)), SPAN, TOLERANCE) for _ in range(count)]
     ratios, equal = [p.ratio for p in drawn], [p.at_equal_error for p in drawn]
     least, number = min(ratios), 0
     if generations:
-        found = differential_evolution(
-            lambda z: _Pair(Body.of(z), SPAN, TOLERANCE).ratio, list(zip(low, high, strict=True)), maxiter=generations,
-            popsize=2, seed=16, polish=False, tol=0.0, x0=np.array(astuple(CASES["NH-B"][0])),
+        found = minimise(
+            lambda z: _Pair(Body.of(z), SPAN, TOLERANCE).ratio, list(BOUNDS.values()), generations, 16, population=2,
+            start=np.array(astuple(CASES["NH-B"][0])),
         )  # fmt: skip
-        least, number = min(least, float(found.fun)), int(found.nfev)
+        least, number = min(least, found.value), found.tried
     covered = f"{count} random bodies (seed 16), {SPAN:g} s at {TOLERANCE:g}, RK45; {RANGES}"
     fewer = Search(
         "A motion for which Routh's equations with the regular row need no more evaluations at equal tolerance.",
-        covered + (f"; and differential evolution (seed 16, {number} motions) that minimises the ratio, begun at NH-B." if number
-                   else "."),
-        f"Routh takes {least:.2f} to {max(ratios):.2f} times the evaluations, median {float(np.median(ratios)):.2f}; no "
-        f"more than quasi-velocities in {sum(r <= 1.0 for r in ratios)} of the random ones.",
+        covered
+        + (f"; differential evolution (seed 16, {number} motions) that minimises the ratio, begun at NH-B." if number
+           else "."),
+        f"Routh takes {least:.2f} to {max(ratios):.2f} times the evaluations, median {float(np.median(ratios)):.2f}; "
+        f"no more than quasi-velocities in {sum(r <= 1.0 for r in ratios)} of the random ones.",
         least <= 1.0,
     )  # fmt: skip
     same = Search(
