@@ -235,8 +235,8 @@ def _branches() -> Derivation:
     closure = float(np.abs(np.cos(theta) - np.cos(math.pi - theta)).max())
     return Derivation(
         "$l\\sin\\theta_1=l\\sin\\theta_2$ has two branches, $\\theta_2=\\theta_1$ and $\\theta_2=\\pi-\\theta_1$, "
-        "which cross at $\\pm\\pi/2$. On the second the linkage is torn apart: $l\\cos\\theta_1=l\\cos\\theta_2$ is not "
-        "required.",
+        "which cross at $\\pm\\pi/2$. On the second the linkage is torn apart: $l\\cos\\theta_1=l\\cos\\theta_2$ is "
+        "not required.",
         f"1000 random angles: the printed closure holds on both to {max(both):.1e}; on the second the horizontal one "
         f"is violated by up to {closure:.3g} l.",
         bool(max(both) < 1e-14 and closure > 1.0),

@@ -226,8 +226,8 @@ def _at_the_pole(on: _Trial, generations: int) -> tuple[Search, float]:
     search = Search(
         "The same with the tan row close to the pole.",
         f"Differential evolution (seed 15, {found.tried} states for each row) over the logarithm of |cos φ| from "
-        f"{CLEAR:g} down to {NEAREST:g} and all else as above, the velocity off the constraint by one rounding error of the "
-        "speed, 2.2e-16 of it: what any integrator leaves.",
+        f"{CLEAR:g} down to {NEAREST:g} and all else as above, the velocity off the constraint by one rounding error "
+        "of the speed, 2.2e-16 of it: what any integrator leaves.",
         f"Largest relative difference {worst:.1e}, with the regular row {other:.1e}. At the pole itself the tan row is "
         "infinite, there are no equations.",
         worst > SAME,
