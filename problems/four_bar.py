@@ -249,8 +249,8 @@ problem = Problem(
     notes=(
         "Erratum 002-8, the rest: start velocities, gravity, the settings of the genetic algorithm and the size of its "
         "error are not printed; they are our choice and leave nothing to compare with.",
-        "Erratum 002-9 ($A_{ks}$ for $M_{ks}$ in the Christoffel symbols, a sum over particles up to $n$): letters, with "
-        "nothing to compute.",
+        "Erratum 002-9 ($A_{ks}$ for $M_{ks}$ in the Christoffel symbols, a sum over particles up to $n$): letters, "
+        "with nothing to compute.",
     ),
     variants=VARIANTS,
 )  # fmt: skip

@@ -204,8 +204,8 @@ problem = Problem(
         "Erratum 004-3 (dots on two coordinates, an axis $Cz$ for $C\\xi$) and the equation numbers of 004-4 "
         "(velocities from (2) and (3), not from (1) and (2)) are misprints with nothing to compute.",
         "The source states the constraints as $f_k(q,\\dot q,t)=0$, possibly nonlinear; $\\dot q=D_\\omega\\omega+d$ "
-        "needs them linear in $\\dot q$. In general $\\ddot q=D_\\omega\\dot\\omega+w$ stays true and $\\dot q$ is recovered "
-        "from $\\omega(q,\\dot q,t)=\\omega$; claim C14 checks that on a particle.",
+        "needs them linear in $\\dot q$. In general $\\ddot q=D_\\omega\\dot\\omega+w$ stays true and $\\dot q$ is "
+        "recovered from $\\omega(q,\\dot q,t)=\\omega$; claim C14 checks that on a particle.",
     ),
     cases=CASES,
     variants={"tan-row": partial(build, row="tan")},

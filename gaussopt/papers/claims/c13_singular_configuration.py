@@ -58,13 +58,17 @@ def check(quick: bool) -> Judgement:
     # At the configuration; across it with exact accelerations; with each noise.
     carried = [not wrong.holds, gap < OFF, *(by[PRINTED][0] == 0 for by in shares.values())]
     verdict = Verdict.TRUE if all(carried) else Verdict.IRREPRODUCIBLE if any(carried) else Verdict.FALSE
+    lead = {
+        Verdict.TRUE: "The printed equations carry the linkage through $\\theta_1=\\pi/2$.",
+        Verdict.FALSE: "The printed equations do not carry the linkage through $\\theta_1=\\pi/2$.",
+    }.get(verdict, "Whether the printed equations carry the linkage through $\\theta_1=\\pi/2$ is decided by what is "
+          "not printed: the errors of the accelerations and the step.")  # fmt: skip
     sentence = (
-        f"Whether the printed equations carry the linkage through $\\theta_1=\\pi/2$ depends on what is not printed. "
-        f"At the configuration itself they give a wrong acceleration. With exact accelerations RK4 steps across with "
-        f"$|\\theta_1-\\theta_2|\\le{_power(gap)}$ rad; with errors of "
+        f"{lead} At the configuration itself they give {'a wrong' if wrong.holds else 'the right'} acceleration. With "
+        f"exact accelerations RK4 {'steps across' if gap < OFF else 'leaves the branch'} "
+        f"($|\\theta_1-\\theta_2|$ {gap:.0e} rad); with errors of "
         + " and ".join(f"{a:g} rad/s² {by[PRINTED][0]} of {runs}" for a, by in shares.items())
-        + " runs leave the branch, with the regular row none"
-        + ("." if not any(by[REGULAR][0] for by in shares.values()) else " or few.")
+        + f" runs leave the branch, with the regular row {sum(by[REGULAR][0] for by in shares.values())}."
     )
     rows = tuple(
         (row, a, runs, off, off / runs, largest) for a, by in shares.items() for row, (off, largest) in by.items()
@@ -73,11 +77,6 @@ def check(quick: bool) -> Judgement:
         verdict, sentence, derivations, (noise, smallest), "", ("row", "noise / (rad/s²)", "runs", "off", "share",
         "largest difference of those that stay / rad"), rows,
     )  # fmt: skip
-
-
-def _power(value: float) -> str:
-    mantissa, exponent = f"{value:.0e}".split("e")
-    return f"{mantissa}\\cdot10^{{{int(exponent)}}}"
 
 
 # -- the linkage by hand -------------------------------------------------------------------------------
