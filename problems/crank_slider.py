@@ -365,8 +365,8 @@ problem = Problem(
     errata=ERRATA,
     notes=(
         "Not checked: erratum 000-9, $\\ddot yy_2$ and missing second dots in eq. (20), and figure numbers that are "
-        "off by one. It may be an artefact of the extraction of the text, and a misplaced dot leaves nothing to compute: "
-        "the derivatives of the constraints are derived here and not copied.",
+        "off by one. It may be an artefact of the extraction of the text, and a misplaced dot leaves nothing to "
+        "compute: the derivatives of the constraints are derived here and not copied.",
         "Printed correctly, by comparison with what is derived here: $M$, $Q$, the signs of rows 3 and 4 of $J$, the "
         "overall sign of $b$ in eq. (11), and $\\gamma_1$ to $\\gamma_4$.",
         "Gravity and the inertias are not printed in the source; the values here are our choice.",

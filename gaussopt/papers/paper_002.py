@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -277,7 +276,6 @@ def section(outcomes: dict[str, Outcome], quick: bool) -> tuple[Section, tuple[s
         _noise(results, findings),
         Section("states-002", "Formulations and solvers on given states", tuple(common.formulations_and_solvers(
             "002", results, f"States of the references {' and '.join(REFERENCES)}, with the torque and without."))),
-        common.claims_section("002", _claims(results)),
         common.errata_section(entry, "002", results, findings),
     )  # fmt: skip
     title = "Paper 002: four-bar linkage, singular mass matrix, genetic algorithm (Yang & Yao 2017)"
@@ -747,51 +745,3 @@ def _noise(results: Results, findings: list[str]) -> Section:
                 f"{regular[2]:.1e} rad at 1 s)."
             )
     return Section("noise-002", "Through the singular position with noisy accelerations", tuple(blocks))
-
-
-def _claims(results: Results) -> Sequence[tuple[str, str, str]]:
-    rows = []
-    branches: list[Branch] | None = results.value("flow chart")
-    if branches:
-        wrong = [b for b in branches if abs(b.chart - b.plain) > 1e-9]
-        lossy = [b for b in branches if b.outside > 1e-9]
-        verdict = "true" if not wrong else "true under conditions" if len(wrong) < len(branches) else "false"
-        rows.append((
-            "Gauss's principle with M⁺ solves problems with a singular mass matrix", verdict,
-            f"wrong on {len(wrong)} of {len(branches)} first steps; the force has a part that is lost on {len(lossy)}",
-        ))  # fmt: skip
-    lagrange = results.trajectory("control: Lagrange")
-    genetic = results.trajectories("control: genetic algorithm, ")
-    if lagrange is not None and genetic:
-        half = lagrange.meta["parameters"]["l"] / 2
-        gaps = {
-            k: float(np.abs(half * (np.sin(lagrange.q[: len(v.t), 0]) - np.sin(v.q[:, 0]))).max())
-            for k, v in genetic.items()
-        }
-        good = [k for k, gap in gaps.items() if gap < 1e-3]
-        verdict = "true" if len(good) == len(gaps) else "false" if not good else "depends on how constraints are met"
-        rows.append((
-            "the genetic algorithm equals Lagrange's equations up to a small error", verdict,
-            "; ".join(f"{k}: y₁ off by {gap:.1e} m" for k, gap in gaps.items()),
-        ))  # fmt: skip
-        cost = {k: _per_solve(v) / _per_solve(lagrange) for k, v in genetic.items()}
-        rows.append((
-            "no multipliers, therefore more efficient", "false" if min(cost.values()) > 1 else "true",
-            Timed(
-                "; ".join(f"{k}: {c:.0f} times the time of the linear solve with multipliers" for k, c in cost.items())
-            ),
-        ))  # fmt: skip
-    noise: dict[str, NoiseResult] = results.group("noise: ")
-    printed = {k: v for k, v in noise.items() if k.startswith("printed") and "admissible" not in k}
-    regular = {k: v for k, v in noise.items() if k.startswith("regular")}
-    if printed and regular:
-        off, fine = (
-            [int((v.gaps[:, -1] > OFF).sum()) for v in runs.values()] for runs in (printed, regular)
-        )  # fmt: skip
-        total = [sum(v.gaps.shape[0] for v in runs.values()) for runs in (printed, regular)]
-        verdict = "not with the printed constraint" if sum(off) > sum(fine) else "true"
-        rows.append((
-            "the method carries the linkage through the singular configuration", verdict,
-            f"with noise {sum(off)} of {total[0]} runs leave the branch (regular row: {sum(fine)} of {total[1]})",
-        ))  # fmt: skip
-    return rows

@@ -47,7 +47,6 @@ INTEGRATORS: dict[str, dict[str, Any]] = {
     "RK45, rtol 1e-9": {"stepper": "rk45", "rtol": 1e-9, "atol": 1e-12},
 }
 DRAWN_STEP = "RK4, 0.01 s"
-TIGHT, LOOSE = "RK45, rtol 1e-9", "RK45, rtol 1e-6"
 
 SEEN = {"NH-A": 10.0}
 """Cases that are animated, and for how long, s."""
@@ -158,7 +157,6 @@ def section(outcomes: dict[str, Outcome], quick: bool) -> tuple[Section, tuple[s
         _order(results, findings),
         Section("states-004", "Formulations and solvers on given states", tuple(common.formulations_and_solvers(
             "004", results, f"States of the references {', '.join(REFERENCES)}, regular row."))),
-        common.claims_section("004", _claims(results)),
         common.errata_section(entry, "004", results, findings),
     )  # fmt: skip
     title = "Paper 004: body on a knife edge, quasi-velocities and Routh (Hao, Liu & Yao 2020)"
@@ -514,54 +512,3 @@ def _order(results: Results, findings: list[str]) -> Section:
             ),
         ]
     return Section("order-004", "Order of convergence over a pole", tuple(blocks))
-
-
-def _claims(results: Results) -> Sequence[tuple[str, str, str]]:
-    rows = []
-    runs = _nh_a(results)
-    quasi = {i: v for (i, m), v in runs.items() if m == QUASI}
-    quasi |= {c: v for c in ("NH-B", "NH-C") if (v := results.trajectory(f"{c}: {QUASI}")) is not None}
-    if quasi:
-        worst = max(float((violation(v) / (1 + np.abs(v.v).max())).max()) for v in quasi.values())
-        rows.append((
-            "the equations in quasi-velocities have no velocity violation", "true" if worst < 1e-14 else "false",
-            f"largest violation over {len(quasi)} runs {worst:.1e} (relative to 1 + the largest velocity)",
-        ))  # fmt: skip
-    alike = [
-        r for name in ("quasi-velocity", "routh")
-        if (g := results.value(f"states: {name}")) is not None for r in g.pairs if not r.refused
-    ]  # fmt: skip
-    if len(alike) >= 2:
-        worst = max(r.error for r in alike)
-        rows.append((
-            "they are equivalent to Routh's equations", "true" if worst < 1e-10 else "false",
-            f"largest error of either on {alike[0].states} states {worst:.1e}; the tan row excepted at its pole",
-        ))  # fmt: skip
-    costs = []
-    for i in (LOOSE, TIGHT):
-        fast, slow, tan = (runs.get((i, m)) for m in DRAWN)
-        if fast is not None and slow is not None and tan is not None:
-            errors = [float(position_error(v).max()) for v in (fast, slow)]
-            costs.append((
-                slow.meta["evaluations"] / fast.meta["evaluations"], tan.meta["evaluations"] / fast.meta["evaluations"],
-                f"{i}: {fast.meta['evaluations']} evaluations, Routh {slow.meta['evaluations']} (regular row), "
-                f"{tan.meta['evaluations']} (tan row), errors {errors[0]:.1e} and {errors[1]:.1e} m (regular row)",
-            ))  # fmt: skip
-    if costs:
-        least, most = min(c[0] for c in costs), max(c[0] for c in costs)
-        verdict = "false" if least <= 1 else "true, but modest" if most < 3 else "true"
-        rows.append((
-            "they are faster than Routh's", verdict,
-            f"{least:.1f} to {most:.1f} times fewer evaluations than the regular row at equal tolerance; "
-            + "; ".join(c[2] for c in costs),
-        ))  # fmt: skip
-    tan, regular = (runs.get((DRAWN_STEP, m)) for m in (TAN, REGULAR))
-    if tan is not None and regular is not None:
-        errors = [float(position_error(v).max()) for v in (tan, regular)]
-        verdict = "only with the tan row" if errors[0] > 1e4 * errors[1] else "true"
-        rows.append((
-            "Routh's equations are singular and drift", verdict,
-            f"NH-A, {DRAWN_STEP}: position error {errors[0]:.2g} m with the tan row, {errors[1]:.1e} m with the "
-            "regular row",
-        ))  # fmt: skip
-    return rows
