@@ -12,6 +12,23 @@ from collections.abc import Mapping
 import numpy as np
 
 from gaussopt.catalogue import Erratum, Evidence, Parameter, Problem, Reference
+from gaussopt.sketch import (
+    Angle,
+    Bar,
+    Bearing,
+    Block,
+    Damper,
+    Length,
+    Pin,
+    Place,
+    Point,
+    Shape,
+    Sketch,
+    Spring,
+    Torque,
+    Wall,
+    along,
+)
 from gaussopt.stepdata import Matrix, StepData, Vector
 from gaussopt.system import System
 
@@ -48,6 +65,42 @@ def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
     """Stretched out along the x axis, at rest: theta1 = theta2 = 0."""
     l1, l2 = p["l1"], p["l2"]
     return np.array([l1 / 2, 0.0, 0.0, l1 + l2 / 2, 0.0, 0.0, l1 + l2]), np.zeros(7)
+
+
+# -- the picture -------------------------------------------------------------------------------------------
+
+
+def linkage(q: Vector, p: Mapping[str, float], slider: Place) -> tuple[Shape, ...]:
+    """Crank, connecting rod and slider with its spring and damper, which hold it against a wall beyond its reach."""
+    x1, y1, th1, x2, y2, th2 = q[:6]
+    l1, l2 = p["l1"], p["l2"]
+    O, A = along((x1, y1), -l1 / 2, th1), along((x1, y1), l1 / 2, th1)
+    end, height = (l1 + l2) + 2.5 * l1, 0.18 * l2
+    edge, up, down = slider[0] + 0.1 * l2, slider[1] + 0.35 * height, slider[1] - 0.35 * height
+    return (
+        Bar(O, A, "l_1"), Bar(along((x2, y2), -l2 / 2, th2), along((x2, y2), l2 / 2, th2), "l_2"),
+        Block(slider, 0.2 * l2, height), Bearing(O, "O", "w"), Pin(A, "A", "n"), Pin(slider, "B", "nw"),
+        Point((x2, y2), trace=True),
+        Spring((edge, up), (end, up), "k"), Damper((end, down), (edge, down), "c"),
+        Wall((end, -1.2 * height), (end, 1.2 * height)), Angle(O, 0.0, th1, "θ_1"), Angle(A, 0.0, th2, "θ_2"),
+        Torque(O, "τ"), Length((0.0, 0.0), (slider[0], 0.0), "x_3", -0.3 * l2),
+    )  # fmt: skip
+
+
+def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+    """The linkage, its slider on a smooth guide."""
+    l1, l2 = p["l1"], p["l2"]
+    y = -0.09 * l2
+    return Wall((l2 - l1 - 0.15 * l2, y), (l1 + l2 + 0.15 * l2, y)), *linkage(q, p, (q[6], 0.0))
+
+
+def pose(p: Mapping[str, float]) -> Vector:
+    """The crank at 55 degrees."""
+    th1 = np.radians(55.0)
+    th2 = -np.arcsin(p["l1"] * np.sin(th1) / p["l2"])
+    tip = p["l1"] * np.array([np.cos(th1), np.sin(th1)])
+    middle, end = (tip + share * p["l2"] * np.array([np.cos(th2), np.sin(th2)]) for share in (0.5, 1.0))
+    return np.array([*tip / 2, th1, *middle, th2, end[0]])
 
 
 PARAMETERS = (
@@ -264,6 +317,7 @@ problem = Problem(
     description="Seven absolute coordinates, six holonomic constraints, one degree of freedom.",
     build=build,
     start=start,
+    sketch=Sketch(sketch, pose),
     parameters=PARAMETERS,
     t_end=2.0,
     dt=1e-3,

@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 
 from gaussopt.catalogue import Erratum, Evidence, Parameter, Problem, Reference
+from gaussopt.sketch import Angle, Bar, Bearing, Length, Pin, Point, Shape, Torque, along, between
 from gaussopt.stepdata import StepData, Vector
 from gaussopt.system import System
 
@@ -62,6 +63,22 @@ def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
     """theta1 = 60 degrees."""
     w = p["omega0"]
     return np.array([np.pi / 3, np.pi / 3, 2 * np.pi / 3]), np.array([w, w, -w])
+
+
+# -- the picture -----------------------------------------------------------------------------------------
+
+
+def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+    """Both cranks, and the coupler at its hinge angle; it meets crank 2 where the constraints hold."""
+    l, (th1, th2, th3) = p["l"], q
+    O, P = (0.0, 0.0), (l, 0.0)
+    A, B = along(O, l, th1), along(P, l, th2)
+    end = along(A, l, th1 + th3 - np.pi)
+    return (
+        Bar(O, A, "l"), Bar(P, B, "l"), Bar(A, end, "l"), Bearing(O, "", "w"), Bearing(P), Pin(A, "", "nw"), Pin(B),
+        Point(between(A, end), trace=True), Angle(O, 0.0, th1, "θ_1"), Angle(P, 0.0, th2, "θ_2"),
+        Angle(A, th1 - np.pi, th1 - np.pi + th3, "θ_3"), Torque(O, "ψ"), Length(O, P, "l", -0.3 * l),
+    )  # fmt: skip
 
 
 def at_angle(theta: float, rate: float, variant: str = "") -> StepData:
@@ -196,6 +213,7 @@ problem = Problem(
     description="Three coordinates, two holonomic constraints, one degree of freedom, rank M = 2.",
     build=build,
     start=start,
+    sketch=sketch,
     parameters=PARAMETERS,
     t_end=2.0,
     dt=1e-3,

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from gaussopt.catalogue import Case, Erratum, Evidence, Parameter, Problem, Reference
+from gaussopt.sketch import Angle, Axes, Blade, Block, Force, Point, Shape, Sketch, Torque
 from gaussopt.stepdata import Vector
 from gaussopt.system import System
 
@@ -54,6 +55,22 @@ def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
     """At the origin, moving along the blade."""
     phi, speed = p["phi0"], p["omega1_0"]
     return np.array([0.0, phi, 0.0]), np.array([speed * np.cos(phi), p["Omega"], speed * np.sin(phi)])
+
+
+def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+    """The body from above, as large as its inertia says, with its blade at C."""
+    x, phi, y = q
+    r, C = np.sqrt(p["I_C"] / p["M"]), (x, y)
+    return (
+        Axes((0.0, 0.0)), Block(C, 2.2 * r, 1.3 * r, phi), Blade(C, 1.5 * r, phi), Point(C, "C", "s", trace=True),
+        Angle(C, 0.0, phi, "φ"), Force(C, p["alpha"], "F"), Torque(C, "L_C"),
+    )  # fmt: skip
+
+
+def pose(p: Mapping[str, float]) -> Vector:
+    """Away from the origin and turned."""
+    r = np.sqrt(p["I_C"] / p["M"])
+    return np.array([3.2 * r, 0.6, 1.6 * r])
 
 
 CASES = {
@@ -143,6 +160,7 @@ problem = Problem(
     description="Three coordinates, one nonholonomic constraint, two degrees of freedom.",
     build=build,
     start=start,
+    sketch=Sketch(sketch, pose),
     parameters=PARAMETERS,
     t_end=30.0,
     dt=1e-2,

@@ -49,6 +49,16 @@ def guarded() -> Iterator[ModuleType]:
         yield importlib.import_module("guarded")
 
 
+@pytest.fixture(scope="session")
+def papers_report(tmp_path_factory: pytest.TempPathFactory, own_cache: None) -> Path:
+    """The folder of a quick report on the papers."""
+    from gaussopt.cli import run
+
+    out = tmp_path_factory.mktemp("papers")
+    assert run(["papers", "--quick", "--jobs", "2", "--out", str(out)]) == 0
+    return out
+
+
 @pytest.fixture
 def clean_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a test registers is forgotten after it."""

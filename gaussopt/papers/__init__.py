@@ -109,7 +109,7 @@ def document(outcomes: Mapping[str, Outcome], compared: Results, quick: bool) ->
         lead,
         tuple(findings),
         (ledger.overview(judged), *sections),
-        summary(outcomes, judged, findings, sections, quick),
+        summary(outcomes, judged, findings, sections, list(_papers()), quick),
     )
 
 

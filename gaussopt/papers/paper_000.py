@@ -13,7 +13,9 @@ from gaussopt.papers import _histories as histories
 from gaussopt.papers._common import Results
 from gaussopt.papers._formulas import GAUSS
 from gaussopt.reporting import plots
-from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table
+from gaussopt.reporting.animation import animation_block
+from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table, Timed
+from gaussopt.reporting.drawing import drawing_figure
 from gaussopt.stepdata import Vector
 from gaussopt.work import Case, Outcome
 
@@ -134,15 +136,14 @@ def _model() -> Section:
         "on the crank, and a spring k and damper c on the slider act. Six holonomic constraints leave one degree of "
         "freedom. Everything below is derived from the energies and the constraint functions; nothing is typed in."
     )
-    return Section("model-000", "Model", (Paragraph(text), table))
+    drawing = drawing_figure(problem(PROBLEM), "paper-000-drawing")
+    return Section("model-000", "Model", (Paragraph(text), drawing, table))
 
 
 def _method() -> Section:
     formula = Formula(
-        "<math display='block'><mi>a</mi><mo>=</mo><msup><mi>J</mi><mo>+</mo></msup><mi>γ</mi><mo>+</mo><mi>N</mi>"
-        "<msup><mrow><mo>(</mo><msup><mi>M</mi><mrow><mn>1</mn><mo>/</mo><mn>2</mn></mrow></msup><mi>N</mi><mo>)</mo>"
-        "</mrow><mo>+</mo></msup><mi>b</mi><mo>,</mo><mspace width='1em'/><mi>N</mi><mo>=</mo><mi>I</mi><mo>−</mo>"
-        "<msup><mi>J</mi><mo>+</mo></msup><mi>J</mi></math>",
+        r"a = J^+ \gamma + N \left(M^{1/2} N\right)^+ b, \quad N = I - J^+ J, \quad "
+        r"b = -\left(M^{1/2} J^+ \gamma - M^{-1/2} (Q - h)\right)",
         "a = J^+ gamma + N (M^(1/2) N)^+ b,   N = I - J^+ J,   b = -(M^(1/2) J^+ gamma - M^(-1/2) (Q - h))",
     )
     blocks = (
@@ -172,6 +173,10 @@ def _motions(results: Results, reference: ReferenceData, findings: list[str]) ->
         )
     ]
     if exact is not None:
+        blocks.append(animation_block(
+            exact, problem(PROBLEM), "paper-000-motion",
+            f"Motion with the printed torque; the crank turns faster and faster. First {exact.t[-1]:g} s.",
+        ))  # fmt: skip
         blocks.append(Gallery(tuple(_history(f, exact, reference) for f in FIGURES)))
         last = int(np.argmin(np.abs(reference.t - exact.t[-1])))
         miss = abs(exact.q[-1, 2] - reference.q[last, 2])
@@ -182,6 +187,10 @@ def _motions(results: Results, reference: ReferenceData, findings: list[str]) ->
         )
     settles = results.trajectory("motion: settles")
     if settles is not None:
+        blocks.append(animation_block(
+            settles, problem(PROBLEM, tau=0.0), "paper-000-settling",
+            "Motion without the torque: the mechanism swings under its weight until spring and damper have stopped it.",
+        ))  # fmt: skip
         blocks.append(_settling(settles))
         findings.append(
             f"Without the torque the mechanism swings with falling amplitude, as the source says: "
@@ -276,7 +285,7 @@ def _accuracy(results: Results, reference: ReferenceData, findings: list[str]) -
         "error is that of the steps.",
         ("formulation by solver", "status", "final error in q", "largest error in q", "certified",
          "largest energy error / J", "position drift", "seconds"),
-        tuple(rows),
+        tuple(rows), ("seconds",),
     )  # fmt: skip
     blocks: list[Block] = [table]
     if curves and len({len(c) for c in curves.values()}) == 1:
@@ -330,7 +339,7 @@ def _control(results: Results, findings: list[str]) -> Section:
         "named and accepted at any accuracy; the certified relative errors are recorded.",
         ("solver", "steps", "largest certified", "median certified", "constraint residual", "θ₁(0.1 s) / rad",
          "solve / µs per step"),
-        rows,
+        rows, ("solve / µs per step",),
     )  # fmt: skip
     blocks: list[Block] = [
         Paragraph(
@@ -355,11 +364,11 @@ def _control(results: Results, findings: list[str]) -> Section:
             slower = (ga.timing["solve"] / ga.meta["evaluations"]) / (
                 newton.timing["solve"] / newton.meta["evaluations"]
             )
-            findings.append(
+            findings.append(Timed(
                 f"Genetic algorithm in full coordinates: certified relative error up to "
                 f"{ga.worst.relative_error:.1e} where Newton has {newton.worst.relative_error:.1e}, at "
                 f"{slower:.0f} times the cost of a solve."
-            )
+            ))  # fmt: skip
     return Section("control-000", "OSQP, Newton and a genetic algorithm as the solver of every step", tuple(blocks))
 
 

@@ -12,11 +12,13 @@ import numpy as np
 from gaussopt.catalogue import problem
 from gaussopt.errors import GaussoptError
 from gaussopt.papers import _common as common
-from gaussopt.papers import _formulas as f
 from gaussopt.papers import _histories as histories
 from gaussopt.papers._common import Results
+from gaussopt.papers._formulas import GAUSS
 from gaussopt.reporting import plots
-from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table
+from gaussopt.reporting.animation import animation_block
+from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table, Timed
+from gaussopt.reporting.drawing import drawing_figure
 from gaussopt.stepdata import Matrix, StepData, Vector
 from gaussopt.work import Case, Outcome
 
@@ -286,28 +288,16 @@ def _model() -> Section:
     entry = problem(PROBLEM)
     step = entry.system.evaluate(0.0, entry.q0, entry.v0)
     diagonal = ", ".join(f"{x:g}" for x in step.M.diagonal())
-    th = [f.sub(f.i("θ"), f.n(k)) for k in (1, 2, 3)]
-    mgl = f.i("m") + f.i("g") + f.i("l")
-
-    def inertia(factor: str) -> str:
-        return f.frac(f.row(*([f.n(factor)] if factor else []), f.i("m"), f.sup(f.i("l"), f.n(2))), f.n(3))
-
-    def cos(k: int) -> str:
-        return f.i("cos") + th[k]
-
-    forces = f.formula(
+    forces = Formula(
+        r"M = \operatorname{diag}\left(\tfrac{4}{3} m l^2, \tfrac{1}{3} m l^2, 0\right), \quad "
+        r"Q = \left(\psi - \tfrac{3}{2} m g l \cos \theta_1,\; -\tfrac{1}{2} m g l \cos \theta_2,\; \tau_3\right)",
         "M = diag(4 m l^2/3, m l^2/3, 0),   Q = (psi - 3/2 m g l cos theta1, -1/2 m g l cos theta2, tau3)",
-        f.i("M"), f.o("="), f.i("diag"), f.paren(inertia("4"), f.o(","), inertia(""), f.o(","), f.n(0)), f.o(","),
-        f.gap(), f.i("Q"), f.o("="),
-        f.paren(f.i("ψ"), f.o("−"), f.frac(f.n(3), f.n(2)), mgl, cos(0), f.o(","), f.gap(), f.o("−"), f.HALF, mgl,
-                cos(1), f.o(","), f.gap(), f.sub(f.i("τ"), f.n(3))),
-    )  # fmt: skip
-    rows = f.formula(
+    )
+    rows = Formula(
+        r"\theta_1 - \theta_2 = 0, \quad \theta_1 + \theta_3 - \pi = 0 \quad "
+        r"\text{(source: } l \sin \theta_1 - l \sin \theta_2 = 0 \text{)}",
         "theta1 - theta2 = 0,   theta1 + theta3 - pi = 0   (source: l sin theta1 - l sin theta2 = 0)",
-        th[0], f.o("−"), th[1], f.o("="), f.n(0), f.o(","), f.gap(), th[0], f.o("+"), th[2], f.o("−"), f.i("π"),
-        f.o("="), f.n(0), f.words("(source:"), f.i("l"), f.i("sin"), th[0], f.o("−"), f.i("l"), f.i("sin"), th[1],
-        f.o("="), f.n(0), f.words(")"),
-    )  # fmt: skip
+    )
     text = (
         "Coordinates q = (θ₁, θ₂, θ₃): the angles of the two cranks and the hinge angle between crank 1 and the "
         "coupler. The coupler stays parallel to the ground and its kinetic energy is booked on θ₁; θ₃ therefore has no "
@@ -320,31 +310,27 @@ def _model() -> Section:
         "said otherwise the runs below use the regular row θ₁ − θ₂ = 0."
     )
     table = common.parameters_table(entry, "parameters-002", "Parameters of the four-bar linkage.")
-    return Section("model-002", "Model", (Paragraph(text), forces, rows, Paragraph(closing), table))
+    drawing = drawing_figure(entry, "paper-002-drawing")
+    return Section("model-002", "Model", (Paragraph(text), drawing, forces, rows, Paragraph(closing), table))
 
 
-def _gauss_with_pseudo_inverse() -> Formula:
-    Q = f.i("Q̃")
-    difference = f.paren(f.i("M"), f.i("a"), f.o("−"), Q)
-    aMa = f.sup(f.i("a"), f.T) + f.i("M") + f.i("a")
-    return f.formula(
-        "1/2 (M a - Q~)^T M^+ (M a - Q~) = 1/2 a^T M a - a^T M M^+ Q~ + const,   Q~ = Q - h",
-        f.HALF, f.sup(difference, f.T), f.sup(f.i("M"), f.o("+")), difference, f.o("="), f.HALF, aMa, f.o("−"),
-        f.sup(f.i("a"), f.T), f.i("M"), f.sup(f.i("M"), f.o("+")), Q, f.o("+"), f.i("const"), f.o(","), f.gap(), Q,
-        f.o("="), f.i("Q"), f.o("−"), f.i("h"),
-    )  # fmt: skip
+_WITH_PSEUDO_INVERSE = Formula(
+    r"\tfrac{1}{2} (M a - \tilde{Q})^T M^+ (M a - \tilde{Q}) = \tfrac{1}{2}\, a^T M a - a^T M M^+ \tilde{Q} + "
+    r"\text{const}, \quad \tilde{Q} = Q - h",
+    "1/2 (M a - Q~)^T M^+ (M a - Q~) = 1/2 a^T M a - a^T M M^+ Q~ + const,   Q~ = Q - h",
+)
+"""Gauss's function with the pseudo-inverse of the mass matrix, multiplied out."""
 
 
 def _method(results: Results, findings: list[str]) -> Section:
-    kkt = f.formula(
-        "M a - J^T lam = Q - h,   J a = gamma;   a is unique if and only if rank [M; J] = n",
-        f.i("M"), f.i("a"), f.o("−"), f.sup(f.i("J"), f.T), f.i("λ"), f.o("="), f.i("Q"), f.o("−"), f.i("h"), f.o(","),
-        f.gap(), f.i("J"), f.i("a"), f.o("="), f.i("γ"), f.words("unique if and only if"), f.i("rank"), f.o("["),
-        f.i("M"), f.o(";"), f.i("J"), f.o("]"), f.o("="), f.i("n"),
-    )  # fmt: skip
+    kkt = Formula(
+        r"M a - J^T \lambda = Q - h, \quad J a = \gamma; \quad a \text{ is unique if and only if } "
+        r"\operatorname{rank}\, [M^T\ J^T] = n",
+        "M a - J^T lam = Q - h,   J a = gamma;   a is unique if and only if rank [M^T J^T] = n",
+    )
     blocks: list[Block] = [
         Paragraph("Gauss's principle, multiplied out, holds for any positive semidefinite M:"),
-        f.GAUSS,
+        GAUSS,
         Paragraph(
             "Its optimality conditions are Lagrange's equations. The acceleration is unique if and only if no "
             "direction has neither mass nor constraint:"
@@ -354,7 +340,7 @@ def _method(results: Results, findings: list[str]) -> Section:
             "The source's flow chart first asks whether M is singular and then forms Gauss's function with M⁻¹ or M⁺ "
             "(it also prints the sign of Q̃ reversed, which is corrected here). With M⁺ the function is"
         ),
-        _gauss_with_pseudo_inverse(),
+        _WITH_PSEUDO_INVERSE,
         Paragraph(
             "so the force is replaced by its projection on the range of M. For a regular M that changes nothing; for a "
             "singular one it loses the part of the force that acts on massless directions, unless the constraints "
@@ -407,6 +393,10 @@ def _motions(results: Results, findings: list[str]) -> Section:
         here, there = comparison.common_instants(traj, reference)
         miss = float(np.abs(traj.q[here] - reference.q[there]).max())
         psi = traj.meta["parameters"]["psi"]
+        blocks.append(animation_block(
+            traj, problem(PROBLEM), f"paper-002-motion-{'torque' if psi else 'free'}",
+            f"Motion with {label}; the path is that of the middle of the coupler.",
+        ))  # fmt: skip
         marks = {"reference": (reference.t[there][::4], reference.q[there, 0][::4])}
         figures.append(Figure(
             f"paper-002-theta1-{'torque' if psi else 'free'}", f"Crank angle θ₁, ψ = {psi:g} N m.",
@@ -529,12 +519,12 @@ def _figures(results: Results, findings: list[str]) -> Section:
         blocks.append(_control_table(lagrange, whole, difference))
         cost = {k: _per_solve(v) / _per_solve(lagrange) for k, v in whole.items()}
         for k, d in difference.items():
-            findings.append(
+            findings.append(Timed(
                 f"Genetic algorithm as the solver of {len(t)} steps, {k}: y₁ differs from Lagrange's by at most "
                 f"{float(np.abs(d).max()):.1e} m over {t[-1]:g} s; certified relative error of its steps up to "
                 f"{whole[k].worst.relative_error:.1e} (median {float(np.median(whole[k].relative_error)):.1e}), at "
                 f"{cost[k]:.0f} times the cost of a linear solve."
-            )
+            ))  # fmt: skip
     penalty: list[PenaltyResult] | None = results.value("penalty")
     if penalty:
         blocks += [
@@ -586,7 +576,7 @@ def _control_table(lagrange: Trajectory, genetic: dict[str, Trajectory], differe
         f"The runs of figures 3 to 5 ({lagrange.t[-1]:g} s, semi-implicit Euler, {CONTROL_STEP:g} s).",
         ("solver", "steps", "largest certified", "median certified", "constraint residual", "largest |Δy₁| / m",
          f"θ₁({lagrange.t[-1]:g} s) / rad", "solve / µs per step"),
-        tuple(rows),
+        tuple(rows), ("solve / µs per step",),
     )  # fmt: skip
 
 
@@ -787,7 +777,9 @@ def _claims(results: Results) -> Sequence[tuple[str, str, str]]:
         cost = {k: _per_solve(v) / _per_solve(lagrange) for k, v in genetic.items()}
         rows.append((
             "no multipliers, therefore more efficient", "false" if min(cost.values()) > 1 else "true",
-            "; ".join(f"{k}: {c:.0f} times the time of the linear solve with multipliers" for k, c in cost.items()),
+            Timed(
+                "; ".join(f"{k}: {c:.0f} times the time of the linear solve with multipliers" for k, c in cost.items())
+            ),
         ))  # fmt: skip
     noise: dict[str, NoiseResult] = results.group("noise: ")
     printed = {k: v for k, v in noise.items() if k.startswith("printed") and "admissible" not in k}

@@ -11,11 +11,12 @@ import numpy as np
 
 from gaussopt.catalogue import problem
 from gaussopt.papers import _common as common
-from gaussopt.papers import _formulas as f
 from gaussopt.papers import _histories as histories
 from gaussopt.papers._common import Results
 from gaussopt.reporting import plots
-from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section, Table
+from gaussopt.reporting.animation import animation_block
+from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table
+from gaussopt.reporting.drawing import drawing_figure
 from gaussopt.stepdata import Vector
 from gaussopt.work import Case, Outcome
 
@@ -47,6 +48,9 @@ INTEGRATORS: dict[str, dict[str, Any]] = {
 }
 DRAWN_STEP = "RK4, 0.01 s"
 TIGHT, LOOSE = "RK45, rtol 1e-9", "RK45, rtol 1e-6"
+
+SEEN = {"NH-A": 10.0}
+"""Cases that are animated, and for how long, s."""
 
 FRACTION = 0.25
 """Where the pole falls within a step of the convergence study."""
@@ -163,12 +167,11 @@ def section(outcomes: dict[str, Outcome], quick: bool) -> tuple[Section, tuple[s
 
 def _model() -> Section:
     entry = problem(PROBLEM)
-    phi, vx, vy = f.i("φ"), f.i("ẋ"), f.i("ẏ")
-    rows = f.formula(
+    rows = Formula(
+        r"\dot{x} \sin \varphi - \dot{y} \cos \varphi = 0 \quad "
+        r"\text{(source: } \dot{x} \tan \varphi - \dot{y} = 0 \text{)}",
         "vx sin phi - vy cos phi = 0   (source: vx tan phi - vy = 0)",
-        vx, f.i("sin"), phi, f.o("−"), vy, f.i("cos"), phi, f.o("="), f.n(0), f.words("(source:"), vx, f.i("tan"), phi,
-        f.o("−"), vy, f.o("="), f.n(0), f.words(")"),
-    )  # fmt: skip
+    )
     text = (
         "Coordinates q = (x, φ, y): centroid C and direction of the blade. M = diag(M, I_C, M); a force "
         "F = F₀ cos νt of fixed direction α acts at C, and a torque L_C. The blade at C lets the body move only along "
@@ -188,39 +191,30 @@ def _model() -> Section:
         ("case", *(f"{p.name} / {p.unit}" for p in names), "end / s"), cases,
     )  # fmt: skip
     table = common.parameters_table(entry, "parameters-004", "Parameters of the body, with the values of NH-A.")
-    return Section("model-004", "Model", (Paragraph(text), rows, Paragraph(closing), table, values))
+    drawing = drawing_figure(entry, "paper-004-drawing")
+    return Section("model-004", "Model", (Paragraph(text), drawing, rows, Paragraph(closing), table, values))
 
 
 def _method() -> Section:
-    D, w, omega = f.sub(f.i("D"), f.i("ω")), f.i("w"), f.i("ω")
-    rate = f.i("ω̇")
-    Dt = f"<msubsup>{f.i('D')}{f.i('ω')}{f.T}</msubsup>"
-    reduced = f.formula(
+    reduced = Formula(
+        r"v = D \omega + d, \quad J D = 0, \quad a = D \dot{\omega} + w, \quad "
+        r"D^T M D \dot{\omega} = D^T (Q - h - M w)",
         "v = D omega + d,   J D = 0,   a = D omega' + w,   D^T M D omega' = D^T (Q - h - M w)",
-        f.i("v"), f.o("="), D, omega, f.o("+"), f.i("d"), f.o(","), f.gap(), f.i("J"), D, f.o("="), f.n(0), f.o(","),
-        f.gap(), f.i("a"), f.o("="), D, rate, f.o("+"), w, f.o(","), f.gap(), Dt, f.i("M"), D, rate, f.o("="), Dt,
-        f.paren(f.i("Q"), f.o("−"), f.i("h"), f.o("−"), f.i("M"), w),
-    )  # fmt: skip
-    phi = f.i("φ")
-    o1, o2 = (f.sub(omega, f.n(k)) for k in (1, 2))
-    body = f.formula(
-        "M omega1' = F cos(phi - alpha),   I_C omega2' = L_C,   x' = omega1 cos phi,   y' = omega1 sin phi",
-        f.i("M"), f.sub(rate, f.n(1)), f.o("="), f.i("F"), f.i("cos"), f.paren(phi, f.o("−"), f.i("α")), f.o(","),
-        f.gap(), f.sub(f.i("I"), f.i("C")), f.sub(rate, f.n(2)), f.o("="), f.sub(f.i("L"), f.i("C")), f.o(","), f.gap(),
-        f.i("ẋ"), f.o("="), o1, f.i("cos"), phi, f.o(","), f.gap(), f.i("ẏ"), f.o("="), o1,
-        f.i("sin"), phi, f.o(","), f.gap(), f.i("φ̇"), f.o("="), o2,
-    )  # fmt: skip
-    routh = f.formula(
+    )
+    body = Formula(
+        r"M \dot{\omega}_1 = F \cos(\varphi - \alpha), \quad I_C \dot{\omega}_2 = L_C, \quad "
+        r"\dot{x} = \omega_1 \cos \varphi, \quad \dot{y} = \omega_1 \sin \varphi, \quad \dot{\varphi} = \omega_2",
+        "M omega1' = F cos(phi - alpha),   I_C omega2' = L_C,   x' = omega1 cos phi,   y' = omega1 sin phi,   "
+        "phi' = omega2",
+    )
+    routh = Formula(
+        r"M a + h = Q + J^T \lambda, \quad J a = \gamma",
         "M a + h = Q + J^T lam,   J a = gamma",
-        f.i("M"), f.i("a"), f.o("+"), f.i("h"), f.o("="), f.i("Q"), f.o("+"), f.sup(f.i("J"), f.T), f.i("λ"), f.o(","),
-        f.gap(), f.i("J"), f.i("a"), f.o("="), f.i("γ"),
-    )  # fmt: skip
-    frozen = f.formula(
+    )
+    frozen = Formula(
+        r"\frac{d}{dt} \left(\dot{x} \tan \varphi - \dot{y}\right) = 0, \quad v_n = \omega_3 \cos \varphi",
         "d/dt (vx tan phi - vy) = 0:   v_n = omega3 cos phi with omega3 frozen",
-        f.frac(f.i("d"), f.row(f.i("d"), f.i("t"))),
-        f.paren(f.i("ẋ"), f.i("tan"), phi, f.o("−"), f.i("ẏ")), f.o("="), f.n(0), f.o(","),
-        f.gap(), f.sub(f.i("v"), f.i("n")), f.o("="), f.sub(omega, f.n(3)), f.i("cos"), phi,
-    )  # fmt: skip
+    )
     blocks = (
         Paragraph(
             "Quasi-velocities ω that parametrise the admissible velocities turn Gauss's principle into as many "
@@ -271,6 +265,13 @@ def _motions(results: Results, findings: list[str]) -> Section:
         if not runs:
             continue
         blocks.append(Gallery(tuple(_gallery(case, names, runs))))
+        if case in SEEN and QUASI in runs and TAN in runs:
+            blocks.append(animation_block(
+                runs[QUASI], problem(PROBLEM, case=case), f"paper-004-motion-{case}",
+                f"{case} from above: by quasi-velocities, and by Routh's equations with the printed row, which leave "
+                "the path at the poles.",
+                beside={TAN: runs[TAN]}, label=QUASI, t_end=SEEN[case],
+            ))  # fmt: skip
         reference = problem(PROBLEM).reference(case)
         for label, v in runs.items():
             here, there = common_instants(v, reference)
@@ -446,7 +447,7 @@ def _accuracy(results: Results, findings: list[str]) -> Section:
             "violation. The absolute tolerance of RK45 is a thousandth of the relative one.",
             ("integrator: method", "evaluations", "position error / m", "violation / (m/s)", "certified", "seconds",
              "status"),
-            rows,
+            rows, ("seconds",),
         ))  # fmt: skip
     tan, regular = runs.get((DRAWN_STEP, TAN)), runs.get((DRAWN_STEP, REGULAR))
     if tan is not None and regular is not None:

@@ -18,6 +18,7 @@ def summary(
     found: Mapping[str, Judgement | str],
     findings: Sequence[str],
     sections: Sequence[Section],
+    papers: Sequence[str],
     quick: bool,
 ) -> Summary:
     """The first screen.
@@ -27,18 +28,18 @@ def summary(
     outcomes : of all cases
     found : what was computed of each claim
     findings : all findings; the `Important` ones name a figure of `sections`
+    papers : their numbers
     """
     failed = sum(bool(o.failure) for o in outcomes.values())
     done = f"{len(outcomes) - failed} of {len(outcomes)} cases computed"
     run = (
-        f"Four papers, {len(found)} claims, five mechanisms: {done}."
+        f"{len(papers)} papers, {len(found)} claims: {done}."
         + (" A quick run: shorter motions, fewer states, coarser grids." if quick else "")
     )  # fmt: skip
-    return Summary(run, _counts(outcomes, found), _highlights(findings, sections))
+    return Summary(run, _counts(outcomes, found, papers), _highlights(findings, sections))
 
 
-def _counts(outcomes: Mapping[str, Outcome], found: Mapping[str, Judgement | str]) -> Table:
-    papers = sorted({c.paper for c in ledger.ledger()})
+def _counts(outcomes: Mapping[str, Outcome], found: Mapping[str, Judgement | str], papers: Sequence[str]) -> Table:
     by = {p: ledger.counts({c.id: found[c.id] for c in ledger.ledger() if c.paper == p}) for p in papers}
     verdicts = dict.fromkeys(v for p in papers for v in by[p])
     rows = [

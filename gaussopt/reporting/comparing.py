@@ -13,7 +13,7 @@ from gaussopt.comparison.joined import label_of
 from gaussopt.comparison.records import Answers, Motion
 from gaussopt.reporting import comparing_families, comparing_fast, comparing_right
 from gaussopt.reporting.comparing_view import Outcome, groups, listed, looks_of, plural, shape_of, short
-from gaussopt.reporting.document import Block, Data, Document, Items, Section, Table
+from gaussopt.reporting.document import Block, Data, Document, Items, Section, Table, Timed
 
 MOST_ROWS = 24
 """Longest table on the page where a file holds the rest."""
@@ -52,10 +52,19 @@ def document(results: Outcome) -> Document:
     ]
     findings = [
         *comparing_right.findings(found, results.answers),
-        *comparing_fast.findings(speeds),
-        *warm_lines,
-        *family_lines,
-        *(f"{c.id} ({c.paper}: {c.claim}): {c.verdict}. {c.sentence}" for c in answered if c.verdict != NOT_MEASURED),
+        *map(
+            Timed.plain,
+            (
+                *comparing_fast.findings(speeds),
+                *warm_lines,
+                *family_lines,
+                *(
+                    f"{c.id} ({c.paper}: {c.claim}): {c.verdict}. {c.sentence}"
+                    for c in answered
+                    if c.verdict != NOT_MEASURED
+                ),
+            ),
+        ),
         *_broken(results.failures, results.answers),
     ]
     if not judged:
@@ -156,7 +165,7 @@ def _claims_section(answered: Sequence[Claim]) -> Section | None:
     table = Table(
         "claims", "Claims of the papers on cost and accuracy; each verdict follows from numbers of this comparison.",
         ("number", "paper", "claim", "verdict", "measured"),
-        tuple((c.id, c.paper, c.claim, c.verdict, c.sentence) for c in answered),
+        tuple((c.id, c.paper, c.claim, c.verdict, c.sentence) for c in answered), ("verdict", "measured"),
     )  # fmt: skip
     parts = tuple(
         Section(f"claim-{c.id.lower()}", f"{c.id}: {c.claim}", tuple(_evidence(c))) for c in answered if c.rows
@@ -169,7 +178,7 @@ def _evidence(claim: Claim) -> list[Block]:
     more = f" The first {MOST_ROWS} of {len(claim.rows)} rows." if len(claim.rows) > MOST_ROWS else ""
     blocks: list[Block] = [
         Table(name, f"What the verdict on {claim.id} rests on.{more}", claim.columns,
-              tuple(tuple(short(x) for x in row) for row in claim.rows[:MOST_ROWS]))
+              tuple(tuple(short(x) for x in row) for row in claim.rows[:MOST_ROWS]), tuple(claim.columns))
     ]  # fmt: skip
     if more:
         import pandas as pd

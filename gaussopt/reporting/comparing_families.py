@@ -129,7 +129,7 @@ def _figure(
     ends = [f"{k} from {y[0]:.3g} to {y[-1]:.3g} µs" for k, (_, y) in curves.items()]
     svg = plots.sweeps(curves, dial, "microseconds of a step, median", bands=bands, hollow=hollow, looks=looks)
     alt = f"Time against {dial} on logarithmic axes: {listed(ends, 16)}."
-    return Figure(name, f"{caption}{partly}{missing}{mixed}", alt, svg, _frame(found))
+    return Figure(name, f"{caption}{partly}{missing}{mixed}", alt, svg, _frame(found), timed=True)
 
 
 def _accuracy(name: str, dial: str, found: Sequence[Place]) -> Table:
@@ -181,13 +181,14 @@ def _reversals(name: str, dial: str, turned: Sequence[Reversal], what: str, form
     more = f" The first {MOST_REVERSALS} of {len(turned)}; changes of the first place come first." * (
         len(turned) > MOST_REVERSALS
     )
+    columns = ("faster before", "faster after", f"{dial} before", f"{dial} after", "factor before", "factor after",
+               "leads")  # fmt: skip
     table = Table(
         name,
         f"Where the ranking of {what} reverses along {dial}: the first is faster at the value before, the second at "
         "the value after, by the factors given. '∞': the slower one fails there; 'leads': the first place of all "
         f"changes hands.{more}",
-        ("faster before", "faster after", f"{dial} before", f"{dial} after", "factor before", "factor after", "leads"),
-        rows,
+        columns, rows, columns,
     )  # fmt: skip
     if len(turned) <= MOST_REVERSALS:
         return [table]

@@ -30,6 +30,9 @@ FLOOR = 1e-8
 """The error bound of a program rests on its duality gap, which is quadratic in the error: it sees no less than about
 the square root of rounding."""
 
+MEAN = ("mean / µs", "by the least", "failures", "estimated", "steps")
+"""Columns of a table of means, whose rows are in the order of the means: every column of it depends on the clock."""
+
 AS_USED = "each started as in a simulation"
 
 
@@ -110,10 +113,11 @@ def _group_section(speed: Speed, looks: Mapping[str, int]) -> Section:
 def means_table(speed: Speed) -> Table:
     """Shifted geometric means of the solvers."""
     rows = tuple(_mean(m) for m in speed.means)
+    columns = ("solver", *MEAN)
     return Table(
         f"means-{speed.group.anchor}",
         f"Shifted geometric means of the times of all steps, failures charged, {by_formulation(speed)}{AS_USED}.",
-        ("solver", "mean / µs", "by the least", "failures", "estimated", "steps"), rows,
+        columns, rows, columns,
     )  # fmt: skip
 
 
@@ -131,11 +135,12 @@ def pairs_table(speed: Speed) -> Table:
         if not names <= seen:
             rows.append(_mean(m))
         seen |= names
+    columns = ("pair", *MEAN)
     return Table(
         f"means-pairs-{speed.group.anchor}",
         "Shifted geometric means for pairs of formulation and solver, formulating and recovering included: the fastest "
         f"pair of each solver and of each formulation, {len(rows)} of {len(speed.pair_means)}.",
-        ("pair", "mean / µs", "by the least", "failures", "estimated", "steps"), tuple(rows),
+        columns, tuple(rows), columns,
     )  # fmt: skip
 
 
@@ -167,24 +172,24 @@ def _starts(speed: Speed) -> tuple[Table, Figure]:
                 rows.append((name, start, *q, backend, q[2] - backend, per_cent(float(right.mean()))))
     several = len({c.source.label for of in cases.values() for c in of}) > 1
     pooled = "steps of all sources, of the median of each step" if several else "steps and repetitions"
+    columns = ("solver", "start", "5 %", "25 %", "median", "75 %", "95 %", "reported by the backend", "the rest",
+               "right")  # fmt: skip
     table = Table(
         f"starts-{group.anchor}",
         f"Microseconds of work, {by_formulation(speed)}by kind of start (a solver has a row where it differs: one that "
         f"cannot be updated has no cold start, one that makes no use of an answer no warm one); quantiles over "
         f"{pooled}. The share of steps that are right (confirmed, or recognised as ill-posed) stands beside the "
         "times, which count all answers.",
-        ("solver", "start", "5 %", "25 %", "median", "75 %", "95 %", "reported by the backend", "the rest",
-         "right"),
-        tuple(tuple(short(x) for x in row) for row in rows),
+        columns, tuple(tuple(short(x) for x in row) for row in rows), columns,
     )  # fmt: skip
-    data = pd.DataFrame(rows, columns=list(table.columns))
+    data = pd.DataFrame(rows, columns=list(columns))
     figure = Figure(
         f"work-{group.anchor}",
         "Work of a step by kind of start: line from 5 to 95 %, box from 25 to 75 %, mark at the median. Boxes that do "
         "not overlap are differences; solvers stand in the order of their means, so a short time far down belongs to "
         "one that fails.",
         f"Boxes of microseconds on a logarithmic axis for {listed(names, 16)}.",
-        plots.boxes(names, drawn, "microseconds of work"), data,
+        plots.boxes(names, drawn, "microseconds of work"), data, timed=True,
     )  # fmt: skip
     return table, figure
 
@@ -217,6 +222,7 @@ def profile_figure(name: str, profile: Profile, what: str, looks: Mapping[str, i
     return Figure(
         name, caption, f"Step curves rising from the share of wins to the share answered: {solved}.",
         plots.profiles(profile.taus, curves, "τ, time by that of the fastest", "share of steps", looks), data,
+        timed=True,
     )  # fmt: skip
 
 
@@ -290,7 +296,7 @@ def _precision_figure(group: Group, points: Sequence[Any], looks: Mapping[str, i
         f"Points of certified error and microseconds. On the front: {listed(front)}.",
         plots.sweeps(curves, "largest certified relative error", "microseconds of work, median", hollow=hollow,
                      looks=looks, joined={base for base, of in by.items() if len(of) >= SWEEP}),
-        data,
+        data, timed=True,
     )  # fmt: skip
 
 
@@ -307,7 +313,7 @@ def _fastest(group: Group, points: Sequence[Any]) -> list[Block]:
         "once, with its fastest set of options. Times are medians over the steps."
         + f" No targets below {FLOOR:.0e}: the certified error of a program without mechanics has a floor there, about "
         "the square root of rounding." * rough,
-        ("accuracy", "first", "second", "third", "solvers that reach it"), tuple(rows),
+        ("accuracy", "first", "second", "third", "solvers that reach it"), tuple(rows), ("first", "second", "third"),
     )]  # fmt: skip
 
 
@@ -345,7 +351,7 @@ def warm_section(groups: Sequence[Group]) -> tuple[Section | None, list[str]]:
     )]  # fmt: skip
     if telling:
         caption = "Solvers that a warm start changes, by the formulation that most solvers take."
-        blocks.append(Table("warm", caption, columns, tuple(row(*x) for x in telling)))
+        blocks.append(Table("warm", caption, columns, tuple(row(*x) for x in telling), columns))
     else:
         blocks.append(Paragraph("A warm start changes nothing beyond the noise for any solver."))
     blocks.append(Data("warm-all", "All pairs.", pd.DataFrame([row(*x) for x in found], columns=list(columns))))

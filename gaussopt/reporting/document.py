@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,11 @@ class Timed(Tex):
 
     __slots__ = ()
 
+    @classmethod
+    def plain(cls, text: str) -> Timed:
+        """A text without formulas, whose dollar signs are dollar signs; for texts with names of users in them."""
+        return cls(text.replace("$", "\\$"))
+
 
 @dataclass(frozen=True, slots=True)
 class Link:
@@ -37,16 +42,19 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A paragraph of plain text."""
+    """A paragraph of text."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A formula: MathML for HTML, plain text for Markdown and screen readers."""
+    """A displayed formula in LaTeX, and how it is read aloud or without LaTeX.
 
-    mathml: str
+    Formulas side by side are parted by a quad, where a narrow page breaks the line.
+    """
+
+    latex: str
     text: str
 
 
@@ -54,7 +62,7 @@ class Formula:
 class Items:
     """A bulleted list."""
 
-    items: tuple[str, ...]
+    items: tuple[str | Link, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,9 +217,14 @@ class Document:
     summary: Summary | None = None
 
 
+def is_truth(cell: Any) -> bool:
+    """Whether a cell is true or false, of Python or of NumPy."""
+    return isinstance(cell, bool) or getattr(getattr(cell, "dtype", None), "kind", "") == "b"
+
+
 def text_of(cell: Any) -> str:
     """A cell as text: numbers to the digits that matter, NaN as a dash."""
-    if isinstance(cell, bool):
+    if is_truth(cell):
         return "yes" if cell else "no"
     if isinstance(cell, int):
         return str(cell)
@@ -227,32 +240,31 @@ def text_of(cell: Any) -> str:
     return str(cell)
 
 
-def figures_of(sections: Sequence[Section]) -> list[Figure]:
-    """All figures, in order."""
-    found: list[Figure] = []
+def blocks_of(sections: Sequence[Section]) -> Iterator[Block]:
+    """All blocks, in order; figures of a gallery one by one."""
     for section in sections:
         for block in section.blocks:
-            if isinstance(block, Figure):
-                found.append(block)
-            elif isinstance(block, Gallery):
-                found.extend(block.figures)
-        found.extend(figures_of(section.sections))
-    return found
+            yield from block.figures if isinstance(block, Gallery) else (block,)
+        yield from blocks_of(section.sections)
+
+
+def sections_of(sections: Sequence[Section]) -> Iterator[Section]:
+    """All sections, in order, each before its parts."""
+    for section in sections:
+        yield section
+        yield from sections_of(section.sections)
+
+
+def figures_of(sections: Sequence[Section]) -> list[Figure]:
+    """All figures, in order."""
+    return [b for b in blocks_of(sections) if isinstance(b, Figure)]
 
 
 def tables_of(sections: Sequence[Section]) -> list[Table]:
     """All tables, in order."""
-    found: list[Table] = []
-    for section in sections:
-        found.extend(b for b in section.blocks if isinstance(b, Table))
-        found.extend(tables_of(section.sections))
-    return found
+    return [b for b in blocks_of(sections) if isinstance(b, Table)]
 
 
 def data_of(sections: Sequence[Section]) -> list[Data]:
     """All tables that are not on the page, in order."""
-    found: list[Data] = []
-    for section in sections:
-        found.extend(b for b in section.blocks if isinstance(b, Data))
-        found.extend(data_of(section.sections))
-    return found
+    return [b for b in blocks_of(sections) if isinstance(b, Data)]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.reporting.svg import compact
 from gaussopt.stepdata import Vector
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#7f7f7f")
@@ -214,4 +215,4 @@ def _svg(figure: Any) -> str:
     # Fixed ids and no date: the same data give the same bytes.
     with matplotlib.rc_context({"svg.hashsalt": "gaussopt", "svg.fonttype": "path"}):
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": "gaussopt"})
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+    return compact("\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n")

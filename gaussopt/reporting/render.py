@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gaussopt.files import write_text
-from gaussopt.reporting.document import Document, Figure, Table, data_of, figures_of, tables_of, text_of
+from gaussopt.reporting import anchors, cells, svg, tex
+from gaussopt.reporting.document import Animation, Data, Document, Figure, Table, Timed, blocks_of, text_of
+
+if TYPE_CHECKING:
+    import jinja2
+    import pandas as pd
+
+OPEN_FINDINGS = 8
+"""Longer lists of findings are folded where a summary stands above them."""
 
 
 def write(document: Document, out: Path) -> Path:
@@ -22,24 +32,49 @@ def write(document: Document, out: Path) -> Path:
     ------
     BadInput
         If the folder cannot be written.
+    ValueError
+        If a link of the document leads nowhere or a name occurs twice.
     """
-    for figure in figures_of(document.sections):
-        write_text(out / "figures" / f"{figure.name}.svg", figure.svg)
-        write_text(out / "data" / f"{figure.name}.csv", figure.data.to_csv(index=False, lineterminator="\n"))
-    for table in tables_of(document.sections):
-        write_text(out / "data" / f"{table.name}.csv", _csv(table))
-    for data in data_of(document.sections):
-        write_text(out / "data" / f"{data.name}.csv", data.frame.to_csv(index=False, lineterminator="\n"))
-    html, markdown = (
-        _environment().get_template("report.html.j2"),
-        _environment().get_template("report.md.j2"),
+    anchors.check(document)
+    for name, text in _files(document):
+        write_text(out / name, text)
+    environment = _environment()
+    given = {"document": document, "titles": anchors.titles(document.sections)}
+    write_text(out / "index.md", environment.get_template("report.md.j2").render(given))
+    script, style = (_source(environment, name) for name in ("report.js", "report.css"))
+    page = environment.get_template("report.html.j2").render(
+        given, script=script, style=style, script_hash=_hash(script), open_findings=OPEN_FINDINGS
     )
-    write_text(out / "index.md", markdown.render(document=document))
-    write_text(out / "index.html", html.render(document=document))
+    write_text(out / "index.html", page)
     return out / "index.html"
 
 
-def _environment() -> Any:
+def _files(document: Document) -> Iterator[tuple[str, str]]:
+    """Names and texts of the files beside the page."""
+    blocks = list(blocks_of(document.sections))
+    if document.summary is not None:
+        blocks = [document.summary.counts, *(h.figure for h in document.summary.highlights), *blocks]
+    for block in blocks:
+        match block:
+            case Figure():
+                yield f"figures/{block.name}.svg", block.svg
+                yield f"data/{block.name}.csv", _frame_csv(block.data)
+            case Animation():
+                yield f"figures/{block.name}.svg", block.still
+                yield f"figures/{block.name}-animated.svg", block.svg
+                yield f"data/{block.name}.csv", _frame_csv(block.data)
+            case Table():
+                yield f"data/{block.name}.csv", _csv(block)
+            case Data():
+                yield f"data/{block.name}.csv", _frame_csv(block.frame)
+
+
+def template(name: str) -> jinja2.Template:
+    """A template of this project, to be rendered."""
+    return _environment().get_template(name)
+
+
+def _environment() -> jinja2.Environment:
     import jinja2
 
     environment = jinja2.Environment(
@@ -50,24 +85,35 @@ def _environment() -> Any:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["cell"] = text_of
-    environment.filters["data_uri"] = _data_uri
-    environment.filters["kind"] = lambda block: type(block).__name__
-    environment.filters["is_number"] = lambda cell: isinstance(cell, int | float) and not isinstance(cell, bool)
-    environment.filters["md"] = _markdown_cell
+    environment.filters |= {
+        "columns": cells.columns,
+        "data_uri": svg.data_uri,
+        "display": tex.display,
+        "groups": cells.groups,
+        "inline_svg": svg.inline,
+        "kind": lambda block: type(block).__name__,
+        "portable": tex.portable,
+        "size": svg.size,
+        "tex": tex.html,
+        "timed": lambda text: isinstance(text, Timed),
+        "md": lambda cell: tex.markdown(text_of(cell) if cells.is_number(cell) else cell),
+    }
     return environment
 
 
-def _data_uri(figure: Figure) -> str:
-    # Base64 as an image keeps the ids of several figures apart.
-    return "data:image/svg+xml;base64," + base64.b64encode(figure.svg.encode()).decode()
+def _source(environment: jinja2.Environment, name: str) -> str:
+    """A file of the templates as it is."""
+    assert environment.loader is not None
+    return environment.loader.get_source(environment, name)[0]
 
 
-def _markdown_cell(cell: Any) -> str:
-    text = text_of(cell)
-    for character in "\\|*_`<>":
-        text = text.replace(character, f"\\{character}")
-    return text
+def _hash(script: str) -> str:
+    """What a content security policy calls a script that it allows."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _frame_csv(frame: pd.DataFrame) -> str:
+    return str(frame.to_csv(index=False, lineterminator="\n"))
 
 
 def _csv(table: Table) -> str:

@@ -1,0 +1,205 @@
+"""Texts of a report as HTML and Markdown: formulas become MathML, everything else is escaped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from xml.etree import ElementTree
+
+from markupsafe import Markup, escape
+
+from gaussopt.reporting.document import Formula, Link, Tex
+
+_INLINE = re.compile(r"(?<!\\)\$(?=\S)((?:[^$\\]|\\.)+?)(?<=\S)\$")
+
+_ELEMENTS = re.compile(
+    r"math|mrow|mi|mn|mo|mtext|mspace|msup|msub|msubsup|mfrac|msqrt|mroot|mover|munder|munderover|mtable|mtr|mtd|"
+    r"mstyle|mpadded|mphantom"
+)
+_ATTRIBUTES = re.compile(
+    r"accent(under)?|column(align|spacing)|depth|displaystyle|fence|form|height|largeop|linethickness|[lr]space|"
+    r"mathvariant|(max|min)size|movablelimits|rowspacing|scriptlevel|separator|stretchy|symmetric|voffset|width"
+)
+"""What MathML may consist of here: no links, no styles, nothing that acts."""
+
+_RELATIONS = frozenset("=<>≤≥≈≠≡∈→⇒⇔≪≫∼∝:,;")
+"""Behind these a long formula in a line of text may be broken; browsers do not break MathML themselves."""
+
+_LIMITS = ("min", "max", "inf", "sup", "lim")
+"""What is written below these stands below them in a displayed formula."""
+
+_FUNCTIONS = frozenset(("sin", "cos", "tan", "cot", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "exp", "ln",
+                        "log", "det", "dim", "ker", "arg", "deg"))  # fmt: skip
+
+_LONG = 18
+"""Shorter formulas, in characters, stay in one piece."""
+
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>|$~&#])")
+
+
+# -- HTML ----------------------------------------------------------------------------------------------
+
+
+def html(text: object) -> Markup:
+    """A text, a link or a formula text as HTML.
+
+    Only a `Tex` is read as having formulas; of any other text every character is shown as it is. A formula that
+    cannot be read is shown as it was typed.
+    """
+    if isinstance(text, Link):
+        return Markup('<a href="#{}">{}</a>').format(text.anchor, text.text)
+    if not isinstance(text, Tex):
+        return escape(str(text))
+    return Markup("").join(_fragment(part) if is_formula else escape(part) for is_formula, part in _parts(text))
+
+
+def has_formulas(text: object) -> bool:
+    """Whether something of the text becomes MathML."""
+    return isinstance(text, Tex) and _INLINE.search(text) is not None
+
+
+def display(formula: Formula) -> Markup:
+    """A displayed formula, in pieces that a narrow screen may put below each other; its text if it is malformed."""
+    pieces = _pieces(formula.latex, displayed=True)
+    return escape(formula.text) if pieces is None else Markup("\n").join(map(Markup, pieces))
+
+
+def malformed(text: str) -> list[str]:
+    """The formulas of a text, or the single formula without dollar signs, that cannot be shown as MathML."""
+    formulas = [part for is_formula, part in _parts(text) if is_formula] if "$" in text else [text]
+    return [f for f in formulas if _pieces(f, displayed=False) is None]
+
+
+def _parts(text: str) -> Iterator[tuple[bool, str]]:
+    """Whether a part is a formula, and its LaTeX or plain text."""
+    end = 0
+    for match in _INLINE.finditer(text):
+        yield False, text[end : match.start()].replace("\\$", "$")
+        yield True, match[1]
+        end = match.end()
+    yield False, text[end:].replace("\\$", "$")
+
+
+def _fragment(latex: str) -> Markup:
+    pieces = _pieces(latex, displayed=False)
+    if pieces is None:
+        return Markup('<code class="tex">{}</code>').format(latex)
+    return Markup("".join(pieces))
+
+
+@lru_cache(maxsize=4096)
+def _pieces(latex: str, *, displayed: bool) -> tuple[str, ...] | None:
+    """MathML of a formula, cut where lines may break; None if it is malformed."""
+    root = _tree(latex, displayed)
+    if root is None:
+        return None
+    row = root[0] if len(root) == 1 and root[0].tag == "mrow" else root
+    cut = _between if displayed else _behind_relations
+    style = ' displaystyle="true"' if displayed else ""
+    return tuple(
+        f"<math{style}>{''.join(ElementTree.tostring(e, encoding='unicode') for e in piece)}</math>"
+        for piece in cut(list(row))
+        if piece
+    )
+
+
+def _between(children: list[ElementTree.Element]) -> list[list[ElementTree.Element]]:
+    """Cut at wide spaces, which go."""
+    pieces: list[list[ElementTree.Element]] = [[]]
+    for child in children:
+        if child.tag == "mspace" and _em(child) >= 1:
+            pieces.append([])
+        else:
+            pieces[-1].append(child)
+    return pieces
+
+
+def _em(space: ElementTree.Element) -> float:
+    width = space.get("width", "")
+    return float(width.removesuffix("em")) if width.endswith("em") else 0.0
+
+
+def _behind_relations(children: list[ElementTree.Element]) -> list[list[ElementTree.Element]]:
+    if sum(len("".join(c.itertext())) for c in children) <= _LONG:
+        return [children]
+    pieces: list[list[ElementTree.Element]] = [[]]
+    depth = 0
+    for child in children:
+        text = child.text if child.tag == "mo" else None
+        depth += (text in ("(", "[", "{")) - (text in (")", "]", "}"))
+        pieces[-1].append(child)
+        if text in _RELATIONS and depth == 0:
+            pieces.append([])
+    return pieces
+
+
+def _tree(latex: str, displayed: bool) -> ElementTree.Element | None:
+    """What latex2mathml makes of it, if that is MathML and nothing else."""
+    from latex2mathml.converter import convert
+
+    if not _balanced(latex):
+        return None
+    try:
+        # It raises errors of many kinds, IndexError and its own among them, and escapes no text.
+        text = convert(latex, display="block" if displayed else "inline")
+        root = ElementTree.fromstring(text.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "", 1))
+    except Exception:
+        return None
+    root.attrib.clear()
+    for element in root.iter():
+        unread = (element.text or "").startswith("\\")  # a command that it does not know
+        known = _ELEMENTS.fullmatch(element.tag) and all(map(_ATTRIBUTES.fullmatch, element.attrib))
+        if unread or not known:
+            return None
+        if displayed and element.tag == "msub" and element[0].text in _LIMITS:
+            element.tag = "munder"
+        _set_apart(element)
+    return root
+
+
+def _set_apart(parent: ElementTree.Element) -> None:
+    """Put thin spaces around the names of functions, as TeX does."""
+    children = list(parent)
+    for j in reversed(range(len(children))):
+        if children[j].tag != "mi" or children[j].text not in _FUNCTIONS:
+            continue
+        if j + 1 < len(children) and children[j + 1].tag != "mo":
+            parent.insert(j + 1, ElementTree.Element("mspace", width="0.167em"))
+        if j > 0 and children[j - 1].tag not in ("mo", "mspace"):
+            parent.insert(j, ElementTree.Element("mspace", width="0.167em"))
+
+
+def _balanced(latex: str) -> bool:
+    depth = 0
+    for brace in re.findall(r"\\.|[{}]", latex):
+        depth += {"{": 1, "}": -1}.get(brace, 0)
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+# -- Markdown ------------------------------------------------------------------------------------------
+
+
+def markdown(text: object) -> str:
+    """The same as Markdown in one line: formulas stay between dollar signs, in a form that tables stand."""
+    if isinstance(text, Link):
+        return f"[{_plain(text.text)}](#{text.anchor})"
+    if not isinstance(text, Tex):
+        return _plain(str(text))
+    return "".join(f"${portable(part)}$" if is_formula else _plain(part) for is_formula, part in _parts(text))
+
+
+def portable(latex: str) -> str:
+    """LaTeX without the characters that Markdown and HTML read first."""
+    latex = re.sub(r"\\\|", r"\\Vert ", latex)
+    for character, command in (("|", r"\vert "), ("<", r"\lt "), (">", r"\gt ")):
+        latex = latex.replace(character, command)
+    return " ".join(latex.split())
+
+
+def _plain(text: str) -> str:
+    line = _MARKDOWN.sub(r"\\\1", " ".join(text.split()) if "\n" in text else text)
+    # A line may not begin as a list does.
+    return re.sub(r"^(\s*)([-+])(?=\s)|^(\s*\d+)([.)])(?=\s)", lambda m: f"{m[1] or m[3] or ''}\\{m[2] or m[4]}", line)
