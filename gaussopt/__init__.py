@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from gaussopt.qp_certificate import certify_qp
     from gaussopt.ranks import rank_report
     from gaussopt.registry import names, register
+    from gaussopt.reporting.animation import animate
     from gaussopt.simulation import simulate
+    from gaussopt.sketch import Sketch
     from gaussopt.solver import make_solver
     from gaussopt.solving import Answer, StepSolver, formulate, solve, solve_step
     from gaussopt.stabilisation import Baumgarte, Projection
@@ -45,12 +47,13 @@ _HOME = {
     "IllPosed": "errors", "LCP": "programs", "LCPSolutions": "lcp", "LeastSquares": "programs",
     "LinearSystem": "programs", "MatrixClass": "lcp", "MissingBackend": "errors", "NotAccepted": "errors",
     "Problem": "catalogue", "Projection": "stabilisation", "QP": "programs", "Results": "comparison.compare",
-    "Solution": "programs", "Status": "status", "StepData": "stepdata", "StepSolver": "solving", "System": "system",
-    "Trajectory": "trajectory", "UnknownName": "errors", "certify": "certificate",
-    "certify_contact": "contact_certificate", "certify_lcp": "lcp", "certify_qp": "qp_certificate",
-    "classify_matrix": "lcp", "classify_step": "classification", "compare": "comparison.compare",
-    "contact_points": "contacts", "enumerate_lcp": "lcp", "formulate": "solving", "make_solver": "solver",
-    "names": "registry", "problem": "catalogue", "rank_report": "ranks", "register": "registry", "scan": "atlas",
+    "Sketch": "sketch", "Solution": "programs", "Status": "status", "StepData": "stepdata",
+    "StepSolver": "solving", "System": "system", "Trajectory": "trajectory", "UnknownName": "errors",
+    "animate": "reporting.animation", "certify": "certificate", "certify_contact": "contact_certificate",
+    "certify_lcp": "lcp", "certify_qp": "qp_certificate", "classify_matrix": "lcp",
+    "classify_step": "classification", "compare": "comparison.compare", "contact_points": "contacts",
+    "enumerate_lcp": "lcp", "formulate": "solving", "make_solver": "solver", "names": "registry",
+    "problem": "catalogue", "rank_report": "ranks", "register": "registry", "scan": "atlas",
     "simulate": "simulation", "solve": "solving", "solve_batch": "batch", "solve_step": "solving",
 }  # fmt: skip
 
@@ -58,10 +61,10 @@ __all__ = [
     "LCP", "QP", "Answer", "Atlas", "AtlasGrid", "Axis", "BadInput", "BatchSolution", "Baumgarte", "Certificate",
     "Contact", "ContactCertificate", "ContactClass", "ContactData", "ContactOperator", "Energy", "Event",
     "GaussoptError", "IllPosed", "LCPSolutions", "LeastSquares", "LinearSystem", "MatrixClass", "MissingBackend",
-    "NotAccepted", "Problem", "Projection", "Results", "Solution", "Status", "StepData", "StepSolver", "System",
-    "Trajectory", "UnknownName", "certify", "certify_contact", "certify_lcp", "certify_qp", "classify_matrix",
-    "classify_step", "compare", "contact_points", "enumerate_lcp", "formulate", "make_solver", "names", "problem",
-    "rank_report", "register", "scan", "simulate", "solve", "solve_batch", "solve_step",
+    "NotAccepted", "Problem", "Projection", "Results", "Sketch", "Solution", "Status", "StepData", "StepSolver",
+    "System", "Trajectory", "UnknownName", "animate", "certify", "certify_contact", "certify_lcp", "certify_qp",
+    "classify_matrix", "classify_step", "compare", "contact_points", "enumerate_lcp", "formulate", "make_solver",
+    "names", "problem", "rank_report", "register", "scan", "simulate", "solve", "solve_batch", "solve_step",
 ]  # fmt: skip
 
 

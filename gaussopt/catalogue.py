@@ -1,20 +1,26 @@
-"""Named problems: a system with its source, parameters, start, references and errata."""
+"""Named problems: a system with its source, parameters, start, references and errata.
+
+A problem that ships states all of that. A person's own needs a system and a start: `Problem.of`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from gaussopt import registry
 from gaussopt.atlas_grid import AtlasGrid
 from gaussopt.contacts import Event
 from gaussopt.errors import BadInput, UnknownName
+from gaussopt.sketch import Draw, Sketch
 from gaussopt.stepdata import Matrix, Vector, as_array
 from gaussopt.system import System
 
@@ -147,6 +153,8 @@ class Problem:
     values : parameter values that differ from the defaults
     variant : the model in use, "" for the regular one
     atlas : the states that `gaussopt atlas` scans by default; chosen from the parameters if None
+    sketch : what the mechanism looks like, see `gaussopt.sketch`
+    sketches : sketches of the variants that have other coordinates, by the variant's name
     """
 
     name: str
@@ -169,12 +177,73 @@ class Problem:
     events: Callable[[Mapping[str, float]], tuple[Event, ...]] | None = None
     starts: Mapping[str, Callable[[Mapping[str, float]], tuple[Vector, Vector]]] = field(default_factory=dict)
     atlas: AtlasGrid | None = None
+    sketch: Sketch | Draw | None = None
+    sketches: Mapping[str, Sketch | Draw] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse parameters named like other settings, which could never be set."""
         for p in self.parameters:
             if p.name in ("q0", "v0", "case", "variant"):
                 raise BadInput(f"The parameter {p.name!r} of {self.name} has the name of a setting; choose another.")
+
+    @classmethod
+    def of(
+        cls,
+        system: System,
+        q0: ArrayLike | Callable[[Mapping[str, float]], ArrayLike],
+        v0: ArrayLike | Callable[[Mapping[str, float]], ArrayLike] | None = None,
+        *,
+        t_end: float,
+        dt: float | None = None,
+        title: str = "",
+        **more: Any,
+    ) -> Problem:
+        """A problem of one's own: a system, its start and its end.
+
+        Parameters
+        ----------
+        system : System
+            Its parameters become the problem's.
+        q0, v0 : (n,), or functions of the parameter values that return them
+            At rest if no v0 is given.
+        t_end : s
+        dt : s
+            A thousandth of t_end if not given.
+        title : in words; the name if not given
+        more : name (that of the file if not given), source, description, parameters, events, cases and the like, as in
+            `Problem`
+
+        Raises
+        ------
+        BadInput
+            If the system is none, or the start does not fit it.
+        """
+        if not isinstance(system, System):
+            raise BadInput(
+                f"A problem is made of a System, not of {type(system).__name__}; see System.from_lagrangian."
+            )
+
+        def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
+            q = as_array("q0", q0(p) if callable(q0) else q0, (None,))
+            v = np.zeros(len(q)) if v0 is None else as_array("v0", v0(p) if callable(v0) else v0, (len(q),))
+            return q, v
+
+        parameters = tuple(Parameter(name, value, "", "") for name, value in system.parameters.items())
+        given: dict[str, Any] = {
+            "name": "", "source": "", "description": "", "parameters": parameters, "start": start,
+            "build": _Given(system), "t_end": t_end, "dt": t_end / 1000 if dt is None else dt, "title": title,
+        }  # fmt: skip
+        problem = cls(**given | more)
+        try:
+            system.evaluate(0.0, problem.q0, problem.v0)
+        except BadInput as error:
+            raise BadInput(f"The system cannot be evaluated at its start: {error}") from None
+        return problem if not problem.name else problem.named(problem.name)
+
+    def named(self, name: str) -> Problem:
+        """The same problem under a name, which is also its system's and, where it has none, its title."""
+        build = replace(self.build, name=name) if isinstance(self.build, _Given) else self.build
+        return replace(self, name=name, title=self.title or name, build=build)
 
     def at(self, **settings: Any) -> Problem:
         """The same problem with other parameter values, another start `q0`, `v0`, a `case` or a `variant`.
@@ -296,13 +365,36 @@ class Problem:
         raise UnknownName(f"reference of {self.name}", name, [r.name for r in self.references])
 
 
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """Builds a problem that was given its system."""
+
+    system: System
+    name: str = ""
+
+    def __call__(self) -> System:
+        system = copy(self.system)
+        system.name = self.name or system.name
+        return system
+
+
 def problem(name: str, **settings: Any) -> Problem:
-    """A registered problem, with parameter overrides.
+    """A registered problem, or one in a Python file, with parameter overrides.
+
+    Parameters
+    ----------
+    name : str
+        From `gaussopt list problems`, or the path of a file that defines `problem`; it is registered by that.
+    settings : see `Problem.at`
 
     Raises
     ------
     UnknownName, BadInput
     """
+    if registry.is_file(name):
+        name = registry.named_by_file("problem", name)
+    elif name not in (known := registry.names("problem")) and Path(f"{name}.py").is_file():
+        raise BadInput(f"Unknown problem {name!r}; did you mean the file {name}.py? Known: {', '.join(known)}.")
     entry: Problem = registry.load("problem", name)
     return entry.at(**settings) if settings else entry
 

@@ -1,4 +1,4 @@
-"""The command line: list, run, solve, verify, papers; atlas, compare, export and report live beside it.
+"""The command line: list, run, solve, verify, papers; animate, atlas, compare, export and report live beside it.
 
 Results go to standard output, progress and errors to standard error. With --json standard output holds exactly
 one JSON object, also on failure. Exit codes: 0 done, 1 a step or solve did not end `solved`, 2 bad input.
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gaussopt import __version__
+from gaussopt.cli_animate import animate_command
 from gaussopt.cli_atlas import atlas_command
 from gaussopt.cli_common import Done, Json, Set, pairs_of, plain, print_json, progress_bar, settings_of
 from gaussopt.cli_compare import compare_command, export_command, report_command
@@ -192,7 +193,9 @@ def list_command(
 @app.command("run")
 def run_command(
     context: typer.Context,
-    problem: Annotated[str, typer.Argument(metavar="PROBLEM", help="A name from `gaussopt list problems`.")],
+    problem: Annotated[
+        str, typer.Argument(metavar="PROBLEM", help="A name from `gaussopt list problems`, or a file.py.")
+    ],
     formulation: Annotated[
         str | None, typer.Option("--formulation", help="gauss, or stick-slip with contacts, if not given.")
     ] = None,
@@ -560,6 +563,7 @@ def papers_command(
         raise Done(1)
 
 
+app.command("animate")(animate_command)
 app.command("atlas")(atlas_command)
 app.command("compare")(compare_command)
 app.command("report")(report_command)

@@ -13,7 +13,10 @@ from gaussopt.cli_common import Json, Set, plain, print_json, progress_bar, sett
 
 def atlas_command(
     context: typer.Context,
-    problem: Annotated[str, typer.Argument(metavar="PROBLEM", help="A problem with contacts.")],
+    problem: Annotated[
+        str,
+        typer.Argument(metavar="PROBLEM", help="With contacts: a name from `gaussopt list problems`, or a file.py."),
+    ],
     axis: Annotated[
         list[str] | None,
         typer.Option("--axis", metavar="NAME=LOW:HIGH:COUNT", help="Values of a parameter; repeatable."),
@@ -43,11 +46,11 @@ def atlas_command(
         raise BadInput(f"loads is {loads}; give the number of directions of the load, or 0.")
     with progress_bar("atlas", json_) as progress:
         atlas = scan(entry, axes, slips=signs, loads=loads, progress=progress)
-    folder = Path("reports") / f"atlas-{problem}" if out is None else out
+    folder = Path("reports") / f"atlas-{entry.name}" if out is None else out
     prepare_folder(folder)
     file = folder / "atlas.nc"
     atlas.save(file)
-    page = document(atlas, problem)
+    page = document(atlas, entry.name)
     report = write(page, folder)
     data = {
         "status": "solved", "message": f"{atlas.points} states mapped.", "problem": atlas.problem,

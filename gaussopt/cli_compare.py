@@ -26,7 +26,9 @@ def compare_command(
     out: Annotated[Path, typer.Option("--out", help="Folder of the finished cases, the tables and the report.")],
     sources: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PROBLEM|FILE.json]...", help="Problems, and qp, lcp or step files."),
+        typer.Argument(
+            metavar="[PROBLEM|FILE.py|FILE.json]...", help="Problems by name or file, and qp, lcp or step files."
+        ),
     ] = None,
     family: Annotated[
         list[str] | None, typer.Option("--family", help="From `gaussopt list families`; repeatable.")
@@ -118,7 +120,9 @@ def report_command(
 
 def export_command(
     context: typer.Context,
-    problem: Annotated[str, typer.Argument(metavar="PROBLEM", help="A name from `gaussopt list problems`.")],
+    problem: Annotated[
+        str, typer.Argument(metavar="PROBLEM", help="A name from `gaussopt list problems`, or a file.py.")
+    ],
     formulation: Annotated[str, typer.Option("--formulation", help="Whose programs to write.")],
     out: Annotated[Path, typer.Option("--out", help="New folder.")],
     reference: Annotated[

@@ -44,6 +44,9 @@ from gaussopt.watching import Sample, Watch, bracket, definiteness
 MOST_CHANGES = 30
 """Changes of the contact modes at one instant beyond which the state is said not to settle."""
 
+MOST_RETURNS = 2
+"""Returns to the same modes at one instant beyond which it is said not to settle; rounding may cause one."""
+
 INSTANT = 1e-14
 """Accuracy to which the length of a step to an event is iterated, relative to 1 + t."""
 
@@ -112,7 +115,7 @@ class EventDriven:
         self.t, self.q, self.v = 0.0, np.zeros(0), np.zeros(0)
         self._impacts: dict[int, list[float]] = {}
         self._loose: dict[int, Vector] = {}
-        self._changes = (0.0, 0)
+        self._changes: tuple[float, list[str]] = (0.0, [])
         self._sides = [0.0] * len(user_events)
 
     # -- the loop ----------------------------------------------------------------------------------------------
@@ -353,13 +356,15 @@ class EventDriven:
 
         `after` is the trial step beyond them: where friction reaches its bound, it tells against which slip.
         """
-        t, n = self._changes
-        self._changes = (self.t, n + 1 if abs(self.t - t) <= 1e-12 * (1 + abs(t)) else 1)
-        if self._changes[1] > MOST_CHANGES:
+        t, left = self._changes
+        left = left if abs(self.t - t) <= 1e-12 * (1 + abs(t)) else []
+        here = self.motion.phase.key(self.v) if any(w.kind != "user" for w in hits) else f"user {len(left)}"
+        self._changes = (self.t, [*left, here])
+        if len(left) >= MOST_CHANGES or left.count(here) >= MOST_RETURNS:
             self._forget_repetitions()
             raise MotionStopped(
-                f"the contact modes do not settle at t = {self.t:.9g}: more than {MOST_CHANGES} changes at one "
-                "instant; use a time-stepping method (moreau-jean)."
+                f"the contact modes do not settle at t = {self.t:.9g}: they change again and again at one instant; use "
+                "a time-stepping method (moreau-jean)."
             )
         hints: dict[int, str] = {}
         terminal: Event | None = None

@@ -68,6 +68,12 @@ class Phase:
             part = replace(part, J_N=wall[:, None] * part.J_N, zeta_N=wall * part.zeta_N)
         return replace(part, v_T=slip)
 
+    def key(self, v: Vector) -> str:
+        """Equal for equal modes at equal velocities, up to rounding."""
+        moving = (v / (1.0 + np.abs(v).max())).round(6)
+        numbers = np.concatenate([self.sigma.round(6).ravel(), self.wall, moving]) + 0.0  # no minus before a zero
+        return repr((self.closed, sorted(self.sticking), numbers.tolist()))
+
     def modes(self) -> Vector:
         """OPEN, SLIDING or STICKING for every contact, (k,)."""
         out = np.full(len(self.wall), OPEN)

@@ -2,7 +2,7 @@
 
 A file `my_solver.py` in its folder is the entry `my-solver`. The module holds one object, called `problem`,
 `formulation`, `solver`, `stepper` or `family`. Files outside the package are found through the environment variable
-GAUSSOPT_PLUGINS (files or folders, separated as in PATH) or `register`.
+GAUSSOPT_PLUGINS (files or folders, separated as in PATH) or `register`; a problem may be named by its file.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import importlib.util
 import os
 import pkgutil
 import sys
+import traceback
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from gaussopt.errors import BadInput, UnknownName
+from gaussopt.errors import BadInput, GaussoptError, UnknownName
 
 PACKAGES = {
     "problem": "gaussopt.problems",
@@ -29,6 +30,8 @@ PACKAGES = {
     "family": "gaussopt.families",
 }
 KINDS = tuple(PACKAGES)
+HOW = {"problem": "end it with problem = gaussopt.Problem.of(system, q0=..., t_end=...)"}
+"""What a person's file needs, where that is not obvious."""
 
 
 class Registered(NamedTuple):
@@ -74,7 +77,7 @@ def load(kind: str, name: str) -> Any:
     return _entry(module, kind, name)
 
 
-def register(path: str | os.PathLike[str], source: bytes | None = None) -> tuple[str, str]:
+def register(path: str | os.PathLike[str], source: bytes | None = None, wanted: str | None = None) -> tuple[str, str]:
     """Register one file from anywhere; return its kind and name.
 
     Parameters
@@ -82,6 +85,8 @@ def register(path: str | os.PathLike[str], source: bytes | None = None) -> tuple
     path : the file
     source : bytes, optional
         What is in it, if it need not be there: another process may have read it.
+    wanted : str, optional
+        The kind that it must be.
 
     Raises
     ------
@@ -90,8 +95,10 @@ def register(path: str | os.PathLike[str], source: bytes | None = None) -> tuple
     """
     file = Path(path).resolve()
     if source is None:
+        if not file.exists():
+            raise BadInput(f"There is no file {path}.")
         if not file.is_file() or file.suffix != ".py":
-            raise BadInput(f"{path} is not a Python file; register takes one .py file.")
+            raise BadInput(f"{path} is not a Python file; give one .py file.")
         try:
             source = file.read_bytes()
         except OSError as error:
@@ -103,16 +110,51 @@ def register(path: str | os.PathLike[str], source: bytes | None = None) -> tuple
     sys.modules[spec.name] = module
     try:
         loader.exec_module(module)
-    except Exception as error:
-        raise BadInput(f"{file.name} cannot be imported: {type(error).__name__}: {error}.") from error
-    for kind in KINDS:
+    except (Exception, SystemExit) as error:
+        raise BadInput(_blame(file, error)) from error
+    for kind in (wanted,) if wanted else KINDS:
         if hasattr(module, kind):
             name = _name(file.stem)
+            if name in _listed(kind):
+                raise BadInput(
+                    f"{file.name} would be the {kind} {name!r}, which ships with gaussopt; give the file another name."
+                )
             _registered[kind][name] = _entry(module, kind, name)
             _files.pop((kind, name), None)
             _files[kind, name] = Registered(str(file), source)
             return kind, name
+    if wanted:
+        raise BadInput(f"{file.name} defines no {wanted!r}; {HOW.get(wanted, 'name the entry so')}.")
     raise BadInput(f"{file.name} defines none of {', '.join(KINDS)}; name the entry so.")
+
+
+def is_file(word: str) -> bool:
+    """Whether a word names a file and not an entry."""
+    return word.endswith(".py") or "/" in word or os.sep in word
+
+
+def named_by_file(kind: str, path: str) -> str:
+    """The name of the entry in a file, which is registered unless it is already, as it is now.
+
+    Raises
+    ------
+    BadInput
+        Also if the file holds an entry of another kind, or another file has that name already.
+    """
+    file = Path(path).resolve()
+    key = kind, _name(file.stem)
+    known = _files.get(key)
+    if known is not None and known.path != str(file) and Path(known.path).exists():
+        raise BadInput(f"{path} and {known.path} would both be the {kind} {key[1]!r}; rename one of them.")
+    try:
+        unchanged = known is not None and file.read_bytes() == known.source
+    except OSError:
+        unchanged = False
+    if unchanged:
+        return key[1]
+    found, name = register(path, wanted=kind)
+    assert found == kind
+    return name
 
 
 def registered_files() -> tuple[Registered, ...]:
@@ -168,14 +210,33 @@ def _entry(module: ModuleType, kind: str, name: str) -> Any:
     entry = getattr(module, kind, None)
     if entry is None:
         raise BadInput(f"{module.__name__} defines no {kind!r}.")
+    where = Path(str(module.__file__)).name
+    if kind == "problem" and not hasattr(entry, "named"):
+        raise BadInput(f"The problem in {where} is of type {type(entry).__name__}; {HOW[kind]}.")
+    if getattr(entry, "name", None) == "" and hasattr(entry, "named"):
+        return entry.named(name)
     if getattr(entry, "name", None) != name:
         called = repr(getattr(entry, "name", None))
-        raise BadInput(f"The {kind} in {module.__name__} is named {called}; its file says {name!r}.")
+        raise BadInput(f"The {kind} in {where} is named {called}; its file says {name!r}.")
     return entry
 
 
 def _name(stem: str) -> str:
     return stem.replace("_", "-")
+
+
+def _blame(file: Path, error: BaseException) -> str:
+    """What went wrong in a file and in which line of it, in one sentence."""
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(file)]
+    if isinstance(error, SyntaxError) and error.filename == str(file):
+        lines, text = [error.lineno], error.msg
+    else:
+        text = " ".join(str(error).split())
+    where = f"{file.name}, line {lines[-1]}" if lines else file.name
+    if isinstance(error, GaussoptError):
+        return f"{where}: {text}"
+    text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return f"{where}: {text.rstrip('.')}."
 
 
 def _load_plugins() -> None:

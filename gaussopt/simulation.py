@@ -198,7 +198,8 @@ def simulate(
     if math.isnan(timing["backend"]):
         del timing["backend"]
     meta = {
-        "problem": name, "parameters": values, "formulation": formulation, "solver": solver,
+        "problem": name, "variant": problem.variant if isinstance(problem, Problem) else "",
+        "parameters": values, "formulation": formulation, "solver": solver,
         "solver_options": {k: str(x) for k, x in (solver_options or {}).items()}, "stepper": method.name,
         "dt": dt, "t_end": t_end, "rtol": rtol if method.adaptive else None, "atol": atol if method.adaptive else None,
         "tolerance": tolerance if math.isfinite(tolerance) else "inf", "stabilisation": stabiliser.name,
@@ -233,8 +234,19 @@ def _resolve(
     problem = problem.at(**overrides)
     return (
         problem.system, problem.parameter_values, problem.q0, problem.v0, problem.dt if dt is None else dt,
-        problem.t_end if t_end is None else t_end, problem.name, problem.user_events,
+        problem.t_end if t_end is None else t_end, problem.name or problem.system.name, problem.user_events,
     )  # fmt: skip
+
+
+def check_start(problem: Problem) -> None:
+    """Refuse a start that is off the constraints.
+
+    Raises
+    ------
+    BadInput
+    """
+    _check_residuals(problem.system, 0.0, problem.q0, problem.v0)
+    _consistent(problem.system, 0.0, problem.q0, problem.v0, stabilisation.make("none"))
 
 
 def _state_kind(state: str | None, solver: StepSolver, system: System) -> type[Accelerations]:

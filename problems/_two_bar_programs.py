@@ -134,3 +134,57 @@ def all_ideal_forces() -> Evidence:
         differ.append(abs(float(joint.lam_N[0] - exact.lam_N[0])))
     text = "With a joint (24) is not (29): one contact, A = 1, and the force is wrong where the joint's pull is large."
     return Evidence(numbers, text, max(differ) < 1e-6)
+
+
+def without_directions() -> Evidence:
+    """(21), (22): the friction forces f(F) need their directions H before M^-1 may act on them."""
+    bars = problem("two-bar")
+    step = bars.system.evaluate(0.0, bars.q0, bars.v0)
+    H, normal = step.J_T[:, 0].T, np.array([13.0, 11.0])
+    f = step.sigma[:, 0] * step.mu * normal
+    by_friction = step.J_N @ np.linalg.solve(step.M, H @ f)
+    # (11) with and without friction, for the same normal forces.
+    whole, ideal = (step.J_N @ np.linalg.solve(step.M, D @ normal) for D in (step.friction_map, step.J_N.T))
+    numbers = {
+        "entries of f(F), two contacts": float(len(f)),
+        "columns of M^-1": float(step.n),
+        "entries of H f(F)": float(len(H @ f)),
+        "A_1 M^-1 H f(F) against (11) with and without friction, m/s^2": float(
+            np.abs(whole - ideal - by_friction).max()
+        ),
+        "what it moves the gaps by, largest, m/s^2": float(np.abs(by_friction).max()),
+    }  # fmt: skip
+    text = (
+        "f(F) has an entry for each contact and M^-1 a column for each coordinate: the printed product does not exist. "
+        "With the directions H it is the part that friction has in (11); (20) besides takes f as linear in F."
+    )
+    return Evidence(numbers, text, len(f) == step.n)
+
+
+def sizes() -> Evidence:
+    """The printed sizes of the right-hand sides and the order of the product (17), on the bars with a hinge.
+
+    The corrected sizes h + l and s + g tell what the letters count: h and l the holonomic and the other rows that are
+    equations, s and g those that are inequalities.
+    """
+    bars = problem("two-bar", variant="maximal")
+    step = bars.system.evaluate(0.0, bars.q0, bars.v0)
+    h, l, s, g = step.m, 0, step.k, 0
+    G, force = step.J_N.T, np.ones(step.k)
+    numbers = {
+        "rows of the hinge": float(step.J.shape[0]),
+        "size of b_1, printed h + s": float(h + s),
+        "size of b_1, correct h + l": float(h + l),
+        "contact rows": float(step.J_N.shape[0]),
+        "size of b_2, printed g": float(g),
+        "size of b_2, correct s + g": float(s + g),
+        "rows of G": float(G.shape[0]),
+        "columns of G": float(G.shape[1]),
+        "entries of F": float(len(force)),
+        "entries of G F": float(len(G @ force)),
+    }
+    text = (
+        "Two bars with two holonomic hinge rows (h = 2, l = 0) and two holonomic contacts (s = 2, g = 0): the printed "
+        "sizes are not those of the rows. F stands behind G, which has a column for each of its entries."
+    )
+    return Evidence(numbers, text, h + s == step.J.shape[0] and g == step.J_N.shape[0])

@@ -12,6 +12,7 @@ import numpy as np
 
 from gaussopt.catalogue import Case, Parameter, Problem
 from gaussopt.contacts import Contact
+from gaussopt.sketch import Angle, Axes, Block, ContactPoint, Ground, Shape, along
 from gaussopt.stepdata import Vector
 from gaussopt.system import System
 
@@ -45,6 +46,18 @@ def build() -> System:
 def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
     """On the slope at s = 0."""
     return np.zeros(2), np.array([p["speed0"], 0.0])
+
+
+def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+    """The block on its slope, which falls to the right."""
+    a, size = p["alpha"], 0.4 * p["speed0"] ** 2 / p["g"] or 0.1
+    foot = along(along((0.0, 0.0), q[0], -a), q[1], np.pi / 2 - a)
+    return (
+        Ground((0.0, 0.0), -a), Block(along(foot, 0.3 * size, np.pi / 2 - a), size, 0.6 * size, -a, "m"),
+        ContactPoint("slope", foot, (np.sin(a), np.cos(a)), (np.cos(a), -np.sin(a))),
+        Angle(along((0.0, 0.0), 3.0 * size, -a), np.pi, np.pi - a, "α"),
+        Axes(along((0.0, 0.0), 1.5 * size, np.pi / 2 - a), -a, ("s", "n")),
+    )  # fmt: skip
 
 
 # -- closed forms ------------------------------------------------------------------------------------------
@@ -87,6 +100,7 @@ problem = Problem(
     description="Two coordinates, one contact with friction.",
     build=build,
     start=start,
+    sketch=sketch,
     parameters=PARAMETERS,
     t_end=2.0,
     dt=1e-3,

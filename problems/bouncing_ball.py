@@ -11,6 +11,7 @@ import numpy as np
 
 from gaussopt.catalogue import Parameter, Problem
 from gaussopt.contacts import Contact
+from gaussopt.sketch import ContactPoint, Disk, Ground, Length, Shape
 from gaussopt.stepdata import Vector
 from gaussopt.system import System
 
@@ -42,6 +43,15 @@ def build() -> System:
 def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
     """At the initial height with the initial velocity."""
     return np.array([p["y0"]]), np.array([p["speed0"]])
+
+
+def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+    """The ball over its floor; its radius is only drawn, y is the height of its lowest point."""
+    y, r = float(q[0]), 0.07 * max(p["y0"], 1e-3)
+    return (
+        Ground((0.0, 0.0)), Disk((0.0, y + r), r, np.pi / 2), ContactPoint("floor", (0.0, y)),
+        Length((-2.0 * r, 0.0), (-2.0 * r, y), "y"),
+    )  # fmt: skip
 
 
 # -- closed forms ------------------------------------------------------------------------------------------
@@ -90,6 +100,7 @@ problem = Problem(
     description="One coordinate, one contact without friction, impacts that accumulate.",
     build=build,
     start=start,
+    sketch=sketch,
     parameters=PARAMETERS,
     t_end=10.0,
     dt=5e-3,

@@ -14,6 +14,7 @@ import numpy as np
 from gaussopt.atlas_grid import AtlasGrid, Axis
 from gaussopt.catalogue import Case, Parameter, Problem
 from gaussopt.contacts import Contact
+from gaussopt.sketch import Block, ContactPoint, Force, Ground, Point, Shape, along
 from gaussopt.stepdata import Vector
 from gaussopt.system import System
 
@@ -67,6 +68,17 @@ def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
     return np.array([0.0, p["gap0"] + p["height"] / 2, 0.0]), np.array([p["vx0"], 0.0, 0.0])
 
 
+def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+    """The box on its floor with all its contacts; a variant with fewer has forces at those only."""
+    x, y, angle = q
+    foot = along((x, y), p["height"] / 2, angle - np.pi / 2)
+    places = {name: along(foot, s * p["width"], angle) for name, s in (("left", -0.5), ("middle", 0.0), ("right", 0.5))}
+    return (
+        Ground((0.0, 0.0)), Block((x, y), p["width"], p["height"], angle), Point((x, y), "m", "sw"),
+        *(ContactPoint(name, place) for name, place in places.items()), Force((x, y), 0.0, "P"),
+    )  # fmt: skip
+
+
 # -- closed forms ------------------------------------------------------------------------------------------
 
 
@@ -115,6 +127,7 @@ problem = Problem(
     description="Three coordinates, three contacts (two corners in the variant `two`).",
     build=build,
     start=start,
+    sketch=sketch,
     parameters=PARAMETERS,
     t_end=1.0,
     dt=1e-3,

@@ -12,6 +12,23 @@ from collections.abc import Mapping
 import numpy as np
 
 from gaussopt.catalogue import Erratum, Evidence, Parameter, Problem, Reference
+from gaussopt.sketch import (
+    Angle,
+    Bar,
+    Bearing,
+    Block,
+    Damper,
+    Length,
+    Pin,
+    Place,
+    Point,
+    Shape,
+    Sketch,
+    Spring,
+    Torque,
+    Wall,
+    along,
+)
 from gaussopt.stepdata import Matrix, StepData, Vector
 from gaussopt.system import System
 
@@ -48,6 +65,42 @@ def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
     """Stretched out along the x axis, at rest: theta1 = theta2 = 0."""
     l1, l2 = p["l1"], p["l2"]
     return np.array([l1 / 2, 0.0, 0.0, l1 + l2 / 2, 0.0, 0.0, l1 + l2]), np.zeros(7)
+
+
+# -- the picture -------------------------------------------------------------------------------------------
+
+
+def linkage(q: Vector, p: Mapping[str, float], slider: Place) -> tuple[Shape, ...]:
+    """Crank, connecting rod and slider with its spring and damper, which hold it against a wall beyond its reach."""
+    x1, y1, th1, x2, y2, th2 = q[:6]
+    l1, l2 = p["l1"], p["l2"]
+    O, A = along((x1, y1), -l1 / 2, th1), along((x1, y1), l1 / 2, th1)
+    end, height = (l1 + l2) + 2.5 * l1, 0.18 * l2
+    edge, up, down = slider[0] + 0.1 * l2, slider[1] + 0.35 * height, slider[1] - 0.35 * height
+    return (
+        Bar(O, A, "l_1"), Bar(along((x2, y2), -l2 / 2, th2), along((x2, y2), l2 / 2, th2), "l_2"),
+        Block(slider, 0.2 * l2, height), Bearing(O, "O", "w"), Pin(A, "A", "n"), Pin(slider, "B", "nw"),
+        Point((x2, y2), trace=True),
+        Spring((edge, up), (end, up), "k"), Damper((end, down), (edge, down), "c"),
+        Wall((end, -1.2 * height), (end, 1.2 * height)), Angle(O, 0.0, th1, "θ_1"), Angle(A, 0.0, th2, "θ_2"),
+        Torque(O, "τ"), Length((0.0, 0.0), (slider[0], 0.0), "x_3", -0.3 * l2),
+    )  # fmt: skip
+
+
+def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+    """The linkage, its slider on a smooth guide."""
+    l1, l2 = p["l1"], p["l2"]
+    y = -0.09 * l2
+    return Wall((l2 - l1 - 0.15 * l2, y), (l1 + l2 + 0.15 * l2, y)), *linkage(q, p, (q[6], 0.0))
+
+
+def pose(p: Mapping[str, float]) -> Vector:
+    """The crank at 55 degrees."""
+    th1 = np.radians(55.0)
+    th2 = -np.arcsin(p["l1"] * np.sin(th1) / p["l2"])
+    tip = p["l1"] * np.array([np.cos(th1), np.sin(th1)])
+    middle, end = (tip + share * p["l2"] * np.array([np.cos(th2), np.sin(th2)]) for share in (0.5, 1.0))
+    return np.array([*tip / 2, th1, *middle, th2, end[0]])
 
 
 PARAMETERS = (
@@ -120,13 +173,14 @@ def _sign_of_exponent() -> Evidence:
         b = -(inverse @ Jp @ step.gamma - inverse @ step.force)
         a = Jp @ step.gamma + N @ (np.linalg.pinv(root @ N, rcond=1e-8) @ b)
         exact = _exact(step)
-        errors.append(np.linalg.norm(a - exact) / np.linalg.norm(exact))
+        errors.append(float(np.linalg.norm(a - exact) / np.linalg.norm(exact)))
     return Evidence(
-        {"median relative error": float(np.median(errors)), "largest relative error": float(np.max(errors))},
-        "Eq. (14) with the printed b misses the acceleration along the 2 s motion (201 states); it is right only "
-        "where gamma = 0.",
+        {"median relative error": float(np.median(errors)), "largest relative error": max(errors),
+         "relative error at the start, where γ = 0": errors[0]},
+        "Eq. (14) with the printed $b$ misses the acceleration along the 2 s motion (201 states); it is right only "
+        "where $\\gamma=0$.",
         bool(max(errors) < 1e-6),
-    )
+    )  # fmt: skip
 
 
 def _inconsistent() -> Evidence:
@@ -136,7 +190,7 @@ def _inconsistent() -> Evidence:
     miss = np.linalg.norm(b - A @ (np.linalg.pinv(A, rcond=1e-8) @ b)) / np.linalg.norm(b)
     return Evidence(
         {"distance of b from range A, relative to |b|": float(miss)},
-        "At t = 0.3 s no h solves A h = b; the equation means least squares, A^T A h = A^T b.",
+        "At $t=0.3$ s no $z$ solves $\\mathcal{A}z=b$; the equation means least squares.",
         bool(miss < 1e-9),
     )
 
@@ -148,7 +202,7 @@ def _reverse_order() -> Evidence:
     difference = np.linalg.norm(printed - true) / np.linalg.norm(true)
     return Evidence(
         {"relative difference, Frobenius norm": float(difference)},
-        "At t = 0 the product of the inverses is not the inverse of the product.",
+        "At the start the product of the inverses is not the inverse of the product.",
         bool(difference < 1e-9),
     )
 
@@ -186,7 +240,7 @@ def _jacobian_entry() -> Evidence:
     right = _exact(step)
     return Evidence(
         {"θ₁″ at t = 0, printed J": wrong[2], "θ₁″ at t = 0, derived J": right[2]},
-        "J[6, 6] is the derivative of y2 + (l2/2) sin theta2, hence a cosine.",
+        "$J_{66}$ is the derivative of $y_2+\\frac{l_2}{2}\\sin\\theta_2$ with respect to $\\theta_2$, hence a cosine.",
         bool(np.isclose(wrong[2], right[2])),
     )
 
@@ -198,7 +252,7 @@ def _missing_row() -> Evidence:
     printed = 0.5 * l2 * np.sin(q[5]) * v[5] ** 2
     return Evidence(
         {"printed row 5": printed, "derived gamma_5": step.gamma[4], "derived gamma_6": step.gamma[5]},
-        "At t = 0.3 s the printed fifth row equals gamma_6: gamma has six rows and the fifth is missing.",
+        "At $t=0.3$ s the printed fifth row equals $\\gamma_6$: $\\gamma$ has six rows and the fifth is missing.",
         bool(np.isclose(printed, step.gamma[4])),
     )
 
@@ -215,7 +269,7 @@ def _initial_state() -> Evidence:
     return Evidence(
         {"printed entries": 6.0, "|phi| in printed order": float(np.linalg.norm(miss)),
          "|phi| with theta2 = 0 inserted": float(np.linalg.norm(hold))},
-        "Seven coordinates need seven numbers; with theta2 = 0 inserted before x3 the constraints hold.",
+        "Seven coordinates need seven numbers; with $\\theta_2=0$ inserted before $x_3$ the constraints hold.",
         bool(np.linalg.norm(miss) < 1e-12),
     )  # fmt: skip
 
@@ -223,30 +277,65 @@ def _initial_state() -> Evidence:
 def _comes_to_rest() -> Evidence:
     from gaussopt.simulation import simulate
 
-    traj = simulate(problem, "lagrange", "kkt", stepper="dop853", t_end=10.0, rtol=1e-8, atol=1e-8)
+    traj = simulate(problem, "lagrange", "kkt", stepper="dop853", t_end=10.0, rtol=1e-6, atol=1e-6)
     late = traj.t >= 5.0
     mean = (traj.q[-1, 2] - traj.q[late][0, 2]) / (traj.t[-1] - traj.t[late][0])
     return Evidence(
         {"theta1 at 10 s, rad": traj.q[-1, 2], "mean crank speed 5 to 10 s, rad/s": mean,
          "work of the torque per turn, J": abs(problem.parameter_values["tau"]) * 2 * np.pi},
-        "With the printed constant torque the crank spins up and never rests; with tau = 0 it does.",
+        "With the printed constant torque the crank spins up and never rests; with $\\tau=0$ it does.",
         bool(abs(mean) < 1.0),
     )  # fmt: skip
 
 
 ERRATA = (
-    Erratum("000-1", "(2): 1/2 ||M^-1 (M a + h - Q)||^2", "1/2 ||M^(-1/2) (M a + h - Q)||^2, as in (3)", _metric),
-    Erratum("000-2", "(11): b = -{M^(-1/2) J^- gamma + ...}", "M^(+1/2) J^- gamma", _sign_of_exponent),
-    Erratum("000-3", "(12): A h = b", "least squares, A^T A h = A^T b", _inconsistent),
-    Erratum("000-4", "(15): A^- = (I - J^- J)^- M^(-1/2)", "A^- = (M^(1/2) (I - J^- J))^+", _reverse_order),
-    Erratum("000-5", "(16)", "(14) with the true generalised inverse", _equation_16),
-    Erratum("000-6", "J[6, 6] = (l2/2) sin theta2", "J[6, 6] = (l2/2) cos theta2", _jacobian_entry),
-    Erratum("000-7", "gamma has five rows", "six rows; gamma_5 = (l2/2) cos theta2 theta2'^2", _missing_row),
-    Erratum("000-8", "q(0) has six entries", "theta2 = 0 inserted before x3", _initial_state),
+    Erratum(
+        "000-1",
+        r"eq. (2): $\frac12\|M^{-1}(Ma+h-Q)\|^2$",
+        r"$\frac12\|M^{-1/2}(Ma+h-Q)\|^2$, as in eq. (3)",
+        _metric,
+    ),
+    Erratum(
+        "000-2",
+        r"eq. (11): $b=-\{M^{-1/2}J^-\gamma-M^{-1/2}(Q-h)\}$",
+        r"$b=-\{M^{1/2}J^-\gamma-M^{-1/2}(Q-h)\}$; the sign in front is right",
+        _sign_of_exponent,
+    ),
+    Erratum(
+        "000-3",
+        r"eq. (12): $\mathcal{A}z=b$ with $\mathcal{A}=M^{1/2}(I-J^-J)$",
+        r"least squares, $\mathcal{A}^T\mathcal{A}z=\mathcal{A}^Tb$; $b$ need not lie in the range of $\mathcal{A}$",
+        _inconsistent,
+    ),
+    Erratum(
+        "000-4",
+        r"eq. (15): $\mathcal{A}^-=(I-J^-J)^-M^{-1/2}$",
+        r"$\mathcal{A}^-=(M^{1/2}(I-J^-J))^+$; the two agree iff $\ker J$ is $M$-invariant",
+        _reverse_order,
+    ),
+    Erratum(
+        "000-5",
+        r"eq. (16), with Moore-Penrose inverses $a=J^+\gamma+(I-J^+J)M^{-1}(Q-h)$",
+        r"eq. (14) with the true inverse, $a=J^+\gamma+N(M^{1/2}N)^+b$, $N=I-J^+J$",
+        _equation_16,
+    ),
+    Erratum("000-6", r"$J_{66}=\frac{l_2}{2}\sin\theta_2$", r"$J_{66}=\frac{l_2}{2}\cos\theta_2$", _jacobian_entry),
+    Erratum(
+        "000-7",
+        r"$\gamma$ has five rows, the fifth is $\frac{l_2}{2}\sin\theta_2\,\dot\theta_2^2$",
+        r"six rows: $\gamma_5=\frac{l_2}{2}\cos\theta_2\,\dot\theta_2^2$ is missing, the printed fifth is $\gamma_6$",
+        _missing_row,
+    ),
+    Erratum(
+        "000-8",
+        r"$q(0)$ has six entries, $(\frac{l_1}{2},0,0,l_1+\frac{l_2}{2},0,l_1+l_2)$",
+        r"seven: $\theta_2=0$ belongs before $x_3=l_1+l_2$",
+        _initial_state,
+    ),
     Erratum(
         "000-10",
-        "the mechanism finally stops (tau = -0.5)",
-        "it spins up; it settles for tau = 0",
+        r"with $\tau=-0.5$ N m the mechanism finally stops",
+        r"it spins up; without torque, $\tau=0$, it settles",
         _comes_to_rest,
     ),
 )
@@ -264,6 +353,7 @@ problem = Problem(
     description="Seven absolute coordinates, six holonomic constraints, one degree of freedom.",
     build=build,
     start=start,
+    sketch=Sketch(sketch, pose),
     parameters=PARAMETERS,
     t_end=2.0,
     dt=1e-3,
@@ -274,8 +364,11 @@ problem = Problem(
     ),
     errata=ERRATA,
     notes=(
-        "Erratum 000-9 (a misplaced dot in eq. (20), figure numbers off by one) may be an artefact of text "
-        "extraction and has nothing to compute.",
+        "Not checked: erratum 000-9, $\\ddot yy_2$ and missing second dots in eq. (20), and figure numbers that are "
+        "off by one. It may be an artefact of the extraction of the text, and a misplaced dot leaves nothing to "
+        "compute: the derivatives of the constraints are derived here and not copied.",
+        "Printed correctly, by comparison with what is derived here: $M$, $Q$, the signs of rows 3 and 4 of $J$, the "
+        "overall sign of $b$ in eq. (11), and $\\gamma_1$ to $\\gamma_4$.",
         "Gravity and the inertias are not printed in the source; the values here are our choice.",
     ),
 )

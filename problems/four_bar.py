@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 
 from gaussopt.catalogue import Erratum, Evidence, Parameter, Problem, Reference
+from gaussopt.sketch import Angle, Bar, Bearing, Length, Pin, Point, Shape, Torque, along, between
 from gaussopt.stepdata import StepData, Vector
 from gaussopt.system import System
 
@@ -62,6 +63,22 @@ def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
     """theta1 = 60 degrees."""
     w = p["omega0"]
     return np.array([np.pi / 3, np.pi / 3, 2 * np.pi / 3]), np.array([w, w, -w])
+
+
+# -- the picture -----------------------------------------------------------------------------------------
+
+
+def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+    """Both cranks, and the coupler at its hinge angle; it meets crank 2 where the constraints hold."""
+    l, (th1, th2, th3) = p["l"], q
+    O, P = (0.0, 0.0), (l, 0.0)
+    A, B = along(O, l, th1), along(P, l, th2)
+    end = along(A, l, th1 + th3 - np.pi)
+    return (
+        Bar(O, A, "l"), Bar(P, B, "l"), Bar(A, end, "l"), Bearing(O, "", "w"), Bearing(P), Pin(A, "", "nw"), Pin(B),
+        Point(between(A, end), trace=True), Angle(O, 0.0, th1, "θ_1"), Angle(P, 0.0, th2, "θ_2"),
+        Angle(A, th1 - np.pi, th1 - np.pi + th3, "θ_3"), Torque(O, "ψ"), Length(O, P, "l", -0.3 * l),
+    )  # fmt: skip
 
 
 def at_angle(theta: float, rate: float, variant: str = "") -> StepData:
@@ -168,17 +185,57 @@ def _locked() -> Evidence:
     )  # fmt: skip
 
 
+def _gradient() -> Evidence:
+    """What (4) says with the constraints themselves in the place of their gradients."""
+    step, entry = _first(), problem.at(variant="printed-constraint")
+    phi = entry.system.position_residual(0.0, entry.q0)
+    assert phi is not None
+    missing = step.M @ _solve(step) + step.h - step.Q
+    return Evidence(
+        {"entries of M a, N m": float(step.n), "entries of Φ^T λ": 1.0,
+         "largest |Φ| at the start": float(np.abs(phi).max()), "largest |M a + h - Q| at the start, N m":
+         float(np.abs(missing).max())},
+        "Φ^T λ is one number where three are needed, and zero wherever the constraints hold; the constraint force is "
+        "not zero.",
+        bool(np.allclose(missing, 0.0)),
+    )  # fmt: skip
+
+
+def _initial_moment() -> Evidence:
+    """A finite torque that acts at one instant only."""
+    rate = _solve(_first())[0] - _solve(_first(psi=0.0))[0]
+    numbers = {f"rate left by 450 N m over {t:g} s, rad/s": float(rate * t) for t in (1e-2, 1e-4, 1e-6)}
+    ends = []
+    for label, name in (("constant torque", "four-bar-A"), ("no torque", "four-bar-B")):
+        reference = problem.reference(name)
+        k = int(np.argmin(np.abs(reference.t - 1.0)))
+        ends.append(float(reference.q[k, 0]))
+        numbers[f"θ₁ at {reference.t[k]:g} s, {label}, rad"] = ends[-1]
+    return Evidence(
+        numbers, "A torque at the initial moment only leaves nothing: the motion is the one without a torque, and not "
+        "the one with it. Both readings are run.",
+        bool(np.isclose(ends[0], ends[1])),
+    )  # fmt: skip
+
+
 ERRATA = (
-    Erratum("002-1", "(2): (M a - h + Q)", "(M a + h - Q)", partial(
+    Erratum("002-1", r"(2): $M\ddot q-g+Q$", r"$M\ddot q+g-Q$", partial(
         _against_start, "printed sign", "printed-sign", "The printed sign reverses all forces.")),
-    Erratum("002-2", "(2): M^+ objective for any Q", "1/2 a^T M a - a^T (Q - h)", _pseudo_inverse),
-    Erratum("002-3", "Q₂ = -m g l cos θ₂", "-1/2 m g l cos θ₂ (with Q₁ as printed)", partial(
+    Erratum("002-2", r"(2): $(M\ddot q-\tilde Q)^TM^+(M\ddot q-\tilde Q)$ for any $\tilde Q=Q-g$",
+            r"$\tfrac12\ddot q^TM\ddot q-\ddot q^T\tilde Q$; the same only where $(I-MM^+)\tilde Q$ is in the range "
+            r"of $\Phi_q^T$", _pseudo_inverse),
+    Erratum("002-3", r"$Q_2=-mgl\cos\theta_2$", r"$Q_2=-\tfrac12mgl\cos\theta_2$ (with $Q_1$ as printed)", partial(
         _against_start, "printed force", "printed-force", "The printed forces count half of the coupler twice.")),
-    Erratum("002-4", "φ₁ = l sin θ₁ - l sin θ₂", "θ₁ - θ₂", _constraint),
-    Erratum("002-6", "near a singular configuration M becomes singular", "J and the KKT matrix do; rank M = 2 always",
-            _what_degenerates),
-    Erratum("002-7", "uniqueness condition not stated", "rank [M; J] = n", _uniqueness),
-    Erratum("002-10", "Lagrange's equations need the generalised inverse of M", "the KKT system needs none", _locked),
+    Erratum("002-4", r"$\Phi_1=l\sin\theta_1-l\sin\theta_2$", r"$\Phi_1=\theta_1-\theta_2$", _constraint),
+    Erratum("002-5", r"(4): $\Phi^T\lambda$", r"$\Phi_q^T\lambda$", _gradient),
+    Erratum("002-6", "near a singular configuration $M$ becomes singular",
+            r"$\Phi_q$ and the matrix of the equations do; $\operatorname{rank}M=2$ always", _what_degenerates),
+    Erratum("002-7", "a condition for uniqueness is not stated", r"$\operatorname{rank}\binom{M}{\Phi_q}=n$",
+            _uniqueness),
+    Erratum("002-8", r"the torque $\psi$ acts at the 'initial moment'",
+            r"$\psi$ constant, or $\psi=0$: a finite torque at one instant has no effect", _initial_moment),
+    Erratum("002-10", "Lagrange's equations of the first kind need the generalised inverse $M^+$",
+            r"$M\ddot q-\Phi_q^T\lambda=\tilde Q$, $\Phi_q\ddot q=\gamma$ needs no inverse", _locked),
 )  # fmt: skip
 
 VARIANTS: dict[str, Callable[[], System]] = {
@@ -196,6 +253,7 @@ problem = Problem(
     description="Three coordinates, two holonomic constraints, one degree of freedom, rank M = 2.",
     build=build,
     start=start,
+    sketch=sketch,
     parameters=PARAMETERS,
     t_end=2.0,
     dt=1e-3,
@@ -207,8 +265,10 @@ problem = Problem(
     ),
     errata=ERRATA,
     notes=(
-        "Erratum 002-5 (Φ^T λ for Φ_q^T λ) and 002-9 (letters) are misprints without a number; 002-8: start "
-        "velocities, gravity and the settings of the genetic algorithm are not given and are our choice.",
+        "Erratum 002-8, the rest: start velocities, gravity, the settings of the genetic algorithm and the size of its "
+        "error are not printed; they are our choice and leave nothing to compare with.",
+        "Erratum 002-9 ($A_{ks}$ for $M_{ks}$ in the Christoffel symbols, a sum over particles up to $n$): letters, "
+        "with nothing to compute.",
     ),
     variants=VARIANTS,
 )  # fmt: skip

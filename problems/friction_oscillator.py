@@ -13,6 +13,7 @@ import numpy as np
 from gaussopt.catalogue import Parameter, Problem
 from gaussopt.contacts import Contact
 from gaussopt.errors import BadInput
+from gaussopt.sketch import Axes, Block, ContactPoint, Ground, Shape, Spring, Wall
 from gaussopt.stepdata import Vector
 from gaussopt.system import System
 
@@ -47,6 +48,19 @@ def build() -> System:
 def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
     """On the floor."""
     return np.array([p["x0"], 0.0]), np.array([p["speed0"], 0.0])
+
+
+def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+    """The mass between wall and floor; the spring is relaxed at x = 0."""
+    x, y = q
+    reach = np.hypot(p["x0"], p["speed0"] * np.sqrt(p["m"] / p["k"])) or 1.0
+    side = 0.22 * reach
+    wall, middle = -1.7 * reach, y + side / 2
+    return (
+        Ground((0.0, 0.0)), Wall((wall, 1.6 * side), (wall, 0.0)), Block((x, middle), side, side, 0.0, "m"),
+        Spring((wall, middle), (x - side / 2, middle), "k"),
+        ContactPoint("floor", (x, y)), Axes((0.0, 2.2 * side), labels=("x", "")),
+    )  # fmt: skip
 
 
 # -- closed forms ------------------------------------------------------------------------------------------
@@ -92,6 +106,7 @@ problem = Problem(
     description="Two coordinates, one contact with friction; stops after eight half swings.",
     build=build,
     start=start,
+    sketch=sketch,
     parameters=PARAMETERS,
     t_end=25.0,
     dt=1e-2,

@@ -14,6 +14,8 @@ import numpy as np
 from gaussopt.catalogue import Case, Parameter, Problem
 from gaussopt.contacts import Contact
 from gaussopt.problems.crank_slider import PARAMETERS as CRANK
+from gaussopt.problems.crank_slider import linkage
+from gaussopt.sketch import ContactPoint, Shape, Sketch, Wall
 from gaussopt.stepdata import StepData, Vector
 from gaussopt.system import System
 
@@ -79,6 +81,24 @@ def other_wall(step: StepData) -> StepData:
     return replace(step, J_N=-step.J_N, zeta_N=-step.zeta_N, g_N=-step.g_N, gdot_N=-step.gdot_N)
 
 
+# -- the picture -------------------------------------------------------------------------------------------
+
+
+def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+    """The linkage with both walls of the guide; the contact force acts where the slider bears."""
+    l1, l2, x, y = p["l1"], p["l2"], q[6], q[7]
+    left, right, half = l2 - l1 - 0.15 * l2, l1 + l2 + 0.15 * l2, 0.09 * l2
+    return (
+        Wall((left, -half), (right, -half)), Wall((right, half), (left, half)), *linkage(q, p, (x, y)),
+        ContactPoint("guide", (x, y - half), other=(x, y + half)),
+    )  # fmt: skip
+
+
+def pose(p: Mapping[str, float]) -> Vector:
+    """The crank at 55 degrees."""
+    return at_angle(float(np.radians(55.0)), 0.0, p)[0]
+
+
 CASES = {
     "dead-centre": Case({"theta1_0": 0.0, "omega1_0": 0.0}, 2.0, "the source's start: stretched out and at rest"),
     "turning": Case({"theta1_0": -0.5, "omega1_0": -5.0}, 2.0, "turning: the slider slips from the first instant"),
@@ -92,6 +112,7 @@ problem = Problem(
     description="Eight coordinates, six holonomic constraints, one two-sided contact with friction.",
     build=build,
     start=start,
+    sketch=Sketch(sketch, pose),
     parameters=PARAMETERS,
     t_end=2.0,
     dt=1e-3,

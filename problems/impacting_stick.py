@@ -12,6 +12,7 @@ import numpy as np
 
 from gaussopt.catalogue import Parameter, Problem
 from gaussopt.contacts import Contact
+from gaussopt.sketch import Angle, Bar, ContactPoint, Ground, Point, Shape, along
 from gaussopt.stepdata import Vector
 from gaussopt.system import System
 
@@ -56,6 +57,17 @@ def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
     return q, np.array([p["vx0"], p["vy0"], p["omega0"]])
 
 
+def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+    """The stick over its floor; the slip, and with it the friction, is positive to the left."""
+    x, y, phi = q
+    up = phi + np.pi / 2
+    end, top = along((x, y), -p["l"] / 2, up), along((x, y), p["l"] / 2, up)
+    return (
+        Ground((end[0], 0.0)), Bar(end, top, "l"), Point((x, y)), Point(end, trace=True), Point(top, trace=True),
+        ContactPoint("end", end, tangent=(-1.0, 0.0)), Angle(end, np.pi / 2, up, "φ"),
+    )  # fmt: skip
+
+
 problem = Problem(
     name="impacting-stick",
     title="Impacting stick with friction",
@@ -63,6 +75,7 @@ problem = Problem(
     description="Three coordinates, one contact with friction and restitution.",
     build=build,
     start=start,
+    sketch=sketch,
     parameters=PARAMETERS,
     t_end=0.2,
     dt=1e-4,

@@ -13,7 +13,8 @@ from functools import partial
 import numpy as np
 
 from gaussopt.catalogue import Case, Erratum, Evidence, Parameter, Problem, Reference
-from gaussopt.stepdata import Vector
+from gaussopt.sketch import Angle, Axes, Blade, Block, Force, Point, Shape, Sketch, Torque
+from gaussopt.stepdata import StepData, Vector
 from gaussopt.system import System
 
 PARAMETERS = (
@@ -56,6 +57,22 @@ def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
     return np.array([0.0, phi, 0.0]), np.array([speed * np.cos(phi), p["Omega"], speed * np.sin(phi)])
 
 
+def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+    """The body from above, as large as its inertia says, with its blade at C."""
+    x, phi, y = q
+    r, C = np.sqrt(p["I_C"] / p["M"]), (x, y)
+    return (
+        Axes((0.0, 0.0)), Block(C, 2.2 * r, 1.3 * r, phi), Blade(C, 1.5 * r, phi), Point(C, "C", "s", trace=True),
+        Angle(C, 0.0, phi, "φ"), Force(C, p["alpha"], "F"), Torque(C, "L_C"),
+    )  # fmt: skip
+
+
+def pose(p: Mapping[str, float]) -> Vector:
+    """Away from the origin and turned."""
+    r = np.sqrt(p["I_C"] / p["M"])
+    return np.array([3.2 * r, 0.6, 1.6 * r])
+
+
 CASES = {
     "NH-A": Case({"F0": 4.0, "nu": 0.0, "alpha": -np.pi / 2, "L_C": 0.0, "Omega": 1.0, "omega1_0": 2.0}, 30.0,
                  "constant force, cycloid in closed form"),
@@ -74,7 +91,8 @@ def exact_cycloid(t: Vector) -> Vector:
 # -- errata ----------------------------------------------------------------------------------------------
 
 
-def _derivative_of_w() -> Evidence:
+def _at_a_state() -> tuple[Problem, StepData, Vector]:
+    """NH-C at 0.8 rad, 0.6 m/s along the blade and 0.5 rad/s, with the acceleration there."""
     from gaussopt.solving import solve_step
 
     entry = problem.at(case="NH-C")
@@ -82,6 +100,14 @@ def _derivative_of_w() -> Evidence:
     step = entry.system.evaluate(0.0, q, v)
     a = solve_step(step, "lagrange", "kkt").a
     assert a is not None
+    return entry, step, a
+
+
+def _derivative_of_w() -> Evidence:
+    entry, step, a = _at_a_state()
+    assert step.q is not None
+    assert step.v is not None
+    q, v = step.q, step.v
     # w' along the true motion, by a central difference of w(q, v).
     eps = 1e-5
     ends = [entry.system.evaluate(0.0, q + s * eps * v, v + s * eps * a).w_omega for s in (1, -1)]
@@ -99,6 +125,39 @@ def _derivative_of_w() -> Evidence:
         "At phi = 0.8 rad, 0.6 m/s, 0.5 rad/s (case NH-C): the derivative of w has no place in the equation.",
         bool(np.isclose(printed[0], rate[0])),
     )
+
+
+def _transpose() -> Evidence:
+    """(8) without its transpose, read as a product entry by entry."""
+    _, step, a = _at_a_state()
+    D = step.D_omega
+    assert D is not None
+    terms = (step.M @ a + step.h - step.Q) * D[:, 0]
+    return Evidence(
+        {"x entry": float(terms[0]), "φ entry": float(terms[1]), "y entry": float(terms[2]),
+         "their sum": float(terms.sum())},
+        "For the true acceleration (NH-C at φ = 0.8 rad) and δa along the blade: only the sum, which the transpose "
+        "makes, is zero. Without it (8) would ask each entry to be zero, as if there were no constraint force.",
+        bool(np.allclose(terms, 0.0)),
+    )  # fmt: skip
+
+
+def _algorithm() -> Evidence:
+    """The printed steps put omega' where omega belongs."""
+    entry, step, a = _at_a_state()
+    assert step.q is not None
+    assert step.v is not None
+    D = step.D_omega
+    assert D is not None
+    omega = entry.system.quasi_velocity(0.0, step.q, step.v)
+    rate = entry.system.quasi_velocity_rate(0.0, step.q, step.v, a)
+    printed, correct = D @ rate, D @ omega
+    return Evidence(
+        {"x′ with ω′ in (13)": float(printed[0]), "x′ with ω in (13)": float(correct[0]), "x′ of the state":
+         float(step.v[0])},
+        "(13) is a relation between velocities: ω′ has to be integrated before it is put there.",
+        bool(np.isclose(printed[0], step.v[0])),
+    )  # fmt: skip
 
 
 def _choice() -> Evidence:
@@ -129,10 +188,15 @@ def _routh() -> Evidence:
 
 
 ERRATA = (
-    Erratum("004-1", "(9): g* = D^T (M w′ + h)", "D^T (M w + h)", _derivative_of_w),
-    Erratum("004-5", "ω₃ = vx tan φ - vy", "ω₃ = vx sin φ - vy cos φ", _choice),
-    Erratum("004-6", "Routh's equations are singular and drift", "only with the tan row", _routh),
-)
+    Erratum("004-1", r"(9): $g^*=D_\omega^T(A\dot w+g)$", r"$g^*=D_\omega^T(Aw+g)$", _derivative_of_w),
+    Erratum("004-2", r"(8): $(A\ddot q+g-Q)\,\delta\ddot q=0$", r"$(A\ddot q+g-Q)^T\delta\ddot q=0$", _transpose),
+    Erratum("004-4", r"algorithm: put $\dot\omega$ into (13)",
+            r"integrate $\dot\omega$, then $\dot q=D_\omega\omega$", _algorithm),
+    Erratum("004-5", r"$\omega_3=\dot x\tan\varphi-\dot y$", r"$\omega_3=\dot x\sin\varphi-\dot y\cos\varphi$",
+            _choice),
+    Erratum("004-6", "Routh's equations are singular and drift",
+            r"only with the row $\dot x\tan\varphi-\dot y=0$", _routh),
+)  # fmt: skip
 
 COLUMNS = (("xC", "phi", "yC"), ("lam_regular",), "")
 
@@ -143,6 +207,7 @@ problem = Problem(
     description="Three coordinates, one nonholonomic constraint, two degrees of freedom.",
     build=build,
     start=start,
+    sketch=Sketch(sketch, pose),
     parameters=PARAMETERS,
     t_end=30.0,
     dt=1e-2,
@@ -152,8 +217,13 @@ problem = Problem(
     ),
     errata=ERRATA,
     notes=(
-        "The source prints no parameters, integrator or step size (erratum 004-7); all values are our choice. Errata "
-        "004-2 to 004-4 (a transpose, dots, equation numbers) have nothing to compute.",
+        "Erratum 004-7: the source prints no parameters, integrator or step size; all values are our choice, and its "
+        "figures cannot be compared number by number.",
+        "Erratum 004-3 (dots on two coordinates, an axis $Cz$ for $C\\xi$) and the equation numbers of 004-4 "
+        "(velocities from (2) and (3), not from (1) and (2)) are misprints with nothing to compute.",
+        "The source states the constraints as $f_k(q,\\dot q,t)=0$, possibly nonlinear; $\\dot q=D_\\omega\\omega+d$ "
+        "needs them linear in $\\dot q$. In general $\\ddot q=D_\\omega\\dot\\omega+w$ stays true and $\\dot q$ is "
+        "recovered from $\\omega(q,\\dot q,t)=\\omega$; claim C14 checks that on a particle.",
     ),
     cases=CASES,
     variants={"tan-row": partial(build, row="tan")},

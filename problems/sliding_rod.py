@@ -15,6 +15,7 @@ import numpy as np
 from gaussopt.atlas_grid import AtlasGrid, Axis
 from gaussopt.catalogue import Case, Erratum, Evidence, Parameter, Problem, Reference
 from gaussopt.contacts import Contact, Event
+from gaussopt.sketch import Angle, Bar, ContactPoint, Ground, Length, Point, Shape, along
 from gaussopt.stepdata import Vector
 from gaussopt.system import System
 
@@ -58,6 +59,17 @@ def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
 def events(p: Mapping[str, float]) -> tuple[Event, ...]:
     """The rod lies flat: its other end reaches the floor."""
     return (Event("floor", lambda t, q, v: float(np.sin(q[2])), direction=-1, terminal=True),)
+
+
+def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+    """The rod on the floor; the path is that of its upper end."""
+    l, centre = p["l"], (q[0], q[1])
+    A, end = along(centre, -l, q[2]), along(centre, l, q[2])
+    return (
+        Ground((A[0], 0.0)), Bar(A, end), Point(A, "A", "nw"), Point(centre), Point(end, trace=True),
+        ContactPoint("A", A), Angle(A, 0.0, q[2], "θ"), Length(A, centre, "l", 0.2 * l),
+        Length(centre, end, "l", 0.2 * l),
+    )  # fmt: skip
 
 
 # -- closed forms ------------------------------------------------------------------------------------------
@@ -152,7 +164,10 @@ def _centroid() -> Evidence:
 
 ERRATA = (
     Erratum(
-        "001-10", "contact conditions (32) at y = 0, y′ = 0", "at y_A = 0, y_A′ = 0 (y is the centroid)", _centroid
+        "001-10",
+        r"contact conditions (32) at $y=0$, $\dot y=0$",
+        r"at $y_A=0$, $\dot y_A=0$ ($y$ is the height of the centroid)",
+        _centroid,
     ),
 )
 
@@ -163,6 +178,7 @@ problem = Problem(
     description="Three coordinates, one contact with friction; slides, stops, lifts off, or has no solution.",
     build=build,
     start=start,
+    sketch=sketch,
     parameters=PARAMETERS,
     t_end=0.5,
     dt=1e-3,

@@ -12,6 +12,7 @@ import numpy as np
 
 from gaussopt.catalogue import Case, Parameter, Problem
 from gaussopt.contacts import Contact
+from gaussopt.sketch import ContactPoint, Disk, Force, Ground, Length, Shape, along
 from gaussopt.stepdata import Vector
 from gaussopt.system import System
 
@@ -49,6 +50,16 @@ def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
     return np.array([0.0, p["r"], 0.0]), np.array([p["speed0"], 0.0, p["omega0"]])
 
 
+def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+    """The body on its floor; phi turns clockwise."""
+    x, y, phi = q
+    r = p["r"]
+    return (
+        Ground((0.0, 0.0)), Disk((x, y), r, -phi), ContactPoint("floor", (x, y - r)), Force((x, y), 0.0, "v"),
+        Length((x, y), along((x, y), r, np.pi / 2), "r", 1.25 * r),
+    )  # fmt: skip
+
+
 # -- closed forms ------------------------------------------------------------------------------------------
 
 
@@ -72,6 +83,7 @@ problem = Problem(
     description="Three coordinates, one contact with friction that ends in rolling.",
     build=build,
     start=start,
+    sketch=sketch,
     parameters=PARAMETERS,
     t_end=1.0,
     dt=1e-3,

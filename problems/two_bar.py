@@ -18,7 +18,15 @@ from gaussopt.altered import Altered
 from gaussopt.atlas_grid import AtlasGrid, Axis
 from gaussopt.catalogue import Case, Erratum, Evidence, Parameter, Problem, Reference
 from gaussopt.contacts import Contact, Event
-from gaussopt.problems._two_bar_programs import all_ideal_forces, primal_program, printed_program, strict_convexity
+from gaussopt.problems._two_bar_programs import (
+    all_ideal_forces,
+    primal_program,
+    printed_program,
+    sizes,
+    strict_convexity,
+    without_directions,
+)
+from gaussopt.sketch import Angle, Bar, ContactPoint, Force, Ground, Pin, Place, Point, Shape, along
 from gaussopt.stepdata import Matrix, StepData, Vector
 from gaussopt.system import System
 
@@ -122,6 +130,33 @@ def start_maximal(p: Mapping[str, float]) -> tuple[Vector, Vector]:
 def events(p: Mapping[str, float]) -> tuple[Event, ...]:
     """The hinge B reaches the floor: AB lies flat. theta1 is the third coordinate in both variants."""
     return (Event("floor", lambda t, q, v: float(np.sin(q[2])), direction=-1, terminal=True),)
+
+
+# -- the picture -------------------------------------------------------------------------------------------
+
+
+def _bars(A: Place, hinge: tuple[Place, Place], C: Place, q: Vector, angle: float) -> tuple[Shape, ...]:
+    """Both bars by their ends; `hinge` is where AB ends and where BC begins."""
+    B, D = hinge
+    return (
+        Ground((A[0], 0.0)), Bar(A, B, "l"), Bar(D, C, "l"), Pin(B, "B", "w"), Point(A, "A", "nw"), Point(C, "C", "ne"),
+        Point(B, trace=True), ContactPoint("A", A), ContactPoint("C", C), Angle(A, 0.0, q[2], "θ_1"),
+        Angle(B, -np.pi / 2, angle - np.pi / 2, "θ_2"), Force(B, np.pi / 2, "F"),
+    )  # fmt: skip
+
+
+def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+    """Bars AB and BC on the floor."""
+    half, centre = p["l"] / 2, (q[0], q[1])
+    B = along(centre, half, q[2])
+    return _bars(along(centre, -half, q[2]), (B, B), along(B, p["l"], q[3] - np.pi / 2), q, q[3])
+
+
+def sketch_maximal(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+    """The same in the coordinates of both bars, which meet at B where the hinge rows hold."""
+    half, first, second, down = p["l"] / 2, (q[0], q[1]), (q[3], q[4]), q[5] - np.pi / 2
+    hinge = along(first, half, q[2]), along(second, -half, down)
+    return _bars(along(first, -half, q[2]), hinge, along(second, half, down), q, q[5])
 
 
 # -- closed forms with both ends on the floor --------------------------------------------------------------
@@ -357,22 +392,36 @@ def _no_gap_test() -> Evidence:
 
 
 ERRATA = (
-    Erratum("001-1", "friction sign s = sgn v_T", "s = -sgn v_T, as used for the rod", _sign),
-    Erratum("001-2", "W_N = (0, l, ., 0; 1, 0, (l/2) s1, l s2)", "(0, 1, -(l/2) c1, 0; 0, 1, (l/2) c1, l s2)", _rows),
-    Erratum("001-3", "bias ((l/2)(c1 θ₁′² + s2 θ₂′²), (l/2)(-s1 θ₁′² + c2 θ₂′²))",
-            "((l/2) s1 θ₁′², -(l/2) s1 θ₁′² + l c2 θ₂′²)", _bias),
-    Erratum("001-4", "Q = (0, F, F (l/2) c1, 0)", "with h and gravity", _without_h),
-    Erratum("001-5", "start y = l sin(pi/4), y′ = 1", "y = (l/2) sin(pi/4), y′ = (l/2) cos(θ₁) θ₁′", _airborne),
+    Erratum("001-1", r"friction sign $s=\operatorname{sgn}v_T$",
+            r"$s=-\operatorname{sgn}v_T$, as used for the rod", _sign),
+    Erratum("001-2", r"$W_N=\begin{pmatrix}0&l&\cdot&0\\1&0&\frac l2s_1&ls_2\end{pmatrix}$",
+            r"$W_N=\begin{pmatrix}0&1&-\frac l2c_1&0\\0&1&\frac l2c_1&ls_2\end{pmatrix}$", _rows),
+    Erratum("001-3", r"bias $\left(\frac l2(c_1\dot\theta_1^2+s_2\dot\theta_2^2),\ "
+            r"\frac l2(-s_1\dot\theta_1^2+c_2\dot\theta_2^2)\right)$",
+            r"$\left(\frac l2s_1\dot\theta_1^2,\ -\frac l2s_1\dot\theta_1^2+lc_2\dot\theta_2^2\right)$", _bias),
+    Erratum("001-4", r"$Q=\left(0,\ F,\ \frac{Fl}2c_1,\ 0\right)$, no $h$, no value of $F$",
+            r"$Q=\left(0,\ F-2mg,\ (F-mg)\frac l2c_1,\ -mg\frac l2s_2\right)$ and $h$", _without_h),
+    Erratum("001-5", r"start $y=l\sin\frac\pi4$, $\dot y=1$",
+            r"$y=\frac l2\sin\frac\pi4$, $\dot y=\frac l2\cos(\theta_1)\,\dot\theta_1$", _airborne),
     Erratum("001-6", "six steps without a test of the gaps", "gaps, rates, impacts and sticking have to be tested",
             _no_gap_test),
-    Erratum("001-7", "(20), (23), (29), (39) as a minimum principle for every positive definite A",
-            "only where eta = 1/2 (I + A^-T A) λ >= 0 and eta_i = 0 wherever w_i > 0", printed_program),
-    Erratum("001-8", "the Kuhn-Tucker conditions (35) are the LCP; (36) and (37) are equivalent",
-            "for a scalar or symmetric A only", primal_program),
-    Erratum("001-12", "A positive definite: a strictly convex model exists, unlike Pfeiffer's",
-            "not (29); with weights where D A = (D A)^T, D > 0 diagonal, and A is a P-matrix", strict_convexity),
-    Erratum("001-13", "(24): the objective over all ideal forces",
-            "with joints it has the extra term -1/2 ell^T λ and is not (29)", all_ideal_forces),
+    Erratum("001-7", r"(20), (23), (29), (39): $\frac12\lambda^TA\lambda$ as a minimum principle for every positive "
+            "definite $A$",
+            r"only where $\eta=\frac12(I+A^{-T}A)\lambda\ge0$ and $\eta_i=0$ wherever $w_i>0$", printed_program),
+    Erratum("001-8", r"the Kuhn-Tucker conditions (35) are $0\le\lambda\perp A\lambda+B\ge0$; (36) and (37) are "
+            "equivalent",
+            "for a scalar or symmetric $A$ only", primal_program),
+    Erratum("001-9", r"(21), (22): $A_1M^{-1}f(F)$ and $Q+Y$, without $H$",
+            r"$A_1M^{-1}Hf(F)$ and $Q+HY$; for (11) $H=W_T^T$, $f(F)=\sigma\mu F$", without_directions),
+    Erratum("001-11", r"sizes of $b_1$: $h+s$, of $b_2$: $g$; (17) $FG^{Ci}$",
+            r"$b_1$: $h+l$, $b_2$: $s+g$; $GF^{Ci}$", sizes),
+    Erratum("001-12", "$A$ positive definite: a strictly convex model exists, unlike Pfeiffer's",
+            r"not (29); with weights $\frac12\lambda^TDA\lambda$ where $DA=(DA)^T$, $D>0$ diagonal, and $A$ is a "
+            "P-matrix", strict_convexity),
+    Erratum("001-13", r"(24): $\frac12F^TG^TM^{-1}GHF$ over all ideal forces",
+            r"with joints it has the extra term $-\frac12\ell^T\lambda$, $\ell=\sigma\mu W_T(a_J-a_0)$, and is not "
+            "(29)",
+            all_ideal_forces),
 )  # fmt: skip
 
 
@@ -409,6 +458,8 @@ problem = Problem(
     description="Four coordinates (or six with two hinge rows), two contacts with friction.",
     build=build,
     start=start,
+    sketch=sketch,
+    sketches={"maximal": sketch_maximal},
     parameters=PARAMETERS,
     t_end=0.9,
     dt=1e-3,
@@ -417,6 +468,12 @@ problem = Problem(
     notes=(
         "Gravity and F are not given in the source; g = 9.81 m/s^2 and F = 0 are our choice. The source states no "
         "impact law; e_N = 0 with Coulomb impulses on the slip after the impact is our choice.",
+        "Erratum 001-2: the entry l in place of 1 may be a fault of the text that was read; the second row of W_N is "
+        "wrong in any reading.",
+        "Of erratum 001-11 a reader can see but no number can show: a lost G transposed in (23), a wrong reference "
+        "between (24) and (25), the citations [14, 16] in place of [26, 27], and the sign 0 of a velocity of A, which "
+        "is not defined.",
+        "The figures of the source were not available: no curve of it is compared.",
     ),
     cases=CASES,
     variants=VARIANTS,

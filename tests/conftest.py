@@ -27,9 +27,14 @@ G = 9.81
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Generated modules of the tests stay out of the user's cache, and theirs out of the tests."""
+    """Generated modules of the tests stay out of the user's cache, and theirs out of the tests.
+
+    The workers of one run share theirs, so that each system is derived once: files are written aside and renamed.
+    """
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GAUSSOPT_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("GAUSSOPT_CACHE", str(shared / "cache"))
         patch.delenv("GAUSSOPT_PLUGINS", raising=False)
         yield
 

@@ -464,7 +464,7 @@ def test_section_for_the_papers_has_maps_tables_and_names_of_its_own() -> None:
     section, lines = paper_section(quick=True)
     names = [b.name for s in section.sections for b in s.blocks if isinstance(b, Table | Figure)]
     assert len(names) == len(set(names))
-    assert {"table-two-bar", "painleve-signs", "boundaries-two-bar", "atlas-001-sliding-rod-qp"} <= set(names)
+    assert {"table-two-bar", "painleve-signs", "boundaries-two-bar", "atlas-sliding-rod-qp"} <= set(names)
     assert any("Criterion eta" in line or "criterion eta" in line for line in lines)
 
 

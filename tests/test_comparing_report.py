@@ -70,8 +70,8 @@ def doc() -> Document:
 
 def test_all_sections(doc: Document) -> None:
     assert titles(doc) == [
-        "reading", "right", "fast", "precision", "warm", "families", "motions", "claims", "refused", "failures",
-        "environment",
+        "reading", "right", "fast", "precision", "warm", "families", "motions", "claims", "problems", "refused",
+        "failures", "environment",
     ]  # fmt: skip
 
 
@@ -203,7 +203,7 @@ def test_only_refused() -> None:
 
 def test_without_times() -> None:
     doc = document(Found(answers=(answers("kkt", "cc"), answers("osqp", "cl"))))
-    assert titles(doc) == ["reading", "right", "warm"] or titles(doc) == ["reading", "right"]
+    assert titles(doc) in (["reading", "right", "warm", "problems"], ["reading", "right", "problems"])
     assert "osqp 1 of 2" in " ".join(doc.findings)
 
 
@@ -337,3 +337,27 @@ def test_figures_repeat_bit_for_bit() -> None:
     for bands in (None, points):
         assert plots.sweeps(points, "x", "y", bands=bands, hollow=hollow, joined=("a",)).startswith("<?xml")
     assert plots.boxes(["a"], {"cold": [[1, 2, 3, 4, 5]], "warm": [[np.nan] * 5]}, "x").startswith("<?xml")
+
+
+def test_problems_are_shown_as_they_are_compared(doc: Document) -> None:
+    part = next(s for s in doc.sections if s.anchor == "problems")
+    bar = next(s for s in part.sections if s.anchor == "problem-four-bar")
+    kinds = [type(b).__name__ for b in bar.blocks]
+    assert kinds == ["Paragraph", "Figure", "Table"]
+    assert "fixed bearings" in bar.blocks[1].alt  # type: ignore[union-attr]
+    assert table(doc, "parameters-four-bar").rows[0][:3] == ("m", 12.0, "kg")
+
+
+def test_problems_that_are_not_here_or_have_no_sketch() -> None:
+    from gaussopt.comparison.records import Source
+    from gaussopt.reporting import problems
+
+    def asked(*names: str) -> list[Any]:
+        return [replace(full().answers[0], source=Source("problem", n, "x")) for n in names]
+
+    found = problems.section(asked("of-another-day", "two-bar (mu=0.3)", "two-bar (contact, mu=0.3)"))
+    assert found is not None
+    away, bars = found.sections
+    assert "not registered" in away.blocks[0].text  # type: ignore[union-attr]
+    assert "Here as two-bar (mu=0.3); two-bar (contact, mu=0.3)." in bars.blocks[0].text  # type: ignore[union-attr]
+    assert problems.section([]) is None

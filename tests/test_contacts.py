@@ -250,7 +250,9 @@ def plain_rod(contacts: Callable[..., Any], **settings: Any) -> go.System:
 
 
 @pytest.mark.parametrize(
-    ("position", "exact"), [(rod_points, True), (real_points, False), (cast_points, False)], ids=lambda x: str(x)
+    ("position", "exact"),
+    [(rod_points, True), (real_points, False), (cast_points, False)],
+    ids=lambda x: getattr(x, "__name__", str(x)),
 )
 def test_positions_alone_give_the_derived_contact(position: Callable[..., Any], exact: bool) -> None:
     points = go.contact_points(position, mu=0.3, e_N=[0.1, 0.2], names=("A", "B"))

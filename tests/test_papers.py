@@ -213,18 +213,6 @@ def test_frozen_friction_contracts_as_stated(report: Path) -> None:
     assert lcp["88°"] == pytest.approx((40.735, 0), abs=1e-3)
 
 
-def test_claims_of_001_have_the_verdicts_that_the_numbers_give(report: Path) -> None:
-    rows = table(report, "claims-001")
-    verdicts = [row["verdict"] for row in rows]
-    assert [v.split(";")[0].split(" as ")[0] for v in verdicts] == [
-        "true under conditions", "false", "false", "true for one solve", "cannot be reproduced",
-    ]  # fmt: skip
-    assert "4.3% to 309.9%" in rows[0]["evidence"]
-    assert "the criterion predicts 7 of 7" in rows[0]["evidence"]
-    assert "-0.89885 N instead of -0.81249 N" in rows[0]["evidence"]
-    assert "20°" in rows[2]["evidence"]
-
-
 def test_errata_of_001_are_confirmed(report: Path) -> None:
     rows = table(report, "errata-001")
     verdicts = {r["erratum"]: r["verdict"] for r in rows if r["verdict"]}
@@ -385,13 +373,6 @@ def test_cost_of_the_methods_at_equal_tolerance(report: Path) -> None:
     )
     assert 1.2 < regular / quasi < 3
     assert tan > 3 * quasi
-
-
-@pytest.mark.parametrize(("number", "claims"), [("001", 5), ("002", 4), ("004", 4)])
-def test_claims_have_verdicts(report: Path, number: str, claims: int) -> None:
-    rows = table(report, f"claims-{number}")
-    assert len(rows) == claims
-    assert all(row["verdict"] and row["evidence"] for row in rows)
 
 
 def test_findings_say_which_paper_they_are_about(report: Path) -> None:

@@ -27,7 +27,7 @@ REST = -1.4329697629739628
         ("least-squares", "kkt", {"stepper": "dop853", "rtol": 1e-10, "atol": 1e-10}, 1e-7),
         ("gauss", "osqp", {"stepper": "dop853", "rtol": 1e-10, "atol": 1e-10}, 1e-8),
         ("gauss", "newton", {"dt": 1e-3}, 1e-5),
-        ("gauss", "cvxpy", {"dt": 1e-3}, 1e-5),
+        ("gauss", "cvxpy", {"dt": 4e-3}, 3e-3),  # a fourth of the steps: 4^4 times the error of RK4
     ],
 )
 def test_the_crank_spins_as_the_reference_does(

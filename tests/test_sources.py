@@ -65,11 +65,7 @@ def test_settings_of_a_reference_override_those_of_the_problem() -> None:
 
 
 def test_a_problem_without_references_gives_its_own_motion() -> None:
-    (spec,) = (
-        problem_specs(go.problem("guided-slider-crank"), 100)
-        if not go.problem("guided-slider-crank").references
-        else problem_specs(go.problem("box"), 100)
-    )
+    (spec,) = problem_specs(go.problem("sliding-to-rolling"), 100)
     assert spec.reference == SIMULATED
     items = spec.items()
     assert items

@@ -28,7 +28,7 @@ from gaussopt.comparison.sources import ProblemStates, Spec, plain_settings, pro
 from gaussopt.comparison.specs import canonical, precision_words, registered_name, solver_class, stepper_settings
 from gaussopt.environment import versions
 from gaussopt.errors import BadInput
-from gaussopt.simulation import check_settings
+from gaussopt.simulation import check_settings, check_start
 from gaussopt.stepdata import StepData
 from gaussopt.store import Store
 from gaussopt.work import Case, Outcome, run_cases
@@ -175,7 +175,7 @@ def compare(
     store : folder
         Finished cases are kept there, and those already there are not computed again.
     progress : called with the fraction done
-    note : called with sentences on what was set aside in the store
+    note : called with sentences on what will be done, and on what was set aside in the store
 
     Returns
     -------
@@ -205,6 +205,8 @@ def compare(
     asked = _answer_cases(plan)
     if not asked:
         raise BadInput("None of these formulations and solvers fit these problems.")
+    if note is not None:
+        note(_announcement(plan, [blank for _, blank in asked]))
     outcomes = run([case for case, _ in asked], 0.0, 0.5)
     answers = [r for case, blank in asked for r in _answers(outcomes[case.key], blank)]
     later = _time_cases(plan, answers) + _motion_cases(plan, answers)
@@ -267,6 +269,7 @@ def _plan(
             name, own = stepper_settings(word)
             step = own.get("dt", entry.dt if dt is None else dt)
             check_settings(step, entry.t_end if t_end is None else t_end, name)
+        check_start(entry)
     names = registry.names("formulation") if formulations is None else list(formulations)
     for f in names:
         registry.load("formulation", f)
@@ -348,6 +351,18 @@ def _words(spec: Spec) -> str:
         return source.label
     dials = ", ".join(f"{k}={v:g}" for k, v in source.dials.items())
     return f"{source.name} ({dials}; {source.swept})" if source.swept else f"{source.name} ({dials})"
+
+
+def _announcement(plan: Plan, asked: Sequence[Answers]) -> str:
+    """What a comparison is about to do, and how it could do less."""
+    sources = len({key_of(r.source) for r in asked})
+    parts = [f"{len(asked)} pairs of a formulation and a solver answer to {sources} source{'s' * (sources > 1)}"]
+    ways = sum(len(starts_of(solver_class(r.solver))) for r in asked)
+    if plan.budget:
+        parts.append(f"take turns on the clock for about {plan.budget * ways:.0f} s (--time-budget)")
+    if plan.entries:
+        parts.append("carry a trajectory of each problem where all they said was right (--no-motions leaves that out)")
+    return f"{', '.join(parts)}; --formulations and --solvers choose among them."
 
 
 def _answers(outcome: Outcome, blank: Answers) -> list[Answers]:

@@ -316,7 +316,11 @@ def states_of(problem: Problem, reference: str, stride: int = 1) -> Iterator[Ite
     """
     own = [r for r in problem.references if r.name == reference]
     entry = problem.at(**own[0].settings) if own else problem
-    rows = entry.reference(reference) if reference != SIMULATED else _simulated(entry.name, _frozen(entry.settings))
+    rows = (
+        entry.reference(reference)
+        if reference != SIMULATED
+        else _simulated(entry.name, _frozen(entry.settings), entry.build)
+    )
     every = slice(None, None, stride)
     for t, q, v, a in zip(rows.t[every], rows.q[every], rows.v[every], rows.a[every], strict=True):
         whole = entry.system.evaluate(float(t), q, v)
@@ -354,8 +358,8 @@ def _frozen(settings: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 
 @cache
-def _simulated(name: str, settings: tuple[tuple[str, Any], ...]) -> ReferenceData:
-    """The default motion of a problem at ROWS instants, from event to event."""
+def _simulated(name: str, settings: tuple[tuple[str, Any], ...], build: object) -> ReferenceData:
+    """The default motion of a problem at ROWS instants, from event to event; `build` tells editions of a file apart."""
     import numpy as np
 
     from gaussopt.simulation import simulate

@@ -10,8 +10,10 @@ The sign is corrected here (the source prints M a - h + Q, which reverses all fo
 
 from __future__ import annotations
 
+import numpy as np
+
 from gaussopt.formulation import Formulation
-from gaussopt.linalg import cholesky, row_space
+from gaussopt.linalg import mass_scale, row_space
 from gaussopt.programs import QP
 from gaussopt.stepdata import StepData, Vector
 
@@ -26,10 +28,10 @@ class PinvMassAsPrinted(Formulation):
 
     def apply(self, step: StepData) -> tuple[QP, None]:
         """The flow chart: a regular M keeps the force, a singular M projects it."""
-        force = step.force
-        if cholesky(step.M) is None:
-            space = row_space(step.M)
-            force = step.M @ (space.pinv @ force)
+        force, d = step.force, mass_scale(step.M)
+        # By singular values: pivots of a singular M may be rounding errors of an ill-conditioned leading block.
+        if row_space(step.M * np.outer(d, d)).rank < step.n:
+            force = step.M @ (row_space(step.M).pinv @ force)
         return QP(step.M, -force, step.J, step.gamma, step.gamma), None
 
     def recover(self, data: None, x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from gaussopt.catalogue import Evidence, Problem, problem
 from gaussopt.reporting import plots
-from gaussopt.reporting.document import Block, Figure, Items, Paragraph, Section, Table
+from gaussopt.reporting.document import Block, Figure, Items, Paragraph, Section, Table, Tex
+from gaussopt.reporting.problems import parameters_table as parameters_table
 from gaussopt.work import Case, Outcome
 
 if TYPE_CHECKING:
@@ -20,6 +21,20 @@ if TYPE_CHECKING:
 
 SLOW = {"cvxpy": 10, "deap": 50, "deap-cma": 50}
 """Solvers that are shown fewer states of a reference, by this factor."""
+
+
+class Important(Tex):
+    """A finding for the first screen, shown with one of the report's figures."""
+
+    figure: str
+    anchor: str
+
+    def __new__(cls, text: str, figure: str, anchor: str) -> Self:
+        """`figure` is the figure's name, `anchor` that of the section that says more."""
+        found = super().__new__(cls, text)
+        found.figure, found.anchor = figure, anchor
+        return found
+
 
 TIME_PARTS = ("model", "build", "hand over", "solve", "recover", "verify")
 
@@ -154,14 +169,6 @@ def thin(length: int, points: int = 800) -> slice:
 # -- blocks --------------------------------------------------------------------------------------------
 
 
-def parameters_table(entry: Problem, name: str, caption: str) -> Table:
-    """The parameters with their units, and which of them the source prints."""
-    rows = tuple(
-        (p.name, p.value, p.unit, p.meaning, "source" if p.printed else "our choice") for p in entry.parameters
-    )
-    return Table(name, caption, ("name", "value", "unit", "meaning", "from"), rows)
-
-
 def states_table(name: str, pairs: Mapping[str, PairResult], lead: str) -> Table:
     """How every pair did on given states."""
     rows = tuple(
@@ -281,29 +288,44 @@ def _cell(result: PairResult | None) -> float | str:
 
 
 def errata_section(entry: Problem, number: str, results: Results, findings: list[str]) -> Section:
-    """What is wrong in the source, each with computed numbers."""
-    rows: list[tuple[Any, ...]] = []
-    sentences: list[str] = []
+    """What is wrong in the source: printed, corrected, and what this run computed of it.
+
+    Formulas of errata, sentences and notes may be LaTeX between dollar signs.
+    """
+    found: list[tuple[Any, ...]] = []
+    numbers: list[tuple[Any, ...]] = []
     confirmed = 0
     for item in entry.errata:
         outcome = results.outcomes.get(f"erratum {item.id}")
         evidence: Evidence | None = None if outcome is None else outcome.value
+        formulas = Tex(item.printed), Tex(item.correct)
         if evidence is None:
-            why = "not run" if outcome is None else outcome.failure
-            rows.append((item.id, item.printed, item.correct, "not computed", why, "–"))
+            why = "It was not run." if outcome is None else outcome.failure
+            found.append((item.id, *formulas, NOT_COMPUTED, why))
             continue
+        verdict = HOLDS if evidence.holds else CONFIRMED
         confirmed += not evidence.holds
-        sentences.append(f"{item.id}: {evidence.sentence}")
-        for j, (name, value) in enumerate(evidence.numbers.items()):
-            verdict = "the printed form holds" if evidence.holds else "misprint or false, confirmed"
-            head = (item.id, item.printed, item.correct) if j == 0 else (item.id, "", "")
-            rows.append((*head, name, float(value), verdict if j == 0 else ""))
+        found.append((item.id, *formulas, verdict, Tex(evidence.sentence)))
+        numbers += [(item.id, name, float(value), verdict) for name, value in evidence.numbers.items()]
     findings.append(f"{confirmed} of {len(entry.errata)} checkable errata of the source are confirmed by computation.")
-    table = Table(
-        f"errata-{number}", f"Errata of paper {number}, each with the numbers computed on this run.",
-        ("erratum", "printed", "correct", "computed", "value", "verdict"), tuple(rows),
-    )  # fmt: skip
-    return Section(f"errata-{number}", "Errata", (table, Items(tuple(sentences)), Items(entry.notes)))
+    blocks: list[Block] = [
+        Table(
+            f"errata-{number}-list", f"Errata of paper {number}: what is printed, what is right, and what shows it.",
+            ("erratum", "printed", "correct", "verdict", "what the computation shows"), tuple(found),
+        ),
+    ]  # fmt: skip
+    if numbers:
+        blocks.append(Table(
+            f"errata-{number}", "The numbers that decide, computed on this run.",
+            ("erratum", "computed", "value", "verdict"), tuple(numbers),
+        ))  # fmt: skip
+    if entry.notes:
+        blocks.append(Items(tuple(Tex(note) for note in entry.notes)))
+    return Section(f"errata-{number}", "Errata", tuple(blocks))
+
+
+CONFIRMED, HOLDS, NOT_COMPUTED = "misprint or false, confirmed", "the printed form holds", "not computed"
+"""Verdicts on errata."""
 
 
 def claims_section(number: str, rows: Sequence[tuple[str, str, str]]) -> Section:

@@ -13,6 +13,7 @@ from gaussopt.comparison import Indices, common_instants
 from gaussopt.papers import _common as common
 from gaussopt.papers._common import Results
 from gaussopt.reporting import plots
+from gaussopt.reporting.animation import animation_block
 from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section, Table
 from gaussopt.stepdata import Matrix, Vector
 from gaussopt.work import Case
@@ -214,6 +215,11 @@ def reconstruction(results: Results, findings: list[str]) -> Section:
     ]
     first = next(iter(runs.values()), None)
     if first is not None:
+        blocks.append(animation_block(
+            first, problem("two-bar"), "paper-001-motion",
+            "Two bars with both ends on the floor, with their contact forces. C turns around twice, and its friction "
+            "with it.",
+        ))  # fmt: skip
         blocks.append(Gallery(_figures_3_to_5(runs)))
     if len(runs) == len(PAIRS):
         q, N = difference(*runs.values())
@@ -336,6 +342,10 @@ def printed_start(results: Results, findings: list[str]) -> Section:
     traj = runs.get(next(reversed(PAIRS)))
     if traj is None:
         return Section("airborne-001", "Two bars: the printed start", tuple(blocks))
+    blocks.append(animation_block(
+        traj, problem("two-bar"), "paper-001-airborne-motion",
+        "From the printed start: flight without forces, both ends land at once, then the bars slide flat.",
+    ))  # fmt: skip
     floor = {"events": marks(traj, np.zeros(len(traj.t)))}
     curves = {
         "gaps": ({"A": traj.gap[:, 0], "C": traj.gap[:, 1]}, "gap / m", "Heights of A and C above the floor", "m"),
@@ -548,6 +558,9 @@ def rod(results: Results, findings: list[str]) -> Section:
         if traj is None:
             continue
         happened = ", ".join(f"{_spoken(event_name(e))} at {e['t']:.10f} s" for e in traj.events)
+        blocks.append(animation_block(
+            traj, entry, f"paper-001-rod-{case}-motion", f"Rod, case {case}: {entry.cases[case].description}.",
+        ))  # fmt: skip
         for title, what, column, ylabel, unit in (
             ("angle", "q", 2, "θ / rad", "rad"),
             ("force", "lam_N", 0, "N / N", "N"),

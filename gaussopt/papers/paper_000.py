@@ -9,15 +9,17 @@ import numpy as np
 
 from gaussopt.catalogue import ReferenceData, problem
 from gaussopt.papers import _common as common
+from gaussopt.papers import _histories as histories
 from gaussopt.papers._common import Results
 from gaussopt.papers._formulas import GAUSS
 from gaussopt.reporting import plots
+from gaussopt.reporting.animation import animation_block
 from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table, Timed
+from gaussopt.reporting.drawing import drawing_figure
 from gaussopt.stepdata import Vector
 from gaussopt.work import Case, Outcome
 
 if TYPE_CHECKING:
-    from gaussopt.comparison import PairResult
     from gaussopt.trajectory import Trajectory
 
 PROBLEM = "crank-slider"
@@ -32,22 +34,6 @@ MOTIONS = (
     ("least-squares", "kkt"),
 )
 """Pairs that simulate the printed case with RK4."""
-
-STATES = (
-    ("lagrange", "kkt"),
-    ("gauss", "kkt"),
-    ("gauss", "osqp"),
-    ("gauss", "newton"),
-    ("gauss", "cvxpy"),
-    ("gauss", "deap"),
-    ("least-squares", "kkt"),
-    ("least-squares", "osqp"),
-    ("least-squares", "newton"),
-    ("least-squares", "cvxpy"),
-    ("least-squares", "deap"),
-    ("least-squares-as-printed", "kkt"),
-)
-"""Pairs that are judged on the states of the reference."""
 
 CONTROLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("kkt", "kkt", {}),
@@ -77,7 +63,6 @@ FIGURES = (
 def cases(quick: bool) -> list[Case]:
     """Everything that is computed for this paper."""
     t_end = 0.5 if quick else 2.0
-    stride = 20 if quick else 1
     found = [
         Case("motion: exact", common.motion, _settings("lagrange", "kkt", stepper="dop853", rtol=1e-12, atol=1e-12,
              dt=0.01, t_end=t_end, stabilise="projection"), 2.0),
@@ -109,11 +94,7 @@ def cases(quick: bool) -> list[Case]:
         found.append(Case(f"drift: rk4, {stabilisation}", common.motion, settings, 3.0))
     settings = _settings("gauss", "kkt", stepper="semi-implicit", dt=1e-3, t_end=t_end * 2)
     found.append(Case("drift: semi-implicit, none", common.motion, settings, 1.0))
-    for formulation, solver in STATES:
-        slow = solver in ("cvxpy", "deap")
-        arguments = {"name": PROBLEM, "references": (REFERENCE,), "formulation": formulation, "solver": solver,
-                     "stride": max(stride, 10 if slow else 1)}  # fmt: skip
-        found.append(Case(f"states: {formulation} by {solver}", common.on_states, arguments, 1.0 if slow else 0.2))
+    found += common.states_cases(PROBLEM, (REFERENCE,), 40 if quick else 4)
     return found + common.errata_cases(PROBLEM, {"000-10": 4.0})
 
 
@@ -155,7 +136,8 @@ def _model() -> Section:
         "on the crank, and a spring k and damper c on the slider act. Six holonomic constraints leave one degree of "
         "freedom. Everything below is derived from the energies and the constraint functions; nothing is typed in."
     )
-    return Section("model-000", "Model", (Paragraph(text), table))
+    drawing = drawing_figure(problem(PROBLEM), "paper-000-drawing")
+    return Section("model-000", "Model", (Paragraph(text), drawing, table))
 
 
 def _method() -> Section:
@@ -191,6 +173,10 @@ def _motions(results: Results, reference: ReferenceData, findings: list[str]) ->
         )
     ]
     if exact is not None:
+        blocks.append(animation_block(
+            exact, problem(PROBLEM), "paper-000-motion",
+            f"Motion with the printed torque; the crank turns faster and faster. First {exact.t[-1]:g} s.",
+        ))  # fmt: skip
         blocks.append(Gallery(tuple(_history(f, exact, reference) for f in FIGURES)))
         last = int(np.argmin(np.abs(reference.t - exact.t[-1])))
         miss = abs(exact.q[-1, 2] - reference.q[last, 2])
@@ -201,6 +187,10 @@ def _motions(results: Results, reference: ReferenceData, findings: list[str]) ->
         )
     settles = results.trajectory("motion: settles")
     if settles is not None:
+        blocks.append(animation_block(
+            settles, problem(PROBLEM, tau=0.0), "paper-000-settling",
+            "Motion without the torque: the mechanism swings under its weight until spring and damper have stopped it.",
+        ))  # fmt: skip
         blocks.append(_settling(settles))
         findings.append(
             f"Without the torque the mechanism swings with falling amplitude, as the source says: "
@@ -253,10 +243,12 @@ def _equation_16(results: Results, findings: list[str]) -> Section:
             pd.DataFrame({"t": t, **curves}),
         ))  # fmt: skip
         exact, printed = (float(c[-1]) for c in list(curves.values())[:2])
-        findings.append(
+        findings.append(common.Important(
             f"Integrated as printed (τ = -0.5 N m), eq. (16) brings the crank to {printed:.3f} rad after 0.25 s where "
-            f"the true motion is at {exact:.4f} rad."
-        )
+            f"the true motion is at {exact:.4f} rad, although each of its steps holds the constraints to "
+            f"{list(runs.values())[1].worst.constraint_residual:.0e}.",
+            "paper-000-equation-16", "equation-16-000",
+        ))  # fmt: skip
     return Section("equation-16-000", "The motion by eq. (16) as printed", tuple(blocks))
 
 
@@ -319,22 +311,15 @@ def _accuracy(results: Results, reference: ReferenceData, findings: list[str]) -
 
 
 def _states_section(results: Results, findings: list[str]) -> Section:
-    pairs: dict[str, PairResult] = results.group("states: ")
-    table = common.states_table(
-        "states-000",
-        pairs,
-        "Every pair on states of the reference (fewer of them for CVXPY and the genetic algorithm).",
-    )
-    blocks: list[Block] = [table, common.times_table("times-000", pairs)]
-    if pairs:
-        blocks.append(common.times_figure("paper-000-time", pairs))
-        wrong = pairs.get("least-squares-as-printed by kkt")
-        if wrong is not None:
-            findings.append(
-                f"Eq. (16) as printed holds the constraints to {wrong.constraint_residual:.1e} and is wrong by up to "
-                f"{wrong.error:.1f} times 1 + the largest true acceleration; its certificate passes on "
-                f"{wrong.solved} of {wrong.states} states."
-            )
+    blocks = common.formulations_and_solvers("000", results, f"States of the reference {REFERENCE}.")
+    printed = results.value("states: least-squares-as-printed")
+    if printed is not None and printed.pairs:
+        wrong = printed.pairs[0]
+        findings.append(
+            f"Eq. (16) as printed holds the constraints to {wrong.constraint_residual:.1e} and is wrong by up to "
+            f"{wrong.error:.1f} times 1 + the largest true acceleration; its certificate passes on "
+            f"{wrong.solved} of {wrong.states} states."
+        )
     return Section("states-000", "Formulations and solvers on given states", tuple(blocks))
 
 
@@ -399,7 +384,7 @@ def _drift(results: Results, reference: ReferenceData) -> Section:
     ]
     rows = []
     for label, traj in runs.items():
-        balance = _energy_balance(traj)
+        balance = float(np.abs(histories.energy_residual(traj)).max())
         rows.append(
             (
                 label,
@@ -440,11 +425,14 @@ def _drift(results: Results, reference: ReferenceData) -> Section:
             f"Energy over time from 0 J; at the end: {last}. Circles: the reference over its first seconds.",
             plots.lines(t, energy, "t / s", "energy / J", markers=marks), pd.DataFrame({"t": t, **energy}),
         ))  # fmt: skip
-    return Section("drift-000", "Constraint drift and energy", tuple(blocks))
-
-
-def _energy_balance(traj: Trajectory) -> float:
-    from scipy.integrate import cumulative_simpson
-
-    work = cumulative_simpson(traj.power, x=traj.t, initial=0.0)
-    return float(np.abs(traj.energy - traj.energy[0] - work).max())
+    exact = results.trajectory("motion: exact")
+    if exact is not None:
+        blocks.append(Gallery(tuple(
+            histories.forces_figure(
+                f"paper-000-forces-{what}", exact, {f"λ{'₁₂₃₄₅₆'[i]}": i for i in rows},
+                f"Constraint forces, {where} (rows {rows[0] + 1} and {rows[1] + 1} of the constraints).", "N",
+            )
+            for what, rows, where in (("bearing", (0, 1), "bearing of the crank"), ("pin", (2, 3), "crank pin"),
+                                      ("slider", (4, 5), "slider: along and across its guide"))
+        )))  # fmt: skip
+    return Section("drift-000", "Forces, constraint drift and energy", tuple(blocks))

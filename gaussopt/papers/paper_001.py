@@ -13,14 +13,13 @@ from gaussopt.papers import _contact_motions as motions
 from gaussopt.papers import _contact_steps as steps
 from gaussopt.papers import _painleve as painleve
 from gaussopt.papers._common import Results
-from gaussopt.papers._contact_steps import EQUAL, OnSteps, Programs
-from gaussopt.reporting import atlas
-from gaussopt.reporting.document import Block, Formula, Paragraph, Section, Table
+from gaussopt.papers._contact_steps import EQUAL, Programs
+from gaussopt.reporting.document import Block, Formula, Gallery, Paragraph, Section, Table
+from gaussopt.reporting.drawing import drawing_figure
 from gaussopt.work import Case, Outcome
 
 PROBLEM = "two-bar"
 ROD = "sliding-rod"
-ATLAS = "atlas: maps and boundaries"
 
 
 # -- the work ------------------------------------------------------------------------------------------
@@ -29,8 +28,7 @@ ATLAS = "atlas: maps and boundaries"
 def cases(quick: bool) -> list[Case]:
     """Everything that is computed for this paper."""
     errata = common.errata_cases(PROBLEM, {"001-1": 0.5}) + common.errata_cases(ROD, {})
-    maps = [Case(ATLAS, atlas.paper_section, {"quick": quick}, 12.0)]
-    return motions.cases(quick) + painleve.cases(quick) + steps.cases(quick) + maps + errata
+    return motions.cases(quick) + painleve.cases(quick) + steps.cases(quick) + errata
 
 
 # -- the text ------------------------------------------------------------------------------------------
@@ -41,27 +39,23 @@ def section(outcomes: dict[str, Outcome], quick: bool) -> tuple[Section, tuple[s
     results = Results(outcomes)
     bars, rod = problem(PROBLEM), problem(ROD)
     findings: list[str] = []
-    maps = results.value(ATLAS)
     parts = (
         _model(bars, rod),
-        _method(results),
+        _method(results, findings),
         *motions.sections(results, findings),
         painleve.section(results, findings),
-        *((maps[0],) if maps else ()),
         steps.section(results, findings),
-        common.claims_section("001", _claims(results, findings)),
         common.errata_section(_both(bars, rod), "001", results, findings),
     )
-    if maps:
-        findings.extend(maps[1])
     title = "Paper 001: Coulomb friction, a quadratic program of normal forces (Yao, Liu & Yang 2020)"
     lead = f"{bars.title}: {bars.description} {rod.title}: {rod.description}"
     return Section("paper-001", title, (Paragraph(lead),), parts), tuple(findings)
 
 
 def _both(bars: Problem, rod: Problem) -> Problem:
-    """One entry with the errata and notes of both problems."""
-    return replace(bars, errata=bars.errata + rod.errata, notes=bars.notes + rod.notes)
+    """One entry with the errata of both problems in the order of their numbers, and the notes."""
+    errata = sorted(bars.errata + rod.errata, key=lambda e: int(e.id.rpartition("-")[2]))
+    return replace(bars, errata=tuple(errata), notes=bars.notes + rod.notes)
 
 
 def _model(bars: Problem, rod: Problem) -> Section:
@@ -86,7 +80,8 @@ def _model(bars: Problem, rod: Problem) -> Section:
         common.parameters_table(rod, "parameters-001-rod", "Parameters of the rod."),
         starts,
     )
-    return Section("model-001", "Model", (Paragraph(text), *tables))
+    drawings = Gallery((drawing_figure(bars, "paper-001-drawing-bars"), drawing_figure(rod, "paper-001-drawing-rod")))
+    return Section("model-001", "Model", (Paragraph(text), drawings, *tables))
 
 
 # -- the method ----------------------------------------------------------------------------------------
@@ -142,7 +137,7 @@ _FORMULAS = {
 """The formulas of the method, by name."""
 
 
-def _method(results: Results) -> Section:
+def _method(results: Results, findings: list[str]) -> Section:
     blocks: list[Block] = [
         Paragraph("Sliding friction is a known multiple of the normal force, against the slip:"),
         _FORMULAS["motion"],
@@ -189,134 +184,21 @@ def _method(results: Results) -> Section:
             tuple((p.label, p.contraction, p.count, p.lcp[0], p.lcp[1], float(np.abs(p.first - p.lcp).max()),
                    float("nan") if p.frozen is None else float(np.abs(p.frozen - p.lcp).max())) for p in found),
         ))  # fmt: skip
+        findings.append(common.Important(
+            _printed_program(found), "atlas-two-bar-qp", "atlas-two-bar"
+        ))  # fmt: skip
     return Section("method-001", "Method", tuple(blocks))
 
 
-# -- claims --------------------------------------------------------------------------------------------
-
-
-def _claims(results: Results, findings: list[str]) -> Sequence[tuple[str, str, str]]:
-    found: list[Programs] = results.value("programs") or []
-    rows = []
-    if found:
-        rows += [
-            _minimum_principle(results, found, findings),
-            _equivalence(found),
-            _convex_model(found),
-            _prescribed(found),
-        ]
-    rows += _agrees_with_physics(results)
-    return rows
-
-
-def _split(found: Sequence[Programs]) -> tuple[list[Programs], list[Programs]]:
-    """States on which eq. (29) returns the forces of the LCP, and the others."""
-    return [p for p in found if p.misses(p.printed) <= EQUAL], [p for p in found if not p.misses(p.printed) <= EQUAL]
-
-
-def _minimum_principle(results: Results, found: Sequence[Programs], findings: list[str]) -> tuple[str, str, str]:
-    same, other = _split(found)
-    predicted = sum(p.predicts == (p in same) for p in found)
-    worst = max(other, key=lambda p: p.misses(p.printed), default=None)
-    tensile = min((float(p.printed.min()) for p in other if p.printed is not None), default=0.0)
-    words = [f"two bars: equal to the LCP on {len(same)} of {len(found)} states"]
-    if worst is not None and worst.printed is not None:
-        words.append(
-            f"off by {min(p.misses(p.printed) for p in other):.1%} to {worst.misses(worst.printed):.1%} on the others, "
-            f"with forces down to {tensile:.4g} N (tensile)"
-        )
-    words.append(f"the criterion predicts {predicted} of {len(found)}")
-    rod: OnSteps | None = results.value("steps: rod: normal-force-qp")
-    if rod is not None:
-        newton = next((r for r in rod.results if r.pair.solver == "newton"), None)
-        if newton is not None:
-            words.append(f"one contact (rod): error of the forces at most {newton.force_error:.1e} N")
-    apart = [p for p in found if p.printed is not None and p.joint is not None
-             and np.abs(p.printed - p.joint).max() > EQUAL * np.abs(p.lcp).max()]  # fmt: skip
-    if apart:
-        words.append(
-            f"with the hinge kept, eq. (24) differs from (29) on {', '.join(p.label for p in apart)}: N_C = "
-            + ", ".join(f"{p.joint[1]:.5g} N instead of {p.printed[1]:.5g} N" for p in apart
-                        if p.joint is not None and p.printed is not None)
-        )  # fmt: skip
-    if other:
-        findings.append(
-            f"The printed program (29) returns the forces of mechanics on {len(same)} of {len(found)} states of the "
-            f"two bars with both ends on the floor and forces down to {tensile:.4g} N on the others, where C lifts "
-            f"off. The criterion predicts {predicted} of {len(found)}."
-        )
-    verdict = "true" if not other else "false" if not same else "true under conditions"
-    return "½ λᵀAλ is a minimum principle for positive definite A", verdict, "; ".join(words)
-
-
-def _equivalence(found: Sequence[Programs]) -> tuple[str, str, str]:
-    _, other = _split(found)
-    unique = [p for p in other if p.definite]
-    weighted = [p for p in found if p.weighted is not None]
-    worst = max((p.misses(p.weighted) for p in weighted), default=float("nan"))
-    verdict = "false" if unique else "true"
-    return (
-        "where the solution is unique, the quadratic program and the LCP are necessary and sufficient for each other",
-        verdict,
-        f"A is positive definite, so that both have exactly one solution, and they differ on {len(unique)} of "
-        f"{sum(p.definite for p in found)} such states; with weights they agree to {worst:.1e} on all {len(weighted)} "
-        "states that have weights",
+def _printed_program(found: Sequence[Programs]) -> str:
+    """What (29) returns on the special states."""
+    same = [p for p in found if p.misses(p.printed) <= EQUAL]
+    predicted = sum(p.predicts == (p.misses(p.printed) <= EQUAL) for p in found)
+    text = (
+        f"The printed program (29) returns the forces of mechanics on {len(same)} of {len(found)} states of the two "
+        "bars with both ends on the floor"
     )
-
-
-def _convex_model(found: Sequence[Programs]) -> tuple[str, str, str]:
-    _, other = _split(found)
-    without = [p.label for p in found if p.definite and p.weighted is None]
-    mended = [p for p in other if p.weighted is not None and p.misses(p.weighted) <= EQUAL]
-    if not other:
-        verdict = "true"
-    elif mended:
-        verdict = "false as printed; true with weights where they exist"
-    else:
-        verdict = "false"
-    words = (
-        f"the printed objective is strictly convex and wrong on {len(other)} states; weights mend {len(mended)} of them"
-    )
-    if without:
-        words += f"; no weights exist at {', '.join(without)} although A is positive definite"
-    return "for positive definite A there is a strictly convex model, contrary to Pfeiffer", verdict, words
-
-
-def _prescribed(found: Sequence[Programs]) -> tuple[str, str, str]:
-    known = max(p.prescribed for p in found)
-    once = max(float(np.abs(p.first - p.lcp).max()) for p in found)
-    iterated = [p for p in found if p.frozen is not None]
-    last = max((float(np.abs(p.frozen - p.lcp).max()) for p in iterated if p.frozen is not None), default=float("nan"))
-    works, fails = known < 1e-8, once > 1e-3
-    verdict = "true for one solve; iterated it converges if ϱ < 1" if works and fails else "true" if works else "false"
-    return (
-        "a non-ideal force known in advance may be put into Gauss's principle; one that depends on the contact forces "
-        "may not",
-        verdict,
-        f"with the true friction given in advance the acceleration is right to {known:.1e}; one solve without friction "
-        f"is wrong by up to {once:.4g} N; iterated with ϱ up to {max(p.contraction for p in iterated):.3f} it reaches "
-        f"{last:.1e} N after at most {max(p.count for p in iterated)} programs",
-    )
-
-
-def _agrees_with_physics(results: Results) -> list[tuple[str, str, str]]:
-    start = results.trajectory("air: printed formulas, F = g = 0")
-    loaded = results.trajectory(f"air: {next(iter(motions.AIR))}")
-    runs = motions.pair_of(results, "two-bar-contact")
-    if start is None or len(runs) < len(motions.PAIRS):
-        return []
-    q, N = motions.difference(*runs.values())
-    grounded = bool(np.abs(start.gap[0]).max() < 1e-9)
-    words = [
-        f"the printed start is {start.gap[0].min():.4f} m above the floor; with F = g = 0 no contact force ever arises"
-    ]
-    if loaded is not None:
-        words.append(f"with a load the printed loop presses {loaded.lam_N[0].min():.3g} N and more from there")
-    fed = results.trajectory("energy: printed sign")
-    if fed is not None:
-        words.append(f"the printed sign of friction feeds {fed.energy[-1] - fed.energy[0]:.4f} J in {fed.t[-1]:g} s")
-    words.append(
-        f"on the reconstruction the quadratic program and the LCP agree ({q:.1e} in the coordinates, {N:.1e} N)"
-    )
-    verdict = "true" if grounded else "cannot be reproduced as printed; the reconstruction is regular"
-    return [("the simulation of the two bars agrees with physics", verdict, "; ".join(words))]
+    tensile = min((float(p.printed.min()) for p in found if p.printed is not None), default=0.0)
+    if tensile < 0:
+        text += f" and forces down to {tensile:.4g} N on the others, where C lifts off"
+    return f"{text}. The criterion predicts {predicted} of {len(found)}."

@@ -11,9 +11,12 @@ import numpy as np
 
 from gaussopt.catalogue import problem
 from gaussopt.papers import _common as common
+from gaussopt.papers import _histories as histories
 from gaussopt.papers._common import Results
 from gaussopt.reporting import plots
+from gaussopt.reporting.animation import animation_block
 from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table
+from gaussopt.reporting.drawing import drawing_figure
 from gaussopt.stepdata import Vector
 from gaussopt.work import Case, Outcome
 
@@ -44,7 +47,9 @@ INTEGRATORS: dict[str, dict[str, Any]] = {
     "RK45, rtol 1e-9": {"stepper": "rk45", "rtol": 1e-9, "atol": 1e-12},
 }
 DRAWN_STEP = "RK4, 0.01 s"
-TIGHT, LOOSE = "RK45, rtol 1e-9", "RK45, rtol 1e-6"
+
+SEEN = {"NH-A": 10.0}
+"""Cases that are animated, and for how long, s."""
 
 FRACTION = 0.25
 """Where the pole falls within a step of the convergence study."""
@@ -147,11 +152,11 @@ def section(outcomes: dict[str, Outcome], quick: bool) -> tuple[Section, tuple[s
         _model(),
         _method(),
         _motions(results, findings),
+        *_balance(results),
         _accuracy(results, findings),
         _order(results, findings),
         Section("states-004", "Formulations and solvers on given states", tuple(common.formulations_and_solvers(
             "004", results, f"States of the references {', '.join(REFERENCES)}, regular row."))),
-        common.claims_section("004", _claims(results)),
         common.errata_section(entry, "004", results, findings),
     )  # fmt: skip
     title = "Paper 004: body on a knife edge, quasi-velocities and Routh (Hao, Liu & Yao 2020)"
@@ -184,7 +189,8 @@ def _model() -> Section:
         ("case", *(f"{p.name} / {p.unit}" for p in names), "end / s"), cases,
     )  # fmt: skip
     table = common.parameters_table(entry, "parameters-004", "Parameters of the body, with the values of NH-A.")
-    return Section("model-004", "Model", (Paragraph(text), rows, Paragraph(closing), table, values))
+    drawing = drawing_figure(entry, "paper-004-drawing")
+    return Section("model-004", "Model", (Paragraph(text), drawing, rows, Paragraph(closing), table, values))
 
 
 def _method() -> Section:
@@ -257,6 +263,13 @@ def _motions(results: Results, findings: list[str]) -> Section:
         if not runs:
             continue
         blocks.append(Gallery(tuple(_gallery(case, names, runs))))
+        if case in SEEN and QUASI in runs and TAN in runs:
+            blocks.append(animation_block(
+                runs[QUASI], problem(PROBLEM, case=case), f"paper-004-motion-{case}",
+                f"{case} from above: by quasi-velocities, and by Routh's equations with the printed row, which leave "
+                "the path at the poles.",
+                beside={TAN: runs[TAN]}, label=QUASI, t_end=SEEN[case],
+            ))  # fmt: skip
         reference = problem(PROBLEM).reference(case)
         for label, v in runs.items():
             here, there = common_instants(v, reference)
@@ -287,6 +300,30 @@ def _motions(results: Results, findings: list[str]) -> Section:
     if frozen is not None:
         blocks.append(_frozen(frozen))
     return Section("motion-004", "Motion and violation: figures 2 to 5", tuple(blocks))
+
+
+def _balance(results: Results) -> list[Section]:
+    """Force of the blade, drift and energy by quasi-velocities and by Routh's equations with either row."""
+    runs = {m: v for m, v in results.trajectories(f"NH-A, {DRAWN_STEP}: ").items() if m in DRAWN}
+    carried = {m: v for m, v in runs.items() if m in (REGULAR, TAN)}
+    if not carried:
+        return []
+    forces = [
+        histories.forces_figure(
+            f"paper-004-forces-{'tan' if m == TAN else 'regular'}", v, {"λ": 0},
+            f"NH-A, multiplier by {m}: " + (
+                "it is the force of the blade times cos φ, and so passes through zero where the row is infinite."
+                if m == TAN else "the force of the blade."
+            ), "N",
+        )
+        for m, v in carried.items()
+    ]  # fmt: skip
+    lead = (
+        f"NH-A by {DRAWN_STEP} steps. The blade does no work, so the energy changes by the work of $F$ alone; drift is "
+        "the residual of the row that each run uses. With the tan row the residual jumps at the poles and stays, and "
+        "the energy no longer agrees with the work."
+    )
+    return [histories.balance_section("004", runs, forces, lead)]
 
 
 def _passes(traj: Trajectory) -> int:
@@ -475,54 +512,3 @@ def _order(results: Results, findings: list[str]) -> Section:
             ),
         ]
     return Section("order-004", "Order of convergence over a pole", tuple(blocks))
-
-
-def _claims(results: Results) -> Sequence[tuple[str, str, str]]:
-    rows = []
-    runs = _nh_a(results)
-    quasi = {i: v for (i, m), v in runs.items() if m == QUASI}
-    quasi |= {c: v for c in ("NH-B", "NH-C") if (v := results.trajectory(f"{c}: {QUASI}")) is not None}
-    if quasi:
-        worst = max(float((violation(v) / (1 + np.abs(v.v).max())).max()) for v in quasi.values())
-        rows.append((
-            "the equations in quasi-velocities have no velocity violation", "true" if worst < 1e-14 else "false",
-            f"largest violation over {len(quasi)} runs {worst:.1e} (relative to 1 + the largest velocity)",
-        ))  # fmt: skip
-    alike = [
-        r for name in ("quasi-velocity", "routh")
-        if (g := results.value(f"states: {name}")) is not None for r in g.pairs if not r.refused
-    ]  # fmt: skip
-    if len(alike) >= 2:
-        worst = max(r.error for r in alike)
-        rows.append((
-            "they are equivalent to Routh's equations", "true" if worst < 1e-10 else "false",
-            f"largest error of either on {alike[0].states} states {worst:.1e}; the tan row excepted at its pole",
-        ))  # fmt: skip
-    costs = []
-    for i in (LOOSE, TIGHT):
-        fast, slow, tan = (runs.get((i, m)) for m in DRAWN)
-        if fast is not None and slow is not None and tan is not None:
-            errors = [float(position_error(v).max()) for v in (fast, slow)]
-            costs.append((
-                slow.meta["evaluations"] / fast.meta["evaluations"], tan.meta["evaluations"] / fast.meta["evaluations"],
-                f"{i}: {fast.meta['evaluations']} evaluations, Routh {slow.meta['evaluations']} (regular row), "
-                f"{tan.meta['evaluations']} (tan row), errors {errors[0]:.1e} and {errors[1]:.1e} m (regular row)",
-            ))  # fmt: skip
-    if costs:
-        least, most = min(c[0] for c in costs), max(c[0] for c in costs)
-        verdict = "false" if least <= 1 else "true, but modest" if most < 3 else "true"
-        rows.append((
-            "they are faster than Routh's", verdict,
-            f"{least:.1f} to {most:.1f} times fewer evaluations than the regular row at equal tolerance; "
-            + "; ".join(c[2] for c in costs),
-        ))  # fmt: skip
-    tan, regular = (runs.get((DRAWN_STEP, m)) for m in (TAN, REGULAR))
-    if tan is not None and regular is not None:
-        errors = [float(position_error(v).max()) for v in (tan, regular)]
-        verdict = "only with the tan row" if errors[0] > 1e4 * errors[1] else "true"
-        rows.append((
-            "Routh's equations are singular and drift", verdict,
-            f"NH-A, {DRAWN_STEP}: position error {errors[0]:.2g} m with the tan row, {errors[1]:.1e} m with the "
-            "regular row",
-        ))  # fmt: skip
-    return rows

@@ -294,23 +294,25 @@ def _border(count: int) -> str:
     return f"; {count} more are borderline" if count else ""
 
 
-def paper_section(quick: bool = False, anchor: str = "atlas-001") -> tuple[Section, list[str]]:
+def paper_section(
+    quick: bool = False, anchor: str = "atlas", title: str = "Quadratic program against LCP"
+) -> tuple[Section, list[str]]:
     """The atlas of the two bars and of the rod with their tables, as one section, and its findings."""
     bars = scan("two-bar", _thinned("two-bar", 15 if quick else 45, 8 if quick else 30))
     rod = scan("sliding-rod", _thinned("sliding-rod", 12 if quick else 45, 3, 8 if quick else 25))
     parts, lines = [], []
-    for atlas, name, title in ((bars, "two-bar", "The two bars"), (rod, "sliding-rod", "The rod")):
-        section, found = atlas_section(atlas, f"{anchor}-{name}", title)
+    for atlas, name, who in ((bars, "two-bar", "The two bars"), (rod, "sliding-rod", "The rod")):
+        section, found = atlas_section(atlas, f"{anchor}-{name}", who)
         grid = problem(name).atlas
         assert grid is not None
         assert grid.tables is not None
         parts.append(replace(section, blocks=(*section.blocks, *_renamed(grid.tables(quick), name))))
-        lines += [f"{title}: {line[0].lower()}{line[1:]}" for line in found]
+        lines += [f"{who}: {line[0].lower()}{line[1:]}" for line in found]
     lead = Paragraph(
         "Where the printed quadratic program is the mechanics and where it is not: maps over states, and the "
         "boundaries between them beside their closed forms."
     )
-    return Section(anchor, "Atlas: the printed programs against the contact laws", (lead,), tuple(parts)), lines
+    return Section(anchor, title, (lead,), tuple(parts)), lines
 
 
 def _renamed(tables: Sequence[Table], name: str) -> list[Table]:

@@ -11,7 +11,7 @@ import numpy as np
 from gaussopt.comparison.claims import NOT_MEASURED, Claim, claims
 from gaussopt.comparison.joined import label_of
 from gaussopt.comparison.records import Answers, Motion
-from gaussopt.reporting import comparing_families, comparing_fast, comparing_right
+from gaussopt.reporting import comparing_families, comparing_fast, comparing_right, problems
 from gaussopt.reporting.comparing_view import Outcome, groups, listed, looks_of, plural, shape_of, short
 from gaussopt.reporting.document import Block, Data, Document, Items, Section, Table, Timed
 
@@ -46,6 +46,7 @@ def document(results: Outcome) -> Document:
         families,
         _trajectories(results.motions) if results.motions else None,
         _claims_section(answered),
+        problems.section(judged),
         _refused([a for a in results.answers if a.refused]),
         _failures(results.failures, results.answers),
         _environment(results.meta) if results.meta else None,

@@ -69,6 +69,11 @@ def _files(document: Document) -> Iterator[tuple[str, str]]:
                 yield f"data/{block.name}.csv", _frame_csv(block.frame)
 
 
+def template(name: str) -> jinja2.Template:
+    """A template of this project, to be rendered."""
+    return _environment().get_template(name)
+
+
 def _environment() -> jinja2.Environment:
     import jinja2
 

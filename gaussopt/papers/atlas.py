@@ -1,0 +1,28 @@
+"""The printed programs of paper 001 against the contact laws, on grids of states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gaussopt.reporting.document import Paragraph, Section
+from gaussopt.work import Case, Outcome
+
+KEY = "atlas"
+TITLE = "Atlas: quadratic program against LCP"
+
+
+def cases(quick: bool) -> list[Case]:
+    """Maps and boundaries of the two bars and of the rod."""
+    from gaussopt.reporting import atlas
+
+    return [Case(KEY, atlas.paper_section, {"quick": quick, "anchor": KEY, "title": TITLE}, 12.0)]
+
+
+def section(outcomes: Mapping[str, Outcome]) -> tuple[Section, list[str]]:
+    """The section and its findings; in one sentence why there is none if the case failed."""
+    outcome = outcomes.get(KEY)
+    if outcome is None or outcome.failure:
+        why = "It was not run." if outcome is None else outcome.failure
+        return Section(KEY, TITLE, (Paragraph(f"Nothing was computed: {why}"),)), []
+    found: tuple[Section, list[str]] = outcome.value
+    return found

@@ -1,0 +1,52 @@
+"""Problems in a report: what they are, how they look, what their parameters are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gaussopt.catalogue import Problem
+from gaussopt.catalogue import problem as find_problem
+from gaussopt.comparison.records import Answers
+from gaussopt.errors import BadInput, GaussoptError
+from gaussopt.reporting.document import Block, Paragraph, Section, Table
+from gaussopt.reporting.drawing import drawing_figure
+
+
+def parameters_table(entry: Problem, name: str, caption: str) -> Table:
+    """The parameters with their units, and which of them the source prints."""
+    rows = tuple(
+        (p.name, p.value, p.unit, p.meaning, "source" if p.printed else "our choice") for p in entry.parameters
+    )
+    return Table(name, caption, ("name", "value", "unit", "meaning", "from"), rows)
+
+
+def section(answers: Sequence[Answers]) -> Section | None:
+    """The problems whose steps were answered, each with drawing, description and parameters."""
+    labels: dict[str, dict[str, None]] = {}
+    for a in answers:
+        if a.source.kind == "problem":
+            # A label is the name, with what differs from the defaults in brackets behind it.
+            labels.setdefault(a.source.name.partition(" (")[0], {}).setdefault(a.source.name)
+    parts = tuple(_one(name, list(own)) for name, own in labels.items())
+    if not parts:
+        return None
+    lead = "The mechanisms whose steps are solved here, with their default parameters."
+    return Section("problems", "The problems", (Paragraph(lead),), parts)
+
+
+def _one(name: str, labels: Sequence[str]) -> Section:
+    anchor = f"problem-{name}"
+    try:
+        entry = find_problem(name)
+    except GaussoptError:
+        return Section(anchor, name, (Paragraph("It is not registered where this report was written."),))
+    changed = [label for label in labels if label != name]
+    about = f"{entry.description} Source: {entry.source}."
+    blocks: list[Block] = [Paragraph(about + (f" Here as {'; '.join(changed)}." if changed else ""))]
+    try:
+        blocks.append(drawing_figure(entry, anchor))
+    except BadInput as error:
+        blocks.append(Paragraph(str(error)))
+    if entry.parameters:
+        blocks.append(parameters_table(entry, f"parameters-{name}", f"Parameters of {name}."))
+    return Section(anchor, entry.title, tuple(blocks))
