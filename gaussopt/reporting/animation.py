@@ -132,17 +132,14 @@ def _content(ending: str, scene: Scene, trajectory: Trajectory, title: str) -> b
     svg = animated_svg(scene, alt)
     if ending == ".svg":
         return svg.encode()
-    import jinja2
+    from gaussopt.reporting.render import template
 
     values = {
         "title": title, "alt": alt, "svg": svg, "still": still_svg(scene, alt), "playback": scene.frames.playback,
         "start": float(scene.frames.t[0]), "speed": scene.frames.speed, "pace": speed_words(scene.frames.speed),
         "hold": HOLD,
     }  # fmt: skip
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("gaussopt.reporting"), autoescape=True, undefined=jinja2.StrictUndefined
-    )
-    return environment.get_template("animation.html.j2").render(**values).encode()
+    return str(template("animation.html.j2").render(**values)).encode()
 
 
 def _problem_of(trajectory: Trajectory, given: str | Problem | None) -> Problem:

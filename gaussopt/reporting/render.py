@@ -39,6 +39,11 @@ def write(document: Document, out: Path) -> Path:
     return out / "index.html"
 
 
+def template(name: str) -> Any:
+    """A template of this project, to be rendered."""
+    return _environment().get_template(name)
+
+
 def _environment() -> Any:
     import jinja2
 
