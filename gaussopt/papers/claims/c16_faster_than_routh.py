@@ -269,6 +269,6 @@ def _searches(generations: int, count: int) -> tuple[Search, Search]:
 
 
 claim = Claim(
-    "C16", "004", "Sec. 4", "quasi-velocities are computed faster than Routh's equations", check,
+    "C16", "004", "Comparison of both methods", "quasi-velocities are computed faster than Routh's equations", check,
     "at equal integrator and tolerance, Routh's with the regular row: evaluations of the rates, and time of one", 5.0,
 )  # fmt: skip
