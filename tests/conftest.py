@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -51,11 +52,25 @@ def guarded() -> Iterator[ModuleType]:
 
 @pytest.fixture(scope="session")
 def papers_report(tmp_path_factory: pytest.TempPathFactory, own_cache: None) -> Path:
-    """The folder of a quick report on the papers."""
+    """The folder of a quick report on the papers, written once by whichever process of the tests asks first."""
     from gaussopt.cli import run
 
-    out = tmp_path_factory.mktemp("papers")
-    assert run(["papers", "--quick", "--jobs", "2", "--out", str(out)]) == 0
+    base = tmp_path_factory.getbasetemp()
+    out = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "papers_report"
+    ended = out.with_name("papers_report_ended")
+    try:
+        out.mkdir()
+    except FileExistsError:
+        while not ended.exists():
+            time.sleep(0.1)
+    else:
+        try:
+            code = run(["papers", "--quick", "--jobs", "2", "--out", str(out)])
+        except BaseException as error:
+            ended.write_text(repr(error), encoding="utf-8")
+            raise
+        ended.write_text(str(code), encoding="utf-8")
+    assert ended.read_text(encoding="utf-8") == "0"
     return out
 
 

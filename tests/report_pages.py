@@ -87,7 +87,7 @@ def every_block(seconds: float = 0.125) -> Document:
         Data("long", "All of it", pd.DataFrame({"a": range(5)})),
     )  # fmt: skip
     tables = (SORTED, GROUPED, WIDE, Table("names", NASTY, (NASTY, "took"), ((NASTY, seconds),), ("took",)))
-    counts = Table("counts", "Verdicts.", ("true", "false"), ((3, 1),))
+    counts = Table("counts", "Verdicts.", ("", "true", "false"), (("claims", 3, 1), ("errata", 2, 0)))
     found = tuple(Highlight(f"Finding {name}.", figure(name), "tables") for name in ("first", "second", "third"))
     return Document(
         f"A report on {NASTY}", "What it is about.",

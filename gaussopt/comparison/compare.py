@@ -155,7 +155,8 @@ def compare(
 
     Parameters
     ----------
-    sources : names of problems, problems, or specs such as those of `family_sweep`, `program_file`, `convex_programs`
+    sources : names or files of problems, problems, or specs
+        Such as those of `family_sweep`, `ProgramFile`, `convex_programs`.
         Of a problem the states of all its references are taken, of one without references those of its own motion.
     formulations : names; all that are registered if not given
     solvers : names, with options in parentheses if wanted; all that are installed if not given

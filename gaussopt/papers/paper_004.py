@@ -450,11 +450,12 @@ def _accuracy(results: Results, findings: list[str]) -> Section:
     tan, regular = runs.get((DRAWN_STEP, TAN)), runs.get((DRAWN_STEP, REGULAR))
     if tan is not None and regular is not None:
         ratio = float(position_error(tan).max() / position_error(regular).max())
-        findings.append(
+        findings.append(common.Important(
             f"NH-A, {DRAWN_STEP}: position error {float(position_error(tan).max()):.2g} m with Routh's tan row and "
             f"{float(position_error(regular).max()):.1e} m with the regular row of the same equations, {ratio:.0e} "
-            "times less."
-        )
+            "times less. What is singular is a factor of the row, not the method.",
+            "paper-004-NH-A-violation", "accuracy-004",
+        ))  # fmt: skip
     alike, quasi = runs.get((DRAWN_STEP, FORMULA)), runs.get((DRAWN_STEP, QUASI))
     if alike is not None and regular is not None and quasi is not None:
         findings.append(

@@ -44,6 +44,7 @@
     if (original.length < 2) return;
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, column) => {
+      if (!head.textContent.trim()) return;
       const sorter = button("");
       sorter.append(...head.childNodes);
       head.append(sorter);
