@@ -186,7 +186,8 @@ def test_svg_is_small_well_formed_and_alone(name: str, request: pytest.FixtureRe
     again = animation_block(traj, entry, "motion", "It moves.")
     assert (again.svg, again.still, again.alt) == (block.svg, block.still, block.alt)
     assert "t" in block.data
-    assert len(block.data) == len(frames_of(traj).t)
+    assert len(frames_of(traj).t) / 4 <= len(block.data) <= len(frames_of(traj).t) / 3
+    assert set(block.data.columns) >= {"t", *traj.coordinates}
 
 
 def test_the_picture_moves_as_the_mechanism_does(crank: go.Trajectory) -> None:
@@ -323,3 +324,19 @@ def test_bytes_are_the_same_in_another_process(run_python: Any, tmp_path: Path) 
         "print(hashlib.sha256(go.animate(t, 'a.svg').read_bytes() + go.animate(t, 'a.gif').read_bytes()).hexdigest())"
     )
     assert run_python(code, PYTHONHASHSEED="1") == run_python(code, PYTHONHASHSEED="2")
+
+
+def test_names_of_users_cannot_break_the_picture(rod: go.Trajectory, tmp_path: Path) -> None:
+    label = """<b>"it's" & so"""
+
+    def sketch(q: Any, p: Any) -> Any:
+        return (Bar((0.0, 0.0), (float(q[0]), 1.0)), Point((float(q[0]), 1.0), label))
+
+    events = ({"t": 0.05, "kind": label},)
+    named = replace(rod, events=events, meta={**rod.meta, "problem": label})
+    text = go.animate(named, tmp_path / "x.svg", sketch=sketch).read_text(encoding="utf-8")
+    root = ElementTree.fromstring(text.replace('"', "'"))  # as it stands in an attribute
+    assert label in root.get("aria-label", "")
+    assert label in ["".join(e.itertext()) for e in root.iter(f"{SVG}text")]
+    page = go.animate(named, tmp_path / "x.html", sketch=sketch).read_text(encoding="utf-8")
+    assert "<b>" not in page

@@ -9,8 +9,8 @@ A page is run from top to bottom in a folder of its own. Its blocks mean:
 - text, directly behind one of these: what that printed on standard output. Words are equal, numbers to the last digit
   shown, and a line `...` stands for any lines.
 
-`<!-- tests: run --t-end 0.1; papers only parsed -->` before a block of sh adds words to its commands of that name, so
-that they end sooner, or leaves it at reading their options.
+`<!-- tests: run: --t-end 0.1; papers: only parsed -->` before a block of sh adds words to the commands that begin so,
+in order that they end sooner, or leaves it at reading their options; the last one that fits counts.
 """
 
 from __future__ import annotations
@@ -130,16 +130,14 @@ def _files() -> dict[str, str]:
 
 
 def _run_commands(block: Block, where: str) -> None:
-    extra = {}
-    if block.remark.startswith("tests:"):
-        for part in block.remark.removeprefix("tests:").split(";"):
-            name, _, words = part.strip().partition(" ")
-            extra[name] = words
+    remarks = block.remark.removeprefix("tests:").split(";") if block.remark.startswith("tests:") else []
     for line in block.text.replace("\\\n", " ").splitlines():
         words = shlex.split(line, comments=True)
         if words[:1] == ["gaussopt"]:
             _check_command(words[1:], where)
-            more = extra.get(words[1], "")
+            fits = [more.strip() for begin, _, more in (r.partition(":") for r in remarks)
+                    if line.startswith(f"gaussopt {begin.strip()}")]  # fmt: skip
+            more = fits[-1] if fits else ""
             if more != "only parsed":
                 code = cli.run([*words[1:], *shlex.split(more)])
                 assert code == ("# refused" in line), f"{where}: {line}"

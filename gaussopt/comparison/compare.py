@@ -127,8 +127,20 @@ class Plan:
             "sources": [s.source.label for s in self.specs],
             "formulations": list(self.formulations), "solvers": list(self.solvers), "tolerance": self.tolerance,
             "steppers": list(self.steppers), "dt": self.dt, "t_end": self.t_end, "precision": list(self.precision),
-            "time_budget": self.budget, "case_limit": self.limit, "versions": versions(),
+            "time_budget": self.budget, "case_limit": self.limit, "problems": self._problems(), "versions": versions(),
         }  # fmt: skip
+
+    def _problems(self) -> dict[str, Any]:
+        """Start and parameter values of the problems, by their labels."""
+        found = {}
+        for spec in self.specs:
+            if isinstance(spec, ProblemStates):
+                entry = find_problem(spec.problem, **spec.settings)
+                found[entry.label] = {
+                    "t_end": entry.t_end, "dt": entry.dt, "q0": entry.q0.tolist(), "v0": entry.v0.tolist(),
+                    "parameters": dict(entry.parameter_values),
+                }  # fmt: skip
+        return found
 
 
 def compare(
@@ -155,7 +167,8 @@ def compare(
 
     Parameters
     ----------
-    sources : names of problems, problems, or specs such as those of `family_sweep`, `program_file`, `convex_programs`
+    sources : names or files of problems, problems, or specs
+        Such as those of `family_sweep`, `ProgramFile`, `convex_programs`.
         Of a problem the states of all its references are taken, of one without references those of its own motion.
     formulations : names; all that are registered if not given
     solvers : names, with options in parentheses if wanted; all that are installed if not given

@@ -60,7 +60,7 @@ def overview(found: Mapping[str, Judgement | str]) -> Section:
     table = Table(
         "claims", "What the papers claim and what became of it. Every verdict was computed on this run from the "
         "evidence that the number leads to.",
-        ("claim", "paper", "says", "verdict", "where it holds"), rows,
+        ("claim", "paper", "says", "verdict", "where it holds, or why"), rows,
     )  # fmt: skip
     text = (
         "Each claim is judged by a derivation of our own, checked by numbers, and by a search that tries to refute "
@@ -106,7 +106,11 @@ def _verdict(judged: Judgement | str) -> str:
 
 
 def _conditions(judged: Judgement | str) -> str:
-    return Tex(judged.conditions) if isinstance(judged, Judgement) else str(judged)
+    if isinstance(judged, str):
+        return judged
+    if judged.conditions:
+        return Tex(judged.conditions)
+    return (Timed if judged.times_decide else Tex)(judged.sentence)
 
 
 def _key(claim: Claim) -> str:

@@ -65,7 +65,7 @@ def cases(quick: bool) -> list[Case]:
         Case("flow chart", flow_chart, {}, 0.5),
         Case("penalty", penalties, {"seeds": 1 if quick else 5}, 0.5 if quick else 1.5),
     ]  # fmt: skip
-    end = 0.05 if quick else 0.5
+    end = 0.02 if quick else 0.5
     control: dict[str, Any] = {"stepper": "semi-implicit", "dt": CONTROL_STEP, "t_end": end}
     found.append(Case("control: Lagrange", common.motion, _settings("lagrange", "kkt", **control), 0.3))
     for label, options in GENETIC.items():
@@ -83,7 +83,7 @@ def cases(quick: bool) -> list[Case]:
             found.append(Case(f"noise: {row}, {amplitude:g}", noisy, arguments, seeds * 5e-4 / dt))
     arguments = {"row": "printed row", "amplitude": NOISE[-1], "seeds": min(seeds, 3), "dt": dt, "admissible": True}
     found.append(Case(f"noise: printed row, {NOISE[-1]:g}, admissible", noisy, arguments, 3 * 5e-4 / dt))
-    found += common.states_cases(PROBLEM, REFERENCES, 20 if quick else 2)
+    found += common.states_cases(PROBLEM, REFERENCES, 50 if quick else 2)
     return found + common.errata_cases(PROBLEM, {})
 
 

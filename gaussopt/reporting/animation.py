@@ -15,7 +15,7 @@ from gaussopt.errors import BadInput, UnknownName
 from gaussopt.files import check_target, write_bytes
 from gaussopt.reporting.canvas import INK, Part, Stroke, Word, fixed, page, pair, placed
 from gaussopt.reporting.document import Animation
-from gaussopt.reporting.playback import HOLD, speed_words
+from gaussopt.reporting.playback import HOLD, SAME, speed_words
 from gaussopt.reporting.scene import SMALL, Scene, scene_of, words_beside
 from gaussopt.reporting.smil import animated_svg, thinned
 from gaussopt.sketch import ContactPoint, Point, Sketch, as_sketch, sketch_of, words
@@ -264,7 +264,7 @@ def _short(value: float) -> str:
 
 
 def data_of(scene: Scene, trajectory: Trajectory) -> pd.DataFrame:
-    """What is shown at every frame: coordinates, places of marked points (m), contact forces (N)."""
+    """What is shown, 25 times in a second of playback: coordinates, places of points (m), contact forces (N)."""
     import pandas as pd
 
     frames = scene.frames
@@ -281,4 +281,7 @@ def data_of(scene: Scene, trajectory: Trajectory) -> pd.DataFrame:
             columns.setdefault(f"{axis} of {name}", np.array([s.at[j] for s in track]))
     for i, name in enumerate(trajectory.contacts):
         columns |= {f"lam_N_{name}": frames.lam_N[:, i], f"lam_T_{name}": frames.lam_T[:, i]}
-    return pd.DataFrame(columns)
+    # Both sides of an event stay, and of the other frames every fourth.
+    jumps = np.flatnonzero(np.diff(frames.t) <= SAME * (1 + np.abs(frames.t[1:])))
+    rows = np.unique(np.concatenate((np.arange(0, len(frames.t), 4), jumps, jumps + 1, [len(frames.t) - 1])))
+    return pd.DataFrame(columns).iloc[rows].reset_index(drop=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import escape
 
 import numpy as np
 
@@ -149,6 +149,11 @@ def _paint(fill: str, colour: str, width: float) -> str:
     return f' fill="{fill or "none"}"{line}'
 
 
+def _escaped(text: str) -> str:
+    """Text for elements and attributes; without quotes, so that a picture may stand in an attribute itself."""
+    return escape(text, {'"': "&quot;", "'": "&#39;"})
+
+
 def _word_svg(word: Word) -> str:
     style = 'font-family="serif" font-style="italic"' if word.letter else 'font-family="sans-serif"'
     pieces = []
@@ -157,12 +162,12 @@ def _word_svg(word: Word) -> str:
         if below:
             drop = 0.28 * word.size
             small = number(0.7 * word.size)
-            pieces.append(f'<tspan dy="{number(drop)}" font-size="{small}">{escape(text)}</tspan>')
+            pieces.append(f'<tspan dy="{number(drop)}" font-size="{small}">{_escaped(text)}</tspan>')
         elif text and drop:
-            pieces.append(f'<tspan dy="{number(-drop)}">{escape(text)}</tspan>')
+            pieces.append(f'<tspan dy="{number(-drop)}">{_escaped(text)}</tspan>')
             drop = 0.0
         elif text:
-            pieces.append(escape(text))
+            pieces.append(_escaped(text))
     x, y = word.at
     # A white rim keeps letters readable over lines.
     return (
@@ -187,7 +192,7 @@ def placed(part: Part, frame: int = 0) -> str:
 def page(body: Sequence[str], width: float, height: float, label: str, extra: str = "") -> str:
     """A whole SVG file on white, with its text alternative."""
     size = f'viewBox="0 0 {number(width)} {number(height)}" width="{number(width)}" height="{number(height)}"'
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label={quoteattr(label)}{extra}>'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{_escaped(label)}"{extra}>'
     ground = f'<rect width="{number(width)}" height="{number(height)}" fill="#fff"/>'
     return "\n".join([head, ground, *(b for b in body if b), "</svg>"]) + "\n"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gaussopt.files import write_text
-from gaussopt.reporting import anchors, cells, svg, tex
+from gaussopt.reporting import anchors, cells, svg, tex, timed
 from gaussopt.reporting.document import Animation, Data, Document, Figure, Link, Table, Timed, blocks_of, text_of
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def _files(document: Document) -> Iterator[tuple[str, str]]:
                 yield f"data/{block.name}.csv", _csv(block)
             case Data():
                 yield f"data/{block.name}.csv", _frame_csv(block.frame)
+    yield f"data/{timed.NAME}", timed.listing(document)
 
 
 def template(name: str) -> jinja2.Template:

@@ -368,10 +368,6 @@ def maximise(function: Callable[[Matrix], Vector], bounds: Sequence[tuple[float,
 
 def circumstances(holds: Mapping[str, bool]) -> str:
     """Where something holds and where it does not, in words."""
-    parts = [
-        f"{'holds' if truth else 'fails'} {'; '.join(names)}"
-        for truth in (True, False)
-        if (names := [name for name, value in holds.items() if value is truth])
-    ]
-    text = ". ".join(parts)
-    return f"{text[:1].upper()}{text[1:].replace('. fails', '. Fails')}." if text else ""
+    parts = ["; ".join(name for name, value in holds.items() if value is truth) for truth in (True, False)]
+    yes = f"{parts[0][:1].upper()}{parts[0][1:]}." if parts[0] else "Nowhere."
+    return f"{yes} Not {parts[1]}." if parts[1] else yes

@@ -243,5 +243,5 @@ claim = Claim(
     check, "(36): $\\min\\frac12\\lambda^TA\\lambda+B^T\\lambda$ over $\\lambda\\ge0$; (37): $\\min\\frac12\\lambda^TA"
     "\\lambda$ over $A\\lambda+B\\ge0$, which is (29); the contact laws: $0\\le\\lambda\\perp A\\lambda+B\\ge0$. The "
     "claim has its own condition, uniqueness, so that one counterexample with unique solutions decides each direction",
-    2.0,
+    0.4,
 )  # fmt: skip

@@ -36,9 +36,10 @@ def check(quick: bool) -> Judgement:
     printed, share = _printed(quick)
     weighted, cycles, necessary = _weighted(quick), _cycles(quick), _necessary()
     product, bars, other = _product(quick), _two_bars(quick), _any_objective(quick)
+    adversary = _weighted_adversary(quick)
     holds = {
         PRINTED: not printed.refutes,
-        WEIGHTED: weighted.holds and cycles.holds,
+        WEIGHTED: weighted.holds and cycles.holds and not adversary.refutes,
         ROWS: other.refutes or not necessary.holds,
         AS_QP: product.holds,
     }
@@ -47,7 +48,8 @@ def check(quick: bool) -> Judgement:
         f"left is the program whose least value must be zero ({product.computed})."
     )
     return Judgement(
-        Verdict.of(list(holds.values())), sentence, (weighted, cycles, necessary, product, bars), (printed, other),
+        Verdict.of(list(holds.values())), sentence, (weighted, cycles, necessary, product, bars),
+        (printed, adversary, other),
         samples.circumstances(holds),
     )  # fmt: skip
 
@@ -74,6 +76,30 @@ def _weighted(quick: bool) -> Derivation:
         f"{apart:.0e}, $\\eta=D\\lambda$ to {scaled:.0e}",
         apart < samples.EQUAL and scaled < samples.EQUAL,
     )
+
+
+def _weighted_adversary(quick: bool) -> Search:
+    generations = 8 if quick else 60
+
+    def difference(points: Matrix) -> Vector:
+        S = np.tile(np.eye(3), (len(points), 1, 1))
+        for c, (i, j) in enumerate(combinations(range(3), 2)):
+            S[:, i, j] = S[:, j, i] = points[:, c]
+        d = np.exp(np.concatenate((np.zeros((len(points), 1)), points[:, 3:5]), axis=1))
+        u, v = points[:, 5], points[:, 6]
+        b = np.stack((np.cos(u) * np.cos(v), np.sin(u) * np.cos(v), np.sin(v)), axis=1)
+        A, regular = S / d[:, :, None], samples.definite(S)
+        z, x = sets.lcp(A, b), sets.quadratic(np.where(regular[:, None, None], S, np.eye(3)), 0.0 * b, A, b)
+        return np.where(regular, samples.relative(A, b, x, z), np.nan)
+
+    bounds = [(-0.99, 0.99)] * 3 + [(-4.0, 4.0)] * 2 + [(0.0, 2 * np.pi), (-np.pi / 2, np.pi / 2)]
+    value, _ = samples.maximise(difference, bounds, generations)
+    return Search(
+        "Against the weights: a P-matrix with weights where $\\frac12\\lambda^TDA\\lambda$ fails the contact laws",
+        "differential evolution over all matrices of three contacts with weights up to units, $d_i/d_1$ from "
+        f"{np.exp(-4.0):.2g} to {np.exp(4.0):.2g}, every direction of $B$; {generations} generations of 105",
+        f"largest relative difference {value:.0e}", value > samples.EQUAL,
+    )  # fmt: skip
 
 
 def cycle_condition(A: Matrix) -> bool:
@@ -332,5 +358,5 @@ claim = Claim(
     "for positive definite $A$ contacts with friction have a strictly convex model, contrary to Pfeiffer",
     check, "the model is a strictly convex quadratic program whose minimum satisfies the contact laws, "
     "whatever the load",
-    4.0,
+    1.0,
 )  # fmt: skip

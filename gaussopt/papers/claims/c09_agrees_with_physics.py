@@ -505,5 +505,5 @@ claim = Claim(
     "C9", "001", "Section 5, figures 3 to 5",
     "the simulation of the two bars by (29) and the printed algorithm agrees with physics",
     check, "the printed data (start, $F$, $W_N$, signs) are to give a motion with both ends on the floor, forces that "
-    "press and friction that takes energy, and (29) the forces of the contact laws along it", 2.0,
+    "press and friction that takes energy, and (29) the forces of the contact laws along it", 0.3,
 )  # fmt: skip

@@ -263,7 +263,8 @@ def _crossing(steps: tuple[float, ...]) -> tuple[Derivation, float]:
 
 
 claim = Claim(
-    "C13", "002", "Sec. 5, conclusion", "the method passes the singular configuration of the linkage", check,
+    "C13", "002", "Singular configuration of the linkage",
+    "the method passes the singular configuration of the linkage", check,
     "the printed constraint carries the motion through $\\theta_1=\\pi/2$, where its row vanishes; the source prints "
     "neither the accuracy of its accelerations nor its step. It cannot be reproduced if these decide", 2.0,
 )  # fmt: skip

@@ -1,0 +1,167 @@
+"""The committed report of the papers says what the code computes: its data, up to rounding and measured times."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gaussopt.cli import run
+from gaussopt.reporting import timed
+
+COMMITTED = Path(__file__).parents[1] / "reports" / "papers"
+
+RELATIVE = 1e-6
+"""Numbers that differ by less of their size are the same."""
+
+SMALL = 1e-9
+"""Below it a number is what rounding leaves of an exact zero, and only its order of magnitude is compared."""
+
+LEAST, WITHIN = 1e-13, 1e3
+"""Small numbers are the same within a factor, counted from a least one: 1e-16 and 5e-11 are, 1e-16 and 5e-10 not."""
+
+NUMBER = re.compile(r"(?<![\w.])[-−]?\d+(?:\.(\d+))?(?:[eE]([-+−]?\d+))?(?![\w.]*\w)")
+
+OF_THE_MACHINE = ("environment", "packages")
+"""Tables of what the run was made with; their names are compared, not their cells."""
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The full run, as a person makes the committed one."""
+    out = tmp_path_factory.mktemp("papers")
+    assert run(["papers", "--jobs", "2", "--out", str(out)]) == 0
+    return out
+
+
+def same_number(a: float, b: float, precision: float = 0.0) -> bool:
+    """Whether two numbers are equal up to rounding, `precision` being the unit of their last digit."""
+    if a == b or (math.isnan(a) and math.isnan(b)):
+        return True
+    small, large = sorted((abs(a), abs(b)))
+    if large < SMALL:
+        return large <= WITHIN * max(small, LEAST)
+    return abs(a - b) <= max(RELATIVE * large, 1.01 * precision)
+
+
+def same_text(a: str, b: str) -> bool:
+    """Whether two texts are the same but for the rounding of the numbers in them."""
+    if a == b:
+        return True
+    try:
+        return same_number(float(a), float(b))
+    except ValueError:
+        pass
+    if NUMBER.sub("#", a) != NUMBER.sub("#", b):
+        return False
+    pairs = zip(NUMBER.finditer(a), NUMBER.finditer(b), strict=True)
+    return all(same_number(_value(x), _value(y), max(_unit(x), _unit(y))) for x, y in pairs)
+
+
+def _value(found: re.Match[str]) -> float:
+    return float(found[0].replace("−", "-"))
+
+
+def _unit(found: re.Match[str]) -> float:
+    """The unit of the last digit that is printed; whole numbers are counts, and exact."""
+    decimals, exponent = len(found[1] or ""), int((found[2] or "0").replace("−", "-"))
+    return 10.0 ** (exponent - decimals) if decimals or found[2] else 0.0
+
+
+def read(path: Path) -> list[list[str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def differences(committed: Path, fresh: Path) -> list[str]:
+    """Where two reports differ in more than rounding and measured times, a line for each file."""
+    parts = [json.loads((report / "data" / timed.NAME).read_text(encoding="utf-8")) for report in (committed, fresh)]
+    found = [] if parts[0] == parts[1] else ["other things are timed"]
+    for folder in ("data", "figures"):
+        names = [{p.name for p in (report / folder).iterdir()} for report in (committed, fresh)]
+        found += [f"{folder}/{name} is only in one of them" for name in sorted(names[0] ^ names[1])]
+    for path in sorted((committed / "data").glob("*.csv")):
+        other = fresh / "data" / path.name
+        if other.exists() and path.stem not in parts[1]["figures"]:
+            line = _first(read(path), read(other), path.stem, parts[1]["tables"].get(path.stem, {}))
+            found += [f"data/{path.name}: {line}"] if line else []
+    return found
+
+
+def _first(old: list[list[str]], new: list[list[str]], name: str, held: dict[str, Any]) -> str:
+    """The first difference of two tables, "" if there is none; `held` are the places of times."""
+    if old[:1] != new[:1]:
+        return f"columns {old[:1]} became {new[:1]}"
+    if len(old) != len(new):
+        return f"{len(old) - 1} rows became {len(new) - 1}"
+    skipped = {j for j, column in enumerate(old[0]) if column in held.get("columns", ())}
+    cells = {(i + 1, j) for i, j in held.get("cells", ())}
+    for i, (a, b) in enumerate(zip(old, new, strict=True)):
+        for j, (x, y) in enumerate(zip(a, b, strict=True)):
+            if j in skipped or (i, j) in cells or name in OF_THE_MACHINE:
+                continue
+            if not same_text(x, y):
+                return f"row {i}, {old[0][j]}: {x[:200]!r} became {y[:200]!r}"
+    return ""
+
+
+def test_the_committed_report_is_up_to_date(fresh: Path) -> None:
+    found = differences(COMMITTED, fresh)
+    lines = "\n".join(found[:40])
+    assert not found, f"Write it again: gaussopt papers --jobs 2 --out reports/papers\n{lines}"
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("solved", "solved"), ("nan", "nan"), ("inf", "inf"), ("1.0000001", "1.0000002"), ("3e-16", "2e-12"),
+        ("0.0", "4e-11"), ("-1.23456789e-3", "-1.23456790e-3"),
+        ("wrong by 4.27% on 12 of 30 states", "wrong by 4.28% on 12 of 30 states"),
+        ("residual 1.2e-15, rate 8.50", "residual 4.4e-14, rate 8.51"), ("θ = −0.978", "θ = −0.979"),
+    ],
+)  # fmt: skip
+def test_rounding_is_no_difference(a: str, b: str) -> None:
+    assert same_text(a, b)
+    assert same_text(b, a)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("solved", "inaccurate"), ("", "0.0"), ("nan", "0.0"), ("1.00001", "1.00002"), ("3e-16", "2e-9"),
+        ("3e-16", "5e-10"), ("2e-9", "3e-9"), ("1e-3", "-1e-3"), ("7 of 12 states", "8 of 12 states"),
+        ("rate 8.50", "rate 8.60"), ("residual 1.2e-15", "residual 1.2e-8"), ("C1 is false", "C2 is false"),
+        ("true", "true under conditions"), ("x2", "x3"),
+    ],
+)  # fmt: skip
+def test_a_change_is_noticed(a: str, b: str) -> None:
+    assert not same_text(a, b)
+    assert not same_text(b, a)
+
+
+def written(folder: Path, rows: list[list[str]]) -> Path:
+    for name in ("data", "figures"):
+        (folder / name).mkdir(parents=True)
+    parts = {"figures": [], "tables": {"t": {"columns": ["seconds"], "cells": [[1, 0]]}}}
+    (folder / "data" / timed.NAME).write_text(json.dumps(parts), encoding="utf-8")
+    with (folder / "data" / "t.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["what", "error", "seconds"], *rows])
+    return folder
+
+
+def test_files_columns_and_rows_are_compared_and_times_are_not(tmp_path: Path) -> None:
+    old = written(tmp_path / "old", [["a", "1e-3", "0.1"], ["took 3 s", "2e-3", "0.2"]])
+    same = written(tmp_path / "same", [["a", "1e-3", "0.3"], ["took 4 s", "2e-3", "0.1"]])
+    assert differences(old, same) == []
+    other = written(tmp_path / "other", [["a", "1.1e-3", "0.3"], ["took 4 s", "2e-3", "0.1"]])
+    assert differences(old, other) == ["data/t.csv: row 1, error: '1e-3' became '1.1e-3'"]
+    shorter = written(tmp_path / "shorter", [["a", "1e-3", "0.3"]])
+    (shorter / "figures" / "new.svg").write_text("", encoding="utf-8")
+    assert differences(old, shorter) == [
+        "figures/new.svg is only in one of them", "data/t.csv: 2 rows became 1",
+    ]  # fmt: skip
