@@ -49,6 +49,11 @@ def test_malformed_formulas_fall_back_to_their_text(latex: str) -> None:
         (r"\tfrac12", "<mfrac><mn>1</mn><mn>2</mn></mfrac>"),
         (r"\dot q", "<mover><mi>q</mi><mo>˙</mo></mover>"),
         (r"a < b", "<mo>&lt;</mo>"),
+        (r"0 \le x \perp y", '<mo lspace="0.278em" rspace="0.278em">⟂</mo>'),
+        (r"M^{1/2}", '<mo lspace="0" rspace="0">/</mo>'),
+        (r"a = (-2, 1)", '<mo form="prefix" lspace="0" rspace="0">−</mo><mn>2</mn>'),
+        (r"a - b", "<mi>a</mi><mo>−</mo>"),
+        (r"-\operatorname{sgn} v", '−</mo><mi>sgn</mi><mspace width="0.167em" /><mi>v</mi>'),
         (r"2 \sin \varphi", '<mspace width="0.167em" /><mi>sin</mi><mspace width="0.167em" /><mi>φ</mi>'),
     ],
 )
@@ -58,8 +63,8 @@ def test_formulas_of_mechanics(latex: str, expected: str) -> None:
 
 
 def test_displayed_limits_stand_below() -> None:
-    assert "<munder><mo>min</mo>" in display(Formula(r"\min_a f", "min f"))
-    assert "<msub><mo>min</mo>" in html(Tex(r"$\min_a f$"))
+    assert "<munder><mi>min</mi><mi>a</mi></munder>" in display(Formula(r"\min_a f", "min f"))
+    assert "<msub><mi>min</mi><mi>a</mi></msub>" in html(Tex(r"$\min_a f$"))
 
 
 def test_long_formulas_may_be_broken_behind_relations() -> None:

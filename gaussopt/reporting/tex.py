@@ -23,14 +23,19 @@ _ATTRIBUTES = re.compile(
 )
 """What MathML may consist of here: no links, no styles, nothing that acts."""
 
-_RELATIONS = frozenset("=<>≤≥≈≠≡∈→⇒⇔≪≫∼∝:,;")
+_RELATIONS = frozenset("=<>≤≥≈≠≡∈→⇒⇔≪≫∼∝⟂:,;")
 """Behind these a long formula in a line of text may be broken; browsers do not break MathML themselves."""
 
 _LIMITS = ("min", "max", "inf", "sup", "lim")
 """What is written below these stands below them in a displayed formula."""
 
-_FUNCTIONS = frozenset(("sin", "cos", "tan", "cot", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "exp", "ln",
-                        "log", "det", "dim", "ker", "arg", "deg"))  # fmt: skip
+_THIN, _THICK = "0.167em", "0.278em"
+
+_ROWS = ("math", "mrow", "mstyle", "msqrt", "mtd")
+"""Elements whose parts stand side by side."""
+
+_RELATION_NAMES = ("⟂", "∥", "∣")
+"""Relations that arrive as identifiers."""
 
 _LONG = 18
 """Shorter formulas, in characters, stay in one piece."""
@@ -151,22 +156,51 @@ def _tree(latex: str, displayed: bool) -> ElementTree.Element | None:
         known = _ELEMENTS.fullmatch(element.tag) and all(map(_ATTRIBUTES.fullmatch, element.attrib))
         if unread or not known:
             return None
+        if element.tag == "mo" and len(element.text or "") > 1 and (element.text or "").isalpha():
+            element.tag = "mi"
+    for element in list(root.iter()):
         if displayed and element.tag == "msub" and element[0].text in _LIMITS:
             element.tag = "munder"
-        _set_apart(element)
+        if element.tag in _ROWS:
+            _space(element)
     return root
 
 
-def _set_apart(parent: ElementTree.Element) -> None:
-    """Put thin spaces around the names of functions, as TeX does."""
+def _space(parent: ElementTree.Element) -> None:
+    """Space operators and names of functions as TeX does; left alone they get the space of any operator."""
     children = list(parent)
+    for before, child in zip((None, *children), children, strict=False):
+        if child.tag == "mi" and child.text in _RELATION_NAMES:
+            child.tag = "mo"
+            child.attrib.update(lspace=_THICK, rspace=_THICK)
+        elif child.tag == "mo" and child.text == "/":
+            child.attrib.update(lspace="0", rspace="0")
+        elif child.tag == "mo" and child.text in ("−", "+") and _opens(before):
+            child.attrib.update(form="prefix", lspace="0", rspace="0")
     for j in reversed(range(len(children))):
-        if children[j].tag != "mi" or children[j].text not in _FUNCTIONS:
+        if not _is_function(children[j]):
             continue
-        if j + 1 < len(children) and children[j + 1].tag != "mo":
-            parent.insert(j + 1, ElementTree.Element("mspace", width="0.167em"))
-        if j > 0 and children[j - 1].tag not in ("mo", "mspace"):
-            parent.insert(j, ElementTree.Element("mspace", width="0.167em"))
+        if j + 1 < len(children) and not _bounds(children[j + 1]):
+            parent.insert(j + 1, ElementTree.Element("mspace", width=_THIN))
+        if j > 0 and not _bounds(children[j - 1]):
+            parent.insert(j, ElementTree.Element("mspace", width=_THIN))
+
+
+def _bounds(element: ElementTree.Element) -> bool:
+    """Whether no space is needed at it: an operator, a parenthesis, or a space."""
+    return element.tag in ("mo", "mspace") or (element.tag == "mrow" and len(element) > 0 and element[0].tag == "mo")
+
+
+def _opens(before: ElementTree.Element | None) -> bool:
+    """Whether a sign behind it belongs to what follows."""
+    return before is None or before.tag == "mspace" or (before.tag == "mo" and before.text not in (")", "]", "}", "!"))
+
+
+def _is_function(element: ElementTree.Element) -> bool:
+    """Whether it is an upright name, such as sin or min, with or without something at it."""
+    if element.tag in ("msub", "msup", "msubsup", "munder"):
+        return _is_function(element[0])
+    return element.tag == "mi" and len(element.text or "") > 1 and (element.text or "").isalpha()
 
 
 def _balanced(latex: str) -> bool:
