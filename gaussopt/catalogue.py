@@ -404,17 +404,23 @@ def _built(build: Callable[[], System]) -> System:
     return build()
 
 
+@cache
+def _table(file: str) -> tuple[tuple[str, ...], Matrix]:
+    """Head and numbers of a reference file; what is taken from it is copied."""
+    source = resources.files("gaussopt.problems").joinpath("data", file)
+    head, *lines = source.read_text(encoding="utf-8").splitlines()
+    return tuple(head.split(",")), np.array([[float(x) for x in line.split(",")] for line in lines])
+
+
 def _read(entry: Reference) -> ReferenceData:
-    source = resources.files("gaussopt.problems").joinpath("data", entry.file)
-    lines = source.read_text(encoding="utf-8").splitlines()
-    table = np.array([[float(x) for x in line.split(",")] for line in lines[1:]])
-    place = {name: i for i, name in enumerate(lines[0].split(","))}
+    head, table = _table(entry.file)
+    place = {name: i for i, name in enumerate(head)}
 
     def block(prefix: str, names: tuple[str, ...]) -> Matrix:
         return table[:, [place[prefix + name] for name in names]]
 
-    energy = table[:, place[entry.energy]] if entry.energy else np.full(len(table), np.nan)
+    energy = table[:, place[entry.energy]].copy() if entry.energy else np.full(len(table), np.nan)
     q, v, a = (block(prefix, entry.columns) for prefix in ("", "d_", "dd_"))
     phase = table[:, place[entry.phase]].astype(int) if entry.phase else None
     lam, lam_N = block("", entry.multipliers), block("", entry.normal_forces)
-    return ReferenceData(table[:, 0], q, v, a, lam, energy, lam_N, phase)
+    return ReferenceData(table[:, 0].copy(), q, v, a, lam, energy, lam_N, phase)

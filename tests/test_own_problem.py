@@ -80,7 +80,9 @@ def test_every_command_takes_a_file(pendulum: Path, capsys: pytest.CaptureFixtur
     out, err = capsys.readouterr()
     assert "2 of 2 pairs" in out
     assert "2 pairs of a formulation and a solver answer to 1 source, take turns on the clock for about 0 s" in err
-    assert "my-pendulum" in Path("mine/index.md").read_text()
+    report = Path("mine/index.md").read_text()
+    assert "| problems: my-pendulum: q0 | 1.0, 0.0 |" in report  # what a reader needs to do it again
+    assert "| problems: my-pendulum: parameters: g | 9.81 |" in report
 
 
 def test_an_atlas_of_a_file(pendulum: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -127,8 +127,20 @@ class Plan:
             "sources": [s.source.label for s in self.specs],
             "formulations": list(self.formulations), "solvers": list(self.solvers), "tolerance": self.tolerance,
             "steppers": list(self.steppers), "dt": self.dt, "t_end": self.t_end, "precision": list(self.precision),
-            "time_budget": self.budget, "case_limit": self.limit, "versions": versions(),
+            "time_budget": self.budget, "case_limit": self.limit, "problems": self._problems(), "versions": versions(),
         }  # fmt: skip
+
+    def _problems(self) -> dict[str, Any]:
+        """Start and parameter values of the problems, by their labels."""
+        found = {}
+        for spec in self.specs:
+            if isinstance(spec, ProblemStates):
+                entry = find_problem(spec.problem, **spec.settings)
+                found[entry.label] = {
+                    "t_end": entry.t_end, "dt": entry.dt, "q0": entry.q0.tolist(), "v0": entry.v0.tolist(),
+                    "parameters": dict(entry.parameter_values),
+                }  # fmt: skip
+        return found
 
 
 def compare(
