@@ -40,7 +40,7 @@ def filled(page: str) -> str:
     """The page with its tables."""
     for name, table in tables().items():
         pattern = rf"(<!-- table: {name} -->\n).*?(<!-- end -->)"
-        page, count = re.subn(pattern, lambda m, t=table: f"{m[1]}\n{t}\n{m[2]}", page, flags=re.S)
+        page, count = re.subn(pattern, lambda m, t=table: f"{m[1]}\n{t}\n\n{m[2]}", page, flags=re.S)
         assert count == 1, f"the page has {count} places for {name}"
     return page
 
