@@ -233,7 +233,8 @@ def _plain_powers(axis: Any) -> None:
     for level in ("major", "minor"):
         formatter = getattr(axis, f"get_{level}_formatter")()
         if isinstance(formatter, LogFormatterMathtext):
-            formatter.__class__ = _plain(formatter.__class__)
+            kind: Any = type(formatter)
+            formatter.__class__ = _plain(kind)
 
 
 @cache
