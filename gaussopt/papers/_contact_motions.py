@@ -32,7 +32,7 @@ LOOP = "as-printed-001"
 EXACT: dict[str, Any] = {"stepper": "dop853", "rtol": 1e-12, "atol": 1e-12}
 
 STEPS, FEW_STEPS = (600, 1200), (200,)
-"""Steps of the printed loop up to the last event of the reference, and those of a quick run; the first by two programs."""
+"""Steps of the printed loop up to the last event of the reference, and in a quick run; the first by both programs."""
 
 ROWS = {"two-bar-contact": (100, 200), "two-bar": (50, 200), "sliding-rod": (20, 50)}
 """Instants of the references at which the motions are recorded, by the two pairs; a fifth of them in a quick run."""
