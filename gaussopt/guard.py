@@ -284,6 +284,11 @@ def _death(code: int, seconds: float) -> Outcome:
 _own = threading.local()
 
 
+def use_guard(guard: Guard) -> None:
+    """Let this thread run its orders in a guard that somebody else closes."""
+    _own.guard = guard
+
+
 def run_order(order: Order) -> Reply:
     """Run an order in the guard of this thread: what is given to executors, on this machine or another."""
     guard: Guard | None = getattr(_own, "guard", None)

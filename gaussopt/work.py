@@ -9,12 +9,38 @@ from typing import TYPE_CHECKING
 
 from gaussopt import identity
 from gaussopt.cases import Case, Outcome, run_case, sentence
-from gaussopt.guard import Guard, Order, Reply, outcome_of, run_order
+from gaussopt.guard import Guard, Order, Reply, outcome_of, run_order, use_guard
 
 if TYPE_CHECKING:
     from gaussopt.store import Store
 
-__all__ = ["Case", "Outcome", "run_case", "run_cases"]
+__all__ = ["Case", "Outcome", "Workers", "run_case", "run_cases"]
+
+
+class Workers(ThreadPoolExecutor):
+    """Processes of this machine as an executor, each started by its first case and kept for the next ones.
+
+    Whoever runs several batches of cases gives them the same workers, so that imports are paid for once. Leaving the
+    `with` block ends all processes, whatever they do.
+
+    Parameters
+    ----------
+    jobs : int
+        Processes, at least one.
+    """
+
+    def __init__(self, jobs: int) -> None:
+        self._guards = [Guard() for _ in range(max(1, jobs))]
+        free: SimpleQueue[Guard] = SimpleQueue()
+        for guard in self._guards:
+            free.put(guard)
+        super().__init__(len(self._guards), initializer=lambda: use_guard(free.get()))
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the processes, and what has not begun with them."""
+        for guard in self._guards:
+            guard.close()
+        super().shutdown(wait, cancel_futures=True)
 
 
 def run_cases(
@@ -77,40 +103,14 @@ def run_cases(
             finish(case, known)
     missing.sort(key=lambda c: -c.weight)
     if executor is None:
-        _run_here(missing, max(1, min(jobs, len(missing))), keep)
+        with Workers(max(1, min(jobs, len(missing)))) as workers:
+            _run_on(workers, missing, keep)
     else:
-        _run_on(executor, run_order, missing, keep)
+        _run_on(executor, missing, keep)
     return {case.key: outcomes[case.key] for case in cases}
 
 
-def _run_here(cases: Sequence[Case], jobs: int, keep: Callable[[Case, Outcome], None]) -> None:
-    guards = [Guard() for _ in range(jobs)]
-    idle: SimpleQueue[Guard] = SimpleQueue()
-    for guard in guards:
-        idle.put(guard)
-
-    def run(order: Order) -> Reply:
-        guard = idle.get()
-        try:
-            return guard.reply(order)
-        finally:
-            idle.put(guard)
-
-    threads = ThreadPoolExecutor(jobs)
-    try:
-        _run_on(threads, run, cases, keep)
-    finally:
-        for guard in guards:
-            guard.close()
-        threads.shutdown(cancel_futures=True)
-
-
-def _run_on(
-    executor: Executor,
-    function: Callable[[Order], Reply],
-    cases: Sequence[Case],
-    keep: Callable[[Case, Outcome], None],
-) -> None:
+def _run_on(executor: Executor, cases: Sequence[Case], keep: Callable[[Case, Outcome], None]) -> None:
     under_way: dict[Future[Reply], Case] = {}
     try:
         for case in cases:
@@ -120,7 +120,7 @@ def _run_on(
                 keep(case, Outcome(None, f"lost: the case cannot be sent to a process: {sentence(error)}", 0.0, "lost"))
                 continue
             try:
-                under_way[executor.submit(function, order)] = case
+                under_way[executor.submit(run_order, order)] = case
             except Exception as error:
                 keep(case, _lost(error))
         for future in as_completed(list(under_way)):

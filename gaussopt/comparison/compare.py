@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -31,7 +32,7 @@ from gaussopt.errors import BadInput
 from gaussopt.simulation import check_settings, check_start
 from gaussopt.stepdata import StepData
 from gaussopt.store import Store
-from gaussopt.work import Case, Outcome, run_cases
+from gaussopt.work import Case, Outcome, Workers, run_cases
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -207,23 +208,22 @@ def compare(
     )  # fmt: skip
     kept = None if store is None else Store(store, note=note)
 
-    def run(cases: list[Case], begin: float, end: float) -> dict[str, Outcome]:
+    def run(where: Executor, cases: list[Case], begin: float, end: float) -> dict[str, Outcome]:
         if not cases:
             return {}
-        return run_cases(
-            cases, jobs, None if progress is None else lambda done: progress(begin + (end - begin) * done),
-            executor=executor, store=kept,
-        )  # fmt: skip
+        share = None if progress is None else lambda done: progress(begin + (end - begin) * done)
+        return run_cases(cases, progress=share, executor=where, store=kept)
 
     asked = _answer_cases(plan)
     if not asked:
         raise BadInput("None of these formulations and solvers fit these problems.")
     if note is not None:
         note(_announcement(plan, [blank for _, blank in asked]))
-    outcomes = run([case for case, _ in asked], 0.0, 0.5)
-    answers = [r for case, blank in asked for r in _answers(outcomes[case.key], blank)]
-    later = _time_cases(plan, answers) + _motion_cases(plan, answers)
-    more = run(later, 0.5, 1.0)
+    with Workers(jobs) if executor is None else nullcontext(executor) as where:
+        outcomes = run(where, [case for case, _ in asked], 0.0, 0.5)
+        answers = [r for case, blank in asked for r in _answers(outcomes[case.key], blank)]
+        later = _time_cases(plan, answers) + _motion_cases(plan, answers)
+        more = run(where, later, 0.5, 1.0)
     if kept is not None and note is not None:
         stale = kept.stale([case for case, _ in asked] + later)
         if stale:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from gaussopt.claim import Judgement
     from gaussopt.comparison.compare import Results
     from gaussopt.reporting.document import Document, Section
@@ -42,7 +44,7 @@ def reproduce(
     from gaussopt.files import prepare_folder
     from gaussopt.papers import atlas, comparison, ledger
     from gaussopt.reporting.render import write
-    from gaussopt.work import run_cases
+    from gaussopt.work import Workers, run_cases
 
     prepare_folder(out)
     papers = _papers()
@@ -53,9 +55,13 @@ def reproduce(
     def share(begin: float, end: float) -> Callable[[float], None]:
         return lambda done: None if progress is None else progress(begin + (end - begin) * done)
 
-    outcomes = run_cases(cases, jobs, share(0.0, CASES_SHARE))
-    compared = comparison.results(quick, jobs, share(CASES_SHARE, 1.0))
-    report = write(document(outcomes, compared, quick), out)
+    with Workers(jobs) as workers:
+        outcomes = run_cases(cases, progress=share(0.0, CASES_SHARE), executor=workers)
+        compared = comparison.results(quick, workers, share(CASES_SHARE, DRAWING_BEGINS))
+        page = document(outcomes, compared, quick, workers)
+    report = write(page, out)
+    if progress is not None:
+        progress(1.0)
     failed = {key: o.failure for key, o in outcomes.items() if o.failure} | compared.failures
     message = f"{len(cases) - sum(bool(o.failure) for o in outcomes.values())} of {len(cases)} cases computed."
     return {
@@ -68,11 +74,13 @@ def reproduce(
     }
 
 
-CASES_SHARE = 0.75
-"""Share of the time that the cases take; the rest is the comparison of solvers."""
+CASES_SHARE, DRAWING_BEGINS = 0.75, 0.95
+"""Share of the time after which the cases are computed, and after which the solvers are compared."""
 
 
-def document(outcomes: Mapping[str, Outcome], compared: Results, quick: bool) -> Document:
+def document(
+    outcomes: Mapping[str, Outcome], compared: Results, quick: bool, executor: Executor | None = None
+) -> Document:
     """The report.
 
     Parameters
@@ -82,23 +90,25 @@ def document(outcomes: Mapping[str, Outcome], compared: Results, quick: bool) ->
         The comparison of the solvers.
     quick : bool
         Whether the cases were those of a quick run.
+    executor : Executor, optional
+        Where to draw; in a process of its own if not given.
     """
-    from gaussopt.papers import atlas, comparison, environment, ledger, limitations
+    from gaussopt.papers import atlas, environment, ledger, limitations
     from gaussopt.papers.summary import summary
     from gaussopt.reporting.document import Document
 
     judged = ledger.judgements(outcomes)
     sections: list[Section] = []
     findings: list[str] = []
-    for number, paper in _papers().items():
-        own = {k.removeprefix(f"{number}: "): o for k, o in outcomes.items() if k.startswith(f"{number}: ")}
-        section, found = paper.section(own, quick)
+    drawn = _drawn(outcomes, compared, quick, executor)
+    for number in _papers():
+        section, found = drawn[number]
         *parts, errata = section.sections
         sections.append(replace(section, sections=(*parts, ledger.section(number, judged), errata)))
         findings += [_of_paper(number, f) for f in found]
     maps, found = atlas.section(outcomes)
     findings += found
-    sections += [maps, comparison.section(compared), environment.section(outcomes), limitations.section()]
+    sections += [maps, drawn["solvers"], environment.section(outcomes), limitations.section()]
     lead = (
         "Every time step of a mechanical system is a convex program (Gauss 1829). This report runs the systems of "
         "four papers by several formulations and solvers, certifies every step from the mechanics alone, and states "
@@ -111,6 +121,23 @@ def document(outcomes: Mapping[str, Outcome], compared: Results, quick: bool) ->
         (ledger.overview(judged), *sections),
         summary(outcomes, judged, findings, sections, list(_papers()), quick),
     )
+
+
+def _drawn(
+    outcomes: Mapping[str, Outcome], compared: Results, quick: bool, executor: Executor | None
+) -> dict[str, Any]:
+    """The sections with many figures, by paper and "solvers", drawn side by side."""
+    from gaussopt.cases import Case
+    from gaussopt.papers import comparison
+    from gaussopt.work import run_cases
+
+    cases = [Case("solvers", comparison.section, {"found": compared})]
+    for number, paper in _papers().items():
+        own = {k.removeprefix(f"{number}: "): o for k, o in outcomes.items() if k.startswith(f"{number}: ")}
+        cases.append(Case(number, paper.section, {"outcomes": own, "quick": quick}))
+    drawn = run_cases(cases, executor=executor)
+    # What could not be drawn there fails here, with the place where it does.
+    return {c.key: drawn[c.key].value if not drawn[c.key].failure else c.function(**c.arguments) for c in cases}
 
 
 def _papers() -> dict[str, Any]:

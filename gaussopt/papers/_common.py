@@ -35,6 +35,10 @@ class Important(Tex):
         found.figure, found.anchor = figure, anchor
         return found
 
+    def __getnewargs__(self) -> tuple[str, str, str]:  # type: ignore[override]
+        """What a copy in another process is made of."""
+        return str(self), self.figure, self.anchor
+
 
 TIME_PARTS = ("model", "build", "hand over", "solve", "recover", "verify")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Executor
 
 from gaussopt.catalogue import problem
 from gaussopt.comparison.compare import Results, compare
@@ -22,15 +23,15 @@ SHOWN = ("right", "fast", "precision", "warm")
 """Sections of a comparison's report that are shown here; claims and refusals have places of their own."""
 
 
-def results(quick: bool, jobs: int, progress: Callable[[float], None] | None = None) -> Results:
+def results(quick: bool, executor: Executor, progress: Callable[[float], None] | None = None) -> Results:
     """Compare all installed solvers that are not stochastic on a few steps of each problem.
 
     Parameters
     ----------
     quick : bool
         One reference of each problem, fewer formulations and steps, less time on the clock.
-    jobs : int
-        Processes.
+    executor : Executor
+        Where to compute.
     progress : called with the fraction done
     """
     sources: list[Spec] = []
@@ -39,7 +40,7 @@ def results(quick: bool, jobs: int, progress: Callable[[float], None] | None = N
         sources += specs[:1] if quick else specs
     return compare(
         sources, WIDEST if quick else (*SMOOTH, *CONTACTS), solvers(quick), precision=WIDEST,
-        motions=False, time_budget=0.002 if quick else 0.02, jobs=jobs, progress=progress,
+        motions=False, time_budget=0.002 if quick else 0.02, executor=executor, progress=progress,
     )  # fmt: skip
 
 
