@@ -454,7 +454,7 @@ def _accuracy(results: Results, findings: list[str]) -> Section:
             f"NH-A, {DRAWN_STEP}: position error {float(position_error(tan).max()):.2g} m with Routh's tan row and "
             f"{float(position_error(regular).max()):.1e} m with the regular row of the same equations, {ratio:.0e} "
             "times less. What is singular is a factor of the row, not the method.",
-            "paper-004-NH-A-violation", "accuracy-004",
+            "paper-004-motion-NH-A", "accuracy-004",
         ))  # fmt: skip
     alike, quasi = runs.get((DRAWN_STEP, FORMULA)), runs.get((DRAWN_STEP, QUASI))
     if alike is not None and regular is not None and quasi is not None:

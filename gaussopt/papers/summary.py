@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from gaussopt.claim import Judgement
 from gaussopt.papers import ledger
 from gaussopt.papers._common import Important
-from gaussopt.reporting.document import Highlight, Section, Summary, Table, Tex, figures_of
+from gaussopt.reporting.document import Animation, Figure, Highlight, Section, Summary, Table, Tex, blocks_of
 from gaussopt.work import Outcome
 
 MOST = 3
@@ -61,8 +61,14 @@ def _of(part: int, whole: int) -> str:
 
 
 def _highlights(findings: Sequence[str], sections: Sequence[Section]) -> tuple[Highlight, ...]:
-    figures = {f.name: f for f in figures_of(sections)}
+    figures = {b.name: b if isinstance(b, Figure) else _still(b)
+               for b in blocks_of(sections) if isinstance(b, Figure | Animation)}  # fmt: skip
     return tuple(
         Highlight(Tex(f), figures[f.figure], f.anchor)
         for f in findings if isinstance(f, Important) and f.figure in figures
     )[:MOST]  # fmt: skip
+
+
+def _still(moving: Animation) -> Figure:
+    """A motion as a picture."""
+    return Figure(moving.name, moving.caption, moving.alt, moving.still, moving.data)
