@@ -485,14 +485,14 @@ def test_a_failing_case_stops_nothing(jobs: int) -> None:
 def test_failed_cases_are_reported_and_the_report_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from gaussopt.papers import paper_000, paper_001, paper_002, paper_004
+    from gaussopt.papers import atlas, ledger, paper_000, paper_001, paper_002, paper_004
 
     def broken(real: Callable[[bool], list[Case]]) -> Callable[[bool], list[Case]]:
         # Everything but the motions breaks: the report must still be written and say so.
         return lambda quick: [c if c.key.startswith("motion") else Case(c.key, _fail, {}) for c in real(True)]
 
-    for paper in (paper_000, paper_001, paper_002, paper_004):
-        monkeypatch.setattr(paper, "cases", broken(paper.cases))
+    for part in (paper_000, paper_001, paper_002, paper_004, atlas, ledger):
+        monkeypatch.setattr(part, "cases", broken(part.cases))
     code = run(["papers", "--quick", "--out", str(tmp_path), "--json"])
     data: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert code == 1
