@@ -6,6 +6,8 @@ import os
 import platform
 from importlib import metadata
 
+import numpy as np
+
 import gaussopt
 
 PACKAGES = (
@@ -15,10 +17,17 @@ PACKAGES = (
 
 
 def versions() -> dict[str, str]:
-    """gaussopt, Python, the packages that matter, the system and its cores."""
+    """gaussopt, Python, the packages that matter, the system, its cores and their vector units.
+
+    Numbers agree to the last digit only where the vector units do: libraries choose their kernels by them.
+    """
     found = {"gaussopt": gaussopt.__version__, "Python": platform.python_version()}
     found |= {name: _version(name) for name in PACKAGES}
-    return found | {"system": f"{platform.system()} {platform.machine()}", "cores": str(os.cpu_count())}
+    units = np.show_config(mode="dicts")["SIMD Extensions"]
+    return found | {
+        "system": f"{platform.system()} {platform.machine()}", "cores": str(os.cpu_count()),
+        "vector units": " ".join([*units["baseline"], *units["found"]]),
+    }  # fmt: skip
 
 
 def _version(package: str) -> str:

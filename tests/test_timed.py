@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from gaussopt.reporting.document import Document, Figure, Gallery, Section, Table, Timed
+from gaussopt.reporting.document import Data, Document, Figure, Gallery, Section, Table, Timed
 from gaussopt.reporting.render import write
 from gaussopt.reporting.timed import timed_parts
 
@@ -22,13 +22,18 @@ def test_figures_columns_and_cells_are_listed(tmp_path: Path) -> None:
     tables = (
         Table("plain", "Caption.", ("a", "b"), ((1, 2.0),)),
         Table("columns", "Caption.", ("a", "seconds"), ((1, 2.0),), timed=("seconds",)),
+        Data("long", "Caption.", pd.DataFrame({"a": [1], "seconds": [2.0]}), timed=("seconds",)),
         Table("cells", "Caption.", ("a", "says"), ((1, "nothing"), (2, Timed("took 3 s")))),
     )
     part = Section("part", "Part", (Gallery((figure("drawn", False), figure("clock", True))),))
     document = Document("Title", "Lead.", (), (Section("all", "All", tables, (part,)),))
     expected = {
         "figures": ["clock"],
-        "tables": {"cells": {"columns": [], "cells": [(1, 1)]}, "columns": {"columns": ["seconds"], "cells": []}},
+        "tables": {
+            "cells": {"columns": [], "cells": [(1, 1)]},
+            "columns": {"columns": ["seconds"], "cells": []},
+            "long": {"columns": ["seconds"], "cells": []},
+        },
     }
     assert timed_parts(document) == expected
     write(document, tmp_path)

@@ -70,7 +70,7 @@ def cases(quick: bool) -> list[Case]:
     found = []
     for integrator, options in INTEGRATORS.items():
         for method in METHODS:
-            end = 6.0 if quick else 30.0
+            end = 5.0 if quick else 30.0
             found.append(_case(f"NH-A, {integrator}: {method}", method, "NH-A", t_end=end, **options))
     for case, end in (("NH-B", 22.0 if quick else 60.0), ("NH-C", 10.0)):
         step = 0.02 if quick else 0.01

@@ -299,7 +299,7 @@ def paper_section(
 ) -> tuple[Section, list[str]]:
     """The atlas of the two bars and of the rod with their tables, as one section, and its findings."""
     bars = scan("two-bar", _thinned("two-bar", 15 if quick else 45, 8 if quick else 30))
-    rod = scan("sliding-rod", _thinned("sliding-rod", 12 if quick else 45, 3, 8 if quick else 25))
+    rod = scan("sliding-rod", _thinned("sliding-rod", 12 if quick else 45, 2 if quick else 3, 8 if quick else 25))
     parts, lines = [], []
     for atlas, name, who in ((bars, "two-bar", "The two bars"), (rod, "sliding-rod", "The rod")):
         section, found = atlas_section(atlas, f"{anchor}-{name}", who)

@@ -99,10 +99,10 @@ def _group_section(speed: Speed, looks: Mapping[str, int]) -> Section:
         ))  # fmt: skip
     if speed.several and len(speed.pairs.names) > 1:
         blocks.append(pairs_table(speed))
-        blocks.append(Data(f"means-all-{group.anchor}", "The means of all pairs.", pd.DataFrame(
-            [(m.name, m.seconds, m.factor, m.failures, m.estimated, m.steps) for m in speed.pair_means],
-            columns=["pair", "seconds", "factor", "failures", "estimated", "steps"],
-        )))  # fmt: skip
+        columns = ("pair", "seconds", "factor", "failures", "estimated", "steps")
+        means = [(m.name, m.seconds, m.factor, m.failures, m.estimated, m.steps) for m in speed.pair_means]
+        frame = pd.DataFrame(means, columns=list(columns))
+        blocks.append(Data(f"means-all-{group.anchor}", "The means of all pairs.", frame, columns))
         blocks.append(profile_figure(
             f"profile-pairs-{group.anchor}", profile_of(speed.pairs), "pairs of formulation and solver",
             None,
@@ -354,7 +354,8 @@ def warm_section(groups: Sequence[Group]) -> tuple[Section | None, list[str]]:
         blocks.append(Table("warm", caption, columns, tuple(row(*x) for x in telling), columns))
     else:
         blocks.append(Paragraph("A warm start changes nothing beyond the noise for any solver."))
-    blocks.append(Data("warm-all", "All pairs.", pd.DataFrame([row(*x) for x in found], columns=list(columns))))
+    every = pd.DataFrame([row(*x) for x in found], columns=list(columns))
+    blocks.append(Data("warm-all", "All pairs.", every, columns))
     lines = []
     for verdict, words in (("gain", "A warm start pays"), ("loss", "A warm start costs more than a cold one")):
         of = sorted(((group, g) for group, g in telling if g.verdict == verdict), key=lambda x: x[1].work[1],

@@ -172,11 +172,13 @@ def _long(group: Group) -> Data:
     from gaussopt.comparison.tables import summary
 
     frame = summary(group.answers, group.times)
+    of_time = ("backend", "overhead", "timed", "repetitions")
     return Data(
         f"summary-{group.anchor}",
         "Every source, formulation, solver (with all sets of options) and start: counts, rates, quantiles of errors "
         "and work, largest primal, dual and gap residuals, iterations.",
         pd.DataFrame(frame),
+        tuple(c for c in frame.columns if c.startswith("work_") or c in of_time),
     )
 
 

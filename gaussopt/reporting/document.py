@@ -159,11 +159,13 @@ class Data:
     caption : str
         What is in it.
     frame : DataFrame
+    timed : the columns that hold measured times
     """
 
     name: str
     caption: str
     frame: pd.DataFrame
+    timed: tuple[str, ...] = ()
 
 
 Block = Paragraph | Formula | Items | Figure | Animation | Gallery | Table | Data

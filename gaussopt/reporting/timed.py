@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gaussopt.reporting.document import Document, Figure, Table, Timed, blocks_of
+from gaussopt.reporting.document import Data, Document, Figure, Table, Timed, blocks_of
 
 NAME = "timed.json"
 """File beside the data that lists them."""
@@ -24,7 +24,7 @@ def timed_parts(document: Document) -> dict[str, Any]:
     if document.summary is not None:
         blocks += [document.summary.counts, *(h.figure for h in document.summary.highlights)]
     figures = {b.name for b in blocks if isinstance(b, Figure) and b.timed}
-    tables = {b.name: {"columns": list(b.timed), "cells": _cells(b)} for b in blocks if isinstance(b, Table)}
+    tables = {b.name: {"columns": list(b.timed), "cells": _cells(b)} for b in blocks if isinstance(b, Table | Data)}
     held = {name: parts for name, parts in tables.items() if any(parts.values())}
     return {"figures": sorted(figures), "tables": dict(sorted(held.items()))}
 
@@ -34,6 +34,8 @@ def listing(document: Document) -> str:
     return json.dumps(timed_parts(document), indent=1, ensure_ascii=False) + "\n"
 
 
-def _cells(table: Table) -> list[tuple[int, int]]:
+def _cells(table: Table | Data) -> list[tuple[int, int]]:
     """Places of single cells with times in them."""
+    if isinstance(table, Data):
+        return []
     return [(i, j) for i, row in enumerate(table.rows) for j, cell in enumerate(row) if isinstance(cell, Timed)]
