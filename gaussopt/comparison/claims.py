@@ -154,7 +154,7 @@ def fewer_unknowns(cases: Sequence[Case]) -> Claim:
     sentence = (
         f"Time of a step without multipliers by that of the fastest formulation with multipliers, over "
         f"{len(_by_source(wanted))} sets of steps: {spans}. "
-        + (f"Faster: {_some(faster)}." if faster else "None is faster anywhere.")
+        + (f"Faster: {_some(faster)}." if faster else "None is faster on any of them.")
     )
     return Claim(**start, verdict=_verdict(holds), sentence=sentence, **table)
 

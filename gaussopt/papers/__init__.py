@@ -110,9 +110,10 @@ def document(
     findings += found
     sections += [maps, drawn["solvers"], environment.section(outcomes), limitations.section()]
     lead = (
-        "Every time step of a mechanical system is a convex program (Gauss 1829). This report runs the systems of "
-        "four papers by several formulations and solvers, certifies every step from the mechanics alone, and states "
-        "what the papers got right and wrong. Every number was computed by the run that wrote it."
+        "Every time step of a mechanical system with ideal constraints is a convex program (Gauss 1829); with Coulomb "
+        "friction it is a complementarity problem. This report runs the systems of four papers by several formulations "
+        "and solvers, certifies every step from the mechanics alone, and states what the papers got right and wrong. "
+        "Its numbers come from the run that wrote it; parameters and values called stated are given beforehand."
     )
     return Document(
         "Gauss's principle of least constraint: four papers reproduced, claim by claim",

@@ -246,8 +246,8 @@ def formulations_and_solvers(number: str, results: Results, lead: str) -> list[B
     lucky = [g.formulation for g in judged if not g.pairs[0].exact and g.pairs[0].error < 1e-10]
     if lucky:
         blocks.append(Paragraph(
-            f"{' and '.join(lucky)}: wrong in general, as the sections on paper 000 and paper 002 show, but right on "
-            "these states."
+            f"{' and '.join(f'{f} (see paper {SHOWN_WRONG[f]})' if f in SHOWN_WRONG else f for f in lucky)}: wrong in "
+            "general, but right on these states."
         ))  # fmt: skip
     # In detail: each formulation by its first solver, and Gauss's own program by all of them.
     shown = {
@@ -263,6 +263,10 @@ def formulations_and_solvers(number: str, results: Results, lead: str) -> list[B
         ))  # fmt: skip
         blocks += [times_table(f"times-{number}", shown), times_figure(f"paper-{number}-time", shown)]
     return blocks
+
+
+SHOWN_WRONG = {"least-squares-as-printed": "000", "pinv-mass-as-printed": "002"}
+"""The paper whose section shows that a printed formulation is wrong in general."""
 
 
 def pairs_matrix(number: str, judged: Sequence[ByFormulation], lead: str) -> Table:
@@ -309,7 +313,8 @@ def errata_section(entry: Problem, number: str, results: Results, findings: list
             continue
         verdict = HOLDS if evidence.holds else CONFIRMED
         confirmed += not evidence.holds
-        found.append((item.id, *formulas, verdict, Tex(evidence.sentence)))
+        # The sentences say what is wrong; where the numbers do not confirm it, they must not stand.
+        found.append((item.id, *formulas, verdict, UNCONFIRMED if evidence.holds else Tex(evidence.sentence)))
         numbers += [(item.id, name, float(value), verdict) for name, value in evidence.numbers.items()]
     findings.append(f"{confirmed} of {len(entry.errata)} checkable errata of the source are confirmed by computation.")
     blocks: list[Block] = [
@@ -330,6 +335,8 @@ def errata_section(entry: Problem, number: str, results: Results, findings: list
 
 CONFIRMED, HOLDS, NOT_COMPUTED = "misprint or false, confirmed", "the printed form holds", "not computed"
 """Verdicts on errata."""
+
+UNCONFIRMED = "The numbers of this run do not show that it is wrong."
 
 
 def claims_section(number: str, rows: Sequence[tuple[str, str, str]]) -> Section:

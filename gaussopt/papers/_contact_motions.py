@@ -199,7 +199,11 @@ def _figure(
 
 
 def _range(label: str, y: Vector, unit: str) -> str:
-    return f"{label} from {float(y[0]):.4g} to {float(y[-1]):.4g} {unit}"
+    low, high = float(np.min(y)), float(np.max(y))
+    ends = sorted((float(y[0]), float(y[-1])))
+    beyond = max(ends[0] - low, high - ends[1]) > 1e-6 * max(1e-12, high - low)
+    within = f" within {low + 0.0:.4g} to {high + 0.0:.4g}" if beyond else ""
+    return f"{label} from {float(y[0]) + 0.0:.4g} to {float(y[-1]) + 0.0:.4g}{within} {unit}"
 
 
 # -- two bars on the floor -----------------------------------------------------------------------------

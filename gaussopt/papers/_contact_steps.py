@@ -398,7 +398,8 @@ def _group_blocks(group: str, judged: Sequence[OnSteps]) -> list[Block]:
     details = Table(
         f"states-001-{anchor}",
         f"{group.capitalize()}: all pairs. Errors of the acceleration are relative to 1 + its largest entry; errors "
-        "of the answers that have an acceleration.",
+        "of the answers that have an acceleration. 'Statuses' are given by the certificate and the refusals, 'claimed' "
+        "counts the answers that the solver itself calls solved.",
         ("formulation by solver", "exact", "states", "statuses", "claimed", "error of a", "error of λ_N / N",
          "certified", "iterations"),
         tuple(

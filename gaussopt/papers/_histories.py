@@ -45,7 +45,7 @@ def forces_figure(name: str, traj: Trajectory, labels: Mapping[str, int], captio
     cut = thin(len(traj.t))
     curves = {label: traj.lam[cut, i] for label, i in labels.items()}
     words = ", ".join(
-        f"{label} between {traj.lam[:, i].min():.3g} and {traj.lam[:, i].max():.3g} {unit}"
+        f"{label} between {traj.lam[:, i].min() + 0.0:.3g} and {traj.lam[:, i].max() + 0.0:.3g} {unit}"
         for label, i in labels.items()
     )
     svg = plots.lines(traj.t[cut], curves, "t / s", f"λ / {unit}", size=(5.0, 3.0), above=len(curves) > 2)

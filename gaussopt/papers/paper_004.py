@@ -349,8 +349,10 @@ def _gallery(case: str, names: Sequence[str], runs: dict[str, Trajectory]) -> li
         limits = (float(true.min()) - margin, float(true.max()) + margin)
         marks = {"reference": (reference.t[inside][::6], true[::6])}
         last = ", ".join(f"{k} {float(v.q[-1, i]):.4g} m" for k, v in whole.items())
+        gone = [k for k, y in data.items() if y.min() < limits[0] or y.max() > limits[1]]
+        left = f" {' and '.join(gone)}: leaves the frame, which fits the true motion." if gone else ""
         found.append(Figure(
-            f"paper-004-{names[j]}", _caption(names[j], f"{symbol} of the centroid, {case}."),
+            f"paper-004-{names[j]}", _caption(names[j], f"{symbol} of the centroid, {case}.{left}"),
             f"{symbol} over {t[-1]:g} s, true values between {true.min():.3g} and {true.max():.3g} m; at the end: "
             f"{last}.",
             plots.lines(t, data, "t / s", f"{symbol}_C / m", size=(4.4, 3.2), markers=marks, ylim=limits, above=True),
@@ -391,17 +393,21 @@ def _crests(results: Results, findings: list[str]) -> Table | None:
         m: np.abs(v.q[:shared] - quasi.q[:shared])[:, [0, 2]].max(axis=1) for m, v in ((REGULAR, regular), (TAN, tan))
     }
     rows = tuple((j + 1, quasi.t[k], x[k], apart[REGULAR][k], apart[TAN][k]) for j, k in enumerate(crests))
-    poles = np.flatnonzero(np.diff(np.floor(quasi.q[:shared, 1] / np.pi - 0.5)))
+    turns = quasi.q[:shared, 1] / np.pi - 0.5
+    poles = np.flatnonzero(np.diff(np.floor(turns)))
+    # Within the step the angle is taken as linear in time.
+    part = np.array([(max(np.floor(turns[k : k + 2])) - turns[k]) / (turns[k + 1] - turns[k]) for k in poles])
+    instants = quasi.t[poles] + part * (quasi.t[poles + 1] - quasi.t[poles]) if len(poles) else np.zeros(0)
     if len(crests) and len(poles):
         before = crests[crests <= poles[0]]
         after = crests[crests > poles[0]]
         findings.append(
             f"NH-B: the first {len(before)} crests of the tan row coincide with those of quasi-velocities within "
-            f"{float(apart[TAN][before].max(initial=0.0)):.1e} m; after the pole at t = {quasi.t[poles[0]]:.2f} s they "
+            f"{float(apart[TAN][before].max(initial=0.0)):.1e} m; after the pole at t = {instants[0]:.2f} s they "
             f"are apart by up to {float(apart[TAN][after].max(initial=0.0)):.2g} m, with the regular row by at most "
             f"{float(apart[REGULAR].max()):.1e} m."
         )
-    where = ", ".join(f"{quasi.t[k]:.2f}" for k in poles) or "none"
+    where = ", ".join(f"{t:.2f}" for t in instants) or "none"
     return Table(
         "crests-004",
         f"NH-B, the crests of x: distance of Routh's position from that by quasi-velocities. Poles at t = {where} s.",

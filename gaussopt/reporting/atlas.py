@@ -310,7 +310,8 @@ def paper_section(
         lines += [f"{who}: {line[0].lower()}{line[1:]}" for line in found]
     lead = Paragraph(
         "Where the printed quadratic program is the mechanics and where it is not: maps over states, and the "
-        "boundaries between them beside their closed forms."
+        "boundaries between them beside their closed forms. 'Stated' values were computed beforehand, apart from this "
+        "program, and stand beside its own as a check."
     )
     return Section(anchor, title, (lead,), tuple(parts)), lines
 

@@ -40,7 +40,8 @@ def check(quick: bool) -> Judgement:
         JOINTS: not wrong_joint,
     }
     sentence = (
-        f"The program (29) is the mechanics exactly where the criterion holds ({criterion.computed}). "
+        f"The program (29) is {'' if criterion.holds else 'not '}the mechanics exactly where the criterion holds "
+        f"({criterion.computed}). "
         f"{bars.found} {one_joint.found}"
     )
     return Judgement(

@@ -15,7 +15,7 @@ from gaussopt.stepdata import Matrix
 
 SEED = 60
 GAP = 1e-6
-"""Relative excess of the objective from which a point is no minimum."""
+"""Relative distance from which two answers differ; its square for an excess of the objective."""
 
 READINGS = {
     "sufficient": "the minimum of (37) satisfies the contact laws",
@@ -99,7 +99,8 @@ def _broken(A: Matrix, b: Matrix) -> _Broken:
     laws = [samples.natural(A, b, v, v) > GAP for v in (x, y)]
     bearing = np.asarray((sets.times(A, z) + b <= GAP * np.abs(b)).all(axis=1) & (z > 0).all(axis=1))
     return _Broken(
-        laws[0], excess > GAP * np.maximum(value(z), 1e-300), laws[1],
+        # The excess is of second order in the distance of two strictly convex minima.
+        laws[0], excess > GAP**2 * np.maximum(value(z), 1e-300), laws[1],
         (samples.relative(A, b, x, y) > GAP) & (np.abs(b).max(axis=1) > 0), bearing,
     )  # fmt: skip
 

@@ -39,10 +39,11 @@ def check(quick: bool) -> Judgement:
     derivations = (_law(200 if quick else 20_000), _motion(counts, errors), _multiplier(200 if quick else 20_000))
     sound = all(d.holds for d in derivations)
     # Singular or of lost order, wherever the pole lies and whatever the body: what the claim says of each row.
-    verdict = Verdict.of([
-        sound and last[TAN] < LOST and not place.refutes,
-        not sound or last[REGULAR] < LOST or regular.refutes,
-    ])  # fmt: skip
+    tan_fails = last[TAN] < LOST and not place.refutes
+    regular_fails = last[REGULAR] < LOST or regular.refutes
+    # Where the derivation does not hold, or the rows have changed their parts, nothing follows for either.
+    swapped = regular_fails and not tan_fails
+    verdict = Verdict.of([tan_fails, regular_fails]) if sound and not swapped else Verdict.IRREPRODUCIBLE
     sentence = (
         f"Over a pole RK4 converges with order {last[TAN]:.2f} by Routh's equations with the tan row, with order "
         f"{last[REGULAR]:.2f} with the regular row and {last[QUASI]:.2f} by quasi-velocities; position errors at the "
