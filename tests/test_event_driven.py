@@ -892,3 +892,12 @@ def test_stick_in_space_is_refused_with_a_sentence() -> None:
     assert traj.message.endswith(".")
     with pytest.raises(go.GaussoptError, match="two tangents"):
         go.simulate(space(), q0=[0, 0, 0], v0=[0, 0, 0], t_end=1.0, dt=0.1, step_folder=None)
+
+
+def test_modes_that_come_back_at_one_instant_end_the_motion() -> None:
+    problem = go.problem("two-bar", variant="printed-sign")  # friction along the slip: no direction is consistent
+    traj = go.simulate(problem, "lcp", "lemke", stepper="rk4", dt=2e-3, t_end=0.16, step_folder=None)
+    assert traj.status is go.Status.SOLVER_ERROR
+    assert "do not settle" in traj.message
+    assert traj.t[-1] == pytest.approx(0.13982, abs=1e-4)
+    assert [kind for kind, _ in kinds(traj)] == ["reversal:C"]

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from gaussopt.store import Store
-from gaussopt.work import Case, Outcome, run_cases
+from gaussopt.work import Case, Outcome, Workers, run_cases
 
 
 def steps(guarded: ModuleType) -> list[Case]:
@@ -198,3 +198,12 @@ def test_ctrl_c_on_the_terminal_leaves_one_traceback_and_no_process(
     assert out == ""
     assert err.count("Traceback") == 1
     assert err.rstrip().endswith("KeyboardInterrupt")
+
+
+def test_workers_stay_from_batch_to_batch_and_end_with_their_block(guarded: ModuleType) -> None:
+    with Workers(1) as workers:
+        first, second = (
+            run_cases([Case(name, guarded.pause_and_tell)], executor=workers)[name].value for name in ("a", "b")
+        )
+    assert first["pid"] == second["pid"]
+    assert not Path(f"/proc/{first['pid']}").exists()
