@@ -6,6 +6,7 @@ import csv
 import json
 import re
 from collections.abc import Callable
+from difflib import unified_diff
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from report_pages import without_times
 
 from gaussopt.cli import run
 from gaussopt.reporting import plots
@@ -512,6 +514,23 @@ def test_a_part_of_the_cases_is_enough_for_a_section(keep: str) -> None:
         section, findings = paper.section(run_cases(some, 1) if some else {}, True)
         assert section.anchor == f"paper-{paper.__name__[-3:]}"
         assert findings
+
+
+def test_two_runs_differ_in_nothing_but_times(report: Path, tmp_path: Path) -> None:
+    assert run(["papers", "--quick", "--jobs", "1", "--out", str(tmp_path)]) == 0
+    first, second = (
+        without_times((folder / "index.html").read_text(encoding="utf-8")).splitlines() for folder in (report, tmp_path)
+    )
+    assert list(unified_diff(first, second, n=0, lineterm="")) == []
+
+
+def test_a_quick_run_has_the_sections_of_a_full_one(report: Path) -> None:
+    committed = Path(__file__).parents[1] / "reports" / "papers"
+    quick, full = (
+        set(re.findall('<section id="([^"]+)"', (folder / "index.html").read_text(encoding="utf-8")))
+        for folder in (report, committed)
+    )
+    assert quick == full
 
 
 def test_out_that_is_a_file_is_refused_before_computing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
