@@ -184,21 +184,20 @@ def _method(results: Results, findings: list[str]) -> Section:
             tuple((p.label, p.contraction, p.count, p.lcp[0], p.lcp[1], float(np.abs(p.first - p.lcp).max()),
                    float("nan") if p.frozen is None else float(np.abs(p.frozen - p.lcp).max())) for p in found),
         ))  # fmt: skip
-        findings.append(common.Important(
-            _printed_program(found), "atlas-two-bar-qp", "atlas-two-bar"
-        ))  # fmt: skip
+        findings.append(_printed_program(found))
     return Section("method-001", "Method", tuple(blocks))
 
 
 def _printed_program(found: Sequence[Programs]) -> str:
     """What (29) returns on the special states."""
     same = [p for p in found if p.misses(p.printed) <= EQUAL]
+    lifts = sum(float(p.w[1]) > 0 and p.lcp[1] == 0 for p in found if p.misses(p.printed) > EQUAL)
     predicted = sum(p.predicts == (p.misses(p.printed) <= EQUAL) for p in found)
     text = (
         f"The printed program (29) returns the forces of mechanics on {len(same)} of {len(found)} states of the two "
-        "bars with both ends on the floor"
+        "bars with both ends on the floor, listed in the method"
     )
     tensile = min((float(p.printed.min()) for p in found if p.printed is not None), default=0.0)
     if tensile < 0:
-        text += f" and forces down to {tensile:.4g} N on the others, where C lifts off"
+        text += f" and forces down to {tensile:.4g} N on the others ({lifts} of which lift C off)"
     return f"{text}. The criterion predicts {predicted} of {len(found)}."
