@@ -295,7 +295,7 @@ def test_two_bar_table_against_stated_forces() -> None:
 
 def test_joint_table_against_stated_forces() -> None:
     rows = {row[0]: row for row in boundaries.joint_table().rows}
-    pulled = rows.pop("60 deg, 20 N up at C")
+    pulled = rows.pop("60°, 20 N up at C")
     assert pulled[1:7] == pytest.approx((19.6565, 0, 19.4539, -0.8125, 19.4323, -0.8988), abs=6e-5)
     for row in rows.values():
         assert row[5:7] == pytest.approx(row[3:5], rel=1e-9)
