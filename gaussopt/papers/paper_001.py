@@ -273,9 +273,9 @@ def _printed_program(found: Sequence[Programs]) -> str:
     predicted = sum(p.predicts == (p.misses(p.printed) <= EQUAL) for p in found)
     text = (
         f"The printed program (29) returns the forces of mechanics on {len(same)} of {len(found)} states of the two "
-        "bars with both ends on the floor, listed in the method"
+        "bars listed in the method"
     )
     tensile = min((float(p.printed.min()) for p in found if p.printed is not None), default=0.0)
     if tensile < 0:
-        text += f" and forces down to {tensile:.4g} N on the others ({lifts} of which lift C off)"
+        text += f", and forces down to {tensile:.4g} N on the others ({lifts} of which lift C off)"
     return f"{text}. The criterion predicts {predicted} of {len(found)}."
