@@ -21,7 +21,7 @@ from gaussopt.formulations.frozen_friction import contraction
 from gaussopt.formulations.joint_force_qp import joint_pull
 from gaussopt.problems import two_bar
 from gaussopt.reporting import boundaries
-from gaussopt.reporting.atlas import atlas_section, document, paper_section
+from gaussopt.reporting.atlas import ANSWERS, atlas_section, document, paper_section, sliding_together
 from gaussopt.reporting.document import Figure, Table, figures_of
 from gaussopt.stacked import ContactStack, classify_stack, contractions, solve_printed, study, weights_stack
 from gaussopt.stepdata import StepData
@@ -443,6 +443,18 @@ def test_maps_carry_words_and_data(bars: Atlas) -> None:
     again = next(f for f in figures_of([atlas_section(bars)[0]]) if f.name == "atlas-qp")
     assert again.svg == qp.svg
     assert any(f"differs at {counts['tensile']}" in line for line in lines)
+
+
+def test_small_map_says_what_it_shows(bars: Atlas) -> None:
+    sentence, figure = sliding_together(bars, "small")
+    index = bars.slips.tolist().index([-1, -1])
+    shown = bars.codes("qp")[:, :, index]
+    assert len(figure.data) == shown.size
+    for label, count in figure.data["qp"].value_counts().items():
+        assert count == (shown == QP.index(label)).sum()
+        assert f"{ANSWERS[label]} at {count} (" in sentence
+        assert str(count) in figure.alt
+    assert figure.caption.startswith(sentence)
 
 
 @pytest.mark.parametrize(("name", "axes"), [("sliding-rod", ["mu"]), ("bouncing-ball", []), ("box", ["mu1", "mu3"])])
