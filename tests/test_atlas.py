@@ -21,7 +21,7 @@ from gaussopt.formulations.frozen_friction import contraction
 from gaussopt.formulations.joint_force_qp import joint_pull
 from gaussopt.problems import two_bar
 from gaussopt.reporting import boundaries
-from gaussopt.reporting.atlas import atlas_section, document, paper_section
+from gaussopt.reporting.atlas import ANSWERS, atlas_section, document, paper_section, sliding_together
 from gaussopt.reporting.document import Figure, Table, figures_of
 from gaussopt.stacked import ContactStack, classify_stack, contractions, solve_printed, study, weights_stack
 from gaussopt.stepdata import StepData
@@ -295,7 +295,7 @@ def test_two_bar_table_against_stated_forces() -> None:
 
 def test_joint_table_against_stated_forces() -> None:
     rows = {row[0]: row for row in boundaries.joint_table().rows}
-    pulled = rows.pop("60 deg, 20 N up at C")
+    pulled = rows.pop("60°, 20 N up at C")
     assert pulled[1:7] == pytest.approx((19.6565, 0, 19.4539, -0.8125, 19.4323, -0.8988), abs=6e-5)
     for row in rows.values():
         assert row[5:7] == pytest.approx(row[3:5], rel=1e-9)
@@ -445,6 +445,18 @@ def test_maps_carry_words_and_data(bars: Atlas) -> None:
     assert any(f"differs at {counts['tensile']}" in line for line in lines)
 
 
+def test_small_map_says_what_it_shows(bars: Atlas) -> None:
+    sentence, figure = sliding_together(bars, "small")
+    index = bars.slips.tolist().index([-1, -1])
+    shown = bars.codes("qp")[:, :, index]
+    assert len(figure.data) == shown.size
+    for label, count in figure.data["qp"].value_counts().items():
+        assert count == (shown == QP.index(label)).sum()
+        assert f"{ANSWERS[label]} at {count} (" in sentence
+        assert str(count) in figure.alt
+    assert figure.caption.startswith(sentence)
+
+
 @pytest.mark.parametrize(("name", "axes"), [("sliding-rod", ["mu"]), ("bouncing-ball", []), ("box", ["mu1", "mu3"])])
 def test_reports_with_few_axes(name: str, axes: list[str]) -> None:
     atlas = scan(name, [Axis(a, [0.2, 0.9]) for a in axes])
@@ -465,7 +477,7 @@ def test_section_for_the_papers_has_maps_tables_and_names_of_its_own() -> None:
     names = [b.name for s in section.sections for b in s.blocks if isinstance(b, Table | Figure)]
     assert len(names) == len(set(names))
     assert {"table-two-bar", "painleve-signs", "boundaries-two-bar", "atlas-sliding-rod-qp"} <= set(names)
-    assert any("Criterion eta" in line or "criterion eta" in line for line in lines)
+    assert any("riterion η" in line for line in lines)
 
 
 def call_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any]]:
@@ -491,7 +503,7 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert 'alt="Map of' in page
     assert Path(data["markdown"]).exists()
     assert run(["atlas", "bouncing-ball", "--out", str(tmp_path / "ball")]) == 0
-    assert "Criterion eta predicts" in capsys.readouterr().out
+    assert "Criterion η predicts" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", WITH_CONTACTS)

@@ -83,8 +83,8 @@ def test_two_bar_figures_of_the_source_are_there(report: Path) -> None:
     assert set(forces["program"]) == {"QP (29) by Newton", "LCP by Lemke"}
     for program in set(forces["program"]):
         start = forces[(forces["program"] == program) & (forces["t"] == 0)].set_index("curve")["value"]
-        assert start["N_A"] == pytest.approx(13.678369, abs=1e-6)
-        assert start["N_C"] == pytest.approx(11.191393, abs=1e-6)
+        assert start["force at A"] == pytest.approx(13.678369, abs=1e-6)
+        assert start["force at C"] == pytest.approx(11.191393, abs=1e-6)
 
 
 def test_contact_motions_follow_the_references(report: Path) -> None:
@@ -94,7 +94,7 @@ def test_contact_motions_follow_the_references(report: Path) -> None:
         assert row["status"] == "solved"
         assert int(row["states"]) >= 5
         assert max(float(row["error of q"]), float(row["error of v"])) < 1e-9
-        assert float(row["error of N / N"]) < 1e-8
+        assert float(row["error of the normal forces / N"]) < 1e-8
         assert float(row["certified"]) < 1e-12
         assert float(row["rise / J"]) < 1e-11
 
@@ -129,8 +129,8 @@ def test_impact_of_the_printed_start(report: Path) -> None:
 def test_printed_loop_presses_from_the_air(report: Path) -> None:
     rows = {row["run"]: row for row in table(report, "air-001")}
     loaded = rows["printed formulas, F = −40 N, g = 0"]
-    assert float(loaded["N_A at the start / N"]) == pytest.approx(10.7, abs=0.05)
-    assert float(loaded["N_C at the start / N"]) == pytest.approx(11.0, abs=0.05)
+    assert float(loaded["force at A at the start / N"]) == pytest.approx(10.7, abs=0.05)
+    assert float(loaded["force at C at the start / N"]) == pytest.approx(11.0, abs=0.05)
     assert float(loaded["gap of A at the start / m"]) == pytest.approx(0.70711, abs=1e-5)
     assert float(loaded["smallest gap / m"]) < -0.1
     still = [row for name, row in rows.items() if name.endswith("F = g = 0")]
@@ -156,7 +156,7 @@ def test_rod_sticks_and_the_printed_loop_does_not(report: Path) -> None:
     assert int(rows["stop", "printed loop"]["slip changes sign"]) > 50
     assert float(rows["lift", "LCP by Lemke"]["gap / m"]) > 1e-4
     markdown = (report / "index.md").read_text(encoding="utf-8")
-    assert "it sticks at 0.059311588874 s with |F_T|/N = 0.0978" in markdown.replace("\\", "")
+    assert re.search(r"it sticks at 0\.059311588874 s with [^=]*= 0\.0978", markdown.replace("\\", ""))
 
 
 def test_painleve_states_get_their_number_of_solutions(report: Path) -> None:
@@ -177,14 +177,14 @@ def test_painleve_states_get_their_number_of_solutions(report: Path) -> None:
 
 @pytest.mark.parametrize("group", ["two-bars", "rod", "special-states"])
 def test_exact_formulations_are_confirmed_on_contact_steps(report: Path, group: str) -> None:
-    rows = table(report, f"states-001-{group}")
+    rows = table(report, f"states-001-{group}-all")
     # What is there beyond these depends on the optional solvers installed.
     assert {row["formulation by solver"] for row in rows} >= {
         "lcp by lemke", "lcp by newton", "lcp by enumerate", "lcp by pgs", "stick-slip by lemke", "lcp-qp by daqp",
         "lcp-qp by osqp", "normal-force-qp by newton", "joint-force-qp by newton", "weighted-normal-force-qp by daqp",
         "frozen-friction by osqp",
     }  # fmt: skip
-    times = {row["formulation by solver"]: row for row in table(report, f"times-001-{group}")}
+    times = {row["formulation by solver"]: row for row in table(report, f"times-001-{group}-all")}
     for row in rows:
         assert float(times[row["formulation by solver"]]["build"]) > 0
         formulation, _, solver = row["formulation by solver"].partition(" by ")
@@ -193,7 +193,7 @@ def test_exact_formulations_are_confirmed_on_contact_steps(report: Path, group: 
             assert float(row["error of a"]) < 1e-11
         if group == "special-states" and formulation == "normal-force-qp" and solver in ("newton", "daqp"):
             assert row["statuses"] == "3 solved, 4 inaccurate"
-            assert float(row["error of λ_N / N"]) > 80
+            assert float(row["error of the normal forces / N"]) > 80
 
 
 def test_formulations_of_velocities_are_not_judged_by_accelerations(report: Path) -> None:
@@ -209,7 +209,7 @@ def test_frozen_friction_contracts_as_stated(report: Path) -> None:
         assert float(rows[state]["ϱ"]) == pytest.approx(rho, abs=1e-4)
         assert float(rows[state]["error at the end / N"]) < 1e-10
     assert max(float(row["first iterate wrong by / N"]) for row in rows.values()) == pytest.approx(21, abs=0.5)
-    lcp = {state: (float(rows[state]["N_A / N"]), float(rows[state]["N_C / N"])) for state in rows}
+    lcp = {state: (float(rows[state]["force at A / N"]), float(rows[state]["force at C / N"])) for state in rows}
     assert lcp["60°, 20 N up at C"] == pytest.approx((19.65651, 0), abs=1e-5)
     assert lcp["85°"] == pytest.approx((40.588, 0), abs=1e-3)
     assert lcp["88°"] == pytest.approx((40.735, 0), abs=1e-3)

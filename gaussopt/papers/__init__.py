@@ -94,6 +94,7 @@ def document(
         Where to draw; in a process of its own if not given.
     """
     from gaussopt.papers import atlas, environment, ledger, limitations
+    from gaussopt.papers._common import Important
     from gaussopt.papers.summary import summary
     from gaussopt.reporting.document import Document
 
@@ -101,13 +102,15 @@ def document(
     sections: list[Section] = []
     findings: list[str] = []
     drawn = _drawn(outcomes, compared, quick, executor)
+    maps, mapped = atlas.section(outcomes)
     for number in _papers():
         section, found = drawn[number]
         *parts, errata = section.sections
         sections.append(replace(section, sections=(*parts, ledger.section(number, judged), errata)))
+        if number == atlas.PAPER:
+            found = (*found, *(f for f in mapped if isinstance(f, Important)))
         findings += [_of_paper(number, f) for f in found]
-    maps, found = atlas.section(outcomes)
-    findings += found
+    findings += [f for f in mapped if not isinstance(f, Important)]
     sections += [maps, drawn["solvers"], environment.section(outcomes), limitations.section()]
     lead = (
         "Every time step of a mechanical system with ideal constraints is a convex program (Gauss 1829); with Coulomb "

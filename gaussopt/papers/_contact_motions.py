@@ -14,7 +14,7 @@ from gaussopt.papers import _common as common
 from gaussopt.papers._common import Results
 from gaussopt.reporting import plots
 from gaussopt.reporting.animation import animation_block
-from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section, Table
+from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section, Table, Tex
 from gaussopt.stepdata import Matrix, Vector
 from gaussopt.work import Case
 
@@ -140,6 +140,29 @@ def _spoken(name: str) -> str:
     return f"{kind} of {contact}" if contact else kind
 
 
+def _happened(traj: Trajectory, digits: int = 4) -> str:
+    """The events of a motion with their times, one after the other."""
+    names = (f"{event['kind']} of {' and '.join(event['contacts'])}" if "contacts" in event
+             else _spoken(event_name(event)) for event in traj.events)  # fmt: skip
+    # A landing with an impact is told by the impact.
+    hit = {event["t"] for event in traj.events if event["kind"] == "impact"}
+    told = [f"{name} at {event['t']:.{digits}f} s" for name, event in zip(names, traj.events, strict=True)
+            if event["kind"] != "landing" or event["t"] not in hit]  # fmt: skip
+    return ", then ".join(told) or "no event"
+
+
+def _way(slip: Vector) -> str:
+    """To which side an end slides, rounding left out."""
+    found = [side for side, there in (("left", slip < -1e-9), ("right", slip > 1e-9)) if there.any()]
+    return f"to the {' and to the '.join(found)}" if found else "nowhere"
+
+
+def _jump(traj: Trajectory) -> float:
+    """Largest jump of a contact force between the two rows of an event, N."""
+    rows = np.flatnonzero(np.diff(traj.t) < 1e-12)
+    return float(np.abs(traj.lam_N[rows + 1] - traj.lam_N[rows]).max(initial=0.0))
+
+
 def marks(traj: Trajectory, values: Vector) -> tuple[Vector, Vector]:
     """Points of a curve at the events of the motion."""
     t = np.array(sorted({e["t"] for e in traj.events}))
@@ -212,28 +235,31 @@ def _range(label: str, y: Vector, unit: str) -> str:
 def reconstruction(results: Results, findings: list[str]) -> Section:
     """Figures 3 to 5 of the source for the start with both ends on the floor."""
     runs = pair_of(results, "two-bar-contact")
+    first = next(iter(runs.values()), None)
+    told = "" if first is None else (
+        f"A slides {_way(first.slip[:, 0, 0])}, C {_way(first.slip[:, 1, 0])}; {_happened(first)}. "
+    )  # fmt: skip
     blocks: list[Block] = [
-        Paragraph(
-            "The figures of the source need both ends on the floor, which its printed start does not have. With A on "
-            "the floor (y = l/2 sin π/4, ẏ = l/2 cos θ₁ θ̇₁), gravity and F = 0 the motion is regular: A slides to the "
-            "left all the time, C turns around twice, and the bars end flat on the floor. From event to event by "
+        Paragraph(Tex(
+            "The figures of the source need both ends on the floor, which its printed start does not have. Here A is "
+            "put on the floor ($y=\\frac l2\\sin\\frac\\pi4$, $\\dot y=\\frac l2\\cos(\\theta_1)\\,\\dot\\theta_1$), "
+            "with "
+            f"gravity and $F=0$. {told}From event to event by "
             "DOP853 with tolerance 1e-12. Lines: the source's quadratic program with Newton's method. Circles: the LCP "
             "with Lemke's method, and the events."
-        )
-    ]
-    first = next(iter(runs.values()), None)
+        ))
+    ]  # fmt: skip
     if first is not None:
         blocks.append(animation_block(
             first, problem("two-bar"), "paper-001-motion",
-            "Two bars with both ends on the floor, with their contact forces. C turns around twice, and its friction "
-            "with it.",
+            f"Two bars with both ends on the floor, with their contact forces: {_happened(first)}.",
         ))  # fmt: skip
         blocks.append(Gallery(_figures_3_to_5(runs)))
     if len(runs) == len(PAIRS):
         q, N = difference(*runs.values())
         findings.append(
-            f"Two bars with both ends on the floor: the quadratic program by Newton and the LCP by Lemke give the same "
-            f"motion, coordinates to {q:.1e}, contact forces to {N:.1e} N."
+            f"Two bars with both ends on the floor: the quadratic program by Newton and the LCP by Lemke differ along "
+            f"the motion by at most {q:.1e} in the coordinates and {N:.1e} N in the contact forces."
         )
         blocks.append(Paragraph(
             f"Largest difference between the two: {q:.1e} in the coordinates (m, rad), {N:.1e} N in the contact forces."
@@ -268,6 +294,14 @@ def _beside(runs: Mapping[str, Trajectory], values: Mapping[str, Mapping[str, Ve
     }
 
 
+def _apart(runs: Mapping[str, Trajectory]) -> str:
+    """How far two programs are apart, as a sentence; nothing if there is one."""
+    if len(runs) < len(PAIRS):
+        return ""
+    q, N = difference(*runs.values())
+    return f"The two programs differ by at most {q:.1e} in the coordinates and {N:.1e} N in the forces."
+
+
 def _figures_3_to_5(runs: Mapping[str, Trajectory]) -> tuple[Figure, ...]:
     places = {k: ends(v) for k, v in runs.items()}
     shown: list[tuple[str, str, str, str, dict[str, dict[str, Vector]]]] = []
@@ -279,16 +313,19 @@ def _figures_3_to_5(runs: Mapping[str, Trajectory]) -> tuple[Figure, ...]:
         shown.append((f"3-{letter}", f"Figure 3. {letter} of the {named}", f"{letter} / m", "m", values))
     for number, what, ylabel, unit, columns in (
         ("4", "q", "angle / rad", "rad", {"θ₁": 2, "θ₂": 3}),
-        ("5", "lam_N", "normal force / N", "N", {"N_A": 0, "N_C": 1}),
+        ("5", "lam_N", "normal force / N", "N", {"force at A": 0, "force at C": 1}),
     ):
         values = {k: {name: getattr(v, what)[:, j] for name, j in columns.items()} for k, v in runs.items()}
-        title = "Angles θ₁ and θ₂" if number == "4" else "Contact forces; they jump where C turns around"
+        jump = _jump(next(iter(runs.values())))
+        jumps = f"Contact forces; at the events they jump by up to {jump:.3g} N"
+        title = "Angles θ₁ and θ₂" if number == "4" else jumps
         shown.append((number, f"Figure {number}. {title}", ylabel, unit, values))
     figures = []
+    apart = _apart(runs)
     for name, title, ylabel, unit, values in shown:
         words = "; ".join(_range(k, y, unit) for k, y in next(iter(values.values())).items())
         figures.append(_figure(
-            f"paper-001-figure-{name}", f"{title}.", f"{words}. Both programs give the same motion.",
+            f"paper-001-figure-{name}", f"{title}.", f"{words}. {apart}",
             ylabel=ylabel, above=True, **_beside(runs, values),
         ))  # fmt: skip
     return tuple(figures)
@@ -320,9 +357,11 @@ def agreement_section(results: Results, findings: list[str]) -> Section:
     if states:
         blocks = [
             Table("agreement-001", "Event-driven motions against the references at common instants. 'Rise' is the "
-                  "largest rise of the energy between recorded instants.",
-                  ("reference", "program", "status", "states", "error of q", "error of v", "error of N / N",
-                   "certified", "rise / J", "evaluations", "seconds"), tuple(states), ("seconds",)),
+                  "largest rise of the energy between recorded instants, 'certified' the largest bound of the "
+                  "certificate on the relative error of an acceleration.",
+                  ("reference", "program", "status", "states", "error of q", "error of v",
+                   "error of the normal forces / N", "certified", "rise / "
+                   "J", "evaluations", "seconds"), tuple(states), ("seconds",)),
             Table("events-001", "Events, in seconds.",
                   ("reference", "event", "program", "reference time", "this run", "difference"), tuple(events)),
         ]  # fmt: skip
@@ -339,29 +378,35 @@ def agreement_section(results: Results, findings: list[str]) -> Section:
 def printed_start(results: Results, findings: list[str]) -> Section:
     """Flight, landing, impact, reversal, floor."""
     runs = pair_of(results, "two-bar-airborne")
-    blocks: list[Block] = [
-        Paragraph(
-            "The printed start y = l sin π/4, ẏ = 1 has both ends above the floor and rising. With gravity the bars "
-            "fly, and both ends land at the same instant. The source has no law for that. Here the impact is Newton's "
-            "with e_N = 0, and Coulomb's law holds between the impulses and the slip after the impact: A goes on to "
-            "the left, C, which came in to the left, leaves to the right. Then C turns around, and the bars fall flat."
-        )
-    ]
     traj = runs.get(next(reversed(PAIRS)))
+    impact = None if traj is None else next((e for e in traj.events if e["kind"] == "impact"), None)
+    told = "" if traj is None else (
+        f" At the start A is {traj.gap[0, 0]:.4f} m and C {traj.gap[0, 1]:.4f} m above the floor; "
+        f"{_happened(traj)}.{_sides(traj, impact)}"
+    )  # fmt: skip
+    blocks: list[Block] = [
+        Paragraph(Tex(
+            "The printed start is $y=l\\sin\\frac\\pi4$, $\\dot y=1$. Here gravity acts. The source has no law for a "
+            "landing; this run takes Newton's law of impact with $e_N=0$ and Coulomb's law between the impulses and "
+            f"the slip after the impact.{told}"
+        ))
+    ]  # fmt: skip
     if traj is None:
         return Section("airborne-001", "Two bars: the printed start", tuple(blocks))
     blocks.append(animation_block(
         traj, problem("two-bar"), "paper-001-airborne-motion",
-        "From the printed start: flight without forces, both ends land at once, then the bars slide flat.",
+        f"From the printed start: {_happened(traj)}.",
     ))  # fmt: skip
     floor = {"events": marks(traj, np.zeros(len(traj.t)))}
     curves = {
         "gaps": ({"A": traj.gap[:, 0], "C": traj.gap[:, 1]}, "gap / m", "Heights of A and C above the floor", "m"),
-        "forces": ({"N_A": traj.lam_N[:, 0], "N_C": traj.lam_N[:, 1]}, "normal force / N", "Contact forces", "N"),
+        "forces": ({"A": traj.lam_N[:, 0], "C": traj.lam_N[:, 1]}, "normal force / N", "Normal forces at A and C", "N"),
         "slips": ({"A": traj.slip[:, 0, 0], "C": traj.slip[:, 1, 0]}, "slip / (m/s)",
                   "Velocities of A and C along the floor", "m/s"),
         "energy": ({"energy": traj.energy}, "energy / J",
-                   "Mechanical energy; it falls at the impact and by friction", "J"),
+                   "Mechanical energy" + (f"; the impact changes it by {impact['energy_change']:.4g} "
+                   f"J" if impact else ""),
+                   "J"),
     }  # fmt: skip
     gallery = []
     for key, (data, ylabel, title, unit) in curves.items():
@@ -370,17 +415,28 @@ def printed_start(results: Results, findings: list[str]) -> Section:
         gallery.append(_figure(f"paper-001-airborne-{key}", f"{title}; points mark the events.", f"{title}: {words}.",
                                traj.t, data, ylabel, marked))  # fmt: skip
     blocks.append(Gallery(tuple(gallery)))
-    impact = next((e for e in traj.events if e["kind"] == "impact"), None)
     if impact is not None:
         blocks.append(_impact_table(traj, impact))
         first = traj.energy[np.searchsorted(traj.t, impact["t"] - 1e-12)]
         findings.append(
             f"Printed start: both ends are {traj.gap[0].min():.5f} m above the floor and rise at "
-            f"{_gap_rates(traj)[0]:.5f} m/s; they land together at {impact['t']:.12f} s with "
+            f"{_gap_rates(traj)[0]:.5f} m/s; {' and '.join(impact['contacts'])} land at {impact['t']:.12f} s with "
             f"{abs(impact['gap_rates'][0]):.6f} m/s, and the impact takes the energy from {first:.4f} to "
             f"{first + impact['energy_change']:.4f} J."
         )
     return Section("airborne-001", "Two bars: the printed start", tuple(blocks))
+
+
+def _sides(traj: Trajectory, impact: Mapping[str, Any] | None) -> str:
+    """To which side the ends slide before and after an impact, as a sentence."""
+    if impact is None:
+        return ""
+    system = problem("two-bar", case="airborne").system
+    q = traj.q[np.searchsorted(traj.t, impact["t"] - 1e-12)]
+    before, after = (system.evaluate(impact["t"], q, np.array(impact[k])).v_T for k in ("v_before", "v_after"))
+    told = (f"{contact} comes in {_way(before[i])} and goes on {_way(after[i])}"
+            for i, contact in enumerate(traj.contacts))  # fmt: skip
+    return f" At the impact {', '.join(told)}."
 
 
 def _gap_rates(traj: Trajectory) -> Vector:
@@ -423,7 +479,8 @@ def printed_loop(results: Results, findings: list[str]) -> Section:
     blocks: list[Block] = [
         Paragraph(
             "The six steps of the source: from q and q̇ form M, Q, the contact rows and the signs of the slips; form A "
-            "and b; find the contact forces by Newton's method on the optimality conditions of (29); then the "
+            "and b (the source's B); find the contact forces by Newton's method on the optimality conditions of (29); "
+            "then the "
             "acceleration; advance by a fixed step; repeat. Nothing asks for a gap, an impact, a slip that vanishes or "
             "a bar that lies flat. The integrator of the source is not stated; here it is semi-implicit Euler, and "
             "every answer is taken, whatever its certificate."
@@ -441,8 +498,8 @@ def printed_loop(results: Results, findings: list[str]) -> Section:
             "From the start with both ends on the floor. The errors are those of a fixed step of first order that "
             "steps over the reversals, where it uses the old direction of friction for one step. The loop goes "
             "on after the bars lie flat: the last column is the height of B over l at the end.",
-            ("steps: program", "status", "step / s", "states", "error of q", "error of v", "error of N / N",
-             "largest gap / m", "sin θ₁ at the end"),
+            ("steps: program", "status", "step / s", "states", "error of q", "error of v",
+             "error of the normal forces / N", "largest gap / m", "sin θ₁ at the end"),
             tuple(table),
         ))  # fmt: skip
     for n in (*STEPS, *FEW_STEPS):
@@ -462,34 +519,35 @@ def printed_loop(results: Results, findings: list[str]) -> Section:
 def _from_the_air(air: Mapping[str, Trajectory], findings: list[str]) -> list[Block]:
     table = Table(
         "air-001",
-        "The printed start. The loop takes every contact as closed and lets the floor press from the air; only without "
-        "any load there is no force.",
-        ("run", "status", "gap of A at the start / m", "N_A at the start / N", "N_C at the start / N",
+        "The printed start. The loop takes every contact as closed: a force beside a positive gap is a floor that "
+        "presses from the air.",
+        ("run", "status", "gap of A at the start / m", "force at A at the start / N", "force at C at the start / N",
          "largest force / N", "smallest gap / m", "largest gap / m", "end / s"),
         tuple((k, str(v.status), v.gap[0, 0], v.lam_N[0, 0], v.lam_N[0, 1], float(np.abs(v.lam_N).max()),
                float(v.gap.min()), float(v.gap.max()), v.t[-1]) for k, v in air.items()),
     )  # fmt: skip
     blocks: list[Block] = [
         Paragraph(
-            "From the printed start the same loop presses the floor although the bars are above it. F and g are not "
-            "printed. With the printed formulas a load F = −40 N (downwards at B) and no gravity the first step "
-            "already has contact forces; later C passes through the floor, and the loop does not notice. With "
-            "the correct formulas and gravity the contact conditions hold the accelerations of the gaps at zero: the "
-            "bars slide through the air on a floor that is not there, and rise with their initial gap rates."
+            "The same loop from the printed start. F and g are not printed. The printed formulas are run with a load "
+            "F = −40 N (downwards at B) without gravity and without any load, the correct ones with gravity and "
+            f"without any load. {' '.join(_in_the_air(k, v) for k, v in air.items())}"
         ),
         table,
     ]
     label = next(iter(AIR))
     loaded = air.get(label)
     if loaded is not None:
-        forces = {"N_A": loaded.lam_N[:, 0], "N_C": loaded.lam_N[:, 1]}
+        forces = {"A": loaded.lam_N[:, 0], "C": loaded.lam_N[:, 1]}
         gaps = {"A": loaded.gap[:, 0], "C": loaded.gap[:, 1]}
-        words = f"{_range('N_A', forces['N_A'], 'N')}, {_range('N_C', forces['N_C'], 'N')}"
+        words = f"{_range('at A', forces['A'], 'N')}, {_range('at C', forces['C'], 'N')}"
         span = f"{_range('gap of A', gaps['A'], 'm')}, {_range('gap of C', gaps['C'], 'm')}"
         blocks.append(Gallery((
-            _figure("paper-001-air-forces", f"Contact forces in the air: {label}.", f"Contact forces: {words}.",
+            _figure("paper-001-air-forces", f"Normal forces at A and C, both above the floor at the start: "
+            f"{label}.", f"Contact forces: {words}.",
                     loaded.t, forces, "normal force / N"),
-            _figure("paper-001-air-gaps", "Gaps of the same run.",
+            _figure("paper-001-air-gaps", f"Gaps of the same run; the smallest is {loaded.gap.min():.3g} m, and a "
+            f"negative one is a "
+                    "bar inside the floor.",
                     f"Gaps: {span}.", loaded.t, gaps, "gap / m"),
         )))  # fmt: skip
         findings.append(
@@ -506,6 +564,20 @@ def _from_the_air(air: Mapping[str, Trajectory], findings: list[str]) -> list[Bl
     return blocks
 
 
+def _in_the_air(label: str, traj: Trajectory) -> str:
+    """What the loop does from the air in one run, as a sentence."""
+    start = traj.gap[0].min()
+    pressed = traj.lam_N[0].max() > 0
+    text = f"{label[:1].upper()}{label[1:]}: "
+    text += f"the floor presses from {start:.3f} m below at once" if pressed else "no contact force at the start"
+    below = [
+        f"{contact} passes through the floor at {traj.t[np.argmax(traj.gap[:, i] < 0)]:.3f} s, which the loop does not "
+        "notice" for i, contact in enumerate(traj.contacts) if (traj.gap[:, i] < 0).any()
+    ]  # fmt: skip
+    ends = " and ".join(f"{gap:.3f}" for gap in traj.gap[-1])
+    return f"{text}, {', '.join(below) or f'the gaps end at {ends} m'}."
+
+
 # -- energy --------------------------------------------------------------------------------------------
 
 
@@ -513,15 +585,15 @@ def energy(results: Results, findings: list[str]) -> Section:
     """Friction with the correct and with the printed sign."""
     runs = results.trajectories("energy: ")
     blocks: list[Block] = [
-        Paragraph(
-            "The text of the source takes friction along the slip, s = sgn v_T; its rod uses the correct s = −sgn v_T. "
+        Paragraph(Tex(
+            "The text of the source takes friction along the slip, $s=\\operatorname{sgn}v_T$; its rod uses "
+            "$s=-\\operatorname{sgn}v_T$, which is correct. "
             f"Two bars on the floor from the same start, event-driven up to {FED:g} s, before any event, then further "
-            f"up to {LATER:g} s, and by the printed loop up to there. Event-driven, the printed sign ends where a slip "
-            "vanishes: the program finds neither a direction nor sticking that is consistent with it."
-        )
-    ]
+            f"up to {LATER:g} s, and by the printed loop up to there. The last column says how each run ended."
+        ))
+    ]  # fmt: skip
     if not runs:
-        return Section("energy-001", "Friction that feeds energy", tuple(blocks))
+        return Section("energy-001", "Energy and the sign of friction", tuple(blocks))
     blocks.append(Table(
         "energy-001", "Mechanical energy.",
         ("run", "start / J", f"at {FED:g} s / J", "end / s", "at the end / J", "largest rise in a step / J",
@@ -533,17 +605,21 @@ def energy(results: Results, findings: list[str]) -> Section:
     if drawn:
         curves = {k: v.energy for k, v in drawn.items()}
         words = "; ".join(_range(k, y, "J") for k, y in curves.items())
+        changes = ", ".join(f"{y[-1] - y[0]:+.3g} J ({k})" for k, y in curves.items())
         blocks.append(_figure(
-            "paper-001-energy", "Mechanical energy with the correct and the printed sign of friction.",
+            "paper-001-energy",
+            f"Mechanical energy with the correct and the printed sign of friction; its change over each run is "
+            f"{changes}.",
             f"Energy: {words}.", {k: v.t for k, v in drawn.items()}, curves, "energy / J", size=(6.4, 3.4),
         ))  # fmt: skip
     right, wrong = (runs.get(f"{k} sign") for k in ("correct", "printed"))
     if right is not None and wrong is not None:
         findings.append(
-            f"Friction with the printed sign feeds energy: {wrong.energy[0]:.5f} J at the start, "
+            f"Friction with the printed sign {'feeds' if wrong.energy[-1] > wrong.energy[0] else 'takes'} energy: "
+            f"{wrong.energy[0]:.5f} J at the start, "
             f"{wrong.energy[-1]:.6f} J at {wrong.t[-1]:g} s; with the correct sign {right.energy[-1]:.6f} J."
         )
-    return Section("energy-001", "Friction that feeds energy", tuple(blocks))
+    return Section("energy-001", "Energy and the sign of friction", tuple(blocks))
 
 
 # -- the rod -------------------------------------------------------------------------------------------
@@ -570,13 +646,13 @@ def rod(results: Results, findings: list[str]) -> Section:
             traj, entry, f"paper-001-rod-{case}-motion", f"Rod, case {case}: {entry.cases[case].description}.",
         ))  # fmt: skip
         for title, what, column, ylabel, unit in (
-            ("angle", "q", 2, "θ / rad", "rad"),
-            ("force", "lam_N", 0, "N / N", "N"),
+            ("angle", "q", 2, "angle θ / rad", "rad"),
+            ("force", "lam_N", 0, "normal force / N", "N"),
         ):
             values = {k: {title: getattr(v, what)[:, column]} for k, v in runs.items()}
             gallery.append(_figure(
                 f"paper-001-rod-{case}-{title}", f"Rod, case {case}: {title}; {happened}.",
-                f"{_range(title, next(iter(values.values()))[title], unit)}; {happened}. Both programs give the same.",
+                f"{_range(title, next(iter(values.values()))[title], unit)}; {happened}. {_apart(runs)}",
                 ylabel=ylabel, **_beside(runs, values),
             ))  # fmt: skip
     if gallery:
@@ -609,15 +685,18 @@ def _rod_tables(results: Results, findings: list[str]) -> list[Block]:
         ratio = abs(float(stop.lam_T[i, 0, 0] / stop.lam_N[i, 0]))
         mu = stop.meta["parameters"]["mu"]
         after = loop.lam_N[loop.t > stuck, 0]
-        blocks.append(Paragraph(
-            f"After the stop at {stuck:.12f} s the rod sticks: |F_T|/N = {ratio:.4f} there, below μ = {mu:g}. The "
-            f"printed loop never sticks. Its slip changes sign from step to step and its normal force jumps between "
+        blocks.append(Paragraph(Tex(
+            f"After the stop at {stuck:.12f} s the rod sticks: $|\\lambda_T|/\\lambda_N$ = {ratio:.4f} there, "
+            f"{'below' if ratio < mu else 'not below'} $\\mu$ = {mu:g}. The printed loop has no law for sticking: its "
+            f"slip "
+            f"changes sign {len(_changes(loop))} times, and after the stop its normal force is between "
             f"{after.min():.4g} and {after.max():.4g} N."
-        ))  # fmt: skip
-        findings.append(
-            f"Rod that stops: it sticks at {stuck:.12f} s with |F_T|/N = {ratio:.4f}; the printed loop instead changes "
+        )))  # fmt: skip
+        findings.append(Tex(
+            f"Rod that stops: it sticks at {stuck:.12f} s with $|\\lambda_T|/\\lambda_N$ = {ratio:.4f}; the printed "
+            f"loop instead changes "
             f"the sign of its slip {len(_changes(loop))} times."
-        )
+        ))  # fmt: skip
     return blocks
 
 

@@ -15,7 +15,7 @@ from gaussopt.catalogue import problem
 from gaussopt.comparison import PairResult
 from gaussopt.papers import _common as common
 from gaussopt.papers._common import Results
-from gaussopt.reporting.document import Block, Paragraph, Section, Table
+from gaussopt.reporting.document import Block, Data, Paragraph, Section, Table
 from gaussopt.stepdata import StepData, Vector
 from gaussopt.work import Case
 
@@ -397,10 +397,10 @@ def _group_blocks(group: str, judged: Sequence[OnSteps]) -> list[Block]:
     drawn = drawn or plain
     details = Table(
         f"states-001-{anchor}",
-        f"{group.capitalize()}: all pairs. Errors of the acceleration are relative to 1 + its largest entry; errors "
-        "of the answers that have an acceleration. 'Statuses' are given by the certificate and the refusals, 'claimed' "
-        "counts the answers that the solver itself calls solved.",
-        ("formulation by solver", "exact", "states", "statuses", "claimed", "error of a", "error of λ_N / N",
+        f"{group.capitalize()}: each formulation by its first solver and by the one that did worst. Errors are those "
+        "of the answers that have an acceleration, of the acceleration relative to 1 + its largest entry.",
+        ("formulation by solver", "exact", "states", "statuses", "claimed", "error of a", "error of the normal forces "
+        "/ N",
          "certified", "iterations"),
         tuple(
             (k, r.pair.exact, r.pair.states, ", ".join(f"{n} {s}" for s, n in r.statuses.items()), r.pair.claimed,
@@ -408,10 +408,34 @@ def _group_blocks(group: str, judged: Sequence[OnSteps]) -> list[Block]:
             for k, r in shown.items()
         ),
     )  # fmt: skip
+    times = common.times_table(f"times-001-{anchor}", plain)
+    told = _worth_telling(plain)
     return [
         common.pairs_matrix(f"001-{anchor}", [g.plain for g in judged if g.results],
                             f"{group.capitalize()}: up to {states} states, fewer for slow solvers."),
-        details,
-        common.times_table(f"times-001-{anchor}", plain),
+        *_shortened(details, told, "All pairs."),
+        *_shortened(times, told, "The times of all pairs."),
         *([common.times_figure("paper-001-time", drawn)] if group == GROUPS[0] else []),
     ]  # fmt: skip
+
+
+def _worth_telling(pairs: Mapping[str, PairResult]) -> set[str]:
+    """Of each formulation its first pair and the worst: the fewest answers confirmed, then the largest error."""
+    by: dict[str, list[str]] = {}
+    for name, pair in pairs.items():
+        by.setdefault(pair.formulation, []).append(name)
+
+    def badness(name: str) -> tuple[float, float]:
+        pair = pairs[name]
+        return 1.0 - pair.solved / max(pair.states, 1), float(np.nan_to_num(pair.error, nan=np.inf))
+
+    return {chosen for names in by.values() for chosen in (names[0], max(names, key=badness))}
+
+
+def _shortened(table: Table, told: set[str], caption: str) -> tuple[Table, Data]:
+    """The rows that are told, and the whole table as a file."""
+    import pandas as pd
+
+    whole = pd.DataFrame(table.rows, columns=list(table.columns))
+    rows = tuple(row for row in table.rows if row[0] in told)
+    return replace(table, rows=rows), Data(f"{table.name}-all", caption, whole, table.timed)

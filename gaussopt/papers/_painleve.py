@@ -139,7 +139,8 @@ def section(results: Results, findings: list[str]) -> Section:
         Paragraph(
             "One contact makes A and b plain numbers. For the rod that slides to the left "
             "A = (1 + 3 cos θ (cos θ − μ sin θ)) / m, which is negative for some angles if μ > 4/3, and "
-            "b = l θ̇² sin θ − g. Their signs decide: A > 0 has one solution, contact for b < 0 and lift-off for b > 0; "
+            "b = l θ̇² sin θ − g. Their signs decide: A > 0 has one solution, contact for b < 0 and lift-off for b > "
+            "0; "
             "A < 0 has none for b < 0 and two for b > 0 (Painlevé). The source asks for A > 0."
         )
     ]

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gaussopt.papers._common import Important
 from gaussopt.reporting.document import Paragraph, Section
 from gaussopt.work import Case, Outcome
 
 KEY = "atlas"
+PAPER = "001"
+"""The paper whose program is mapped."""
+
 TITLE = "Atlas: quadratic program against LCP"
 
 
@@ -19,10 +23,10 @@ def cases(quick: bool) -> list[Case]:
 
 
 def section(outcomes: Mapping[str, Outcome]) -> tuple[Section, list[str]]:
-    """The section and its findings; in one sentence why there is none if the case failed."""
+    """The section and its findings, of which the first is important; a sentence instead if the case failed."""
     outcome = outcomes.get(KEY)
     if outcome is None or outcome.failure:
         why = "It was not run." if outcome is None else outcome.failure
         return Section(KEY, TITLE, (Paragraph(f"Nothing was computed: {why}"),)), []
-    found: tuple[Section, list[str]] = outcome.value
-    return found
+    whole, (first, *others) = outcome.value
+    return whole, [Important(first, f"{KEY}-two-bar-qp-sliding", f"{KEY}-two-bar"), *others]

@@ -14,8 +14,9 @@ from gaussopt.papers import _contact_steps as steps
 from gaussopt.papers import _painleve as painleve
 from gaussopt.papers._common import Results
 from gaussopt.papers._contact_steps import EQUAL, Programs
-from gaussopt.reporting.document import Block, Formula, Gallery, Paragraph, Section, Table
+from gaussopt.reporting.document import Block, Formula, Gallery, Paragraph, Section, Table, Tex
 from gaussopt.reporting.drawing import drawing_figure
+from gaussopt.stacked import BORDER
 from gaussopt.work import Case, Outcome
 
 PROBLEM = "two-bar"
@@ -60,10 +61,13 @@ def _both(bars: Problem, rod: Problem) -> Problem:
 
 def _model(bars: Problem, rod: Problem) -> Section:
     text = (
-        "Two bars AB and BC of length l are hinged at B; A and C may touch the floor. Coordinates q = (x, y, θ₁, θ₂): "
-        "centroid and angle from the horizontal of AB, angle of BC from the vertical. The rod has q = (x, y, θ), its "
+        "Two bars AB and BC of length $l$ are hinged at B; A and C may touch the floor. Coordinates "
+        "$q=(x,y,\\theta_1,\\theta_2)$: "
+        "centroid and angle from the horizontal of AB, angle of BC from the vertical. The rod has $q=(x,y,\\theta)$, "
+        "its "
         "centroid and angle from the horizontal; its lower end A may touch the floor. A contact is given by the "
-        "position of its point. Gaps, slips, their rows J_N and J_T and the velocity terms ζ_N and ζ_T are derived. "
+        "position of its point. Gaps, slips, their rows $J_N$ and $J_T$ and the velocity terms $\\zeta_N$ and "
+        "$\\zeta_T$ are derived. "
         "The two bars are also built in the coordinates of both bars, with two rows for the hinge."
     )
     starts = Table(
@@ -81,7 +85,7 @@ def _model(bars: Problem, rod: Problem) -> Section:
         starts,
     )
     drawings = Gallery((drawing_figure(bars, "paper-001-drawing-bars"), drawing_figure(rod, "paper-001-drawing-rod")))
-    return Section("model-001", "Model", (Paragraph(text), drawings, *tables))
+    return Section("model-001", "Model", (Paragraph(Tex(text)), drawings, *tables))
 
 
 # -- the method ----------------------------------------------------------------------------------------
@@ -137,14 +141,87 @@ _FORMULAS = {
 """The formulas of the method, by name."""
 
 
+NOTATION: tuple[tuple[str, str, str, str], ...] = (
+    ("$J_N$, $\\zeta_N$", "$W_N$, $\\bar W_N$", "rows of the gaps, bias", "gap accelerations $w=J_Na+\\zeta_N$"),
+    ("$J_T$, $v_T$", "$W_T$, $\\dot x_A$, $\\dot x_C$", "slip of A, of C", "directions and velocities of the slip"),
+    ("$\\sigma=-\\operatorname{sgn}v_T$", "$s$", "sign of friction", "friction opposes the slip"),
+    ("$\\lambda_N$", "$\\lambda$, $N$", "force at A, at C; $N_A$, $N_C$", "normal forces, N"),
+    ("$\\lambda_T=\\sigma\\mu\\lambda_N$", "$f(F)$", "$T_A$, $T_C$ in drawings", "friction forces, N"),
+    ("$A$", "$A$", "contact operator", "gap accelerations per unit of normal force, 1/kg"),
+    ("$b$", "$B$", "bias $B$ in claims and maps", "gap accelerations without contact forces, m/s²"),
+    ("$A_0$, $C$", "–", "$A=A_0+C$", "parts of $A$ without friction and of friction"),
+    ("$\\varrho$", "–", "contraction factor", "bound on how frozen friction shrinks the error"),
+)
+"""Letters: here, of the source and of its claims and errata, elsewhere in the report, meaning."""
+
+TERMS: tuple[tuple[str, str], ...] = (
+    (
+        "positive definite, for an unsymmetric $A$",
+        "$x^TAx>0$ for all $x\\ne0$, which is the same as that its symmetric "
+        "part $\\frac12(A+A^T)$ is positive definite",
+    ),
+    (
+        "P-matrix",
+        "all principal minors are positive, which is weaker; then and only then the LCP has exactly one "
+        "solution for every $b$",
+    ),
+    ("ideal, non-ideal force", "a force that does no work on what the constraints allow; friction is not ideal"),
+    (
+        "$A_1$, $b_1$; $b_2$ of the source",
+        "matrix and right-hand sides of its constraints in the accelerations: "
+        "equations "
+        "with index 1, inequalities with index 2",
+    ),
+    (
+        "$h$, $l$; $s$, $g$ as sizes",
+        "numbers of the holonomic and of the other equations; of the holonomic and of the "
+        "other inequalities (elsewhere $h$ are inertia terms, $l$ a length, $s$ a sign, $g$ gravity)",
+    ),
+    (
+        "$f(F)$, $H$, $Y$",
+        "friction as a function of the ideal forces $F$, the directions in which it acts, and a force "
+        "known in advance that acts in these directions",
+    ),
+    (
+        "$G$, $G^{Ci}$ and $F$, $F^{Ci}$",
+        "directions of the ideal forces and their sizes, those of the constraints with the index $Ci$",
+    ),
+    (
+        "certified",
+        "the certificate's bound on the relative error of the acceleration, computed from the mechanics and "
+        "not from the solver's word",
+    ),
+    ("confirmed", "an answer whose certificate is within 1e-7; an erratum that the numbers of this run show"),
+    (
+        "1 + largest acceleration",
+        "errors are $\\max_i|a_i-a_i^*|/(1+\\max_i|a_i^*|)$ with the true $a^*$, in SI units, "
+        "so that small accelerations do not blow them up",
+    ),
+    (
+        "borderline",
+        "whether two answers are equal is there a matter of rounding (a violation of the criterion from "
+        f"{BORDER[0]:g} to {BORDER[1]:g}); such states are counted apart",
+    ),
+)
+"""Words that claims, errata and maps use."""
+
+
 def _method(results: Results, findings: list[str]) -> Section:
     blocks: list[Block] = [
+        Table(
+            "notation-001", "Letters of this report, of the source (also in claims and errata), and what drawings, "
+            "tables and maps write.",
+            ("here", "source", "elsewhere", "meaning"), tuple(tuple(map(Tex, row)) for row in NOTATION),
+        ),
+        Table("terms-001", "Words and letters of claims, errata and maps.", ("word", "meaning"),
+              tuple(tuple(map(Tex, row)) for row in TERMS)),
         Paragraph("Sliding friction is a known multiple of the normal force, against the slip:"),
         _FORMULAS["motion"],
-        Paragraph(
-            "With the joints eliminated (K is M⁻¹ restricted to the directions they leave free, a_J the acceleration "
-            "without contact forces) the gap accelerations are linear in the normal forces:"
-        ),
+        Paragraph(Tex(
+            "With the joints eliminated ($K$ is $M^{-1}$ restricted to the directions they leave free, $a_J$ the "
+            "acceleration without contact forces, $a_0$ the one without joints as well) the gap accelerations are "
+            "linear in the normal forces:"
+        )),
         _FORMULAS["operator"],
         Paragraph("The source finds the normal forces by the quadratic program normal-force-qp,"),
         _FORMULAS["printed"],
@@ -173,32 +250,32 @@ def _method(results: Results, findings: list[str]) -> Section:
         ),
         _FORMULAS["frozen"],
         _FORMULAS["contraction"],
-    ]
+    ]  # fmt: skip
     found: list[Programs] | None = results.value("programs")
     if found:
         blocks.append(Table(
             "frozen-001",
             "Frozen friction on states of the two bars (both ends on the floor, sliding to the left, no rotation). The "
             "first iterate has no friction at all.",
-            ("state", "ϱ", "programs", "N_A / N", "N_C / N", "first iterate wrong by / N", "error at the end / N"),
+            ("state", "ϱ", "programs", "force at A / N", "force at C / N", "first iterate wrong by / N", "error at "
+            "the end / N"),
             tuple((p.label, p.contraction, p.count, p.lcp[0], p.lcp[1], float(np.abs(p.first - p.lcp).max()),
                    float("nan") if p.frozen is None else float(np.abs(p.frozen - p.lcp).max())) for p in found),
         ))  # fmt: skip
-        findings.append(common.Important(
-            _printed_program(found), "atlas-two-bar-qp", "atlas-two-bar"
-        ))  # fmt: skip
+        findings.append(_printed_program(found))
     return Section("method-001", "Method", tuple(blocks))
 
 
 def _printed_program(found: Sequence[Programs]) -> str:
     """What (29) returns on the special states."""
     same = [p for p in found if p.misses(p.printed) <= EQUAL]
+    lifts = sum(float(p.w[1]) > 0 and p.lcp[1] == 0 for p in found if p.misses(p.printed) > EQUAL)
     predicted = sum(p.predicts == (p.misses(p.printed) <= EQUAL) for p in found)
     text = (
         f"The printed program (29) returns the forces of mechanics on {len(same)} of {len(found)} states of the two "
-        "bars with both ends on the floor"
+        "bars listed in the method"
     )
     tensile = min((float(p.printed.min()) for p in found if p.printed is not None), default=0.0)
     if tensile < 0:
-        text += f" and forces down to {tensile:.4g} N on the others, where C lifts off"
+        text += f", and forces down to {tensile:.4g} N on the others ({lifts} of which lift C off)"
     return f"{text}. The criterion predicts {predicted} of {len(found)}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,7 +23,7 @@ from gaussopt.reporting.boundaries import (
     table_25,
 )
 from gaussopt.reporting.document import Block, Document, Figure, Paragraph, Section, Table
-from gaussopt.reporting.maps import Panel, class_map, value_map
+from gaussopt.reporting.maps import COLOUR_NAMES, Panel, class_map, value_map
 from gaussopt.stepdata import Vector
 
 MAX_PANELS = 9
@@ -35,6 +36,16 @@ TITLES = {
     "joint": "The QP over all ideal forces beside the LCP",
     "weighted": "The weighted QP beside the LCP",
 }
+
+SEEN = {
+    "lcp": "Where the colour changes, solutions of the contact laws appear or vanish.",
+    "matrix": "With a P-matrix (all principal minors positive; positive definite is more) the contact laws have one "
+    "solution whatever the load is.",
+    "qp": "Light is the mechanics; where it is tensile the program lets a contact pull.",
+    "joint": "Light is the mechanics; where it is tensile the program lets a contact pull.",
+    "weighted": "Where there are no weights, no diagonal D > 0 makes D A symmetric.",
+}
+"""What to see in a map of classes."""
 
 SMALLEST = 1e-6
 """Relative differences below this are drawn like it."""
@@ -70,19 +81,33 @@ def _y(view: _View) -> str:
     return view.y[0]
 
 
-def _dimensions(atlas: Atlas) -> dict[str, tuple[str, Vector]]:
-    """Label and values of the dimensions of the grid, angles in degrees."""
+GREEK = {"theta": "θ", "omega": "ω", "phi": "φ", "mu": "μ"}
+"""Parameters that have a letter."""
+
+
+def _symbol(name: str) -> str:
+    """A parameter as it is written: "θ₁" for theta1_0; the value at the start needs no mark, a state is an instant."""
+    found = re.fullmatch(r"(theta|omega|phi|mu)(\d?)(_?0)?", name)
+    if found is None or (found[2] == "0" and not found[3]):
+        return GREEK.get(name.removesuffix("0"), name)
+    return GREEK[found[1]] + found[2].translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
+
+
+def _dimensions(atlas: Atlas, plain: bool = False) -> dict[str, tuple[str, Vector]]:
+    """Label and values of the dimensions of the grid, angles in degrees; `plain` labels are heads of data files."""
     found: dict[str, tuple[str, Vector]] = {}
     for axis, unit in zip(atlas.axes, atlas.units, strict=True):
         values, unit = (np.degrees(axis.values), "degrees") if unit == "rad" else (axis.values, unit)
         values = np.round(values, 10)
-        found[axis.name] = (axis.name if unit in ("", "1") else f"{axis.name}, {unit}", values)
+        name, per = (axis.name, ", ") if plain else (_symbol(axis.name), " / ")
+        unit = unit if plain else unit.replace("degrees", "°").replace("^2", "²")
+        found[axis.name] = (name if unit in ("", "1") else f"{name}{per}{unit}", values)
     found["slip"] = ("signs of slip", np.arange(len(atlas.slips), dtype=float))
     if atlas.loads is not None:
         angle = (
             np.degrees(np.arctan2(atlas.loads[:, 1], atlas.loads[:, 0])) % 360 if atlas.loads.shape[1] == 2 else None
         )
-        label = "direction of the bias, degrees" if angle is not None else "number of the load direction"
+        label = "direction of the bias / °" if angle is not None else "number of the load direction"
         found["load"] = (label, np.arange(len(atlas.loads), dtype=float) if angle is None else angle)
     return found
 
@@ -97,7 +122,7 @@ def _view(atlas: Atlas) -> _View:
     panels = []
     for index in itertools.product(*(range(len(dims[d][1])) for d in names)):
         words = [
-            f"slip {slip_label(atlas.slips[i])}" if d == "slip" else f"{dims[d][0]} = {dims[d][1][i]:.6g}"
+            _slips(atlas, i) if d == "slip" else f"{dims[d][0]} = {dims[d][1][i]:.6g}"
             for d, i in zip(names, index, strict=True)
         ]
         panels.append(("\n".join(words), dict(zip(names, index, strict=True))))
@@ -110,16 +135,27 @@ def _view(atlas: Atlas) -> _View:
 
 def _labels(atlas: Atlas, view: _View) -> tuple[str, str]:
     dims = _dimensions(atlas)
-    signs = ", ".join(f"{i} is {slip_label(s)}" for i, s in enumerate(atlas.slips))
+    signs = ", ".join(f"{i} is {_signs(s)}" for i, s in enumerate(atlas.slips))
     named = {d: (f"{dims[d][0]}: {signs}" if d == "slip" else dims[d][0]) for d in dims}
     return named[view.x[0]], named.get(view.y[0], "")
+
+
+def _signs(row: Any) -> str:
+    """Signs of slip as text, with the minus of print."""
+    return slip_label(row).replace("-", "−")
+
+
+def _slips(atlas: Atlas, index: int) -> str:
+    """Signs of slip with the names of their contacts."""
+    signs = zip(atlas.contacts, _signs(atlas.slips[index]), strict=True)
+    return f"slip {', '.join(f'{contact} {sign}' for contact, sign in signs)}"
 
 
 def _frame(atlas: Atlas, columns: dict[str, Any]) -> Any:
     """One row for each point."""
     import pandas as pd
 
-    dims = _dimensions(atlas)
+    dims = _dimensions(atlas, plain=True)
     names = [*(a.name for a in atlas.axes), "slip", *(["load"] if atlas.loads is not None else [])]
     mesh = np.meshgrid(*(np.arange(len(dims[d][1])) for d in names), indexing="ij")
     frame: dict[str, Any] = {}
@@ -137,7 +173,7 @@ def class_figure(atlas: Atlas, name: str, prefix: str = "atlas") -> Figure:
     xlabel, ylabel = _labels(atlas, view)
     codes = atlas.codes(name)
     counts = "; ".join(f"{label} at {(codes == i).sum()}" for i, label in enumerate(classes) if (codes == i).any())
-    caption = f"{TITLES[name]}: {counts} of {atlas.points} points.{_left_out(view)}"
+    caption = f"{TITLES[name]}: {counts} of {atlas.points} points. {SEEN[name]}{_left_out(view)}"
     alt = (
         f"Map of {TITLES[name][0].lower()}{TITLES[name][1:]} over {xlabel} (across) and {ylabel or 'nothing'} (up), "
         f"{len(view.panels)} panels. {counts}."
@@ -163,7 +199,8 @@ def difference_figure(atlas: Atlas, name: str = "force_difference", prefix: str 
     typical = f", median {np.median(different):.3g}" if len(different) else ""
     sentence = f"{len(different)} of {len(finite)} points above {SMALLEST:g}{typical}, largest {top:.3g}"
     return Figure(
-        f"{prefix}-{name.replace('_', '-')}", f"The {what}: {sentence}.{_left_out(view)}",
+        f"{prefix}-{name.replace('_', '-')}", f"The {what}: {sentence}. Dark is equal, bright is "
+        f"far apart, white is not defined.{_left_out(view)}",
         f"Map of the {what} over {xlabel} and {ylabel}, from {SMALLEST:g} (dark) up (bright): {sentence}.",
         value_map(panels, view.x[1], view.y[1], xlabel, ylabel, "relative difference",
                   (SMALLEST, max(1.0, min(top, 10.0))), log=True),
@@ -172,7 +209,7 @@ def difference_figure(atlas: Atlas, name: str = "force_difference", prefix: str 
 
 
 def contraction_figure(atlas: Atlas, prefix: str = "atlas") -> Figure:
-    """The map of rho of frozen friction; the line is rho = 1."""
+    """The map of ϱ of frozen friction; the line is ϱ = 1."""
     view = _view(atlas)
     xlabel, ylabel = _labels(atlas, view)
     values = np.asarray(atlas.data["contraction"].values)
@@ -180,10 +217,10 @@ def contraction_figure(atlas: Atlas, prefix: str = "atlas") -> Figure:
     sentence = f"below 1 at {below}, not below 1 at {above}, not defined (redundant contacts) at {none} points"
     return Figure(
         f"{prefix}-contraction",
-        f"Contraction factor rho of frozen friction: {sentence}; the line is rho = 1, above which it is refused."
-        f"{_left_out(view)}",
-        f"Map of rho over {xlabel} and {ylabel}, from 0 (dark) to 2 and more (bright): {sentence}.",
-        value_map(view.of(atlas, "contraction"), view.x[1], view.y[1], xlabel, ylabel, "rho", (0.0, 2.0), contour=1.0),
+        f"Contraction factor ϱ of frozen friction: {sentence}. Each iteration shrinks the error at least by the factor "
+        f"ϱ; the line is ϱ = 1, above which the formulation refuses.{_left_out(view)}",
+        f"Map of ϱ over {xlabel} and {ylabel}, from 0 (dark) to 2 and more (bright): {sentence}.",
+        value_map(view.of(atlas, "contraction"), view.x[1], view.y[1], xlabel, ylabel, "ϱ", (0.0, 2.0), contour=1.0),
         _frame(atlas, {"contraction": [float(f"{v:.6g}") for v in values.ravel()]}),
     )  # fmt: skip
 
@@ -201,16 +238,16 @@ def counts_table(atlas: Atlas, name: str = "atlas-counts") -> Table:
         for i, label in enumerate(classes):
             if (codes == i).any():
                 rows.append((TITLES[variable], label, *(int((c == i).sum()) for c in codes), int((codes == i).sum())))
-    for variable, title in (("agrees", "Criterion eta"), ("joint_agrees", "Criterion, all ideal forces")):
+    for variable, title in (("agrees", "Criterion η"), ("joint_agrees", "Criterion, all ideal forces")):
         codes = np.moveaxis(atlas.codes(variable), axis, 0)
         for i, label in ((1, "right"), (0, "wrong")):
             if (codes == i).any() or (i == 0 and (codes == 1).any()):
                 rows.append((title, label, *(int((c == i).sum()) for c in codes), int((codes == i).sum())))
     border = np.moveaxis(np.asarray(atlas.data["borderline"].values, dtype=int), axis, 0)
-    rows.append(("Criterion eta", "borderline", *(int(c.sum()) for c in border), int(border.sum())))
+    rows.append(("Criterion η", "borderline", *(int(c.sum()) for c in border), int(border.sum())))
     return Table(
         name, f"Points of the atlas of {atlas.problem} by class and signs of slip ({', '.join(atlas.contacts)}).",
-        ("what", "class", *(slip_label(s).replace("-", "−") for s in atlas.slips), "all"), tuple(rows),
+        ("what", "class", *map(_signs, atlas.slips), "all"), tuple(rows),
     )  # fmt: skip
 
 
@@ -273,10 +310,10 @@ def findings(atlas: Atlas) -> list[str]:
         f"{s['qp'].get('different', 0) + s['qp'].get('tensile', 0)}, with a tensile force at "
         f"{s['qp'].get('tensile', 0)}; it has no unique minimiser at "
         f"{sum(v for k, v in s['qp'].items() if k not in ('equal', 'different', 'tensile'))}.",
-        f"Criterion eta predicts that at {criterion['right']} of {total} states to which it applies"
+        f"Criterion η predicts that at {criterion['right']} of {total} states to which it applies"
         f"{_border(criterion['borderline'])}."
         if total
-        else "Criterion eta applies nowhere: the contact operator is not positive definite at any state.",
+        else "Criterion η applies nowhere: the contact operator is not positive definite at any state.",
         f"The weighted QP equals the LCP at {s['weighted'].get('equal', 0)} states and differs at "
         f"{s['weighted'].get('different', 0)}; frozen friction contracts at {s['frozen friction']['contracts']}.",
     ]
@@ -297,7 +334,10 @@ def _border(count: int) -> str:
 def paper_section(
     quick: bool = False, anchor: str = "atlas", title: str = "Quadratic program against LCP"
 ) -> tuple[Section, list[str]]:
-    """The atlas of the two bars and of the rod with their tables, as one section, and its findings."""
+    """The atlas of the two bars and of the rod with their tables, as one section, and its findings.
+
+    The first finding is the one that `sliding_together` draws.
+    """
     bars = scan("two-bar", _thinned("two-bar", 15 if quick else 45, 8 if quick else 30))
     rod = scan("sliding-rod", _thinned("sliding-rod", 12 if quick else 45, 2 if quick else 3, 8 if quick else 25))
     parts, lines = [], []
@@ -308,12 +348,62 @@ def paper_section(
         assert grid.tables is not None
         parts.append(replace(section, blocks=(*section.blocks, *_renamed(grid.tables(quick), name))))
         lines += [f"{who}: {line[0].lower()}{line[1:]}" for line in found]
+    sentence, figure = sliding_together(bars, f"{anchor}-two-bar-qp-sliding")
+    parts[0] = replace(parts[0], blocks=(parts[0].blocks[0], figure, *parts[0].blocks[1:]))
+    lines.insert(0, sentence)
     lead = Paragraph(
         "Where the printed quadratic program is the mechanics and where it is not: maps over states, and the "
         "boundaries between them beside their closed forms. 'Stated' values were computed beforehand, apart from this "
         "program, and stand beside its own as a check."
     )
     return Section(anchor, title, (lead,), tuple(parts)), lines
+
+
+ANSWERS = {
+    "equal": "returns the forces of the contact laws", "different": "returns other forces",
+    "tensile": "lets a contact pull", "unbounded": "has no minimum", "infeasible": "allows no force",
+    "not convex": "is not convex, which leaves no unique minimiser", "not unique": "has no unique minimiser",
+}  # fmt: skip
+"""What the printed program does, by class."""
+
+
+def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
+    """What the printed QP does where both ends of the two bars slide to the left, in a sentence and on a small map.
+
+    Parameters
+    ----------
+    bars : Atlas
+        Of the two bars over angle and friction coefficient, all signs of slip.
+    name : str
+        Of the figure.
+    """
+    theta, mu = bars.axes
+    codes = bars.codes("qp")
+    index = next(i for i, s in enumerate(bars.slips) if (s < 0).all())
+    part = codes[:, :, index]
+    counts = {i: int((part == i).sum()) for i in range(len(CLASSES["qp"])) if (part == i).any()}
+    key = "; ".join(f"it {ANSWERS[CLASSES['qp'][i]]} at {n} ({COLOUR_NAMES[i]})" for i, n in counts.items())
+    apart = int((np.delete(codes, index, axis=2) == 0).sum())
+    sentence = (
+        f"The printed program (29) on the two bars with both ends sliding to the left (slip A −, C −), at {part.size} "
+        f"pairs of an angle and a friction coefficient: {key}. With the other signs of slip it returns those forces at "
+        f"{apart} of {codes.size - part.size}."
+    )
+    svg = class_map(
+        [Panel("both ends slide to the left", part.T.astype(float))], np.degrees(theta.values), mu.values,
+        "angle of AB / degrees", "friction coefficient μ", CLASSES["qp"], small=True,
+    )  # fmt: skip
+    angles, frictions = np.meshgrid(np.degrees(theta.values).round(6), mu.values, indexing="ij")
+    data = {"angle of AB / degrees": angles.ravel(), "mu": frictions.ravel(),
+            "qp": np.array(CLASSES["qp"])[part.ravel()]}  # fmt: skip
+    alt = f"Map of the printed normal-force QP over the angle of AB (across) and μ (up), co-sliding. {key}."
+    return sentence, Figure(name, f"{sentence} Equal means that the forces agree to 1e-8.", alt, svg, _table_of(data))
+
+
+def _table_of(columns: dict[str, Any]) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(columns)
 
 
 def _renamed(tables: Sequence[Table], name: str) -> list[Table]:

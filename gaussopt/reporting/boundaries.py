@@ -21,7 +21,7 @@ CO_SLIDING = (-1, -1)
 SPREADING = (-1, 1)
 CLOSING = (1, -1)
 
-_COLUMNS = ("boundary", "mu", "computed", "closed form", "difference", "stated", "unit")
+_COLUMNS = ("boundary", "μ", "computed", "closed form", "difference", "stated", "unit")
 
 
 def two_bar_stack(
@@ -58,9 +58,7 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
     return float(np.degrees(brentq(function, np.radians(low), np.radians(high), xtol=1e-14, rtol=1e-14)))
 
 
-def _row(
-    name: str, mu: float, computed: float, closed: float, stated: float | str, unit: str = "deg"
-) -> tuple[Any, ...]:
+def _row(name: str, mu: float, computed: float, closed: float, stated: float | str, unit: str = "°") -> tuple[Any, ...]:
     return name, mu, computed, closed, computed - closed, stated, unit
 
 
@@ -120,9 +118,9 @@ def two_bar_boundaries() -> tuple[tuple[Any, ...], ...]:
     for mu, stated in STATED_QP_LIFTS.items():
         limit = float(np.degrees(np.arctan(2 / mu)))
         lcp = _root(_lifted(mu, False), 45.0, 89.5)
-        rows.append(_row("LCP lifts C above (mu tan theta = 2)", mu, lcp, limit, 84.289 if mu == 0.2 else "–"))
+        rows.append(_row("LCP lifts C above (μ tan θ = 2)", mu, lcp, limit, 84.289 if mu == 0.2 else "–"))
         qp = _root(_lifted(mu, True), limit, 89.5)
-        rows.append(_row("printed QP lifts C above (eta_C = 0)", mu, qp, _root(_closed_eta(mu), limit, 89.5), stated))
+        rows.append(_row("printed QP lifts C above (η of C zero)", mu, qp, _root(_closed_eta(mu), limit, 89.5), stated))
     for mu, edges in STATED_NO_WEIGHTS.items():
         # 2 |1 - 9 s^2 c^2| = 9 mu s c |cos 2 theta|; with u = sin 2 theta: 2 |1 - 9/4 u^2| = 9/2 mu u sqrt(1 - u^2).
         ends = [0.5 * np.arcsin(u) for u in _no_weights(mu)]
@@ -130,13 +128,13 @@ def two_bar_boundaries() -> tuple[tuple[Any, ...], ...]:
         function = _entries(mu)
         for side, value, exact in zip(("from", "to") * 2, edges, closed, strict=True):
             computed = _root(function, value - 1.0, value + 1.0)
-            rows.append(_row(f"no weights (F13) {side}", mu, computed, float(exact), value))
+            rows.append(_row(f"no weights {side}", mu, computed, float(exact), value))
     steep = float(np.degrees(np.arctan(2 / 0.2)))
-    rows.append(_row("spreading: positive definite below (mu tan theta = 2)", 0.2,
-                     _root(_lowest(SPREADING, 0.2), 80.0, 89.0), steep, "mu tan theta < 2"))  # fmt: skip
+    rows.append(_row("spreading: positive definite below (μ tan θ = 2)", 0.2,
+                     _root(_lowest(SPREADING, 0.2), 80.0, 89.0), steep, "μ tan θ < 2"))  # fmt: skip
     mild = float(np.degrees(0.5 * np.arcsin(4 / (3 * 1.5))))
-    rows.append(_row("spreading: positive definite below (mu sin 2 theta = 4/3)", 1.5,
-                     _root(_lowest(SPREADING, 1.5), 20.0, 40.0), mild, "mu sin 2 theta < 4/3"))  # fmt: skip
+    rows.append(_row("spreading: positive definite below (μ sin 2θ = 4/3)", 1.5,
+                     _root(_lowest(SPREADING, 1.5), 20.0, 40.0), mild, "μ sin 2θ < 4/3"))  # fmt: skip
     rows.append(_co_sliding_limit())
     return tuple(rows)
 
@@ -154,7 +152,7 @@ def _co_sliding_limit() -> tuple[Any, ...]:
 
     theta = np.pi / 2 - 1e-4
     computed = float(brentq(lambda mu: _lowest(CO_SLIDING, mu)(theta), 0.8, 1.0, xtol=1e-12))
-    name = "co-sliding: positive definite at all angles for mu below 8 / sqrt(75)"
+    name = "co-sliding: positive definite at all angles for μ below 8/√75"
     return _row(name, computed, computed, 8 / 75**0.5, 0.9237, "1")
 
 
@@ -185,8 +183,8 @@ def rod_boundaries() -> tuple[tuple[Any, ...], ...]:
                                options={"xatol": 1e-10})  # fmt: skip
 
     touch = float(brentq(lambda mu: float(lowest(mu).fun), 1.2, 1.5, xtol=1e-13))
-    rows.append(_row("rod: smallest mu with A = 0 somewhere", touch, touch, 4 / 3, "4/3", "1"))
-    rows.append(_row("rod: tan theta there", touch, float(np.tan(lowest(touch).x)), 2.0, "2", "1"))
+    rows.append(_row("rod: smallest μ with A = 0 somewhere", touch, touch, 4 / 3, "4/3", "1"))
+    rows.append(_row("rod: tan θ there", touch, float(np.tan(lowest(touch).x)), 2.0, "2", "1"))
     return tuple(rows)
 
 
@@ -214,8 +212,8 @@ SIGNS = (
     ("A = 0, B > 0", 5 / 3, 45.0, 1.0), ("A = 0, B = 0", 5 / 3, 45.0, 0.0), ("A = 0, B < 0", 5 / 3, 45.0, -1.0),
 )  # fmt: skip
 STATED_SIGNS = (
-    ("lam = 0", "same"), ("lam = 0", "same"), ("lam = -B/A", "same"), ("two", "unbounded"), ("lam = 0", "unbounded"),
-    ("none", "unbounded"), ("lam = 0", "any lam"), ("any lam >= 0", "any lam"), ("none", "infeasible"),
+    ("λ = 0", "same"), ("λ = 0", "same"), ("λ = −B/A", "same"), ("two", "unbounded"), ("λ = 0", "unbounded"),
+    ("none", "unbounded"), ("λ = 0", "any λ"), ("any λ ≥ 0", "any λ"), ("none", "infeasible"),
 )  # fmt: skip
 
 
@@ -233,7 +231,7 @@ def painleve_table() -> Table:
                      QP_CLASSES[found.qp[0]], stated[1]))  # fmt: skip
     return Table(
         "painleve-signs", "The rod's contact force by the signs of A and B: classes found at one state each, beside "
-        "the stated ones.", ("signs", "mu", "theta, deg", "A, 1/kg", "B, m/s^2", "LCP", "lam_N, N", "LCP, stated",
+        "the stated ones.", ("signs", "μ", "θ / °", "A / (1/kg)", "B / (m/s²)", "LCP", "force / N", "LCP, stated",
                          "printed QP", "printed QP, stated"), tuple(rows),
     )  # fmt: skip
 
@@ -262,8 +260,8 @@ def painleve_counts(quick: bool = False) -> Table:
                      int((chosen & (lcp == 4)).sum()), STATED_SIGNS[i][0], others["equal"], others["unbounded"],
                      STATED_SIGNS[i][1]))  # fmt: skip
     return Table(
-        "painleve-grid", f"The same over {atlas.points} states of the rod (theta, theta', mu, both directions of "
-        "slip): how many fall into each class.", ("signs", "states", "lam = 0", "lam > 0", "two solutions", "none",
+        "painleve-grid", f"The same over {atlas.points} states of the rod (θ, θ̇, μ, both directions of "
+        "slip): how many fall into each class.", ("signs", "states", "λ = 0", "λ > 0", "two solutions", "none",
         "LCP, stated", "printed QP equal", "unbounded", "printed QP, stated"), tuple(rows),
     )  # fmt: skip
 
@@ -271,12 +269,12 @@ def painleve_counts(quick: bool = False) -> Table:
 # -- tables of the two bars --------------------------------------------------------------------------------
 
 STATES = (
-    ("45 deg, theta' = -0.1 rad/s", 45.0, -0.1, 0.0, (13.678, 11.191), (13.678, 11.191), "0"),
-    ("60 deg, theta' = -0.5 rad/s", 60.0, -0.5, 0.0, (18.613, 13.117), (18.613, 13.117), "0"),
-    ("60 deg, 20 N up at C", 60.0, 0.0, 20.0, (19.65651, 0.0), (19.45388, -0.81249), "4.3 %"),
-    ("85 deg", 85.0, 0.0, 0.0, (40.588, 0.0), (43.089, -2.875), "9.4 %"),
-    ("88 deg", 88.0, 0.0, 0.0, (40.735, 0.0), (62.218, -21.667), "75 %"),
-    ("89.5 deg, over |beta| m", 89.5, 0.0, 0.0, (2.0245, 0.0), (6.469, -4.429), "310 %"),
+    ("45°, θ̇₁ = −0.1 rad/s", 45.0, -0.1, 0.0, (13.678, 11.191), (13.678, 11.191), "0"),
+    ("60°, θ̇₁ = −0.5 rad/s", 60.0, -0.5, 0.0, (18.613, 13.117), (18.613, 13.117), "0"),
+    ("60°, 20 N up at C", 60.0, 0.0, 20.0, (19.65651, 0.0), (19.45388, -0.81249), "4.3 %"),
+    ("85°", 85.0, 0.0, 0.0, (40.588, 0.0), (43.089, -2.875), "9.4 %"),
+    ("88°", 88.0, 0.0, 0.0, (40.735, 0.0), (62.218, -21.667), "75 %"),
+    ("89.5°, forces over m |B|", 89.5, 0.0, 0.0, (2.0245, 0.0), (6.469, -4.429), "310 %"),
 )
 """State, angle, theta', pull at C in newton, stated forces of LCP and printed QP, stated relative difference."""
 
@@ -288,22 +286,23 @@ def table_25() -> Table:
         stack = two_bar_stack(np.radians(degrees), omega=omega, F_C=pull)
         found = study(stack)
         A, b, z, x = stack.delassus[0], stack.bias[0], found.lam_lcp[0], found.lam_qp[0]
-        scale = float(-b[0] * problem("two-bar").parameter_values["m"]) if "beta" in name else 1.0
+        scale = float(-b[0] * problem("two-bar").parameter_values["m"]) if "over" in name else 1.0
         w, v = A @ z + b, A @ x + b
         rows.append((name, *(z / scale), *lcp, float(max(w[1], 0.0)), *(x / scale), *qp, float(max(v[1], 0.0)),
                      float(found.force_difference[0]), stated, float(found.weighted_difference[0])))  # fmt: skip
     return Table(
-        "table-two-bar", "Two bars, both ends sliding to the left, mu = 0.2: contact forces in newton by the LCP "
-        "and by the printed QP beside the stated ones, gap acceleration of C in m/s^2, relative difference of the "
+        "table-two-bar", "Two bars, both ends sliding to the left, μ = 0.2: contact forces in newton by the LCP "
+        "and by the printed QP beside the stated ones, gap acceleration of C in m/s², relative difference of the "
         "forces.",
-        ("state", "LCP N_A", "LCP N_C", "N_A stated", "N_C stated", "LCP w_C", "QP N_A", "QP N_C", "QP N_A stated",
-         "QP N_C stated", "QP w_C", "relative difference", "stated", "weighted QP against LCP"), tuple(rows),
+        ("state", "LCP at A", "LCP at C", "LCP at A, stated", "LCP at C, stated", "LCP, gap acceleration of C",
+         "QP at A", "QP at C", "QP at A, stated", "QP at C, stated", "QP, gap acceleration of C", "relative "
+         "difference", "stated", "weighted QP against LCP"), tuple(rows),
     )  # fmt: skip
 
 
 def joint_table() -> Table:
     """The same states with two hinge rows: the printed program over all ideal forces (eq. 24)."""
-    stated = {"60 deg, 20 N up at C": "19.4323, -0.8988"}
+    stated = {"60°, 20 N up at C": "19.4323, -0.8988"}
     rows = []
     for name, degrees, omega, pull, *_ in STATES[:5]:
         stack = two_bar_stack(np.radians(degrees), omega=omega, F_C=pull, variant="maximal")
@@ -314,9 +313,9 @@ def joint_table() -> Table:
         rows.append((name, *found.lam_lcp[0], *found.lam_qp[0], *joint, stated.get(name, "as eq. 29"), *ell[0]))
     return Table(
         "joint-forces", "Two bars with hinge rows: contact forces in newton by the LCP, by the printed QP with the "
-        "hinge eliminated (eq. 29) and by the printed QP over all ideal forces (eq. 24), and its ell in m/s^2.",
-        ("state", "LCP N_A", "LCP N_C", "eq. 29 N_A", "eq. 29 N_C", "eq. 24 N_A", "eq. 24 N_C", "eq. 24 stated",
-         "ell_A", "ell_C"), tuple(rows),
+        "hinge eliminated (eq. 29) and by the printed QP over all ideal forces (eq. 24), and its extra term ℓ in m/s².",
+        ("state", "LCP at A", "LCP at C", "eq. 29 at A", "eq. 29 at C", "eq. 24 at A", "eq. 24 at C",
+         "eq. 24 stated", "ℓ at A", "ℓ at C"), tuple(rows),
     )  # fmt: skip
 
 
@@ -348,18 +347,18 @@ def load_fractions(quick: bool = False) -> Table:
                      int(found.borderline.sum())))  # fmt: skip
     return Table(
         "load-directions", f"Printed QP against LCP on {len(directions)} directions of the bias: percentage of "
-        "directions where they differ, largest relative difference where |lam_N| > 0.05, states where the criterion is "
-        "wrong. Stated: differences up to 3 to 18 % at mu = 0.2; up to 70 % of directions and 68 % at mu = 0.5.",
-        ("slip", "theta, deg", "mu", "differ, %", "stated", "largest difference, %", "criterion wrong", "borderline"),
+        "directions where they differ, largest relative difference where |λ| > 0.05, states where the criterion is "
+        "wrong. Stated: differences up to 3 to 18 % at μ = 0.2; up to 70 % of directions and 68 % at μ = 0.5.",
+        ("slip", "θ / °", "μ", "differ, %", "stated", "largest difference, %", "criterion wrong", "borderline"),
         tuple(rows),
     )  # fmt: skip
 
 
 FROZEN = (
-    ("45 deg", 45.0, 0.0, (0.1225, 0.1225, 0.1225, 14)), ("60 deg", 60.0, 0.0, (0.2044, 0.2015, 0.1500, 15)),
-    ("60 deg, 20 N up at C", 60.0, 20.0, (0.2044, 0.1551, 0.1551, 15)),
-    ("85 deg", 85.0, 0.0, (0.3403, 0.1170, 0.1170, 14)), ("88 deg", 88.0, 0.0, (0.3454, 0.0514, 0.0514, 10)),
-    ("89.5 deg", 89.5, 0.0, (0.3464, 0.0131, 0.0131, 8)),
+    ("45°", 45.0, 0.0, (0.1225, 0.1225, 0.1225, 14)), ("60°", 60.0, 0.0, (0.2044, 0.2015, 0.1500, 15)),
+    ("60°, 20 N up at C", 60.0, 20.0, (0.2044, 0.1551, 0.1551, 15)),
+    ("85°", 85.0, 0.0, (0.3403, 0.1170, 0.1170, 14)), ("88°", 88.0, 0.0, (0.3454, 0.0514, 0.0514, 10)),
+    ("89.5°", 89.5, 0.0, (0.3464, 0.0131, 0.0131, 8)),
 )  # fmt: skip
 """State, angle, pull, stated bound, last ratio, spectral radius and iterations."""
 
@@ -403,11 +402,12 @@ def frozen_table() -> Table:
         rows.append((name, float(found.contraction[0]), stated[0], float(clear[-1]), float(clear[-2:].max()), stated[1],
                      radius, stated[2], len(errors) - 1, stated[3], first))  # fmt: skip
     return Table(
-        "frozen-friction", "Frozen friction on the two bars, co-sliding, mu = 0.2: bound rho, last ratio of the errors "
-        "in the A_0-norm (and the larger of the last two), spectral radius on the active contacts, iterations to a "
-        "relative error of 1e-12, error of the first iterate in newton; stated values beside them.",
-        ("state", "rho", "stated rho", "last ratio", "larger of two", "stated ratio", "spectral radius",
-         "stated radius", "iterations", "stated iterations", "first iterate, N"), tuple(rows),
+        "frozen-friction", "Frozen friction on the two bars, co-sliding, μ = 0.2: bound ϱ, last ratio of the errors "
+        "in the norm of A₀ (and the larger of the last two), spectral radius on the active contacts, iterations to a "
+        "relative error of 1e-12, error of the first iterate in newton; stated values beside them. Single ratios may "
+        "alternate about the spectral radius, which is their mean in the long run.",
+        ("state", "ϱ", "stated ϱ", "last ratio", "larger of two", "stated ratio", "spectral radius",
+         "stated radius", "iterations", "stated iterations", "first iterate / N"), tuple(rows),
     )  # fmt: skip
 
 

@@ -15,6 +15,9 @@ from gaussopt.stepdata import Matrix, Vector
 CLASS_COLOURS = ("#f0f0f0", "#0072b2", "#d55e00", "#000000", "#cc79a7", "#e69f00", "#56b4e9", "#009e73")
 """The first class, the regular one, is light; the others are Okabe and Ito's."""
 
+COLOUR_NAMES = ("light grey", "blue", "red-orange", "black", "pink", "yellow-orange", "sky blue", "green")
+"""The same in words, for texts that stand beside a map."""
+
 assert set(CLASS_COLOURS[1:]) <= set(COLOURS)
 
 
@@ -26,19 +29,23 @@ class Panel:
     values: Matrix
 
 
-def class_map(panels: Sequence[Panel], x: Vector, y: Vector, xlabel: str, ylabel: str, classes: Sequence[str]) -> str:
-    """Maps of class codes; only the classes that occur are in the legend."""
+def class_map(
+    panels: Sequence[Panel], x: Vector, y: Vector, xlabel: str, ylabel: str, classes: Sequence[str], *,
+    small: bool = False,
+) -> str:  # fmt: skip
+    """Maps of class codes; only the classes that occur are in the legend; `small` keeps letters large."""
     from matplotlib.colors import BoundaryNorm, ListedColormap
     from matplotlib.patches import Patch
 
-    figure, axes = _panels(panels, xlabel, ylabel)
+    figure, axes = _panels(panels, xlabel, ylabel, small)
     colours = ListedColormap(CLASS_COLOURS[: len(classes)])
     norm = BoundaryNorm(np.arange(len(classes) + 1) - 0.5, len(classes))
     for panel, ax in zip(panels, axes, strict=True):
         ax.pcolormesh(x, y, panel.values, cmap=colours, norm=norm, shading="nearest", rasterized=True)
     used = sorted({int(v) for panel in panels for v in np.unique(panel.values)})
     handles = [Patch(facecolor=CLASS_COLOURS[i], edgecolor="#595959", label=classes[i]) for i in used]
-    figure.legend(handles=handles, loc="outside upper center", ncols=min(4, len(used)), fontsize=8, frameon=False)
+    figure.legend(handles=handles, loc="outside upper center", ncols=min(2 if small else 4, len(used)),
+                  fontsize=11 if small else 8, frameon=False)  # fmt: skip
     return _svg(figure)
 
 
@@ -64,21 +71,23 @@ def value_map(
     return _svg(figure)
 
 
-def _panels(panels: Sequence[Panel], xlabel: str, ylabel: str) -> tuple[Any, list[Any]]:
+def _panels(panels: Sequence[Panel], xlabel: str, ylabel: str, small: bool = False) -> tuple[Any, list[Any]]:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
     columns = min(len(panels), 2 if len(panels) in (1, 2, 4) else 3)
+    text = 11 if small else 9
     rows = -(-len(panels) // columns)
-    figure = Figure(figsize=(3.3 * columns + 0.4, 2.3 * rows + 0.6), layout="constrained", dpi=100)
+    size = (3.5, 3.3) if small else (3.3 * columns + 0.4, 2.3 * rows + 0.6)
+    figure = Figure(figsize=size, layout="constrained", dpi=100)
     FigureCanvasSVG(figure)
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     for ax in grid.ravel()[len(panels) :]:
         ax.set_visible(False)
     found = list(grid.ravel()[: len(panels)])
     for panel, ax in zip(panels, found, strict=True):
-        ax.set_title(panel.title, fontsize=9)
-        ax.tick_params(labelsize=8)
-    figure.supxlabel(xlabel, fontsize=9)
-    figure.supylabel(ylabel, fontsize=9)
+        ax.set_title(panel.title, fontsize=text)
+        ax.tick_params(labelsize=text - 1)
+    figure.supxlabel(xlabel, fontsize=text)
+    figure.supylabel(ylabel, fontsize=text)
     return figure, found

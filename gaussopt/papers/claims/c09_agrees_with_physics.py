@@ -28,9 +28,9 @@ CONSISTENT = 1e-6
 
 def check(quick: bool) -> Judgement:
     """Compute the evidence."""
-    starts, least = _starts()
+    starts, least, share = _starts()
     formulas, kept = _formulas(quick)
-    start, idle, sign, rows_of = _start(), _without_load(), _sign(), _rows()
+    start, idle, (sign, gained), (rows_of, off) = _start(), _without_load(), _sign(), _rows()
     motion, along = _motion(quick)
     other = _other_states(quick)
     agrees = motion.holds and not along.refutes
@@ -42,14 +42,15 @@ def check(quick: bool) -> Judgement:
         f"m/s² and F = 0 quadratic program and contact laws {told} along the whole motion: {along.found}."
     )
     conditions = (
-        f"As printed nowhere. With A and C on the floor and at rest normal to it, derived rows, $h$, gravity and "
+        f"As printed: {share} readings of the start are consistent. With A and C on the floor and at rest normal to "
+        f"it, derived rows, $h$, gravity and "
         f"friction against the slip {'everywhere' if agrees else 'not everywhere'} on the motion to its end; in "
         f"general {'not' if other.refutes else 'as far as searched'}: {other.found}."
     )
     if starts.refutes:
         conditions = f"For some readings: {starts.found}."
     columns = ("datum", "printed", "gives", "consistent would be")
-    table = _table(least, kept)
+    table = _table(least, kept, Given(_least_bias(), gained, *off, _missed_power()))
     return Judgement(
         verdict, sentence, (start, idle, sign, rows_of, motion), (starts, formulas, along, other), conditions, columns,
         table,
@@ -108,14 +109,15 @@ def starts() -> Iterator[Start]:
                     np.array([rise - L * np.cos(th1) * w1, rise + L * np.sin(th2) * w2]))  # fmt: skip
 
 
-def _starts() -> tuple[Search, float]:
+def _starts() -> tuple[Search, float, str]:
     every = list(starts())
     grounded = [s for s in every if np.abs(s.gaps).max() < CONSISTENT]
     least = min(float(np.abs(s.rates).max()) for s in every)
     good = [s for s in every if s.consistent]
     names = sorted({f"x, y {s.point}, bars of {'2 l' if s.doubled else 'l'}" for s in grounded})
+    share = f"{len(good)} of {len(every)}"
     found = (
-        f"{len(good)} of {len(every)} readings of the start are consistent"
+        f"{share} readings of the start are consistent"
         + (f"; {len(grounded)} have both ends on the floor ({'; '.join(names)})" if grounded else "")
         + f", the fastest end leaves or enters it at {least:.4g} m/s or more in every reading"
     )
@@ -125,7 +127,7 @@ def _starts() -> tuple[Search, float]:
         f"{len(every)} readings: x and y of {', '.join(POINTS)}; bars of length l or 2 l; both signs of $\\dot y$, "
         "$\\dot\\theta_1$ and $\\dot\\theta_2$; friction, $W_N$, $F$ and $g$ have no part in gaps and rates",
         found, bool(good),
-    ), least  # fmt: skip
+    ), least, share  # fmt: skip
 
 
 def _start() -> Derivation:
@@ -158,24 +160,30 @@ def _evaluate(variant: str = "", q: Vector | None = None, v: Vector | None = Non
 
 def _without_load() -> Derivation:
     """The printed formulas with F = g = 0: the motion is straight and no force ever arises; with F = -40 N one does."""
-    from gaussopt.catalogue import problem
-
-    entry = problem("two-bar", variant="as-printed", case="airborne", F=0.0, g=0.0)
-    times = np.linspace(0.0, 5.0, 60)
-    steps = Contacts.of([entry.system.evaluate(t, entry.q0 + t * entry.v0, entry.v0) for t in times])
-    # Every LCP with b >= 0 has the solution 0, whatever A is; the bars then go on straight, because h is missing.
-    b = np.where(np.abs(steps.b) < 1e-12, 0.0, steps.b)
+    least = _least_bias()
     pressed = _evaluate("as-printed", case="airborne", F=-40.0, g=0.0)
     N = sets.printed(Contacts.of([pressed]).A, Contacts.of([pressed]).b)[0]
     assert pressed.g_N is not None
     return Derivation(
         "With $F=g=0$, as literally printed, the printed $B$ is not negative, so that $\\lambda=0$; without $h$ the "
         "motion is then straight, and it stays so",
-        f"with F = g = 0 the printed formulas have B ≥ {b.min():.2g} at 60 instants up to 5 s, no contact force ever; "
+        f"with F = g = 0 the printed formulas have B ≥ {least:.2g} at 60 instants up to 5 "
+        f"s{', no contact force ever' if least >= 0 else ''}; "
         f"with F = −40 N and g = 0 they press with {N[0]:.1f} and {N[1]:.1f} N from {pressed.g_N.min():.3f} m above "
         "the floor",
-        bool((b >= 0).all() and (N > 0).all()),
+        bool(least >= 0 and (N > 0).all()),
     )
+
+
+def _least_bias() -> float:
+    """Least entry of the printed B with F = g = 0 along the straight motion from the printed start, m/s²."""
+    from gaussopt.catalogue import problem
+
+    entry = problem("two-bar", variant="as-printed", case="airborne", F=0.0, g=0.0)
+    times = np.linspace(0.0, 5.0, 60)
+    steps = Contacts.of([entry.system.evaluate(t, entry.q0 + t * entry.v0, entry.v0) for t in times])
+    # Every LCP with b >= 0 has the solution 0, whatever A is; the bars then go on straight, because h is missing.
+    return float(np.where(np.abs(steps.b) < 1e-12, 0.0, steps.b).min())
 
 
 def _slide(t_end: float, flipped: bool) -> tuple[float, float]:
@@ -204,18 +212,21 @@ def _slide(t_end: float, flipped: bool) -> tuple[float, float]:
     return energy(*z0), energy(*(float(e) for e in z))
 
 
-def _sign() -> Derivation:
+def _sign() -> tuple[Derivation, float]:
+    """What friction does to the energy, and the energy that the bars gain with the printed sign, J."""
     (first, right), (_, wrong) = _slide(FED, False), _slide(FED, True)
-    return Derivation(
+    derived = Derivation(
         "Friction takes energy: $\\sigma=-\\operatorname{sgn}v_T$; the printed $s=\\operatorname{sgn}v_T$ feeds it. By "
         "the reduced equations with both ends on the floor",
-        f"with the printed sign friction feeds the bars from {first:.6f} J to {wrong:.6f} J in {FED:g} s, with the "
-        f"correct one they have {right:.6f} J",
+        f"with the printed sign friction takes the bars from {first:.6f} J to {wrong:.6f} J in {FED:g} s, with the "
+        f"correct one to {right:.6f} J",
         wrong > first > right,
     )
+    return derived, wrong - first
 
 
-def _rows() -> Derivation:
+def _rows() -> tuple[Derivation, tuple[float, float]]:
+    """The printed rows and bias against differences of the gaps, and their errors, m/s and m/s²."""
     printed, regular = _evaluate("printed-normal"), _evaluate()
     bias = _evaluate("printed-bias").zeta_N
     assert printed.v is not None
@@ -225,12 +236,24 @@ def _rows() -> Derivation:
     entries = ", ".join(f"{e:.2f}" for e in A.ravel())
     miss = [float(np.abs(step.J_N @ printed.v - rates).max()) for step in (printed, regular)]
     off = [float(np.abs(z - second).max()) for z in (bias, regular.zeta_N)]
-    return Derivation(
+    derived = Derivation(
         "$W_N$ and its bias are the derivatives of the gaps; the printed ones are not",
         f"rates of the gaps by the printed rows wrong by {miss[0]:.3g} m/s (derived {miss[1]:.0e}), accelerations at "
         f"constant velocities by {off[0]:.3g} m/s² (derived {off[1]:.0e}); printed A = ({entries}) per kg",
         miss[0] > 1e-3 > miss[1] and off[0] > 1e-4 > off[1],
     )
+    return derived, (miss[0], off[0])
+
+
+def _missed_power() -> float:
+    """Power that the balance of energy lacks without h at the reconstructed start, by the contact laws, W."""
+    from gaussopt.catalogue import problem
+
+    entry = problem("two-bar")
+    step = replace(_evaluate(), h=np.zeros(4))
+    (N,), (a,) = _forces(Contacts.of([step]))
+    friction = float(-np.sign(step.v_T[:, 0]) * step.mu * N @ step.v_T[:, 0])
+    return abs(_energy_rate(entry.system, entry.q0, entry.v0, a) - friction)
 
 
 def _differences(q: Vector, v: Vector) -> tuple[Vector, Vector]:
@@ -478,22 +501,43 @@ def _other_states(quick: bool) -> Search:
     )  # fmt: skip
 
 
-def _table(least: float, kept: dict[str, list[str]]) -> tuple[tuple[object, ...], ...]:
+@dataclass(frozen=True)
+class Given:
+    """What the printed data give.
+
+    Attributes
+    ----------
+    bias : least entry of B without loads, m/s²
+    gained : energy that friction along the slip feeds, J
+    rates, accelerations : errors of the printed rows and of the printed bias, m/s and m/s²
+    power : what the balance of energy lacks without h, W
+    """
+
+    bias: float
+    gained: float
+    rates: float
+    accelerations: float
+    power: float
+
+
+def _table(least: float, kept: dict[str, list[str]], given: Given) -> tuple[tuple[object, ...], ...]:
     literal = next(starts())
     p = _printed()
     half = p["l"] / 2
     c, s = np.cos(p["theta1_0"]), np.sin(p["theta1_0"])
+    idle = f"B ≥ {given.bias:.2g} m/s² for F = g = 0{', so no contact force' if given.bias >= 0 else ''}"
     return (
         ("height at the start", "y = l sin π/4", f"gaps {literal.gaps[0]:.5f} m, {literal.gaps[1]:.5f} m",
          f"y = (l/2) sin π/4 = {half * s:.5f} m"),
         ("velocity at the start", "y' = 1 m/s", f"gap rates {literal.rates[0]:.5f} m/s, {literal.rates[1]:.5f} m/s; at "
          f"least {least:.4g} m/s in every reading", f"y' = (l/2) cos(θ₁) θ₁' = {half * c * p['omega1_0']:.7f} m/s"),
-        ("force F", "no value", "no contact force for F = g = 0", "any that presses the bars down"),
-        ("gravity", "none", "no contact force for F = g = 0", f"g = {_or(kept['g'])} m/s² with some F"),
-        ("sign of friction", "s = sgn v_T", "friction feeds energy", _or(kept["sign"])),
-        ("rows of the gaps", "W_N", "not the derivatives of the gaps", _or(kept["W_N"])),
-        ("bias of the gaps", "W_N bias", "not their second derivatives", _or(kept["bias"])),
-        ("inertia terms", "none", "no balance of energy", _or(kept["h"])),
+        ("force F", "no value", idle, "any that presses the bars down"),
+        ("gravity", "none", idle, f"g = {_or(kept['g'])} m/s² with some F"),
+        ("sign of friction", "s = sgn v_T", f"energy changes by {given.gained:+.4g} J in {FED:g} s", _or(kept["sign"])),
+        ("rows of the gaps", "W_N", f"gap rates wrong by {given.rates:.3g} m/s", _or(kept["W_N"])),
+        ("bias of the gaps", "W_N bias", f"gap accelerations wrong by {given.accelerations:.3g} m/s²",
+         _or(kept["bias"])),
+        ("inertia terms", "none", f"balance of energy misses {given.power:.3g} W", _or(kept["h"])),
     )  # fmt: skip
 
 
