@@ -171,7 +171,8 @@ def _model() -> Section:
         "vx sin phi - vy cos phi = 0   (source: vx tan phi - vy = 0)",
     )
     text = (
-        "Coordinates q = (x, φ, y): centroid C and direction of the blade. M = diag(M, I_C, M); a force "
+        "Coordinates q = (x, φ, y): centroid C and direction of the blade. With the mass m, which the source and the "
+        "parameters below call M, and the central moment of inertia I_C the matrix is M = diag(m, I_C, m); a force "
         "F = F₀ cos νt of fixed direction α acts at C, and a torque L_C. The blade at C lets the body move only along "
         "itself:"
     )
@@ -200,9 +201,9 @@ def _method() -> Section:
         "v = D omega + d,   J D = 0,   a = D omega' + w,   D^T M D omega' = D^T (Q - h - M w)",
     )
     body = Formula(
-        r"M \dot{\omega}_1 = F \cos(\varphi - \alpha), \quad I_C \dot{\omega}_2 = L_C, \quad "
+        r"m \dot{\omega}_1 = F \cos(\varphi - \alpha), \quad I_C \dot{\omega}_2 = L_C, \quad "
         r"\dot{x} = \omega_1 \cos \varphi, \quad \dot{y} = \omega_1 \sin \varphi, \quad \dot{\varphi} = \omega_2",
-        "M omega1' = F cos(phi - alpha),   I_C omega2' = L_C,   x' = omega1 cos phi,   y' = omega1 sin phi,   "
+        "m omega1' = F cos(phi - alpha),   I_C omega2' = L_C,   x' = omega1 cos phi,   y' = omega1 sin phi,   "
         "phi' = omega2",
     )
     routh = Formula(
