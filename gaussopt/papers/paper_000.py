@@ -208,14 +208,19 @@ def _motions(results: Results, reference: ReferenceData, findings: list[str]) ->
 def _history(entry: tuple[int, str, int, str, str, str], exact: Trajectory, reference: ReferenceData) -> Figure:
     import pandas as pd
 
+    from gaussopt.comparison import common_instants
+
     number, name, i, what, label, unit = entry
     values: Vector = getattr(exact, what)[:, i]
+    here, there = common_instants(exact, reference)
+    miss = float(np.abs(values[here] - getattr(reference, what)[there, i]).max())
     inside = reference.t <= exact.t[-1] + 1e-9
     marks = {"reference": (reference.t[inside][::4], getattr(reference, what)[inside, i][::4])}
     symbol = label.split()[-1]
     svg = plots.lines(exact.t, {"this run": values}, "t / s", f"{symbol} / {unit}", size=(4.4, 2.8), markers=marks)
     alt = (
-        f"{label} over time: between {values.min():.3g} and {values.max():.3g} {unit}; the reference lies on the curve."
+        f"{label} over time: between {values.min():.3g} and {values.max():.3g} {unit}, at most {miss:.1e} from the "
+        "reference."
     )
     data = pd.DataFrame({"t": exact.t, name: values})
     return Figure(f"paper-000-figure-{number}", f"Figure {number}. {label}.", alt, svg, data)
