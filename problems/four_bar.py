@@ -152,8 +152,10 @@ def _what_degenerates() -> Evidence:
         numbers[f"cond of the KKT matrix at 90° - {eps:g} rad, times the square of the distance"] = float(
             np.linalg.cond(K) * eps**2
         )
+    scaled = list(numbers.values())[1:]
     return Evidence(
-        numbers, "M has rank 2 everywhere; it is J and the KKT matrix that degenerate, like 1 / distance squared.",
+        numbers, "M has the same rank; it is J and the KKT matrix that degenerate: their condition times the square of "
+        f"the distance is {min(scaled):.4g} to {max(scaled):.4g}.",
         bool(np.linalg.matrix_rank(at_angle(np.pi / 2, 2.0).M) != np.linalg.matrix_rank(_first().M)),
     )  # fmt: skip
 
@@ -179,8 +181,8 @@ def _locked() -> Evidence:
     return Evidence(
         {"largest |a| by M^+": float(np.abs(a).max()), "λ₁ by M^+": float(lam[0]), "λ₂ by M^+": float(lam[1]),
          "θ₁″ by the KKT system": exact[0]},
-        "With the pseudo-inverse of M in Lagrange's equations the mechanism locks: a = (0, 0, 0). "
-        "No inverse of M is needed.",
+        f"With the pseudo-inverse of M in Lagrange's equations no acceleration exceeds {np.abs(a).max():.2g} rad/s², "
+        f"where θ₁″ is {exact[0]:.4g} rad/s². No inverse of M is needed.",
         bool(np.allclose(a, exact)),
     )  # fmt: skip
 

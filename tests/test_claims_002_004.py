@@ -172,6 +172,26 @@ def test_a_miss_refutes_the_null_space(monkeypatch: pytest.MonkeyPatch) -> None:
     assert j.verdict is not Verdict.CONDITIONAL
 
 
+def test_ways_in_full_coordinates_decide_the_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    c11 = module("C11")
+    tried = c11._penalised(True)
+    own, other = judged("C11").searches[1:]
+    assert not own.refutes
+    assert other.refutes
+    assert (
+        "it does not in full coordinates with the best of the penalties tried by our operators"
+        in judged("C11").conditions
+    )
+    for scale, verdict in ((0.0, Verdict.TRUE), (1e6, Verdict.CONDITIONAL)):
+        found = [replace(t, errors=scale * t.errors) for t in tried]
+        monkeypatch.setattr(c11, "_penalised", lambda _, found=found: found)
+        j = again("C11")
+        assert j.verdict is verdict
+        assert f"{5 if scale == 0 else 0} of 5 ways" in j.sentence
+        if scale:
+            assert "by CMA-ES" in j.conditions.split("it does not")[1]
+
+
 def test_cost_of_the_genetic_algorithm(monkeypatch: pytest.MonkeyPatch) -> None:
     j = judged("C12")
     assert j.times_decide

@@ -37,13 +37,16 @@ class Found:
     evaluations: int
 
 
-def search(step: StepData, **options: Any) -> Found:
-    """Gauss's program of the step by the genetic algorithm, from no earlier answer."""
+def search(step: StepData, solver: str = "deap", before: Sequence[StepData] = (), **options: Any) -> Found:
+    """Gauss's program of the step by an evolution, from no earlier answer or from those of the steps `before`."""
     from gaussopt.formulations.gauss import formulation
     from gaussopt.solving import Engine
 
+    engine = Engine(solver, options)
+    for earlier in before:
+        engine.solve(formulation.apply(earlier)[0])
     program, data = formulation.apply(step)
-    raw = Engine("deap", options).solve(program)[0]
+    raw = engine.solve(program)[0]
     a = np.full(step.n, np.inf) if raw.x is None else formulation.recover(data, raw.x, None)[0]
     # The note begins with the number of evaluations.
     return Found(a, int(raw.note.split(" ", 1)[0]))

@@ -162,7 +162,8 @@ class Race:
 
 def _sizes(quick: bool) -> list[tuple[int, int]]:
     shares = (0.25, 0.95) if quick else (0.1, 0.5, 2 / 3, 0.8, 0.97)
-    return [(n, min(n - 1, max(1, round(x * n)))) for n in ((6, 40) if quick else (6, 20, 60, 150)) for x in shares]
+    found = ((n, min(n - 1, max(1, round(x * n)))) for n in ((6, 40) if quick else (6, 20, 60, 150)) for x in shares)
+    return list(dict.fromkeys(found))  # two shares of a small n may be the same number of rows
 
 
 def _race(n: int, m: int, diagonal: bool, quick: bool) -> Race:

@@ -40,17 +40,18 @@ def check(quick: bool) -> Judgement:
     thresholds, limits = _thresholds(crank, quick)
     choices, others = _our_choices(crank, quick), _other_starts(crank, quick)
     verdict = Verdict.of([exact, rests])
-    settles = crank.at(tau=0.0).static(-np.pi, 0.0)
     spins = "comes to rest" if rests else f"spins up for ever, to {abs(mean):.2f} rad/s on average"
     sentence = (
         f"Eq. (16) gives {factor:.3g} times the true acceleration of the crank at the start. With the printed torque "
-        f"the mechanism {spins}; it would rest for torques between {limits[0]:.4f} and {limits[1]:.4f} N m, such as "
-        f"without torque, at $\\theta_1={settles:.6f}$"
+        f"the mechanism {spins}; it would rest for torques between {limits[0]:.4f} and {limits[1]:.4f} N m"
     )
-    reverse = -float(crank.tau)
-    if limits[0] < reverse < limits[1]:
-        angle = crank.at(tau=reverse).static(-np.pi, 0.0)
-        sentence += f", or with the torque of opposite sign, {reverse:g} N m, at $\\theta_1={angle:.6f}$"
+    torques = {"without torque": 0.0, f"with the torque of opposite sign, {-float(crank.tau):g} N m": -float(crank.tau)}
+    resting = [
+        f"{how} at $\\theta_1={crank.at(tau=tau).static(-np.pi, 0.0):.6f}$"
+        for how, tau in torques.items()
+        if limits[0] < tau < limits[1]
+    ]
+    sentence += f", such as {', or '.join(resting)}" if resting else ""
     held = {"eq. (16) is exact on this mechanism": exact, "the mechanism comes to rest": rests}
     conditions = f"only in that {', '.join(k for k, v in held.items() if v)}." if any(held.values()) else ""
     return Judgement(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -45,19 +46,38 @@ def check(quick: bool) -> Judgement:
     sentence = (
         f"With the sign of the force corrected the printed function gives {plain:.4g} rad/s² for the first "
         f"acceleration of the linkage, which is {exact:.4g}; with the printed sign {reversed_:.4g}. With a torque of "
-        f"{TORQUE:g} N m on the massless hinge angle it gives {lost:.4g} instead of {true:.4g}, and {kept:.4g} for the "
-        "same step in other coordinates."
+        f"{TORQUE:g} N m on the massless hinge angle it gives {lost:.4g}, where {true:.4g} is right, and {kept:.4g} "
+        "for the same step in other coordinates."
     )
-    conditions = (
-        "the sign of $\\tilde Q$ is corrected, $\\operatorname{rank}\\binom{M}{J}=n$, and the part "
-        "$(I-MM^+)\\tilde Q$ of the force, which the function drops, lies in the range of $J^T$. Whether it does "
-        "depends on the coordinates and their units."
-    )
+    conditions = _conditions(found, holds, theorem)
     rows = tuple((label, p, e, holds[label]) for label, (p, e) in found.items())
     return Judgement(
         verdict, sentence, derivations, searches, conditions if verdict is Verdict.CONDITIONAL else "",
         ("circumstance", "as printed", "exact", "same"), rows,
     )  # fmt: skip
+
+
+def _conditions(found: Mapping[str, tuple[float, float]], holds: Mapping[str, bool], theorem: bool) -> str:
+    """What it takes, as far as the circumstances and the theorem show it."""
+    corrected = [] if holds[REVERSED] else ["the sign of $\\tilde Q$ is corrected"]
+    if not theorem:
+        right, wrong = ([k for k, v in holds.items() if v is same] for same in (True, False))
+        return f"right in these circumstances: {'; '.join(right)}; wrong in: {'; '.join(wrong)}. No condition follows."
+    needed = [
+        *corrected, "$\\operatorname{rank}\\binom{M}{J}=n$",
+        "the part $(I-MM^+)\\tilde Q$ of the force, which the function drops, lies in the range of $J^T$",
+    ]  # fmt: skip
+    words = f"{', '.join(needed[:-1])} and {needed[-1]}."
+    if holds[LOADED] is not holds[OTHER]:
+        words += " Whether it does depends on the coordinates."
+    values = [found[_unit_label(u)][0] for u in UNITS]
+    if not all(_close(value, values[0]) for value in values):
+        words += " What the function gives where it does not depends on their units."
+    return words
+
+
+def _unit_label(unit: float) -> str:
+    return f"two coordinates that share one mass, unit of the second s = {unit:g}"
 
 
 def _close(printed: float, exact: float) -> bool:
@@ -84,7 +104,7 @@ def _circumstances() -> dict[str, tuple[float, float]]:
     S = np.linalg.inv(np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]))
     other = Step(S.T @ loaded.M @ S, S.T @ loaded.force, loaded.J @ S, loaded.gamma)
     steps = {LINKAGE: plain, LOADED: loaded, OTHER: other}
-    steps |= {f"two coordinates that share one mass, unit of the second s = {u:g}": _shared(u) for u in UNITS}
+    steps |= {_unit_label(u): _shared(u) for u in UNITS}
     found = {k: (float(as_printed(s, engine)[0]), float(s.acceleration()[0])) for k, s in steps.items()}
     # The printed sign reverses the force; what it should give is what the linkage does.
     return {REVERSED: (float(as_printed(_first(variant="printed-sign"), engine)[0]), found[LINKAGE][1]), **found}

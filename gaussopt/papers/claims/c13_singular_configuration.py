@@ -3,46 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from gaussopt.claim import Claim, Derivation, Judgement, Search, Verdict
+from gaussopt.papers import _noisy_linkage as linkage
+from gaussopt.papers._noisy_linkage import END, NOISE, OFF, PRINTED, REGULAR, ROWS, STEP
 from gaussopt.papers.claims._adversary import minimise
 from gaussopt.stepdata import Matrix, Vector
 
 RATE = 2.0
 """rad/s, at the configuration."""
 
-NOISE = (1e-3, 1e-2)
-"""Standard deviations of an error of the accelerations, rad/s^2."""
-
-STEP = 2e-3
-"""s, of the runs with noise."""
-
-END = 1.0
-"""s; theta1 = pi/2 is passed at 0.58 s."""
-
-OFF = 0.1
-"""|theta1 - theta2| in rad from which a run has left the branch."""
-
 DISTANCES = (1e-1, 1e-2, 1e-3, 1e-4)
 """rad from pi/2."""
-
-Rates = Callable[[Matrix], Matrix]
-"""Angles (2, S) and rates (2, S) of the cranks as (4, S), to their accelerations (2, S)."""
 
 
 def check(quick: bool) -> Judgement:
     """The acceleration at the configuration, crossings with exact and with inexact accelerations."""
     wrong = _at_the_configuration()
     crossing, gap = _crossing((0.01,) if quick else (0.01, 0.005))
-    runs = 40 if quick else 500
+    runs = linkage.runs(quick)
     shares = {a: {row: _left(row, a, runs) for row in ROWS} for a in NOISE}
     noise = Search(
         "A run with inexact accelerations, as a genetic algorithm leaves them, that does not stay on its branch.",
-        f"{runs} runs for each row and each noise (seed 13): independent Gaussian errors of "
+        f"{runs} runs for each row and each noise (seed {linkage.SEED}): independent Gaussian errors of "
         f"{' and '.join(f'{a:g}' for a in NOISE)} rad/s² on each acceleration that RK4 asks for, {STEP:g} s, up to "
         f"{END:g} s; off is $|\\theta_1-\\theta_2|>{OFF:g}$ rad.",
         "; ".join(
@@ -79,84 +64,22 @@ def check(quick: bool) -> Judgement:
     )  # fmt: skip
 
 
-# -- the linkage by hand -------------------------------------------------------------------------------
-
-
-def _parameters() -> dict[str, float]:
-    from gaussopt.catalogue import problem
-
-    return problem("four-bar").parameter_values
-
-
-def _printed(p: dict[str, float]) -> Rates:
-    """M a = Q + lam J^T with the row (l cos(theta1), -l cos(theta2)), the multiplier eliminated."""
-    m1, m2, mgl = 4 * p["m"] * p["l"] ** 2 / 3, p["m"] * p["l"] ** 2 / 3, p["m"] * p["g"] * p["l"]
-
-    def rates(state: Matrix) -> Matrix:
-        c1, c2, s1, s2 = *np.cos(state[:2]), *np.sin(state[:2])
-        f1, f2 = p["psi"] - 1.5 * mgl * c1, -0.5 * mgl * c2
-        gamma = s1 * state[2] ** 2 - s2 * state[3] ** 2
-        lam = (gamma - c1 * f1 / m1 + c2 * f2 / m2) / (c1 * c1 / m1 + c2 * c2 / m2)
-        return np.array([(f1 + c1 * lam) / m1, (f2 - c2 * lam) / m2])
-
-    return rates
-
-
-def _regular(p: dict[str, float]) -> Rates:
-    """The same with the row (1, -1)."""
-    m1, m2, mgl = 4 * p["m"] * p["l"] ** 2 / 3, p["m"] * p["l"] ** 2 / 3, p["m"] * p["g"] * p["l"]
-
-    def rates(state: Matrix) -> Matrix:
-        c1, c2 = np.cos(state[:2])
-        a = (p["psi"] - 1.5 * mgl * c1 - 0.5 * mgl * c2) / (m1 + m2)
-        return np.array([a, a])
-
-    return rates
-
-
-PRINTED, REGULAR = "printed row", "regular row"
-ROWS = {PRINTED: _printed, REGULAR: _regular}
-
-
-def _run(rates: Rates, dt: Any, steps: Any, error: Callable[[], Any], count: int) -> Vector:
-    """|theta1 - theta2| at the end of RK4 from rest at 60 degrees, (count,); each run may have its own steps."""
-    state = np.zeros((4, count))
-    state[:2] = np.pi / 3
-
-    def field(s: Matrix) -> Matrix:
-        return np.concatenate((s[2:], rates(s) + error()))
-
-    with np.errstate(all="ignore"):
-        for k in range(int(np.max(steps))):
-            k1 = field(state)
-            k2 = field(state + 0.5 * dt * k1)
-            k3 = field(state + 0.5 * dt * k2)
-            k4 = field(state + dt * k3)
-            state = np.where(k < steps, state + dt / 6 * (k1 + 2 * (k2 + k3) + k4), state)
-        gap = np.abs(state[0] - state[1])
-    return np.where(np.isfinite(gap), gap, np.inf)
-
-
 def _left(row: str, amplitude: float, runs: int) -> tuple[int, float]:
     """How many runs with noise leave the branch, and the largest difference of the others."""
-    random = np.random.default_rng(13)
-    gaps = _run(
-        ROWS[row](_parameters()), STEP, round(END / STEP), lambda: amplitude * random.standard_normal((2, runs)), runs
-    )
-    stayed = gaps[gaps <= OFF]
-    return int((gaps > OFF).sum()), float(stayed.max(initial=0.0))
+    found = linkage.noisy(row, amplitude, runs)
+    return found.left, found.stayed
 
 
 def _smallest(generations: int) -> Search:
     """The smallest error that throws a run off its branch."""
-    p, low = _parameters(), -13.0
+    p, low = linkage.parameters(), -13.0
     regular: list[float] = []
 
     def cost(z: Matrix) -> Vector:
         direction, exponent, steps = z[0], z[1], np.round(z[2])
         error = 10.0**exponent * np.array([np.cos(direction), np.sin(direction)])
         count = z.shape[1]
-        gaps, other = (_run(rates(p), END / steps, steps, lambda: error, count) for rates in (_printed, _regular))
+        gaps, other = (linkage.end(rates(p), END / steps, steps, lambda _: error, count) for rates in ROWS.values())
         regular.append(float(other.max()))
         return np.where(gaps > OFF, exponent, 10.0)
 
@@ -182,7 +105,7 @@ def _at_the_configuration() -> Derivation:
     from gaussopt.problems.four_bar import at_angle, upright
     from gaussopt.solving import solve_step
 
-    p = _parameters()
+    p = linkage.parameters()
     m1, m2 = 4 * p["m"] * p["l"] ** 2 / 3, p["m"] * p["l"] ** 2 / 3
     stated = (np.array([1.0, 0.0, -1.0]) * p["psi"] / m1, np.array([1.0, 1.0, -1.0]) * p["psi"] / (m1 + m2))
     solved = [solve_step(s, "lagrange", "kkt").a for s in (upright(RATE), at_angle(math.pi / 2, RATE))]
@@ -205,7 +128,7 @@ def _degenerates() -> Derivation:
     from gaussopt.problems.four_bar import at_angle
     from gaussopt.solving import solve_step
 
-    p = _parameters()
+    p = linkage.parameters()
     m1, m2, mgl = 4 * p["m"] * p["l"] ** 2 / 3, p["m"] * p["l"] ** 2 / 3, p["m"] * p["g"] * p["l"]
     words, apart, products = [], 0.0, []
     for distance in DISTANCES:
@@ -251,7 +174,7 @@ def _crossing(steps: tuple[float, ...]) -> tuple[Derivation, float]:
         run = simulate(entry, "lagrange", "kkt", dt=dt, t_end=END, step_folder=None)
         reached = float(run.t[-1]) >= END * (1 - 1e-9)
         worst = max(worst, abs(float(run.q[-1, 0] - run.q[-1, 1])) if reached else np.inf)
-        gap = _run(_printed(_parameters()), dt, round(END / dt), lambda: 0.0, 1)
+        gap = linkage.end(ROWS[PRINTED](linkage.parameters()), dt, round(END / dt), lambda _: 0.0, 1)
         by_hand = max(by_hand, float(gap[0]))
     return Derivation(
         "Rounding alone need not throw a run off: it does so only if a stage of the integrator comes closer to "

@@ -48,15 +48,22 @@ def check(quick: bool) -> Judgement:
     # Without a control that fails the measurement would prove nothing.
     sound = all(d.holds for d in derivations) and control > 1e3 * ROUNDING
     verdict = Verdict.of([sound and not s.refutes for s in searches])
-    sentence = (
-        f"The violation is at most {worst:.0e} of the velocities in motions that are wrong by up to {wrong:.0e} m: "
-        "the velocity is computed from $(q,\\omega)$ such that it satisfies the constraint, whatever $q$ and $\\omega$ "
-        f"are. With $q$ and $v$ integrated in their place the same equations drift, by {control:.0e}. Positions of "
-        "holonomic constraints would drift either way."
+    why = (
+        ": the velocity is computed from $(q,\\omega)$ such that it satisfies the constraint, whatever $q$ and "
+        "$\\omega$ are"
     )
+    sentence = (
+        f"The violation is at most {worst:.0e} of the velocities in motions that are wrong by up to {wrong:.0e} m"
+        f"{why if verdict is Verdict.TRUE else ''}. With $q$ and $v$ integrated in their place the violation by the "
+        f"same equations is {control:.0e}. Of positions under holonomic constraints this says nothing."
+    )
+    held = dict(
+        zip(("on the motions tried", "at arbitrary $(q,\\omega,t)$"), (not s.refutes for s in searches), strict=True)
+    )
+    conditions = f"{', '.join(k for k, v in held.items() if v)}; not {', '.join(k for k, v in held.items() if not v)}."
     return Judgement(
         verdict, sentence, derivations, searches,
-        "only where a search above found no violation." if verdict is Verdict.CONDITIONAL else "",
+        conditions if verdict is Verdict.CONDITIONAL else "",
         ("case", "stepper", "integrated with q", "position error / m", "violation, relative"), tuple(runs),
     )  # fmt: skip
 

@@ -39,17 +39,28 @@ def check(quick: bool) -> Judgement:
     sound = all(d.holds for d in derivations)
     verdict = Verdict.of([sound and not regular.refutes, sound and not away.refutes, sound and not pole.refutes])
     rows = tuple(_near(on, distance) for distance in DISTANCES)
+    held = {
+        "with the row $\\dot x\\sin\\varphi-\\dot y\\cos\\varphi=0$ at any angle": not regular.refutes,
+        "with the printed row $\\dot x\\tan\\varphi-\\dot y=0$ away from the pole (tested for "
+        f"$|\\cos\\varphi|\\ge{CLEAR:g}$)":
+        not away.refutes,
+        "with the printed row up to the pole, where the velocity satisfies the constraint to rounding only":
+        not pole.refutes,
+    }  # fmt: skip
+    same, other = ([k for k, v in held.items() if v is same] for same in (True, False))
+    parts = [f"the accelerations are the same {'; '.join(same)}" if same else ""]
+    parts += [f"they differ {'; '.join(other)}" if other else ""]
+    words = ". ".join(p[0].upper() + p[1:] for p in parts if p)
+    theorem = (
+        "Routh's equations multiplied by $D_\\omega^T$ are the equations in quasi-velocities."
+        if sound
+        else "The derivation is not confirmed by its numbers."
+    )
     sentence = (
-        "Routh's equations multiplied by $D_\\omega^T$ are the equations in quasi-velocities. With the regular row "
-        "both give the same acceleration everywhere; with the printed tan row up to the pole, where a velocity that is "
-        f"admissible to rounding only changes the acceleration by up to {lost:.1e} of its size."
+        f"{theorem} {words}. Up to the pole a velocity that is admissible to rounding only changes the acceleration by "
+        f"up to {lost:.1e} of its size."
     )
-    conditions = (
-        "everywhere with the row $\\dot x\\sin\\varphi-\\dot y\\cos\\varphi=0$; with the printed row "
-        "$\\dot x\\tan\\varphi-\\dot y=0$ only where $\\cos\\varphi\\ne0$ (tested for "
-        f"$|\\cos\\varphi|\\ge{CLEAR:g}$), and only for velocities that satisfy the constraint: the rows treat an "
-        "error of the velocity differently."
-    )
+    conditions = f"{'; '.join(same)}. Not {'; '.join(other)}." if sound else ""
     return Judgement(
         verdict, sentence, derivations, (regular, away, pole), conditions if verdict is Verdict.CONDITIONAL else "",
         ("|cos φ|", "difference, regular row", "difference, tan row", "growth of a velocity error by the tan row"),

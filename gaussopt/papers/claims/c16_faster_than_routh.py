@@ -63,6 +63,8 @@ def check(quick: bool) -> Judgement:
     parts = [f"in {len(more)} of {len(pairs)} runs, by a factor of {_span(more)} in evaluations" if more else ""]
     parts += [f"not in the others ({', '.join(less)})" if less else ""]
     conditions = f"{', '.join(p for p in parts if p)}. Other bodies: {fewer.found}"
+    if equal.refutes:
+        conditions += f" At equal error: {equal.found}"
     rows = tuple(
         (f"{case}, RK45, {rtol:g}", p.quasi.evaluations, p.routh.evaluations, p.ratio, p.quasi.error, p.routh.error,
          p.at_equal_error)
