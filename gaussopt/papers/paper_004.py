@@ -365,9 +365,10 @@ def _gallery(case: str, names: Sequence[str], runs: dict[str, Trajectory]) -> li
         data = {k: violations[k][cut] for k in shown if k in violations}
         if not data:
             continue
+        title, zeros = f"Violation |v_n| {by}".strip(), common.remarks(data, log=True)
         largest = ", ".join(f"{k} at most {float(violations[k].max()):.1e} m/s" for k in data)
         found.append(Figure(
-            f"paper-004-{name}", _caption(name, f"Violation |v_n| {by}".strip() + f", {case} (logarithmic)."),
+            f"paper-004-{name}", _caption(name, f"{title}, {case} (logarithmic): {largest}.{zeros}"),
             f"Velocity across the blade: {largest}.",
             plots.lines(t, data, "t / s", "|v_n| / (m/s)", size=(4.4, 3.2), log=True, above=True),
             pd.DataFrame({"t": t, **data}),
