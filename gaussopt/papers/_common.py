@@ -190,7 +190,11 @@ def remarks(curves: Mapping[str, Vector], *, log: bool = False) -> str:
                 break
         else:
             together.append([label])
-    words = "".join(f" The curves {', '.join(g[:-1])} and {g[-1]} coincide." for g in together if len(g) > 1)
+    if len(drawn) > 2 and len(together) == 1:
+        words = " All curves coincide."
+    else:
+        named = [[f"'{label}'" for label in g] for g in together if len(g) > 1]
+        words = "".join(f" The curves {', '.join(g[:-1])} and {g[-1]} coincide." for g in named)
     zeros = log and any(bool((np.abs(y) < plots.ZERO_IS).any()) for y in curves.values())
     return words + f" Zeros are drawn at {plots.ZERO_IS:.0e}." * zeros
 

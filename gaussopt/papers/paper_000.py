@@ -239,7 +239,7 @@ def _equation_16(results: Results, findings: list[str]) -> Section:
     if len(runs) == 4:
         t = next(iter(runs.values())).t
         curves = {labels[k]: v.q[:, 2] for k, v in runs.items()}
-        words = ", ".join(f"{k} {float(c[-1]):.4g} rad" for k, c in curves.items())
+        words = "; ".join(f"{k}: {float(c[-1]):.4g} rad" for k, c in curves.items())
         blocks.append(Figure(
             "paper-000-equation-16",
             f"Crank angle by the exact equations and by eq. (16) as printed, after 0.25 s: {words}.",
@@ -309,7 +309,11 @@ def _accuracy(results: Results, reference: ReferenceData, findings: list[str]) -
             ),
         ):
             svg = plots.lines(t, data, "t / s", ylabel, log=True, above=True)
-            largest = ", ".join(f"{k} {float(np.max(v)):.1e}" for k, v in data.items())
+            worst = {k: f"{float(np.max(v)):.1e}" for k, v in data.items()}
+            alike = len(set(worst.values())) == 1
+            largest = (
+                f"{worst[next(iter(worst))]} by each pair" if alike else "; ".join(f"{k} {w}" for k, w in worst.items())
+            )
             caption = f"{what} (RK4, dt = 1 ms, logarithmic); largest: {largest}.{common.remarks(data, log=True)}"
             blocks.append(Figure(name, caption, f"{what}; largest: {largest}.", svg, pd.DataFrame({"t": t, **data})))
     return Section("accuracy-000", "Formulations and solvers on the motion", tuple(blocks))
@@ -359,7 +363,7 @@ def _control(results: Results, findings: list[str]) -> Section:
         t = next(iter(controls.values())).t
         data = {k: v.relative_error for k, v in controls.items() if len(v.t) == len(t)}
         svg = plots.lines(t, data, "t / s", "certified relative error", log=True, above=True)
-        words = ", ".join(f"{k} at most {float(v.max()):.1e}" for k, v in data.items())
+        words = "; ".join(f"{k} at most {float(v.max()):.1e}" for k, v in data.items())
         blocks.append(Figure(
             "paper-000-control",
             f"Certified relative error of every step (logarithmic): {words}.{common.remarks(data, log=True)}",
@@ -418,7 +422,7 @@ def _drift(results: Results, reference: ReferenceData) -> Section:
             ("paper-000-velocity-drift", "Velocity drift, max |φ̇|", "velocity_drift"),
         ):
             data = {k: getattr(v, attribute)[thin] for k, v in whole.items()}
-            words = ", ".join(f"{k} {float(getattr(v, attribute).max()):.1e}" for k, v in whole.items())
+            words = "; ".join(f"{k} {float(getattr(v, attribute).max()):.1e}" for k, v in whole.items())
             svg = plots.lines(t, data, "t / s", what, log=True, above=True)
             caption = f"{what} (logarithmic); largest: {words}.{common.remarks(data, log=True)}"
             blocks.append(Figure(name, caption, f"{what}; largest: {words}.", svg, pd.DataFrame({"t": t, **data})))

@@ -366,7 +366,7 @@ def _gallery(case: str, names: Sequence[str], runs: dict[str, Trajectory]) -> li
         if not data:
             continue
         title, zeros = f"Violation |v_n| {by}".strip(), common.remarks(data, log=True)
-        largest = ", ".join(f"{k} at most {float(violations[k].max()):.1e} m/s" for k in data)
+        largest = "; ".join(f"{k} at most {float(violations[k].max()):.1e} m/s" for k in data)
         found.append(Figure(
             f"paper-004-{name}", _caption(name, f"{title}, {case} (logarithmic): {largest}.{zeros}"),
             f"Velocity across the blade: {largest}.",

@@ -70,7 +70,8 @@ def _panels(panels: Sequence[Panel], xlabel: str, ylabel: str) -> tuple[Any, lis
 
     columns = min(len(panels), 2 if len(panels) in (1, 2, 4) else 3)
     rows = -(-len(panels) // columns)
-    figure = Figure(figsize=(3.3 * columns + 0.4, 2.3 * rows + 0.6), layout="constrained", dpi=100)
+    # Small panels: the map is also shown as a thumbnail, whose labels must be read.
+    figure = Figure(figsize=(2.1 * columns + 0.4, 1.6 * rows + 0.6), layout="constrained", dpi=160)
     FigureCanvasSVG(figure)
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     for ax in grid.ravel()[len(panels) :]:

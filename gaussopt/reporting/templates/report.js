@@ -41,8 +41,8 @@
     const grouped = table.tBodies.length > 1;
     const parent = grouped ? table : table.tBodies[0];
     const original = grouped ? [...table.tBodies] : parent ? [...parent.rows] : [];
+    if (original.length < 2 || table.closest("#summary")) return;
     const rows = [...table.tBodies].flatMap((body) => [...body.rows]);
-    if (original.length < 2 || rows.length < 4) return;
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, column) => {
       // Prose has no order that says anything, nor have equal cells.
@@ -65,6 +65,8 @@
   };
 
   // -- copying
+
+  const FEW = 4; // lines, head included: what is shorter is copied and sorted by eye
 
   const line = (row) => [...row.cells]
     .map((cell) => (cell.dataset.value ?? cell.dataset.text ?? cell.textContent).replace(/\s+/g, " ").trim())
@@ -94,6 +96,7 @@
     table.closest(".table-block").querySelector(".tools").prepend(copier);
   };
   all("table").forEach((table) => {
+    if (table.rows.length <= FEW) return;
     makeCopyable(table);
     makeSortable(table);
   });
