@@ -336,3 +336,11 @@ def test_what_the_notes_call_right_is_right() -> None:
         pull = p["k"] * (l1 + l2 - q[6]) - p["c"] * v[6]
         np.testing.assert_allclose(step.Q, [0, -p["m1"] * p["g"], p["tau"], 0, -p["m2"] * p["g"], 0, pull], atol=1e-12)
         assert not step.h.any()
+
+
+def test_captions_say_what_coincides_and_where_zeros_are() -> None:
+    x = np.linspace(0.0, 1.0, 5)
+    assert common.remarks({}) == ""
+    assert common.remarks({"a": x, "b": x + 1e-6, "c": 1 - x}) == " The curves 'a' and 'b' coincide."
+    assert common.remarks({"a": x, "b": x, "c": x}) == " All curves coincide."
+    assert common.remarks({"a": x, "b": 1 + x}, log=True) == " Zeros are drawn at 1e-17."

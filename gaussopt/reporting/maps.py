@@ -38,7 +38,10 @@ def class_map(panels: Sequence[Panel], x: Vector, y: Vector, xlabel: str, ylabel
         ax.pcolormesh(x, y, panel.values, cmap=colours, norm=norm, shading="nearest", rasterized=True)
     used = sorted({int(v) for panel in panels for v in np.unique(panel.values)})
     handles = [Patch(facecolor=CLASS_COLOURS[i], edgecolor="#595959", label=classes[i]) for i in used]
-    figure.legend(handles=handles, loc="outside upper center", ncols=min(4, len(used)), fontsize=8, frameon=False)
+    # As many side by side as fit: a letter takes about 0.07 inches, patch and gap 0.45.
+    room = int(figure.get_figwidth() / (0.45 + 0.07 * max(len(classes[i]) for i in used)))
+    columns = min(max(1, room), 4, len(used))
+    figure.legend(handles=handles, loc="outside upper center", ncols=columns, fontsize=8, frameon=False)
     return _svg(figure)
 
 
