@@ -285,8 +285,8 @@ def _comes_to_rest() -> Evidence:
     return Evidence(
         {"theta1 at 10 s, rad": traj.q[-1, 2], "mean crank speed 5 to 10 s, rad/s": mean,
          "work of the torque per turn, J": abs(problem.parameter_values["tau"]) * 2 * np.pi},
-        f"With the printed constant torque the crank turns at {mean:.2f} rad/s on average between 5 and 10 s; whether it "
-        "can ever rest is claim C3.",
+        f"With the printed constant torque the crank turns at {mean:.2f} rad/s on average between 5 and 10 s; whether "
+        "it can ever rest is claim C3.",
         bool(abs(mean) < 1.0),
     )  # fmt: skip
 

@@ -137,7 +137,8 @@ def _transpose() -> Evidence:
         {"x entry": float(terms[0]), "φ entry": float(terms[1]), "y entry": float(terms[2]),
          "their sum": float(terms.sum())},
         "For the true acceleration (NH-C at φ = 0.8 rad) and δa along the blade: the sum, which the transpose "
-        f"makes, is {terms.sum():.1g}. Without it (8) would ask each entry to be zero, as if there were no constraint force.",
+        f"makes, is {terms.sum():.1g}. Without it (8) would ask each entry to be zero, as if there "
+        "were no constraint force.",
         bool(np.allclose(terms, 0.0)),
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ import re
 import pytest
 from report_pages import NASTY
 
-from gaussopt.reporting.document import Formula, Link, Tex, Timed
+from gaussopt.reporting.document import Formula, Link, Table, Tex, Timed, text_of, typeset
 from gaussopt.reporting.tex import display, has_formulas, html, malformed, markdown, portable
 
 
@@ -90,3 +90,24 @@ def test_markdown_keeps_formulas_and_escapes_the_rest() -> None:
 def test_texts_begin_no_block_of_markdown(text: str) -> None:
     assert re.match(r"\s*([-+*#>]|\d+[.)])\s", markdown(text)) is None
     assert "\n" not in markdown(text)
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("τ = -0.5 N m, 5e-11", "τ = −0.5 N m, 5e−11"), ("(-2, -.5)", "(−2, −.5)"), ("eps=1e-09", "eps=1e−09"),
+        ("crank-A-2s", "crank-A-2s"), ("2020-01-31", "2020-01-31"), ("--3", "--3"), ("eq. (14)-2", "eq. (14)-2"),
+    ],
+)  # fmt: skip
+def test_numbers_have_a_minus_sign(typed: str, shown: str) -> None:
+    assert typeset(typed) == html(typed) == shown
+    assert html(Tex(f"{typed} $x^{{-1}}$")).startswith(shown)
+
+
+def test_numbers_have_the_digits_of_their_column() -> None:
+    table = Table("t", "", ("time", "mean", "quantity"), (), timed=("time",), rounded=("mean",))
+    shown = [text_of(-63.33333333, digits=table.digits(name)) for name in table.columns]
+    assert shown == ["−63.3", "−63.33", "−63.3333"]
+    assert text_of(-1.5e-9) == "−1.500e−09"
+    with pytest.raises(ValueError, match="no columns"):
+        Table("t", "", ("a",), (), rounded=("b",))

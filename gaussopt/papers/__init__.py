@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,21 +96,21 @@ def document(
     from gaussopt.papers import atlas, environment, ledger, limitations
     from gaussopt.papers._common import Important
     from gaussopt.papers.summary import summary
-    from gaussopt.reporting.document import Document
+    from gaussopt.reporting.document import Document, Findings
 
     judged = ledger.judgements(outcomes)
     sections: list[Section] = []
-    findings: list[str] = []
+    found: dict[str, tuple[str, Sequence[str]]] = {}
     drawn = _drawn(outcomes, compared, quick, executor)
     maps, mapped = atlas.section(outcomes)
     for number in _papers():
-        section, found = drawn[number]
+        section, findings = drawn[number]
         *parts, errata = section.sections
         sections.append(replace(section, sections=(*parts, ledger.section(number, judged), errata)))
         if number == atlas.PAPER:
-            found = (*found, *(f for f in mapped if isinstance(f, Important)))
-        findings += [_of_paper(number, f) for f in found]
-    findings += [f for f in mapped if not isinstance(f, Important)]
+            findings = (*findings, *(f for f in mapped if isinstance(f, Important)))
+        found[f"Paper {number}"] = section.anchor, findings
+    found["Atlas"] = maps.anchor, [f for f in mapped if not isinstance(f, Important)]
     sections += [maps, drawn["solvers"], environment.section(outcomes), limitations.section()]
     lead = (
         "Every time step of a mechanical system with ideal constraints is a convex program (Gauss 1829); with Coulomb "
@@ -118,12 +118,20 @@ def document(
         "and solvers, certifies every step from the mechanics alone, and states what the papers got right and wrong. "
         "Its numbers come from the run that wrote it; parameters and values called stated are given beforehand."
     )
+    named = [_of_paper(subject, f) for subject, (_, of) in found.items() for f in of]
+    first = summary(outcomes, judged, named, sections, list(_papers()), quick)
+    above = {h.text for h in first.highlights}
+    groups = (
+        Findings(subject, anchor, tuple(f for f in of if _of_paper(subject, f) not in above))
+        for subject, (anchor, of) in found.items()
+    )
     return Document(
         "Gauss's principle of least constraint: four papers reproduced, claim by claim",
         lead,
-        tuple(findings),
+        (),
         (ledger.overview(judged), *sections),
-        summary(outcomes, judged, findings, sections, list(_papers()), quick),
+        first,
+        tuple(g for g in groups if g.items),
     )
 
 
@@ -150,11 +158,11 @@ def _papers() -> dict[str, Any]:
     return {"000": paper_000, "001": paper_001, "002": paper_002, "004": paper_004}
 
 
-def _of_paper(number: str, finding: str) -> str:
-    """A finding with its paper's number before it, marked as it was."""
+def _of_paper(paper: str, finding: str) -> str:
+    """A finding with its paper before it, marked as it was."""
     from gaussopt.papers._common import Important
 
-    text = f"Paper {number}. {finding}"
+    text = f"{paper}. {finding}"
     if isinstance(finding, Important):
         return Important(text, finding.figure, finding.anchor)
     return type(finding)(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -10,8 +11,9 @@ import numpy as np
 
 from gaussopt.catalogue import Evidence, Problem, problem
 from gaussopt.reporting import plots
-from gaussopt.reporting.document import Block, Figure, Items, Paragraph, Section, Table, Tex
+from gaussopt.reporting.document import Block, Figure, Items, Paragraph, Section, Table, Tex, Timed
 from gaussopt.reporting.problems import parameters_table as parameters_table
+from gaussopt.stepdata import Vector
 from gaussopt.work import Case, Outcome
 
 if TYPE_CHECKING:
@@ -170,6 +172,33 @@ def thin(length: int, points: int = 800) -> slice:
     return slice(None, None, max(1, length // points))
 
 
+def remarks(curves: Mapping[str, Vector], *, log: bool = False) -> str:
+    """What a caption must say of curves over a common abscissa: which coincide, and where zeros are drawn.
+
+    Curves coincide if they are nowhere apart by more than half a percent of the picture's height.
+    """
+    drawn = {k: np.log10(np.maximum(np.abs(y), plots.ZERO_IS)) if log else np.asarray(y) for k, y in curves.items()}
+    if not drawn:
+        return ""
+    height = max(float(y.max()) for y in drawn.values()) - min(float(y.min()) for y in drawn.values())
+    together: list[list[str]] = []
+    for label, y in drawn.items():
+        for group in together:
+            head = drawn[group[0]]
+            if len(head) == len(y) and float(np.abs(head - y).max()) <= 0.005 * height:
+                group.append(label)
+                break
+        else:
+            together.append([label])
+    if len(drawn) > 2 and len(together) == 1:
+        words = " All curves coincide."
+    else:
+        named = [[f"'{label}'" for label in g] for g in together if len(g) > 1]
+        words = "".join(f" The curves {', '.join(g[:-1])} and {g[-1]} coincide." for g in named)
+    zeros = log and any(bool((np.abs(y) < plots.ZERO_IS).any()) for y in curves.values())
+    return words + f" Zeros are drawn at {plots.ZERO_IS:.0e}." * zeros
+
+
 # -- blocks --------------------------------------------------------------------------------------------
 
 
@@ -185,7 +214,7 @@ def states_table(name: str, pairs: Mapping[str, PairResult], lead: str) -> Table
         "calls solved. Errors are relative to 1 + the largest acceleration.",
         ("formulation by solver", "exact", "states", "confirmed", "claimed", "error", "certified",
          "constraint residual", "iterations"),
-        rows,
+        rows, rounded=("error", "certified", "constraint residual", "iterations"),
     )  # fmt: skip
 
 
@@ -219,9 +248,17 @@ def times_figure(name: str, pairs: Mapping[str, PairResult]) -> Figure:
     parts = time_parts(pairs)
     svg = plots.stacked_bars(list(pairs), parts, "microseconds per step, median (linear up to 50)")
     totals = {k: sum(p[j] for p in parts.values()) for j, k in enumerate(pairs)}
-    sentence = ", ".join(f"{k} {v:.0f}" for k, v in totals.items())
+    first, last = min(totals, key=totals.__getitem__), max(totals, key=totals.__getitem__)
+    largest = Counter(max(parts, key=lambda part: parts[part][j]) for j in range(len(pairs)))
+    most = ", ".join(f"'{part}' in {count}" for part, count in largest.most_common())
+    sentence = f"fastest {first} with {totals[first]:.0f} µs, slowest {last} with {totals[last]:.0f} µs"
     return Figure(
-        name, "Where the time of one step goes, by formulation and solver.", f"Microseconds per step: {sentence}.",
+        name,
+        Timed.plain(
+            f"Where the time of one step goes: {sentence}. The largest part is {most} of {len(pairs)} pairs. Linear up "
+            "to 50 µs, logarithmic beyond, where equal lengths are equal ratios."
+        ),
+        f"Stacked bars of the time of one step for {len(pairs)} pairs: {sentence}.",
         svg, pd.DataFrame({"pair": list(pairs), **parts}), timed=True,
     )  # fmt: skip
 
@@ -315,8 +352,9 @@ def errata_section(entry: Problem, number: str, results: Results, findings: list
         confirmed += not evidence.holds
         # The sentences say what is wrong; where the numbers do not confirm it, they must not stand.
         found.append((item.id, *formulas, verdict, UNCONFIRMED if evidence.holds else Tex(evidence.sentence)))
-        numbers += [(item.id, name, float(value), verdict) for name, value in evidence.numbers.items()]
-    findings.append(f"{confirmed} of {len(entry.errata)} checkable errata of the source are confirmed by computation.")
+        numbers += [(item.id, name, float(value)) for name, value in evidence.numbers.items()]
+    if confirmed < len(entry.errata):  # that all are is said by the table on the first screen
+        findings.append(f"{confirmed} of {len(entry.errata)} checkable errata are confirmed by computation.")
     blocks: list[Block] = [
         Table(
             f"errata-{number}-list", f"Errata of paper {number}: what is printed, what is right, and what shows it.",
@@ -326,7 +364,7 @@ def errata_section(entry: Problem, number: str, results: Results, findings: list
     if numbers:
         blocks.append(Table(
             f"errata-{number}", "The numbers that decide, computed on this run.",
-            ("erratum", "computed", "value", "verdict"), tuple(numbers),
+            ("erratum", "computed", "value"), tuple(numbers),
         ))  # fmt: skip
     if entry.notes:
         blocks.append(Items(tuple(Tex(note) for note in entry.notes)))

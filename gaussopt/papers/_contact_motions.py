@@ -218,7 +218,8 @@ def _figure(
         data = pd.concat([pd.DataFrame({"curve": k, "t": t[k], "value": y}) for k, y in curves.items()])
     elif data is None:
         data = pd.DataFrame({"t": t, **curves})
-    return Figure(name, caption, words, svg, data)
+    notes = "" if isinstance(t, Mapping) or markers else common.remarks(curves)
+    return Figure(name, f"{caption}{notes}", words, svg, data)
 
 
 def _range(label: str, y: Vector, unit: str) -> str:
@@ -412,8 +413,8 @@ def printed_start(results: Results, findings: list[str]) -> Section:
     for key, (data, ylabel, title, unit) in curves.items():
         words = "; ".join(_range(k, y, unit) for k, y in data.items())
         marked = {"events": marks(traj, traj.energy)} if key == "energy" else floor
-        gallery.append(_figure(f"paper-001-airborne-{key}", f"{title}; points mark the events.", f"{title}: {words}.",
-                               traj.t, data, ylabel, marked))  # fmt: skip
+        gallery.append(_figure(f"paper-001-airborne-{key}", f"{title}; points mark the events.{common.remarks(data)}",
+                               f"{title}: {words}.", traj.t, data, ylabel, marked))  # fmt: skip
     blocks.append(Gallery(tuple(gallery)))
     if impact is not None:
         blocks.append(_impact_table(traj, impact))

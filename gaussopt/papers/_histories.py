@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gaussopt.papers._common import thin
+from gaussopt.papers._common import remarks, thin
 from gaussopt.reporting import plots
 from gaussopt.reporting.document import Figure, Gallery, Paragraph, Section, Table, Tex
 from gaussopt.stepdata import Vector
@@ -50,8 +50,8 @@ def forces_figure(name: str, traj: Trajectory, labels: Mapping[str, int], captio
     )
     svg = plots.lines(traj.t[cut], curves, "t / s", f"λ / {unit}", size=(5.0, 3.0), above=len(curves) > 2)
     return Figure(
-        name, caption, f"Constraint forces over {traj.t[-1]:g} s: {words}.", svg,
-        pd.DataFrame({"t": traj.t[cut], **curves}),
+        name, f"{caption.removesuffix('.')}: {words}.{remarks(curves)}",
+        f"Constraint forces over {traj.t[-1]:g} s: {words}.", svg, pd.DataFrame({"t": traj.t[cut], **curves}),
     )  # fmt: skip
 
 
@@ -109,6 +109,12 @@ def _figure(name: str, what: str, curves: Mapping[str, tuple[Vector, Vector]], l
         {k: t for k, (t, _) in curves.items()}, {k: y for k, (_, y) in curves.items()}, "t / s", label,
         log=log, size=(5.0, 3.0), above=True,
     )  # fmt: skip
-    last = "; ".join(f"{k} ends at {y[-1]:.3g}, largest {np.abs(y).max():.3g}" for k, (_, y) in curves.items())
+    unit = label.partition(" / ")[2]
+    last = "; ".join(
+        f"{k} at most {y.max():.1e}" if log else f"{k} from {y[0]:.4g} to {y[-1]:.4g} {unit}"
+        for k, (_, y) in curves.items()
+    )
     data = pd.concat([pd.DataFrame({"run": k, "t": t, "value": y}) for k, (t, y) in curves.items()])
-    return Figure(name, f"{what} over time{' (logarithmic)' if log else ''}.", f"{what}: {last}.", svg, data)
+    notes = remarks({k: y for k, (_, y) in curves.items()}, log=log)
+    caption = f"{what} over time{' (logarithmic)' if log else ''}: {last}.{notes}"
+    return Figure(name, caption, f"{what}: {last}.", svg, data)

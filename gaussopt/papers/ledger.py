@@ -54,13 +54,13 @@ NOT_COMPUTED = "not computed"
 def overview(found: Mapping[str, Judgement | str]) -> Section:
     """All claims with their verdicts, each leading to its evidence."""
     rows = tuple(
-        (Link(c.id, _anchor(c)), c.paper, Tex(c.says), _verdict(found[c.id]), _conditions(found[c.id]))
+        (Link(c.id, _anchor(c)), c.paper, _verdict(found[c.id]), Tex(c.says), _conditions(found[c.id]))
         for c in ledger()
     )
     table = Table(
         "claims", "What the papers claim and what became of it. Every verdict was computed on this run from the "
         "evidence that the number leads to.",
-        ("claim", "paper", "says", "verdict", "where it holds, or why"), rows,
+        ("claim", "paper", "verdict", "says", "where it holds, or why"), rows,
     )  # fmt: skip
     text = (
         "Each claim is judged by a derivation of our own, checked by numbers, and by a search that tries to refute "

@@ -217,13 +217,12 @@ def _history(entry: tuple[int, str, int, str, str, str], exact: Trajectory, refe
     inside = reference.t <= exact.t[-1] + 1e-9
     marks = {"reference": (reference.t[inside][::4], getattr(reference, what)[inside, i][::4])}
     symbol = label.split()[-1]
-    svg = plots.lines(exact.t, {"this run": values}, "t / s", f"{symbol} / {unit}", size=(4.4, 2.8), markers=marks)
-    alt = (
-        f"{label} over time: between {values.min():.3g} and {values.max():.3g} {unit}, at most {miss:.1e} from the "
-        "reference."
-    )
+    svg = plots.lines(exact.t, {"this run": values}, "t / s", f"{symbol} / {unit}", size=(4.4, 2.8), markers=marks,
+                      above=True)  # fmt: skip
+    words = f"between {values.min():.3g} and {values.max():.3g} {unit}, at most {miss:.0e} {unit} from the reference"
     data = pd.DataFrame({"t": exact.t, name: values})
-    return Figure(f"paper-000-figure-{number}", f"Figure {number}. {label}.", alt, svg, data)
+    return Figure(f"paper-000-figure-{number}", f"Figure {number}. {label}, {words}.", f"{label} over time: {words}.",
+                  svg, data)  # fmt: skip
 
 
 def _equation_16(results: Results, findings: list[str]) -> Section:
@@ -247,10 +246,12 @@ def _equation_16(results: Results, findings: list[str]) -> Section:
     if len(runs) == 4:
         t = next(iter(runs.values())).t
         curves = {labels[k]: v.q[:, 2] for k, v in runs.items()}
-        words = ", ".join(f"{k} {float(c[-1]):.4g} rad" for k, c in curves.items())
+        words = "; ".join(f"{k}: {float(c[-1]):.4g} rad" for k, c in curves.items())
         blocks.append(Figure(
-            "paper-000-equation-16", "Crank angle by the exact equations and by eq. (16) as printed.",
-            f"Crank angle after 0.25 s: {words}.", plots.lines(t, curves, "t / s", "θ₁ / rad"),
+            "paper-000-equation-16",
+            f"Crank angle by the exact equations and by eq. (16) as printed, after 0.25 s: {words}.",
+            f"Crank angle after 0.25 s: {words}.",
+            plots.lines(t, curves, "t / s", "θ₁ / rad", size=(3.8, 2.8), above=True),
             pd.DataFrame({"t": t, **curves}),
         ))  # fmt: skip
         exact, printed = (float(c[-1]) for c in list(curves.values())[:2])
@@ -331,9 +332,13 @@ def _accuracy(results: Results, reference: ReferenceData, findings: list[str]) -
                 "certified relative error",
             ),
         ):
-            svg = plots.lines(t, data, "t / s", ylabel, log=True)
-            caption = f"{what} (RK4, dt = 1 ms, logarithmic)."
-            largest = ", ".join(f"{k} {float(np.max(v)):.1e}" for k, v in data.items())
+            svg = plots.lines(t, data, "t / s", ylabel, log=True, above=True)
+            worst = {k: f"{float(np.max(v)):.1e}" for k, v in data.items()}
+            alike = len(set(worst.values())) == 1
+            largest = (
+                f"{worst[next(iter(worst))]} by each pair" if alike else "; ".join(f"{k} {w}" for k, w in worst.items())
+            )
+            caption = f"{what} (RK4, dt = 1 ms, logarithmic); largest: {largest}.{common.remarks(data, log=True)}"
             blocks.append(Figure(name, caption, f"{what}; largest: {largest}.", svg, pd.DataFrame({"t": t, **data})))
     return Section("accuracy-000", "Formulations and solvers on the motion", tuple(blocks))
 
@@ -381,11 +386,11 @@ def _control(results: Results, findings: list[str]) -> Section:
     if controls:
         t = next(iter(controls.values())).t
         data = {k: v.relative_error for k, v in controls.items() if len(v.t) == len(t)}
-        svg = plots.lines(t, data, "t / s", "certified relative error", log=True)
-        words = ", ".join(f"{k} at most {float(v.max()):.1e}" for k, v in data.items())
+        svg = plots.lines(t, data, "t / s", "certified relative error", log=True, above=True)
+        words = "; ".join(f"{k} at most {float(v.max()):.1e}" for k, v in data.items())
         blocks.append(Figure(
             "paper-000-control",
-            "Certified relative error of every step: linear algebra, OSQP, Newton and the genetic algorithm.",
+            f"Certified relative error of every step (logarithmic): {words}.{common.remarks(data, log=True)}",
             f"Certified relative error over {end}: {words}.", svg, pd.DataFrame({"t": t, **data}),
         ))  # fmt: skip
         ga, newton = controls.get("deap, full coordinates with penalty"), controls.get("newton")
@@ -441,18 +446,19 @@ def _drift(results: Results, reference: ReferenceData) -> Section:
             ("paper-000-velocity-drift", "Velocity drift, max |φ̇|", "velocity_drift"),
         ):
             data = {k: getattr(v, attribute)[thin] for k, v in whole.items()}
-            words = ", ".join(f"{k} {float(getattr(v, attribute).max()):.1e}" for k, v in whole.items())
-            svg = plots.lines(t, data, "t / s", what, log=True)
-            blocks.append(Figure(name, f"{what}.", f"{what}; largest: {words}.", svg, pd.DataFrame({"t": t, **data})))
+            words = "; ".join(f"{k} {float(getattr(v, attribute).max()):.1e}" for k, v in whole.items())
+            svg = plots.lines(t, data, "t / s", what, log=True, above=True)
+            caption = f"{what} (logarithmic); largest: {words}.{common.remarks(data, log=True)}"
+            blocks.append(Figure(name, caption, f"{what}; largest: {words}.", svg, pd.DataFrame({"t": t, **data})))
         energy = {k: v.energy[thin] for k, v in whole.items()}
         inside = reference.t <= t[-1]
         marks = {"reference": (reference.t[inside][::8], reference.energy[inside][::8])}
         last = ", ".join(f"{k} {float(v.energy[-1]):.4g} J" for k, v in whole.items())
         blocks.append(Figure(
             "paper-000-energy",
-            "Mechanical energy (the constant torque counted as a potential).",
+            f"Mechanical energy (the constant torque counted as a potential).{common.remarks(energy)}",
             f"Energy over time from 0 J; at the end: {last}. Circles: the reference over its first seconds.",
-            plots.lines(t, energy, "t / s", "energy / J", markers=marks), pd.DataFrame({"t": t, **energy}),
+            plots.lines(t, energy, "t / s", "energy / J", markers=marks, above=True), pd.DataFrame({"t": t, **energy}),
         ))  # fmt: skip
     exact = results.trajectory("motion: exact")
     if exact is not None:

@@ -250,8 +250,8 @@ def _motions(results: Results, findings: list[str]) -> Section:
             "The source's figures 2 to 5 show the motion of the centroid and the violation of the velocity constraint, "
             "by quasi-velocities and by Routh. Which of the four shows what is our assignment, and case NH-B stands "
             "for the source's unprinted parameters. Its text says that the first crests coincide and Routh's curve "
-            f"then departs; the table of crests shows how far that is so here. {DRAWN_STEP} for all; the tan row is the "
-            "printed one. Circles: the reference."
+            f"then departs; the table of crests shows how far that is so here. {DRAWN_STEP} for all; the tan row is "
+            "the printed one. Circles: the reference."
         )
     ]
     galleries = (
@@ -373,9 +373,10 @@ def _gallery(case: str, names: Sequence[str], runs: dict[str, Trajectory]) -> li
         data = {k: violations[k][cut] for k in shown if k in violations}
         if not data:
             continue
-        largest = ", ".join(f"{k} at most {float(violations[k].max()):.1e} m/s" for k in data)
+        title, zeros = f"Violation |v_n| {by}".strip(), common.remarks(data, log=True)
+        largest = "; ".join(f"{k} at most {float(violations[k].max()):.1e} m/s" for k in data)
         found.append(Figure(
-            f"paper-004-{name}", _caption(name, f"Violation |v_n| {by}".strip() + f", {case} (logarithmic)."),
+            f"paper-004-{name}", _caption(name, f"{title}, {case} (logarithmic): {largest}.{zeros}"),
             f"Velocity across the blade: {largest}.",
             plots.lines(t, data, "t / s", "|v_n| / (m/s)", size=(4.4, 3.2), log=True, above=True),
             pd.DataFrame({"t": t, **data}),

@@ -47,7 +47,7 @@ def _counts(outcomes: Mapping[str, Outcome], found: Mapping[str, Judgement | str
     ]
     errata = [_confirmed(outcomes, p) for p in papers]
     rows.append(("errata confirmed", *(_of(*e) for e in errata), _of(*map(sum, zip(*errata, strict=True)))))
-    return Table("verdicts", "How the papers fared.", ("", *(f"paper {p}" for p in papers), "all"), tuple(rows))
+    return Table("verdicts", "How the papers fared, by number.", ("paper", *papers, "all"), tuple(rows))
 
 
 def _confirmed(outcomes: Mapping[str, Outcome], paper: str) -> tuple[int, int]:

@@ -63,7 +63,8 @@ def _unique(what: str, names: Iterable[str]) -> None:
 
 
 def _links(document: Document, blocks: Iterable[Block], tables: Iterable[Table]) -> Iterator[Link]:
-    texts: list[object] = list(document.findings)
+    texts: list[object] = [f for group in document.all_findings for f in group.items]
+    texts += [Link(group.title, group.anchor) for group in document.all_findings if group.anchor]
     for block in blocks:
         if isinstance(block, Items):
             texts.extend(block.items)

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from gaussopt.reporting.document import Link, Table, Timed, is_truth, text_of
+from gaussopt.reporting.document import Link, Table, Timed, is_truth, text_of, typeset
 from gaussopt.reporting.tex import has_formulas, html
 
 PROSE = 36
@@ -26,7 +26,7 @@ class Cell:
     value : str
         The number in full, by which is sorted and which is copied; "" for a text.
     source : str
-        A text with formulas as typed, which is copied; "" where the text shown says the same.
+        A text with formulas or negative numbers as typed, which is copied; "" where the text shown says the same.
     timed : bool
         Whether it holds a measured time.
     """
@@ -68,15 +68,15 @@ def groups(table: Table) -> tuple[tuple[tuple[Cell, ...], ...], ...]:
 
     It also does if it repeats the first cell and leaves the second one open.
     """
-    timed = [name in table.timed for name in table.columns]
+    shown = [(name in table.timed, table.digits(name)) for name in table.columns]
     found: list[list[tuple[Cell, ...]]] = []
     head: Sequence[Any] = ()
     for row in table.rows:
         if head and (row[0] == "" or (len(row) > 1 and row[0] == head[0] and row[1] == "")):
-            found[-1].append(_cells(row, timed))
+            found[-1].append(_cells(row, shown))
         else:
             head = row
-            found.append([_cells(row, timed)])
+            found.append([_cells(row, shown)])
     return tuple(map(tuple, found))
 
 
@@ -85,15 +85,15 @@ def is_number(cell: Any) -> bool:
     return not is_truth(cell) and (isinstance(cell, int | float) or hasattr(cell, "dtype"))
 
 
-def _cells(row: Sequence[Any], timed: Sequence[bool]) -> tuple[Cell, ...]:
-    return tuple(_cell(cell, of_time) for cell, of_time in zip(row, timed, strict=True))
+def _cells(row: Sequence[Any], of: Sequence[tuple[bool, int]]) -> tuple[Cell, ...]:
+    return tuple(_cell(cell, *which) for cell, which in zip(row, of, strict=True))
 
 
-def _cell(cell: Any, timed: bool) -> Cell:
+def _cell(cell: Any, timed: bool, digits: int) -> Cell:
     return Cell(
-        html(cell if isinstance(cell, str | Link) else text_of(cell, measured=timed)),
+        html(cell if isinstance(cell, str | Link) else text_of(cell, digits=digits)),
         _exact(cell) if is_number(cell) else "",
-        str(cell) if has_formulas(cell) else "",
+        str(cell) if has_formulas(cell) or (isinstance(cell, str) and typeset(cell) != cell) else "",
         timed or isinstance(cell, Timed),
     )
 

@@ -188,10 +188,18 @@ def _starts(speed: Speed) -> tuple[Table, Figure]:
         "Work of a step by kind of start: line from 5 to 95 %, box from 25 to 75 %, mark at the median. Boxes that do "
         "not overlap are differences; solvers stand in the order of their means, so a short time far down belongs to "
         "one that fails.",
-        f"Boxes of microseconds on a logarithmic axis for {listed(names, 16)}.",
+        f"Boxes of microseconds on a logarithmic axis for {plural(len(names), 'solver')}{_medians(rows)}.",
         plots.boxes(names, drawn, "microseconds of work"), data, timed=True,
     )  # fmt: skip
     return table, figure
+
+
+def _medians(rows: Sequence[tuple[Any, ...]]) -> str:
+    """The least and the largest median of the rows, for a figure in words."""
+    if not rows:
+        return ""
+    low, high = (of(rows, key=lambda row: float(row[4])) for of in (min, max))
+    return f"; medians from {low[4]:.3g} ({low[0]}) to {high[4]:.3g} ({high[0]})"
 
 
 def _work(cases: Sequence[Case]) -> list[float]:
@@ -217,10 +225,12 @@ def profile_figure(name: str, profile: Profile, what: str, looks: Mapping[str, i
         f"order says how often each is near the best, not who beats whom.{more}"
     )
     curves = {profile.names[j]: profile.rho[:, j] for j in shown}
-    solved = ", ".join(f"{profile.names[j]} {per_cent(float(profile.solved[j]))}" for j in shown)
+    sound = sum(bool(profile.solved[j] >= 1.0) for j in shown)
     data = pd.DataFrame({"tau": profile.taus, **{profile.names[j]: profile.rho[:, j] for j in order}})
     return Figure(
-        name, caption, f"Step curves rising from the share of wins to the share answered: {solved}.",
+        name, caption,
+        f"Step curves of {len(shown)} competitors; most often the fastest: {wins or 'nobody'}; {sound} answer every "
+        "step.",
         plots.profiles(profile.taus, curves, "τ, time by that of the fastest", "share of steps", looks), data,
         timed=True,
     )  # fmt: skip

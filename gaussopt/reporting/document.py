@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -133,6 +134,7 @@ class Table:
     columns : header texts
     rows : cells, numbers, texts or links
     timed : the columns that hold measured times; a single cell may be `Timed`
+    rounded : the columns, such as means and errors, whose digits behind the fourth say nothing
     """
 
     name: str
@@ -140,10 +142,15 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     timed: tuple[str, ...] = ()
+    rounded: tuple[str, ...] = ()
+
+    def digits(self, column: str) -> int:
+        """Significant digits of the numbers of a column on the page; files have all of them."""
+        return 3 if column in self.timed else 4 if column in self.rounded else 6
 
     def __post_init__(self) -> None:
-        """A timed column must be there."""
-        unknown = set(self.timed) - set(self.columns)
+        """A timed or rounded column must be there."""
+        unknown = {*self.timed, *self.rounded} - set(self.columns)
         if unknown:
             raise ValueError(f"The table {self.name} has no columns {sorted(unknown)}.")
 
@@ -209,14 +216,37 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
+class Findings:
+    """Findings on one subject.
+
+    Attributes
+    ----------
+    title : str
+    anchor : str
+        Of the section that says more.
+    items : texts
+    """
+
+    title: str
+    anchor: str
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
-    """A whole report."""
+    """A whole report; its findings stand one by one or by subject."""
 
     title: str
     lead: str
     findings: tuple[str, ...]
     sections: tuple[Section, ...] = field(default=())
     summary: Summary | None = None
+    by_subject: tuple[Findings, ...] = ()
+
+    @property
+    def all_findings(self) -> tuple[Findings, ...]:
+        """All findings, first those that stand by themselves, with neither title nor anchor."""
+        return (Findings("", "", self.findings),) * bool(self.findings) + self.by_subject
 
 
 def is_truth(cell: Any) -> bool:
@@ -224,21 +254,29 @@ def is_truth(cell: Any) -> bool:
     return isinstance(cell, bool) or getattr(getattr(cell, "dtype", None), "kind", "") == "b"
 
 
-def text_of(cell: Any, *, measured: bool = False) -> str:
-    """A cell as text: numbers to six digits, those that are `measured` times to three; NaN as a dash."""
+_MINUS = re.compile(r"(?<![\w.)\]-])-(?=\.?\d)|(?<=\d[eE])-(?=\d)")
+
+
+def typeset(text: str) -> str:
+    """A text whose negative numbers and exponents have a minus sign instead of a hyphen, for reading only."""
+    return _MINUS.sub("−", text)
+
+
+def text_of(cell: Any, *, digits: int = 6) -> str:
+    """A cell as text: numbers to so many digits, with a minus sign; NaN as a dash."""
     if is_truth(cell):
         return "yes" if cell else "no"
     if isinstance(cell, int):
-        return str(cell)
+        return typeset(str(cell))
     if isinstance(cell, float) or hasattr(cell, "dtype"):
-        value = float(f"{float(cell):.3g}") if measured else float(cell)
+        value = float(f"{float(cell):.{digits}g}")
         if math.isnan(value):
             return "–"
         if value == 0:
             return "0"
         if math.isinf(value):
             return "∞" if value > 0 else "−∞"
-        return f"{value:.3e}" if not 1e-3 <= abs(value) < 1e6 else f"{value:.6g}"
+        return typeset(f"{value:.3e}" if not 1e-3 <= abs(value) < 1e6 else f"{value:.6g}")
     return str(cell)
 
 

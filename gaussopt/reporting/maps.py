@@ -44,8 +44,12 @@ def class_map(
         ax.pcolormesh(x, y, panel.values, cmap=colours, norm=norm, shading="nearest", rasterized=True)
     used = sorted({int(v) for panel in panels for v in np.unique(panel.values)})
     handles = [Patch(facecolor=CLASS_COLOURS[i], edgecolor="#595959", label=classes[i]) for i in used]
-    figure.legend(handles=handles, loc="outside upper center", ncols=min(2 if small else 4, len(used)),
-                  fontsize=11 if small else 8, frameon=False)  # fmt: skip
+    # As many side by side as fit: a letter takes about 0.07 inches, patch and gap 0.45; more in large letters.
+    letter = 1.4 if small else 1.0
+    room = int(figure.get_figwidth() / (letter * (0.45 + 0.07 * max(len(classes[i]) for i in used))))
+    columns = min(max(1, room), 4, len(used))
+    figure.legend(handles=handles, loc="outside upper center", ncols=columns, fontsize=11 if small else 8,
+                  frameon=False)  # fmt: skip
     return _svg(figure)
 
 
@@ -78,8 +82,8 @@ def _panels(panels: Sequence[Panel], xlabel: str, ylabel: str, small: bool = Fal
     columns = min(len(panels), 2 if len(panels) in (1, 2, 4) else 3)
     text = 11 if small else 9
     rows = -(-len(panels) // columns)
-    size = (3.5, 3.3) if small else (3.3 * columns + 0.4, 2.3 * rows + 0.6)
-    figure = Figure(figsize=size, layout="constrained", dpi=100)
+    size = (3.5, 3.3) if small else (2.1 * columns + 0.4, 1.6 * rows + 0.6)
+    figure = Figure(figsize=size, layout="constrained", dpi=160)
     FigureCanvasSVG(figure)
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     for ax in grid.ravel()[len(panels) :]:

@@ -11,11 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.reporting.document import typeset
 from gaussopt.reporting.svg import compact
 from gaussopt.stepdata import Vector
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#7f7f7f")
 """Okabe and Ito's palette, told apart by colour-blind readers."""
+
+ZERO_IS = 1e-17
+"""Where zeros are drawn on a logarithmic axis."""
 
 STYLES = ("-", "--", "-.", ":")
 
@@ -32,7 +36,7 @@ def lines(
     above: bool = False,
     size: tuple[float, float] = (6.4, 3.4),
     markers: Mapping[str, tuple[Vector, Vector]] | None = None,
-    zero_is: float = 1e-17,
+    zero_is: float = ZERO_IS,
 ) -> str:
     """Curves over a common (or their own) abscissa; `markers` are points drawn on top.
 
@@ -43,7 +47,7 @@ def lines(
     for i, (label, y) in enumerate(curves.items()):
         own = x[label] if isinstance(x, Mapping) else x
         y = np.maximum(np.abs(y), zero_is) if log else y
-        axes.plot(own, y, STYLES[i % 4], color=COLOURS[i % 8], label=label, linewidth=1.4)
+        axes.plot(own, y, STYLES[i % 4], color=COLOURS[i % 8], label=typeset(label), linewidth=1.4)
     for i, (label, (px, py)) in enumerate((markers or {}).items()):
         axes.plot(px, py, "o", color=COLOURS[(len(curves) + i) % 8], label=label, markersize=3, fillstyle="none")
     if log:

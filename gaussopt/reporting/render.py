@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING
 
 from gaussopt.files import write_text
 from gaussopt.reporting import anchors, cells, svg, tex, timed
-from gaussopt.reporting.document import Animation, Data, Document, Figure, Link, Table, Timed, blocks_of, text_of
+from gaussopt.reporting.document import (
+    Animation,
+    Data,
+    Document,
+    Figure,
+    Link,
+    Table,
+    Timed,
+    blocks_of,
+    text_of,
+    typeset,
+)
 
 if TYPE_CHECKING:
     import jinja2
@@ -18,6 +29,9 @@ if TYPE_CHECKING:
 
 OPEN_FINDINGS = 8
 """Longer lists of findings are folded where a summary stands above them."""
+
+OPEN_ROWS = 40
+"""Longer tables are folded, and on paper left to their files."""
 
 
 def write(document: Document, out: Path) -> Path:
@@ -43,7 +57,7 @@ def write(document: Document, out: Path) -> Path:
     write_text(out / "index.md", environment.get_template("report.md.j2").render(given))
     script, style = (_source(environment, name) for name in ("report.js", "report.css"))
     page = environment.get_template("report.html.j2").render(
-        given, script=script, style=style, script_hash=_hash(script), open_findings=OPEN_FINDINGS
+        given, script=script, style=style, script_hash=_hash(script), open_findings=OPEN_FINDINGS, open_rows=OPEN_ROWS
     )
     write_text(out / "index.html", page)
     return out / "index.html"
@@ -96,9 +110,10 @@ def _environment() -> jinja2.Environment:
         "portable": tex.portable,
         "size": svg.size,
         "tex": tex.html,
+        "typeset": typeset,
         "timed": lambda text: isinstance(text, Timed),
-        "md": lambda cell, measured=False: tex.markdown(
-            cell if isinstance(cell, str | Link) else text_of(cell, measured=measured)
+        "md": lambda cell, digits=6: tex.markdown(
+            cell if isinstance(cell, str | Link) else text_of(cell, digits=digits)
         ),
     }
     return environment

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from markupsafe import Markup, escape
 
-from gaussopt.reporting.document import Formula, Link, Tex
+from gaussopt.reporting.document import Formula, Link, Tex, typeset
 
 _INLINE = re.compile(r"(?<!\\)\$(?=\S)((?:[^$\\]|\\.)+?)(?<=\S)\$")
 
@@ -49,14 +49,17 @@ _MARKDOWN = re.compile(r"([\\`*_\[\]<>|$~&#])")
 def html(text: object) -> Markup:
     """A text, a link or a formula text as HTML.
 
-    Only a `Tex` is read as having formulas; of any other text every character is shown as it is. A formula that
+    Only a `Tex` is read as having formulas; any other text is shown as it is, with minus signs in its numbers. A
+    formula that
     cannot be read is shown as it was typed.
     """
     if isinstance(text, Link):
-        return Markup('<a href="#{}">{}</a>').format(text.anchor, text.text)
+        return Markup('<a href="#{}">{}</a>').format(text.anchor, typeset(text.text))
     if not isinstance(text, Tex):
-        return escape(str(text))
-    return Markup("").join(_fragment(part) if is_formula else escape(part) for is_formula, part in _parts(text))
+        return escape(typeset(str(text)))
+    return Markup("").join(
+        _fragment(part) if is_formula else escape(typeset(part)) for is_formula, part in _parts(text)
+    )
 
 
 def has_formulas(text: object) -> bool:
@@ -237,6 +240,6 @@ def portable(latex: str) -> str:
 
 
 def _plain(text: str) -> str:
-    line = _MARKDOWN.sub(r"\\\1", " ".join(text.split()) if "\n" in text else text)
+    line = _MARKDOWN.sub(r"\\\1", typeset(" ".join(text.split()) if "\n" in text else text))
     # A line may not begin as a list does.
     return re.sub(r"^(\s*)([-+])(?=\s)|^(\s*\d+)([.)])(?=\s)", lambda m: f"{m[1] or m[3] or ''}\\{m[2] or m[4]}", line)

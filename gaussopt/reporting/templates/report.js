@@ -41,10 +41,13 @@
     const grouped = table.tBodies.length > 1;
     const parent = grouped ? table : table.tBodies[0];
     const original = grouped ? [...table.tBodies] : parent ? [...parent.rows] : [];
-    if (original.length < 2) return;
+    if (original.length < 2 || table.closest("#summary")) return;
+    const rows = [...table.tBodies].flatMap((body) => [...body.rows]);
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, column) => {
-      if (!head.textContent.trim()) return;
+      // Prose has no order that says anything, nor have equal cells.
+      if (!head.textContent.trim() || head.classList.contains("p")) return;
+      if (new Set(rows.map((row) => row.cells[column]?.textContent.trim())).size < 2) return;
       const sorter = button("");
       sorter.append(...head.childNodes);
       head.append(sorter);
@@ -62,6 +65,8 @@
   };
 
   // -- copying
+
+  const FEW = 4; // lines, head included: what is shorter is copied and sorted by eye
 
   const line = (row) => [...row.cells]
     .map((cell) => (cell.dataset.value ?? cell.dataset.text ?? cell.textContent).replace(/\s+/g, " ").trim())
@@ -91,6 +96,7 @@
     table.closest(".table-block").querySelector(".tools").prepend(copier);
   };
   all("table").forEach((table) => {
+    if (table.rows.length <= FEW) return;
     makeCopyable(table);
     makeSortable(table);
   });
@@ -155,7 +161,7 @@
 
   // -- print everything
 
-  const folded = all("details");
+  const folded = all("details:not(.long)");
   addEventListener("beforeprint", () => {
     folded.forEach((d) => { d.dataset.open = d.open; d.open = true; });
     all("img[loading]").forEach((image) => { image.loading = "eager"; });
