@@ -250,8 +250,8 @@ def _motions(results: Results, findings: list[str]) -> Section:
             "The source's figures 2 to 5 show the motion of the centroid and the violation of the velocity constraint, "
             "by quasi-velocities and by Routh. Which of the four shows what is our assignment, and case NH-B stands "
             "for the source's unprinted parameters. Its text says that the first crests coincide and Routh's curve "
-            f"then departs; the table of crests shows how far that is so here. {DRAWN_STEP} for all; the tan row is the "
-            "printed one. Circles: the reference."
+            f"then departs; the table of crests shows how far that is so here. {DRAWN_STEP} for all; the tan row is "
+            "the printed one. Circles: the reference."
         )
     ]
     galleries = (
@@ -329,9 +329,9 @@ def _balance(results: Results) -> list[Section]:
 
 
 def _apart(one: Trajectory, other: Trajectory, end: float) -> float:
-    """Largest distance of x or y of two runs with the same step up to an instant, m."""
+    """Largest distance of the centroids of two runs with the same step up to an instant, m."""
     shared = min(len(one.t), len(other.t), int(np.searchsorted(one.t, end)) + 1)
-    return float(np.abs(one.q[:shared] - other.q[:shared])[:, [0, 2]].max())
+    return float(np.linalg.norm((one.q[:shared] - other.q[:shared])[:, [0, 2]], axis=1).max())
 
 
 def _passes(traj: Trajectory) -> int:
