@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gaussopt.claim import Judgement, Verdict
-from gaussopt.papers import ledger
+from gaussopt.papers import _noisy_linkage, ledger
 from gaussopt.papers.claims import _genetic, _knife_edge, _singular_steps
 from gaussopt.papers.claims._adversary import minimise
 from gaussopt.papers.claims._singular_steps import Size, Step
@@ -219,6 +219,10 @@ def test_singular_configuration() -> None:
     assert off["printed row", 1e-3] > 0.3
     assert off["printed row", 1e-2] > off["printed row", 1e-3] - 0.1
     assert off["regular row", 1e-3] == off["regular row", 1e-2] == 0.0
+    # The table of the paper's section shows the same runs.
+    for (row, amplitude), share in off.items():
+        found = _noisy_linkage.noisy(str(row), float(amplitude), _noisy_linkage.runs(True))
+        assert found.left / len(found.gaps) == share
 
 
 @pytest.mark.parametrize(("left", "verdict"), [((0, 0.0), Verdict.TRUE), ((40, 0.0), Verdict.FALSE)])
@@ -247,12 +251,16 @@ def test_a_violation_refutes(monkeypatch: pytest.MonkeyPatch) -> None:
     j = again("C14")
     assert j.searches[1].refutes
     assert j.verdict is Verdict.FALSE
+    assert "whatever" not in j.sentence
 
 
 @pytest.mark.parametrize(("difference", "verdict"), [(0.0, Verdict.TRUE), (1.0, Verdict.FALSE)])
 def test_differences_decide(monkeypatch: pytest.MonkeyPatch, difference: float, verdict: Verdict) -> None:
     monkeypatch.setattr(module("C15")._Trial, "difference", lambda *_: difference)
-    assert again("C15").verdict is verdict
+    j = again("C15")
+    assert j.verdict is verdict
+    assert ("The accelerations are the same" in j.sentence) is (verdict is Verdict.TRUE)
+    assert ("hey differ" in j.sentence) is (verdict is Verdict.FALSE)
 
 
 def test_tan_row_loses_digits_towards_the_pole() -> None:

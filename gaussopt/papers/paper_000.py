@@ -277,7 +277,7 @@ def _driven(runs: dict[str, Trajectory]) -> str:
 def _falling(settles: Trajectory) -> str:
     """Whether every quarter of the motion swings less than the one before it."""
     quarters = [float(np.ptp(part)) for part in np.array_split(settles.q[:, 2], 4)]
-    return " with falling amplitude, as the source says" if all(np.diff(quarters) < 0) else ""
+    return " with falling amplitude" if all(np.diff(quarters) < 0) else ""
 
 
 def _settling(settles: Trajectory) -> Figure:

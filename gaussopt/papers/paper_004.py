@@ -329,9 +329,9 @@ def _balance(results: Results) -> list[Section]:
 
 
 def _apart(one: Trajectory, other: Trajectory, end: float) -> float:
-    """Largest distance of x or y of two runs with the same step up to an instant, m."""
+    """Largest distance of the centroids of two runs with the same step up to an instant, m."""
     shared = min(len(one.t), len(other.t), int(np.searchsorted(one.t, end)) + 1)
-    return float(np.abs(one.q[:shared] - other.q[:shared])[:, [0, 2]].max())
+    return float(np.linalg.norm((one.q[:shared] - other.q[:shared])[:, [0, 2]], axis=1).max())
 
 
 def _passes(traj: Trajectory) -> int:
