@@ -6,7 +6,7 @@ v_T(q, v, t) linear in v,   J_T = dv_T/dv,   zeta_T = (v_T)_q v + (v_T)_t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,13 +105,13 @@ def _read(
     if contact.position is not None:
         if contact.slip is not None:
             raise BadInput(f"{where} gives a position and a slip; the slip follows from the position.")
-        place = [clean(f"position of {label}", e, "qt") for e in contact.position]
+        place = [clean(f"position of {label}", e, "qt") for e in _entries(contact.position, "position", where)]
         if len(place) not in (2, 3):
             raise BadInput(f"position of {where} has {len(place)} entries, expected (x, y) or (x, y, z).")
         gap, slip = place[-1], tuple(along(e) for e in place[:-1])
     else:
         gap = clean(f"gap of {label}", contact.gap, "qt")
-        slip = tuple(clean(f"slip of {label}", e, "qvt") for e in contact.slip or ())
+        slip = tuple(clean(f"slip of {label}", e, "qvt") for e in _entries(contact.slip or (), "slip", where))
         if len(slip) > 2:
             raise BadInput(f"slip of {where} has {len(slip)} entries, expected one or two.")
     coefficients = tuple(clean(f"{name} of {label}", getattr(contact, name), "p") for name in ("mu", "e_N", "e_T"))
@@ -132,6 +132,12 @@ def _read(
     if not slip and coefficients[0] != 0:
         raise BadInput(f"{where} has friction (mu) but neither a position nor a slip.")
     return ContactSymbols(gap, slip, (coefficients[0], coefficients[1], coefficients[2]))
+
+
+def _entries(given: Any, what: str, where: str) -> list[Any]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise BadInput(f"{what} of {where} is {given!s}, which is no list; put it in brackets.")
+    return list(given)
 
 
 def _is_zero(expr: Any) -> bool:

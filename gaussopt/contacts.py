@@ -162,12 +162,13 @@ def check_coefficients(owner: str, names: Sequence[str], mu: Vector, e_N: Vector
     Raises
     ------
     BadInput
-        Negative mu, or e_N or e_T outside 0 to 1, with the contact's name and the value.
+        mu that is negative or not finite, or e_N or e_T outside 0 to 1, with the contact's name and the value.
     """
     for i, name in enumerate(names):
-        if mu[i] < 0:
+        if not 0 <= mu[i] < math.inf:
             raise BadInput(
-                f"mu of contact {name!r} of {owner!r} is {mu[i]:.6g}; a friction coefficient is not negative."
+                f"mu of contact {name!r} of {owner!r} is {mu[i]:.6g}; a friction coefficient is finite and not "
+                "negative."
             )
         for label, e in (("e_N", e_N), ("e_T", e_T)):
             if not 0 <= e[i] <= 1:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -330,20 +330,21 @@ def derive(
     BadInput
         Naming the unknown symbol, the wrong length, or the expression that does not fit.
     """
-    q = list(q)
+    q = _listed("q", q, name)
     n = len(q)
     if n == 0:
         raise BadInput(f"{name!r} has no coordinates; give at least one.")
-    values = {sp.Symbol(str(k)): _finite_parameter(str(k), x) for k, x in (parameters or {}).items()}
-    rename, coordinates = _renaming(q, v, values, t, name)
+    values = _values(parameters, name)
+    rename, coordinates = _renaming(q, v, list(values), t, name)
+    if isinstance(contacts, Contact):
+        contacts = [contacts]
 
     ours = {TIME, *rename.values()}
 
     def clean(label: str, expr: Any, allowed: str) -> Any:
-        try:
-            expr = sp.sympify(expr)
-        except (sp.SympifyError, TypeError):
-            raise BadInput(f"{label} of {name!r} is not an expression.") from None
+        expr = _expression(
+            f"{label} of {name!r}", expr, rename, equation=label.startswith(("holonomic", "nonholonomic"))
+        )
         expr = _replace(expr, rename)
         unknown = sorted(str(s) for s in expr.free_symbols - ours)
         unknown += sorted(str(f) for f in expr.atoms(AppliedUndef, sp.Derivative))
@@ -360,19 +361,21 @@ def derive(
 
     qs = [sp.Symbol(f"q_{c}", real=True) for c in coordinates]
     vs = [sp.Symbol(f"v_{c}", real=True) for c in coordinates]
-    ps = [sp.Symbol(f"p_{s}", real=True) for s in values]
+    ps = [rename[sp.Symbol(s)] for s in values]
     T = clean("kinetic", kinetic, "qvt")
     V = clean("potential", potential, "qt")
     F = [clean("forces", f, "qvt") for f in _force_list(forces, q, name)]
-    phi = [clean(f"holonomic[{i}]", e, "qt") for i, e in enumerate(holonomic)]
-    f = [clean(f"nonholonomic[{i}]", e, "qvt") for i, e in enumerate(nonholonomic)]
-    omega = [clean(f"quasi_velocities[{i}]", e, "qvt") for i, e in enumerate(quasi_velocities)]
-    named = {str(s): x for s, x in values.items()}
+    phi = [clean(f"holonomic[{i}]", e, "qt") for i, e in enumerate(_listed("holonomic", holonomic, name))]
+    f = [clean(f"nonholonomic[{i}]", e, "qvt") for i, e in enumerate(_listed("nonholonomic", nonholonomic, name))]
+    listed = _listed("quasi_velocities", quasi_velocities, name)
+    omega = [clean(f"quasi_velocities[{i}]", e, "qvt") for i, e in enumerate(listed)]
     m = len(phi) + len(f)
     if omega and len(omega) != n - m:
         raise BadInput(f"{name!r} needs n - m = {n - m} quasi-velocities, not {len(omega)}.")
 
-    touching, layout = read_contacts(contacts, clean, lambda e: _along(e, qs, vs), vs, ps, name)
+    touching, layout = read_contacts(
+        _listed("contacts", contacts, name), clean, lambda e: _along(e, qs, vs), vs, ps, name
+    )
 
     bar = sp.Symbol("|")
     parts = [*qs, *vs, *ps, T, V, *F, *phi, bar, *f, bar, *omega]
@@ -383,7 +386,7 @@ def derive(
     if module is None:
         text = _derive_source(name, qs, vs, ps, T, V, F, phi, f, omega, touching, layout.d)
         module = codegen.store(name, key, text)
-    system = LagrangianSystem(name, coordinates, m, len(phi), named, module, len(omega), layout)
+    system = LagrangianSystem(name, coordinates, m, len(phi), values, module, len(omega), layout)
     if omega:
         _check_independent(system)
     return system
@@ -498,34 +501,103 @@ def _finite_parameter(name: str, value: Any) -> float:
         number = float(value)
     except (TypeError, ValueError):
         raise BadInput(f"Parameter {name!r} is {value!r}, which is not a number.") from None
+    except OverflowError:
+        raise BadInput(f"Parameter {name!r} is too large for a floating-point number.") from None
     if not math.isfinite(number):
         raise BadInput(f"Parameter {name!r} is {number}; it must be finite.")
     return number
+
+
+def _values(parameters: Mapping[Any, float] | None, owner: str) -> dict[str, float]:
+    """Parameter values by printed name, each name once."""
+    if not isinstance(parameters, Mapping | None):
+        raise BadInput(f"parameters of {owner!r} is {type(parameters).__name__}; give {{symbol: value}}.")
+    values: dict[str, float] = {}
+    for key, value in (parameters or {}).items():
+        if str(key) in values:
+            raise BadInput(_twice(str(key), "parameters", owner))
+        values[str(key)] = _finite_parameter(str(key), value)
+    return values
+
+
+def _twice(printed: str, role: str, owner: str) -> str:
+    return (
+        f"Two {role} of {owner!r} are called {printed!r}, and symbols are told apart by their names, whatever their "
+        "assumptions; rename one."
+    )
+
+
+def _listed(label: str, value: Any, owner: str) -> list[Any]:
+    """A person's list; a string is none."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise BadInput(f"{label} of {owner!r} is {value!s}, which is no list; put it in brackets.")
+    return list(value)
+
+
+def _expression(where: str, given: Any, rename: Mapping[Any, Any], equation: bool) -> Any:
+    """A person's expression in SymPy, real and without derivatives other than the velocities.
+
+    Where it is to vanish (`equation`), an equation stands for its left side less its right one.
+    """
+    try:
+        expr = sp.sympify(given)
+    except (sp.SympifyError, TypeError):
+        raise BadInput(f"{where} is not an expression.") from None
+    if isinstance(expr, sp.Eq):
+        if not equation:
+            raise BadInput(f"{where} is an equation, {expr}; give an expression.")
+        expr = expr.lhs - expr.rhs
+    if not isinstance(expr, sp.Expr):
+        raise BadInput(f"{where} is {given!s}, which is not an expression.")
+    for wrong, words in ((sp.I, "the imaginary unit"), (sp.nan, "nan"), (sp.zoo, "a division by zero")):
+        if expr.has(wrong):
+            raise BadInput(f"{where} holds {words}; it must be real and finite.")
+    if any(d not in rename for d in expr.atoms(sp.Derivative)):
+        expr = expr.doit()  # d/dt of a function of the coordinates is written out
+        rest = sorted(str(d) for d in expr.atoms(sp.Derivative) if d not in rename)
+        if rest:
+            raise BadInput(f"{where} holds {rest[0]}; of the derivatives it may hold the velocities only.")
+    return expr
 
 
 def _force_list(forces: Sequence[Any] | Mapping[Any, Any] | None, q: list[Any], name: str) -> list[Any]:
     if forces is None:
         return [sp.Integer(0)] * len(q)
     if isinstance(forces, Mapping):
-        for key in forces:
-            if key not in q:
+        found: list[Any] = [sp.Integer(0)] * len(q)
+        place = {str(c): i for i, c in enumerate(q)}
+        place |= {str(c.func): i for i, c in enumerate(q) if isinstance(c, AppliedUndef)}
+        seen: set[int] = set()
+        for key, force in forces.items():
+            if str(key) not in place:
                 raise BadInput(f"forces of {name!r} names {key}, which is not a coordinate.")
-        return [forces.get(c, 0) for c in q]
-    forces = list(forces)
+            i = place[str(key)]
+            if i in seen:
+                raise BadInput(f"forces of {name!r} names the coordinate {key} twice.")
+            seen.add(i)
+            found[i] = force
+        return found
+    forces = _listed("forces", forces, name)
     if len(forces) != len(q):
         raise BadInput(f"forces of {name!r} has length {len(forces)}, expected {len(q)} (one for each coordinate).")
     return forces
 
 
 def _renaming(
-    q: list[Any], v: Sequence[Any] | None, values: Mapping[Any, float], t: Any, name: str
+    q: list[Any], v: Sequence[Any] | None, parameters: Sequence[str], t: Any, name: str
 ) -> tuple[dict[Any, Any], tuple[str, ...]]:
     """The user's symbols to ours (real, prefixed by their role), and the coordinates' names."""
-    rename: dict[Any, Any] = {}
-    names: list[str] = []
+    for c in q:
+        if not isinstance(c, sp.Symbol | AppliedUndef):
+            raise BadInput(
+                f"The coordinate {c!r} of {name!r} is no symbol; give SymPy symbols, such as sympy.Symbol('x'), or "
+                "functions of time."
+            )
     functions = [isinstance(c, AppliedUndef) for c in q]
     if any(functions) and not all(functions):
         raise BadInput(f"The coordinates of {name!r} mix symbols and functions of time; use one kind.")
+    if not isinstance(t, sp.Symbol | None):
+        raise BadInput(f"t of {name!r} is {t!r}; give a SymPy symbol.")
     time = sp.Symbol("t") if t is None else t
     if all(functions):
         times = {c.args for c in q}
@@ -539,31 +611,62 @@ def _renaming(
         if v is None:
             raise BadInput(f"Give the velocity symbols v of {name!r}, one for each coordinate.")
         names = [str(c) for c in q]
-    v = list(v)
+    v = _listed("v", v, name)
     if len(v) != len(q):
         raise BadInput(f"v of {name!r} has length {len(v)}, expected {len(q)} (one for each coordinate).")
-    safe = tuple(_identifier(s) for s in names)
-    symbols = [*q, *v]
-    if len(set(symbols)) != len(symbols) or len(set(safe)) != len(safe):
-        raise BadInput(f"The coordinate and velocity symbols of {name!r} are not all different.")
+    for b in v:
+        if not isinstance(b, sp.Symbol | AppliedUndef | sp.Derivative):
+            raise BadInput(f"The velocity {b!r} of {name!r} is no symbol; give SymPy symbols.")
+    _check_names(q, v, parameters, time, name)
+    safe = _identifiers(names)
+    rename: dict[Any, Any] = {}
     for c, b, s in zip(q, v, safe, strict=True):
         rename[b] = sp.Symbol(f"v_{s}", real=True)
         rename[c] = sp.Symbol(f"q_{s}", real=True)
-    for s in values:
-        if any(str(s) == str(c) for c in symbols) or str(s) == str(time):
-            raise BadInput(f"{str(s)!r} of {name!r} is both a parameter and a coordinate, velocity or time.")
-        rename[s] = sp.Symbol(f"p_{_identifier(str(s))}", real=True)
+    for p, s in zip(parameters, _identifiers(parameters), strict=True):
+        rename[sp.Symbol(p)] = sp.Symbol(f"p_{s}", real=True)
     rename[time] = TIME
     return rename, safe
 
 
+def _check_names(q: Sequence[Any], v: Sequence[Any], parameters: Sequence[str], time: Any, owner: str) -> None:
+    """Every printed name has one role: expressions are read by name."""
+    groups = {"coordinate": q, "velocity": v, "parameter": parameters, "time": [time]}
+    plural = {"coordinate": "coordinates", "velocity": "velocities"}
+    roles: dict[str, str] = {}
+    for role, group in groups.items():
+        for printed in map(str, group):
+            first = roles.setdefault(printed, role)
+            if first != role and role == "time":
+                raise BadInput(f"{printed!r} of {owner!r} is both a {first} and the time; rename it or pass t=...")
+            if first != role:
+                raise BadInput(f"{printed!r} of {owner!r} is both a {first} and a {role}; rename one.")
+        printed_group = [str(s) for s in group]
+        if len(set(printed_group)) != len(printed_group):
+            again = next(s for s in printed_group if printed_group.count(s) > 1)
+            raise BadInput(_twice(again, plural[role], owner))
+
+
 def _replace(expr: Any, rename: Mapping[Any, Any]) -> Any:
     """Replace by name, so that a person's assumptions on symbols (positive, real) do not matter."""
-    derivatives = {k: r for k, r in rename.items() if isinstance(k, sp.Derivative)}
-    functions = {k: r for k, r in rename.items() if isinstance(k, AppliedUndef)}
-    expr = expr.subs(derivatives).subs(functions) if derivatives or functions else expr
+    whole = {k: r for k, r in rename.items() if not isinstance(k, sp.Symbol)}
     by_name = {str(k): r for k, r in rename.items() if isinstance(k, sp.Symbol)}
-    return expr.xreplace({s: by_name[str(s)] for s in expr.free_symbols if str(s) in by_name})
+    # All at once: one of our names may be another one of the person's.
+    return expr.xreplace(whole | {s: by_name[str(s)] for s in expr.free_symbols if str(s) in by_name})
+
+
+def _identifiers(names: Sequence[str]) -> tuple[str, ...]:
+    """An ASCII identifier for each name, all different; a name that is one stays as it is."""
+    taken = {s for s in names if _identifier(s) == s}
+    found = []
+    for name in names:
+        safe = _identifier(name)
+        if safe != name:
+            while safe in taken:
+                safe += "_"
+            taken.add(safe)
+        found.append(safe)
+    return tuple(found)
 
 
 def _identifier(text: str) -> str:

@@ -322,9 +322,9 @@ GOOD: dict[str, Any] = {"q": [x, y], "v": [u, w], "kinetic": m * (u**2 + w**2) /
         ({"v": [u]}, ("length 1", "expected 2")),
         ({"v": None}, ("velocity symbols",)),
         ({"q": [], "v": []}, ("no coordinates",)),
-        ({"q": [x, x]}, ("not all different",)),
+        ({"q": [x, x]}, ("Two coordinates", "'x'")),
         ({"q": [x, sp.Function("y")(t)]}, ("mix symbols and functions",)),
-        ({"parameters": {"m": 1.0, "x": 2.0}}, ("'x'", "parameter and a coordinate")),
+        ({"parameters": {"m": 1.0, "x": 2.0}}, ("'x'", "coordinate and a parameter")),
         ({"parameters": {"m": float("inf")}}, ("'m'", "finite")),
         ({"parameters": {"m": "heavy"}}, ("'m'", "not a number")),
         ({"potential": sp.gamma(x) * sp.zeta(x)}, ("elementary functions",)),
@@ -457,3 +457,106 @@ def test_without_a_writable_cache_it_still_computes(tmp_path: Path, run_python: 
         "print(system.evaluate(0.0, [1.5], [0.0]).Q[0])"
     )
     assert run_python(code, GAUSSOPT_CACHE=str(blocked), TMPDIR=str(spare)).strip() == "-3.0"
+
+
+# -- names and what is given in their place ---------------------------------------------------------------------
+
+
+def oscillator(**changes: Any) -> LagrangianSystem:
+    x, v, k = sp.symbols("x v k")
+    given = {"q": [x], "v": [v], "kinetic": v**2 / 2, "potential": k * x**2 / 2, "parameters": {k: 4.0}, "name": "osc"}
+    return go.System.from_lagrangian(**given | changes)
+
+
+NAMES = sp.Symbol("t"), sp.Symbol("x"), sp.Symbol("v"), sp.Symbol("k")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"q": [NAMES[0]], "potential": 0}, "'t' of 'osc' is both a coordinate and the time; rename it or pass t=..."),
+        ({"v": [NAMES[0]], "kinetic": NAMES[0] ** 2}, "'t' of 'osc' is both a velocity and the time"),
+        ({"parameters": {"k": 4.0, "t": 1.0}}, "'t' of 'osc' is both a parameter and the time"),
+        ({"parameters": {sp.Symbol("k", positive=True): 1.0, NAMES[3]: 2.0}}, "Two parameters of 'osc' are called 'k'"),
+        ({"v": [sp.Symbol("x", real=True)]}, "'x' of 'osc' is both a coordinate and a velocity"),
+        ({"parameters": {"k": 4.0, "v": 1.0}}, "'v' of 'osc' is both a velocity and a parameter"),
+        ({"parameters": {"k": 10**400}}, "Parameter 'k' is too large"),
+        ({"parameters": [("k", 1.0)]}, "parameters of 'osc' is list; give {symbol: value}"),
+        ({"q": ["x"]}, "give SymPy symbols"),
+        ({"q": "x"}, "q of 'osc' is x, which is no list"),
+        ({"q": [None]}, "The coordinate None of 'osc' is no symbol"),
+        ({"q": [2 * NAMES[1]]}, "The coordinate 2*x of 'osc' is no symbol"),
+        ({"q": NAMES[1]}, "q of 'osc' is x, which is no list"),
+        ({"v": NAMES[2]}, "v of 'osc' is v, which is no list"),
+        ({"v": [None]}, "The velocity None of 'osc' is no symbol"),
+        ({"t": "t"}, "t of 'osc' is 't'; give a SymPy symbol"),
+        ({"holonomic": NAMES[1]}, "holonomic of 'osc' is x, which is no list"),
+        ({"kinetic": sp.Eq(NAMES[1], 1)}, "kinetic of 'osc' is an equation"),
+        ({"holonomic": [True]}, "holonomic[0] of 'osc' is True, which is not an expression"),
+        ({"forces": NAMES[1]}, "forces of 'osc' is x, which is no list"),
+        ({"forces": {NAMES[1]: None}}, "forces of 'osc' is None, which is not an expression"),
+        ({"forces": {NAMES[1]: sp.I}}, "forces of 'osc' holds the imaginary unit"),
+        ({"forces": {NAMES[1]: 1.0, "x": 2.0}}, "forces of 'osc' names the coordinate x twice"),
+        ({"contacts": 3}, "contacts of 'osc' is 3, which is no list"),
+        ({"contacts": [go.Contact("c", gap=NAMES[1], mu=float("nan"))]}, "mu of contact 'c' of 'osc' holds nan"),
+        ({"contacts": [go.Contact("c", position=NAMES[1])]}, "position of contact 'c' of 'osc' is x, which is no list"),
+    ],
+)
+def test_what_is_no_system_is_refused_in_one_sentence(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(go.errors.BadInput) as error:
+        oscillator(**changes)
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_coordinate_called_t_works_beside_another_time() -> None:
+    c, v, s = sp.symbols("t v s")
+    system = oscillator(q=[c], potential="k*t**2/2", forces=[s], t=s)
+    assert system.evaluate(3.0, [0.5], [0.0]).Q == pytest.approx([3.0 - 4.0 * 0.5])
+
+
+@pytest.mark.parametrize("name", ["µ", "k_{1}", "my k", "a-b", "mu'", "λ", "lambda", "k_"])
+def test_parameters_may_have_any_name(name: str) -> None:
+    k, x, v = sp.Symbol(name), sp.Symbol("x"), sp.Symbol("v")
+    system = oscillator(
+        potential=k * x**2 / 2, parameters={k: 0.25}, contacts=go.Contact("c", position=(x, 1 + x), mu=k)
+    )
+    step = system.evaluate(0.0, [2.0], [0.0])
+    assert (step.Q, step.mu, system.parameters) == (pytest.approx([-0.5]), pytest.approx([0.25]), {name: 0.25})
+    assert system.with_parameters(**{name: 0.5}).evaluate(0.0, [2.0], [0.0]).Q == pytest.approx([-1.0])
+
+
+def test_parameters_with_nearly_one_name_stay_apart() -> None:
+    x = sp.Symbol("x")
+    a, b, c, d = sp.symbols("k' k_ k* k__")
+    values = {a: 1.0, b: 10.0, c: 100.0, d: 1000.0}
+    system = oscillator(potential=(a + 2 * b + 3 * c + 4 * d) * x, parameters=values)
+    assert system.evaluate(0.0, [0.0], [0.0]).Q == pytest.approx([-4321.0])
+
+
+def test_names_of_the_generated_source_are_free_for_a_person() -> None:
+    """A parameter called like the symbol that a function of time is replaced by."""
+    x = sp.Function("x")(t)
+    p = sp.Symbol("q_x")
+    system = go.System.from_lagrangian([x], kinetic=sp.diff(x, t) ** 2 / 2, potential=p * x**2 / 2, parameters={p: 3.0})
+    assert system.evaluate(0.0, [2.0], [0.0]).Q == pytest.approx([-6.0])
+
+
+def test_accelerations_are_refused_and_written_derivatives_done() -> None:
+    x = sp.Function("x")(t)
+    given: dict[str, Any] = {"q": [x], "kinetic": sp.diff(x, t) ** 2 / 2}
+    force = sp.Derivative(x**2, t)
+    assert go.System.from_lagrangian(**given, forces=[force]).evaluate(0.0, [3.0], [2.0]).Q == pytest.approx([12.0])
+    with pytest.raises(go.errors.BadInput, match="of the derivatives it may hold the velocities only"):
+        go.System.from_lagrangian(**given, forces=[sp.diff(x, t, 2)])
+
+
+def test_equations_and_names_stand_for_what_they_mean() -> None:
+    x, y, u, v = sp.symbols("x y u v")
+    both = [
+        oscillator(q=[x, y], v=[u, v], kinetic=(u**2 + v**2) / 2, holonomic=[row], forces={force: 2 * x})
+        for row, force in ((sp.Eq(x, 2 * y), "y"), (x - 2 * y, y))
+    ]
+    one, other = (s.evaluate(0.0, [1.0, 0.5], [0.0, 0.0]) for s in both)
+    np.testing.assert_array_equal(one.J, other.J)
+    np.testing.assert_array_equal(one.Q, other.Q)
