@@ -198,6 +198,8 @@ def _finish(out: Any, summary: dict[str, Any], as_json: bool) -> None:
         for finding in summary["findings"]:
             print(finding, file=out)
         print(f"Report: {summary['report']}", file=out)
+    for source, reason in summary["unanswered"].items():
+        print(f"gaussopt: Nobody answers to {source}: {reason.rstrip('.')}.", file=sys.stderr)
     if summary["status"] != "solved":
         print(f"gaussopt: {summary['message']}", file=sys.stderr)
         raise Done(1)

@@ -1,4 +1,7 @@
-"""What decides a result: versions of packages, and the source code of the core and of the entries that a case names."""
+"""What decides a result: versions of packages, the source code of the core and of the entries that a case names.
+
+A problem from a file may read other files, so that its source alone does not decide; see `gaussopt.fingerprint`.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from typing import Any
 
 import gaussopt
 from gaussopt import registry
+from gaussopt.fingerprint import fingerprint
 
 ALWAYS = ("numpy", "scipy", "sympy")
 """Packages that the core computes with."""
@@ -52,6 +56,8 @@ def _environment(depends: tuple[tuple[str, str], ...], plugins: tuple[registry.R
         base, _, variant = name.partition(":")
         entry = registry.load(kind, base)
         code[f"{kind} {base}"] = _sha256(registry.sources(kind, base))
+        if kind == "problem" and registry.is_registered(kind, base):
+            code[f"data of {kind} {base}"] = fingerprint(entry)
         packages |= {*getattr(entry, "requires", ()), *_backend(variant)}
     return {
         "python": platform.python_version(),

@@ -163,6 +163,11 @@ def registered_files() -> tuple[Registered, ...]:
     return tuple(_files.values())
 
 
+def is_registered(kind: str, name: str) -> bool:
+    """Whether an entry comes from a file outside the package."""
+    return (kind, name) in _files
+
+
 def adopt(files: Sequence[Registered]) -> None:
     """Register what another process has registered, and leave this one's GAUSSOPT_PLUGINS aside."""
     _seen.update(_plugin_files())

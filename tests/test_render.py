@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 from report_pages import MOVING, STILL, every_block
 
-from gaussopt.reporting.render import write
+from gaussopt.cli import run
+from gaussopt.errors import BadInput
+from gaussopt.reporting.document import Document
+from gaussopt.reporting.render import prepare_report, write
 
 
 @pytest.fixture(scope="module")
@@ -63,3 +66,22 @@ def test_markdown_links_and_headings(folder: Path, markdown: str) -> None:
 def test_markdown_of_users_texts(markdown: str) -> None:
     assert "<script" not in re.sub(r"\\<", "", markdown)
     assert re.search(r"(?<!\\)\$x\$", markdown) is None
+
+
+def test_a_foreign_page_is_not_overwritten(tmp_path: Path) -> None:
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "index.html").write_text("<p>mine</p>")
+    with pytest.raises(BadInput, match="not written by gaussopt"):
+        prepare_report(foreign, keep=True)
+    assert run(["papers", "--quick", "--out", str(foreign)]) == 2
+    assert run(["atlas", "sliding-rod", "--out", str(foreign)]) == 2
+    assert (foreign / "index.html").read_text() == "<p>mine</p>"
+    (foreign / "index.html").unlink()
+    (foreign / "notes.txt").write_text("mine")
+    prepare_report(foreign, keep=True)
+    with pytest.raises(BadInput, match="holds other things"):
+        prepare_report(foreign)
+    own = tmp_path / "own"
+    write(Document("A report", "", ()), own)
+    prepare_report(own)

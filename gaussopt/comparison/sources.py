@@ -102,12 +102,21 @@ class ProblemStates(Spec):
         return (("problem", self.problem),)
 
     def items(self) -> tuple[Item, ...]:
-        """The steps; instants at which contact modes change are left out."""
+        """The steps; see `states_of` for what is left out."""
         return tuple(states_of(find_problem(self.problem, **self.settings), self.reference, self.stride))
 
     def typical(self) -> StepData:
-        """The step of the start; where it flies, with all contacts closed."""
-        return typical_step(find_problem(self.problem, **self.settings))
+        """The step of the start if it is one that is asked; otherwise the first that is."""
+        entry = find_problem(self.problem, **self.settings)
+        whole = entry.system.evaluate(0.0, entry.q0, entry.v0)
+        start = decided(whole)
+        if start is not None and (start.k or not whole.k):
+            return start
+        try:
+            first = next(states_of(entry, self.reference, self.stride), None)
+        except BadInput:  # its own motion does not begin; every case will say why
+            first = None
+        return typical_step(entry) if first is None else first.data  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +321,8 @@ def plain_settings(entry: Problem) -> dict[str, Any]:
 def states_of(problem: Problem, reference: str, stride: int = 1) -> Iterator[Item]:
     """The steps of the closed contacts at every `stride`-th state of a reference, with its parameter values.
 
-    Instants at which contact modes change are left out, and flights of a system with contacts.
+    Instants at which contact modes change are left out. Flights of a system with contacts are left out where other
+    states have steps with closed contacts; where none has, they are smooth steps.
     """
     own = [r for r in problem.references if r.name == reference]
     entry = problem.at(**own[0].settings) if own else problem
@@ -322,11 +332,21 @@ def states_of(problem: Problem, reference: str, stride: int = 1) -> Iterator[Ite
         else _simulated(entry.name, _frozen(entry.settings), entry.build)
     )
     every = slice(None, None, stride)
+    flights = []
+    closed = False
     for t, q, v, a in zip(rows.t[every], rows.q[every], rows.v[every], rows.a[every], strict=True):
         whole = entry.system.evaluate(float(t), q, v)
         step = decided(whole)
-        if step is not None and (step.k or not whole.k):
-            yield Item(step, a, float(t))
+        if step is None:
+            continue
+        item = Item(step, a, float(t))
+        if step.k or not whole.k:
+            closed = True
+            yield item
+        else:
+            flights.append(item)
+    if not closed:
+        yield from flights
 
 
 @cache

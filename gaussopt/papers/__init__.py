@@ -41,12 +41,11 @@ def reproduce(
     BadInput
         If the folder cannot be written, before anything is computed.
     """
-    from gaussopt.files import prepare_folder
     from gaussopt.papers import atlas, comparison, ledger
-    from gaussopt.reporting.render import write
+    from gaussopt.reporting.render import prepare_report, write
     from gaussopt.work import Workers, run_cases
 
-    prepare_folder(out)
+    prepare_report(out, keep=True)
     papers = _papers()
     # The cases of a paper carry its number while they run, so that papers may name theirs alike.
     cases = [replace(c, key=f"{number}: {c.key}") for number, paper in papers.items() for c in paper.cases(quick)]

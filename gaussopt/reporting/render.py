@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gaussopt.files import write_text
+from gaussopt.errors import BadInput
+from gaussopt.files import prepare_folder, write_text
 from gaussopt.reporting import anchors, cells, svg, tex, timed
 from gaussopt.reporting.document import (
     Animation,
@@ -26,6 +27,9 @@ from gaussopt.reporting.document import (
 if TYPE_CHECKING:
     import jinja2
     import pandas as pd
+
+GENERATOR = '<meta name="generator" content="gaussopt">'
+"""By which a page is known to be a report of this project."""
 
 OPEN_FINDINGS = 8
 """Longer lists of findings are folded where a summary stands above them."""
@@ -57,10 +61,47 @@ def write(document: Document, out: Path) -> Path:
     write_text(out / "index.md", environment.get_template("report.md.j2").render(given))
     script, style = (_source(environment, name) for name in ("report.js", "report.css"))
     page = environment.get_template("report.html.j2").render(
-        given, script=script, style=style, script_hash=_hash(script), open_findings=OPEN_FINDINGS, open_rows=OPEN_ROWS
+        given,
+        script=script,
+        style=style,
+        script_hash=_hash(script),
+        open_findings=OPEN_FINDINGS,
+        open_rows=OPEN_ROWS,
+        generator=GENERATOR,
     )
     write_text(out / "index.html", page)
     return out / "index.html"
+
+
+def prepare_report(folder: Path, *, keep: bool = False) -> None:
+    """Make the folder of a report and see that it can be written, before anything is computed for it.
+
+    Parameters
+    ----------
+    folder : Path
+    keep : bool
+        Whether other things beside a report are let alone; if not, they are a reason to refuse.
+
+    Raises
+    ------
+    BadInput
+        If it cannot be written, or a page there, or what else is there, is none of gaussopt's.
+    """
+    prepare_folder(folder)
+    page = folder / "index.html"
+    if page.exists() or page.is_symlink():
+        if not _is_own(page):
+            raise BadInput(f"{page} was not written by gaussopt, or not by this version; name an empty folder.")
+    elif not keep and any(folder.iterdir()):
+        raise BadInput(f"{folder} holds other things than a report; name an empty folder.")
+
+
+def _is_own(page: Path) -> bool:
+    try:
+        with page.open("rb") as file:
+            return GENERATOR.encode() in file.read(4096)
+    except OSError:
+        return False
 
 
 def _files(document: Document) -> Iterator[tuple[str, str]]:

@@ -8,10 +8,10 @@ from typing import Any
 from gaussopt.comparison import tables
 from gaussopt.comparison.compare import Results
 from gaussopt.comparison.folder import write_results
-from gaussopt.errors import BadInput
+from gaussopt.comparison.unanswered import unanswered
 from gaussopt.files import prepare_folder
 from gaussopt.reporting.comparing import document
-from gaussopt.reporting.render import write
+from gaussopt.reporting.render import prepare_report, write
 
 
 def write_comparison(results: Results, folder: Path) -> dict[str, Any]:
@@ -38,24 +38,30 @@ def write_report(results: Results, folder: Path) -> dict[str, Any]:
     Returns
     -------
     dict
-        status, message, report, findings, counts, motions and failures, for JSON.
+        status, message, report, findings, counts, motions, failures, and "unanswered": the sources that nobody
+        answered to, with the reason; for JSON.
 
     Raises
     ------
     BadInput
         If the folder cannot be written.
     """
-    prepare_folder(folder)
-    if folder != results.store and any(folder.iterdir()) and not (folder / "index.html").is_file():
-        raise BadInput(f"{folder} holds other things than a report; name an empty folder.")
+    if folder == results.store:  # a report there is the store's own
+        prepare_folder(folder)
+    else:
+        prepare_report(folder)
     page = document(results)
     report = write(page, folder)
     asked = [r for r in results.answers if not r.refused]
     broken = results.failures
+    status, message = "solved", f"{len(asked)} records."
+    if broken:
+        status, message = "crashed", f"{len(broken)} cases failed; see {report}."
+    elif not asked:
+        status, message = "bad_input", "Nobody answered to any step, so there is nothing to compare."
     return {
-        "status": "crashed" if broken else "solved",
-        "message": f"{len(broken)} cases failed; see {report}." if broken else f"{len(asked)} records.",
+        "status": status, "message": message,
         "report": str(report), "findings": list(page.findings), "sources": results.meta.get("sources", []),
         "answers": len(asked), "times": len(results.times), "motions": [m.to_mapping() for m in results.motions],
-        "failures": broken,
+        "unanswered": unanswered(results.meta.get("sources", []), results.answers), "failures": broken,
     }  # fmt: skip
