@@ -28,7 +28,7 @@ ENDINGS = (".gif", ".svg", ".html")
 BETWEEN = (0.25, 0.5, 0.75)
 """Where between start and end a still picture shows the bodies once more, as shares of the time."""
 
-MOST_COORDINATES = 8
+MOST_COORDINATES = 4
 """Coordinates that a text alternative names."""
 
 
