@@ -227,6 +227,8 @@ def run_command(
     options = pairs_of(solver_option, "--solver-option")
     if save is not None:
         check_target(save)
+        if save.suffix != ".nc":
+            raise BadInput(f"Cannot write {save}: motions are NetCDF; name a file that ends in .nc.")
     with progress_bar(problem, json_) as progress:
         trajectory = simulate(
             find(problem, **settings), formulation, solver, stepper=stepper, dt=dt, t_end=t_end, rtol=rtol, atol=atol,
@@ -449,14 +451,19 @@ def verify_command(
     data = files.load(file)
     given = files.read_json(answer_file)
     _check_tolerance(tolerance)
+
+    def entry(name: str, size: int) -> Any:
+        """One array of the answer, None if it is not there."""
+        with _naming(answer_file):
+            return None if given.get(name) is None else as_array(name, given[name], (size,))
+
     wanted = "x" if isinstance(data, QP) else "z" if isinstance(data, LCP) else "a"
     if given.get(wanted) is None:
         raise BadInput(f"{answer_file} has no {wanted!r}; an answer to this file needs one.")
     if isinstance(data, LCP):
-        result: dict[str, Any] = verify_lcp(data, as_array("z", given["z"], (data.n,)), tolerance)
+        result: dict[str, Any] = verify_lcp(data, entry("z", data.n), tolerance)
     elif isinstance(data, QP):
-        x = as_array("x", given["x"], (data.n,))
-        y = None if given.get("y") is None else as_array("y", given["y"], (data.m,))
+        x, y = entry("x", data.n), entry("y", data.m)
         qp_certificate = certify_qp(data, x, y, tolerance)
         status = Status.SOLVED if qp_certificate.passed(tolerance) else Status.INACCURATE
         message = status.sentence
@@ -472,11 +479,11 @@ def verify_command(
         certificate = qp_certificate.to_mapping()
         result = {"status": str(status), "message": message, "certificate": certificate}
     else:
-        a = as_array("a", given["a"], (data.n,))
-        lam = None if given.get("lam") is None else as_array("lam", given["lam"], (data.m,))
+        a, lam = entry("a", data.n), entry("lam", data.m)
         if data.k:
-            lam_N = None if given.get("lam_N") is None else as_array("lam_N", given["lam_N"], (data.k,))
-            lam_T = _tangent_forces(given.get("lam_T"), data)
+            lam_N = entry("lam_N", data.k)
+            with _naming(answer_file):
+                lam_T = _tangent_forces(given.get("lam_T"), data)
             closed = closed_contacts(data)
             _check_open(data, closed, lam_N, lam_T)
             data = data.select(closed)
@@ -498,6 +505,15 @@ def verify_command(
             "certificate": step_certificate.to_mapping(),
         }  # fmt: skip
     _finish(context.obj, result, json_)
+
+
+@contextlib.contextmanager
+def _naming(file: Path) -> Iterator[None]:
+    """Whatever is wrong is wrong in this file."""
+    try:
+        yield
+    except BadInput as error:
+        raise BadInput(f"{file}: {error}") from None
 
 
 def _check_open(step: StepData, closed: Any, lam_N: Any, lam_T: Any) -> None:

@@ -83,8 +83,19 @@ def _vector(key: str, text: str) -> list[float]:
 
 
 def names_of(text: str | None) -> list[str] | None:
-    """Names of a comma-separated list, None for None."""
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+    """Names of a comma-separated list, None for None.
+
+    Raises
+    ------
+    BadInput
+        If one of them is empty.
+    """
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise BadInput(f"Cannot read {text!r}; write name,name and no empty names.")
+    return names
 
 
 @contextlib.contextmanager

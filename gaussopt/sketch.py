@@ -241,6 +241,9 @@ KINDS: tuple[type, ...] = Shape.__args__
 NOTES = (Angle, Length, Force, Torque, Axes)
 """What only the labelled drawing has."""
 
+SIZES = ("radius", "width", "height", "length")
+"""Attributes that are never negative, m."""
+
 Parameters = Mapping[str, float]
 Draw = Callable[[Vector, Parameters], Sequence[Shape]]
 
@@ -291,12 +294,16 @@ class Sketch:
         Raises
         ------
         BadInput
-            If the function fails or returns something else than finite shapes.
+            If the function fails, or returns nothing or something else than finite shapes.
         """
         try:
             found = tuple(self.draw(q, parameters))
-        except Exception as error:  # whatever a person's function raises
-            raise BadInput(f"The sketch of {owner} raised {type(error).__name__}: {error}.") from error
+        except (Exception, SystemExit) as error:  # whatever a person's function raises
+            text = " ".join(str(error).split()).rstrip(".")
+            said = f"{type(error).__name__}: {text}" if text else type(error).__name__
+            raise BadInput(f"The sketch of {owner} raised {said}.") from error
+        if not found:
+            raise BadInput(f"The sketch of {owner} returned no shapes; return what there is to see, such as a Disk.")
         return tuple(_checked(shape, owner) for shape in found)
 
 
@@ -361,6 +368,11 @@ def _checked(shape: Any, owner: str) -> Any:
                 raise BadInput(
                     f"{entry.name} of a {type(shape).__name__} in the sketch of {owner} is {value!r}; expected "
                     f"{'two finite numbers' if expected else 'a finite number'}."
+                )
+            if entry.name in SIZES and number < 0:
+                raise BadInput(
+                    f"{entry.name} of a {type(shape).__name__} in the sketch of {owner} is {value!r}; it must not be "
+                    "negative."
                 )
             plain[entry.name] = tuple(number.tolist()) if expected else float(number)
     side = getattr(shape, "side", "e")

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+def _first_line(error: Exception) -> str:
+    """Type and first line of an error of a library, which may dump much more."""
+    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}".rstrip(": .")
+
+
 @dataclass(frozen=True, slots=True)
 class WorstCertificate:
     """Largest values over every step that was solved, stages of the stepper included.
@@ -203,6 +208,8 @@ class Trajectory:
         """
         import xarray as xr
 
+        if not Path(path).exists():
+            raise BadInput(f"There is no file {path}.")
         try:
             with xr.open_dataset(path, engine="h5netcdf") as data:
                 data.load()
@@ -221,7 +228,7 @@ class Trajectory:
                     meta=attrs["meta"], events=tuple(json.loads(data.attrs.get("events", "[]"))), **get,
                 )  # fmt: skip
         except (OSError, KeyError, ValueError, TypeError) as error:
-            raise BadInput(f"{path} is not a trajectory file ({type(error).__name__}: {error}).") from None
+            raise BadInput(f"{path} is not a trajectory file ({_first_line(error)}).") from None
 
 
 class Recorder:

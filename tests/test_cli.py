@@ -154,6 +154,7 @@ def test_standard_output_is_json_alone_even_with_talkative_backends(tmp_path: Pa
         (["run", "crank-slider", "--set", "q0=1,2"], ["q0", "(7,)"]),
         (["run", "crank-slider", "--set", "q0=a,b"], ["q0", "numbers"]),
         (["run", "crank-slider", "--save", "nowhere/motion.nc"], ["nowhere"]),
+        (["run", "crank-slider", "--save", "motion.txt"], ["motion.txt", ".nc"]),
         (["run", "crank-slider", "--formulation", "lagrange", "--solver", "osqp"], ["osqp", "LinearSystem"]),
         (["run", "crank-slider", "--no-such-flag"], ["--no-such-flag"]),
         (["run", "crank-slider", "--dt", "fast"], ["--dt", "number"]),
@@ -198,6 +199,10 @@ def test_solve_then_verify_a_step(formulation: str, capsys: pytest.CaptureFixtur
     answer = write(tmp_path / "answer.json", {"a": data["a"], "lam": data["lam"]})
     code, data = call_json(capsys, "verify", step, answer)
     assert (code, data["status"]) == (0, "solved")
+    for entry, value in (("a", [1.0]), ("lam", "much")):
+        bad = write(tmp_path / "bad.json", {"a": data.get("a", PENDULUM_A), entry: value})
+        code, said = call_json(capsys, "verify", step, bad)
+        assert (code, said["message"].partition(": ")[0]) == (2, bad)
     wrong = write(tmp_path / "wrong.json", {"a": [data_i + 1e-3 for data_i in PENDULUM_A]})
     code, data = call_json(capsys, "verify", step, wrong)
     assert (code, data["status"]) == (1, "inaccurate")

@@ -98,3 +98,41 @@ def test_refusals_are_one_sentence(
     assert culprit in err
     assert err.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+DROP = """
+import sympy as sp
+import gaussopt as go
+from gaussopt.sketch import Angle, ContactPoint, Disk
+
+x, v = sp.symbols("x v")
+system = go.System.from_lagrangian(
+    [x], [v], kinetic=v**2 / 2, potential=9.81 * x, contacts=[go.Contact("A", gap=x, e_N=0.5)])
+problem = go.Problem.of(system, q0=[0.1], t_end=0.01, dt=0.001, sketch=lambda q, p: {shapes})
+"""
+
+
+@pytest.mark.usefixtures("clean_registry")
+@pytest.mark.parametrize(
+    ("shapes", "culprit"),
+    [
+        ('[Disk((0, q[0]), 0.05), ContactPoint("B", (0, q[0]))]', "Unknown contact in the sketch of drop 'B'"),
+        ("[]", "no shapes"),
+        ('[Angle((0, 0), 0.0, 1.0, "a")]', "nothing that moves"),
+    ],
+)
+def test_a_sketch_that_shows_nothing_of_the_motion_is_refused(
+    shapes: str, culprit: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "drop.py").write_text(DROP.format(shapes=shapes))
+    code, data, err = call(capsys, "drop.py", "--out", "x.svg")
+    assert (code, data["status"]) == (2, "bad_input")
+    assert culprit in err
+
+
+def test_files_that_hold_no_motion(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "text.nc").write_text("no motion")
+    for file, sentence in (("none.nc", "There is no file none.nc."), ("text.nc", "text.nc is not a trajectory file")):
+        code, _, err = call(capsys, "four-bar", "--out", "x.svg", "--from", file)
+        assert (code, err.count("\n")) == (2, 1)
+        assert sentence in err

@@ -361,3 +361,15 @@ def test_problems_that_are_not_here_or_have_no_sketch() -> None:
     assert "not registered" in away.blocks[0].text  # type: ignore[union-attr]
     assert "Here as two-bar (mu=0.3); two-bar (contact, mu=0.3)." in bars.blocks[0].text  # type: ignore[union-attr]
     assert problems.section([]) is None
+
+
+def test_problems_with_strange_names_have_plain_anchors() -> None:
+    from gaussopt.reporting import problems
+
+    strange = ("weird name $x$ <b>", 'a"b onmouseover="x', "a b", "a-b", "日本語")
+    named = [replace(answers("kkt", "c"), source=Source("problem", name, "r")) for name in strange]
+    found = problems.section(named)
+    assert found is not None
+    assert [s.anchor for s in found.sections] == [
+        "problem-weird-name-x-b", "problem-a-b-onmouseover-x", "problem-a-b", "problem-a-b-2", "problem-unnamed",
+    ]  # fmt: skip

@@ -324,6 +324,10 @@ def test_command_writes_tables_and_report(tmp_path: Path, capsys: pytest.Capture
 
 
 def test_commands_refuse_what_they_cannot_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    interrupted = tmp_path / "interrupted"
+    (interrupted / "cases").mkdir(parents=True)
+    for name in ("store.json", "cases/a.json", "cases/b.json"):
+        (interrupted / name).write_text("{}")
     for arguments, word in [
         (["compare", "--out", str(tmp_path / "a")], "at least one"),
         (["compare", "four-bar", "--dial", "contacts=1:3", "--out", str(tmp_path / "a")], "--family"),
@@ -333,7 +337,12 @@ def test_commands_refuse_what_they_cannot_use(tmp_path: Path, capsys: pytest.Cap
         (["compare", "--sequence", str(tmp_path), "--out", str(tmp_path / "a")], "manifest"),
         (["compare", "four-bar", "--jobs", "-1", "--out", str(tmp_path / "a")], "jobs"),
         (["compare", "four-bar", "--dask", "tcp://127.0.0.1:9", "--out", str(tmp_path / "a")], "scheduler"),
+        (["compare", "four-bar", "--stepper", "", "--out", str(tmp_path / "a")], "stepper"),
+        (["compare", "four-bar", "--formulations", "gauss,,dual", "--out", str(tmp_path / "a")], "gauss,,dual"),
+        (["compare", "four-bar", "--solvers", "kkt,,osqp", "--out", str(tmp_path / "a")], "kkt,,osqp"),
         (["report", str(tmp_path)], "gaussopt compare"),
+        (["report", __file__], "is not a folder"),
+        (["report", str(interrupted)], "2 finished cases are kept"),
         (["export", "four-bar", "--formulation", "lagrange", "--out", str(tmp_path / "b")], "linear system"),
     ]:
         assert run([*arguments, "--json"]) == 2, arguments

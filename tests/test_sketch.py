@@ -185,6 +185,10 @@ def test_a_variant_with_other_coordinates_needs_its_own(assert_sentence: Any) ->
     assert sketch_of(entry).draw is point
 
 
+def leaves(q: Any, p: Any) -> Any:
+    raise SystemExit(5)
+
+
 @pytest.mark.parametrize(
     ("sketch", "culprits"),
     [
@@ -195,6 +199,10 @@ def test_a_variant_with_other_coordinates_needs_its_own(assert_sentence: Any) ->
         (place("here"), ["Point", "here"]),
         (lambda q, p: (Point((0.0, 0.0), "A", "up"),), ["side", "up"]),
         (3.0, ["float", "function"]),
+        (lambda q, p: [], ["no shapes"]),
+        (lambda q, p: (), ["no shapes"]),
+        (leaves, ["SystemExit", "5"]),
+        (lambda q, p: [Disk((0.0, 0.0), -0.05)], ["radius", "negative"]),
     ],
 )
 def test_bad_sketches_give_one_sentence(sketch: Any, culprits: list[str], assert_sentence: Any) -> None:

@@ -270,6 +270,8 @@ def _plan(
         raise BadInput(f"The time budget is {budget} s; it must be a number of seconds, or 0 to take no times.")
     if not limit > 0:
         raise BadInput(f"The time limit of a case is {limit} s; it must be positive.")
+    if not steppers:
+        raise BadInput("Give at least one stepper, such as rk4.")
     entries = [find_problem(s) if isinstance(s, str) else s for s in sources if not isinstance(s, Spec)]
     known = registry.names("problem")
     for entry in entries:

@@ -9,6 +9,7 @@ from pathlib import Path
 from gaussopt.comparison.compare import Results
 from gaussopt.errors import BadInput
 from gaussopt.files import write_bytes
+from gaussopt.store import HEAD
 
 FILE = "results.json.gz"
 FORMAT = 1
@@ -35,9 +36,17 @@ def read_results(folder: Path) -> Results:
         If there is nothing of the kind, or it is damaged or of another format.
     """
     path = folder / FILE
+    if folder.exists() and not folder.is_dir():
+        raise BadInput(f"{folder} is not a folder; give one that `gaussopt compare --out` wrote.")
     try:
         data = json.loads(gzip.decompress(path.read_bytes()))
     except FileNotFoundError:
+        if (folder / HEAD).is_file():
+            kept = sum(1 for _ in (folder / "cases").glob("*.json"))
+            raise BadInput(
+                f"The comparison in {folder} has not come to its end; start the same `gaussopt compare` again: "
+                f"{kept} finished cases are kept."
+            ) from None
         raise BadInput(
             f"{folder} holds no {FILE}; give a folder in which `gaussopt compare --out` came to its end."
         ) from None

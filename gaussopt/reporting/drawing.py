@@ -70,7 +70,7 @@ def drawing_figure(problem: Problem, name: str, caption: str = "") -> Figure:
         If there is no sketch, or it fails.
     """
     shapes, posed = drawn_shapes(problem)
-    alt = f"Drawing of the mechanism {problem.title[0].lower()}{problem.title[1:]}: {inventory(shapes)}."
+    alt = f"Drawing of the mechanism “{problem.title}”: {inventory(shapes)}."
     at = "at a configuration that shows all its parts" if posed else "at its start"
     caption = caption or f"{problem.title}, drawn {at}."
     return Figure(name, caption, alt, _svg(problem, shapes, alt), _data(shapes))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from gaussopt.catalogue import Problem
 from gaussopt.catalogue import problem as find_problem
 from gaussopt.comparison.records import Answers
 from gaussopt.errors import BadInput, GaussoptError
+from gaussopt.reporting.comparing_view import anchor_of
 from gaussopt.reporting.document import Block, Paragraph, Section, Table
 from gaussopt.reporting.drawing import drawing_figure
 
@@ -27,15 +28,27 @@ def section(answers: Sequence[Answers]) -> Section | None:
         if a.source.kind == "problem":
             # A label is the name, with what differs from the defaults in brackets behind it.
             labels.setdefault(a.source.name.partition(" (")[0], {}).setdefault(a.source.name)
-    parts = tuple(_one(name, list(own)) for name, own in labels.items())
+    parts = tuple(_one(name, list(own), word) for (name, own), word in zip(labels.items(), _words(labels), strict=True))
     if not parts:
         return None
     lead = "The mechanisms whose steps are solved here, with their default parameters."
     return Section("problems", "The problems", (Paragraph(lead),), parts)
 
 
-def _one(name: str, labels: Sequence[str]) -> Section:
-    anchor = f"problem-{name}"
+def _words(names: Iterable[str]) -> Iterator[str]:
+    """Names as parts of anchors and file names; those that become alike are numbered."""
+    given: set[str] = set()
+    for name in names:
+        plain = word = anchor_of(name) or "unnamed"
+        i = 2
+        while word in given:
+            word, i = f"{plain}-{i}", i + 1
+        given.add(word)
+        yield word
+
+
+def _one(name: str, labels: Sequence[str], word: str) -> Section:
+    anchor = f"problem-{word}"
     try:
         entry = find_problem(name)
     except GaussoptError:
@@ -48,5 +61,5 @@ def _one(name: str, labels: Sequence[str]) -> Section:
     except BadInput as error:
         blocks.append(Paragraph(str(error)))
     if entry.parameters:
-        blocks.append(parameters_table(entry, f"parameters-{name}", f"Parameters of {name}."))
+        blocks.append(parameters_table(entry, f"parameters-{word}", f"Parameters of {name}."))
     return Section(anchor, entry.title, tuple(blocks))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.errors import BadInput, UnknownName
 from gaussopt.reporting.canvas import (
     FRICTION,
     INK,
@@ -151,12 +152,17 @@ def scene_of(
     ------
     BadInput
         If there is nothing to draw, or the sketch fails.
+    UnknownName
+        If the sketch has a contact that the motion has not.
     """
     owner = str(trajectory.meta.get("problem", "the problem"))
     others = dict(beside or {})
     ends = [float(x.t[-1]) for x in others.values() if len(x.t)] + ([] if t_end is None else [t_end])
     frames = frames_of(trajectory, min(ends) if ends else None)
     shapes = _tracks(sketch, frames, parameters, owner)
+    for name in (s[0].name for s in shapes if isinstance(s[0], ContactPoint)):
+        if trajectory.contacts and name not in trajectory.contacts:
+            raise UnknownName(f"contact in the sketch of {owner}", name, trajectory.contacts)
     contacts = [(c, trajectory.contacts.index(c[0].name)) for c in shapes
                 if isinstance(c[0], ContactPoint) and c[0].name in trajectory.contacts]  # fmt: skip
     legend = _legend(frames, [i for _, i in contacts])
@@ -211,6 +217,8 @@ def _tracks(sketch: Sketch, frames: Frames, parameters: Parameters, owner: str) 
                 continue
             # Only points keep their letters while they move.
             shapes.append(replace(s, label="") if isinstance(s, LETTERED) else s)
+        if not shapes:
+            raise BadInput(f"The sketch of {owner} returned nothing that moves; angles and the like are notes only.")
         drawn.append(shapes)
     return over_frames(drawn, owner)
 
