@@ -202,7 +202,7 @@ def _reversals(name: str, dial: str, turned: Sequence[Reversal], what: str, form
         [(r.first, r.then, r.before, r.after, r.ratio_before, r.ratio_after, r.leads) for r in turned],
         columns=["faster_before", "faster_after", "before", "after", "factor_before", "factor_after", "leads"],
     )
-    return [table, Data(f"{name}-all", "All reversals.", data)]
+    return [table, Data(f"{name}-all", "All reversals.", data, tuple(data.columns))]
 
 
 def _lines(group: Group, dial: str, turned: Sequence[Reversal]) -> list[str]:
