@@ -463,6 +463,7 @@ def _misfits(plan: Plan) -> list[Answers]:
             formulation = registry.load("formulation", f)
             reason = misfit(formulation, step)
             if reason:
-                record = Answers(spec.source, f, "", "setup", bool(formulation.exact), refused=reason)
+                said = spec.worded(reason, step)
+                record = Answers(spec.source, f, "", "setup", bool(formulation.exact), refused=said)
                 found.setdefault((spec.source.name, f), record)
     return list(found.values())
