@@ -13,7 +13,12 @@ from gaussopt.cli_common import Done, Json, Set, print_json, progress_bar, setti
 
 def animate_command(
     context: typer.Context,
-    problem: Annotated[str, typer.Argument(metavar="PROBLEM", help="A name from `gaussopt list problems`.")],
+    problem: Annotated[
+        str,
+        typer.Argument(
+            metavar="PROBLEM|FILE.py", help="A name from `gaussopt list problems`, or a file with a sketch in it."
+        ),
+    ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE.gif|svg|html", help="Where to write the animation.")],
     from_: Annotated[
         Path | None, typer.Option("--from", metavar="FILE.nc", help="A motion that `run --save` wrote.")

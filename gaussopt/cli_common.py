@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
@@ -18,6 +19,10 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Parameter, case, variant, or q0=... and v0=...; repeatable."),
 ]
+
+
+QUICK = 5.0
+"""Seconds before which nobody waits for a line on the progress."""
 
 
 class Done(Exception):
@@ -98,11 +103,28 @@ def names_of(text: str | None) -> list[str] | None:
     return names
 
 
+class _Milestones:
+    """Says on standard error when a quarter, a half and three quarters are done, of what takes its time."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._next = 0.25
+        self._begin = time.monotonic()
+
+    def __call__(self, fraction: float) -> None:
+        if not self._next <= fraction < 1.0:
+            return
+        self._next = (math.floor(4 * fraction) + 1) / 4
+        spent = time.monotonic() - self._begin
+        if spent >= QUICK:
+            print(f"gaussopt: {self._label}: {100 * fraction:.0f} % done after {spent:.0f} s.", file=sys.stderr)
+
+
 @contextlib.contextmanager
-def progress_bar(label: str, quiet: bool) -> Iterator[Callable[[float], None] | None]:
-    """A progress bar on standard error, where a person may watch."""
+def progress_bar(label: str, quiet: bool, lines: bool = False) -> Iterator[Callable[[float], None] | None]:
+    """A progress bar on standard error, where a person may watch; elsewhere nothing, or a line now and then."""
     if quiet or not sys.stderr.isatty():
-        yield None
+        yield _Milestones(label) if lines and not quiet else None
         return
     from rich.console import Console
     from rich.progress import Progress

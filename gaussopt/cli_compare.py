@@ -80,7 +80,7 @@ def compare_command(
     if jobs < 0:
         raise BadInput(f"jobs is {jobs}; give a number of processes, or 0 for one per core.")
     chosen = _sources(sources or [], family or [], dial or [], qp, sequence or [])
-    with _executor(dask) as executor, progress_bar("compare", json_) as progress:
+    with _executor(dask) as executor, progress_bar("compare", json_, lines=True) as progress:
         results = compare(
             chosen,
             names_of(formulations),

@@ -79,7 +79,7 @@ def test_every_command_takes_a_file(pendulum: Path, capsys: pytest.CaptureFixtur
     assert run([*words, "--stride", "50", "--time-budget", "0.01", "--t-end", "0.01", "--jobs", "2"]) == 0
     out, err = capsys.readouterr()
     assert "2 of 2 pairs" in out
-    assert "2 pairs of a formulation and a solver answer to 1 source, take turns on the clock for about 0 s" in err
+    assert "2 pairs of a formulation and a solver answer to 1 source, are timed (about 0 s of the clock alone" in err
     report = Path("mine/index.md").read_text()
     assert "| problems: my-pendulum: q0 | 1.0, 0.0 |" in report  # what a reader needs to do it again
     assert "| problems: my-pendulum: parameters: g | 9.81 |" in report

@@ -39,6 +39,8 @@ def test_a_contact_that_is_open_at_the_start_is_judged_where_it_slides(tmp_path:
     assert not step.resting.any()
     assert step.t > 0.14  # it has landed
     assert all(item.data.k == 1 for item in spec.items())  # type: ignore[union-attr]
+    reason = "contact 1 has friction (mu = 0.3)"
+    assert spec.worded(reason, step) == "contact 'foot' has friction (mu = 0.3)"
 
 
 def test_a_motion_that_only_flies_is_asked_as_smooth_steps(tmp_path: Path) -> None:

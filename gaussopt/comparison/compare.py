@@ -374,7 +374,8 @@ def _announcement(plan: Plan, asked: Sequence[Answers]) -> str:
     parts = [f"{len(asked)} pairs of a formulation and a solver answer to {sources} source{'s' * (sources > 1)}"]
     ways = sum(len(starts_of(solver_class(r.solver))) for r in asked)
     if plan.budget:
-        parts.append(f"take turns on the clock for about {plan.budget * ways:.0f} s (--time-budget)")
+        spent = f"about {plan.budget * ways:.0f} s of the clock alone, a part of the whole"
+        parts.append(f"are timed ({spent}; --time-budget)")
     if plan.entries:
         parts.append("carry a trajectory of each problem where all they said was right (--no-motions leaves that out)")
     return f"{', '.join(parts)}; --formulations and --solvers choose among them."
@@ -462,6 +463,7 @@ def _misfits(plan: Plan) -> list[Answers]:
             formulation = registry.load("formulation", f)
             reason = misfit(formulation, step)
             if reason:
-                record = Answers(spec.source, f, "", "setup", bool(formulation.exact), refused=reason)
+                said = spec.worded(reason, step)
+                record = Answers(spec.source, f, "", "setup", bool(formulation.exact), refused=said)
                 found.setdefault((spec.source.name, f), record)
     return list(found.values())

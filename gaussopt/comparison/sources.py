@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -30,6 +31,8 @@ from gaussopt.stepdata import StepData, Vector
 
 SIMULATED = "own motion"
 """Name of the states of a problem without references: those of its default motion."""
+
+CONTACT = re.compile(r"\bcontact (\d+)\b")
 
 ROWS = 101
 """States of such a motion."""
@@ -64,6 +67,10 @@ class Spec(ABC):
     @abstractmethod
     def typical(self) -> StepData | QP | LCP:
         """An item that shows which formulations and solvers apply."""
+
+    def worded(self, reason: str, step: StepData) -> str:
+        """What is said of one of its steps, with the names of its contacts instead of their numbers."""
+        return reason
 
     @property
     def depends(self) -> tuple[tuple[str, str], ...]:
@@ -117,6 +124,16 @@ class ProblemStates(Spec):
         except BadInput:  # its own motion does not begin; every case will say why
             first = None
         return typical_step(entry) if first is None else first.data  # type: ignore[return-value]
+
+    def worded(self, reason: str, step: StepData) -> str:
+        """With the names that the system gives its contacts."""
+        system = find_problem(self.problem, **self.settings).system
+        names = system.contact_names
+        if step.k < len(names) and step.t is not None and step.q is not None and step.v is not None:
+            names = tuple(names[i] for i in closed_contacts(system.evaluate(step.t, step.q, step.v)))
+        if len(names) != step.k or any(name.startswith("contact ") for name in names):
+            return reason
+        return CONTACT.sub(lambda m: f"contact {names[int(m[1]) - 1]!r}", reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,7 +184,8 @@ def _evidence(claim: Claim) -> list[Block]:
     if more:
         import pandas as pd
 
-        blocks.append(Data(f"{name}-all", "All rows.", pd.DataFrame(claim.rows, columns=list(claim.columns))))
+        every = pd.DataFrame(claim.rows, columns=list(claim.columns))
+        blocks.append(Data(f"{name}-all", "All rows.", every, tuple(claim.columns)))
     return blocks
 
 

@@ -70,7 +70,7 @@ def _dial(
         turned = reversals_of([p for p in pairs if p.label in first])
         blocks += _reversals(f"reversals-pairs-{anchor}", dial, turned, "these pairs")
         lines += _lines(group, dial, turned)
-    blocks.append(Data(f"dial-all-{anchor}", "All pairs at all values.", _frame(pairs)))
+    blocks.append(Data(f"dial-all-{anchor}", "All pairs at all values.", _frame(pairs), OF_TIME))
     return Section(f"family-{anchor}", f"{group.name}: {dial}", tuple(blocks)), lines
 
 
@@ -88,6 +88,10 @@ def _first(pairs: Sequence[Place]) -> list[str]:
     most = len(best)
     score = {k: (np.log(v).sum() + (most - len(v)) * np.log(1e3)) / most for k, v in factors.items()}
     return sorted(score, key=lambda k: (score[k], k))[:DRAWN]
+
+
+OF_TIME = ("seconds", "q25", "q75", "success")
+"""Columns of the frame that depend on the clock: answers that differ there count as failures."""
 
 
 def _frame(found: Sequence[Place]) -> Any:
@@ -198,7 +202,7 @@ def _reversals(name: str, dial: str, turned: Sequence[Reversal], what: str, form
         [(r.first, r.then, r.before, r.after, r.ratio_before, r.ratio_after, r.leads) for r in turned],
         columns=["faster_before", "faster_after", "before", "after", "factor_before", "factor_after", "leads"],
     )
-    return [table, Data(f"{name}-all", "All reversals.", data)]
+    return [table, Data(f"{name}-all", "All reversals.", data, tuple(data.columns))]
 
 
 def _lines(group: Group, dial: str, turned: Sequence[Reversal]) -> list[str]:
