@@ -62,6 +62,9 @@ class Altered(System):
         """Constraint residuals at velocity level of the regular system."""
         return self.regular.velocity_residual(t, q, v)
 
+    def check_rows(self, t: float, q: Vector, v: Vector) -> None:
+        """Nothing: rows that contradict the regular functions are what such a system is for."""
+
     def energy(self, t: float, q: Vector, v: Vector) -> Energy | None:
         """Energies of the regular system."""
         return self.regular.energy(t, q, v)

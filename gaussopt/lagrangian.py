@@ -203,6 +203,9 @@ class LagrangianSystem(System):
         """Constraint residuals at velocity level, (m,)."""
         return self._run("velocity", [0.0] * self.m, t, q, v)
 
+    def check_rows(self, t: float, q: Vector, v: Vector) -> None:
+        """Nothing: derived rows belong to their functions."""
+
     @property
     def has_quasi_velocities(self) -> bool:
         """Whether quasi-velocities were given."""

@@ -171,6 +171,7 @@ def simulate(
         kind_name = "quasi-velocity" if kind is QuasiVelocities else "velocity"
     _check_residuals(system, t0, q, v)
     q, v = _consistent(system, t0, q, v, stabiliser)
+    system.check_rows(t0, q, v)
     failed: StepData | None = None
     begin = perf_counter()
     try:

@@ -58,7 +58,8 @@ class System:
     inertia : callable (t, q, v) -> (n,), optional
         Velocity-dependent inertia terms h on the left-hand side; 0 if absent.
     position : callable (t, q) -> (m_h,), optional
-        Holonomic constraint functions, zero on the constraints; needed for drift and projection.
+        Holonomic constraint functions, zero on the constraints; needed for drift and projection. Where a
+        simulation starts, the rows of `equality` are checked against them.
     velocity : callable (t, q, v) -> (m,), optional
         Constraint residuals at velocity level; J v if absent, which is right for constraints without
         explicit time.
@@ -251,6 +252,17 @@ class System:
         if self._equality is None:
             return np.zeros(0)
         return self.evaluate(t, q, v).J @ v
+
+    def check_rows(self, t: float, q: Vector, v: Vector) -> None:
+        """Refuse rows that contradict the functions given beside them; see `gaussopt.row_check`.
+
+        Raises
+        ------
+        BadInput
+        """
+        from gaussopt.row_check import check_rows
+
+        check_rows(self, t, q, v)
 
     @property
     def has_quasi_velocities(self) -> bool:
