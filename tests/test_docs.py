@@ -157,6 +157,7 @@ def _check_command(words: list[str], where: str) -> None:
                     registry.load(kind, word.strip().partition(":")[0])
 
 
+@pytest.mark.usefixtures("clean_registry")
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
 def test_the_page_runs_and_prints_what_it_shows(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
