@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gaussopt.errors import BadInput, UnknownName
+from gaussopt.errors import BadInput, UnknownName, one_line
 from gaussopt.stepdata import Vector
 
 if TYPE_CHECKING:
@@ -296,7 +296,7 @@ class Sketch:
         try:
             found = tuple(self.draw(q, parameters))
         except Exception as error:  # whatever a person's function raises
-            raise BadInput(f"The sketch of {owner} raised {type(error).__name__}: {error}.") from error
+            raise BadInput(f"The sketch of {owner} raised {type(error).__name__}: {one_line(error)}.") from error
         return tuple(_checked(shape, owner) for shape in found)
 
 

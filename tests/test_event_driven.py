@@ -814,7 +814,7 @@ def test_an_interrupted_run_keeps_what_it_has() -> None:
 
     problem = go.problem("sliding-rod", case="floor")
     traj = go.simulate(problem, dt=0.01, progress=stop, keep_interrupted=True, step_folder=None)
-    assert traj.status is go.Status.TIME_LIMIT
+    assert traj.status is go.Status.INTERRUPTED
     assert 0.2 < traj.t[-1] < 0.4
     assert len(traj.mode) == len(traj.t)
     with pytest.raises(KeyboardInterrupt):
