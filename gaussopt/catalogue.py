@@ -5,6 +5,7 @@ A problem that ships states all of that. A person's own needs a system and a sta
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -216,7 +217,9 @@ class Problem:
         Raises
         ------
         BadInput
-            If the system is none, or the start does not fit it.
+            If the system is none, the start does not fit it, or a time is none.
+        UnknownName
+            For a setting that a problem does not have.
         """
         if not isinstance(system, System):
             raise BadInput(
@@ -228,10 +231,15 @@ class Problem:
             v = np.zeros(len(q)) if v0 is None else as_array("v0", v0(p) if callable(v0) else v0, (len(q),))
             return q, v
 
+        for key in more:
+            if key not in cls.__dataclass_fields__:
+                raise UnknownName("setting of a problem", key, cls.__dataclass_fields__)
+        t_end = _time("t_end", t_end)
+        dt = t_end / 1000 if dt is None else _time("dt", dt)
         parameters = tuple(Parameter(name, value, "", "") for name, value in system.parameters.items())
         given: dict[str, Any] = {
             "name": "", "source": "", "description": "", "parameters": parameters, "start": start,
-            "build": _Given(system), "t_end": t_end, "dt": t_end / 1000 if dt is None else dt, "title": title,
+            "build": _Given(system), "t_end": t_end, "dt": dt, "title": title,
         }  # fmt: skip
         problem = cls(**given | more)
         try:
@@ -365,6 +373,19 @@ class Problem:
         raise UnknownName(f"reference of {self.name}", name, [r.name for r in self.references])
 
 
+def _time(label: str, value: Any) -> float:
+    """A positive time, s."""
+    if isinstance(value, str) or np.ndim(value):
+        raise BadInput(f"{label} is {value!r}; give a number of seconds.")
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise BadInput(f"{label} is {value!r}; give a number of seconds.") from None
+    if not (np.isfinite(number) and number > 0):
+        raise BadInput(f"{label} is {number:g}; it must be positive and finite.")
+    return number
+
+
 @dataclass(frozen=True, eq=False)
 class _Given:
     """Builds a problem that was given its system."""
@@ -378,12 +399,12 @@ class _Given:
         return system
 
 
-def problem(name: str, **settings: Any) -> Problem:
+def problem(name: str | os.PathLike[str], **settings: Any) -> Problem:
     """A registered problem, or one in a Python file, with parameter overrides.
 
     Parameters
     ----------
-    name : str
+    name : str or path
         From `gaussopt list problems`, or the path of a file that defines `problem`; it is registered by that.
     settings : see `Problem.at`
 
@@ -393,7 +414,8 @@ def problem(name: str, **settings: Any) -> Problem:
     """
     if registry.is_file(name):
         name = registry.named_by_file("problem", name)
-    elif name not in (known := registry.names("problem")) and Path(f"{name}.py").is_file():
+    name = os.fspath(name)
+    if name not in (known := registry.names("problem")) and Path(f"{name}.py").is_file():
         raise BadInput(f"Unknown problem {name!r}; did you mean the file {name}.py? Known: {', '.join(known)}.")
     entry: Problem = registry.load("problem", name)
     return entry.at(**settings) if settings else entry

@@ -301,11 +301,10 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
         f"certified: relative error at most {w.relative_error:.2g} over {w.evaluations} steps solved",
         file=out,
     )
-    if data["drift"]["position"] is not None:
-        print(
-            f"drift: position {data['drift']['position']:.2g}, velocity {data['drift']['velocity']:.2g}",
-            file=out,
-        )
+    constrained = traj.lam.shape[1] or traj.contacts
+    drift = {k: x for k, x in data["drift"].items() if constrained and x is not None and math.isfinite(x)}
+    if drift:
+        print(f"drift: {', '.join(f'{k} {x:.2g}' for k, x in drift.items())}", file=out)
     if data["energy"]:
         print(
             f"energy: {data['energy']['initial']:.9g} J at the start, {data['energy']['final']:.9g} J at the end",

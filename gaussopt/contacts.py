@@ -16,7 +16,7 @@ import numpy as np
 from numpy.exceptions import ComplexWarning
 from numpy.typing import ArrayLike, NDArray
 
-from gaussopt.errors import BadInput
+from gaussopt.errors import BadInput, one_line
 from gaussopt.stepdata import Matrix, Vector
 
 Positions = Callable[[float, Vector], ArrayLike]
@@ -96,7 +96,9 @@ class Event:
         try:
             number = float(self.function(t, q, v))
         except Exception as error:
-            raise BadInput(f"Event {self.name!r} raised {type(error).__name__} at t = {t:.9g}: {error}.") from error
+            raise BadInput(
+                f"Event {self.name!r} raised {type(error).__name__} at t = {t:.9g}: {one_line(error)}."
+            ) from error
         if not math.isfinite(number):
             raise BadInput(f"Event {self.name!r} is {number} at t = {t:.9g}; it must be finite.")
         return number

@@ -11,6 +11,11 @@ from difflib import get_close_matches
 from gaussopt.status import Status
 
 
+def one_line(error: object) -> str:
+    """What a person's error says, on one line."""
+    return " ".join(str(error).split())
+
+
 class GaussoptError(Exception):
     """Base of all errors that gaussopt raises on purpose."""
 

@@ -128,12 +128,22 @@ def register(path: str | os.PathLike[str], source: bytes | None = None, wanted: 
     raise BadInput(f"{file.name} defines none of {', '.join(KINDS)}; name the entry so.")
 
 
-def is_file(word: str) -> bool:
-    """Whether a word names a file and not an entry."""
+def is_file(word: str | os.PathLike[str]) -> bool:
+    """Whether a word names a file and not an entry.
+
+    Raises
+    ------
+    BadInput
+        If it is no word.
+    """
+    if isinstance(word, os.PathLike):
+        return True
+    if not isinstance(word, str):
+        raise BadInput(f"{word!r} is neither a name nor a file.")
     return word.endswith(".py") or "/" in word or os.sep in word
 
 
-def named_by_file(kind: str, path: str) -> str:
+def named_by_file(kind: str, path: str | os.PathLike[str]) -> str:
     """The name of the entry in a file, which is registered unless it is already, as it is now.
 
     Raises

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -189,12 +190,21 @@ def simulate(
     except GaussoptError as error:
         if not len(recorder):
             raise
-        status = Status.SOLVER_ERROR if isinstance(error, MotionStopped) else Status.BAD_INPUT
-        message = f"Stopped after t = {loop.t:.9g}: {error}"
+        reason = str(error)
+        if isinstance(error, NotAccepted):
+            status = Status.UNSUPPORTED
+            if "stick in space" in reason:
+                reason = (
+                    "a contact came to rest, and stick in space is a cone program that no formulation here solves; "
+                    "end the motion before, or model the contact in the plane."
+                )
+        else:
+            status = Status.SOLVER_ERROR if isinstance(error, MotionStopped) else Status.BAD_INPUT
+        message = f"Stopped after t = {loop.t:.9g}: {reason}"
     except KeyboardInterrupt:
         if not (keep_interrupted and len(recorder)):
             raise
-        status, message = Status.TIME_LIMIT, f"Interrupted after t = {loop.t:.9g}; the motion up to there is kept."
+        status, message = Status.INTERRUPTED, f"Interrupted after t = {loop.t:.9g}; the motion up to there is kept."
     timing = {**accelerations.timing, "total": perf_counter() - begin}
     if math.isnan(timing["backend"]):
         del timing["backend"]
@@ -223,8 +233,10 @@ def _resolve(
     problem: str | Problem | System, q0: Any, v0: Any, dt: float | None, t_end: float | None
 ) -> tuple[System, dict[str, float], Vector, Vector, float | None, float, str, Sequence[Event]]:
     """System, parameter values, initial state, step, end, name and events."""
-    if isinstance(problem, str):
+    if isinstance(problem, str | os.PathLike):
         problem = find_problem(problem)
+    if not isinstance(problem, System | Problem):
+        raise BadInput(f"{problem!r} is neither a problem nor a system, nor the name or file of one.")
     if isinstance(problem, System):
         if q0 is None or v0 is None or t_end is None:
             raise BadInput("A bare system needs q0, v0 and t_end.")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gaussopt.errors import BadInput, UnknownName
+from gaussopt.errors import BadInput, UnknownName, one_line
 from gaussopt.stepdata import Vector
 
 if TYPE_CHECKING:
@@ -299,7 +299,7 @@ class Sketch:
         try:
             found = tuple(self.draw(q, parameters))
         except (Exception, SystemExit) as error:  # whatever a person's function raises
-            text = " ".join(str(error).split()).rstrip(".")
+            text = one_line(error).rstrip(".")
             said = f"{type(error).__name__}: {text}" if text else type(error).__name__
             raise BadInput(f"The sketch of {owner} raised {said}.") from error
         if not found:

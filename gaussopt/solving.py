@@ -371,6 +371,8 @@ def solve_step(
     BadInput
         Also where a contact penetrates or is about to impact, with gap and rate.
     """
+    if not isinstance(step, StepData):
+        raise BadInput(f"A step is StepData, not {type(step).__name__}; see System.evaluate and StepData.from_mapping.")
     driver = StepSolver(formulation, solver, options, tolerance)
     closed = driver.formulation.contacts(step)
     answer = driver.solve(step.select(closed))

@@ -54,6 +54,11 @@ class Status(Enum):
         "The solver stopped at its iteration limit; raise it or rescale the problem.",
     )
     TIME_LIMIT = "time_limit", "The solver stopped at its time limit; raise it or choose another solver."
+    INTERRUPTED = "interrupted", "The run was interrupted; what was computed before is kept."
+    UNSUPPORTED = (
+        "unsupported",
+        "The motion reached a state that none of its formulations can step; it is known up to there.",
+    )
     BAD_INPUT = "bad_input", "The input does not describe a problem; the message says what and where."
     SOLVER_ERROR = "solver_error", "The solver reported an error of its own; try another solver."
     CRASHED = "crashed", "The solver raised an exception; try another solver and report the case."

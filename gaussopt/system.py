@@ -17,7 +17,7 @@ from gaussopt.contacts import (
     check_coefficients,
     vanishing_normal,
 )
-from gaussopt.errors import BadInput, UnknownName
+from gaussopt.errors import BadInput, UnknownName, one_line
 from gaussopt.stepdata import Matrix, StepData, Vector, _with_axis, as_array, check_mass_matrix
 
 if TYPE_CHECKING:
@@ -365,7 +365,7 @@ class System:
             raise
         except Exception as error:
             raise BadInput(
-                f"{label} of {self.name!r} raised {type(error).__name__}: {error}, at {_state(*state)}."
+                f"{label} of {self.name!r} raised {type(error).__name__}: {one_line(error)}, at {_state(*state)}."
             ) from error
 
     def _checked(

@@ -337,3 +337,12 @@ def test_an_unexpected_defect_is_a_sentence_too(
     code, data = call_json(capsys, "run", "crank-slider")
     assert (code, data["status"]) == (1, "crashed")
     assert "ZeroDivisionError" in data["message"]
+
+
+def test_a_system_without_constraints_has_no_drift(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "free_mass.py"
+    file.write_text("import gaussopt as go\nproblem = go.Problem.of(go.System([[1.0]], [1.0]), q0=[0], t_end=0.1)\n")
+    assert run(["run", str(file), "--dt", "0.05"]) == 0
+    printed = capsys.readouterr().out
+    assert "certified" in printed
+    assert "drift" not in printed

@@ -12,7 +12,7 @@ import sympy as sp
 
 import gaussopt as go
 from gaussopt.altered import Altered
-from gaussopt.contacts import ContactPoints
+from gaussopt.contacts import ContactPoints, check_coefficients
 from gaussopt.problems import sliding_rod, two_bar
 from gaussopt.stepdata import StepData
 
@@ -520,3 +520,17 @@ def test_derived_contacts_are_cached_by_what_they_are() -> None:
     assert (again.contact_names, again.two_sided) == (("another name",), (True,))
     for name in ARRAYS:
         assert getattr(one.evaluate(0.0, np.ones(2), np.ones(2)), name).shape[0] == 1
+
+
+@pytest.mark.parametrize(("name", "value"), [(n, x) for n in ("mu", "e_N", "e_T") for x in (math.nan, math.inf, -0.1)])
+def test_coefficients_that_are_none_are_named(name: str, value: float) -> None:
+    """As numbers of a contact, and as values that its parameters give it."""
+    values = {"mu": 0.0, "e_N": 0.0, "e_T": 0.0, name: value}
+    with pytest.raises(go.BadInput, match=f"{name} of contact 'c' of 'ball' is"):
+        check_coefficients("ball", ["c"], *(np.array([values[n]]) for n in ("mu", "e_N", "e_T")))
+    y, v, given = sp.symbols("y v given")
+    contact = go.Contact("c", gap=y, slip=[v], **{name: value})
+    with pytest.raises(go.BadInput, match=f"{name} of contact 'c' of 'ball'"):
+        go.System.from_lagrangian(
+            [y], [v], kinetic=v**2, contacts=[contact], parameters={given: 1.0}, name="ball"
+        ).evaluate(0.0, [0.0], [0.0])

@@ -252,6 +252,58 @@ def test_a_motion_that_runs_away_is_reported() -> None:
     assert "finite" in traj.message
 
 
+def test_a_contact_that_comes_to_rest_in_space_ends_the_motion() -> None:
+    """Stick in space is no complementarity problem; the motion up to there is right: a = -mu g against the slip."""
+    x, y, z, u, v, w = sp.symbols("x y z u v w")
+    system = go.System.from_lagrangian(
+        [x, y, z], [u, v, w], kinetic=(u**2 + v**2 + w**2) / 2, potential=10 * z,
+        contacts=go.Contact("p", position=(x, y, z), mu=0.5),
+    )  # fmt: skip
+    traj = go.simulate(system, q0=[0, 0, 0], v0=[0.6, 0.8, 0], t_end=1.0, dt=0.01, step_folder=None)
+    assert traj.status is go.Status.UNSUPPORTED
+    assert traj.message.endswith("end the motion before, or model the contact in the plane.")
+    assert traj.t[-1] == pytest.approx(0.2)
+    np.testing.assert_allclose(traj.q[-1], [0.06, 0.08, 0.0], atol=1e-9)
+
+
+def test_what_is_no_problem_is_refused(tmp_path: Path) -> None:
+    for nothing in (None, 3, {}):
+        with pytest.raises(go.BadInput):
+            go.simulate(nothing)  # type: ignore[arg-type]
+        with pytest.raises(go.BadInput, match="neither a name nor a file"):
+            go.problem(nothing)  # type: ignore[arg-type]
+        with pytest.raises(go.BadInput, match="A step is StepData"):
+            go.solve_step(nothing)  # type: ignore[arg-type]
+        with pytest.raises(go.BadInput, match="compare takes problems by name or file"):
+            go.compare(nothing or 0)  # type: ignore[arg-type]
+    with pytest.raises(go.BadInput, match="not System; of a system make a problem"):
+        go.compare(go.System([[1.0]], [1.0]))  # type: ignore[arg-type]
+    file = tmp_path / "falling_mass.py"
+    file.write_text("import gaussopt as go\nproblem = go.Problem.of(go.System([[1.0]], [1.0]), q0=[0], t_end=1.0)\n")
+    assert go.problem(file).name == "falling-mass"
+    assert go.simulate(file, dt=0.5).q[-1] == pytest.approx([0.5])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"t_end": -1.0}, "t_end is -1; it must be positive and finite"),
+        ({"t_end": float("nan")}, "t_end is nan; it must be"),
+        ({"t_end": "1 s"}, "t_end is '1 s'; give a number of seconds"),
+        ({"dt": [0.1]}, "dt is [0.1]; give a number of seconds"),
+        ({"titel": "x"}, "Unknown setting of a problem 'titel'; did you mean 'title'?"),
+    ],
+)
+def test_a_problem_of_ones_own_is_checked_in_its_file(change: dict[str, Any], words: str, tmp_path: Path) -> None:
+    given = {"t_end": 1.0, "q0": [0.0], **change}
+    file = tmp_path / "own_mass.py"
+    text = ", ".join(f"{k}={x!r}" for k, x in given.items()).replace("nan", "float('nan')")
+    file.write_text(f"import gaussopt as go\nproblem = go.Problem.of(go.System([[1.0]], [1.0]), {text})\n")
+    with pytest.raises(go.BadInput) as error:
+        go.problem(str(file))
+    assert str(error.value).startswith(f"own_mass.py, line 2: {words}")
+
+
 def test_an_interrupted_run_keeps_what_was_computed() -> None:
     def interrupt(fraction: float) -> None:
         if fraction > 0.5:
@@ -260,7 +312,7 @@ def test_an_interrupted_run_keeps_what_was_computed() -> None:
     with pytest.raises(KeyboardInterrupt):
         go.simulate(_spring(), dt=0.1, progress=interrupt, **SPRING)
     traj = go.simulate(_spring(), dt=0.1, progress=interrupt, keep_interrupted=True, **SPRING)
-    assert traj.status is go.Status.TIME_LIMIT
+    assert traj.status is go.Status.INTERRUPTED
     assert "Interrupted" in traj.message
     assert traj.t[-1] == pytest.approx(0.6)
 

@@ -218,3 +218,11 @@ def test_the_pose_is_left_where_a_start_is_given() -> None:
     shapes, posed = drawn_shapes(entry.at(q0=[2.0]))
     assert not posed
     assert shapes[0].at == (2.0, 0.0)  # type: ignore[union-attr]
+
+
+def test_an_error_of_several_lines_is_told_on_one() -> None:
+    def draw(q: Any, p: Any) -> Any:
+        raise ValueError("boom\nline 2")
+
+    with pytest.raises(go.BadInput, match="The sketch of the problem raised ValueError: boom line 2"):
+        Sketch(draw).shapes(np.zeros(1), {})

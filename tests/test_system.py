@@ -50,6 +50,14 @@ def test_constraint_residuals_and_energy(pendulum: go.System) -> None:
     assert energy.total == pytest.approx(0.5 - 9.81 * 0.8, rel=1e-15)
 
 
+def test_errors_of_several_lines_are_told_on_one() -> None:
+    def fail(t: float, q: Any, v: Any) -> Any:
+        raise ValueError("boom\nline 2")
+
+    with pytest.raises(go.BadInput, match="force of 'system' raised ValueError: boom line 2, at t = 0"):
+        go.System([[1.0]], fail).evaluate(0.0, [0.0], [0.0])
+
+
 def test_what_is_not_given_is_not_known() -> None:
     free = go.System(mass=np.eye(2), force=np.zeros(2))
     assert free.position_residual(0.0, Q0) is None

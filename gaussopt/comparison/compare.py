@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -200,7 +201,7 @@ def compare(
     UnknownName, BadInput, MissingBackend
         Before anything is computed.
     """
-    asked_for = [sources] if isinstance(sources, str | Problem | Spec) else list(sources)
+    asked_for = _asked_for(sources)
     steppers = (stepper,) if isinstance(stepper, str) else tuple(stepper)
     plan = _plan(
         asked_for, formulations, solvers, steppers, dt, t_end, tolerance, stride, precision, motions, time_budget,
@@ -243,6 +244,20 @@ def compare(
         (*answers, *refused), tuple(times), tuple(carried), failures, plan.meta(),
         None if store is None else Path(store),
     )  # fmt: skip
+
+
+def _asked_for(sources: Any) -> list[str | Problem | Spec]:
+    """The sources as a list, each of a known kind."""
+    single = isinstance(sources, str | os.PathLike | Problem | Spec) or not isinstance(sources, Iterable)
+    found: list[str | Problem | Spec] = []
+    for source in [sources] if single else sources:
+        if not isinstance(source, str | os.PathLike | Problem | Spec):
+            raise BadInput(
+                f"compare takes problems by name or file, problems and specs, not {type(source).__name__}; of a system "
+                "make a problem with Problem.of, in a file of its own."
+            )
+        found.append(os.fspath(source) if isinstance(source, os.PathLike) else source)
+    return found
 
 
 def _plan(

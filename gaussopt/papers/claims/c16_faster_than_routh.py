@@ -48,7 +48,8 @@ def check(quick: bool) -> Judgement:
     measured = quasi_velocities(steps, [m for (case, _), p in pairs.items() for m in _records(case, p)])
     derivations = (_counted(pairs, package), _errors(pairs), _time(steps), _tan(5.0 if quick else 30.0))
     fewer, equal = _searches(list(pairs.values()), 0 if quick else 2, 2 if quick else 24)
-    sound = derivations[0].holds and measured.verdict != "false"
+    # Evaluations decide, which repeat; times of a step are told beside them.
+    sound = derivations[0].holds
     verdict = Verdict.of([
         *(sound and pair.ratio > 1.0 for pair in pairs.values()), sound and not fewer.refutes,
         sound and not equal.refutes,
