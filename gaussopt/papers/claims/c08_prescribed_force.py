@@ -239,8 +239,8 @@ def _two_bars() -> tuple[tuple[tuple[object, ...], ...], tuple[str, ...], Deriva
         "Near the end the error shrinks, in the mean of two iterations, by the spectral radius of "
         "$A_{0,\\alpha\\alpha}^{-1}C_{\\alpha\\alpha}$, α the bearing contacts; single ratios may alternate about it "
         "where eigenvalues have opposite signs",
-        f"two bars: mean rates of the last iterations at most ϱ on {below} of {len(labels)} states, errors at the end at "
-        f"most {worst:.0e} N; the sequence of programs in accelerations ends {own:.0e} N from the contact laws at "
+        f"two bars: mean rates of the last iterations at most ϱ on {below} of {len(labels)} states, errors at the "
+        f"end at most {worst:.0e} N; the sequence of programs in accelerations ends {own:.0e} N from the contact laws at "
         f"{labels[3]}",
         below == len(labels) and worst < 1e-9 and own < 1e-9,
     )
