@@ -205,7 +205,7 @@ def _new(size: tuple[float, float]) -> tuple[Any, Any]:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=size, layout="constrained")
+    figure = Figure(figsize=size, layout="tight")  # one pass, where "constrained" makes two
     FigureCanvasSVG(figure)
     axes = figure.add_subplot()
     axes.grid(visible=True, linewidth=0.4, alpha=0.6)

@@ -240,8 +240,8 @@ def _two_bars() -> tuple[tuple[tuple[object, ...], ...], tuple[str, ...], Deriva
         "$A_{0,\\alpha\\alpha}^{-1}C_{\\alpha\\alpha}$, α the bearing contacts; single ratios may alternate about it "
         "where eigenvalues have opposite signs",
         f"two bars: mean rates of the last iterations at most ϱ on {below} of {len(labels)} states, errors at the "
-        f"end at most {worst:.0e} N; the sequence of programs in accelerations ends {own:.0e} N from the contact laws at "
-        f"{labels[3]}",
+        f"end at most {worst:.0e} N; the sequence of programs in accelerations ends {own:.0e} N from the contact "
+        f"laws at {labels[3]}",
         below == len(labels) and worst < 1e-9 and own < 1e-9,
     )
     return tuple(rows), columns, program
