@@ -58,7 +58,11 @@ class Column:
 def columns(table: Table) -> tuple[Column, ...]:
     """The columns of a table."""
     return tuple(
-        Column(html(name), str(name) if has_formulas(name) else "", _kind([row[j] for row in table.rows]))
+        Column(
+            html(name),
+            str(name) if has_formulas(name) else "",
+            _kind([row[j] for row in table.rows], name in table.timed),
+        )
         for j, name in enumerate(table.columns)
     )
 
@@ -107,7 +111,9 @@ def _exact(number: Any) -> str:
     return "NaN" if math.isnan(value) else repr(value)
 
 
-def _kind(cells: Sequence[Any]) -> str:
+def _kind(cells: Sequence[Any], timed: bool) -> str:
+    if timed:  # how long its texts are is a matter of times, and the head is not marked
+        return "n" if any(is_number(c) for c in cells) else ""
     if cells and all(is_number(c) or c in ("", "–") for c in cells):
         return "n"
     return "p" if any(len(t) > PROSE for t in _texts(cells)) else ""
