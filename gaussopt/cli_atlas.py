@@ -38,14 +38,14 @@ def atlas_command(
     from gaussopt.errors import BadInput
     from gaussopt.files import write_text
     from gaussopt.reporting.atlas import document
-    from gaussopt.reporting.render import prepare_report, write
+    from gaussopt.reporting.render import refuse_foreign, write
 
     entry = find(problem, **settings_of(set_))
     axes = [Axis.parse(text) for text in axis or []] or None
     if loads < 0:
         raise BadInput(f"loads is {loads}; give the number of directions of the load, or 0.")
     folder = Path("reports") / f"atlas-{entry.name}" if out is None else out
-    prepare_report(folder, keep=True)
+    refuse_foreign(folder)
     with progress_bar("atlas", json_) as progress:
         atlas = scan(entry, axes, slips=signs, loads=loads, progress=progress)
     file = folder / "atlas.nc"

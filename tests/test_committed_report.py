@@ -100,7 +100,7 @@ def read(path: Path) -> list[list[str]]:
 
 
 def differences(committed: Path, fresh: Path, kept: tuple[str, ...] = ("",)) -> list[str]:
-    """Where two reports differ in more than rounding and times, a line for each file whose name begins as `kept` says."""
+    """Where two reports differ in more than rounding and times; `kept` are beginnings of the names of files."""
     both = (committed, fresh)
     timed_in = [json.loads((report / "data" / timed.NAME).read_text(encoding="utf-8")) for report in both]
     tables = timed_in[0]["tables"] | timed_in[1]["tables"]

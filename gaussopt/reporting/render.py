@@ -87,13 +87,19 @@ def prepare_report(folder: Path, *, keep: bool = False) -> None:
     BadInput
         If it cannot be written, or a page there, or what else is there, is none of gaussopt's.
     """
+    refuse_foreign(folder)
     prepare_folder(folder)
-    page = folder / "index.html"
-    if page.exists() or page.is_symlink():
-        if not _is_own(page):
-            raise BadInput(f"{page} was not written by gaussopt, or not by this version; name an empty folder.")
-    elif not keep and any(folder.iterdir()):
+    if (folder / "index.html").exists():
+        return
+    if not keep and any(folder.iterdir()):
         raise BadInput(f"{folder} holds other things than a report; name an empty folder.")
+
+
+def refuse_foreign(folder: Path) -> None:
+    """Raise BadInput if there is a page in the folder that is none of gaussopt's."""
+    page = folder / "index.html"
+    if (page.exists() or page.is_symlink()) and not _is_own(page):
+        raise BadInput(f"{page} was not written by gaussopt, or not by this version; name an empty folder.")
 
 
 def _is_own(page: Path) -> bool:

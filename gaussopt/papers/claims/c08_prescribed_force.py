@@ -220,7 +220,7 @@ def _two_bars() -> tuple[tuple[tuple[object, ...], ...], tuple[str, ...], Deriva
     rows, worst, below = [], 0.0, 0
     for i, label in enumerate(labels):
         # The last two iterations whose errors are far above rounding.
-        clear = np.flatnonzero(error[:, i] > 1e-6 * error[0, i])
+        clear = np.flatnonzero(error[:, i] > 1e-9 * error[0, i])
         j = int(clear[-1])
         active = z[i] > 0
         S = np.linalg.solve(A0[i][np.ix_(active, active)], C[i][np.ix_(active, active)])
