@@ -38,7 +38,7 @@ def atlas_command(
     from gaussopt.errors import BadInput
     from gaussopt.files import write_text
     from gaussopt.reporting.atlas import document
-    from gaussopt.reporting.render import refuse_foreign, write
+    from gaussopt.reporting.render import prepare_report, refuse_foreign, write
 
     entry = find(problem, **settings_of(set_))
     axes = [Axis.parse(text) for text in axis or []] or None
@@ -48,6 +48,7 @@ def atlas_command(
     refuse_foreign(folder)
     with progress_bar("atlas", json_) as progress:
         atlas = scan(entry, axes, slips=signs, loads=loads, progress=progress)
+    prepare_report(folder, keep=True)
     file = folder / "atlas.nc"
     atlas.save(file)
     page = document(atlas, entry.name)
