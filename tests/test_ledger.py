@@ -48,8 +48,10 @@ def test_the_report_prints_what_a_check_returns(
     outcomes = {c.key: Outcome(c.function(**c.arguments), "", 0.1) for c in ledger.cases(quick=True)}
     found = ledger.judgements(outcomes)
     assert ledger.counts(found) == {str(v): int(v is verdict) for v in Verdict}
-    (row,) = next(b for b in ledger.overview(found).blocks if isinstance(b, Table)).rows
-    assert (str(row[0]), row[3], row[4]) == (identifier, verdict, "everywhere but here")
+    table = next(b for b in ledger.overview(found).blocks if isinstance(b, Table))
+    (row,) = (dict(zip(table.columns, r, strict=True)) for r in table.rows)
+    assert (str(row["claim"]), row["verdict"]) == (identifier, verdict)
+    assert row["where it holds, or why"] == "everywhere but here"
     section = ledger.section(changed[0].paper, found)
     assert section.sections[0].title == f"{identifier}: {verdict}"
     for text in ("Seven of nine.", "two and two", "a five", "sums of two numbers"):
