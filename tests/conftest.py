@@ -74,7 +74,7 @@ def papers_report(tmp_path_factory: pytest.TempPathFactory, own_cache: None) -> 
     return out
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def clean_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a test registers is forgotten after it."""
     monkeypatch.setattr(registry, "_registered", {kind: dict(known) for kind, known in registry._registered.items()})

@@ -112,7 +112,6 @@ problem = go.Problem.of(system, q0=[0.1], t_end=0.01, dt=0.001, sketch=lambda q,
 """
 
 
-@pytest.mark.usefixtures("clean_registry")
 @pytest.mark.parametrize(
     ("shapes", "culprit"),
     [

@@ -121,7 +121,6 @@ def test_both_workers_work_each_in_a_child_of_its_own(cluster: str, guarded: Mod
 SOLVER = (Path(__file__).parent / "plugins" / "half.py").read_text(encoding="utf-8")
 
 
-@pytest.mark.usefixtures("clean_registry")
 def test_solvers_registered_here_travel(cluster: str, guarded: ModuleType, tmp_path: Path) -> None:
     file = tmp_path / "half.py"
     file.write_text(SOLVER)

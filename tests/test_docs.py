@@ -39,8 +39,6 @@ NAMED = {"formulation": "formulation", "formulations": "formulation", "solver": 
          "stepper": "stepper", "family": "family"}  # fmt: skip
 """Options whose values are registered names."""
 
-pytestmark = pytest.mark.usefixtures("clean_registry")
-
 
 @dataclass(frozen=True)
 class Block:
@@ -157,7 +155,6 @@ def _check_command(words: list[str], where: str) -> None:
                     registry.load(kind, word.strip().partition(":")[0])
 
 
-@pytest.mark.usefixtures("clean_registry")
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
 def test_the_page_runs_and_prints_what_it_shows(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

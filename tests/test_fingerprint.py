@@ -14,8 +14,6 @@ from gaussopt import registry
 from gaussopt.cli import run
 from gaussopt.fingerprint import fingerprint
 
-pytestmark = pytest.mark.usefixtures("clean_registry")
-
 READS = """
 import json
 from pathlib import Path

@@ -179,7 +179,6 @@ def test_a_case_that_cannot_be_loaded_says_so(guard: Guard, guarded: ModuleType)
 SOLVER = (Path(__file__).parent / "plugins" / "half.py").read_text(encoding="utf-8")
 
 
-@pytest.mark.usefixtures("clean_registry")
 def test_what_is_registered_here_is_there_in_the_child(guard: Guard, guarded: ModuleType, tmp_path: Path) -> None:
     case = Case("plugin", guarded.plugin_answer, {"name": "half"}, depends=(("solver", "half"),))
     file = tmp_path / "half.py"

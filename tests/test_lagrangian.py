@@ -15,7 +15,7 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
-from gaussopt import lagrangian
+from gaussopt import equations
 from gaussopt.lagrangian import LagrangianSystem
 
 FUNCTIONS = ("step", "position", "position_jacobian", "velocity", "energy")
@@ -271,7 +271,7 @@ def test_piecewise_and_sign_run_as_written() -> None:
 def test_overriding_a_parameter_derives_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     model = double_pendulum()
     system = model.system("double-pendulum")
-    monkeypatch.setattr(lagrangian, "_derive_source", lambda *parts: pytest.fail("derived again"))
+    monkeypatch.setattr(equations.Model, "source", lambda self: pytest.fail("derived again"))
     heavy = system.with_parameters(m1=4.3)
     assert heavy._module is system._module
     assert heavy.parameters == {**model.parameters, "m1": 4.3}
@@ -436,9 +436,9 @@ def test_a_damaged_module_is_generated_again(
 
 def test_a_cached_module_is_used_by_the_next_process(tmp_path: Path, run_python: Callable[..., str]) -> None:
     code = (
-        "import sympy as sp, gaussopt as go, gaussopt.lagrangian as lagrangian\n"
+        "import sympy as sp, gaussopt as go\nfrom gaussopt.equations import Model\n"
         "x, u = sp.symbols('x u')\n"
-        "if {again}: lagrangian._derive_source = None\n"
+        "if {again}: Model.source = None\n"
         "system = go.System.from_lagrangian([x], [u], kinetic=u**2 / 2, potential=x**2)\n"
         "print(system.evaluate(0.0, [1.5], [0.0]).Q[0])"
     )

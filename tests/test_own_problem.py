@@ -13,8 +13,6 @@ import gaussopt as go
 from gaussopt import registry
 from gaussopt.cli import run
 
-pytestmark = pytest.mark.usefixtures("clean_registry")
-
 PENDULUM = """
 import sympy as sp
 import gaussopt as go

@@ -10,8 +10,6 @@ import pytest
 import gaussopt as go
 from gaussopt import registry
 
-pytestmark = pytest.mark.usefixtures("clean_registry")
-
 SOLVER = '''
 """Gaussian elimination, as a reader of the documentation would add it."""
 import numpy as np

@@ -12,8 +12,6 @@ from gaussopt.cli import run
 from gaussopt.comparison.sources import problem_specs
 from gaussopt.comparison.unanswered import UNFIT, unanswered
 
-pytestmark = pytest.mark.usefixtures("clean_registry")
-
 BLOCK = """
 import sympy as sp
 import gaussopt as go
