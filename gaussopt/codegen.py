@@ -27,7 +27,7 @@ VERSION = 4
 """Raised whenever the generated source changes, so that stale files are not reused."""
 
 
-class _Printer(PythonCodePrinter):  # type: ignore[misc]
+class Printer(PythonCodePrinter):  # type: ignore[misc]
     """Python source with short names and cheap integer powers."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ def source(functions: Iterable[Function], title: str, more: Iterable[str] = ()) 
     BadInput
         If an expression holds a function that has no counterpart in Python's math module.
     """
-    printer = _Printer()
+    printer = Printer()
     bodies = [*(_function(f, printer) for f in functions), *more]
     names = sorted({name for names in printer.module_imports.values() for name in names})
     title = "".join(c if c.isprintable() and c not in '"\\' else " " for c in title)
@@ -77,7 +77,7 @@ def source(functions: Iterable[Function], title: str, more: Iterable[str] = ()) 
     return "\n".join([*header, "", "\n\n\n".join(bodies), ""])
 
 
-def _function(f: Function, printer: _Printer) -> str:
+def _function(f: Function, printer: Printer) -> str:
     exprs = [sp.sympify(e) for e in f.outputs]
     taken = {str(s) for e in exprs for s in e.free_symbols}
     temporaries = (s for s in sp.numbered_symbols("w") if str(s) not in taken)
@@ -86,14 +86,21 @@ def _function(f: Function, printer: _Printer) -> str:
     lines = [f"def {f.name}({', '.join([*f.arguments, 'out'])}):", f'    """{f.doc}"""']
     for argument, symbols in f.arguments.items():
         lines += [f"    {s} = {argument}[{i}]" for i, s in enumerate(symbols or ()) if s in used]
-    lines += [f"    {s} = {_print(printer, e)}" for s, e in shared]
-    lines += [f"    out[{i}] = {_print(printer, e)}" for i, e in enumerate(reduced) if e != 0]
+    lines += [f"    {s} = {printed(printer, e)}" for s, e in shared]
+    lines += [f"    out[{i}] = {printed(printer, e)}" for i, e in enumerate(reduced) if e != 0]
     if len(lines) == 2:
         lines.append("    return")
     return "\n".join(lines)
 
 
-def _print(printer: _Printer, expr: Any) -> str:
+def printed(printer: Printer, expr: Any) -> str:
+    """An expression as Python source.
+
+    Raises
+    ------
+    BadInput
+        If it holds a function that has no counterpart.
+    """
     try:
         # Rationals and integers become floats: exact ones would make integer arithmetic.
         text = str(printer.doprint(sp.Float(expr) if expr.is_Rational else expr))

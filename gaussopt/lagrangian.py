@@ -29,14 +29,12 @@ from numpy.typing import ArrayLike
 from sympy.core.function import AppliedUndef
 
 from gaussopt import codegen
-from gaussopt.contact_derivation import ContactSymbols, Layout, flat_contacts, read_contacts
+from gaussopt.contact_derivation import Layout, read_contacts
 from gaussopt.contacts import Coefficients, Contact, Kinematics, check_coefficients, vanishing_normal
+from gaussopt.equations import TIME, Model, along
 from gaussopt.errors import BadInput, UnknownName
 from gaussopt.stepdata import Matrix, StepData, Vector
-from gaussopt.straight_line import certificate_source
 from gaussopt.system import Energy, System, _state
-
-TIME = sp.Symbol("t", real=True)
 
 _NOTHING = np.zeros(0)
 
@@ -49,31 +47,31 @@ class LagrangianSystem(System):
 
     Attributes
     ----------
+    model : Model
+        Energies and constraints in our symbols.
     source_path : Path
         The generated module, readable Python.
     """
 
     def __init__(
         self,
-        name: str,
+        model: Model,
         coordinates: tuple[str, ...],
-        m: int,
-        holonomic: int,
         parameters: Mapping[str, float],
         module: ModuleType,
-        quasi_velocities: int = 0,
-        contacts: Layout | None = None,
+        contacts: Layout,
     ) -> None:
-        self.name = name
-        self.n, self.m, self.m_h, self.p_omega = len(coordinates), m, holonomic, quasi_velocities
+        self.name, self.model = model.name, model
+        self.n, self.m_h = len(coordinates), len(model.holonomic)
+        self.m, self.p_omega = self.m_h + len(model.nonholonomic), len(model.quasi_velocities)
         self._coordinates = coordinates
         self._parameters = dict(parameters)
         self._p = list(self._parameters.values())
         self._module = module
         self._step: Callable[..., None] = module.step
         self._certificate: Callable[..., bool] | None = getattr(module, "certificate", None)
-        n = self.n
-        self._layout = contacts or Layout()
+        n, m = self.n, self.m
+        self._layout = contacts
         self._coefficients: Coefficients | None = None
         self._contact_cuts = self._layout.cuts(n)
         self._smooth = n * n + 2 * n + m * n + m
@@ -108,9 +106,9 @@ class LagrangianSystem(System):
             _finite_parameter(key, value)
         merged = {**self._parameters, **{k: float(x) for k, x in values.items()}}
         assert self._coordinates is not None
-        return LagrangianSystem(
-            self.name, self._coordinates, self.m, self.m_h, merged, self._module, self.p_omega, self._layout
-        )
+        system = LagrangianSystem(self.model, self._coordinates, merged, self._module, self._layout)
+        system.name = self.name
+        return system
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
         """Step data of the state, by the generated source.
@@ -377,19 +375,14 @@ def derive(
         raise BadInput(f"{name!r} needs n - m = {n - m} quasi-velocities, not {len(omega)}.")
 
     touching, layout = read_contacts(
-        _listed("contacts", contacts, name), clean, lambda e: _along(e, qs, vs), vs, ps, name
+        _listed("contacts", contacts, name), clean, lambda e: along(e, qs, vs), vs, ps, name
     )
 
-    bar = sp.Symbol("|")
-    parts = [*qs, *vs, *ps, T, V, *F, *phi, bar, *f, bar, *omega]
-    for c in touching:
-        parts += [bar, c.gap, *c.slip, bar, *c.coefficients]
-    key = codegen.key_of(*map(sp.srepr, parts))
-    module = codegen.load(name, key)
+    model = Model(name, qs, vs, ps, T, V, F, phi, f, omega, touching, layout.d)
+    module = codegen.load(name, model.key)
     if module is None:
-        text = _derive_source(name, qs, vs, ps, T, V, F, phi, f, omega, touching, layout.d)
-        module = codegen.store(name, key, text)
-    system = LagrangianSystem(name, coordinates, m, len(phi), values, module, len(omega), layout)
+        module = codegen.store(name, model.key, model.source())
+    system = LagrangianSystem(model, coordinates, values, module, layout)
     if omega:
         _check_independent(system)
     return system
@@ -408,95 +401,6 @@ def _check_independent(system: LagrangianSystem) -> None:
             failure = error
     assert failure is not None
     raise failure
-
-
-def _along(expr: Any, qs: Sequence[Any], vs: Sequence[Any]) -> Any:
-    """Time derivative at constant v: expr_q v + expr_t."""
-    return sum((sp.diff(expr, a) * b for a, b in zip(qs, vs, strict=True)), sp.diff(expr, TIME))
-
-
-def _derive_source(
-    name: str,
-    qs: list[Any],
-    vs: list[Any],
-    ps: list[Any],
-    T: Any,
-    V: Any,
-    F: list[Any],
-    phi: list[Any],
-    f: list[Any],
-    omega: list[Any],
-    contacts: list[ContactSymbols],
-    tangents: int,
-) -> str:
-    """Differentiate and print."""
-    d = sp.diff
-    n = len(qs)
-    T = sp.expand(T)
-    M = [[d(T, a, b) for b in vs] for a in vs]
-    for i in range(n):
-        for j in range(n):
-            quick = sorted(str(s)[2:] for s in M[i][j].free_symbols if str(s).startswith("v_"))
-            if quick:
-                raise BadInput(
-                    f"kinetic of {name!r} is more than quadratic in the velocities: M[{i}, {j}] depends on the "
-                    f"velocity of {quick[0]!r}."
-                )
-    for i, row in enumerate(f):
-        if not any(s in row.free_symbols for s in vs):
-            raise BadInput(f"nonholonomic[{i}] of {name!r} holds no velocity; give it under holonomic.")
-    for i, row in enumerate(phi):
-        if not any(s in row.free_symbols for s in qs):
-            raise BadInput(f"holonomic[{i}] of {name!r} holds no coordinate; it constrains nothing.")
-
-    def along(expr: Any) -> Any:
-        return _along(expr, qs, vs)
-
-    h = [along(d(T, b)) - d(T, a) for a, b in zip(qs, vs, strict=True)]
-    Q = [force - d(V, a) for force, a in zip(F, qs, strict=True)]
-    J = [[d(row, a) for a in qs] for row in phi] + [[d(row, b) for b in vs] for row in f]
-    gamma = [-along(along(row)) for row in phi] + [-along(row) for row in f]
-    power = sum((force * b for force, b in zip(F, vs, strict=True)), sp.Integer(0))
-    state: dict[str, Sequence[Any] | None] = {"t": None, "q": qs, "v": vs, "p": ps}
-    place: dict[str, Sequence[Any] | None] = {"t": None, "q": qs, "p": ps}
-    flat = [e for row in M for e in row] + h + Q + [e for row in J for e in row] + gamma
-    doc = "M (n*n), h (n), Q (n), J (m*n), gamma (m), row by row."
-    if contacts:
-        # In one function with the smooth part, so that sines and cosines are shared.
-        flat += flat_contacts(contacts, tangents, along, qs, vs)
-        doc = doc[:-1] + "; then g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T."
-    functions = [
-        codegen.Function("step", state, flat, doc),
-        codegen.Function("position", place, phi, "Holonomic constraint functions phi (m_h)."),
-        codegen.Function(
-            "position_jacobian",
-            place,
-            [e for row in J[: len(phi)] for e in row],
-            "phi_q (m_h*n), row by row.",
-        ),
-        codegen.Function("velocity", state, [*map(along, phi), *f], "Constraint residuals at velocity level (m)."),
-        codegen.Function("energy", state, [T, V, power], "Kinetic and potential energy, power of the forces."),
-    ]
-    if omega:
-        full = [*omega, *map(along, phi), *f]
-        functions += [
-            codegen.Function("omega", state, full, "Quasi-velocities, then the velocity constraints (n)."),
-            codegen.Function(
-                "omega_jacobian", state, [d(e, b) for e in full for b in vs], "Their derivative by v (n*n)."
-            ),
-            codegen.Function("omega_bias", state, [along(e) for e in full], "Their time derivative at constant v (n)."),
-        ]
-    if contacts:
-        gaps = [c.gap for c in contacts]
-        coefficients = [c.coefficients[i] for i in range(3) for c in contacts]
-        functions += [
-            codegen.Function("gaps", place, gaps, "Gaps g_N (k)."),
-            codegen.Function("gap_rates", state, [along(e) for e in gaps], "Gap rates (k)."),
-            codegen.Function("coefficients", {"p": ps}, coefficients, "mu (k), e_N (k), e_T (k)."),
-        ]
-    pattern_M, pattern_J = [e != 0 for row in M for e in row], [e != 0 for row in J for e in row]
-    certificate = certificate_source(n, pattern_M, pattern_J)
-    return codegen.source(functions, f"Equations of {name}.", [certificate] if certificate else [])
 
 
 def _finite_parameter(name: str, value: Any) -> float:
