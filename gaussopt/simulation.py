@@ -19,12 +19,13 @@ from gaussopt.catalogue import Problem
 from gaussopt.catalogue import problem as find_problem
 from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.contacts import Event
+from gaussopt.engine import Choice, smooth_loop
 from gaussopt.errors import BadInput, GaussoptError, IllPosed, MotionStopped, NotAccepted, UnknownName
 from gaussopt.formulation import Formulation
 from gaussopt.impacts import impact_law
 from gaussopt.loops import Loop, make_loop
 from gaussopt.phases import ContactAccelerations, Phase, Solvers
-from gaussopt.smooth import Record, Smooth
+from gaussopt.smooth import Record
 from gaussopt.solving import Answer, StepSolver, default_solver
 from gaussopt.stabilisation import Projection, Stabilisation
 from gaussopt.status import Status
@@ -74,6 +75,8 @@ def simulate(
     step_folder: str | Path | None = ".",
     keep_interrupted: bool = False,
     progress: Callable[[float], None] | None = None,
+    engine: str = "auto",
+    record_every: int = 1,
 ) -> Trajectory:
     """Integrate a problem, certifying every step.
 
@@ -113,6 +116,13 @@ def simulate(
     keep_interrupted : bool
         Whether Ctrl-C ends the run with what was computed instead of raising KeyboardInterrupt.
     progress : called with the fraction done
+    engine : "auto", "interpreted" or "compiled"
+        Interpreted, every stage goes through formulation, solver and certificate. Compiled, the loop runs as generated
+        code (see `gaussopt.compiled`): the same motion to rounding, the residuals of every step checked, every recorded
+        state certified; it knows no other formulation than `gauss` and no other solver than `kkt`. By default long runs
+        that name neither are compiled where that is possible.
+    record_every : int
+        Steps between two recorded states.
 
     Returns
     -------
@@ -137,6 +147,7 @@ def simulate(
         if not isinstance(event, Event):
             raise BadInput(f"events holds a {type(event).__name__}; give gaussopt.Event objects.")
     system.evaluate(t0, q, v)  # a plain system learns here how many contacts it has
+    named = formulation is not None or solver is not None
     if method.pair is not None:
         formulation, solver = formulation or method.pair[0], solver or method.pair[1]
     if formulation is not None and registry.load("formulation", formulation).level != "acceleration":
@@ -147,10 +158,13 @@ def simulate(
     formulation, solver = _pair(formulation, solver, system, t0, q, v)
     control = Control(t_end, dt, rtol, atol)
     contacts = bool(system.contact_names)
+    choice = Choice(engine, named, formulation, solver, solver_options, record_every)
     recorder = Recorder(len(system.contact_names))
     accelerations: Accelerations
     loop: Loop
     if contacts or method.loop:
+        if engine == "compiled" or record_every != 1:
+            raise NotAccepted("The engine 'compiled' and record_every are for motions without contacts.")
         accelerations = _contact_accelerations(system, formulation, solver, solver_options, tolerance, warm_start,
                                                stabiliser, t0, q, v)  # fmt: skip
         loop = make_loop(
@@ -168,7 +182,8 @@ def simulate(
         step_solver = StepSolver(formulation, solver, solver_options, tolerance, warm_start)
         kind = _state_kind(state, step_solver, system)
         accelerations = kind(system, step_solver, stabiliser)
-        loop = Smooth(accelerations, method, control, _recording(recorder, accelerations), progress)
+        record = _recording(recorder, accelerations)
+        loop = smooth_loop(choice, accelerations, method, control, recorder, record, progress, (t0, q, v))
         kind_name = "quasi-velocity" if kind is QuasiVelocities else "velocity"
     _check_residuals(system, t0, q, v)
     q, v = _consistent(system, t0, q, v, stabiliser)

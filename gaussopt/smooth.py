@@ -13,6 +13,8 @@ from gaussopt.status import Status
 from gaussopt.stepdata import Vector
 from gaussopt.stepper import Control, Stepper
 
+DIVERGED = "the motion diverged and is no longer finite; use a smaller step or an exact formulation."
+
 Record = Callable[[float, Vector, Vector, Answer], None]
 
 
@@ -26,8 +28,10 @@ class Smooth:
         control: Control,
         record: Record,
         progress: Callable[[float], None] | None,
+        every: int = 1,
     ) -> None:
         self.motion, self.method, self.control, self.record, self.progress = motion, method, control, record, progress
+        self.every, self.steps = every, 0
         self.t = 0.0
         self.events: list[dict[str, Any]] = []
 
@@ -40,15 +44,16 @@ class Smooth:
         while t < end:
             t, q, u = integration.advance()
             if not math.isfinite(float(q.sum()) + float(u.sum())):
-                raise BadInput(
-                    "the motion diverged and is no longer finite; use a smaller step or an exact formulation."
-                )
+                raise BadInput(DIVERGED)
             v = motion.velocity(t, q, u)
             corrected = motion.stabiliser.correct(motion.system, t, q, v)
             if corrected is not None:
                 q, v = corrected
                 integration.replace(q, motion.state_of(t, q, v))
-            self.record(t, q, v, motion.answer(t, q, v))
+            self.steps += 1
+            answer = motion.answer(t, q, v)  # the first of the next step: certified whether recorded or not
+            if self.steps % self.every == 0 or t >= end:
+                self.record(t, q, v, answer)
             self.t = t
             if self.progress is not None:
                 self.progress((t - start) / (end - start))

@@ -62,6 +62,21 @@ class Control:
         return math.floor((t - self.origin) / self.dt + 1e-9) + 1
 
 
+@dataclass(frozen=True, slots=True)
+class Tableau:
+    """Butcher's tableau of an explicit Runge-Kutta method of s stages.
+
+    Attributes
+    ----------
+    A : (s, s), strictly lower triangular
+    b, c : (s,)
+    """
+
+    A: tuple[tuple[float, ...], ...]
+    b: tuple[float, ...]
+    c: tuple[float, ...]
+
+
 class Integration(ABC):
     """An integration under way."""
 
@@ -80,12 +95,17 @@ class Stepper(ABC):
     Class attributes
     ----------------
     name, title, source : str
-    order : int
+    order, stages : int
+        Stages are the accelerations of a step.
     adaptive : bool
     loop : str
         Name of the loop that drives it, where it is not the usual one (see `gaussopt.loops`).
     pair : (formulation, solver), optional
         What it is meant to be used with, taken if none are named.
+    generated : str
+        Name of the module in `gaussopt.compiled` that writes its loop as generated code, if there is one.
+    tableau : Tableau, optional
+        Of an explicit Runge-Kutta method.
     """
 
     name: ClassVar[str]
@@ -95,6 +115,9 @@ class Stepper(ABC):
     adaptive: ClassVar[bool] = False
     loop: ClassVar[str] = ""
     pair: ClassVar[tuple[str, str] | None] = None
+    generated: ClassVar[str] = ""
+    tableau: ClassVar[Tableau | None] = None
+    stages: ClassVar[int] = 1
 
     @abstractmethod
     def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> Integration:

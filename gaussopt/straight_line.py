@@ -26,17 +26,18 @@ class StructurallySingular(Exception):
 
 
 class Writer:
-    """Collects assignments; products and sums drop structural zeros."""
+    """Collects assignments; products and sums drop structural zeros. Names begin with `letter`."""
 
-    def __init__(self) -> None:
+    def __init__(self, letter: str = "w") -> None:
         self.lines: list[str] = []
+        self._letter = letter
         self._count = 0
 
     def let(self, expression: str | None) -> Entry:
         """Name an expression; names and None pass through."""
         if expression is None or expression.isidentifier():
             return expression
-        name = f"w{self._count}"
+        name = f"{self._letter}{self._count}"
         self._count += 1
         self.lines.append(f"{name} = {expression}")
         return name

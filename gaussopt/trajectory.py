@@ -236,6 +236,7 @@ class Recorder:
 
     def __init__(self, contacts: int = 0) -> None:
         self._rows: list[tuple[Any, ...]] = []
+        self._blocks: list[tuple[NDArray[np.float64], ...]] = []
         self._contacts: list[tuple[Any, ...]] = []
         self._k = contacts
 
@@ -247,8 +248,20 @@ class Recorder:
         """The contacts of the instant just added: lam_N, lam_T, gap, slip, mode."""
         self._contacts.append(row)
 
+    def extend(self, *columns: NDArray[np.float64]) -> None:
+        """Several instants without contacts: the columns of `add`."""
+        self._pack()
+        self._blocks.append(columns)
+
+    def _pack(self) -> None:
+        """Rows to a block."""
+        if self._rows:
+            width = len(self._rows[0])
+            self._blocks.append(tuple(np.array([r[i] for r in self._rows], dtype=np.float64) for i in range(width)))
+            self._rows = []
+
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._rows) + sum(len(block[0]) for block in self._blocks)
 
     def arrays(self, n: int) -> dict[str, Any]:
         """The columns of `Trajectory`."""
@@ -256,13 +269,12 @@ class Recorder:
             "t", "q", "v", "a", "lam", "error_bound", "relative_error", "position_drift", "velocity_drift",
             "kinetic", "potential", "power",
         )  # fmt: skip
-        rows = len(self._rows)
-        m = 0 if not rows or self._rows[0][4] is None else len(self._rows[0][4])
-        widths = {"q": n, "v": n, "a": n, "lam": m}
+        rows = len(self)
+        self._pack()
         out: dict[str, Any] = {}
         for i, name in enumerate(names):
-            column = np.array([row[i] for row in self._rows], dtype=np.float64)
-            out[name] = column.reshape(rows, widths[name]) if name in widths else column
+            wide = (0, 0 if name == "lam" else n) if name in ("q", "v", "a", "lam") else (0,)
+            out[name] = np.concatenate([block[i] for block in self._blocks]) if rows else np.zeros(wide)
         for i, name in enumerate(("lam_N", "lam_T", "gap", "slip", "mode")):
             flat = np.array([row[i] for row in self._contacts], dtype=np.float64)
             shape = (rows, self._k, -1 if flat.size else 1) if name in ("lam_T", "slip") else (rows, self._k)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gaussopt.stepdata import Vector
-from gaussopt.stepper import FixedStep, Motion
+from gaussopt.stepper import FixedStep, Motion, Tableau
 
 
 class RK4(FixedStep):
@@ -12,7 +12,13 @@ class RK4(FixedStep):
     name = "rk4"
     title = "Runge-Kutta, order 4, constant step"
     source = "Kutta 1901"
-    order = 4
+    order, stages = 4, 4
+    generated = "runge_kutta"
+    tableau = Tableau(
+        A=((0, 0, 0, 0), (1 / 2, 0, 0, 0), (0, 1 / 2, 0, 0), (0, 0, 1, 0)),
+        b=(1 / 6, 1 / 3, 1 / 3, 1 / 6),
+        c=(0, 1 / 2, 1 / 2, 1),
+    )
 
     def step(self, motion: Motion, t: float, q: Vector, u: Vector, dt: float) -> tuple[Vector, Vector]:
         """One step."""

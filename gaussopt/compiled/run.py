@@ -1,0 +1,265 @@
+"""The loop of a motion whose steps run as generated code, certified where it is recorded.
+
+What the generated code cannot do, it hands over: a step with a vanishing pivot, and a recorded state whose certificate
+does not pass, go through the same formulation, solver and certificate as an interpreted motion.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.accelerations import Accelerations
+from gaussopt.certificate import DEFAULT_TOLERANCE, NEGLIGIBLE
+from gaussopt.compiled import modules
+from gaussopt.compiled.job import NotCompiled, Orders
+from gaussopt.compiled.loops import ROW
+from gaussopt.errors import BadInput
+from gaussopt.lagrangian import LagrangianSystem
+from gaussopt.linalg import EPS
+from gaussopt.smooth import DIVERGED, Record
+from gaussopt.stabilisation import Projection, Stabilisation, Unstabilised
+from gaussopt.status import Status
+from gaussopt.stepdata import Matrix, Vector
+from gaussopt.stepper import Control, Stepper
+from gaussopt.system import System
+from gaussopt.trajectory import Recorder
+
+CHUNK = 0.2
+"""Seconds between two reports of progress, roughly; Ctrl-C is heard in between."""
+
+FIRST = 100
+"""Steps before the first report."""
+
+
+def why_not(system: System, method: Stepper, stabiliser: Stabilisation) -> str | None:
+    """Why a motion cannot run as generated code, None if it can."""
+    if not isinstance(system, LagrangianSystem):
+        return "the system is not given by energies (System.from_lagrangian)"
+    if system.contact_names:
+        return "the system has contacts"
+    if not method.generated:
+        return f"the stepper {method.name!r} has no generated loop"
+    if not isinstance(stabiliser, Unstabilised | Projection):
+        return f"the stabilisation {stabiliser.name!r} has no generated form"
+    return None
+
+
+class CompiledLoop:
+    """One integration from start to end by generated code.
+
+    Parameters
+    ----------
+    motion : the same motion interpreted, for what is handed over; counts evaluations and worst certificates
+    method : a stepper with a tableau
+    control : from where to where
+    every : steps between two recorded states
+    recorder : takes whole blocks of rows
+    record : writes down a state that was interpreted
+    progress : called with the fraction done
+    """
+
+    def __init__(
+        self,
+        motion: Accelerations,
+        method: Stepper,
+        control: Control,
+        every: int,
+        recorder: Recorder,
+        record: Record,
+        progress: Callable[[float], None] | None,
+    ) -> None:
+        assert isinstance(motion.system, LagrangianSystem)
+        self.motion, self.method, self.control, self.every, self.progress = motion, method, control, every, progress
+        self.system, self._recorder, self._interpreted = motion.system, recorder, record
+        self.events: list[dict[str, Any]] = []
+        self.steps = self.handed_over = 0
+        self.residuals = [0.0, 0.0]
+        self.t = 0.0
+
+    def integrate(self, t: float, q: Vector, v: Vector) -> tuple[Status, str]:
+        """From a state to the end; returns status and message."""
+        self._record(np.array([t]), np.concatenate((q, v))[None, :])
+        dt, end = self.control.dt, self.control.t_end
+        assert dt is not None
+        total = max(1, math.ceil((end - t) / dt - 1e-9))
+        count = FIRST
+        while self.steps < total:
+            begin = perf_counter()
+            count = min(count, total - self.steps)
+            done, q, v = self._leap(count, total, q, v)
+            if done < count:
+                q, v = self._interpret(total, q, v)
+            spent = perf_counter() - begin
+            count = max(FIRST, min(4 * count, int(count * CHUNK / max(spent, 1e-9))))
+            if self.progress is not None:
+                self.progress(self.steps / total)
+        note = ""
+        if self.handed_over:
+            s = "" if self.handed_over == 1 else "s"
+            note = f" {self.handed_over} step{s} of {total} had a vanishing pivot and went through the solver kkt."
+        return Status.SOLVED, f"Reached t = {end:g}.{note}"
+
+    def prepare(self, t: float, q: Vector, v: Vector) -> None:
+        """Generate and compile for motions from this state.
+
+        Raises
+        ------
+        NotCompiled
+            If the equations cannot be unrolled.
+        """
+        begin = perf_counter()
+        self.t = self._t0 = t
+        system, projected = self.system, isinstance(self.motion.stabiliser, Projection)
+        orders = Orders.of(system.evaluate(t, q, v), system.m_h)
+        self._march = modules.march(system.model, self.method, orders, projected)
+        array = np.array if modules.has_numba() else list
+        self._p = array(list(system.parameters.values()))
+        self._work, self._constants = array([0.0] * self._march.work), array([0.0] * self._march.constants)
+        self._array: Any = array
+        self._rows: Callable[..., None] | None = None
+        # Without a generated certificate recorded states are certified one by one, by the rank-revealing path.
+        with suppress(NotCompiled):
+            self._rows = modules.rows(system.model, system.source, orders)
+        # Nothing moves in a call without steps, but numba compiles.
+        self._march_steps(0, 0, array([*q.tolist(), *v.tolist()]), array([0.0]), array([0.0, 0.0]))
+        if self._rows is not None:
+            self._rows(0, array([t]), array([*q.tolist(), *v.tolist()]), self._p, array([0.0]))
+        self.motion.timing["compile"] = perf_counter() - begin
+
+    def _leap(self, count: int, total: int, q: Vector, v: Vector) -> tuple[int, Vector, Vector]:
+        """Some steps of generated code, as many as it can do; records what is due and returns the state reached."""
+        n = len(q)
+        y, worst = self._array([*q.tolist(), *v.tolist()]), self._array([0.0, 0.0])
+        trace = self._zeros((count // self.every + 1) * 2 * n)
+        begin = perf_counter()
+        done = self._march_steps(self.steps, count, y, trace, worst)
+        self.motion.timing["solve"] += perf_counter() - begin
+        self.motion.evaluations += done * self.method.stages
+        self.residuals = [max(r, math.sqrt(w)) for r, w in zip(self.residuals, worst, strict=True)]
+        due = np.arange(self.steps // self.every + 1, (self.steps + done) // self.every + 1) * self.every
+        states = np.asarray(trace)[: len(due) * 2 * n].reshape(len(due), 2 * n)
+        self.steps += done
+        state = np.array(y)
+        if self.steps == total and total % self.every and done:
+            due, states = np.append(due, total), np.vstack((states, state))
+        self._record(self._times(due, total), states)
+        self.t = float(self._times(np.array([self.steps]), total)[0])
+        return done, state[:n], state[n:]
+
+    def _march_steps(self, first: int, count: int, y: Any, trace: Any, worst: Any) -> int:
+        """Steps done by the generated code, with y the state behind them."""
+        stabiliser = self.motion.stabiliser
+        sharp = stabiliser.tolerance if isinstance(stabiliser, Projection) else 0.0
+        limit = min(self.motion.solver.tolerance, DEFAULT_TOLERANCE) ** 2
+        assert self.control.dt is not None
+        before = y.copy()
+        try:
+            return self._march.march(
+                self._t0, self.control.dt, self.control.t_end, first, count, self.every, y, self._p, limit, sharp,
+                self._work, self._constants, self._array([0.0]), worst, trace,
+            )  # fmt: skip
+        except (ArithmeticError, ValueError):  # CPython raises where compiled arithmetic goes on with inf or nan
+            y[:] = before
+        done, place = 0, 0
+        while count > 1 and done < count:
+            row = self._zeros(len(y))
+            if not self._march_steps(first + done, 1, y, row, worst):
+                break
+            done += 1
+            if (first + done) % self.every == 0:
+                trace[place : place + len(y)] = row
+                place += len(y)
+        return done
+
+    def _zeros(self, size: int) -> Any:
+        return np.zeros(size) if self._array is np.array else [0.0] * size
+
+    def _times(self, steps: NDArray[np.int64], total: int) -> Vector:
+        assert self.control.dt is not None
+        return np.where(steps >= total, self.control.t_end, self._t0 + steps * self.control.dt)
+
+    def _interpret(self, total: int, q: Vector, v: Vector) -> tuple[Vector, Vector]:
+        """One step by the interpreted motion."""
+        motion, t = self.motion, self.t
+        integration = self.method.start(motion, t, q, motion.state_of(t, q, v), replace(self.control, origin=self._t0))
+        t, q, v = integration.advance()
+        q, v = motion.stabiliser.correct(self.system, t, q, v) or (q, v)
+        self.steps += 1
+        self.handed_over += 1
+        if self.steps % self.every == 0 or self.steps == total:
+            self._record(np.array([t]), np.concatenate((q, v))[None, :])
+        self.t = t
+        return q, v
+
+    def _record(self, times: Vector, states: Matrix) -> None:
+        """Certify and write down states.
+
+        Raises
+        ------
+        Rejected
+            At the first state whose certificate does not pass and cannot be had otherwise; what is before is kept.
+        BadInput
+            If the motion is no longer finite.
+        """
+        n, count = self.system.n, len(times)
+        begin = perf_counter()
+        table = np.zeros((count, ROW + n + self.system.m))
+        good = np.zeros(count, dtype=bool)
+        if self._rows is not None:
+            flat = self._array(table.ravel().tolist()) if self._array is list else table.ravel()
+            y = self._array(states.ravel().tolist()) if self._array is list else states.ravel()
+            try:
+                self._rows(count, self._array(times), y, self._p, flat)
+            except (ArithmeticError, ValueError):
+                flat = [0.0] * table.size
+            table = np.asarray(flat).reshape(table.shape)
+            good = self._passed(table)
+        self.motion.timing["verify"] += perf_counter() - begin
+        at = 0
+        for bad in [*np.flatnonzero(~good), count]:
+            self._keep(times[at:bad], states[at:bad], table[at:bad])
+            if bad < count:
+                t, q, v = float(times[bad]), states[bad, :n], states[bad, n:]
+                if not np.isfinite(states[bad]).all():
+                    raise BadInput(DIVERGED)
+                self._interpreted(t, q, v, self.motion.answer(t, q, v))
+            at = bad + 1
+
+    def _passed(self, table: Matrix) -> NDArray[np.bool_]:
+        """Rows whose certificate passes, as `Certificate.passed`; the others are looked at one by one."""
+        error, _, residual, force, floor, a, _, gamma = np.sqrt(np.abs(table[:, 1:9].T))
+        tolerance = min(self.motion.solver.tolerance, DEFAULT_TOLERANCE)
+        scale = tolerance * (1.0 + a)
+        conditions = (
+            table[:, 0] == 1.0, error <= NEGLIGIBLE * a, error <= scale, force <= scale, EPS * floor <= scale,
+            residual <= tolerance * (1.0 + gamma), np.isfinite(table).all(axis=1),
+        )  # fmt: skip
+        passed: NDArray[np.bool_] = np.logical_and.reduce(conditions)
+        return passed
+
+    def _keep(self, times: Vector, states: Matrix, table: Matrix) -> None:
+        if not len(times):
+            return
+        n = self.system.n
+        error, _, residual, force, floor, a, _, _ = np.sqrt(np.abs(table[:, 1:9].T))
+        relative = error / (1.0 + a)
+        worst = self.motion.worst
+        for name, values in (
+            ("error_bound", error), ("relative_error", relative), ("constraint_residual", residual),
+            ("force_residual", force), ("rounding_floor", EPS * floor),
+        ):  # fmt: skip
+            worst[name] = max(worst[name], float(values.max()))
+        kinetic, potential, power, drift, speed = table[:, 9:ROW].T
+        self._recorder.extend(
+            times, states[:, :n], states[:, n:], table[:, ROW : ROW + n], table[:, ROW + n :], error, relative, drift,
+            speed, kinetic, potential, power,
+        )  # fmt: skip
+        self.motion.evaluations += len(times)

@@ -1,0 +1,109 @@
+"""Which engine runs a motion without contacts: interpreted steps, or generated code for the whole loop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gaussopt.accelerations import Accelerations
+from gaussopt.errors import BadInput, NotAccepted, UnknownName
+from gaussopt.loops import Loop
+from gaussopt.smooth import Record, Smooth
+from gaussopt.stepdata import Vector
+from gaussopt.stepper import Control, Stepper
+from gaussopt.trajectory import Recorder
+
+ENGINES = ("auto", "interpreted", "compiled")
+
+MANY = 20_000
+"""Accelerations of a run from which on it is worth compiling by default."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a person chose of formulation, solver and engine.
+
+    Attributes
+    ----------
+    engine : one of `ENGINES`
+    named : whether a formulation or a solver was named
+    formulation, solver : names
+    options : of the solver
+    record_every : steps between two recorded states
+    """
+
+    engine: str
+    named: bool
+    formulation: str
+    solver: str
+    options: Mapping[str, Any] | None
+    record_every: int
+
+    def __post_init__(self) -> None:
+        """Refuse what is no engine and no stride."""
+        if self.engine not in ENGINES:
+            raise UnknownName("engine", self.engine, ENGINES)
+        if isinstance(self.record_every, bool) or not isinstance(self.record_every, int) or self.record_every < 1:
+            raise BadInput(f"record_every is {self.record_every!r}; give a whole number of steps, 1 or more.")
+
+    def why_interpreted(self, motion: Accelerations) -> str | None:
+        """Why formulation and solver keep a motion from generated code, None if they do not."""
+        if (self.formulation, self.solver) != ("gauss", "kkt") or self.options:
+            return f"it is the formulation gauss with the solver kkt, not {self.formulation} with {self.solver}"
+        if type(motion) is not Accelerations:
+            return "its state is the velocity, not quasi-velocities"
+        return None
+
+
+def smooth_loop(
+    choice: Choice,
+    motion: Accelerations,
+    method: Stepper,
+    control: Control,
+    recorder: Recorder,
+    record: Record,
+    progress: Callable[[float], None] | None,
+    start: tuple[float, Vector, Vector],
+) -> Loop:
+    """The loop of a motion without contacts.
+
+    Parameters
+    ----------
+    choice : Choice
+    motion : accelerations by formulation and solver
+    method : the stepper
+    control : from where to where
+    recorder, record : what takes rows, and what writes down a single state
+    progress : called with the fraction done
+    start : t, q, v
+
+    Raises
+    ------
+    NotAccepted
+        If generated code was asked for and cannot run this motion.
+    """
+    reason = "long runs only" if choice.engine == "auto" and not _long(choice, method, control, start[0]) else None
+    if choice.engine != "interpreted" and reason is None:
+        from gaussopt.compiled.job import NotCompiled
+        from gaussopt.compiled.run import CompiledLoop, why_not
+
+        reason = choice.why_interpreted(motion) or why_not(motion.system, method, motion.stabiliser)
+        if reason is None:
+            loop = CompiledLoop(motion, method, control, choice.record_every, recorder, record, progress)
+            try:
+                loop.prepare(*start)
+                return loop
+            except NotCompiled as obstacle:
+                reason = str(obstacle)
+    if choice.engine == "compiled":
+        raise NotAccepted(f"The engine 'compiled' cannot run this motion: {reason}. Use the engine 'interpreted'.")
+    return Smooth(motion, method, control, record, progress, choice.record_every)
+
+
+def _long(choice: Choice, method: Stepper, control: Control, t: float) -> bool:
+    """Whether a run that names no formulation and no solver is worth compiling; the same on every machine."""
+    if choice.named or not method.generated or control.dt is None:
+        return False
+    return math.ceil((control.t_end - t) / control.dt) * method.stages >= MANY
