@@ -86,12 +86,14 @@ def smooth_loop(
     """
     reason = "long runs only" if choice.engine == "auto" and not _long(choice, method, control, start[0]) else None
     if choice.engine != "interpreted" and reason is None:
+        from gaussopt.compiled.error_control import ErrorControl
         from gaussopt.compiled.job import NotCompiled
-        from gaussopt.compiled.run import CompiledLoop, why_not
+        from gaussopt.compiled.run import ConstantSteps, why_not
 
         reason = choice.why_interpreted(motion) or why_not(motion.system, method, motion.stabiliser)
         if reason is None:
-            loop = CompiledLoop(motion, method, control, choice.record_every, recorder, record, progress)
+            kind = ErrorControl if method.adaptive else ConstantSteps
+            loop = kind(motion, method, control, choice.record_every, recorder, record, progress)
             try:
                 loop.prepare(*start)
                 return loop

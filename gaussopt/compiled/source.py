@@ -42,6 +42,16 @@ class Lines:
     imports: frozenset[str]
 
 
+def _used(text: str) -> set[str]:
+    """Names in an expression."""
+    return set(_NAME.findall(re.sub(r"\d[\d.]*e[+-]?\d+", "0", text)))
+
+
+def _all(conditions: Sequence[str]) -> str:
+    """One condition; not short-circuited, which would be a branch."""
+    return " & ".join(c if c.isidentifier() else f"({c})" for c in conditions) or "True"
+
+
 class Scribe:
     """Writes SymPy expressions and linear algebra into one list of lines.
 
@@ -88,9 +98,14 @@ class Scribe:
         shared, reduced = sp.cse(exprs, symbols=symbols, order="none")
         for symbol, e in shared:
             self.w.lines.append(f"{symbol} = {codegen.printed(self._printer, e)}")
-        names = [None if e == 0 else self.w.let(codegen.printed(self._printer, e)) for e in reduced]
+        names = [self._entry(e) for e in reduced]
         self.imports |= {name for names in self._printer.module_imports.values() for name in names}
         return names
+
+    def _entry(self, e: Any) -> Entry:
+        if e.is_number and (e == 0 or abs(e) == 1):
+            return None if e == 0 else repr(float(e))
+        return self.w.let(codegen.printed(self._printer, e))
 
     def lines(self, results: Mapping[str, Sequence[Entry]], checks: Iterable[str]) -> Lines:
         """What was written, sorted by what it depends on."""
@@ -98,13 +113,18 @@ class Scribe:
         once, body = [], []
         for line in self.w.lines:
             name, _, value = line.partition(" = ")
-            if set(_NAME.findall(re.sub(r"\d[\d.]*e[+-]?\d+", "0", value))) <= known:
+            if _used(value) <= known:
                 known.add(name)
                 once.append(line)
             else:
                 known.discard(name)
                 body.append(line)
-        regular = " & ".join(f"({c})" for c in [*self.checks, *checks]) or "True"
+        conditions = list(dict.fromkeys([*self.checks, *checks]))
+        early = [c for c in conditions if _used(c) <= known]
+        if early:
+            once.append(f"{self.letter}_sound = {_all(early)}")
+            conditions = [f"{self.letter}_sound", *(c for c in conditions if c not in early)]
+        regular = _all(conditions)
         found = {k: tuple(x) for k, x in results.items()}
         return Lines(tuple(once), tuple(body), found, regular, frozenset(self.imports))
 
