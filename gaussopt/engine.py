@@ -9,7 +9,7 @@ from typing import Any
 
 from gaussopt.accelerations import Accelerations
 from gaussopt.errors import BadInput, NotAccepted, UnknownName
-from gaussopt.loops import Loop
+from gaussopt.loops import SmoothLoop
 from gaussopt.smooth import Record, Smooth
 from gaussopt.stepdata import Vector
 from gaussopt.stepper import Control, Stepper
@@ -66,7 +66,7 @@ def smooth_loop(
     record: Record,
     progress: Callable[[float], None] | None,
     start: tuple[float, Vector, Vector],
-) -> Loop:
+) -> SmoothLoop:
     """The loop of a motion without contacts.
 
     Parameters
