@@ -80,7 +80,7 @@ def cases(quick: bool) -> list[Case]:
         arguments = {"method": m, "counts": counts, "fraction": FRACTION}
         found.append(Case(f"order: {m}", convergence, arguments, 1e-3 * sum(counts)))
     found.append(Case("order: place of the pole", places, {"count": 25 if quick else 100, "fractions": PLACES}, 1.0))
-    found += common.states_cases(PROBLEM, REFERENCES[:1] if quick else REFERENCES, 50 if quick else 2)
+    found += common.states_cases(PROBLEM, *((REFERENCES[:1], 50, common.FIRST_ALONE) if quick else (REFERENCES, 2)))
     return found + common.errata_cases(PROBLEM, {"004-6": 1.5})
 
 
