@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -345,10 +344,8 @@ def as_sketch(given: Any) -> Sketch:
     return Sketch(given)
 
 
-@cache
-def _entries(kind: type) -> tuple[tuple[str, str], ...]:
-    """Name and annotation of the entries of a kind of shapes, or nothing if it is none."""
-    return tuple((entry.name, str(entry.type)) for entry in fields(kind)) if issubclass(kind, KINDS) else ()
+_ENTRIES = {kind: tuple((entry.name, str(entry.type)) for entry in fields(kind)) for kind in KINDS}
+"""Names and annotations of the entries of each kind of shapes."""
 
 
 def _is_sound(shape: Any) -> bool:
@@ -356,7 +353,7 @@ def _is_sound(shape: Any) -> bool:
 
     False says only that it must be looked at closely.
     """
-    entries = _entries(type(shape))
+    entries = _ENTRIES.get(type(shape), ())
     for name, annotation in entries:
         value = getattr(shape, name)
         if annotation == "str":
@@ -383,7 +380,8 @@ def _checked(shape: Any, owner: str) -> Any:
             f"The sketch of {owner} returned a {type(shape).__name__}; it must return shapes of gaussopt.sketch."
         )
     plain: dict[str, Any] = {}
-    for name, kind in _entries(type(shape)):
+    for entry in fields(shape):  # type: ignore[arg-type]
+        name, kind = entry.name, str(entry.type)
         value = getattr(shape, name)
         if "str" in kind:
             if not all(isinstance(text, str) for text in (value if kind.startswith("tuple") else [value])):

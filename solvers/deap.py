@@ -133,7 +133,8 @@ class DEAP(Evolution[DEAPOptions]):
 
 def _clone(individual: Any) -> Any:
     # Past the constructors that DEAP makes, which take most of the time of a generation.
-    kind, judged = type(individual), type(individual.fitness)
+    kind: Any = type(individual)
+    judged: Any = type(individual.fitness)
     copy = kind.__new__(kind)
     copy.extend(individual)
     copy.fitness = judged.__new__(judged)
