@@ -35,7 +35,8 @@ STEPS, FEW_STEPS = (600, 1200), (200,)
 """Steps of the printed loop up to the last event of the reference, and in a quick run; the first by both programs."""
 
 ROWS = {"two-bar-contact": (100, 200), "two-bar": (50, 200), "sliding-rod": (20, 50)}
-"""Instants of the references at which the motions are recorded, by the two pairs; a fifth of them in a quick run."""
+"""Instants of the references at which the motions are recorded, by the two pairs; a fifth of them in a quick run,
+and 20 at most."""
 
 LATER = 0.5
 """End of the runs that compare energies by the printed loop, s."""
@@ -64,7 +65,8 @@ def cases(quick: bool) -> list[Case]:
     for name, references in (("two-bar", ("two-bar-contact", "two-bar-airborne")), ("sliding-rod", _rods())):
         for reference in references:
             for label, pair in PAIRS.items():
-                n = ROWS.get(reference, ROWS[name])[pair == MECHANICS] // (5 if quick else 1)
+                n = ROWS.get(reference, ROWS[name])[pair == MECHANICS]
+                n = min(n // 5, 20) if quick else n
                 arguments = {"name": name, "reference": reference, "pair": pair, "rows": n}
                 found.append(Case(f"{reference}: {label}", follow, arguments, 1.5e-2 * n))
     counts = FEW_STEPS if quick else STEPS

@@ -67,7 +67,8 @@ def cases(quick: bool) -> list[Case]:
         for dt in CROSSING_STEPS[:2] if quick else CROSSING_STEPS:
             settings = _settings("lagrange", "kkt", variant, dt=dt, t_end=1.0)
             found.append(Case(f"crossing: {row}, {dt:g}", common.motion, settings, 6e-4 / dt))
-    found += [Case(f"approach: {dt:g}", approach, {"dt": dt}, 0.3) for dt in APPROACH_STEPS]
+    found += [Case(f"approach: {dt:g}", approach, {"dt": dt}, 0.3)
+              for dt in APPROACH_STEPS[: 2 if quick else None]]  # fmt: skip
     count = runs(quick)
     noises: list[tuple[str, float, bool]] = [(row, amplitude, False) for row in ROWS for amplitude in NOISE]
     for row, amplitude, admissible in (*noises, (PRINTED, NOISE[-1], True)):
