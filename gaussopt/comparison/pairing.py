@@ -8,7 +8,7 @@ from gaussopt import registry
 from gaussopt.comparison.specs import registered_name
 from gaussopt.errors import IllPosed, NotAccepted
 from gaussopt.formulation import Formulation
-from gaussopt.programs import LCP, QP
+from gaussopt.programs import LCP, QP, Program
 from gaussopt.solver import missing_packages
 from gaussopt.stepdata import StepData
 
@@ -28,7 +28,7 @@ def pairs(formulations: Sequence[str], solvers: Sequence[str], typical: StepData
         if misfit(formulation, typical):
             continue
         program = formulation.apply(formulation.prepare(typical))[0]
-        found += [(f, s) for s in solvers if isinstance(program, _accepts(s))]
+        found += [(f, s) for s in solvers if _takes(s, program)]
     return found
 
 
@@ -36,7 +36,7 @@ def misfit(formulation: Formulation, step: StepData) -> str | None:
     """Why a formulation does not fit a step, also where only its program says so."""
     if formulation.level == "velocity" and step.k:
         return "it is at velocity level, and references hold accelerations"
-    reason = formulation.refuses(step)
+    reason = formulation.misfit(step)
     if reason is not None:
         return reason
     try:
@@ -44,6 +44,13 @@ def misfit(formulation: Formulation, step: StepData) -> str | None:
     except (NotAccepted, IllPosed) as error:
         return str(error)
     return None
+
+
+def _takes(solver: str, program: Program) -> bool:
+    entry = registry.load("solver", registered_name(solver))
+    if getattr(program, "sparse", False) != entry.sparse and not (entry.sparse and entry.dense):
+        return False
+    return isinstance(program, entry.accepts)
 
 
 def _accepts(solver: str) -> tuple[type, ...]:

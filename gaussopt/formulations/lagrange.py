@@ -22,10 +22,16 @@ class Lagrange(Formulation):
     name = "lagrange"
     title = "Lagrange multipliers, KKT system"
     source = "Lagrange's equations of the first kind"
+    sparse = True
 
     def apply(self, step: StepData) -> tuple[LinearSystem, int]:
         """The saddle-point system; the data is n."""
         n, m = step.n, step.m
+        if step.sparse:
+            from scipy.sparse import block_array, csr_array
+
+            b = np.concatenate((step.force, step.gamma))
+            return LinearSystem(csr_array(block_array([[step.M, step.J.T], [step.J, None]])), b), n
         K = np.zeros((n + m, n + m))
         K[:n, :n] = step.M
         K[:n, n:] = step.J.T
