@@ -6,7 +6,7 @@ every other tail to the head before it; a closed chain is pinned to the ground a
 
     x_i - l/2 u_i - (x_{i-1} + l/2 u_{i-1}) = 0,    two rows a joint,
 
-    a_i + l/2 u'_i... :   J a = gamma,   gamma_j = -l/2 (phi'_j^2 u_j + phi'_{j-1}^2 u_{j-1}).
+    J a = gamma,   gamma_j = -l/2 (phi'_j^2 u_j + phi'_{j-1}^2 u_{j-1}).
 
 M is diagonal and J has at most eight entries a joint, at places that never change.
 """
@@ -95,9 +95,7 @@ class Chain:
     # -- geometry ------------------------------------------------------------------------------
 
     def state(self, phi: Vector, spin: Vector | None = None) -> tuple[Vector, Vector]:
-        """Positions and velocities of the open chain with these angles and rates, (N,) each; every pin but the end
-        closed.
-        """
+        """Positions and velocities with these angles and rates, (N,) each: every pin closed but the one at `end`."""
         spin = np.zeros(self.links) if spin is None else spin
         c, s = np.cos(phi), np.sin(phi)
         bar = self.length * np.column_stack((c, s))
@@ -184,14 +182,17 @@ class Chain:
         return np.flatnonzero(inside), column[inside].astype(np.int32), indptr.astype(np.int32)
 
 
-def closed_arc(links: int, opening: float = 2.0, **of_links: float) -> tuple[Chain, Vector, Vector]:
+def closed_arc(
+    links: int, opening: float = 2.0, *, length: float = 0.1, mass: float | Vector = 0.1, gravity: float = GRAVITY
+) -> tuple[Chain, Vector, Vector]:
     """A chain that sags between two pins at one height, with its state at rest along an arc.
 
     Parameters
     ----------
     opening : float
         By how much the arc turns, rad, between 0 (taut, refused) and 2 pi.
-    of_links : length, mass and gravity as in `Chain`
+    length, mass, gravity
+        As in `Chain`.
 
     Raises
     ------
@@ -199,7 +200,7 @@ def closed_arc(links: int, opening: float = 2.0, **of_links: float) -> tuple[Cha
     """
     if not 0 < opening < 2 * np.pi:
         raise BadInput(f"The opening of the arc is {opening:g}; it lies between 0 and 2 pi.")
-    free = Chain(links, **of_links)
+    free = Chain(links, None, length, mass, gravity)
     q, v = free.arc(opening)
     x, y = q[-3:-1] + 0.5 * free.length * np.array((np.cos(q[-1]), np.sin(q[-1])))
-    return Chain(links, (float(x), float(y)), **of_links), q, v
+    return Chain(links, (float(x), float(y)), length, mass, gravity), q, v

@@ -91,7 +91,8 @@ class QP:
         Raises
         ------
         BadInput
-            Wrong shapes, NaN, asymmetric or indefinite P, a lower bound above its upper bound.
+            Wrong shapes, NaN, asymmetric or indefinite P, a lower bound above its upper bound, inequalities where P
+            or A is sparse.
         """
         for key in ("P", "q"):
             if data.get(key) is None:
@@ -127,7 +128,10 @@ class QP:
 
         P, A = check_sparse_mass(matrix("P", len(q)), "P"), matrix("A", None)
         l, u = _both_bounds(data, A.shape[0])
-        return cls(P, q, A, l, l if np.array_equal(l, u) else u)  # type: ignore[arg-type]
+        if not np.array_equal(l, u):
+            i = int(np.argmax(l != u))
+            raise BadInput(f"Row {i} is an inequality; the rows of a sparse qp are equalities, others need dense ones.")
+        return cls(P, q, A, l, l)  # type: ignore[arg-type]
 
     def objective(self, x: Vector) -> float:
         """1/2 x^T P x + q^T x."""

@@ -37,7 +37,7 @@ class Solver(ABC, Generic[O]):
     requires : packages to import; a solver whose packages are missing is not listed as available
     extra : the pip extra that installs them, "" for the core
     exact : whether it reaches rounding level on well-posed programs
-    sparse : whether it takes sparse programs as they are
+    dense, sparse : whether it takes programs with dense matrices, and with sparse ones
     stochastic : whether it searches at random, from a seed; it promises no digits and serves as a control
     updates : whether new numbers of the same pattern reuse the set-up
     warm_starts : whether it makes use of a start
@@ -52,6 +52,7 @@ class Solver(ABC, Generic[O]):
     requires: ClassVar[tuple[str, ...]] = ()
     extra: ClassVar[str] = ""
     exact: ClassVar[bool] = True
+    dense: ClassVar[bool] = True
     sparse: ClassVar[bool] = False
     stochastic: ClassVar[bool] = False
     updates: ClassVar[bool] = False

@@ -338,7 +338,7 @@ def default_solver(program: Program) -> str:
     if isinstance(program, LCP):
         return "lemke"
     if getattr(program, "sparse", False):
-        return "sparse-kkt" if not isinstance(program, QP) or program.equalities_only else "osqp"
+        return "sparse-kkt"
     if isinstance(program, QP) and not program.equalities_only:
         return "daqp"
     return "kkt"

@@ -123,6 +123,11 @@ def check_sparse_mass(M: Sparse, what: str = "the mass matrix M") -> Sparse:
     return M
 
 
+def times(A: Any, x: Vector) -> Vector:
+    """A x of a sparse matrix, with the type that it has."""
+    return np.asarray(A @ x)
+
+
 def is_diagonal(M: Sparse) -> bool:
     """Whether all entries lie on the diagonal."""
     n = M.shape[0]

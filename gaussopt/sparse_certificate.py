@@ -29,7 +29,7 @@ import numpy as np
 
 from gaussopt.certificate import CONSISTENCY, NEGLIGIBLE, Certificate
 from gaussopt.linalg import EPS
-from gaussopt.sparse import Sparse, parts
+from gaussopt.sparse import Sparse, parts, times
 from gaussopt.sparse_saddle import Found, Saddle
 from gaussopt.status import Status
 from gaussopt.stepdata import StepData, Vector
@@ -66,12 +66,12 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
     if a is None:
         return replace(_blank(verdict, step, forces_unique, not saddle.definite), rounding_floor=_floor(resolved))
     f = step.force
-    Ma = M @ a
-    residual, r_c = Ma - f, J @ a - step.gamma
+    Ma = times(M, a)
+    residual, r_c = Ma - f, times(J, a) - step.gamma
     found = saddle.solve(residual, r_c, ENOUGH)
     e, best = found.x, -found.y
-    size_f = abs(M) @ np.abs(a) + np.abs(f) + abs(J).T @ np.abs(best)
-    size_c = abs(J) @ np.abs(a) + np.abs(step.gamma)
+    size_f = times(abs(M), np.abs(a)) + np.abs(f) + times(abs(J).T, np.abs(best))
+    size_c = times(abs(J), np.abs(a)) + np.abs(step.gamma)
     forces = _norm(saddle.whiten_sizes(size_f)) if saddle.regular else _worst(saddle, size_f, 0.0 * size_c)
     floor = EPS * math.hypot(forces, _worst(saddle, 0.0 * size_f, size_c))
     if not resolved or not _met(saddle, found, size_f, size_c):
@@ -79,9 +79,9 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
     reported = 0.0
     if lam is not None:
         finite = math.isfinite(float(lam.sum()))
-        reported = _norm(saddle.whiten(residual - J.T @ lam)) if finite else math.inf
+        reported = _norm(saddle.whiten(residual - times(J.T, lam))) if finite else math.inf
     certificate = Certificate(
-        math.sqrt(max(float(e @ (M @ e)), 0.0)), _norm(e), _norm(r_c), reported, floor, math.nan,
+        math.sqrt(max(float(e @ times(M, e)), 0.0)), _norm(e), _norm(r_c), reported, floor, math.nan,
         math.sqrt(max(float(a @ Ma), 0.0)), _norm(a), _norm(step.gamma), Status.SOLVED, forces_unique,
         not saddle.definite, best,
     )  # fmt: skip
@@ -111,7 +111,7 @@ def _worst(saddle: Saddle, size_f: Vector, size_c: Vector) -> float:
     largest = 0.0
     for _ in range(ASCENTS + 1):
         x, y = saddle.precondition(s, t)
-        largest = max(largest, float(x @ (saddle.M @ x)))
+        largest = max(largest, float(x @ times(saddle.M, x)))
         s, t = np.copysign(size_f, x), np.copysign(size_c, y)
     return math.sqrt(largest)
 
@@ -134,7 +134,7 @@ def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
     resolved = True
     if _norm(contradiction) > CONSISTENCY * (1.0 + _norm(gamma * row)):
         w = contradiction * row
-        if _norm((saddle.J.T @ w) * d) <= PROOF * _norm(contradiction):
+        if _norm(times(saddle.J.T, w) * d) <= PROOF * _norm(contradiction):
             return Status.INFEASIBLE, False, True
         resolved = False
     if _norm(pull) > CONSISTENCY * (1.0 + _norm(f * d)):
@@ -155,7 +155,9 @@ def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
 def _free(saddle: Saddle, w: Vector) -> bool:
     """Whether neither mass nor constraint resists w, in unit masses."""
     direction = w * saddle.scale
-    resisted = math.hypot(_norm((saddle.M @ direction) * saddle.scale), _norm((saddle.J @ direction) * saddle.row))
+    resisted = math.hypot(
+        _norm(times(saddle.M, direction) * saddle.scale), _norm(times(saddle.J, direction) * saddle.row)
+    )
     return resisted <= PROOF * _norm(w)
 
 

@@ -33,7 +33,8 @@ from scipy.linalg import lapack
 from scipy.sparse import csgraph
 
 from gaussopt.linalg import EPS
-from gaussopt.sparse import Indices, Pattern, Sparse, block_layout, is_diagonal
+from gaussopt.solver import backend
+from gaussopt.sparse import Indices, Pattern, Sparse, block_layout, is_diagonal, times
 from gaussopt.stepdata import Vector
 
 LARGEST_INVERTED = 12
@@ -103,7 +104,7 @@ class Products:
     @property
     def nbytes(self) -> int:
         """Memory of the lists."""
-        return self._left.nbytes + self._right.nbytes + self._starts.nbytes
+        return int(self._left.nbytes + self._right.nbytes + self._starts.nbytes)
 
     def values(self, a: Vector, b: Vector) -> Vector:
         """Entries of the product in the order of its pattern."""
@@ -167,9 +168,7 @@ class Band:
 
     @classmethod
     def of(cls, lower: NDArray[np.float64], order: Indices) -> Band | None:
-        """The factor of the matrix with these lower diagonals, (bands, m), rows taken in this order; None if a pivot
-        is at the level where rows may be dependent.
-        """
+        """The factor of the matrix with these lower diagonals, (bands, m); None where its rows may be dependent."""
         diagonal = lower[0].copy()
         factor, info = lapack.dpbtrf(lower, lower=1, overwrite_ab=1)
         if info != 0 or (factor[0] ** 2 < DEPENDENT * diagonal).any():
@@ -189,13 +188,12 @@ class Qdldl:
 
     def __init__(self, upper: Any, before: Factor | None) -> None:
         """Factorise a matrix given by the upper triangle in compressed columns; takes over what was there before."""
-        import qdldl
-
+        self._solver: Any
         if isinstance(before, Qdldl):
             self._solver = before._solver
             self._solver.update(upper, upper=True)
         else:
-            self._solver = qdldl.Solver(upper, upper=True)
+            self._solver = backend("qdldl").Solver(upper, upper=True)
         L, self.pivots, self.order = self._solver.factors()
         self.fill = int(L.nnz) + len(self.pivots)
 
@@ -399,19 +397,19 @@ class Saddle:
 
     def whiten(self, f: Vector) -> Vector:
         """A vector whose length is that of f in the metric M^-1; in unit masses where M cannot be eliminated."""
-        return f * self.scale if self._root is None else np.asarray(self._root @ f)
+        return f * self.scale if self._root is None else times(self._root, f)
 
     def whiten_sizes(self, f: Vector) -> Vector:
         """The same for magnitudes, without cancellation."""
-        return f * self.scale if self._root is None else np.asarray(abs(self._root) @ f)
+        return f * self.scale if self._root is None else times(abs(self._root), f)
 
     def precondition(self, f: Vector, g: Vector) -> tuple[Vector, Vector]:
         """One pass through the factors."""
         if self._root is not None:
             R, J = self._root, self.J
-            free = R.T @ (R @ f)
-            y = self.factor.solve(g - J @ free) if len(g) else np.zeros(0)
-            return free + R.T @ (R @ (J.T @ y)), y
+            free = times(R.T, times(R, f))
+            y = self.factor.solve(g - times(J, free)) if len(g) else np.zeros(0)
+            return free + times(R.T, times(R, times(J.T, y))), y
         n = len(f)
         z = self.factor.solve(np.concatenate((f * self.scale, g * self.row)))
         return z[:n] * self.scale, -z[n:] * self.row
@@ -420,19 +418,17 @@ class Saddle:
         """Refine until corrections are below `accuracy`, relative, or at rounding level, or help no longer."""
         M, J = self.M, self.J
         x, y = self.precondition(f, g)
-        before = math.inf
-        passes = 0
-        for passes in range(1, MOST_REFINEMENTS + 1):
-            force = J.T @ y
-            rest_f, rest_g = f - M @ x + force, g - J @ x
-            dx, dy = self.precondition(rest_f, rest_g)
-            x, y = x + dx, y + dy
+        before, passes = math.inf, 0
+        while passes < MOST_REFINEMENTS:
+            force = times(J.T, y)
+            dx, dy = self.precondition(f - times(M, x) + force, g - times(J, x))
+            x, y, passes = x + dx, y + dy, passes + 1
             moved = _norm(dx / self.scale)
             rounding = 4 * EPS * (_norm(f * self.scale) + _norm(force * self.scale))
             if not moved > max(accuracy * _norm(x / self.scale), rounding) or moved > self._least_gain * before:
                 break
             before = moved
-        return Found(x, y, f - M @ x + J.T @ y, g - J @ x, passes)
+        return Found(x, y, f - times(M, x) + times(J.T, y), g - times(J, x), passes)
 
     @property
     def _least_gain(self) -> float:

@@ -21,7 +21,11 @@ from gaussopt.errors import BadInput, UnknownName, one_line
 from gaussopt.stepdata import Matrix, StepData, Vector, _with_axis, as_array, check_mass_matrix, is_sparse
 
 if TYPE_CHECKING:
+    from scipy.sparse import sparray, spmatrix
+
     from gaussopt.lagrangian import LagrangianSystem
+
+    MatrixLike = ArrayLike | sparray | spmatrix
 
 MOST_PRINTED = 200
 """Coordinates up to which an error shows the state."""
@@ -89,9 +93,9 @@ class System:
 
     def __init__(
         self,
-        mass: ArrayLike | StateFunction,
+        mass: MatrixLike | Callable[[float, Vector, Vector], MatrixLike],
         force: ArrayLike | StateFunction,
-        equality: Callable[[float, Vector, Vector], tuple[ArrayLike, ArrayLike]] | None = None,
+        equality: Callable[[float, Vector, Vector], tuple[MatrixLike, ArrayLike]] | None = None,
         *,
         inertia: ArrayLike | StateFunction | None = None,
         position: PositionFunction | None = None,

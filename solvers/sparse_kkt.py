@@ -34,6 +34,7 @@ class SparseKKT(Solver[Options]):
     title = "Sparse direct linear algebra (Schur complement, band or minimum degree)"
     source = "Davis 2006"
     accepts = (QP, LinearSystem)
+    dense = False
     sparse = True
     updates = True
 

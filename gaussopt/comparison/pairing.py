@@ -21,7 +21,7 @@ def installed_solvers() -> list[str]:
 def pairs(formulations: Sequence[str], solvers: Sequence[str], typical: StepData | QP | LCP) -> list[tuple[str, str]]:
     """The pairs that apply to a typical item, in the given order; of a program the formulation is ""."""
     if not isinstance(typical, StepData):
-        return [("", s) for s in solvers if isinstance(typical, _accepts(s))]
+        return [("", s) for s in solvers if _takes(s, typical)]
     found = []
     for f in formulations:
         formulation = registry.load("formulation", f)
@@ -48,11 +48,5 @@ def misfit(formulation: Formulation, step: StepData) -> str | None:
 
 def _takes(solver: str, program: Program) -> bool:
     entry = registry.load("solver", registered_name(solver))
-    if getattr(program, "sparse", False) != entry.sparse and not (entry.sparse and entry.dense):
-        return False
-    return isinstance(program, entry.accepts)
-
-
-def _accepts(solver: str) -> tuple[type, ...]:
-    accepts: tuple[type, ...] = registry.load("solver", registered_name(solver)).accepts
-    return accepts
+    fits = entry.sparse if getattr(program, "sparse", False) else entry.dense
+    return bool(fits) and isinstance(program, entry.accepts)

@@ -9,6 +9,8 @@ the matrix symmetric.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from gaussopt.formulation import Formulation
@@ -28,10 +30,7 @@ class Lagrange(Formulation):
         """The saddle-point system; the data is n."""
         n, m = step.n, step.m
         if step.sparse:
-            from scipy.sparse import block_array, csr_array
-
-            b = np.concatenate((step.force, step.gamma))
-            return LinearSystem(csr_array(block_array([[step.M, step.J.T], [step.J, None]])), b), n
+            return LinearSystem(_sparse(step), np.concatenate((step.force, step.gamma))), n
         K = np.zeros((n + m, n + m))
         K[:n, :n] = step.M
         K[:n, n:] = step.J.T
@@ -41,6 +40,16 @@ class Lagrange(Formulation):
     def recover(self, data: int, x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:
         """Split (a, -lam)."""
         return x[:data], -x[data:]
+
+
+def _sparse(step: StepData) -> Any:
+    """The system of a sparse step."""
+    from scipy.sparse import block_array, csr_array
+
+    from gaussopt.sparse import parts
+
+    M, J = parts(step)
+    return csr_array(block_array([[M, J.T], [J, None]], format="csr"))
 
 
 formulation = Lagrange()
