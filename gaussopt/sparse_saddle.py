@@ -34,11 +34,8 @@ from scipy.sparse import csgraph
 
 from gaussopt.linalg import EPS
 from gaussopt.solver import backend
-from gaussopt.sparse import Indices, Pattern, Sparse, block_layout, is_diagonal, times
+from gaussopt.sparse import LARGEST_BLOCK, Indices, Pattern, Sparse, block_layout, is_diagonal, times
 from gaussopt.stepdata import Vector
-
-LARGEST_INVERTED = 12
-"""Blocks of M up to this size are inverted: rigid bodies have 3 or 6 coordinates, 7 with a quaternion."""
 
 MOST_PRODUCTS = 64
 """Products an entry of J beyond which J M^-1 J^T counts as full: a body with so many joints ties them all together."""
@@ -56,6 +53,9 @@ REGULARISATION = 1e-8
 """delta, relative to unit masses and rows of unit length."""
 
 MOST_REFINEMENTS = 40
+
+PURIFICATIONS = 3
+"""Passes that take out of a null vector what is none; each by a factor of delta over the eigenvalue."""
 
 
 class Factor(Protocol):
@@ -123,7 +123,7 @@ class Blocks:
         self.diagonal = is_diagonal(M) and len(M.indices) == n
         self._layout = [] if self.diagonal else block_layout(Pattern.of(M))
         self.largest = max((members.shape[1] for members, _, _ in self._layout), default=1)
-        if self.diagonal or self.largest > LARGEST_INVERTED:
+        if self.diagonal or self.largest > LARGEST_BLOCK:
             self.root = Pattern((n, n), np.arange(n + 1), np.arange(n))
             return
         rows, columns = [], []
@@ -138,7 +138,7 @@ class Blocks:
 
     def inverse_root(self, M: Sparse) -> Vector | None:
         """Entries of R in the order of its pattern; None where a block is not numerically positive definite."""
-        if self.largest > LARGEST_INVERTED:
+        if self.largest > LARGEST_BLOCK:
             return None
         if self.diagonal:
             return 1.0 / np.sqrt(M.data) if bool((M.data > 0).all()) else None
@@ -245,7 +245,7 @@ class Structure:
         self.key = Pattern.of(M), Pattern.of(J)
         self.blocks = Blocks(M)
         self.half_band = 0
-        self.eliminates = self.blocks.largest <= LARGEST_INVERTED
+        self.eliminates = self.blocks.largest <= LARGEST_BLOCK
         if not self.eliminates:
             return
         self._whitened: Products | None = None
@@ -260,7 +260,7 @@ class Structure:
         m = W.shape[0]
         ones = sparse.csr_array((np.ones(len(W.indices)), W.indices, W.indptr), shape=W.shape)
         S = sparse.csr_array(ones @ ones.T)
-        order = csgraph.reverse_cuthill_mckee(S, symmetric_mode=True).astype(np.intp)
+        order = csgraph.reverse_cuthill_mckee(S, symmetric_mode=True).astype(np.intp) if m else np.arange(0)
         number = np.empty(m, dtype=np.intp)
         number[order] = np.arange(m)
         places = Pattern.of(S)
@@ -302,7 +302,7 @@ class Structure:
         if self.half_band:
             flat = np.zeros((self.half_band + 1) * m)
             flat[self._place] = values
-            return Band.of(flat.reshape(m, -1).T, self._order)
+            return Band.of(flat.reshape(m, self.half_band + 1).T, self._order)
         lower = self._gram.pattern
         upper = sparse.csc_matrix((values, lower.indices, lower.indptr), shape=(m, m))  # rows of one, columns of other
         factor = factorise(upper, before)
@@ -349,8 +349,6 @@ class Saddle:
     M, J : canonical sparse matrices, (n, n) and (m, n)
     scale, row : (n,), (m,)
         Sizes of coordinates and rows that make masses and rows one, as in `gaussopt.certificate.equilibrate`.
-    definite : bool
-        Whether every block of M is numerically positive definite.
     regular : bool
         Whether M could be eliminated, so that M is definite and the rows are independent.
     factor : Factor
@@ -360,7 +358,6 @@ class Saddle:
     J: Sparse
     scale: Vector
     row: Vector
-    definite: bool
     regular: bool
     factor: Factor
     structure: Structure
@@ -376,19 +373,23 @@ class Saddle:
         usable = before if before is not None and before.structure is structure else None
         root = structure.blocks.inverse_root(M)
         scale = _mass_scale(M)
+        pattern = structure.blocks.root
+        R = None if root is None else sparse.csr_array((root, pattern.indices, pattern.indptr), shape=pattern.shape)
         if root is not None and structure.eliminates:
             schur = structure.schur(root, J, usable.factor if usable is not None and usable.regular else None)
             if schur is not None:
-                pattern = structure.blocks.root
-                R = sparse.csr_array((root, pattern.indices, pattern.indptr), shape=pattern.shape)
-                return cls(M, J, scale, np.ones(J.shape[0]), True, True, schur, structure, R)
+                return cls(M, J, scale, np.ones(J.shape[0]), True, schur, structure, R)
         scale, row = _equilibrate(M, J, scale)
         K = _regularised(M, J, scale, row)
         factor = factorise(K, usable.factor if usable is not None and not usable.regular else None)
         if factor is None:
             return None
-        definite = root is not None or (structure.blocks.largest > LARGEST_INVERTED and _positive(M))
-        return cls(M, J, scale, row, definite, False, factor, structure, None)
+        return cls(M, J, scale, row, False, factor, structure, R)
+
+    @property
+    def definite(self) -> bool:
+        """Whether every block of M is numerically positive definite."""
+        return self._root is not None
 
     @property
     def nbytes(self) -> int:
@@ -396,7 +397,7 @@ class Saddle:
         return 8 * (self.factor.fill + (0 if self._root is None else len(self._root.data)))
 
     def whiten(self, f: Vector) -> Vector:
-        """A vector whose length is that of f in the metric M^-1; in unit masses where M cannot be eliminated."""
+        """A vector whose length is that of f in the metric M^-1; in unit masses where M is singular."""
         return f * self.scale if self._root is None else times(self._root, f)
 
     def whiten_sizes(self, f: Vector) -> Vector:
@@ -405,7 +406,7 @@ class Saddle:
 
     def precondition(self, f: Vector, g: Vector) -> tuple[Vector, Vector]:
         """One pass through the factors."""
-        if self._root is not None:
+        if self.regular and self._root is not None:
             R, J = self._root, self.J
             free = times(R.T, times(R, f))
             y = self.factor.solve(g - times(J, free)) if len(g) else np.zeros(0)
@@ -429,6 +430,23 @@ class Saddle:
                 break
             before = moved
         return Found(x, y, f - times(M, x) + times(J.T, y), g - times(J, x), passes)
+
+    def left_null(self, g: Vector) -> Vector:
+        """What of g the rows cannot produce, w with J^T w near zero; of a regularised system, in its scaled rows.
+
+        From (S + delta) y = g the part of g outside the range of S is delta y: no cancellation.
+        """
+        w = g * self.row
+        for _ in range(PURIFICATIONS):
+            w = REGULARISATION * self.precondition(np.zeros(len(self.scale)), w / self.row)[1] / self.row
+        return w
+
+    def null(self, f: Vector) -> Vector:
+        """What of f neither mass nor constraint resists, w with M w and J w near zero, in scaled coordinates."""
+        w = f * self.scale
+        for _ in range(PURIFICATIONS):
+            w = REGULARISATION * self.precondition(w / self.scale, np.zeros(len(self.row)))[0] / self.scale
+        return w
 
     @property
     def _least_gain(self) -> float:
@@ -464,11 +482,6 @@ def _regularised(M: Sparse, J: Sparse, d: Vector, row: Vector) -> Any:
     return sparse.csc_matrix(
         sparse.block_array([[mass, (T @ J @ D).T], [None, -delta * sparse.eye_array(m)]], format="csc")
     )
-
-
-def _positive(M: Sparse) -> bool:
-    factor = factorise(sparse.triu(M, format="csc"))
-    return factor is not None and bool((factor.pivots > 64 * EPS * M.diagonal()[factor.order]).all())
 
 
 def _norm(x: Vector) -> float:
