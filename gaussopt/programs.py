@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gaussopt.errors import BadInput
 from gaussopt.status import Status
-from gaussopt.stepdata import DEFINITE_TOLERANCE, Matrix, Vector, as_array, is_sparse
+from gaussopt.stepdata import DEFINITE_TOLERANCE, Matrix, Vector, as_array, given_sparse, is_sparse
 
 INFINITE_BOUND = 1e20
 """Bounds at or beyond this magnitude in a file count as infinite."""
@@ -101,7 +101,7 @@ class QP:
         n = len(q)
         if n == 0:
             raise BadInput("A qp needs at least one unknown; q is empty.")
-        if any(is_sparse(data.get(key)) or isinstance(data.get(key), Mapping) for key in ("P", "A")):
+        if any(given_sparse(data.get(key)) for key in ("P", "A")):
             return cls._sparse_from_mapping(data, q)
         P = as_array("P", data["P"], (n, n))
         scale = float(np.abs(P).max(initial=0.0))

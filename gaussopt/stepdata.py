@@ -31,6 +31,11 @@ def is_sparse(A: Any) -> bool:
     return not isinstance(A, np.ndarray) and hasattr(A, "tocsr")
 
 
+def given_sparse(value: Any) -> bool:
+    """Whether a matrix is given sparse: as one, or as the places and values of its entries in a file."""
+    return is_sparse(value) or (isinstance(value, Mapping) and "row" in value)
+
+
 def as_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
     """Convert `value` to a finite float array of the given shape (None: any length).
 
@@ -176,7 +181,7 @@ class StepData:
         for key in ("M", "Q"):
             if data.get(key) is None:
                 raise BadInput(f"A step needs {key!r}; it is missing.")
-        if any(is_sparse(data.get(key)) or isinstance(data.get(key), Mapping) for key in ("M", "J")):
+        if any(given_sparse(data.get(key)) for key in ("M", "J")):
             from gaussopt.sparse import step_from_mapping
 
             return step_from_mapping(data)

@@ -115,7 +115,7 @@ def test_updates_take_new_numbers(backend: str) -> None:
     for name in ("chain", "tree", "hub"):
         driver = StepSolver("gauss", "sparse-kkt")
         for factor in (1.0, 2.0, 0.5):
-            M, J = parts(STEPS[name])
+            _, J = parts(STEPS[name])
             scaled = J.copy()
             scaled.data = scaled.data * (1.0 + 0.1 * factor * np.sin(np.arange(len(J.data))))
             step = replace(STEPS[name], J=scaled)

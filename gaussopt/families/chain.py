@@ -44,7 +44,7 @@ class Chains(Family):
     dials = (
         Dial("links", 20, 3, 100_000, "1", "links, three coordinates each", integer=True, logarithmic=True),
         Dial("closed", 0, 0, 1, "1", "whether the last link is pinned to the ground too", integer=True),
-        Dial("opening", 2.0, 0.5, 5.0, "rad", "by how much the arc of the chain turns"),
+        Dial("opening", 2.0, 1.0, 5.0, "rad", "by how much the arc of the chain turns"),
         Dial("mass-ratio", 1.0, 1.0, 1e6, "1", "heaviest over lightest link; they take turns", logarithmic=True),
     )
 
