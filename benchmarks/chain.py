@@ -34,7 +34,10 @@ LINKS = (1_000, 10_000, 100_000)
 PARTS = ("model", "hand over", "solve", "certificate", "evaluation", "RK4 step")
 DT = 1e-4
 OSQP_BUDGET = 60.0
-"""Seconds that OSQP may take for its first evaluation; longer chains are left out after that."""
+"""Seconds that OSQP may take for an evaluation; longer chains are left out after that."""
+
+QUICK = 1.0
+"""Seconds of an evaluation up to which OSQP is timed along a motion."""
 
 
 @dataclass(frozen=True)
@@ -129,20 +132,21 @@ def measure(links: Sequence[int] = LINKS) -> list[Scaling]:
         for count in links:
             found.append(rk4_step(count, closed))
             if osqp:
-                begin = perf_counter()
-                first = _once(count, closed, "osqp")
-                osqp = first == "solved" and perf_counter() - begin < OSQP_BUDGET
-                nothing = dict.fromkeys(PARTS, float("nan"))
-                found.append(
-                    rk4_step(count, closed, "osqp", 3) if osqp else Scaling(count, closed, "osqp", nothing, first, 0.0)
-                )
+                found.append(_osqp(count, closed))
+                osqp = found[-1].status == "solved"
     return found
 
 
-def _once(links: int, closed: bool, solver: str) -> str:
+def _osqp(links: int, closed: bool) -> Scaling:
+    """OSQP along a motion where it is quick, else one evaluation from scratch within its budget."""
     body, q, v = chain(links, closed)
-    options = {"time_limit": OSQP_BUDGET} if solver == "osqp" else {}
-    return str(go.StepSolver("gauss", solver, options).solve(body.system.evaluate(0.0, q, v)).status)
+    begin = perf_counter()
+    answer = go.StepSolver("gauss", "osqp", {"time_limit": OSQP_BUDGET}).solve(body.system.evaluate(0.0, q, v))
+    spent = perf_counter() - begin
+    if answer.status is go.Status.SOLVED and spent < QUICK:
+        return rk4_step(links, closed, "osqp", 5)
+    seconds = {**dict.fromkeys(PARTS, float("nan")), "evaluation": spent}
+    return Scaling(links, closed, "osqp", seconds, str(answer.status), answer.certificate.relative_error)
 
 
 def table(found: Sequence[Scaling], links: Sequence[int]) -> list[str]:
