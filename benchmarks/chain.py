@@ -146,7 +146,8 @@ def _osqp(links: int, closed: bool) -> Scaling:
     if answer.status is go.Status.SOLVED and spent < QUICK:
         return rk4_step(links, closed, "osqp", 5)
     seconds = {**dict.fromkeys(PARTS, float("nan")), "evaluation": spent}
-    return Scaling(links, closed, "osqp", seconds, str(answer.status), answer.certificate.relative_error)
+    status = str(answer.status) + ("" if answer.claim is answer.status else f" (it says {answer.claim})")
+    return Scaling(links, closed, "osqp", seconds, status, answer.certificate.relative_error)
 
 
 def table(found: Sequence[Scaling], links: Sequence[int]) -> list[str]:
