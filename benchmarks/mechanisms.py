@@ -27,7 +27,6 @@ class Body:
     mass, inertia : kg, kg m^2
     place : (x, y), angle : start, m and rad, at rest
     guided : a body that moves along x only and does not turn; its inertia is 0
-    length : of its drawing along its own x axis, m
     """
 
     name: str
