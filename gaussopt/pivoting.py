@@ -5,13 +5,13 @@ same at most steps, so that one elimination and a look at the signs is all there
 offending pairs change sides, all at once while that helps and one by one (the last of them, Murty's rule) where it does
 not. Where this does not end, Lemke's lexicographic method follows from the beginning.
 
-Dependent rows in the active set are recognised in the elimination with complete pivoting, and their forces left at zero:
-redundant contacts are the normal case. No point is handed out as solved that does not satisfy every row of the problem
-to `SOLVES` of that row's own terms, and signs exactly.
+Dependent rows in the active set are recognised in the elimination with complete pivoting, and their forces left at
+zero: redundant contacts are the normal case. No point is handed out as solved that does not satisfy every row of the
+problem to `SOLVES` of that row's own terms, and signs exactly.
 References: K. G. Murty, "Note on a Bard-type scheme for solving the complementarity problem", Opsearch 11, 1974;
-J. J. Judice, F. M. Pires, "A block principal pivoting algorithm for large-scale strictly monotone linear complementarity
-problems", Computers & OR 21, 1994; R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIAM
-2009, sections 4.2, 4.4, 4.9.
+J. J. Judice, F. M. Pires, "A block principal pivoting algorithm for large-scale strictly monotone linear
+complementarity problems", Computers & OR 21, 1994; R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity
+Problem", SIAM 2009, sections 4.2, 4.4, 4.9.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ def scales(M: Matrix, row: Vector, column: Vector) -> None:
 def eliminate(A: Matrix, right: Index, left: Index, size: int) -> int:
     """Factorise A[:size, :size] in place, P A Q = L U with unit L; returns the rank.
 
-    In the given order as long as every pivot is above `STABLE`, as it is for well-conditioned definite matrices; what is
-    left is eliminated with complete pivoting.
+    In the given order as long as every pivot is above `STABLE`, as it is for well-conditioned definite matrices; what
+    is left is eliminated with complete pivoting.
 
     Parameters
     ----------

@@ -10,8 +10,8 @@ A start names the first set: its positive entries. Along a sequence most problem
 costs one elimination. The kernels are compiled by numba where it is installed and plain Python where it is not; larger
 problems go to numpy's Lemke then. `iterations` counts the sets and the pivots.
 References: K. G. Murty, "Note on a Bard-type scheme for solving the complementarity problem", Opsearch 11, 1974;
-J. J. Judice, F. M. Pires, "A block principal pivoting algorithm for large-scale strictly monotone linear complementarity
-problems", Computers & OR 21, 1994.
+J. J. Judice, F. M. Pires, "A block principal pivoting algorithm for large-scale strictly monotone linear
+complementarity problems", Computers & OR 21, 1994.
 """
 
 from __future__ import annotations
