@@ -67,6 +67,7 @@ class Workspace(NamedTuple):
     error: Vector
 
 
+@jit
 def workspace(n: int, m: int, p: int) -> Workspace:
     """Memory for n coordinates, m joint rows and p rows of contacts."""
     return Workspace(

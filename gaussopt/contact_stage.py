@@ -1,0 +1,383 @@
+"""A stage of a motion with contacts as one compiled kernel: operator, laws, solution and certificate of one instant.
+
+The kernel takes the regular case only: M positive definite, joints independent, every contact moved by its own force,
+and friction far enough from the limit where the contact operator loses its definiteness. Whatever else comes up it says
+so and the general path (`contact_operator`, `solving`, `contact_certificate`) decides. What it returns carries the same
+certificate as there: the distance of the acceleration to what its own forces cause, from the equations of motion
+themselves; the natural map of all laws; and the distance to the solution of the mode, by one refinement more.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.contact_kernel import (
+    DEPENDENT_JOINTS,
+    MASSLESS,
+    Workspace,
+    accelerate,
+    backward,
+    eliminate_joints,
+    factorise_mass,
+    forward,
+    free_of_joints,
+    respond,
+    solve_joints,
+    workspace,
+)
+from gaussopt.jit import jit
+from gaussopt.linalg import EPS
+from gaussopt.pivoting import SOLVED, Active, Index, back_substitute, eliminate, power_of_two, scales, solve_lcp
+from gaussopt.stepdata import Matrix, Vector
+
+HELD, INDEFINITE, UNLAWFUL = 7, 8, 9
+"""Codes beside those of `contact_kernel`: a row that its own force does not move; a contact operator that is not
+definite beyond doubt; laws that do not hold to rounding."""
+
+DEFINITE, MONOTONE, UNDECIDED = 0, 1, 2
+"""How uniqueness is known."""
+
+MOVED = 1e-8
+"""Motion of a row by its own force, relative to that of the free bodies, that a regular contact has at least."""
+
+CLEAR = 1e-6
+"""Pivot of the scaled sym(delassus) that is positive beyond doubt; below it the general path looks for proofs."""
+
+EXACT = 1e-11
+"""Relative violation of a law that counts as rounding, as in `contact_certificate`."""
+
+NUMBERS = 10
+"""error_bound, error_norm, constraint_residual, force_residual, rounding_floor, norm_a, norm_a_2, natural_scale,
+law_residual, smallest_w: what a stage writes of its certificate, in this order."""
+
+
+@jit
+def _length(x: Vector, weight: Vector) -> float:
+    """The root of the sum of weight x^2."""
+    total = 0.0
+    for i in range(len(x)):
+        total += weight[i] * x[i] * x[i]
+    return math.sqrt(total)
+
+
+@jit
+def contact_rows(
+    J_N: Matrix, J_T: NDArray[np.float64], mu: Vector, sigma: Matrix, resting: Active, R: Matrix, F: Matrix
+) -> None:
+    """Rows of the laws and columns of the forces in z = (lam_N, lam_R): J_N, then J_T of the contacts without slip.
+
+    lam_T is mu lam_N sigma where a contact slides, and lam_R - mu lam_N where it has no slip.
+    """
+    k, d, n = J_T.shape
+    place = k
+    for c in range(k):
+        for i in range(n):
+            R[c, i] = F[c, i] = J_N[c, i]
+        if resting[c]:
+            for i in range(n):
+                F[c, i] -= mu[c] * J_T[c, 0, i]
+                R[place, i] = F[place, i] = J_T[c, 0, i]
+            place += 1
+        elif mu[c] > 0.0:
+            for e in range(d):
+                for i in range(n):
+                    F[c, i] += mu[c] * sigma[c, e] * J_T[c, e, i]
+
+
+@jit
+def definite(A: Matrix, own: Vector, k: int) -> bool:
+    """Whether sym A, scaled by the contacts' own responses, is positive definite beyond doubt, A (k, k) or larger."""
+    S = np.empty((k, k))
+    for i in range(k):
+        for j in range(i + 1):
+            S[i, j] = 0.5 * (A[i, j] + A[j, i]) / (own[i] * own[j])
+    for i in range(k):
+        for j in range(i):
+            for c in range(j):
+                S[i, j] -= S[i, c] * S[j, c] * S[c, c]
+            S[i, j] /= S[j, j]
+        for c in range(i):
+            S[i, i] -= S[i, c] * S[i, c] * S[c, c]
+        if not S[i, i] > CLEAR:
+            return False
+    return True
+
+
+@jit
+def stage(
+    data: Vector, n: int, m: int, k: int, d: int, closed: Index, modes: Vector, active: Active, out: Vector
+) -> tuple[int, int]:
+    """Solve and certify one instant in the modes of a phase.
+
+    Parameters
+    ----------
+    data : flat
+        M, Q - h, J, gamma, J_N, zeta_N, J_T, zeta_T, v_T, mu of all k contacts, each in rows.
+    n, m, k, d : int
+        Coordinates, joint rows, contacts, tangents.
+    closed : (c,)
+        The contacts that are closed.
+    modes : flat
+        sigma (k, d) of the phase, then its walls (k,).
+    active : (c + 2 r,) or longer
+        In and out: the pairs of the complementarity problem with w_i = 0.
+    out : flat
+        Written: a (n,), lam (m,), lam_N (c,), lam_T (c, d), `NUMBERS` numbers, the scaled sym(delassus) (c, c).
+
+    Returns
+    -------
+    code, how
+        `SOLVED`, or why the stage is for the general path; and how uniqueness is known.
+    """
+    ends = np.cumsum(np.array([0, n * n, n, m * n, m, k * n, k, k * d * n, k * d, k * d, k]))
+    M = data[ends[0] : ends[1]].reshape(n, n)
+    applied = data[ends[1] : ends[2]]
+    J = data[ends[2] : ends[3]].reshape(m, n)
+    gamma = data[ends[3] : ends[4]]
+    rows_N = data[ends[4] : ends[5]].reshape(k, n)
+    rows_T = data[ends[6] : ends[7]].reshape(k, d, n)
+    slips = data[ends[8] : ends[9]].reshape(k, d)
+    directions = modes[: k * d].reshape(k, d)
+    c = len(closed)
+    J_N, J_T, mu, sigma = np.empty((c, n)), np.empty((c, d, n)), np.empty(c), np.zeros((c, d))
+    resting, zeta_T, start = np.zeros(c, np.int8), np.empty(c), np.empty(c)
+    r = sliding = 0
+    for p in range(c):
+        i = closed[p]
+        wall = modes[k * d + i]
+        J_N[p], J_T[p], mu[p] = wall * rows_N[i], rows_T[i], data[ends[9] + i]
+        start[p], zeta_T[p] = wall * data[ends[5] + i], data[ends[7] + i * d]
+        ahead = speed = length = 0.0
+        for e in range(d):
+            ahead -= directions[i, e] * slips[i, e]
+            speed += slips[i, e] ** 2
+            length += directions[i, e] ** 2
+        if mu[p] > 0.0 and length == 0.0:
+            if d > 1:
+                return HELD, UNDECIDED  # stick in space
+            resting[p] = 1
+            r += 1
+        elif mu[p] > 0.0:
+            sliding += 1
+            turned = d > 1 and ahead > 0.0  # in space the direction follows the slip
+            for e in range(d):
+                sigma[p, e] = -slips[i, e] / math.sqrt(speed) if turned else directions[i, e] / math.sqrt(length)
+
+    space = workspace(n, m, c + r)
+    inverse = space.inverse
+    if not factorise_mass(M, space.L, inverse, space.first):
+        return MASSLESS, UNDECIDED
+    if not eliminate_joints(J, space):
+        return DEPENDENT_JOINTS, UNDECIDED
+    R, F = np.empty((c + r, n)), np.empty((c + r, n))
+    contact_rows(J_N, J_T, mu, sigma, resting, R, F)
+    respond(R, F, space, False)
+    A = space.A
+    U, V = space.U[:, m:], space.V[:, m:]
+    own, bare = np.empty(c + r), np.empty(c + r)
+    for p in range(c + r):
+        moved = free = 0.0
+        for i in range(n):
+            moved += inverse[i] * U[i, p] ** 2
+            free += R[p, i] ** 2 / M[i, i]
+        own[p], bare[p] = math.sqrt(moved), math.sqrt(free)
+        if not own[p] > MOVED * bare[p]:
+            return HELD, UNDECIDED
+    how = UNDECIDED
+    if r == 0:
+        if definite(A, own, c):
+            how = DEFINITE
+        elif sliding == 0:
+            how = MONOTONE  # A = R K R^T: what has no response causes no acceleration either
+        else:
+            return INDEFINITE, UNDECIDED
+
+    # The laws as one complementarity problem, as in `ContactOperator.lcp`.
+    a_J, lam_J = np.empty(n), np.empty(m)
+    accelerate(applied, J, gamma, a_J, lam_J, space)
+    size = c + 2 * r
+    B, q = np.zeros((size, size)), np.zeros(size)
+    place = c
+    for p in range(c + r):
+        for s in range(c + r):
+            B[p, s] = A[p, s]
+        q[p] = start[p] if p < c else 0.0
+        for i in range(n):
+            q[p] += R[p, i] * a_J[i]
+    for p in range(c):
+        if resting[p]:
+            q[place] += zeta_T[p]
+            B[place, place + r] = 1.0 / power_of_two(bare[place] ** 2)
+            B[place + r, p], B[place + r, place] = 2.0 * mu[p], -1.0
+            place += 1
+    z, w, error = np.empty(size), np.empty(size), np.empty(size)
+    code, _ = solve_lcp(B, q, active[:size], z, w, error, 50 * (size + 1), True)
+    if code != SOLVED:
+        return code, UNDECIDED
+
+    a, lam = out[:n], out[n : n + m]
+    lam_N, lam_T = out[n + m : n + m + c], out[n + m + c : n + m + c + c * d].reshape(c, d)
+    total = applied.copy()
+    place = c
+    for p in range(c):
+        lam_N[p] = z[p]
+        for e in range(d):
+            lam_T[p, e] = mu[p] * z[p] * sigma[p, e]
+        if resting[p]:
+            lam_T[p, 0] = z[place] - mu[p] * z[p]
+            place += 1
+        for i in range(n):
+            total[i] += J_N[p, i] * lam_N[p]
+            for e in range(d):
+                total[i] += J_T[p, e, i] * lam_T[p, e]
+    accelerate(total, J, gamma, a, lam, space)
+
+    numbers = out[n + m + c + c * d : n + m + c + c * d + NUMBERS]
+    joints_and_motion(M, total, J, gamma, a, lam, space, numbers)
+    mass = np.empty(n)
+    for i in range(n):
+        mass[i] = M[i, i]
+    natural_J = _length(a_J, mass)
+    numbers[7] = natural_J + _length(a, mass) + _length(total, 1.0 / mass)
+    # The distance to the solution of the mode, and what rounding of its rows can do.
+    y = np.zeros(n)
+    for i in range(n):
+        for p in range(c + r):
+            y[i] += V[i, p] * error[p]
+    distance = _length(y, inverse)
+    numbers[0] += distance
+    for i in range(n):
+        y[i] *= inverse[i]
+    backward(space.L, space.first, y)
+    numbers[1] += math.sqrt((y**2).sum())
+    numbers[4] += EPS * (amplification(B, q, z, active[:size], V, inverse, c + r) + natural_J)
+    numbers[8], numbers[9] = law_residual(
+        a, lam_N, lam_T, J_N, J_T, start, zeta_T, mu, resting, own
+    )  # fmt: skip
+    if not numbers[8] <= EXACT * (numbers[5] + natural_J):
+        return UNLAWFUL, UNDECIDED
+    scaled = out[n + m + c + c * d + NUMBERS :]
+    for p in range(c):
+        for s in range(c):
+            scaled[p * c + s] = 0.5 * (A[p, s] + A[s, p]) / (own[p] * own[s])
+    return SOLVED, how
+
+
+@jit
+def joints_and_motion(
+    M: Matrix, force: Vector, J: Matrix, gamma: Vector, a: Vector, lam: Vector, space: Workspace, numbers: Vector
+) -> None:
+    """The first seven of `NUMBERS` of an acceleration and forces of joints, with the contact forces among the applied.
+
+    Computed from the equations of motion, M a - force - J^T lam and J a - gamma, as `certificate._regular` does.
+    """
+    m, n = J.shape
+    inverse = space.inverse
+    u, size = np.empty(n), np.empty(n)
+    norm_a = norm_a_2 = 0.0
+    for i in range(n):
+        value, extent, inertia = -force[i], abs(force[i]), 0.0
+        for j in range(n):
+            inertia += M[i, j] * a[j]
+            extent += abs(M[i, j] * a[j])
+        for j in range(m):
+            value -= J[j, i] * lam[j]
+            extent += abs(J[j, i] * lam[j])
+        u[i], size[i] = value + inertia, extent
+        norm_a += a[i] * inertia
+        norm_a_2 += a[i] ** 2
+    forward(space.L, space.first, u)
+    numbers[3] = _length(u, inverse)
+    free_of_joints(space, u)
+    kernel = _length(u, inverse)
+    # |L^-1| size, bounded by substitution with absolute values.
+    for i in range(n):
+        for j in range(space.first[i], i):
+            size[i] += abs(space.L[i, j]) * size[j]
+    growth = _length(size, inverse) ** 2
+    missed, missed_2 = 0.0, 0.0
+    x, s, extents = np.empty(m), np.empty(m), np.empty(m)
+    for c in range(m):
+        value, extent = -gamma[c], abs(gamma[c])
+        for i in range(n):
+            value += J[c, i] * a[i]
+            extent += abs(J[c, i] * a[i])
+        x[c], s[c], extents[c] = value, value, extent
+        missed_2 += value**2
+    solve_joints(space.G, s)
+    for c in range(m):
+        missed += x[c] * s[c]
+        for j in range(c):
+            extents[c] += abs(space.G[c, j]) * extents[j]
+        growth += extents[c] ** 2 * space.G[c, c]
+    missed = max(missed, 0.0)
+    numbers[0] = math.sqrt(kernel**2 + missed)
+    for i in range(n):
+        for c in range(m):
+            u[i] += space.U[i, c] * s[c]
+        u[i] *= inverse[i]
+    backward(space.L, space.first, u)
+    numbers[1] = math.sqrt((u**2).sum())
+    numbers[2], numbers[4] = math.sqrt(missed_2), EPS * math.sqrt(growth)
+    numbers[5], numbers[6] = math.sqrt(max(norm_a, 0.0)), math.sqrt(norm_a_2)
+
+
+@jit
+def amplification(B: Matrix, q: Vector, z: Vector, active: Active, V: Matrix, inverse: Vector, p: int) -> float:
+    """What one rounding of every row of the mode's linear system does to the acceleration, in the mass norm."""
+    size, n = len(q), len(V)
+    members = np.flatnonzero(active)
+    held = len(members)
+    row, column = np.empty(size), np.empty(size)
+    scales(B, row, column)
+    S = np.empty((held, held))
+    for s in range(held):
+        for t in range(held):
+            S[s, t] = row[members[s]] * B[members[s], members[t]] * column[members[t]]
+    right, left = np.empty(held, np.int64), np.empty(held, np.int64)
+    rank = eliminate(S, right, left, held)
+    b, x, effect = np.empty(held), np.empty(held), np.zeros(n)
+    for s in range(held):
+        rounding = abs(q[members[s]])
+        for t in range(size):
+            rounding += abs(B[members[s], t] * z[t])
+        for t in range(held):
+            b[t] = row[members[s]] if t == s else 0.0
+        back_substitute(S, right, left, rank, b, x, held)
+        for i in range(n):
+            value = 0.0
+            for t in range(held):
+                if members[t] < p:
+                    value += V[i, members[t]] * column[members[t]] * x[t]
+            effect[i] += abs(value) * rounding
+    for i in range(n):
+        for t in range(p):
+            effect[i] += abs(V[i, t] * z[t])
+    return _length(effect, inverse)
+
+
+@jit
+def law_residual(
+    a: Vector, lam_N: Vector, lam_T: Matrix, J_N: Matrix, J_T: NDArray[np.float64], zeta_N: Vector, zeta_T: Vector,
+    mu: Vector, resting: Active, own: Vector,
+) -> tuple[float, float]:  # fmt: skip
+    """The natural map of all laws in the unit of the mass norm, and the smallest gap acceleration."""
+    c, n = J_N.shape
+    total, smallest, place = 0.0, math.inf, c
+    for p in range(c):
+        w = zeta_N[p]
+        for i in range(n):
+            w += J_N[p, i] * a[i]
+        smallest = min(smallest, w)
+        total += min(lam_N[p] * own[p], w / own[p]) ** 2
+        if resting[p]:
+            s = zeta_T[p]
+            for i in range(n):
+                s += J_T[p, 0, i] * a[i]
+            limit, g, t = mu[p] * max(lam_N[p], 0.0), own[place], lam_T[p, 0]
+            total += ((t - min(max(t - s / g**2, -limit), limit)) * g) ** 2
+            place += 1
+    return math.sqrt(total), smallest

@@ -1,0 +1,102 @@
+"""Stages of a motion with contacts, answered by the compiled kernel of `contact_stage`.
+
+Most stages of a motion are regular: the modes are those of the stage before, everything is well-conditioned, and the
+general path would spend a millisecond in numpy on what is some hundred multiplications. This module hands such a stage
+to the kernel and makes an `Answer` with the same certificate of it. Whatever the kernel does not take, and whatever
+does not pass, goes the general way.
+"""
+
+from __future__ import annotations
+
+import math
+from time import perf_counter
+
+import numpy as np
+
+from gaussopt.contact_certificate import ContactCertificate, Verdict
+from gaussopt.contact_stage import NUMBERS, stage
+from gaussopt.jit import COMPILED
+from gaussopt.phases import Phase
+from gaussopt.pivoting import SOLVED
+from gaussopt.programs import Timing
+from gaussopt.solving import UNDECIDED, Answer
+from gaussopt.status import Status
+from gaussopt.stepdata import Matrix, StepData, Vector
+
+PLAIN = 12
+"""Coordinates and closed contacts, together, up to which the kernel is faster than numpy without being compiled."""
+
+_VERDICTS = (
+    Verdict(Status.SOLVED, "positive definite", True),
+    Verdict(Status.SOLVED, "monotone", False),
+    Verdict(Status.SOLVED, "undecided", False),
+)
+"""By the kernel's codes DEFINITE, MONOTONE, UNDECIDED."""
+
+_SENTENCES = (Status.SOLVED.sentence, Status.SOLVED.sentence, f"{Status.SOLVED.sentence} {UNDECIDED}")
+
+
+class Stages:
+    """The stages of a motion, each starting from the active set of the one before.
+
+    Parameters
+    ----------
+    tolerance : float
+        Of the certificate, as for `StepSolver`.
+
+    Attributes
+    ----------
+    scaled_delassus : (c, c)
+        sym(delassus) of the latest answer, scaled as in `watching.definiteness`.
+    """
+
+    def __init__(self, tolerance: float) -> None:
+        self.tolerance = tolerance
+        self.scaled_delassus: Matrix = np.zeros((0, 0))
+        self._phase: Phase | None = None
+
+    def _enter(self, phase: Phase) -> None:
+        """A new phase: its arrays, and no pair active."""
+        self._phase = phase
+        self._closed = np.array(phase.closed, dtype=np.int64)
+        self._modes = np.concatenate((phase.sigma.ravel(), phase.wall))
+        self._active = np.zeros(3 * len(phase.closed), dtype=np.int8)
+        self._active[: len(phase.closed)] = 1
+
+    def answer(self, step: StepData, phase: Phase) -> Answer | None:
+        """The certified answer at a step of all contacts in a phase, or None if it is for the general path."""
+        n, m, (k, d) = step.n, step.m, step.v_T.shape
+        c = len(phase.closed)
+        if not c or type(phase) is not Phase or step.least_N is not None or not (COMPILED or n + c <= PLAIN):
+            return None
+        begin = perf_counter()
+        if phase is not self._phase:
+            self._enter(phase)
+        data = np.concatenate((
+            step.M.ravel(), step.Q - step.h, step.J.ravel(), step.gamma, step.J_N.ravel(), step.zeta_N,
+            step.J_T.ravel(), step.zeta_T.ravel(), step.v_T.ravel(), step.mu,
+        ))  # fmt: skip
+        cuts = (n, n + m, n + m + c, n + m + c + c * d, n + m + c + c * d + NUMBERS)
+        out = np.empty(cuts[-1] + c * c)
+        code, how = stage(data, n, m, k, d, self._closed, self._modes, self._active, out)
+        if code != SOLVED:
+            return None
+        a, lam, lam_N = out[: cuts[0]], out[cuts[0] : cuts[1]], out[cuts[1] : cuts[2]]
+        certificate = _certificate(out[cuts[3] : cuts[4]].tolist(), step.gamma, lam, _VERDICTS[how])
+        if not certificate.passed(self.tolerance):
+            return None
+        self.scaled_delassus = out[cuts[4] :].reshape(c, c)
+        return Answer(
+            a, lam, lam_N, out[cuts[2] : cuts[3]].reshape(c, d), Status.SOLVED, Status.SOLVED, _SENTENCES[how],
+            certificate, 1, Timing(solve=perf_counter() - begin, backend=0.0),
+        )  # fmt: skip
+
+
+def _certificate(numbers: list[float], gamma: Vector, lam: Vector, verdict: Verdict) -> ContactCertificate:
+    bound, error, missed, reported, floor, norm_a, norm_a_2, natural, laws, smallest = numbers
+    return ContactCertificate(
+        error_bound=bound, error_norm=error, constraint_residual=missed, force_residual=reported, rounding_floor=floor,
+        condition=math.nan, norm_a=norm_a, norm_a_2=norm_a_2, norm_gamma=math.sqrt(float(gamma @ gamma)),
+        verdict=Status.SOLVED, forces_unique=verdict.forces_unique, singular_mass=False, lam=lam,
+        natural_scale=natural, law_residual=laws, friction_power=0.0, smallest_w=smallest, contact=verdict,
+    )  # fmt: skip
