@@ -30,7 +30,17 @@ from gaussopt.contact_kernel import (
 )
 from gaussopt.jit import jit
 from gaussopt.linalg import EPS
-from gaussopt.pivoting import SOLVED, Active, Index, back_substitute, eliminate, power_of_two, scales, solve_lcp
+from gaussopt.pivoting import (
+    SOLVED,
+    UNSOLVED,
+    Active,
+    Index,
+    back_substitute,
+    eliminate,
+    exchange_pairs,
+    power_of_two,
+    scales,
+)
 from gaussopt.stepdata import Matrix, Vector
 
 HELD, INDEFINITE, UNLAWFUL = 7, 8, 9
@@ -49,6 +59,9 @@ CLEAR = 1e-6
 EXACT = 1e-11
 """Relative violation of a law that counts as rounding, as in `contact_certificate`."""
 
+SETS = 8
+"""Sets of active pairs that are tried before the general path takes over."""
+
 NUMBERS = 10
 """error_bound, error_norm, constraint_residual, force_residual, rounding_floor, norm_a, norm_a_2, natural_scale,
 law_residual, smallest_w: what a stage writes of its certificate, in this order."""
@@ -60,6 +73,14 @@ def _length(x: Vector, weight: Vector) -> float:
     total = 0.0
     for i in range(len(x)):
         total += weight[i] * x[i] * x[i]
+    return math.sqrt(total)
+
+
+@jit
+def _norm(x: Vector) -> float:
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i] ** 2
     return math.sqrt(total)
 
 
@@ -85,6 +106,25 @@ def contact_rows(
             for e in range(d):
                 for i in range(n):
                     F[c, i] += mu[c] * sigma[c, e] * J_T[c, e, i]
+
+
+@jit
+def direction(phase: Vector, slip: Vector, sigma: Vector) -> bool:
+    """Fill sigma, the direction of sliding friction; False where the phase has none, that is where a contact sticks.
+
+    In the plane it is the phase's. In space it follows the slip, unless a trial step has gone beyond its end.
+    """
+    ahead = speed = length = 0.0
+    for e in range(len(phase)):
+        ahead -= phase[e] * slip[e]
+        speed += slip[e] ** 2
+        length += phase[e] ** 2
+    if length == 0.0:
+        return False
+    turned = len(phase) > 1 and ahead > 0.0
+    for e in range(len(phase)):
+        sigma[e] = -slip[e] / math.sqrt(speed) if turned else phase[e] / math.sqrt(length)
+    return True
 
 
 @jit
@@ -132,39 +172,34 @@ def stage(
     code, how
         `SOLVED`, or why the stage is for the general path; and how uniqueness is known.
     """
-    ends = np.cumsum(np.array([0, n * n, n, m * n, m, k * n, k, k * d * n, k * d, k * d, k]))
-    M = data[ends[0] : ends[1]].reshape(n, n)
-    applied = data[ends[1] : ends[2]]
-    J = data[ends[2] : ends[3]].reshape(m, n)
-    gamma = data[ends[3] : ends[4]]
-    rows_N = data[ends[4] : ends[5]].reshape(k, n)
-    rows_T = data[ends[6] : ends[7]].reshape(k, d, n)
-    slips = data[ends[8] : ends[9]].reshape(k, d)
-    directions = modes[: k * d].reshape(k, d)
     c = len(closed)
-    J_N, J_T, mu, sigma = np.empty((c, n)), np.empty((c, d, n)), np.empty(c), np.zeros((c, d))
-    resting, zeta_T, start = np.zeros(c, np.int8), np.empty(c), np.empty(c)
+    at_J = n * n + n
+    at_N = at_J + m * n + m
+    at_T = at_N + k * n + k
+    at_v = at_T + k * d * n + k * d
+    M, applied = data[: n * n].reshape(n, n), data[n * n : at_J]
+    J, gamma = data[at_J : at_J + m * n].reshape(m, n), data[at_J + m * n : at_N]
+    J_N, J_T, sigma = np.empty((c, n)), np.empty((c, d, n)), np.zeros((c, d))
+    zeta_N, zeta_T, mu, resting = np.empty(c), np.empty(c), np.empty(c), np.zeros(c, np.int8)
     r = sliding = 0
     for p in range(c):
         i = closed[p]
         wall = modes[k * d + i]
-        J_N[p], J_T[p], mu[p] = wall * rows_N[i], rows_T[i], data[ends[9] + i]
-        start[p], zeta_T[p] = wall * data[ends[5] + i], data[ends[7] + i * d]
-        ahead = speed = length = 0.0
-        for e in range(d):
-            ahead -= directions[i, e] * slips[i, e]
-            speed += slips[i, e] ** 2
-            length += directions[i, e] ** 2
-        if mu[p] > 0.0 and length == 0.0:
-            if d > 1:
-                return HELD, UNDECIDED  # stick in space
+        zeta_N[p], zeta_T[p], mu[p] = wall * data[at_N + k * n + i], data[at_v - k * d + i * d], data[at_v + k * d + i]
+        for j in range(n):
+            J_N[p, j] = wall * data[at_N + i * n + j]
+            for e in range(d):
+                J_T[p, e, j] = data[at_T + (i * d + e) * n + j]
+        if not mu[p] > 0.0:
+            continue
+        moving = direction(modes[i * d : i * d + d], data[at_v + i * d : at_v + i * d + d], sigma[p])
+        if moving:
+            sliding += 1
+        elif d > 1:
+            return HELD, UNDECIDED  # stick in space
+        else:
             resting[p] = 1
             r += 1
-        elif mu[p] > 0.0:
-            sliding += 1
-            turned = d > 1 and ahead > 0.0  # in space the direction follows the slip
-            for e in range(d):
-                sigma[p, e] = -slips[i, e] / math.sqrt(speed) if turned else directions[i, e] / math.sqrt(length)
 
     space = workspace(n, m, c + r)
     inverse = space.inverse
@@ -204,7 +239,7 @@ def stage(
     for p in range(c + r):
         for s in range(c + r):
             B[p, s] = A[p, s]
-        q[p] = start[p] if p < c else 0.0
+        q[p] = zeta_N[p] if p < c else 0.0
         for i in range(n):
             q[p] += R[p, i] * a_J[i]
     for p in range(c):
@@ -214,13 +249,16 @@ def stage(
             B[place + r, p], B[place + r, place] = 2.0 * mu[p], -1.0
             place += 1
     z, w, error = np.empty(size), np.empty(size), np.empty(size)
-    code, _ = solve_lcp(B, q, active[:size], z, w, error, 50 * (size + 1), True)
-    if code != SOLVED:
-        return code, UNDECIDED
+    row, column = np.empty(size), np.empty(size)
+    scales(B, row, column)
+    if exchange_pairs(B, q, row, column, active[:size], z, w, error, SETS) < 0:
+        return UNSOLVED, UNDECIDED
 
     a, lam = out[:n], out[n : n + m]
     lam_N, lam_T = out[n + m : n + m + c], out[n + m + c : n + m + c + c * d].reshape(c, d)
-    total = applied.copy()
+    total = np.empty(n)
+    for i in range(n):
+        total[i] = applied[i]
     place = c
     for p in range(c):
         lam_N[p] = z[p]
@@ -237,11 +275,11 @@ def stage(
 
     numbers = out[n + m + c + c * d : n + m + c + c * d + NUMBERS]
     joints_and_motion(M, total, J, gamma, a, lam, space, numbers)
-    mass = np.empty(n)
+    mass, light = np.empty(n), np.empty(n)
     for i in range(n):
-        mass[i] = M[i, i]
+        mass[i], light[i] = M[i, i], 1.0 / M[i, i]
     natural_J = _length(a_J, mass)
-    numbers[7] = natural_J + _length(a, mass) + _length(total, 1.0 / mass)
+    numbers[7] = natural_J + _length(a, mass) + _length(total, light)
     # The distance to the solution of the mode, and what rounding of its rows can do.
     y = np.zeros(n)
     for i in range(n):
@@ -252,10 +290,10 @@ def stage(
     for i in range(n):
         y[i] *= inverse[i]
     backward(space.L, space.first, y)
-    numbers[1] += math.sqrt((y**2).sum())
-    numbers[4] += EPS * (amplification(B, q, z, active[:size], V, inverse, c + r) + natural_J)
+    numbers[1] += _norm(y)
+    numbers[4] += EPS * (amplification(B, q, z, row, column, active[:size], V, inverse, c + r) + natural_J)
     numbers[8], numbers[9] = law_residual(
-        a, lam_N, lam_T, J_N, J_T, start, zeta_T, mu, resting, own
+        a, lam_N, lam_T, J_N, J_T, zeta_N, zeta_T, mu, resting, own
     )  # fmt: skip
     if not numbers[8] <= EXACT * (numbers[5] + natural_J):
         return UNLAWFUL, UNDECIDED
@@ -320,19 +358,23 @@ def joints_and_motion(
             u[i] += space.U[i, c] * s[c]
         u[i] *= inverse[i]
     backward(space.L, space.first, u)
-    numbers[1] = math.sqrt((u**2).sum())
+    numbers[1] = _norm(u)
     numbers[2], numbers[4] = math.sqrt(missed_2), EPS * math.sqrt(growth)
     numbers[5], numbers[6] = math.sqrt(max(norm_a, 0.0)), math.sqrt(norm_a_2)
 
 
 @jit
-def amplification(B: Matrix, q: Vector, z: Vector, active: Active, V: Matrix, inverse: Vector, p: int) -> float:
+def amplification(
+    B: Matrix, q: Vector, z: Vector, row: Vector, column: Vector, active: Active, V: Matrix, inverse: Vector, p: int
+) -> float:
     """What one rounding of every row of the mode's linear system does to the acceleration, in the mass norm."""
     size, n = len(q), len(V)
-    members = np.flatnonzero(active)
-    held = len(members)
-    row, column = np.empty(size), np.empty(size)
-    scales(B, row, column)
+    members = np.empty(size, np.int64)
+    held = size - size
+    for s in range(size):
+        if active[s]:
+            members[held] = s
+            held += 1
     S = np.empty((held, held))
     for s in range(held):
         for t in range(held):

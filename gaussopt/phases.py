@@ -31,7 +31,7 @@ MECHANICS = frozenset({"lcp", "stick-slip"})
 PIVOTING = frozenset({"lemke", "principal-pivoting"})
 """Solvers by complementary pivots: the kernel of a stage stands for them where their warm start is right."""
 
-LOADED = 200
+LOADED = 100
 """Stages after which the kernels are loaded: numba and its files cost as much time as some hundred general steps."""
 
 OPEN, SLIDING, STICKING = 0, 1, 2

@@ -155,7 +155,7 @@ def principal(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active,
     """
     n = len(q)
     members = np.empty(n, np.int64)
-    size = 0
+    size = n - n  # of the kind of n, so that the kernels below are compiled for one kind of integer
     for i in range(n):
         z[i] = error[i] = 0.0
         if active[i]:
@@ -235,21 +235,37 @@ def accept(M: Matrix, q: Vector, row: Vector, column: Vector, z: Vector, w: Vect
 
 
 @jit
-def verify(M: Matrix, q: Vector, active: Active, z: Vector, w: Vector, error: Vector) -> bool:
-    """Whether the pairs of `active` solve the problem; z, w and the error of z by rounding are filled in.
+def exchange_pairs(
+    M: Matrix, q: Vector, row: Vector, column: Vector, active: Active, z: Vector, w: Vector, error: Vector, most: int
+) -> int:
+    """Follow principal systems from the pairs of `active` until one has all signs right.
 
-    Parameters
-    ----------
-    M, q : (n, n), (n,)
-    active : (n,)
-        Pairs with w_i = 0; pairs whose rows depend on others are taken out of it.
-    z, w, error : (n,)
+    Returns
+    -------
+    tried
+        The number of sets, negative if none of them solves the problem.
     """
     n = len(q)
-    row, column, wrong = np.empty(n), np.empty(n), np.empty(n, np.int8)
-    scales(M, row, column)
-    principal(M, q, row, column, active, z, error)
-    return look(M, q, row, column, active, z, w, wrong) == 0 and accept(M, q, row, column, z, w)
+    wrong = np.empty(n, np.int8)
+    fewest, patience = n + 1, PATIENCE
+    for tried in range(1, most + 1):
+        principal(M, q, row, column, active, z, error)
+        count = look(M, q, row, column, active, z, w, wrong)
+        if count == 0:
+            return tried if accept(M, q, row, column, z, w) else -tried
+        together = True
+        if count < fewest:
+            fewest, patience = count, PATIENCE
+        elif patience > 0:
+            patience -= 1
+        else:
+            together = False
+        for i in range(n - 1, -1, -1):
+            if wrong[i]:
+                active[i] = 1 - active[i]
+                if not together:
+                    break
+    return -most
 
 
 @jit
@@ -276,40 +292,20 @@ def solve_lcp(
         `SOLVED` and its fellows; sets of pairs tried, and pivots of Lemke's method.
     """
     n = len(q)
-    row, column, wrong = np.empty(n), np.empty(n), np.empty(n, np.int8)
+    row, column = np.empty(n), np.empty(n)
     scales(M, row, column)
-    fewest, patience = n + 1, PATIENCE
-    tried = 0
-    while tried < 4 * n + 10:
-        tried += 1
-        principal(M, q, row, column, active, z, error)
-        count = look(M, q, row, column, active, z, w, wrong)
-        if count == 0:
-            if accept(M, q, row, column, z, w):
-                return SOLVED, tried
-            break
-        together = True
-        if count < fewest:
-            fewest, patience = count, PATIENCE
-        elif patience > 0:
-            patience -= 1
-        else:
-            together = False
-        for i in range(n - 1, -1, -1):
-            if wrong[i]:
-                active[i] = 1 - active[i]
-                if not together:
-                    break
+    tried = exchange_pairs(M, q, row, column, active, z, w, error, 4 * n + 10)
+    if tried > 0:
+        return SOLVED, tried
     if not path:
-        return UNSOLVED, tried
+        return UNSOLVED, -tried
     code, pivots = lemke_path(M, q, row, column, active, most)
     # In a degenerate problem the artificial variable may be rounding where the path ends, and the point a solution.
-    principal(M, q, row, column, active, z, error)
-    if look(M, q, row, column, active, z, w, wrong) == 0 and accept(M, q, row, column, z, w):
+    if exchange_pairs(M, q, row, column, active, z, w, error, 1) > 0:
         code = SOLVED
     elif code == SOLVED:
         code = UNSOLVED
-    return code, tried + pivots
+    return code, pivots - tried
 
 
 @jit

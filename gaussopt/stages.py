@@ -56,12 +56,12 @@ class Stages:
         self._phase: Phase | None = None
 
     def _enter(self, phase: Phase) -> None:
-        """A new phase: its arrays, and no pair active."""
+        """A new phase: its arrays; all closed contacts push, and those without slip stick."""
         self._phase = phase
         self._closed = np.array(phase.closed, dtype=np.int64)
         self._modes = np.concatenate((phase.sigma.ravel(), phase.wall))
         self._active = np.zeros(3 * len(phase.closed), dtype=np.int8)
-        self._active[: len(phase.closed)] = 1
+        self._active[: len(phase.closed) + len(phase.sticking)] = 1
 
     def answer(self, step: StepData, phase: Phase) -> Answer | None:
         """The certified answer at a step of all contacts in a phase, or None if it is for the general path."""
