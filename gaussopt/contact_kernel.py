@@ -32,53 +32,39 @@ ROUNDING = 1e-10
 
 
 class Workspace(NamedTuple):
-    """Memory of contact steps of one size, kept between them; see `workspace`.
+    """Memory of `contact_step` for one size, kept between steps; see `workspace`.
 
     Attributes
     ----------
-    L, inverse, first : (n, n), (n,), (n,)
-        Factors of M.
+    L, first : (n, n), (n,)
+        Factors of M, 1 / D on the diagonal; column of the first entry of every row.
     U, V : (n, m + p)
         L^-1 of the rows, joints first, and of the columns of their forces.
-    G : (m, m)
-        Factors of J M^-1 J^T.
-    A : (m + p, m + p)
-    b, x : (m + p,)
-    y, g, free : (n,)
-        `free` is the size of the acceleration without joints and contacts.
-    q : (p,)
-    error : (p,)
-        What one refinement more would add to z.
+    G, A : (m, m), (m + p, m + p)
+        Factors of J M^-1 J^T; responses.
+    body, row : (3, n), (2, m + p)
     """
 
     L: Matrix
-    inverse: Vector
     first: Index
     U: Matrix
     V: Matrix
     G: Matrix
     A: Matrix
-    b: Vector
-    x: Vector
-    y: Vector
-    g: Vector
-    free: Vector
-    q: Vector
-    error: Vector
+    body: Matrix
+    row: Matrix
 
 
-@jit
 def workspace(n: int, m: int, p: int) -> Workspace:
-    """Memory for n coordinates, m joint rows and p rows of contacts."""
+    """Memory for n coordinates, m joint rows and p contacts."""
     return Workspace(
-        np.zeros((n, n)), np.zeros(n), np.zeros(n, np.int64), np.zeros((n, m + p)), np.zeros((n, m + p)),
-        np.zeros((m, m)), np.zeros((m + p, m + p)), np.zeros(m + p), np.zeros(m + p), np.zeros(n), np.zeros(n),
-        np.zeros(n), np.zeros(p), np.zeros(p),
+        np.zeros((n, n)), np.zeros(n, np.int64), np.zeros((n, m + p)), np.zeros((n, m + p)), np.zeros((m, m)),
+        np.zeros((m + p, m + p)), np.zeros((3, n)), np.zeros((2, m + p)),
     )  # fmt: skip
 
 
 @jit
-def factorise_mass(M: Matrix, L: Matrix, inverse: Vector, first: Index) -> bool:
+def factorise_mass(M: Matrix, L: Matrix, first: Index) -> bool:
     """M = L D L^T within the envelope of M; False where a pivot is rounding.
 
     Parameters
@@ -86,9 +72,7 @@ def factorise_mass(M: Matrix, L: Matrix, inverse: Vector, first: Index) -> bool:
     M : (n, n)
         Its lower triangle is read.
     L : (n, n)
-        Written below the diagonal, from `first` on in every row.
-    inverse : (n,)
-        1 / D.
+        Written: L below the diagonal, from `first` on in every row, and 1 / D on it.
     first : (n,)
         Column of the first entry of every row.
     """
@@ -106,11 +90,11 @@ def factorise_mass(M: Matrix, L: Matrix, inverse: Vector, first: Index) -> bool:
             L[i, j] = value
         for j in range(start, i):
             value = L[i, j]
-            L[i, j] = value * inverse[j]
+            L[i, j] = value * L[j, j]
             pivot -= value * L[i, j]
         if not pivot > 64.0 * n * EPS * M[i, i]:
             return False
-        inverse[i] = 1.0 / pivot
+        L[i, i] = 1.0 / pivot
     return True
 
 
@@ -144,12 +128,12 @@ def forward_all(L: Matrix, first: Index, X: Matrix, count: int) -> None:
 @jit
 def known_set(
     force: Vector, J: Matrix, gamma: Vector, R: Matrix, F: Matrix, zeta: Vector, active: Active, z: Vector, a: Vector,
-    lam: Vector, w: Vector, space: Workspace, symmetric: bool,
+    lam: Vector, w: Vector, L: Matrix, first: Index, U: Matrix, V: Matrix, A: Matrix, body: Matrix, row: Matrix,
+    symmetric: bool,
 ) -> bool:  # fmt: skip
     """Solve with the contacts of `active` pushing and see whether all signs are right; M is factorised already."""
     n, m, k = len(force), len(gamma), len(zeta)
-    L, inverse, first, U, A, b, y = space.L, space.inverse, space.first, space.U, space.A, space.b, space.y
-    V, free = U if symmetric else space.V, space.free
+    y, free, b, own = body[0], body[1], row[0], row[1]
     for c in range(m):
         b[c] = gamma[c]
         for i in range(n):
@@ -180,29 +164,29 @@ def known_set(
         for c in range(size):
             A[r, c] = 0.0
     for i in range(n):
-        scaled = inverse[i] * y[i]
+        scaled = L[i, i] * y[i]
         free[i] = scaled
         for r in range(size):
             factor = U[i, r]
             if factor != 0.0:
                 b[r] -= factor * scaled
-                factor *= inverse[i]
-                for c in range(size):
+                factor *= L[i, i]
+                for c in range(r if symmetric else 0, size):
                     A[r, c] += factor * V[i, c]
+    for r in range(size):
+        own[r] = A[r, r]
     # Elimination in the given order; where a pivot loses digits the contacts are for those who reveal ranks.
-    for s in range(size):
-        own = A[s, s]
-        for i in range(s):
-            factor = A[s, i]
-            if factor != 0.0:
-                factor *= A[i, i]
-                A[s, i] = factor
-                b[s] -= factor * b[i]
-                for c in range(i + 1, size):
-                    A[s, c] -= factor * A[i, c]
-        if not A[s, s] > STABLE * own:
+    for i in range(size):
+        if not A[i, i] > STABLE * own[i]:
             return False
-        A[s, s] = 1.0 / A[s, s]
+        inverse = 1.0 / A[i, i]
+        A[i, i] = inverse
+        for s in range(i + 1, size):
+            factor = (A[i, s] if symmetric else A[s, i]) * inverse
+            if factor != 0.0:
+                b[s] -= factor * b[i]
+                for c in range(s if symmetric else i + 1, size):
+                    A[s, c] -= factor * A[i, c]
     for s in range(size - 1, -1, -1):
         value = b[s] * A[s, s]
         b[s] = value
@@ -220,20 +204,22 @@ def known_set(
         value = y[i]
         for s in range(size):
             value += V[i, s] * b[s]
-        a[i] = value * inverse[i]
+        a[i] = value * L[i, i]
     backward(L, first, a)
+    for i in range(n):
+        free[i] = abs(a[i]) + abs(free[i])
     return holds(J, gamma, a, free) and lawful(R, zeta, z, a, free, w)
 
 
 @jit
 def holds(J: Matrix, gamma: Vector, a: Vector, free: Vector) -> bool:
-    """Whether J a = gamma to rounding of the terms; `free` is the size of the acceleration without any constraint."""
+    """Whether J a = gamma to rounding of the terms; `free` is the size of the accelerations that may have cancelled."""
     m, n = J.shape
     for c in range(m):
         value, extent = -gamma[c], abs(gamma[c])
         for i in range(n):
             value += J[c, i] * a[i]
-            extent += abs(J[c, i]) * (abs(a[i]) + abs(free[i]))
+            extent += abs(J[c, i]) * free[i]
         if not abs(value) <= ROUNDING * extent:
             return False
     return True
@@ -247,7 +233,7 @@ def lawful(R: Matrix, zeta: Vector, z: Vector, a: Vector, free: Vector, w: Vecto
         value, extent = zeta[c], abs(zeta[c])
         for i in range(n):
             value += R[c, i] * a[i]
-            extent += abs(R[c, i]) * (abs(a[i]) + abs(free[i]))
+            extent += abs(R[c, i]) * free[i]
         w[c] = value
         tiny = ROUNDING * extent
         if not (z[c] >= 0.0 and value >= -tiny and (z[c] == 0.0 or value <= tiny)):
@@ -288,105 +274,100 @@ def solve_joints(G: Matrix, x: Vector) -> None:
 
 
 @jit
-def free_of_joints(space: Workspace, y: Vector) -> None:
+def free_of_joints(L: Matrix, U: Matrix, G: Matrix, y: Vector) -> None:
     """Take from y = L^-1 f what the joints balance: y - B G^-1 B^T D^-1 y, twice for the sake of rounding."""
-    m, n = len(space.G), len(y)
-    U, x = space.U, space.x
-    if m == 0:
-        return
-    for _ in range(2):
+    m, n = len(G), len(y)
+    x = np.empty(m)
+    for _ in range(2 if m else 0):
         for c in range(m):
             x[c] = 0.0
         for i in range(n):
-            scaled = space.inverse[i] * y[i]
             for c in range(m):
-                x[c] += U[i, c] * scaled
-        solve_joints(space.G, x)
+                x[c] += U[i, c] * L[i, i] * y[i]
+        solve_joints(G, x)
         for i in range(n):
             for c in range(m):
                 y[i] -= U[i, c] * x[c]
 
 
 @jit
-def eliminate_joints(J: Matrix, space: Workspace) -> bool:
+def eliminate_joints(J: Matrix, L: Matrix, first: Index, U: Matrix, G: Matrix) -> bool:
     """The first columns of U from the rows of the joints, and the factors of J M^-1 J^T; M is factorised already."""
     m, n = J.shape
-    U, G = space.U, space.G
     for c in range(m):
         for i in range(n):
             U[i, c] = J[c, i]
-    forward_all(space.L, space.first, U, m)
+    forward_all(L, first, U, m)
     for r in range(m):
         for c in range(r + 1):
-            value = 0.0
+            G[r, c] = 0.0
             for i in range(n):
-                value += U[i, r] * space.inverse[i] * U[i, c]
-            G[r, c] = value
+                G[r, c] += U[i, r] * L[i, i] * U[i, c]
     return factorise_joints(G)
 
 
 @jit
-def accelerate(force: Vector, J: Matrix, gamma: Vector, a: Vector, lam: Vector, space: Workspace) -> None:
+def accelerate(
+    force: Vector, J: Matrix, gamma: Vector, a: Vector, lam: Vector, L: Matrix, first: Index, U: Matrix, G: Matrix
+) -> None:
     """A and lam that a force causes, refined so that J a = gamma to rounding; M and the joints are factorised."""
     m, n = J.shape
-    U, y, x = space.U, space.y, space.x
+    y, x = np.empty(n), np.zeros(m)
     for i in range(n):
         y[i] = force[i]
-    forward(space.L, space.first, y)
+    forward(L, first, y)
     for c in range(m):
         lam[c] = 0.0
-    for _ in range(3 if m else 1):
+    for turn in range(3 if m else 1):
         # y + B lam are the forces so far; what J a misses is added to lam.
-        for i in range(n):
-            value = y[i]
-            for c in range(m):
-                value += U[i, c] * lam[c]
-            a[i] = value * space.inverse[i]
-        backward(space.L, space.first, a)
-        for c in range(m):
-            value = gamma[c]
-            for i in range(n):
-                value -= J[c, i] * a[i]
-            x[c] = value
-        solve_joints(space.G, x)
         for c in range(m):
             lam[c] += x[c]
-    if m:
+        for i in range(n):
+            a[i] = y[i]
+            for c in range(m):
+                a[i] += U[i, c] * lam[c]
+            a[i] *= L[i, i]
+        backward(L, first, a)
+        if turn == 2:
+            break
         for c in range(m):
-            lam[c] -= x[c]  # the last correction has not reached a
+            x[c] = gamma[c]
+            for i in range(n):
+                x[c] -= J[c, i] * a[i]
+        solve_joints(G, x)
 
 
 @jit
-def load(rows: Matrix, target: Matrix, space: Workspace) -> None:
+def load(rows: Matrix, target: Matrix, L: Matrix, first: Index, U: Matrix, G: Matrix) -> None:
     """Columns of `target` behind the joints: L^-1 of the rows, without what the joints balance."""
     p, n = rows.shape
-    m = len(space.G)
+    m = len(G)
+    g = np.empty(n)
     for c in range(p):
         for i in range(n):
-            space.g[i] = rows[c, i]
-        forward(space.L, space.first, space.g)
-        free_of_joints(space, space.g)
+            g[i] = rows[c, i]
+        forward(L, first, g)
+        free_of_joints(L, U, G, g)
         for i in range(n):
-            target[i, m + c] = space.g[i]
+            target[i, m + c] = g[i]
 
 
 @jit
-def respond(R: Matrix, F: Matrix, space: Workspace, symmetric: bool) -> None:
+def respond(
+    R: Matrix, F: Matrix, L: Matrix, first: Index, U: Matrix, V: Matrix, G: Matrix, A: Matrix, symmetric: bool
+) -> None:
     """A[:p, :p] = R K F: the motion of the rows by their forces, joints eliminated; U and V are left loaded."""
     p, n = R.shape
-    m = len(space.G)
-    U, A = space.U, space.A
-    load(R, U, space)
-    V = U
+    m = len(G)
+    load(R, U, L, first, U, G)
     if not symmetric:
-        V = space.V
-        load(F, V, space)
+        load(F, V, L, first, U, G)
     for r in range(p):
         for c in range(p):
             A[r, c] = 0.0
     for i in range(n):
         for r in range(p):
-            factor = U[i, m + r] * space.inverse[i]
+            factor = U[i, m + r] * L[i, i]
             if factor != 0.0:
                 for c in range(p):
                     A[r, c] += factor * V[i, m + c]
@@ -425,26 +406,33 @@ def contact_step(
     """
     k, n = R.shape
     symmetric = R is F
-    if not factorise_mass(M, space.L, space.inverse, space.first):
+    L, first, U, V, G, A, body, row = space
+    if symmetric:
+        V = U
+    if not factorise_mass(M, L, first):
         return MASSLESS
-    if known_set(force, J, gamma, R, F, zeta, active, z, a, lam, w, space, symmetric):
+    if known_set(force, J, gamma, R, F, zeta, active, z, a, lam, w, L, first, U, V, A, body, row, symmetric):
         return SOLVED
-    if not eliminate_joints(J, space):
+    if not eliminate_joints(J, L, first, U, G):
         return DEPENDENT_JOINTS
-    respond(R, F, space, symmetric)
-    accelerate(force, J, gamma, a, lam, space)
-    for c in range(k):
-        value = zeta[c]
+    respond(R, F, L, first, U, V, G, A, symmetric)
+    accelerate(force, J, gamma, a, lam, L, first, U, G)
+    B, q, error, total = np.empty((k, k)), np.empty(k), np.empty(k), body[2]
+    for r in range(k):
+        q[r] = zeta[r]
         for i in range(n):
-            value += R[c, i] * a[i]
-        space.q[c] = value
-    code, _ = solve_lcp(space.A[:k, :k].copy(), space.q, active, z, w, space.error, 50 * (k + 1), True)
+            q[r] += R[r, i] * a[i]
+        for c in range(k):
+            B[r, c] = A[r, c]
+    code, _ = solve_lcp(B, q, active, z, w, error, 50 * (k + 1), True)
     if code != SOLVED:
         return code
     for i in range(n):
-        value = force[i]
+        total[i] = force[i]
         for c in range(k):
-            value += F[c, i] * z[c]
-        space.g[i] = value
-    accelerate(space.g, J, gamma, a, lam, space)
-    return SOLVED if holds(J, gamma, a, space.free) and lawful(R, zeta, z, a, space.free, w) else UNSOLVED
+            total[i] += F[c, i] * z[c]
+    accelerate(total, J, gamma, a, lam, L, first, U, G)
+    free = body[1]
+    for i in range(n):
+        free[i] = abs(a[i]) + abs(force[i]) / M[i, i]
+    return SOLVED if holds(J, gamma, a, free) and lawful(R, zeta, z, a, free, w) else UNSOLVED

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from gaussopt.contact_kernel import (
     DEPENDENT_JOINTS,
     MASSLESS,
-    Workspace,
     accelerate,
     backward,
     eliminate_joints,
@@ -26,7 +25,6 @@ from gaussopt.contact_kernel import (
     free_of_joints,
     respond,
     solve_joints,
-    workspace,
 )
 from gaussopt.jit import jit
 from gaussopt.linalg import EPS
@@ -43,12 +41,12 @@ from gaussopt.pivoting import (
 )
 from gaussopt.stepdata import Matrix, Vector
 
-HELD, INDEFINITE, UNLAWFUL = 7, 8, 9
-"""Codes beside those of `contact_kernel`: a row that its own force does not move; a contact operator that is not
-definite beyond doubt; laws that do not hold to rounding."""
+HELD, UNLAWFUL = 7, 8
+"""Codes beside those of `contact_kernel`: a row that its own force does not move; laws that do not hold to rounding."""
 
-DEFINITE, MONOTONE, UNDECIDED = 0, 1, 2
-"""How uniqueness is known."""
+DEFINITE, P_MATRIX, MONOTONE, UNDECIDED, OPEN = 0, 1, 2, 3, 4
+"""How uniqueness is known; undecided as the general path leaves it for contacts that stick, or open: it would look
+further at these, which slide."""
 
 MOVED = 1e-8
 """Motion of a row by its own force, relative to that of the free bodies, that a regular contact has at least."""
@@ -68,11 +66,11 @@ law_residual, smallest_w: what a stage writes of its certificate, in this order.
 
 
 @jit
-def _length(x: Vector, weight: Vector) -> float:
-    """The root of the sum of weight x^2."""
+def _length(x: Vector, weight: Matrix) -> float:
+    """The root of the sum of weight_ii x_i^2."""
     total = 0.0
     for i in range(len(x)):
-        total += weight[i] * x[i] * x[i]
+        total += weight[i, i] * x[i] ** 2
     return math.sqrt(total)
 
 
@@ -165,7 +163,8 @@ def stage(
     active : (c + 2 r,) or longer
         In and out: the pairs of the complementarity problem with w_i = 0.
     out : flat
-        Written: a (n,), lam (m,), lam_N (c,), lam_T (c, d), `NUMBERS` numbers, the scaled sym(delassus) (c, c).
+        Written: a (n,), lam (m,), lam_N (c,), lam_T (c, d), `NUMBERS` numbers, the scaled sym(delassus) (c, c) and
+        the accelerations by its contacts in the mass norm, scaled alike, (n, c).
 
     Returns
     -------
@@ -201,22 +200,20 @@ def stage(
             resting[p] = 1
             r += 1
 
-    space = workspace(n, m, c + r)
-    inverse = space.inverse
-    if not factorise_mass(M, space.L, inverse, space.first):
+    L, first, G, A = np.empty((n, n)), np.empty(n, np.int64), np.empty((m, m)), np.empty((c + r, c + r))
+    U, V = np.empty((n, m + c + r)), np.empty((n, m + c + r))
+    if not factorise_mass(M, L, first):
         return MASSLESS, UNDECIDED
-    if not eliminate_joints(J, space):
+    if not eliminate_joints(J, L, first, U, G):
         return DEPENDENT_JOINTS, UNDECIDED
     R, F = np.empty((c + r, n)), np.empty((c + r, n))
     contact_rows(J_N, J_T, mu, sigma, resting, R, F)
-    respond(R, F, space, False)
-    A = space.A
-    U, V = space.U[:, m:], space.V[:, m:]
+    respond(R, F, L, first, U, V, G, A, False)
     own, bare = np.empty(c + r), np.empty(c + r)
     for p in range(c + r):
         moved = free = 0.0
         for i in range(n):
-            moved += inverse[i] * U[i, p] ** 2
+            moved += L[i, i] * U[i, m + p] ** 2
             free += R[p, i] ** 2 / M[i, i]
         own[p], bare[p] = math.sqrt(moved), math.sqrt(free)
         if not own[p] > MOVED * bare[p]:
@@ -225,14 +222,21 @@ def stage(
     if r == 0:
         if definite(A, own, c):
             how = DEFINITE
+        elif (
+            c == 2
+            and A[0, 0] > 0.0
+            and A[1, 1] > 0.0
+            and A[0, 0] * A[1, 1] - A[0, 1] * A[1, 0] > CLEAR * (own[0] * own[1]) ** 2
+        ):
+            how = P_MATRIX
         elif sliding == 0:
             how = MONOTONE  # A = R K R^T: what has no response causes no acceleration either
         else:
-            return INDEFINITE, UNDECIDED
+            how = OPEN
 
     # The laws as one complementarity problem, as in `ContactOperator.lcp`.
     a_J, lam_J = np.empty(n), np.empty(m)
-    accelerate(applied, J, gamma, a_J, lam_J, space)
+    accelerate(applied, J, gamma, a_J, lam_J, L, first, U, G)
     size = c + 2 * r
     B, q = np.zeros((size, size)), np.zeros(size)
     place = c
@@ -271,27 +275,27 @@ def stage(
             total[i] += J_N[p, i] * lam_N[p]
             for e in range(d):
                 total[i] += J_T[p, e, i] * lam_T[p, e]
-    accelerate(total, J, gamma, a, lam, space)
+    accelerate(total, J, gamma, a, lam, L, first, U, G)
 
     numbers = out[n + m + c + c * d : n + m + c + c * d + NUMBERS]
-    joints_and_motion(M, total, J, gamma, a, lam, space, numbers)
-    mass, light = np.empty(n), np.empty(n)
+    joints_and_motion(M, total, J, gamma, a, lam, L, first, U, G, numbers)
+    light = np.empty(n)
     for i in range(n):
-        mass[i], light[i] = M[i, i], 1.0 / M[i, i]
-    natural_J = _length(a_J, mass)
-    numbers[7] = natural_J + _length(a, mass) + _length(total, light)
+        light[i] = total[i] / math.sqrt(M[i, i])
+    natural_J = _length(a_J, M)
+    numbers[7] = natural_J + _length(a, M) + _norm(light)
     # The distance to the solution of the mode, and what rounding of its rows can do.
     y = np.zeros(n)
     for i in range(n):
         for p in range(c + r):
-            y[i] += V[i, p] * error[p]
-    distance = _length(y, inverse)
+            y[i] += V[i, m + p] * error[p]
+    distance = _length(y, L)
     numbers[0] += distance
     for i in range(n):
-        y[i] *= inverse[i]
-    backward(space.L, space.first, y)
+        y[i] *= L[i, i]
+    backward(L, first, y)
     numbers[1] += _norm(y)
-    numbers[4] += EPS * (amplification(B, q, z, row, column, active[:size], V, inverse, c + r) + natural_J)
+    numbers[4] += EPS * (amplification(B, q, z, row, column, active[:size], V[:, m:], L) + natural_J)
     numbers[8], numbers[9] = law_residual(
         a, lam_N, lam_T, J_N, J_T, zeta_N, zeta_T, mu, resting, own
     )  # fmt: skip
@@ -301,19 +305,21 @@ def stage(
     for p in range(c):
         for s in range(c):
             scaled[p * c + s] = 0.5 * (A[p, s] + A[s, p]) / (own[p] * own[s])
+        for i in range(n):
+            scaled[c * c + i * c + p] = math.sqrt(L[i, i]) * V[i, m + p] / own[p]
     return SOLVED, how
 
 
 @jit
 def joints_and_motion(
-    M: Matrix, force: Vector, J: Matrix, gamma: Vector, a: Vector, lam: Vector, space: Workspace, numbers: Vector
-) -> None:
+    M: Matrix, force: Vector, J: Matrix, gamma: Vector, a: Vector, lam: Vector, L: Matrix, first: Index, U: Matrix,
+    G: Matrix, numbers: Vector,
+) -> None:  # fmt: skip
     """The first seven of `NUMBERS` of an acceleration and forces of joints, with the contact forces among the applied.
 
     Computed from the equations of motion, M a - force - J^T lam and J a - gamma, as `certificate._regular` does.
     """
     m, n = J.shape
-    inverse = space.inverse
     u, size = np.empty(n), np.empty(n)
     norm_a = norm_a_2 = 0.0
     for i in range(n):
@@ -327,15 +333,15 @@ def joints_and_motion(
         u[i], size[i] = value + inertia, extent
         norm_a += a[i] * inertia
         norm_a_2 += a[i] ** 2
-    forward(space.L, space.first, u)
-    numbers[3] = _length(u, inverse)
-    free_of_joints(space, u)
-    kernel = _length(u, inverse)
+    forward(L, first, u)
+    numbers[3] = _length(u, L)
+    free_of_joints(L, U, G, u)
+    kernel = _length(u, L)
     # |L^-1| size, bounded by substitution with absolute values.
     for i in range(n):
-        for j in range(space.first[i], i):
-            size[i] += abs(space.L[i, j]) * size[j]
-    growth = _length(size, inverse) ** 2
+        for j in range(first[i], i):
+            size[i] += abs(L[i, j]) * size[j]
+    growth = _length(size, L) ** 2
     missed, missed_2 = 0.0, 0.0
     x, s, extents = np.empty(m), np.empty(m), np.empty(m)
     for c in range(m):
@@ -345,19 +351,19 @@ def joints_and_motion(
             extent += abs(J[c, i] * a[i])
         x[c], s[c], extents[c] = value, value, extent
         missed_2 += value**2
-    solve_joints(space.G, s)
+    solve_joints(G, s)
     for c in range(m):
         missed += x[c] * s[c]
         for j in range(c):
-            extents[c] += abs(space.G[c, j]) * extents[j]
-        growth += extents[c] ** 2 * space.G[c, c]
+            extents[c] += abs(G[c, j]) * extents[j]
+        growth += extents[c] ** 2 * G[c, c]
     missed = max(missed, 0.0)
     numbers[0] = math.sqrt(kernel**2 + missed)
     for i in range(n):
         for c in range(m):
-            u[i] += space.U[i, c] * s[c]
-        u[i] *= inverse[i]
-    backward(space.L, space.first, u)
+            u[i] += U[i, c] * s[c]
+        u[i] *= L[i, i]
+    backward(L, first, u)
     numbers[1] = _norm(u)
     numbers[2], numbers[4] = math.sqrt(missed_2), EPS * math.sqrt(growth)
     numbers[5], numbers[6] = math.sqrt(max(norm_a, 0.0)), math.sqrt(norm_a_2)
@@ -365,10 +371,10 @@ def joints_and_motion(
 
 @jit
 def amplification(
-    B: Matrix, q: Vector, z: Vector, row: Vector, column: Vector, active: Active, V: Matrix, inverse: Vector, p: int
+    B: Matrix, q: Vector, z: Vector, row: Vector, column: Vector, active: Active, V: Matrix, L: Matrix
 ) -> float:
     """What one rounding of every row of the mode's linear system does to the acceleration, in the mass norm."""
-    size, n = len(q), len(V)
+    size, n, p = len(q), len(V), V.shape[1]
     members = np.empty(size, np.int64)
     held = size - size
     for s in range(size):
@@ -398,7 +404,7 @@ def amplification(
     for i in range(n):
         for t in range(p):
             effect[i] += abs(V[i, t] * z[t])
-    return _length(effect, inverse)
+    return _length(effect, L)
 
 
 @jit

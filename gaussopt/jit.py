@@ -29,5 +29,6 @@ else:
             return function
     else:
         COMPILED = not config.DISABLE_JIT
-        # Division by zero gives infinity as in numpy, so that no loop holds a branch for an exception.
-        jit = njit(cache=True, error_model="numpy")
+        # Division by zero gives infinity as in numpy, so that no loop holds a branch for an exception. Nobody calls
+        # kernels from C, and wrappers for that would take a tenth of the time of compiling.
+        jit = njit(cache=True, error_model="numpy", no_cfunc_wrapper=True)

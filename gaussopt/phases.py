@@ -190,6 +190,9 @@ class ContactAccelerations(Accelerations):
                 self._by_kernel = True
                 self._count(answer)
                 return answer
+            answer = super()._answer(t, q, v)
+            self._stages.learn(answer, step, self.phase)
+            return answer
         return super()._answer(t, q, v)
 
     def definiteness(self, t: float, q: Vector, v: Vector) -> float:

@@ -13,8 +13,8 @@ from time import perf_counter
 
 import numpy as np
 
-from gaussopt.contact_certificate import ContactCertificate, Verdict
-from gaussopt.contact_stage import NUMBERS, stage
+from gaussopt.contact_certificate import ContactCertificate, Verdict, monotone
+from gaussopt.contact_stage import MONOTONE, NUMBERS, OPEN, stage
 from gaussopt.jit import COMPILED
 from gaussopt.phases import Phase
 from gaussopt.pivoting import SOLVED
@@ -26,14 +26,18 @@ from gaussopt.stepdata import Matrix, StepData, Vector
 PLAIN = 12
 """Coordinates and closed contacts, together, up to which the kernel is faster than numpy without being compiled."""
 
+SHARE = 1e-12
+"""Force, relative to the largest normal force, that counts as none."""
+
 _VERDICTS = (
     Verdict(Status.SOLVED, "positive definite", True),
+    Verdict(Status.SOLVED, "P-matrix", True),
     Verdict(Status.SOLVED, "monotone", False),
     Verdict(Status.SOLVED, "undecided", False),
 )
-"""By the kernel's codes DEFINITE, MONOTONE, UNDECIDED."""
+"""By the kernel's codes DEFINITE, P_MATRIX, MONOTONE, UNDECIDED."""
 
-_SENTENCES = (Status.SOLVED.sentence, Status.SOLVED.sentence, f"{Status.SOLVED.sentence} {UNDECIDED}")
+_SENTENCES = (*[Status.SOLVED.sentence] * 3, f"{Status.SOLVED.sentence} {UNDECIDED}")
 
 
 class Stages:
@@ -63,6 +67,24 @@ class Stages:
         self._active = np.zeros(3 * len(phase.closed), dtype=np.int8)
         self._active[: len(phase.closed) + len(phase.sticking)] = 1
 
+    def learn(self, answer: Answer, step: StepData, phase: Phase) -> None:
+        """Start the next stage from the active set of an answer found in the general way.
+
+        Where contacts share forces in many ways (a box that sticks with two feet) only few sets solve the problem.
+        """
+        if phase is not self._phase or answer.a is None:
+            return
+        c = len(phase.closed)
+        lam_N, least = answer.lam_N, SHARE * float(np.abs(answer.lam_N).max())
+        self._active[:] = 0
+        self._active[:c] = lam_N > least
+        for place, i in enumerate(sorted(phase.sticking)):
+            p = phase.closed.index(i)
+            bound = float(step.mu[i] * lam_N[p])
+            push = float(answer.lam_T[p, 0]) + bound
+            self._active[c + place] = push > least
+            self._active[c + len(phase.sticking) + place] = push >= 2.0 * bound - least and bound > least
+
     def answer(self, step: StepData, phase: Phase) -> Answer | None:
         """The certified answer at a step of all contacts in a phase, or None if it is for the general path."""
         n, m, (k, d) = step.n, step.m, step.v_T.shape
@@ -77,15 +99,18 @@ class Stages:
             step.J_T.ravel(), step.zeta_T.ravel(), step.v_T.ravel(), step.mu,
         ))  # fmt: skip
         cuts = (n, n + m, n + m + c, n + m + c + c * d, n + m + c + c * d + NUMBERS)
-        out = np.empty(cuts[-1] + c * c)
+        out = np.empty(cuts[-1] + c * c + n * c)
         code, how = stage(data, n, m, k, d, self._closed, self._modes, self._active, out)
-        if code != SOLVED:
+        scaled_delassus = out[cuts[4] : cuts[4] + c * c].reshape(c, c)
+        if code == SOLVED and how == OPEN:
+            how = MONOTONE if monotone(scaled_delassus, out[cuts[4] + c * c :].reshape(n, c)) else OPEN
+        if code != SOLVED or how == OPEN:
             return None
         a, lam, lam_N = out[: cuts[0]], out[cuts[0] : cuts[1]], out[cuts[1] : cuts[2]]
         certificate = _certificate(out[cuts[3] : cuts[4]].tolist(), step.gamma, lam, _VERDICTS[how])
         if not certificate.passed(self.tolerance):
             return None
-        self.scaled_delassus = out[cuts[4] :].reshape(c, c)
+        self.scaled_delassus = scaled_delassus
         return Answer(
             a, lam, lam_N, out[cuts[2] : cuts[3]].reshape(c, d), Status.SOLVED, Status.SOLVED, _SENTENCES[how],
             certificate, 1, Timing(solve=perf_counter() - begin, backend=0.0),
