@@ -4,10 +4,11 @@ With M = L D L^T, rows R of the contacts, columns F of their forces (F = R^T wit
 
     [J; R_S] M^-1 [J^T, F_S] (lam, lam_S) = (gamma, -zeta_S) - [J; R_S] M^-1 (Q - h)
 
-is all there is to solve once the set S of contacts that push is known. `contact_step` tries the set of the step before
-and looks at the signs, with accelerations of the rows taken from the acceleration itself; where they are wrong it forms
-the whole contact operator and solves its complementarity problem (`pivoting`). The factors of M keep its envelope: a
-diagonal or block-diagonal M costs no more than its blocks.
+is all there is to solve once the set S of contacts that push is known. `contact_step` tries the set of the step before,
+looks at the signs, with accelerations of the rows taken from the acceleration itself, and lets those that are wrong
+change sides. Where that does not end in a few turns, or the rows of the set depend on each other, it forms the whole
+contact operator and solves its complementarity problem (`pivoting`). The factors of M keep its envelope: a diagonal or
+block-diagonal M costs no more than its blocks.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gaussopt.jit import jit
+from gaussopt.jit import jit, jit_sums
 from gaussopt.linalg import EPS
 from gaussopt.pivoting import SOLVED, STABLE, UNSOLVED, Active, Index, solve_lcp
 from gaussopt.stepdata import Matrix, Vector
@@ -29,6 +30,9 @@ REGULAR = 1e-8
 
 ROUNDING = 1e-10
 """Acceleration of a row, relative to the terms that it may have cancelled from, that counts as zero."""
+
+SETS = 6
+"""Sets of pushing contacts tried, each from the signs of the one before, before the whole operator is formed."""
 
 
 class Workspace(NamedTuple):
@@ -130,8 +134,14 @@ def known_set(
     force: Vector, J: Matrix, gamma: Vector, R: Matrix, F: Matrix, zeta: Vector, active: Active, z: Vector, a: Vector,
     lam: Vector, w: Vector, L: Matrix, first: Index, U: Matrix, V: Matrix, A: Matrix, body: Matrix, row: Matrix,
     symmetric: bool,
-) -> bool:  # fmt: skip
-    """Solve with the contacts of `active` pushing and see whether all signs are right; M is factorised already."""
+) -> int:  # fmt: skip
+    """Solve with the contacts of `active` pushing; M is factorised already.
+
+    Returns
+    -------
+    wrong
+        How many contacts have a wrong sign and have changed sides in `active`; -1 where rounding is out of hand.
+    """
     n, m, k = len(force), len(gamma), len(zeta)
     y, free, b, own = body[0], body[1], row[0], row[1]
     for c in range(m):
@@ -178,7 +188,7 @@ def known_set(
     # Elimination in the given order; where a pivot loses digits the contacts are for those who reveal ranks.
     for i in range(size):
         if not A[i, i] > STABLE * own[i]:
-            return False
+            return -1
         inverse = 1.0 / A[i, i]
         A[i, i] = inverse
         for s in range(i + 1, size):
@@ -200,18 +210,26 @@ def known_set(
         if active[c]:
             z[c] = b[place]
             place += 1
+    add_forces(V, b, size, y)
     for i in range(n):
-        value = y[i]
-        for s in range(size):
-            value += V[i, s] * b[s]
-        a[i] = value * L[i, i]
+        a[i] = y[i] * L[i, i]
     backward(L, first, a)
     for i in range(n):
         free[i] = abs(a[i]) + abs(free[i])
-    return holds(J, gamma, a, free) and lawful(R, zeta, z, a, free, w)
+    return lawful(R, zeta, z, a, free, w, active) if holds(J, gamma, a, free) else -1
 
 
-@jit
+@jit_sums
+def add_forces(V: Matrix, b: Vector, size: int, y: Vector) -> None:
+    """Y <- y + V[:, :size] b."""
+    for i in range(len(y)):
+        value = y[i]
+        for s in range(size):
+            value += V[i, s] * b[s]
+        y[i] = value
+
+
+@jit_sums
 def holds(J: Matrix, gamma: Vector, a: Vector, free: Vector) -> bool:
     """Whether J a = gamma to rounding of the terms; `free` is the size of the accelerations that may have cancelled."""
     m, n = J.shape
@@ -225,10 +243,17 @@ def holds(J: Matrix, gamma: Vector, a: Vector, free: Vector) -> bool:
     return True
 
 
-@jit
-def lawful(R: Matrix, zeta: Vector, z: Vector, a: Vector, free: Vector, w: Vector) -> bool:
-    """Fill w from the acceleration itself and say whether 0 <= z, w >= 0 and one of each pair is zero to rounding."""
+@jit_sums
+def lawful(R: Matrix, zeta: Vector, z: Vector, a: Vector, free: Vector, w: Vector, active: Active) -> int:
+    """Fill w from the acceleration itself and let contacts with a wrong sign change sides.
+
+    Returns
+    -------
+    wrong
+        Their number; -1 where a contact that pushes does not stay, which is rounding out of hand.
+    """
     k, n = R.shape
+    wrong = 0
     for c in range(k):
         value, extent = zeta[c], abs(zeta[c])
         for i in range(n):
@@ -236,9 +261,16 @@ def lawful(R: Matrix, zeta: Vector, z: Vector, a: Vector, free: Vector, w: Vecto
             extent += abs(R[c, i]) * free[i]
         w[c] = value
         tiny = ROUNDING * extent
-        if not (z[c] >= 0.0 and value >= -tiny and (z[c] == 0.0 or value <= tiny)):
-            return False
-    return True
+        if active[c]:
+            if not abs(value) <= tiny:
+                return -1
+            if not z[c] >= 0.0:
+                active[c] = 0
+                wrong += 1
+        elif not value >= -tiny:
+            active[c] = 1
+            wrong += 1
+    return wrong
 
 
 @jit
@@ -411,7 +443,12 @@ def contact_step(
         V = U
     if not factorise_mass(M, L, first):
         return MASSLESS
-    if known_set(force, J, gamma, R, F, zeta, active, z, a, lam, w, L, first, U, V, A, body, row, symmetric):
+    wrong = 1
+    for _ in range(SETS):
+        wrong = known_set(force, J, gamma, R, F, zeta, active, z, a, lam, w, L, first, U, V, A, body, row, symmetric)
+        if wrong <= 0:
+            break
+    if wrong == 0:
         return SOLVED
     if not eliminate_joints(J, L, first, U, G):
         return DEPENDENT_JOINTS
@@ -435,4 +472,4 @@ def contact_step(
     free = body[1]
     for i in range(n):
         free[i] = abs(a[i]) + abs(force[i]) / M[i, i]
-    return SOLVED if holds(J, gamma, a, free) and lawful(R, zeta, z, a, free, w) else UNSOLVED
+    return SOLVED if holds(J, gamma, a, free) and lawful(R, zeta, z, a, free, w, active) == 0 else UNSOLVED

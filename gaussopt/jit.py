@@ -17,6 +17,10 @@ if TYPE_CHECKING:
         """The function, compiled at its first call and kept on disk for the next process."""
         return function
 
+    def jit_sums(function: F) -> F:
+        """The same for functions whose sums may be taken in any order, so that they run in vector registers."""
+        return function
+
     COMPILED: bool
 else:
     try:
@@ -27,8 +31,11 @@ else:
         def jit(function: F) -> F:
             """The function itself: numba is not installed."""
             return function
+
+        jit_sums = jit
     else:
         COMPILED = not config.DISABLE_JIT
         # Division by zero gives infinity as in numpy, so that no loop holds a branch for an exception. Nobody calls
         # kernels from C, and wrappers for that would take a tenth of the time of compiling.
         jit = njit(cache=True, error_model="numpy", no_cfunc_wrapper=True)
+        jit_sums = njit(cache=True, error_model="numpy", no_cfunc_wrapper=True, fastmath={"reassoc"})
