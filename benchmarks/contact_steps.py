@@ -5,8 +5,8 @@ instant (M, Q - h, J_N, zeta_N of frictionless contacts; DAQP takes no others) t
 forces, acceleration. Sequences: boxes in a stack, at rest, all contacts pressing; bodies in a row whose feet press and
 lift in turn. Warm starts from the contacts that pressed at the step before, cold ones from none. DAQP is given the
 primal Gauss program; its numbers are wall time through its Python interface and what its C code reports of itself,
-set-up (which factorises M) and solution. The kernel's are those of a loop that is compiled too, as in a compiled motion,
-of single calls from Python, and of the same source without numba.
+set-up (which factorises M) and solution. The kernel's are those of a loop that is compiled too, as in a compiled
+motion, of single calls from Python, and of the same source without numba.
 
     python benchmarks/contact_steps.py [--rounds 60] [--out FILE.md]
 """

@@ -31,7 +31,7 @@ REGULAR = 1e-8
 ROUNDING = 1e-10
 """Acceleration of a row, relative to the terms that it may have cancelled from, that counts as zero."""
 
-SETS = 6
+SETS = 12
 """Sets of pushing contacts tried, each from the signs of the one before, before the whole operator is formed."""
 
 

@@ -281,7 +281,7 @@ def stage(
     joints_and_motion(M, total, J, gamma, a, lam, L, first, U, G, numbers)
     light = np.empty(n)
     for i in range(n):
-        light[i] = total[i] / math.sqrt(M[i, i])
+        light[i] = applied[i] / math.sqrt(M[i, i])
     natural_J = _length(a_J, M)
     numbers[7] = natural_J + _length(a, M) + _norm(light)
     # The distance to the solution of the mode, and what rounding of its rows can do.
