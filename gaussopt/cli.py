@@ -322,7 +322,7 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
 
 def _certified(traj: Trajectory) -> str:
     """What the worst certificate stands for."""
-    if traj.meta.get("engine") != "compiled":
+    if "residuals" not in traj.meta:
         return f"{traj.worst.evaluations} steps solved"
     residual = max(traj.meta["residuals"].values())
     return f"{len(traj.t)} recorded states; residuals of all steps at most {residual:.2g}"

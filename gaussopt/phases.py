@@ -31,9 +31,6 @@ MECHANICS = frozenset({"lcp", "stick-slip"})
 PIVOTING = frozenset({"lemke", "principal-pivoting"})
 """Solvers by complementary pivots: the kernel of a stage stands for them where their warm start is right."""
 
-LOADED = 100
-"""Stages after which the kernels are loaded: numba and its files cost as much time as some hundred general steps."""
-
 OPEN, SLIDING, STICKING = 0, 1, 2
 """Codes of contact modes in trajectories."""
 
@@ -156,8 +153,7 @@ class ContactAccelerations(Accelerations):
     Attributes
     ----------
     kernel : bool
-        Whether regular stages may be answered by the compiled kernel of `stages`: where the formulation is the contact
-        laws themselves, the solver one by pivots with its default options, and stages start from the one before.
+        Whether regular stages are answered by the compiled kernel of `stages`.
     """
 
     def __init__(self, system: System, solvers: Solvers, stabiliser: Stabilisation, phase: Phase) -> None:
@@ -166,18 +162,24 @@ class ContactAccelerations(Accelerations):
         self._whole: StepData | None = None
         self._stages: Stages | None = None
         self._by_kernel = False
-        main, engine = solvers.main, solvers.main.engine
-        self.kernel = (
-            main.formulation.name in MECHANICS
-            and engine.solver.name in PIVOTING
-            and engine.solver.options == engine.solver.options_type()
-            and engine.warm_start
-        )
+        self.kernel = False
+
+    def why_interpreted(self) -> str | None:
+        """Why the kernel cannot stand for formulation and solver, None if it can.
+
+        It is the contact laws themselves, solved by pivots from the active set of the stage before.
+        """
+        main, engine = self.solvers.main, self.solvers.main.engine
+        plain = engine.solver.options == engine.solver.options_type() and engine.warm_start
+        if main.formulation.name in MECHANICS and engine.solver.name in PIVOTING and plain:
+            return None
+        names = f"{' or '.join(sorted(MECHANICS))} with {' or '.join(sorted(PIVOTING))}"
+        return f"it is the formulation {names}, warm-started and without options"
 
     def _answer(self, t: float, q: Vector, v: Vector) -> Answer:
         """By the kernel where the stage is regular, else in the general way."""
         self._by_kernel = False
-        if self.kernel and self.evaluations >= LOADED:
+        if self.kernel:
             if self._stages is None:
                 from gaussopt.stages import Stages
 

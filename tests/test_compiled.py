@@ -192,7 +192,6 @@ def test_without_constraints_and_without_forces() -> None:
         ("crank-slider", {"stepper": "radau"}, "'radau' has no generated loop"),
         ("crank-slider", {"stabilise": "baumgarte"}, "'baumgarte' has no generated form"),
         ("knife-edge-body", {"state": "quasi-velocity"}, "quasi-velocities"),
-        ("sliding-rod", {}, "motions without contacts"),
     ],
 )
 def test_what_cannot_be_compiled_is_said(problem: str, settings: dict[str, Any], why: str) -> None:

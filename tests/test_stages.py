@@ -10,6 +10,7 @@ import pytest
 import gaussopt as go
 from gaussopt import phases
 from gaussopt.contact_certificate import certify_contact
+from gaussopt.errors import BadInput, NotAccepted
 from gaussopt.phases import Phase
 from gaussopt.solving import StepSolver
 from gaussopt.stages import Stages
@@ -32,11 +33,10 @@ def test_equal_to_the_general_path(name: str, settings: dict[str, object], monke
         return found
 
     monkeypatch.setattr(Stages, "answer", counted)
-    monkeypatch.setattr(phases, "LOADED", 10**9)
     general = go.simulate(name, step_folder=None, **settings)
     assert not taken
-    monkeypatch.setattr(phases, "LOADED", 0)
-    ours = go.simulate(name, step_folder=None, **settings)
+    ours = go.simulate(name, step_folder=None, engine="compiled", **settings)
+    assert (general.meta["engine"], ours.meta["engine"]) == ("interpreted", "compiled")
     assert sum(taken) >= 0.9 * len(taken) > 0
     assert ours.status is general.status
     assert [e["kind"] for e in ours.events] == [e["kind"] for e in general.events]
@@ -78,7 +78,7 @@ def test_other_solvers_and_options_are_left_alone() -> None:
         solvers = phases.Solvers.of(formulation, solver, options, 1e-7, warm)
         stabiliser = go.stabilisation.make("none")
         flight = Phase.flight(step.k, step.J_T.shape[1])
-        return phases.ContactAccelerations(entry.system, solvers, stabiliser, flight).kernel
+        return phases.ContactAccelerations(entry.system, solvers, stabiliser, flight).why_interpreted() is None
 
     assert kernel("stick-slip", "lemke")
     assert kernel("lcp", "principal-pivoting")
@@ -86,6 +86,21 @@ def test_other_solvers_and_options_are_left_alone() -> None:
     assert not kernel("lcp", "lemke", max_iter=3)
     assert not kernel("lcp", "lemke", warm=False)
     assert not kernel("normal-force-qp", "daqp")
+
+
+def test_what_the_kernel_does_not_stand_for_is_said() -> None:
+    for settings in ({"solver": "newton"}, {"stepper": "moreau-jean"}):
+        with pytest.raises(NotAccepted, match="'compiled' cannot run this motion"):
+            go.simulate("sliding-rod", engine="compiled", **settings)
+    with pytest.raises(BadInput, match="record_every"):
+        go.simulate("sliding-rod", record_every=2)
+
+
+def test_long_runs_that_name_nothing_use_the_kernel() -> None:
+    motion = go.simulate("bouncing-ball", t_end=0.1, dt=1e-5)
+    assert motion.meta["engine"] == "compiled"
+    named = go.simulate("bouncing-ball", "stick-slip", "lemke", t_end=0.1, dt=1e-3)
+    assert named.meta["engine"] == "interpreted"
 
 
 def test_what_is_not_regular_goes_the_general_way() -> None:
