@@ -15,7 +15,7 @@ from gaussopt.compiled.loops import Written
 from gaussopt.equations import Model
 from gaussopt.stepper import Stepper
 
-VERSION = "1"
+VERSION = "3"
 """Raised whenever the generated loops change."""
 
 
@@ -86,7 +86,7 @@ def rows(model: Model, equations: str, orders: Orders) -> Callable[..., None]:
     if module is None:
         if "def certificate(" not in equations:
             raise NotCompiled("its certificate has no generated form (a singular mass matrix, or too many rows)")
-        lines = within_limit(source.acceleration(model, orders.step, False))
+        lines = within_limit(source.acceleration(model, orders.step, False)[0])
         functions = ["def " + text.strip() for text in equations.split("\ndef ")[1:]]
         functions += loops.recording(loops.Shape(model), lines, fast)
         imports = lines.imports | _imports(equations)
@@ -108,6 +108,6 @@ def _text(title: str, constants: str, functions: list[str], imports: frozenset[s
         head.append(f"from math import {', '.join(from_math)}")
     options = 'cache=True, error_model="numpy"' + (', fastmath={"contract"}' if contract else "")
     if fast:
-        head += ["from numba import njit", "from numpy import floor, zeros"]
+        head += ["from numba import njit", "from numpy import floor, int32, zeros"]
         functions = [f"@njit({options})\n{text}" for text in functions]
     return "\n".join([*head, "", *([constants, ""] if constants else []), "", "\n\n\n".join(functions), ""])

@@ -118,7 +118,7 @@ class CompiledLoop:
         begin = perf_counter()
         self.t = self._t0 = t
         system, projected = self.system, isinstance(self.motion.stabiliser, Projection)
-        orders = Orders.of(system.evaluate(t, q, v), system.m_h)
+        orders = Orders.of(system.model, system.evaluate(t, q, v))
         self._march = modules.march(system.model, self.method, orders, projected)
         array = np.array if modules.has_numba() else list
         self._p = array(list(system.parameters.values()))

@@ -42,6 +42,16 @@ class Lines:
     imports: frozenset[str]
 
 
+def _read(expression: str) -> set[str]:
+    """Names in an expression."""
+    return set(_NAME.findall(re.sub(r"\d[\d.]*e[+-]?\d+", "0", expression)))
+
+
+def _all(conditions: Sequence[str]) -> str:
+    """All of them, without branches."""
+    return " & ".join(f"({c})" for c in conditions) or "True"
+
+
 class Scribe:
     """Writes SymPy expressions and linear algebra into one list of lines.
 
@@ -92,21 +102,28 @@ class Scribe:
         self.imports |= {name for names in self._printer.module_imports.values() for name in names}
         return names
 
-    def lines(self, results: Mapping[str, Sequence[Entry]], checks: Iterable[str]) -> Lines:
-        """What was written, sorted by what it depends on."""
-        known = {str(p) for p in self.model.p} | {"abs", "floor", "sqrt", "sin", "cos", "if", "else", "or", "and"}
+    def lines(
+        self, results: Mapping[str, Sequence[Entry]], checks: Iterable[str], begin: int = 0, end: int | None = None
+    ) -> Lines:
+        """Lines from one number to another, sorted by what they depend on."""
+        known = {str(p) for p in self.model.p} | {"abs", "floor", "int32", "sqrt", "sin", "cos", "if", "else", "or", "and"}
+        end = len(self.w.lines) if end is None else end
         once, body = [], []
-        for line in self.w.lines:
+        for i, line in enumerate(self.w.lines[:end]):
             name, _, value = line.partition(" = ")
-            if set(_NAME.findall(re.sub(r"\d[\d.]*e[+-]?\d+", "0", value))) <= known:
+            if fixed := _read(value) <= known:
                 known.add(name)
-                once.append(line)
             else:
                 known.discard(name)
-                body.append(line)
-        regular = " & ".join(f"({c})" for c in [*self.checks, *checks]) or "True"
+            if i >= begin:
+                (once if fixed else body).append(line)
+        conditions = list(dict.fromkeys(checks))
+        constant = [c for c in conditions if _read(c) <= known]
+        if constant:
+            once.append(f"{self.letter}_sound = 1.0 if {_all(constant)} else 0.0")
+            conditions = [*(c for c in conditions if c not in constant), f"{self.letter}_sound > 0.0"]
         found = {k: tuple(x) for k, x in results.items()}
-        return Lines(tuple(once), tuple(body), found, regular, frozenset(self.imports))
+        return Lines(tuple(once), tuple(body), found, _all(conditions), frozenset(self.imports))
 
 
 def step_matrix(M: Sequence[Sequence[Entry]], J: Sequence[Sequence[Entry]]) -> list[list[Entry]]:
@@ -132,45 +149,34 @@ def _symmetric(
     return M, J, rest
 
 
-def acceleration(model: Model, order: Sequence[int], polynomials: bool) -> Lines:
-    """Acceleration and multipliers of a state.
+def acceleration(model: Model, order: Sequence[int], polynomials: bool) -> tuple[Lines, Lines]:
+    """Acceleration and multipliers of a state, and how well they satisfy its equations.
+
+    The second lines stand behind the first ones and read the model's expressions from them, but nothing of the
+    elimination.
 
     Results
     -------
     a (n), lam (m)
-    """
-    scribe = Scribe(model, polynomials, "s")
-    w, e = scribe.w, model.equations
-    n = len(model.q)
-    M, J, (f, g) = _symmetric(scribe, [Q - h for Q, h in zip(e.Q, e.h, strict=True)], e.gamma)
-    found = Elimination.of(w, step_matrix(M, J), order)
-    x = found.solve(w, [*f, *g])
-    a, lam = x[:n], [w.let(f"-{entry}") if entry else None for entry in x[n:]]
-    return scribe.lines({"a": a, "lam": lam}, found.checks)
-
-
-def residuals(model: Model, polynomials: bool) -> Lines:
-    """How well names a_0, ..., lam_0, ... satisfy the equations of a state, from the model's expressions alone.
-
-    Results
-    -------
     residuals : squares of J a - gamma and of M a + h - Q - J^T lam, each relative to 1 + the squares of what it is made
         of, gamma and Q - h
     """
-    scribe = Scribe(model, polynomials, "r")
+    scribe = Scribe(model, polynomials, "s")
     w, e = scribe.w, model.equations
     n, m = len(model.q), len(e.J)
     M, J, (f, g) = _symmetric(scribe, [Q - h for Q, h in zip(e.Q, e.h, strict=True)], e.gamma)
-    a: list[Entry] = [f"a_{i}" for i in range(n)]
-    lam: list[Entry] = [f"lam_{r}" for r in range(m)]
+    found = Elimination.of(w, step_matrix(M, J), order, n)
+    x = found.solve(w, [*f, *g])
+    a, lam = x[:n], [w.let(f"-{entry}") if entry else None for entry in x[n:]]
+    end = len(w.lines)
     c = [w.let(w.total([w.dot(J[r], a)], [g[r]])) for r in range(m)]
     columns = [[J[r][j] for r in range(m)] for j in range(n)]
     d = [w.let(w.total([w.dot(M[j], a)], [f[j], *map(w.product, columns[j], lam)])) for j in range(n)]
-    found = []
+    residuals = []
     for part, scale in ((c, g), (d, f)):
         size = w.total([w.dot(scale, scale), "1.0"])
-        found.append(w.let(f"({square})/({size})") if (square := w.dot(part, part)) else None)
-    return scribe.lines({"residuals": found}, ())
+        residuals.append(w.let(f"({square})/({size})") if (square := w.dot(part, part)) else None)
+    return scribe.lines({"a": a, "lam": lam}, [*scribe.checks, *found.checks], 0, end), scribe.lines({"residuals": residuals}, (), end)
 
 
 def projection(model: Model, orders: tuple[Sequence[int], Sequence[int]], polynomials: bool) -> Lines:
@@ -192,8 +198,8 @@ def projection(model: Model, orders: tuple[Sequence[int], Sequence[int]], polyno
     w, e = scribe.w, model.equations
     n, m_h = len(model.q), len(model.holonomic)
     M, J, (phi, rates) = _symmetric(scribe, model.holonomic, e.rates)
-    position = Elimination.of(w, step_matrix(M, J[:m_h]), orders[0])
-    velocity = position if m_h == len(J) else Elimination.of(w, step_matrix(M, J), orders[1])
+    position = Elimination.of(w, step_matrix(M, J[:m_h]), orders[0], n)
+    velocity = position if m_h == len(J) else Elimination.of(w, step_matrix(M, J), orders[1], n)
     dq, dv = position.solve(w, [*[None] * n, *phi])[:n], velocity.solve(w, [*[None] * n, *rates])[:n]
-    checks = [*position.checks, *(velocity.checks if velocity is not position else ())]
+    checks = [*scribe.checks, *position.checks, *(velocity.checks if velocity is not position else ())]
     return scribe.lines({"phi": phi, "dq": dq, "dv": dv}, checks)
