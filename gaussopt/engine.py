@@ -9,7 +9,7 @@ from typing import Any
 
 from gaussopt.accelerations import Accelerations
 from gaussopt.errors import BadInput, NotAccepted, UnknownName
-from gaussopt.loops import Loop
+from gaussopt.loops import SmoothLoop
 from gaussopt.smooth import Record, Smooth
 from gaussopt.stepdata import Vector
 from gaussopt.stepper import Control, Stepper
@@ -66,7 +66,7 @@ def smooth_loop(
     record: Record,
     progress: Callable[[float], None] | None,
     start: tuple[float, Vector, Vector],
-) -> Loop:
+) -> SmoothLoop:
     """The loop of a motion without contacts.
 
     Parameters
@@ -86,12 +86,14 @@ def smooth_loop(
     """
     reason = "long runs only" if choice.engine == "auto" and not _long(choice, method, control, start[0]) else None
     if choice.engine != "interpreted" and reason is None:
+        from gaussopt.compiled.error_control import ErrorControl
         from gaussopt.compiled.job import NotCompiled
-        from gaussopt.compiled.run import CompiledLoop, why_not
+        from gaussopt.compiled.run import ConstantSteps, why_not
 
         reason = choice.why_interpreted(motion) or why_not(motion.system, method, motion.stabiliser)
         if reason is None:
-            loop = CompiledLoop(motion, method, control, choice.record_every, recorder, record, progress)
+            kind = ErrorControl if method.adaptive else ConstantSteps
+            loop = kind(motion, method, control, choice.record_every, recorder, record, progress)
             try:
                 loop.prepare(*start)
                 return loop

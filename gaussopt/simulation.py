@@ -162,6 +162,7 @@ def simulate(
     recorder = Recorder(len(system.contact_names))
     accelerations: Accelerations
     loop: Loop
+    about: Callable[[], dict[str, Any]] = dict
     if contacts or method.loop:
         if engine == "compiled" or record_every != 1:
             raise NotAccepted("The engine 'compiled' and record_every are for motions without contacts.")
@@ -183,7 +184,8 @@ def simulate(
         kind = _state_kind(state, step_solver, system)
         accelerations = kind(system, step_solver, stabiliser)
         record = _recording(recorder, accelerations)
-        loop = smooth_loop(choice, accelerations, method, control, recorder, record, progress, (t0, q, v))
+        smooth = smooth_loop(choice, accelerations, method, control, recorder, record, progress, (t0, q, v))
+        loop, about = smooth, smooth.about
         kind_name = "quasi-velocity" if kind is QuasiVelocities else "velocity"
     _check_residuals(system, t0, q, v)
     q, v = _consistent(system, t0, q, v, stabiliser)
@@ -232,7 +234,7 @@ def simulate(
         "warm_start": warm_start, "state": kind_name,
         "coordinates": list(system.coordinates(len(q))), "steps": max(len(recorder) - 1, 0),
         "evaluations": accelerations.evaluations, "iterations": accelerations.iterations,
-        "contacts": list(system.contact_names), "impact": impact if contacts else None,
+        "contacts": list(system.contact_names), "impact": impact if contacts else None, **about(),
     }  # fmt: skip
     file = _save_failed(failed, name, message, step_folder)
     if file is not None:

@@ -173,16 +173,28 @@ class Adaptive(Stepper):
     adaptive = True
     method: ClassVar[str]
 
-    def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> Integration:
-        """Begin; with a recording interval the method lands on its multiples."""
-        return _Scipy(self.method, motion, t, q, u, control)
-
-
-class _Scipy(Integration):
-    def __init__(self, method: str, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> None:
+    @classmethod
+    def scipy_class(cls) -> Any:
+        """The method's class in SciPy."""
         from scipy import integrate
 
-        self._make: Any = getattr(integrate, method)
+        return getattr(integrate, cls.method)
+
+    def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> ScipyIntegration:
+        """Begin; with a recording interval the method lands on its multiples."""
+        return ScipyIntegration(self.scipy_class(), motion, t, q, u, control)
+
+
+def gave_up(t: float, reason: str) -> str:
+    """What a person is told where an adaptive method stops."""
+    return f"The integrator stopped at t = {t:.9g}: {reason} Loosen rtol and atol or use a smaller problem."
+
+
+class ScipyIntegration(Integration):
+    """A method of SciPy under way."""
+
+    def __init__(self, method: Any, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> None:
+        self._make = method
         n = len(q)
 
         def field(t: float, y: Vector) -> Vector:
@@ -206,14 +218,18 @@ class _Scipy(Integration):
             first = min(first, bound - t)
         self._solver = self._make(self._field, t, y, bound, rtol=c.rtol, atol=c.atol, first_step=first)
 
+    @property
+    def next_step(self) -> float:
+        """Length of the next trial step."""
+        return float(self._solver.h_abs)
+
     def advance(self) -> State:
+        """One accepted step, or up to the next recording instant."""
         s = self._solver
         while True:
             message = s.step()
             if s.status == "failed":
-                raise BadInput(
-                    f"The integrator stopped at t = {s.t:.9g}: {message} Loosen rtol and atol or use a smaller problem."
-                )
+                raise BadInput(gave_up(s.t, message))
             if self._control.dt is None or self._control.every_step or s.status == "finished":
                 break
         t, y = float(s.t), s.y
@@ -222,6 +238,7 @@ class _Scipy(Integration):
         return t, y[: self._n].copy(), y[self._n :].copy()
 
     def replace(self, q: Vector, u: Vector) -> None:
+        """Continue from a corrected state."""
         s = self._solver
         if s.status == "finished":
             return

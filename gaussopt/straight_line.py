@@ -13,6 +13,9 @@ from itertools import pairwise
 Entry = str | None
 """A name in the generated source, None for a structural zero."""
 
+UNITS = ("1.0", "-1.0")
+"""Numbers that a product need not write."""
+
 PIVOT = 1e-8
 """Smallest pivot of J M^-1 J^T, relative to its diagonal, that counts as regular."""
 
@@ -34,8 +37,8 @@ class Writer:
         self._count = 0
 
     def let(self, expression: str | None) -> Entry:
-        """Name an expression; names and None pass through."""
-        if expression is None or expression.isidentifier():
+        """Name an expression; names, one, minus one and None pass through."""
+        if expression is None or expression.isidentifier() or expression in UNITS:
             return expression
         name = f"{self._letter}{self._count}"
         self._count += 1
@@ -44,8 +47,12 @@ class Writer:
 
     @staticmethod
     def product(*factors: Entry) -> Entry:
-        """Their product, None if one is zero."""
-        return None if None in factors else "*".join(str(f) for f in factors)
+        """Their product, None if one is zero; ones are left out."""
+        if None in factors:
+            return None
+        sign = "-" if sum(f == "-1.0" for f in factors) % 2 else ""
+        rest = [str(f) for f in factors if f not in UNITS]
+        return f"{sign}{'*'.join(rest)}" if rest else f"{sign}1.0"
 
     @staticmethod
     def total(terms: Sequence[Entry], minus: Sequence[Entry] = ()) -> Entry:

@@ -45,7 +45,10 @@ class Orders:
         NotCompiled
         """
         known, e, n = set(model.p), model.equations, step.n
-        M, J = (np.array([[x.free_symbols <= known for x in row] for row in part]).reshape(-1, n) for part in (e.M, e.J))
+        M, J = (
+            np.array([x.free_symbols <= known for row in part for x in row], dtype=bool).reshape(-1, n)
+            for part in (e.M, e.J)
+        )
         found = [
             elimination_order(_saddle(step.M, step.J[:rows], 0.0), _saddle(M, J[:rows], True))
             for rows in (step.m, len(model.holonomic))

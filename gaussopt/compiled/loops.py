@@ -6,8 +6,8 @@ A loop reads and writes flat sequences only: CPython runs it on lists, numba on 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from gaussopt.compiled.source import Lines
 from gaussopt.equations import Model
@@ -32,12 +32,14 @@ class Written:
     functions : their texts; the last one is what is called
     work, constants : entries of the work spaces that it needs
     imports : functions that it calls
+    tables : constants of the module, by name
     """
 
     functions: tuple[str, ...]
     work: int
     constants: int
     imports: frozenset[str]
+    tables: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -165,9 +167,12 @@ class Loop:
         """Entries of the work space."""
         return self.progress + 2 * self.shape.lanes
 
-    def written(self, *functions: str) -> Written:
+    def written(
+        self, *functions: str, imports: Iterable[str] = (), tables: Mapping[str, Sequence[float]] | None = None
+    ) -> Written:
         """The functions with what they need."""
-        return Written(functions, self.work, len(self.constants.names) * self.shape.lanes, self.parts.imports)
+        constants = len(self.constants.names) * self.shape.lanes
+        return Written(functions, self.work, constants, self.parts.imports | frozenset(imports), tables or {})
 
     def _lane(self, name: str, i: int = 0) -> str:
         return f"{name}[{self.shape.at(i)}]"
@@ -247,15 +252,12 @@ class Loop:
 
     def leave(self, indent: int) -> list[str]:
         """With one lane: go back to the state before a failed step and leave."""
-        if self.shape.lanes > 1:
-            return []
-        text = [
-            "if failed[0] > 0.0:",
-            f"    for i in range({self.shape.size}):",
-            "        y[i] = work[i]",
-            "    return step - first",
-        ]
-        return indented(text, indent)
+        return [] if self.shape.lanes > 1 else self.leave_with(["return step - first"], indent)
+
+    def leave_with(self, lines: Sequence[str], indent: int) -> list[str]:
+        """Go back to the state before a failed step and do these lines."""
+        back = [f"for i in range({self.shape.size}):", "    y[i] = work[i]"]
+        return indented(["if failed[0] > 0.0:", *indented([*back, *lines], 1)], indent)
 
     def march(self, advance: Sequence[str]) -> str:
         """`march`: steps of constant length, of which `advance` holds the lines of one.

@@ -7,6 +7,7 @@ does not pass, go through the same formulation, solver and certificate as an int
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -52,8 +53,8 @@ def why_not(system: System, method: Stepper, stabiliser: Stabilisation) -> str |
     return None
 
 
-class CompiledLoop:
-    """One integration from start to end by generated code.
+class GeneratedLoop(ABC):
+    """One integration from start to end by generated code: what all methods share.
 
     Parameters
     ----------
@@ -83,29 +84,17 @@ class CompiledLoop:
         self.steps = self.handed_over = 0
         self.residuals = [0.0, 0.0]
         self.t = 0.0
+        self._array: Any = np.array if modules.has_numba() else list
+        self.sharp = motion.stabiliser.tolerance if isinstance(motion.stabiliser, Projection) else 0.0
+        self.limit = min(motion.solver.tolerance, DEFAULT_TOLERANCE) ** 2
 
+    @abstractmethod
     def integrate(self, t: float, q: Vector, v: Vector) -> tuple[Status, str]:
         """From a state to the end; returns status and message."""
-        self._record(np.array([t]), np.concatenate((q, v))[None, :])
-        dt, end = self.control.dt, self.control.t_end
-        assert dt is not None
-        total = max(1, math.ceil((end - t) / dt - 1e-9))
-        count = FIRST
-        while self.steps < total:
-            begin = perf_counter()
-            count = min(count, total - self.steps)
-            done, q, v = self._leap(count, total, q, v)
-            if done < count:
-                q, v = self._interpret(total, q, v)
-            spent = perf_counter() - begin
-            count = max(FIRST, min(4 * count, int(count * CHUNK / max(spent, 1e-9))))
-            if self.progress is not None:
-                self.progress(self.steps / total)
-        note = ""
-        if self.handed_over:
-            s = "" if self.handed_over == 1 else "s"
-            note = f" {self.handed_over} step{s} of {total} had a vanishing pivot and went through the solver kkt."
-        return Status.SOLVED, f"Reached t = {end:g}.{note}"
+
+    @abstractmethod
+    def _warm_up(self, y: Any) -> None:
+        """Call the loop without letting it move."""
 
     def prepare(self, t: float, q: Vector, v: Vector) -> None:
         """Generate and compile for motions from this state.
@@ -120,84 +109,44 @@ class CompiledLoop:
         system, projected = self.system, isinstance(self.motion.stabiliser, Projection)
         orders = Orders.of(system.model, system.evaluate(t, q, v))
         self._march = modules.march(system.model, self.method, orders, projected)
-        array = np.array if modules.has_numba() else list
+        array = self._array
         self._p = array(list(system.parameters.values()))
         self._work, self._constants = array([0.0] * self._march.work), array([0.0] * self._march.constants)
-        self._array: Any = array
         self._rows: Callable[..., None] | None = None
         # Without a generated certificate recorded states are certified one by one, by the rank-revealing path.
         with suppress(NotCompiled):
             self._rows = modules.rows(system.model, system.source, orders)
         # Nothing moves in a call without steps, but numba compiles.
-        self._march_steps(0, 0, array([*q.tolist(), *v.tolist()]), array([0.0]), array([0.0, 0.0]))
+        self._warm_up(array([*q.tolist(), *v.tolist()]))
         if self._rows is not None:
             self._rows(0, array([t]), array([*q.tolist(), *v.tolist()]), self._p, array([0.0]))
         self.motion.timing["compile"] = perf_counter() - begin
 
-    def _leap(self, count: int, total: int, q: Vector, v: Vector) -> tuple[int, Vector, Vector]:
-        """Some steps of generated code, as many as it can do; records what is due and returns the state reached."""
-        n = len(q)
-        y, worst = self._array([*q.tolist(), *v.tolist()]), self._array([0.0, 0.0])
-        trace = self._zeros((count // self.every + 1) * 2 * n)
-        begin = perf_counter()
-        done = self._march_steps(self.steps, count, y, trace, worst)
-        self.motion.timing["solve"] += perf_counter() - begin
-        self.motion.evaluations += done * self.method.stages
-        self.residuals = [max(r, math.sqrt(w)) for r, w in zip(self.residuals, worst, strict=True)]
-        due = np.arange(self.steps // self.every + 1, (self.steps + done) // self.every + 1) * self.every
-        states = np.asarray(trace)[: len(due) * 2 * n].reshape(len(due), 2 * n)
-        self.steps += done
-        state = np.array(y)
-        if self.steps == total and total % self.every and done:
-            due, states = np.append(due, total), np.vstack((states, state))
-        self._record(self._times(due, total), states)
-        self.t = float(self._times(np.array([self.steps]), total)[0])
-        return done, state[:n], state[n:]
-
-    def _march_steps(self, first: int, count: int, y: Any, trace: Any, worst: Any) -> int:
-        """Steps done by the generated code, with y the state behind them."""
-        stabiliser = self.motion.stabiliser
-        sharp = stabiliser.tolerance if isinstance(stabiliser, Projection) else 0.0
-        limit = min(self.motion.solver.tolerance, DEFAULT_TOLERANCE) ** 2
-        assert self.control.dt is not None
-        before = y.copy()
-        try:
-            return self._march.march(
-                self._t0, self.control.dt, self.control.t_end, first, count, self.every, y, self._p, limit, sharp,
-                self._work, self._constants, self._array([0.0]), worst, trace,
-            )  # fmt: skip
-        except (ArithmeticError, ValueError):  # CPython raises where compiled arithmetic goes on with inf or nan
-            y[:] = before
-        done, place = 0, 0
-        while count > 1 and done < count:
-            row = self._zeros(len(y))
-            if not self._march_steps(first + done, 1, y, row, worst):
-                break
-            done += 1
-            if (first + done) % self.every == 0:
-                trace[place : place + len(y)] = row
-                place += len(y)
-        return done
+    def _flat(self, values: Vector | Matrix) -> Any:
+        """Values as generated code reads them; without numba a copy."""
+        return np.ascontiguousarray(values).ravel() if self._array is np.array else values.ravel().tolist()
 
     def _zeros(self, size: int) -> Any:
         return np.zeros(size) if self._array is np.array else [0.0] * size
 
-    def _times(self, steps: NDArray[np.int64], total: int) -> Vector:
-        assert self.control.dt is not None
-        return np.where(steps >= total, self.control.t_end, self._t0 + steps * self.control.dt)
+    def about(self) -> dict[str, Any]:
+        """Engine, steps, how many were interpreted, and the largest residuals of the others, relative."""
+        constraint, force = self.residuals
+        return {
+            "engine": "compiled", "steps": self.steps, "handed_over": self.handed_over, "record_every": self.every,
+            "residuals": {"constraint": constraint, "force": force},
+        }  # fmt: skip
 
-    def _interpret(self, total: int, q: Vector, v: Vector) -> tuple[Vector, Vector]:
-        """One step by the interpreted motion."""
-        motion, t = self.motion, self.t
-        integration = self.method.start(motion, t, q, motion.state_of(t, q, v), replace(self.control, origin=self._t0))
-        t, q, v = integration.advance()
-        q, v = motion.stabiliser.correct(self.system, t, q, v) or (q, v)
-        self.steps += 1
-        self.handed_over += 1
-        if self.steps % self.every == 0 or self.steps == total:
-            self._record(np.array([t]), np.concatenate((q, v))[None, :])
-        self.t = t
-        return q, v
+    def _end(self) -> tuple[Status, str]:
+        note = ""
+        if self.handed_over:
+            s = "" if self.handed_over == 1 else "s"
+            note = f" {self.handed_over} step{s} of {self.steps} had a vanishing pivot and went through the solver kkt."
+        return Status.SOLVED, f"Reached t = {self.control.t_end:g}.{note}"
+
+    def _note(self, worst: Any) -> None:
+        """Remember the largest residuals."""
+        self.residuals = [max(r, math.sqrt(w)) for r, w in zip(self.residuals, worst, strict=True)]
 
     def _record(self, times: Vector, states: Matrix) -> None:
         """Certify and write down states.
@@ -214,10 +163,9 @@ class CompiledLoop:
         table = np.zeros((count, ROW + n + self.system.m))
         good = np.zeros(count, dtype=bool)
         if self._rows is not None:
-            flat = self._array(table.ravel().tolist()) if self._array is list else table.ravel()
-            y = self._array(states.ravel().tolist()) if self._array is list else states.ravel()
+            flat = self._flat(table)
             try:
-                self._rows(count, self._array(times), y, self._p, flat)
+                self._rows(count, self._flat(times), self._flat(states), self._p, flat)
             except (ArithmeticError, ValueError):
                 flat = [0.0] * table.size
             table = np.asarray(flat).reshape(table.shape)
@@ -263,3 +211,88 @@ class CompiledLoop:
             speed, kinetic, potential, power,
         )  # fmt: skip
         self.motion.evaluations += len(times)
+
+
+class ConstantSteps(GeneratedLoop):
+    """Steps of constant length."""
+
+    def integrate(self, t: float, q: Vector, v: Vector) -> tuple[Status, str]:
+        """From a state to the end; returns status and message."""
+        self._record(np.array([t]), np.concatenate((q, v))[None, :])
+        dt, end = self.control.dt, self.control.t_end
+        assert dt is not None
+        total = max(1, math.ceil((end - t) / dt - 1e-9))
+        count = FIRST
+        while self.steps < total:
+            begin = perf_counter()
+            count = min(count, total - self.steps)
+            done, q, v = self._leap(count, total, q, v)
+            if done < count:
+                q, v = self._interpret(total, q, v)
+            spent = perf_counter() - begin
+            count = max(FIRST, min(4 * count, int(count * CHUNK / max(spent, 1e-9))))
+            if self.progress is not None:
+                self.progress(self.steps / total)
+        return self._end()
+
+    def _warm_up(self, y: Any) -> None:
+        self._march_steps(0, 0, y, self._array([0.0]), self._array([0.0, 0.0]))
+
+    def _leap(self, count: int, total: int, q: Vector, v: Vector) -> tuple[int, Vector, Vector]:
+        """Some steps of generated code, as many as it can do; records what is due and returns the state reached."""
+        n = len(q)
+        y, worst = self._array([*q.tolist(), *v.tolist()]), self._array([0.0, 0.0])
+        trace = self._zeros((count // self.every + 1) * 2 * n)
+        begin = perf_counter()
+        done = self._march_steps(self.steps, count, y, trace, worst)
+        self.motion.timing["solve"] += perf_counter() - begin
+        self.motion.evaluations += done * self.method.stages
+        self._note(worst)
+        due = np.arange(self.steps // self.every + 1, (self.steps + done) // self.every + 1) * self.every
+        states = np.asarray(trace)[: len(due) * 2 * n].reshape(len(due), 2 * n)
+        self.steps += done
+        state = np.array(y)
+        if self.steps == total and total % self.every and done:
+            due, states = np.append(due, total), np.vstack((states, state))
+        self._record(self._times(due, total), states)
+        self.t = float(self._times(np.array([self.steps]), total)[0])
+        return done, state[:n], state[n:]
+
+    def _march_steps(self, first: int, count: int, y: Any, trace: Any, worst: Any) -> int:
+        """Steps done by the generated code, with y the state behind them."""
+        assert self.control.dt is not None
+        before = y.copy()
+        try:
+            return self._march.march(
+                self._t0, self.control.dt, self.control.t_end, first, count, self.every, y, self._p, self.limit,
+                self.sharp, self._work, self._constants, self._array([0.0]), worst, trace,
+            )  # fmt: skip
+        except (ArithmeticError, ValueError):  # CPython raises where compiled arithmetic goes on with inf or nan
+            y[:] = before
+        done, place = 0, 0
+        while count > 1 and done < count:
+            row = self._zeros(len(y))
+            if not self._march_steps(first + done, 1, y, row, worst):
+                break
+            done += 1
+            if (first + done) % self.every == 0:
+                trace[place : place + len(y)] = row
+                place += len(y)
+        return done
+
+    def _times(self, steps: NDArray[np.int64], total: int) -> Vector:
+        assert self.control.dt is not None
+        return np.where(steps >= total, self.control.t_end, self._t0 + steps * self.control.dt)
+
+    def _interpret(self, total: int, q: Vector, v: Vector) -> tuple[Vector, Vector]:
+        """One step by the interpreted motion."""
+        motion, t = self.motion, self.t
+        integration = self.method.start(motion, t, q, motion.state_of(t, q, v), replace(self.control, origin=self._t0))
+        t, q, v = integration.advance()
+        q, v = motion.stabiliser.correct(self.system, t, q, v) or (q, v)
+        self.steps += 1
+        self.handed_over += 1
+        if self.steps % self.every == 0 or self.steps == total:
+            self._record(np.array([t]), np.concatenate((q, v))[None, :])
+        self.t = t
+        return q, v

@@ -20,6 +20,7 @@ from gaussopt.equations import Model
 from gaussopt.straight_line import Entry, Writer
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_WORDS = {"abs", "floor", "int32", "sqrt", "sin", "cos", "if", "else", "or", "and"}
 
 
 @dataclass(frozen=True)
@@ -42,14 +43,14 @@ class Lines:
     imports: frozenset[str]
 
 
-def _read(expression: str) -> set[str]:
+def _used(text: str) -> set[str]:
     """Names in an expression."""
-    return set(_NAME.findall(re.sub(r"\d[\d.]*e[+-]?\d+", "0", expression)))
+    return set(_NAME.findall(re.sub(r"\d[\d.]*e[+-]?\d+", "0", text)))
 
 
 def _all(conditions: Sequence[str]) -> str:
-    """All of them, without branches."""
-    return " & ".join(f"({c})" for c in conditions) or "True"
+    """One condition; not short-circuited, which would be a branch."""
+    return " & ".join(c if c.isidentifier() else f"({c})" for c in conditions) or "True"
 
 
 class Scribe:
@@ -98,27 +99,33 @@ class Scribe:
         shared, reduced = sp.cse(exprs, symbols=symbols, order="none")
         for symbol, e in shared:
             self.w.lines.append(f"{symbol} = {codegen.printed(self._printer, e)}")
-        names = [None if e == 0 else self.w.let(codegen.printed(self._printer, e)) for e in reduced]
+        names = [self._entry(e) for e in reduced]
         self.imports |= {name for names in self._printer.module_imports.values() for name in names}
         return names
+
+    def _entry(self, e: Any) -> Entry:
+        if e.is_number and (e == 0 or abs(e) == 1):
+            return None if e == 0 else repr(float(e))
+        return self.w.let(codegen.printed(self._printer, e))
 
     def lines(
         self, results: Mapping[str, Sequence[Entry]], checks: Iterable[str], begin: int = 0, end: int | None = None
     ) -> Lines:
         """Lines from one number to another, sorted by what they depend on."""
-        known = {str(p) for p in self.model.p} | {"abs", "floor", "int32", "sqrt", "sin", "cos", "if", "else", "or", "and"}
+        known = {str(p) for p in self.model.p} | _WORDS
         end = len(self.w.lines) if end is None else end
-        once, body = [], []
+        once: list[str] = []
+        body: list[str] = []
         for i, line in enumerate(self.w.lines[:end]):
             name, _, value = line.partition(" = ")
-            if fixed := _read(value) <= known:
+            if fixed := _used(value) <= known:
                 known.add(name)
             else:
                 known.discard(name)
             if i >= begin:
                 (once if fixed else body).append(line)
         conditions = list(dict.fromkeys(checks))
-        constant = [c for c in conditions if _read(c) <= known]
+        constant = [c for c in conditions if _used(c) <= known]
         if constant:
             once.append(f"{self.letter}_sound = 1.0 if {_all(constant)} else 0.0")
             conditions = [*(c for c in conditions if c not in constant), f"{self.letter}_sound > 0.0"]
@@ -176,7 +183,8 @@ def acceleration(model: Model, order: Sequence[int], polynomials: bool) -> tuple
     for part, scale in ((c, g), (d, f)):
         size = w.total([w.dot(scale, scale), "1.0"])
         residuals.append(w.let(f"({square})/({size})") if (square := w.dot(part, part)) else None)
-    return scribe.lines({"a": a, "lam": lam}, [*scribe.checks, *found.checks], 0, end), scribe.lines({"residuals": residuals}, (), end)
+    step = scribe.lines({"a": a, "lam": lam}, [*scribe.checks, *found.checks], 0, end)
+    return step, scribe.lines({"residuals": residuals}, (), end)
 
 
 def projection(model: Model, orders: tuple[Sequence[int], Sequence[int]], polynomials: bool) -> Lines:

@@ -11,7 +11,8 @@ class DOP853Stepper(Adaptive):
     name = "dop853"
     title = "Dormand-Prince, order 8(5,3), adaptive"
     source = "Hairer, Norsett & Wanner 1993, SciPy"
-    order = 8
+    order, stages = 8, 12
+    generated = "adaptive"
     method = "DOP853"
 
 

@@ -11,7 +11,8 @@ class RK45Stepper(Adaptive):
     name = "rk45"
     title = "Dormand-Prince, order 5(4), adaptive"
     source = "Dormand & Prince 1980, SciPy"
-    order = 5
+    order, stages = 5, 6
+    generated = "adaptive"
     method = "RK45"
 
 

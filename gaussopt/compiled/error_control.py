@@ -1,0 +1,112 @@
+"""The loop of a motion by an adaptive method as generated code."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from gaussopt.compiled.run import FIRST, GeneratedLoop
+from gaussopt.errors import BadInput
+from gaussopt.status import Status
+from gaussopt.stepdata import Vector
+from gaussopt.stepper import ScipyIntegration, gave_up
+
+
+class ErrorControl(GeneratedLoop):
+    """Steps chosen by the method; the first one is SciPy's choice."""
+
+    def integrate(self, t: float, q: Vector, v: Vector) -> tuple[Status, str]:
+        """From a state to the end; returns status and message.
+
+        Raises
+        ------
+        BadInput
+            If the step size vanishes.
+        """
+        self._record(np.array([t]), np.concatenate((q, v))[None, :])
+        clock = self._array([t, self._begin(t, q, v, None).next_step, 0.0, 0.0])
+        start, end, self._landings = t, self.control.t_end, 0
+        while t < end:
+            self._landings += 1
+            bound = self._bound(self._landings)
+            clock[1] = min(clock[1], bound - t)
+            while t < bound:
+                t, q, v = self._leap(bound, clock, t, q, v)
+            if self.progress is not None:
+                self.progress((t - start) / (end - start))
+        return self._end()
+
+    def _bound(self, index: int) -> float:
+        """The next instant to land on."""
+        dt, end = self.control.dt, self.control.t_end
+        if dt is None:
+            return end
+        bound = self._t0 + index * dt
+        return end if bound > end - 1e-9 * dt else bound
+
+    def _begin(self, t: float, q: Vector, v: Vector, first: float | None) -> ScipyIntegration:
+        control = replace(self.control, origin=self._t0, every_step=True, first_step=first)
+        found = self.method.start(self.motion, t, q, self.motion.state_of(t, q, v), control)
+        assert isinstance(found, ScipyIntegration)
+        return found
+
+    def _warm_up(self, y: Any) -> None:
+        array = self._array
+        self._call(0.0, 0, y, array([0.0, 1.0, 0.0, 0.0]), array([0.0]), array([0.0, 0.0]), array([0.0]))
+
+    def _call(self, bound: float, count: int, y: Any, clock: Any, failed: Any, worst: Any, trace: Any) -> int:
+        own = self.control.dt is None
+        control = self.control
+        return self._march.march(
+            bound, count, own, control.rtol, control.atol, y, clock, self._p, self.limit, self.sharp, self._work,
+            self._constants, failed, worst, trace,
+        )  # fmt: skip
+
+    def _leap(self, bound: float, clock: Any, t: float, q: Vector, v: Vector) -> tuple[float, Vector, Vector]:
+        """Some accepted steps towards the bound; records what is due and returns the state reached."""
+        n, own = len(q), self.control.dt is None
+        y, failed, worst = self._array([*q.tolist(), *v.tolist()]), self._array([0.0]), self._array([0.0, 0.0])
+        width = 2 * n + 1
+        trace = self._zeros(FIRST * width)
+        before, begin = (y.copy(), clock.copy()), perf_counter()
+        try:
+            done = self._call(bound, FIRST, y, clock, failed, worst, trace)
+        except (ArithmeticError, ValueError):  # CPython raises where compiled arithmetic goes on with inf or nan
+            y[:], clock[:] = before
+            done, failed[0] = 0, 1.0
+        self.motion.timing["solve"] += perf_counter() - begin
+        self.motion.evaluations += int(clock[3])
+        clock[3] = 0.0
+        self._note(worst)
+        t, state = float(clock[0]), np.array(y)
+        q, v = state[:n], state[n:]
+        if done < 0:
+            raise BadInput(gave_up(t, "Required step size is less than spacing between numbers."))
+        self.steps += done
+        rows = np.asarray(trace)[: width * (done if own else int(done > 0 and t >= bound))].reshape(-1, width)
+        number = np.arange(self.steps - done + 1, self.steps + 1) if own else np.full(len(rows), self._landings)
+        rows = rows[(number % self.every == 0) | (rows[:, 0] >= self.control.t_end)]
+        self._record(rows[:, 0], rows[:, 1:])
+        self.t = t
+        if failed[0]:
+            return self._interpret(bound, clock, t, q, v)
+        return t, q, v
+
+    def _interpret(self, bound: float, clock: Any, t: float, q: Vector, v: Vector) -> tuple[float, Vector, Vector]:
+        """One accepted step by the interpreted motion."""
+        integration = self._begin(t, q, v, float(clock[1]))
+        t, q, u = integration.advance()
+        v = self.motion.velocity(t, q, u)
+        self.steps += 1
+        self.handed_over += 1
+        if self.control.dt is None or t >= bound:
+            q, v = self.motion.stabiliser.correct(self.system, t, q, v) or (q, v)
+            number = self.steps if self.control.dt is None else self._landings
+            if number % self.every == 0 or t >= self.control.t_end:
+                self._record(np.array([t]), np.concatenate((q, v))[None, :])
+        clock[0], clock[1], clock[2] = t, integration.next_step, 0.0
+        self.t = t
+        return t, q, v
