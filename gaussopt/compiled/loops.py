@@ -1,8 +1,6 @@
 """Around the lines of a step: what the loops of all integration methods share, and the recording of states.
 
-A loop reads and writes flat sequences only: CPython runs it on lists, numba on arrays. With W > 1 lanes every entry of
-the state stands for W motions side by side, entry i of motion l at i W + l, and the innermost loop over the lanes
-becomes SIMD code.
+A loop reads and writes flat sequences only: CPython runs it on lists, numba on arrays.
 """
 
 from __future__ import annotations
@@ -51,7 +49,7 @@ class Parts:
     Attributes
     ----------
     step : accelerations and multipliers
-    check : residuals of an acceleration and multipliers
+    check : residuals of an acceleration and multipliers; its lines stand behind those of the step and read its names
     correct : corrections towards the constraints, None without projection
     """
 
@@ -200,9 +198,7 @@ class Loop:
 
     def check(self, indent: int) -> list[str]:
         """Residuals of the slope just computed at state y and time t."""
-        shape, n, lines = self.shape, self.shape.n, self.parts.check
-        known = [f"a_{i} = work[{shape.at(n + i, 'slope')}]" for i in range(n)]
-        known += [f"lam_{r} = work[{shape.at(r, str(self.multipliers))}]" for r in range(shape.m)]
+        lines = self.parts.check
         found = [r for r in lines.results["residuals"] if r]
         note = [
             f"{self._lane('worst', i)} = max({self._lane('worst', i)}, {r})"
@@ -210,7 +206,7 @@ class Loop:
             if r
         ]
         sound = " & ".join(f"({r} <= limit)" for r in found) or "True"
-        return self.placed([*known, *lines.body, *note, *self.failing(sound)], indent)
+        return self.placed([*lines.body, *note, *self.failing(sound)], indent)
 
     def correct(self, indent: int) -> list[str]:
         """Newton's method on phi(q) = 0 at time t, then one linear step on the velocity constraints.
