@@ -54,6 +54,9 @@ class ErrorControl(GeneratedLoop):
         assert isinstance(found, ScipyIntegration)
         return found
 
+    def _planned(self) -> int:
+        return 0 if self.control.dt is None else len(self._landings(self._t0)) // self.every
+
     def _warm_up(self, y: Any) -> None:
         array = self._array
         clock = array([0.0, 1.0, 0.0, 0.0, 0.0])
