@@ -12,15 +12,16 @@ from rivals.interface import AdaptiveRival, Rival, Run, per_mark
 import gaussopt as go
 
 
-def prepare(mechanism: Mechanism, dt: float, steps: int, marks: int, stabilise: str) -> Run:
-    """RK4, Gauss's principle by the KKT system; every stage is certified."""
+def prepare(mechanism: Mechanism, dt: float, steps: int, marks: int, stabilise: str, engine: str = "compiled") -> Run:
+    """RK4 of the Gauss step; the states at the marks are certified, interpreted ones at every stage."""
     each, column = per_mark(steps, marks), _column(mechanism)
 
     def run() -> NDArray[np.float64]:
         motion = go.simulate(
-            _problem(mechanism), "gauss", "kkt", dt=dt, t_end=steps * dt, stabilise=stabilise, step_folder=None
-        )
-        return _solved(motion).q[each::each, column]
+            _problem(mechanism), dt=dt, t_end=steps * dt, stabilise=stabilise, engine=engine, record_every=each,
+            step_folder=None,
+        )  # fmt: skip
+        return _solved(motion).q[1:, column]
 
     return run
 
@@ -32,8 +33,8 @@ def prepare_adaptive(mechanism: Mechanism, tolerance: float) -> Run:
 
     def run() -> NDArray[np.float64]:
         motion = go.simulate(
-            _problem(mechanism), "gauss", "kkt", stepper="dop853", dt=interval, t_end=mechanism.t_end, rtol=tolerance,
-            atol=tolerance, stabilise="projection", step_folder=None,
+            _problem(mechanism), stepper="dop853", dt=interval, t_end=mechanism.t_end, rtol=tolerance, atol=tolerance,
+            stabilise="projection", engine="compiled", step_folder=None,
         )  # fmt: skip
         return _solved(motion).q[1:, column]
 
@@ -70,11 +71,16 @@ def _solved(motion: go.Trajectory) -> go.Trajectory:
     return motion
 
 
-RK4 = Rival("gaussopt, RK4", "", "Python", prepare=partial(prepare, stabilise="none"), sizes=(1e-3,))
+SIZES = (1e-3, 5e-4, 2.5e-4, 1e-4)
+RK4 = Rival("gaussopt, RK4", "", "numba", prepare=partial(prepare, stabilise="none"), sizes=SIZES)
 PROJECTED = Rival(
-    "gaussopt, RK4, projected", "", "Python", prepare=partial(prepare, stabilise="projection"), sizes=(1e-3,)
+    "gaussopt, RK4, projected", "", "numba", prepare=partial(prepare, stabilise="projection"), sizes=SIZES
 )
+INTERPRETED = Rival(
+    "gaussopt, RK4, interpreted", "", "Python", prepare=partial(prepare, stabilise="none", engine="interpreted"),
+    sizes=(1e-3,),
+)  # fmt: skip
 ADAPTIVE = AdaptiveRival(
-    "gaussopt, DOP853, projected", "", "Python", prepare=prepare_adaptive, tolerances=(1e-8, 1e-10, 1e-12)
+    "gaussopt, DOP853, projected", "", "numba", prepare=prepare_adaptive, tolerances=(1e-7, 1e-8, 1e-9, 1e-10, 1e-12)
 )
-ALL: tuple[Rival | AdaptiveRival, ...] = (RK4, PROJECTED, ADAPTIVE)
+ALL: tuple[Rival | AdaptiveRival, ...] = (RK4, PROJECTED, INTERPRETED, ADAPTIVE)
