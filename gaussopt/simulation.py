@@ -165,6 +165,8 @@ def simulate(
     if contacts or method.loop:
         if engine == "compiled" or record_every != 1:
             raise NotAccepted("The engine 'compiled' and record_every are for motions without contacts.")
+        kind_name = "velocity"
+        _check_stepper(method, system, kind_name, stabiliser)
         accelerations = _contact_accelerations(system, formulation, solver, solver_options, tolerance, warm_start,
                                                stabiliser, t0, q, v)  # fmt: skip
         loop = make_loop(
@@ -177,14 +179,14 @@ def simulate(
             progress,
             accumulation == "close",
         )
-        kind_name = "velocity"
     else:
         step_solver = StepSolver(formulation, solver, solver_options, tolerance, warm_start)
         kind = _state_kind(state, step_solver, system)
+        kind_name = "quasi-velocity" if kind is QuasiVelocities else "velocity"
+        _check_stepper(method, system, kind_name, stabiliser)
         accelerations = kind(system, step_solver, stabiliser)
         record = _recording(recorder, accelerations)
         loop = smooth_loop(choice, accelerations, method, control, recorder, record, progress, (t0, q, v))
-        kind_name = "quasi-velocity" if kind is QuasiVelocities else "velocity"
     _check_residuals(system, t0, q, v)
     q, v = _consistent(system, t0, q, v, stabiliser)
     system.check_rows(t0, q, v)
@@ -315,6 +317,13 @@ def check_settings(
     if method.adaptive and rtol < LEAST_RTOL:
         raise BadInput(f"rtol is {rtol:g}; rounding allows no less than {LEAST_RTOL:g}.")
     return method
+
+
+def _check_stepper(method: Stepper, system: System, state: str, stabiliser: Stabilisation) -> None:
+    """Refuse a motion that the stepper cannot integrate."""
+    reason = method.refuses(system, state, stabiliser)
+    if reason is not None:
+        raise NotAccepted(f"The stepper {method.name!r} does not fit: {reason}.")
 
 
 def _check_residuals(system: System, t: float, q: Vector, v: Vector) -> None:
