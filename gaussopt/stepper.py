@@ -26,7 +26,8 @@ State = tuple[float, Vector, Vector]
 class Motion(Protocol):
     """The differential equation of a state (q, u), and what it comes from.
 
-    Most methods ask for velocities and rates alone; those that keep constraints themselves solve step data of their own.
+    Most methods ask for velocities and rates alone; those that keep constraints themselves solve
+    step data of their own.
     """
 
     @property

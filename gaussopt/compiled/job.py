@@ -88,9 +88,12 @@ class Job:
             If the step is too long.
         """
         step = within_limit(source.acceleration(self.model, self.orders.step, self.fast))
+        return Parts(step, source.residuals(self.model, self.fast), self.correction())
+
+    def correction(self) -> source.Lines | None:
+        """The lines of a projection, None without one."""
         orders = self.orders.positions, self.orders.step
-        correct = source.projection(self.model, orders, self.fast) if self.projected else None
-        return Parts(step, source.residuals(self.model, self.fast), correct)
+        return source.projection(self.model, orders, self.fast) if self.projected else None
 
 
 def within_limit(lines: source.Lines) -> source.Lines:

@@ -8,7 +8,7 @@ becomes SIMD code.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gaussopt.compiled.source import Lines
@@ -53,16 +53,22 @@ class Parts:
     step : accelerations and multipliers
     check : residuals of an acceleration and multipliers
     correct : corrections towards the constraints, None without projection
+    more : whatever else a method writes
     """
 
     step: Lines
     check: Lines
     correct: Lines | None = None
+    more: tuple[Lines, ...] = ()
+
+    def __iter__(self) -> Iterator[Lines]:
+        """All of them."""
+        return iter([x for x in (self.step, self.check, self.correct, *self.more) if x])
 
     @property
     def imports(self) -> frozenset[str]:
         """Functions that the lines call."""
-        return frozenset().union(*(x.imports for x in (self.step, self.check, self.correct) if x))
+        return frozenset().union(*(x.imports for x in self))
 
 
 @dataclass(frozen=True)
@@ -104,14 +110,15 @@ class Shape:
         inner = "    " * (indent + len(head))
         return ["    " * indent + h for h in head] + [inner + line for line in lines]
 
-    def reads(self, lines: Sequence[str]) -> list[str]:
+    def reads(self, lines: Sequence[str], where: str = "y") -> list[str]:
         """Assignments of the coordinates and velocities that the lines use."""
-        used = _names(lines)
+        used = names_in(lines)
         symbols = [*self.model.q, *self.model.v]
-        return [f"{s} = y[{self.at(i)}]" for i, s in enumerate(symbols) if str(s) in used]
+        return [f"{s} = {where}[{self.at(i)}]" for i, s in enumerate(symbols) if str(s) in used]
 
 
-def _names(lines: Sequence[str]) -> set[str]:
+def names_in(lines: Sequence[str]) -> set[str]:
+    """Names that the lines hold."""
     return set(re.findall(r"[A-Za-z_]\w*", "\n".join(lines)))
 
 
@@ -131,9 +138,9 @@ class Constants:
         """For all lines of a loop, whose names may not clash."""
         before = [f"{s} = p[{shape.at(i)}]" for i, s in enumerate(shape.model.p)]
         names = [str(s) for s in shape.model.p]
-        for lines in (parts.step, parts.check, parts.correct):
-            before += lines.once if lines else ()
-            names += [line.split(" = ")[0] for line in lines.once] if lines else []
+        for lines in parts:
+            before += lines.once
+            names += [line.split(" = ")[0] for line in lines.once]
         if shape.lanes > 1:
             before += [f"constants[{shape.at(i)}] = {s}" for i, s in enumerate(names)]
         return cls(shape, tuple(names), tuple(before))
@@ -142,7 +149,7 @@ class Constants:
         """Assignments of those that the lines use."""
         if self.shape.lanes == 1:
             return []
-        used = _names(lines)
+        used = names_in(lines)
         return [f"{s} = constants[{self.shape.at(i)}]" for i, s in enumerate(self.names) if s in used]
 
 
@@ -224,8 +231,8 @@ class Loop:
         sizes = [f"abs({x})" for x in lines.results["phi"] if x]
         reach = [f"abs({s})" for s in shape.model.q]
         newton = [
-            f"size = {_largest(sizes)}",
-            f"goal = sharp*(1.0 + {_largest(reach)})",
+            f"size = {largest(sizes)}",
+            f"goal = sharp*(1.0 + {largest(reach)})",
             f"near = (size <= goal) | ((size < 1e3*goal) & (size > 0.5*{best}))",
             f"{best} = min({best}, size)",
             *self.failing(f"({done} > 0.0) | ({lines.regular})"),
@@ -302,7 +309,8 @@ def indented(lines: Sequence[str], indent: int) -> list[str]:
     return ["    " * indent + line for line in lines]
 
 
-def _largest(terms: Sequence[str]) -> str:
+def largest(terms: Sequence[str]) -> str:
+    """The largest of some terms as source."""
     text = terms[0] if terms else "0.0"
     for term in terms[1:]:
         text = f"max({text}, {term})"
@@ -316,7 +324,7 @@ def recording(shape: Shape, lines: Lines, fast: bool) -> list[str]:
     """
     n, m, model = shape.n, shape.m, shape.model
     m_h = len(model.holonomic)
-    used = _names([*lines.once, *lines.body])
+    used = names_in([*lines.once, *lines.body])
     reads = [
         f"{s} = {name}[{i}]"
         for name, symbols in (("q", model.q), ("v", model.v), ("p", model.p))

@@ -15,7 +15,7 @@ from gaussopt.compiled.loops import Written
 from gaussopt.equations import Model
 from gaussopt.stepper import Stepper
 
-VERSION = "3"
+VERSION = "4"
 """Raised whenever the generated loops change."""
 
 

@@ -109,9 +109,36 @@ class Scribe:
 
     def lines(self, results: Mapping[str, Sequence[Entry]], checks: Iterable[str]) -> Lines:
         """What was written, sorted by what it depends on."""
+        return self._sorted(self.w.lines, results, [*self.checks, *checks])
+
+    def repeated(
+        self,
+        names: Iterable[str],
+        before: Mapping[str, Sequence[Entry]],
+        within: Mapping[str, Sequence[Entry]],
+        checks: Iterable[str],
+    ) -> tuple[Lines, Lines]:
+        """What was written for an iteration that changes `names`: what stays, with results, and what is repeated."""
+        changing = set(names)
+        stays: list[str] = []
+        changes: list[str] = []
+        for line in self.w.lines:
+            name, _, value = line.partition(" = ")
+            if _used(value) & changing:
+                changing.add(name)
+                changes.append(line)
+            else:
+                stays.append(line)
+        conditions = list(dict.fromkeys([*self.checks, *checks]))
+        first = self._sorted(stays, before, [c for c in conditions if not _used(c) & changing])
+        regular = _all([c for c in conditions if _used(c) & changing])
+        found = {k: tuple(x) for k, x in within.items()}
+        return first, Lines((), tuple(changes), found, regular, frozenset(self.imports))
+
+    def _sorted(self, lines: Sequence[str], results: Mapping[str, Sequence[Entry]], checks: Iterable[str]) -> Lines:
         known = {str(p) for p in self.model.p} | {"abs", "floor", "sqrt", "sin", "cos", "if", "else", "or", "and"}
         once, body = [], []
-        for line in self.w.lines:
+        for line in lines:
             name, _, value = line.partition(" = ")
             if _used(value) <= known:
                 known.add(name)
@@ -119,7 +146,7 @@ class Scribe:
             else:
                 known.discard(name)
                 body.append(line)
-        conditions = list(dict.fromkeys([*self.checks, *checks]))
+        conditions = list(dict.fromkeys(checks))
         early = [c for c in conditions if _used(c) <= known]
         if early:
             once.append(f"{self.letter}_sound = {_all(early)}")
@@ -136,7 +163,7 @@ def step_matrix(M: Sequence[Sequence[Entry]], J: Sequence[Sequence[Entry]]) -> l
     return K + [[*J[r], *[None] * m] for r in range(m)]
 
 
-def _symmetric(
+def equations_of(
     scribe: Scribe, *groups: Sequence[Any]
 ) -> tuple[list[list[Entry]], list[list[Entry]], list[list[Entry]]]:
     """Names for M, J and further groups of expressions."""
@@ -162,7 +189,7 @@ def acceleration(model: Model, order: Sequence[int], polynomials: bool) -> Lines
     scribe = Scribe(model, polynomials, "s")
     w, e = scribe.w, model.equations
     n = len(model.q)
-    M, J, (f, g) = _symmetric(scribe, [Q - h for Q, h in zip(e.Q, e.h, strict=True)], e.gamma)
+    M, J, (f, g) = equations_of(scribe, [Q - h for Q, h in zip(e.Q, e.h, strict=True)], e.gamma)
     found = Elimination.of(w, step_matrix(M, J), order)
     x = found.solve(w, [*f, *g])
     a, lam = x[:n], [w.let(f"-{entry}") if entry else None for entry in x[n:]]
@@ -178,19 +205,37 @@ def residuals(model: Model, polynomials: bool) -> Lines:
         of, gamma and Q - h
     """
     scribe = Scribe(model, polynomials, "r")
-    w, e = scribe.w, model.equations
-    n, m = len(model.q), len(e.J)
-    M, J, (f, g) = _symmetric(scribe, [Q - h for Q, h in zip(e.Q, e.h, strict=True)], e.gamma)
+    e = model.equations
+    M, J, (f, g) = equations_of(scribe, [Q - h for Q, h in zip(e.Q, e.h, strict=True)], e.gamma)
+    w, a = scribe.w, accelerations(model)
+    missed = [w.let(w.total([w.dot(row, a)], [x])) for row, x in zip(J, g, strict=True)]
+    return scribe.lines({"residuals": misfit(w, M, J, f, missed, g)}, ())
+
+
+def accelerations(model: Model) -> list[Entry]:
+    """Names of the accelerations that residuals are taken of."""
+    return [f"a_{i}" for i in range(len(model.q))]
+
+
+def misfit(
+    w: Writer,
+    M: list[list[Entry]],
+    J: list[list[Entry]],
+    f: Sequence[Entry],
+    missed: Sequence[Entry],
+    scale: Sequence[Entry],
+) -> list[Entry]:
+    """Squares of what constraints are missed by, relative to 1 + scale^2, and of M a - f - J^T lam, to 1 + f^2."""
+    n, m = len(M), len(J)
     a: list[Entry] = [f"a_{i}" for i in range(n)]
     lam: list[Entry] = [f"lam_{r}" for r in range(m)]
-    c = [w.let(w.total([w.dot(J[r], a)], [g[r]])) for r in range(m)]
     columns = [[J[r][j] for r in range(m)] for j in range(n)]
     d = [w.let(w.total([w.dot(M[j], a)], [f[j], *map(w.product, columns[j], lam)])) for j in range(n)]
     found = []
-    for part, scale in ((c, g), (d, f)):
-        size = w.total([w.dot(scale, scale), "1.0"])
-        found.append(w.let(f"({square})/({size})") if (square := w.dot(part, part)) else None)
-    return scribe.lines({"residuals": found}, ())
+    for part, size in ((missed, scale), (d, f)):
+        beside = w.total([w.dot(size, size), "1.0"])
+        found.append(w.let(f"({square})/({beside})") if (square := w.dot(part, part)) else None)
+    return found
 
 
 def projection(model: Model, orders: tuple[Sequence[int], Sequence[int]], polynomials: bool) -> Lines:
@@ -211,7 +256,7 @@ def projection(model: Model, orders: tuple[Sequence[int], Sequence[int]], polyno
     scribe = Scribe(model, polynomials, "c")
     w, e = scribe.w, model.equations
     n, m_h = len(model.q), len(model.holonomic)
-    M, J, (phi, rates) = _symmetric(scribe, model.holonomic, e.rates)
+    M, J, (phi, rates) = equations_of(scribe, model.holonomic, e.rates)
     position = Elimination.of(w, step_matrix(M, J[:m_h]), orders[0])
     velocity = position if m_h == len(J) else Elimination.of(w, step_matrix(M, J), orders[1])
     dq, dv = position.solve(w, [*[None] * n, *phi])[:n], velocity.solve(w, [*[None] * n, *rates])[:n]

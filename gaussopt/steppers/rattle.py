@@ -26,11 +26,8 @@ from gaussopt.stepdata import StepData, Vector
 from gaussopt.stepper import Motion
 from gaussopt.steppers._constrained import ConstrainedStep, Settling, largest, prescribed
 
-MOST_POSITIONS = 30
-"""Iterations of the first half."""
-
-MOST_VELOCITIES = 50
-"""Iterations of the second half."""
+MOST_ITERATIONS = 50
+"""Solves of a half."""
 
 
 class Rattle(ConstrainedStep):
@@ -61,7 +58,7 @@ class Rattle(ConstrainedStep):
         system, answer = motion.system, motion.answer(t, q, v)
         step: StepData | None = None
         gamma, settling = np.zeros(0), Settling()
-        for _ in range(MOST_POSITIONS):
+        for _ in range(MOST_ITERATIONS):
             assert answer.a is not None
             end = q + dt * (v + 0.5 * dt * answer.a)
             phi = system.position_residual(t + dt, end)
@@ -82,7 +79,7 @@ class Rattle(ConstrainedStep):
         """The second half: the velocity at the end of the step, (n,), from that of its half and a guess."""
         system, settling = motion.system, Settling()
         before: StepData | None = None
-        for _ in range(MOST_VELOCITIES):
+        for _ in range(MOST_ITERATIONS):
             step = system.evaluate(t, q, v)
             if before is not None and np.array_equal(step.force, before.force) and np.array_equal(step.J, before.J):
                 return v  # the equations do not depend on the velocity

@@ -3,9 +3,9 @@
     min 1/2 (v' - v_free)^T M (v' - v_free),   v_free = v + dt M^-1 (Q - h)
     subject to   phi(t + dt, q) + dt J v' = 0,   f(t + dt, q, v) + J (v' - v) = 0;        q' = q + dt v'
 
-M, Q, h, J at (t, q, v). The holonomic rows are the position constraints at the end of the step, linearised at its start:
-what is left of phi is of order dt^2 after every step and does not add up (with the rows J v' + phi_t = 0 it would, to
-order dt). It is the step of Anitescu and Hart without contacts; without constraints it is semi-implicit Euler.
+M, Q, h, J at (t, q, v). The holonomic rows are the position constraints at the end of the step, linearised at its
+start: what is left of phi is of order dt^2 after every step and does not add up (with the rows J v' + phi_t = 0 it
+would, to order dt). Without constraints it is semi-implicit Euler; with contacts, the step of Anitescu and Hart.
 Multipliers are impulses over dt.
 """
 
