@@ -27,6 +27,13 @@ class Loop(Protocol):
         """From a state to the end."""
 
 
+class SmoothLoop(Loop, Protocol):
+    """The same without contacts."""
+
+    def about(self) -> dict[str, Any]:
+        """What there is to say of the run beside its end: engine, steps, and what was handed over."""
+
+
 LOOPS: dict[str, Callable[..., Loop]] = {
     "": EventDriven, "time-stepping": TimeStepping, "without-events": WithoutEvents
 }  # fmt: skip

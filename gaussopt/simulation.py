@@ -19,7 +19,7 @@ from gaussopt.catalogue import Problem
 from gaussopt.catalogue import problem as find_problem
 from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.contacts import Event
-from gaussopt.engine import Choice, smooth_loop
+from gaussopt.engine import Choice, contact_engine, smooth_loop
 from gaussopt.errors import BadInput, GaussoptError, IllPosed, MotionStopped, NotAccepted, UnknownName
 from gaussopt.formulation import Formulation
 from gaussopt.impacts import impact_law
@@ -119,10 +119,11 @@ def simulate(
     engine : "auto", "interpreted" or "compiled"
         Interpreted, every stage goes through formulation, solver and certificate. Compiled, the loop runs as generated
         code (see `gaussopt.compiled`): the same motion to rounding, the residuals of every step checked, every recorded
-        state certified; it knows no other formulation than `gauss` and no other solver than `kkt`. By default long runs
-        that name neither are compiled where that is possible.
+        state certified; it knows no other formulation than `gauss` and no other solver than `kkt`. With contacts the
+        regular contact steps run as one compiled kernel, each certified (see `gaussopt.stages`). By default long runs
+        that name neither formulation nor solver are compiled where that is possible.
     record_every : int
-        Steps between two recorded states.
+        Steps between two recorded states; without contacts.
 
     Returns
     -------
@@ -162,23 +163,24 @@ def simulate(
     recorder = Recorder(len(system.contact_names))
     accelerations: Accelerations
     loop: Loop
+    about: Callable[[], dict[str, Any]] = dict
     if contacts or method.loop:
-        if engine == "compiled" or record_every != 1:
-            raise NotAccepted("The engine 'compiled' and record_every are for motions without contacts.")
-        kind_name = "velocity"
-        _check_stepper(method, system, kind_name, stabiliser)
-        accelerations = _contact_accelerations(system, formulation, solver, solver_options, tolerance, warm_start,
-                                               stabiliser, t0, q, v)  # fmt: skip
+        _check_stepper(method, system, "velocity", stabiliser)
+        contact = _contact_accelerations(system, formulation, solver, solver_options, tolerance, warm_start, stabiliser,
+                                         t0, q, v)  # fmt: skip
+        engine = contact_engine(choice, contact, method, control, t0)
+        accelerations, about = contact, lambda: {"engine": engine}
         loop = make_loop(
             method,
-            accelerations,
+            contact,
             control,
             law,
             [*user_events, *events],
-            _recording(recorder, accelerations),
+            _recording(recorder, contact),
             progress,
             accumulation == "close",
         )
+        kind_name = "velocity"
     else:
         step_solver = StepSolver(formulation, solver, solver_options, tolerance, warm_start)
         kind = _state_kind(state, step_solver, system)
@@ -186,7 +188,8 @@ def simulate(
         _check_stepper(method, system, kind_name, stabiliser)
         accelerations = kind(system, step_solver, stabiliser)
         record = _recording(recorder, accelerations)
-        loop = smooth_loop(choice, accelerations, method, control, recorder, record, progress, (t0, q, v))
+        smooth = smooth_loop(choice, accelerations, method, control, recorder, record, progress, (t0, q, v))
+        loop, about = smooth, smooth.about
     _check_residuals(system, t0, q, v)
     q, v = _consistent(system, t0, q, v, stabiliser)
     system.check_rows(t0, q, v)
@@ -234,7 +237,7 @@ def simulate(
         "warm_start": warm_start, "state": kind_name,
         "coordinates": list(system.coordinates(len(q))), "steps": max(len(recorder) - 1, 0),
         "evaluations": accelerations.evaluations, "iterations": accelerations.iterations,
-        "contacts": list(system.contact_names), "impact": impact if contacts else None,
+        "contacts": list(system.contact_names), "impact": impact if contacts else None, **about(),
     }  # fmt: skip
     file = _save_failed(failed, name, message, step_folder)
     if file is not None:

@@ -58,3 +58,7 @@ class Smooth:
             if self.progress is not None:
                 self.progress((t - start) / (end - start))
         return Status.SOLVED, f"Reached t = {end:g}."
+
+    def about(self) -> dict[str, Any]:
+        """The engine and the number of steps."""
+        return {"engine": "interpreted", "steps": self.steps}

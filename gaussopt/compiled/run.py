@@ -122,8 +122,20 @@ class GeneratedLoop(ABC):
             self._rows(0, array([t]), array([*q.tolist(), *v.tolist()]), self._p, array([0.0]))
         self.motion.timing["compile"] = perf_counter() - begin
 
+    def _flat(self, values: Vector | Matrix) -> Any:
+        """Values as generated code reads them; without numba a copy."""
+        return np.ascontiguousarray(values).ravel() if self._array is np.array else values.ravel().tolist()
+
     def _zeros(self, size: int) -> Any:
         return np.zeros(size) if self._array is np.array else [0.0] * size
+
+    def about(self) -> dict[str, Any]:
+        """Engine, steps, how many were interpreted, and the largest residuals of the others, relative."""
+        constraint, force = self.residuals
+        return {
+            "engine": "compiled", "steps": self.steps, "handed_over": self.handed_over, "record_every": self.every,
+            "residuals": {"constraint": constraint, "force": force},
+        }  # fmt: skip
 
     def _end(self) -> tuple[Status, str]:
         note = ""
@@ -151,10 +163,9 @@ class GeneratedLoop(ABC):
         table = np.zeros((count, ROW + n + self.system.m))
         good = np.zeros(count, dtype=bool)
         if self._rows is not None:
-            flat = self._array(table.ravel().tolist()) if self._array is list else table.ravel()
-            y = self._array(states.ravel().tolist()) if self._array is list else states.ravel()
+            flat = self._flat(table)
             try:
-                self._rows(count, self._array(times), y, self._p, flat)
+                self._rows(count, self._flat(times), self._flat(states), self._p, flat)
             except (ArithmeticError, ValueError):
                 flat = [0.0] * table.size
             table = np.asarray(flat).reshape(table.shape)
