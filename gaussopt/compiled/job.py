@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt.compiled import source
 from gaussopt.compiled.elimination import elimination_order
 from gaussopt.compiled.loops import Parts, Shape
 from gaussopt.equations import Model
-from gaussopt.stepdata import Matrix, StepData
+from gaussopt.stepdata import StepData
 from gaussopt.stepper import Stepper
 
 MOST_LINES = 1500
@@ -35,22 +37,30 @@ class Orders:
     positions: tuple[int, ...]
 
     @classmethod
-    def of(cls, step: StepData, holonomic: int) -> Orders:
+    def of(cls, model: Model, step: StepData) -> Orders:
         """Chosen from the numbers of a sample step.
 
         Raises
         ------
         NotCompiled
         """
-        found = [elimination_order(_matrix(step, rows)) for rows in (step.m, holonomic)]
+        known, e, n = set(model.p), model.equations, step.n
+        M, J = (
+            np.array([x.free_symbols <= known for row in part for x in row], dtype=bool).reshape(-1, n)
+            for part in (e.M, e.J)
+        )
+        found = [
+            elimination_order(_saddle(step.M, step.J[:rows], 0.0), _saddle(M, J[:rows], True))
+            for rows in (step.m, len(model.holonomic))
+        ]
         if found[0] is None or found[1] is None:
             raise NotCompiled("its equations have no fixed order of pivots (dependent rows, or rows on massless parts)")
         return cls(found[0], found[1])
 
 
-def _matrix(step: StepData, rows: int) -> Matrix:
-    J = step.J[:rows]
-    return np.block([[step.M, J.T], [J, np.zeros((rows, rows))]])
+def _saddle(M: NDArray[Any], J: NDArray[Any], corner: Any) -> NDArray[Any]:
+    """[[M, J^T], [J, corner]]."""
+    return np.block([[M, J.T], [J, np.full((len(J), len(J)), corner)]])
 
 
 @dataclass(frozen=True)
@@ -87,8 +97,9 @@ class Job:
         NotCompiled
             If the step is too long.
         """
-        step = within_limit(source.acceleration(self.model, self.orders.step, self.fast))
-        return Parts(step, source.residuals(self.model, self.fast), self.correction())
+        step, check = source.acceleration(self.model, self.orders.step, self.fast)
+        within_limit(step)
+        return Parts(step, check, self.correction())
 
     def correction(self) -> source.Lines | None:
         """The lines of a projection, None without one."""

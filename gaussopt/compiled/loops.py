@@ -1,8 +1,6 @@
 """Around the lines of a step: what the loops of all integration methods share, and the recording of states.
 
-A loop reads and writes flat sequences only: CPython runs it on lists, numba on arrays. With W > 1 lanes every entry of
-the state stands for W motions side by side, entry i of motion l at i W + l, and the innermost loop over the lanes
-becomes SIMD code.
+A loop reads and writes flat sequences only: CPython runs it on lists, numba on arrays.
 """
 
 from __future__ import annotations
@@ -51,7 +49,7 @@ class Parts:
     Attributes
     ----------
     step : accelerations and multipliers
-    check : residuals of an acceleration and multipliers
+    check : residuals of an acceleration and multipliers; its lines stand behind those of the step and read its names
     correct : corrections towards the constraints, None without projection
     more : whatever else a method writes
     """
@@ -110,15 +108,14 @@ class Shape:
         inner = "    " * (indent + len(head))
         return ["    " * indent + h for h in head] + [inner + line for line in lines]
 
-    def reads(self, lines: Sequence[str], where: str = "y") -> list[str]:
+    def reads(self, lines: Sequence[str]) -> list[str]:
         """Assignments of the coordinates and velocities that the lines use."""
-        used = names_in(lines)
+        used = _names(lines)
         symbols = [*self.model.q, *self.model.v]
-        return [f"{s} = {where}[{self.at(i)}]" for i, s in enumerate(symbols) if str(s) in used]
+        return [f"{s} = y[{self.at(i)}]" for i, s in enumerate(symbols) if str(s) in used]
 
 
-def names_in(lines: Sequence[str]) -> set[str]:
-    """Names that the lines hold."""
+def _names(lines: Sequence[str]) -> set[str]:
     return set(re.findall(r"[A-Za-z_]\w*", "\n".join(lines)))
 
 
@@ -149,7 +146,7 @@ class Constants:
         """Assignments of those that the lines use."""
         if self.shape.lanes == 1:
             return []
-        used = names_in(lines)
+        used = _names(lines)
         return [f"{s} = constants[{self.shape.at(i)}]" for i, s in enumerate(self.names) if s in used]
 
 
@@ -207,9 +204,7 @@ class Loop:
 
     def check(self, indent: int) -> list[str]:
         """Residuals of the slope just computed at state y and time t."""
-        shape, n, lines = self.shape, self.shape.n, self.parts.check
-        known = [f"a_{i} = work[{shape.at(n + i, 'slope')}]" for i in range(n)]
-        known += [f"lam_{r} = work[{shape.at(r, str(self.multipliers))}]" for r in range(shape.m)]
+        lines = self.parts.check
         found = [r for r in lines.results["residuals"] if r]
         note = [
             f"{self._lane('worst', i)} = max({self._lane('worst', i)}, {r})"
@@ -217,7 +212,7 @@ class Loop:
             if r
         ]
         sound = " & ".join(f"({r} <= limit)" for r in found) or "True"
-        return self.placed([*known, *lines.body, *note, *self.failing(sound)], indent)
+        return self.placed([*lines.body, *note, *self.failing(sound)], indent)
 
     def correct(self, indent: int) -> list[str]:
         """Newton's method on phi(q) = 0 at time t, then one linear step on the velocity constraints.
@@ -231,8 +226,8 @@ class Loop:
         sizes = [f"abs({x})" for x in lines.results["phi"] if x]
         reach = [f"abs({s})" for s in shape.model.q]
         newton = [
-            f"size = {largest(sizes)}",
-            f"goal = sharp*(1.0 + {largest(reach)})",
+            f"size = {_largest(sizes)}",
+            f"goal = sharp*(1.0 + {_largest(reach)})",
             f"near = (size <= goal) | ((size < 1e3*goal) & (size > 0.5*{best}))",
             f"{best} = min({best}, size)",
             *self.failing(f"({done} > 0.0) | ({lines.regular})"),
@@ -309,8 +304,7 @@ def indented(lines: Sequence[str], indent: int) -> list[str]:
     return ["    " * indent + line for line in lines]
 
 
-def largest(terms: Sequence[str]) -> str:
-    """The largest of some terms as source."""
+def _largest(terms: Sequence[str]) -> str:
     text = terms[0] if terms else "0.0"
     for term in terms[1:]:
         text = f"max({text}, {term})"
@@ -324,7 +318,7 @@ def recording(shape: Shape, lines: Lines, fast: bool) -> list[str]:
     """
     n, m, model = shape.n, shape.m, shape.model
     m_h = len(model.holonomic)
-    used = names_in([*lines.once, *lines.body])
+    used = _names([*lines.once, *lines.body])
     reads = [
         f"{s} = {name}[{i}]"
         for name, symbols in (("q", model.q), ("v", model.v), ("p", model.p))

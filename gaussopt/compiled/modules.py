@@ -87,7 +87,7 @@ def rows(model: Model, equations: str, orders: Orders) -> Callable[..., None]:
     if module is None:
         if "def certificate(" not in equations:
             raise NotCompiled("its certificate has no generated form (a singular mass matrix, or too many rows)")
-        lines = within_limit(source.acceleration(model, orders.step, False))
+        lines = within_limit(source.acceleration(model, orders.step, False)[0])
         functions = ["def " + text.strip() for text in equations.split("\ndef ")[1:]]
         functions += loops.recording(loops.Shape(model), lines, fast)
         imports = lines.imports | _imports(equations)
@@ -117,6 +117,6 @@ def _text(
         head.append(f"from math import {', '.join(from_math)}")
     options = 'cache=True, error_model="numpy"' + (', fastmath={"contract"}' if contract else "")
     if fast:
-        head += ["from numba import njit", "from numpy import array, floor, zeros"]
+        head += ["from numba import njit", "from numpy import array, floor, int32, zeros"]
         functions = [f"@njit({options})\n{text}" for text in functions]
     return "\n".join([*head, "", *constants, *([""] if constants else []), "", "\n\n\n".join(functions), ""])

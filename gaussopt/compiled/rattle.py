@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gaussopt.compiled import constrained
 from gaussopt.compiled.job import Job, within_limit
-from gaussopt.compiled.loops import Loop, Parts, Written, largest, names_in, value
+from gaussopt.compiled.loops import Parts, Written, _largest, _names, value
 from gaussopt.compiled.source import Lines
 from gaussopt.steppers._constrained import SHARP
 from gaussopt.steppers.rattle import MOST_ITERATIONS
@@ -18,7 +18,7 @@ def write(job: Job) -> Written:
     return loop.written(loop.march(loop.step()))
 
 
-class RattleLoop(Loop):
+class RattleLoop(constrained.ConstrainedLoop):
     """The lines of a step.
 
     Work space behind the state before the step: the velocities between the halves, the acceleration and multipliers of
@@ -45,7 +45,7 @@ class RattleLoop(Loop):
         size, half = self.shape.size, self.shape.size // 2
         a = f"work[{size + half} + i]"
         entries = range(len(self.shape.model.holonomic))
-        zero = [f"{self._place(self._missed, r)} = 0.0" for r in entries]
+        zero = [f"{self.place(self._missed, r)} = 0.0" for r in entries]
         return [
             "for part in range(2):",
             "    t = start if part == 0 else stop",
@@ -62,7 +62,7 @@ class RattleLoop(Loop):
             "        if left == 0:",
             "            break",
             *self.shape.each(self.failing(f"{self._done} > 0.0"), 1),
-            *self._check(1),
+            *self.check(1),
             "    if part == 0:",
             f"        for i in range({half}):",
             f"            work[{size} + i] = work[{half} + i] + 0.5*h*{a}",
@@ -73,7 +73,7 @@ class RattleLoop(Loop):
     def _solve(self) -> list[str]:
         """Acceleration and multipliers of a half."""
         names = constrained.missed_positions(len(self.shape.model.holonomic))
-        read = [f"{x} = {self._place(self._missed, r)}" for r, x in enumerate(names)]
+        read = [f"{x} = {self.place(self._missed, r)}" for r, x in enumerate(names)]
         return [*read, *self._halves(), *self._reread(), *self._within.body]
 
     def _positions(self, indent: int) -> list[str]:
@@ -83,14 +83,14 @@ class RattleLoop(Loop):
             return shape.each([f"{self._done} = 1.0"], indent)
         names = constrained.end_positions(shape.n)
         text = [
-            f"{z} = y[{shape.at(i)}] + h*(y[{shape.at(shape.n + i)}] + 0.5*h*{self._acceleration(i)})"
+            f"{z} = y[{shape.at(i)}] + h*(y[{shape.at(shape.n + i)}] + 0.5*h*{self.acceleration(i)})"
             for i, z in enumerate(names)
         ]
         text += [*lines.body, *self._near([x for x in lines.results["phi"] if x], names)]
         text.append(f"more = (not near) & ({self._done} == 0.0)")
         for r, x in enumerate(lines.results["phi"]):
             if x:
-                text.append(f"{self._place(self._missed, r)} += 2.0*{x}/(h*h) if more else 0.0")
+                text.append(f"{self.place(self._missed, r)} += 2.0*{x}/(h*h) if more else 0.0")
         return self._each([*text, f"{self._done} = 1.0 if near else {self._done}"], self._regular(lines), indent)
 
     def _velocities(self, indent: int) -> list[str]:
@@ -100,7 +100,7 @@ class RattleLoop(Loop):
         place = [f"y[{shape.at(shape.n + i)}]" for i in range(shape.n)]
         text = [
             *self._halves(),
-            *(f"{x} = half_{i} + 0.5*h*{self._acceleration(i)}" for i, x in enumerate(new)),
+            *(f"{x} = half_{i} + 0.5*h*{self.acceleration(i)}" for i, x in enumerate(new)),
             *self._near([f"{x} - {v}" for x, v in zip(new, place, strict=True)], new),
             *([] if not self._at_once else ["near = True"]),
             f"active = {self._done} == 0.0",
@@ -111,19 +111,13 @@ class RattleLoop(Loop):
 
     # -- pieces -----------------------------------------------------------------------------------------
 
-    def _place(self, base: int, i: int) -> str:
-        return f"work[{self.shape.at(i, str(base))}]"
-
     @property
     def _best(self) -> str:
-        return self._place(self.progress, 0)
+        return self.place(self.progress, 0)
 
     @property
     def _done(self) -> str:
-        return self._place(self.progress, 1)
-
-    def _acceleration(self, i: int) -> str:
-        return self._place(self.shape.size, self.shape.n + i)
+        return self.place(self.progress, 1)
 
     def _regular(self, lines: Lines) -> str:
         """Whether the lines of an iteration went well where they still matter."""
@@ -135,16 +129,16 @@ class RattleLoop(Loop):
 
     def _store(self, lines: Lines) -> list[str]:
         """Acceleration and multipliers into the work space."""
-        text = [f"{self._acceleration(i)} = {value(x)}" for i, x in enumerate(lines.results["a"])]
-        return text + [f"{self._place(self.multipliers, r)} = {value(x)}" for r, x in enumerate(lines.results["lam"])]
+        text = [f"{self.acceleration(i)} = {value(x)}" for i, x in enumerate(lines.results["a"])]
+        return text + [f"{self.place(self.multipliers, r)} = {value(x)}" for r, x in enumerate(lines.results["lam"])]
 
     def _halves(self) -> list[str]:
         names = constrained.half_velocities(self.shape.n)
-        return [f"{x} = {self._place(self.shape.size, i)}" for i, x in enumerate(names)]
+        return [f"{x} = {self.place(self.shape.size, i)}" for i, x in enumerate(names)]
 
     def _places(self) -> list[tuple[str, str]]:
         base = self._missed + len(self.shape.model.holonomic) * self.shape.lanes
-        return [(name, self._place(base, i)) for i, name in enumerate(self._shared)]
+        return [(name, self.place(base, i)) for i, name in enumerate(self._shared)]
 
     def _keep(self) -> list[str]:
         return [f"{place} = {name}" for name, place in self._places()]
@@ -155,25 +149,15 @@ class RattleLoop(Loop):
     def _near(self, residuals: Sequence[str], entries: Sequence[str]) -> list[str]:
         """Whether an iteration has settled, as `gaussopt.steppers._constrained.Settling`."""
         return [
-            f"size = {largest([f'abs({x})' for x in residuals])}",
-            f"goal = {SHARP!r}*(1.0 + {largest([f'abs({x})' for x in entries])})",
+            f"size = {_largest([f'abs({x})' for x in residuals])}",
+            f"goal = {SHARP!r}*(1.0 + {_largest([f'abs({x})' for x in entries])})",
             f"near = (size <= goal) | ((size < 1e3*goal) & (size > 0.5*{self._best}))",
             f"{self._best} = min({self._best}, size)",
         ]
-
-    def _check(self, indent: int) -> list[str]:
-        """Residuals of the half just computed."""
-        lines = self.parts.check
-        known = [f"a_{i} = {self._acceleration(i)}" for i in range(self.shape.n)]
-        known += [f"lam_{r} = {self._place(self.multipliers, r)}" for r in range(self.shape.m)]
-        found = [(self._lane("worst", i), r) for i, r in enumerate(lines.results["residuals"]) if r]
-        note = [f"{place} = max({place}, {r})" for place, r in found]
-        sound = " & ".join(f"({r} <= limit)" for _, r in found) or "True"
-        return self._each([*known, *lines.body, *note], sound, indent)
 
 
 def _shared(before: Lines, within: Lines) -> list[str]:
     """Names that the first lines define and the second use."""
     entries = [x for results in within.results.values() for x in results if x]
-    used = names_in([*within.body, *entries, within.regular])
+    used = _names([*within.body, *entries, within.regular])
     return list(dict.fromkeys(name for line in before.body if (name := line.split(" = ")[0]) in used))

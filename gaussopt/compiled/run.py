@@ -107,7 +107,7 @@ class GeneratedLoop(ABC):
         begin = perf_counter()
         self.t = self._t0 = t
         system, projected = self.system, isinstance(self.motion.stabiliser, Projection)
-        orders = Orders.of(system.evaluate(t, q, v), system.m_h)
+        orders = Orders.of(system.model, system.evaluate(t, q, v))
         self._march = modules.march(system.model, self.method, orders, projected)
         array = self._array
         self._p = array(list(system.parameters.values()))

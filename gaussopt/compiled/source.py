@@ -20,6 +20,7 @@ from gaussopt.equations import Model
 from gaussopt.straight_line import Entry, Writer
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_WORDS = {"abs", "floor", "int32", "sqrt", "sin", "cos", "if", "else", "or", "and"}
 
 
 @dataclass(frozen=True)
@@ -107,53 +108,29 @@ class Scribe:
             return None if e == 0 else repr(float(e))
         return self.w.let(codegen.printed(self._printer, e))
 
-    def lines(self, results: Mapping[str, Sequence[Entry]], checks: Iterable[str]) -> Lines:
-        """What was written, sorted by what it depends on."""
-        return self._sorted(self.w.lines, results, [*self.checks, *checks])
-
-    def repeated(
-        self,
-        names: Iterable[str],
-        before: Mapping[str, Sequence[Entry]],
-        within: Mapping[str, Sequence[Entry]],
-        checks: Iterable[str],
-    ) -> tuple[Lines, Lines]:
-        """What was written for an iteration that changes `names`: what stays, with results, and what is repeated."""
-        changing = set(names)
-        stays: list[str] = []
-        changes: list[str] = []
-        for line in self.w.lines:
+    def lines(
+        self, results: Mapping[str, Sequence[Entry]], checks: Iterable[str], begin: int = 0, end: int | None = None
+    ) -> Lines:
+        """Lines from one number to another, sorted by what they depend on."""
+        known = {str(p) for p in self.model.p} | _WORDS
+        end = len(self.w.lines) if end is None else end
+        once: list[str] = []
+        body: list[str] = []
+        for i, line in enumerate(self.w.lines[:end]):
             name, _, value = line.partition(" = ")
-            if _used(value) & changing:
-                changing.add(name)
-                changes.append(line)
-            else:
-                stays.append(line)
-        conditions = list(dict.fromkeys([*self.checks, *checks]))
-        first = self._sorted(stays, before, [c for c in conditions if not _used(c) & changing])
-        regular = _all([c for c in conditions if _used(c) & changing])
-        found = {k: tuple(x) for k, x in within.items()}
-        return first, Lines((), tuple(changes), found, regular, frozenset(self.imports))
-
-    def _sorted(self, lines: Sequence[str], results: Mapping[str, Sequence[Entry]], checks: Iterable[str]) -> Lines:
-        known = {str(p) for p in self.model.p} | {"abs", "floor", "sqrt", "sin", "cos", "if", "else", "or", "and"}
-        once, body = [], []
-        for line in lines:
-            name, _, value = line.partition(" = ")
-            if _used(value) <= known:
+            if fixed := _used(value) <= known:
                 known.add(name)
-                once.append(line)
             else:
                 known.discard(name)
-                body.append(line)
+            if i >= begin:
+                (once if fixed else body).append(line)
         conditions = list(dict.fromkeys(checks))
-        early = [c for c in conditions if _used(c) <= known]
-        if early:
-            once.append(f"{self.letter}_sound = {_all(early)}")
-            conditions = [f"{self.letter}_sound", *(c for c in conditions if c not in early)]
-        regular = _all(conditions)
+        constant = [c for c in conditions if _used(c) <= known]
+        if constant:
+            once.append(f"{self.letter}_sound = 1.0 if {_all(constant)} else 0.0")
+            conditions = [*(c for c in conditions if c not in constant), f"{self.letter}_sound > 0.0"]
         found = {k: tuple(x) for k, x in results.items()}
-        return Lines(tuple(once), tuple(body), found, regular, frozenset(self.imports))
+        return Lines(tuple(once), tuple(body), found, _all(conditions), frozenset(self.imports))
 
 
 def step_matrix(M: Sequence[Sequence[Entry]], J: Sequence[Sequence[Entry]]) -> list[list[Entry]]:
@@ -163,7 +140,7 @@ def step_matrix(M: Sequence[Sequence[Entry]], J: Sequence[Sequence[Entry]]) -> l
     return K + [[*J[r], *[None] * m] for r in range(m)]
 
 
-def equations_of(
+def _symmetric(
     scribe: Scribe, *groups: Sequence[Any]
 ) -> tuple[list[list[Entry]], list[list[Entry]], list[list[Entry]]]:
     """Names for M, J and further groups of expressions."""
@@ -179,63 +156,35 @@ def equations_of(
     return M, J, rest
 
 
-def acceleration(model: Model, order: Sequence[int], polynomials: bool) -> Lines:
-    """Acceleration and multipliers of a state.
+def acceleration(model: Model, order: Sequence[int], polynomials: bool) -> tuple[Lines, Lines]:
+    """Acceleration and multipliers of a state, and how well they satisfy its equations.
+
+    The second lines stand behind the first ones and read the model's expressions from them, but nothing of the
+    elimination.
 
     Results
     -------
     a (n), lam (m)
-    """
-    scribe = Scribe(model, polynomials, "s")
-    w, e = scribe.w, model.equations
-    n = len(model.q)
-    M, J, (f, g) = equations_of(scribe, [Q - h for Q, h in zip(e.Q, e.h, strict=True)], e.gamma)
-    found = Elimination.of(w, step_matrix(M, J), order)
-    x = found.solve(w, [*f, *g])
-    a, lam = x[:n], [w.let(f"-{entry}") if entry else None for entry in x[n:]]
-    return scribe.lines({"a": a, "lam": lam}, found.checks)
-
-
-def residuals(model: Model, polynomials: bool) -> Lines:
-    """How well names a_0, ..., lam_0, ... satisfy the equations of a state, from the model's expressions alone.
-
-    Results
-    -------
     residuals : squares of J a - gamma and of M a + h - Q - J^T lam, each relative to 1 + the squares of what it is made
         of, gamma and Q - h
     """
-    scribe = Scribe(model, polynomials, "r")
-    e = model.equations
-    M, J, (f, g) = equations_of(scribe, [Q - h for Q, h in zip(e.Q, e.h, strict=True)], e.gamma)
-    w, a = scribe.w, accelerations(model)
-    missed = [w.let(w.total([w.dot(row, a)], [x])) for row, x in zip(J, g, strict=True)]
-    return scribe.lines({"residuals": misfit(w, M, J, f, missed, g)}, ())
-
-
-def accelerations(model: Model) -> list[Entry]:
-    """Names of the accelerations that residuals are taken of."""
-    return [f"a_{i}" for i in range(len(model.q))]
-
-
-def misfit(
-    w: Writer,
-    M: list[list[Entry]],
-    J: list[list[Entry]],
-    f: Sequence[Entry],
-    missed: Sequence[Entry],
-    scale: Sequence[Entry],
-) -> list[Entry]:
-    """Squares of what constraints are missed by, relative to 1 + scale^2, and of M a - f - J^T lam, to 1 + f^2."""
-    n, m = len(M), len(J)
-    a: list[Entry] = [f"a_{i}" for i in range(n)]
-    lam: list[Entry] = [f"lam_{r}" for r in range(m)]
+    scribe = Scribe(model, polynomials, "s")
+    w, e = scribe.w, model.equations
+    n, m = len(model.q), len(e.J)
+    M, J, (f, g) = _symmetric(scribe, [Q - h for Q, h in zip(e.Q, e.h, strict=True)], e.gamma)
+    found = Elimination.of(w, step_matrix(M, J), order, n)
+    x = found.solve(w, [*f, *g])
+    a, lam = x[:n], [w.let(f"-{entry}") if entry else None for entry in x[n:]]
+    end = len(w.lines)
+    c = [w.let(w.total([w.dot(J[r], a)], [g[r]])) for r in range(m)]
     columns = [[J[r][j] for r in range(m)] for j in range(n)]
     d = [w.let(w.total([w.dot(M[j], a)], [f[j], *map(w.product, columns[j], lam)])) for j in range(n)]
-    found = []
-    for part, size in ((missed, scale), (d, f)):
-        beside = w.total([w.dot(size, size), "1.0"])
-        found.append(w.let(f"({square})/({beside})") if (square := w.dot(part, part)) else None)
-    return found
+    residuals = []
+    for part, scale in ((c, g), (d, f)):
+        size = w.total([w.dot(scale, scale), "1.0"])
+        residuals.append(w.let(f"({square})/({size})") if (square := w.dot(part, part)) else None)
+    step = scribe.lines({"a": a, "lam": lam}, [*scribe.checks, *found.checks], 0, end)
+    return step, scribe.lines({"residuals": residuals}, (), end)
 
 
 def projection(model: Model, orders: tuple[Sequence[int], Sequence[int]], polynomials: bool) -> Lines:
@@ -256,9 +205,9 @@ def projection(model: Model, orders: tuple[Sequence[int], Sequence[int]], polyno
     scribe = Scribe(model, polynomials, "c")
     w, e = scribe.w, model.equations
     n, m_h = len(model.q), len(model.holonomic)
-    M, J, (phi, rates) = equations_of(scribe, model.holonomic, e.rates)
-    position = Elimination.of(w, step_matrix(M, J[:m_h]), orders[0])
-    velocity = position if m_h == len(J) else Elimination.of(w, step_matrix(M, J), orders[1])
+    M, J, (phi, rates) = _symmetric(scribe, model.holonomic, e.rates)
+    position = Elimination.of(w, step_matrix(M, J[:m_h]), orders[0], n)
+    velocity = position if m_h == len(J) else Elimination.of(w, step_matrix(M, J), orders[1], n)
     dq, dv = position.solve(w, [*[None] * n, *phi])[:n], velocity.solve(w, [*[None] * n, *rates])[:n]
-    checks = [*position.checks, *(velocity.checks if velocity is not position else ())]
+    checks = [*scribe.checks, *position.checks, *(velocity.checks if velocity is not position else ())]
     return scribe.lines({"phi": phi, "dq": dq, "dv": dv}, checks)

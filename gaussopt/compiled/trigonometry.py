@@ -1,12 +1,14 @@
 """Sine and cosine without branches or calls, so that a loop over many motions becomes SIMD code.
 
-x = n pi/2 + r with |r| <= pi/4, pi/2 in three parts of which the first two have 33 bits, so that n times each is exact
-below `LARGEST`; then Taylor's polynomials, whose remainders are below half a unit in the last place.
+x = k pi/2 + r with |r| <= pi/4, pi/2 in three parts of which the first two have 33 bits, so that k times each is exact
+below `LARGEST`; then polynomials in r^2, fitted to errors below a tenth of a unit in the last place.
 """
 
 from __future__ import annotations
 
-from math import factorial
+from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import mpmath
 
@@ -14,6 +16,9 @@ LARGEST = 2.0**20
 """Arguments beyond which the reduction loses digits, rad."""
 
 BITS = 33
+
+TERMS = 6
+"""Coefficients of each polynomial beside the leading terms r and 1 - r^2/2."""
 
 
 def _parts() -> tuple[float, float, float]:
@@ -30,28 +35,42 @@ def _parts() -> tuple[float, float, float]:
         return found[0], found[1], float(rest)
 
 
-def _horner(powers: range, z: str) -> str:
-    """Sum of (-1)^k z^k x^(p - p_0) / p! over the powers p, as nested source."""
-    terms = [(-1.0) ** (p // 2) / factorial(p) for p in powers]
-    text = repr(terms[-1])
-    for c in reversed(terms[:-1]):
-        text = f"{c!r} + {z}*({text})"
+def _sine(z: Any) -> Any:
+    """(sin r / r - 1) / z at z = r^2."""
+    r = mpmath.sqrt(z)
+    return (mpmath.sin(r) / r - 1) / z
+
+
+def _cosine(z: Any) -> Any:
+    """(cos r - 1 + z / 2) / z^2 at z = r^2."""
+    return (mpmath.cos(mpmath.sqrt(z)) - 1 + z / 2) / z**2
+
+
+@cache
+def _polynomial(function: Callable[[Any], Any]) -> str:
+    """A polynomial in z close to a function on [0, (pi/4)^2], as nested source with the name z."""
+    with mpmath.workprec(200):
+        # The interval is a little longer, as rounding may leave r beyond pi/4; nodes avoid its left end.
+        terms = [float(c) for c in mpmath.chebyfit(function, [0, (mpmath.pi / 4) ** 2 * 1.001], TERMS)]
+    text = repr(terms[0])
+    for c in terms[1:]:
+        text = f"{c!r} + z*({text})"
     return text
 
 
 def sine_cosine(x: str, sine: str, cosine: str) -> list[str]:
     """Lines that assign sin(x) and cos(x); `x` is a name or a literal."""
     first, second, third = _parts()
-    n, r, z, s, c = (f"{sine}_{letter}" for letter in "nrzsc")
-    odd, half, quarter = f"{n} - 2.0*floor({n}*0.5)", f"{n} - 4.0*floor({n}*0.25)", f"{n} + 1.0"
+    n, k, r, z, s, c = (f"{sine}_{letter}" for letter in "nkrzsc")
     return [
         f"{n} = floor({x}*{2 / float(mpmath.pi)!r} + 0.5)",
         f"{r} = (({x} - {n}*{first!r}) - {n}*{second!r}) - {n}*{third!r}",
         f"{z} = {r}*{r}",
-        f"{s} = {r} + {r}*{z}*({_horner(range(3, 17, 2), z)})",
-        f"{c} = 1.0 - 0.5*{z} + {z}*{z}*({_horner(range(4, 18, 2), z)})",
-        f"{sine} = {c} if {odd} != 0.0 else {s}",
-        f"{cosine} = {s} if {odd} != 0.0 else {c}",
-        f"{sine} = -{sine} if {half} >= 2.0 else {sine}",
-        f"{cosine} = -{cosine} if {quarter} - 4.0*floor(({quarter})*0.25) >= 2.0 else {cosine}",
+        f"{s} = {r} + {r}*{z}*({_polynomial(_sine).replace('z', z)})",
+        f"{c} = 1.0 - 0.5*{z} + {z}*{z}*({_polynomial(_cosine).replace('z', z)})",
+        f"{k} = int32({n})",
+        f"{sine} = {c} if ({k} & 1) != 0 else {s}",
+        f"{cosine} = {s} if ({k} & 1) != 0 else {c}",
+        f"{sine} = -{sine} if ({k} & 2) != 0 else {sine}",
+        f"{cosine} = -{cosine} if (({k} + 1) & 2) != 0 else {cosine}",
     ]

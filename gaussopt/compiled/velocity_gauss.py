@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from gaussopt.compiled import constrained
 from gaussopt.compiled.job import Job, within_limit
-from gaussopt.compiled.loops import Loop, Parts, Written
+from gaussopt.compiled.loops import Parts, Written
 
 
 def write(job: Job) -> Written:
     """The loop of the stepper velocity-gauss."""
     model, shape = job.model, job.shape
     step = within_limit(constrained.velocity_step(model, job.orders.step, job.fast))
-    loop = Loop(shape, Parts(step, constrained.velocity_residuals(model, job.fast), job.correction()), 1)
+    loop = constrained.ConstrainedLoop(
+        shape, Parts(step, constrained.velocity_residuals(model, job.fast), job.correction()), 1
+    )
     size, half = shape.size, shape.size // 2
     text = [
         "t = start",

@@ -24,6 +24,10 @@ SHARP = 1e-15
 """Residual at which an iteration ends, relative to 1 + the largest entry of what it looks for."""
 
 
+LOST = 1e6
+"""Growth of a residual at which an iteration is given up."""
+
+
 class ConstrainedStep(FixedStep):
     """A method of constant step that keeps constraints itself; for motions without contacts."""
 
@@ -42,12 +46,13 @@ class Settling:
     """When an iteration ends: at `SHARP`, or where rounding keeps the residual from halving close to it."""
 
     def __init__(self) -> None:
-        self._best = math.inf
+        self._best, self.lost = math.inf, False
 
     def ended(self, size: float, reach: float) -> bool:
-        """Whether a residual of this size will do beside entries as large as `reach`."""
+        """Whether a residual of this size will do beside entries as large as `reach`; `lost` where it grows."""
         goal = SHARP * (1.0 + reach)
         ended = size <= goal or (size < 1e3 * goal and size > 0.5 * self._best)
+        self.lost = not (ended or size <= LOST * self._best)
         self._best = min(self._best, size)
         return ended
 

@@ -64,6 +64,8 @@ class Rattle(ConstrainedStep):
             phi = system.position_residual(t + dt, end)
             if phi is None or not len(phi) or settling.ended(largest(phi), largest(end)):
                 return answer
+            if settling.lost:
+                break
             if step is None:
                 step = system.evaluate(t, q, v)
                 gamma = step.gamma.copy()
@@ -90,6 +92,8 @@ class Rattle(ConstrainedStep):
             new, before = half + 0.5 * dt * answer.a, step
             if settling.ended(largest(new - v), largest(new)):
                 return new
+            if settling.lost:
+                break
             v = new
         raise MotionStopped(
             f"The forces that depend on the velocity do not settle in the step that ends at t = {t:.9g}; use a smaller "
