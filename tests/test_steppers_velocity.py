@@ -220,16 +220,16 @@ def test_plain_functions_will_do(name: str, pendulum: go.System) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_redundant_rows_do_not_contradict_each_other(name: str) -> None:
-    """The same circle twice, by functions whose residuals agree to first order only, and whose rows on it alone."""
-    stabilise = "none" if name == "rattle" else "projection"
+    """The same circle twice; off it two functions of it agree to first order only, and rattle solves on it alone."""
     x, y, vx, vy = sp.symbols("x y vx vy")
     circle = x**2 + y**2 - 1
+    again = circle * (2 + x if name == "rattle" else 2)
     ends = []
-    for rows in ([circle], [circle, circle * (2 + x)]):
+    for rows in ([circle], [circle, again]):
         system = go.System.from_lagrangian(
             [x, y], [vx, vy], kinetic=(vx**2 + vy**2) / 2, potential=9.81 * y, holonomic=rows, name=f"rows-{len(rows)}"
         )
-        ends.append(run(system, name, dt=1e-2, t_end=0.5, q0=[1.0, 0.0], v0=[0.0, 0.0], stabilise=stabilise).q[-1])
+        ends.append(run(system, name, dt=1e-2, t_end=0.5, q0=[1.0, 0.0], v0=[0.0, 0.0]).q[-1])
     np.testing.assert_allclose(ends[1], ends[0], rtol=0, atol=1e-12)
 
 
@@ -248,10 +248,10 @@ def same_steps(problem: Any, name: str, **settings: Any) -> None:
         np.testing.assert_allclose(b, a, rtol=0, atol=1e-12 * (1 + np.abs(a).max()))
 
 
-@pytest.mark.parametrize("stabilise", ["none", "projection"])
 @pytest.mark.parametrize("name", NAMES)
-def test_generated_steps_are_the_interpreted_ones(name: str, stabilise: str, runner: str, driven: go.Problem) -> None:
-    same_steps(driven, name, stabilise=stabilise, dt=1e-3, t_end=0.02)
+def test_generated_steps_are_the_interpreted_ones(name: str, runner: str, driven: go.Problem) -> None:
+    for stabilise in ("projection", "none") if runner == "cpython" else ("projection",):
+        same_steps(driven, name, stabilise=stabilise, dt=1e-3, t_end=0.02)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -278,7 +278,7 @@ def test_lanes_are_single_motions(name: str, runner: str, driven: go.Problem) ->
     values[1, 0], states[2, 2] = 0.5, np.nan
 
     def go_on(lanes: int, y: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        march = modules.march(system.model, method, parts, True, lanes)
+        march = modules.march(system.model, method, parts, False, lanes)
         array: Any = np.array if runner == "numba" else list
         flat = [array(x.T.ravel().tolist()) for x in (y, p)]
         work, constants = array([0.0] * march.work), array([0.0] * march.constants)

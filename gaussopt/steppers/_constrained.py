@@ -13,14 +13,14 @@ import math
 
 import numpy as np
 
-from gaussopt.linalg import row_space
+from gaussopt.linalg import EPS, row_space
 from gaussopt.solving import Answer
 from gaussopt.stabilisation import Baumgarte, Stabilisation
 from gaussopt.stepdata import StepData, Vector
 from gaussopt.stepper import FixedStep, Motion
 from gaussopt.system import System
 
-SHARP = 1e-15
+SHARP = EPS
 """Residual at which an iteration ends, relative to 1 + the largest entry of what it looks for."""
 
 
