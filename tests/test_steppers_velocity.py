@@ -12,6 +12,7 @@ import sympy as sp
 
 import gaussopt as go
 from gaussopt import registry
+from gaussopt.chain import closed_arc
 from gaussopt.compiled import modules
 from gaussopt.compiled.job import Orders
 from gaussopt.lagrangian import LagrangianSystem
@@ -231,6 +232,16 @@ def test_redundant_rows_do_not_contradict_each_other(name: str) -> None:
         )
         ends.append(run(system, name, dt=1e-2, t_end=0.5, q0=[1.0, 0.0], v0=[0.0, 0.0]).q[-1])
     np.testing.assert_allclose(ends[1], ends[0], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sparse_steps_will_do(name: str) -> None:
+    chain, q, v = closed_arc(20)
+    end = run(chain.system, name, formulation="gauss", solver="sparse-kkt", dt=1e-3, t_end=0.02, q0=q, v0=v)
+    exact = run(chain.system, "dop853", formulation="gauss", solver="sparse-kkt", rtol=1e-10, atol=1e-10, t_end=0.02,
+                q0=q, v0=v)  # fmt: skip
+    assert np.abs(end.q[-1] - exact.q[-1]).max() <= (1e-5 if name == "rattle" else 1e-3)
+    assert end.position_drift.max() <= (1e-14 if name == "rattle" else 1e-5)
 
 
 # -- generated code ------------------------------------------------------------------------------------------

@@ -13,10 +13,10 @@ import math
 
 import numpy as np
 
-from gaussopt.linalg import EPS, row_space
+from gaussopt.linalg import EPS
 from gaussopt.solving import Answer
-from gaussopt.stabilisation import Baumgarte, Stabilisation
-from gaussopt.stepdata import StepData, Vector
+from gaussopt.stabilisation import Baumgarte, Stabilisation, _lift
+from gaussopt.stepdata import StepData, Vector, is_sparse
 from gaussopt.stepper import FixedStep, Motion
 from gaussopt.system import System
 
@@ -70,8 +70,14 @@ def prescribed(motion: Motion, step: StepData, gamma: Vector, unique: bool) -> A
     unique : whether the multipliers of the step are unique, so that no row is redundant
     """
     if not unique:
-        gamma = step.J @ (row_space(step.J).pinv @ gamma)
+        gamma = step.J @ _lift(step.M, step.J, gamma)
     return motion.solve(step.with_gamma(gamma))
+
+
+def depend_on_velocity(before: StepData, after: StepData) -> bool:
+    """Whether the equations at two velocities, all else equal, differ."""
+    J = (before.J.data, after.J.data) if is_sparse(before.J) else (before.J, after.J)
+    return not (np.array_equal(before.force, after.force) and np.array_equal(*J))
 
 
 def largest(x: Vector) -> float:

@@ -24,7 +24,7 @@ from gaussopt.errors import MotionStopped
 from gaussopt.solving import Answer
 from gaussopt.stepdata import StepData, Vector
 from gaussopt.stepper import Motion
-from gaussopt.steppers._constrained import ConstrainedStep, Settling, largest, prescribed
+from gaussopt.steppers._constrained import ConstrainedStep, Settling, depend_on_velocity, largest, prescribed
 
 MOST_ITERATIONS = 50
 """Solves of a half."""
@@ -83,8 +83,8 @@ class Rattle(ConstrainedStep):
         before: StepData | None = None
         for _ in range(MOST_ITERATIONS):
             step = system.evaluate(t, q, v)
-            if before is not None and np.array_equal(step.force, before.force) and np.array_equal(step.J, before.J):
-                return v  # the equations do not depend on the velocity
+            if before is not None and not depend_on_velocity(before, step):
+                return v
             rate = system.velocity_residual(t, q, v)
             residual = step.J @ v if rate is None else rate
             answer = prescribed(motion, step, (step.J @ (v - half) - residual) * (2.0 / dt), unique)
