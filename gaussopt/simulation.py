@@ -165,6 +165,7 @@ def simulate(
     loop: Loop
     about: Callable[[], dict[str, Any]] = dict
     if contacts or method.loop:
+        _check_stepper(method, system, "velocity", stabiliser)
         contact = _contact_accelerations(system, formulation, solver, solver_options, tolerance, warm_start, stabiliser,
                                          t0, q, v)  # fmt: skip
         engine = contact_engine(choice, contact, method, control, t0)
@@ -183,11 +184,12 @@ def simulate(
     else:
         step_solver = StepSolver(formulation, solver, solver_options, tolerance, warm_start)
         kind = _state_kind(state, step_solver, system)
+        kind_name = "quasi-velocity" if kind is QuasiVelocities else "velocity"
+        _check_stepper(method, system, kind_name, stabiliser)
         accelerations = kind(system, step_solver, stabiliser)
         record = _recording(recorder, accelerations)
         smooth = smooth_loop(choice, accelerations, method, control, recorder, record, progress, (t0, q, v))
         loop, about = smooth, smooth.about
-        kind_name = "quasi-velocity" if kind is QuasiVelocities else "velocity"
     _check_residuals(system, t0, q, v)
     q, v = _consistent(system, t0, q, v, stabiliser)
     system.check_rows(t0, q, v)
@@ -318,6 +320,13 @@ def check_settings(
     if method.adaptive and rtol < LEAST_RTOL:
         raise BadInput(f"rtol is {rtol:g}; rounding allows no less than {LEAST_RTOL:g}.")
     return method
+
+
+def _check_stepper(method: Stepper, system: System, state: str, stabiliser: Stabilisation) -> None:
+    """Refuse a motion that the stepper cannot integrate."""
+    reason = method.refuses(system, state, stabiliser)
+    if reason is not None:
+        raise NotAccepted(f"The stepper {method.name!r} does not fit: {reason}.")
 
 
 def _check_residuals(system: System, t: float, q: Vector, v: Vector) -> None:

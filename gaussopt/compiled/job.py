@@ -109,9 +109,12 @@ class Job:
         """
         step, check = source.acceleration(self.model, self.orders.step, self.fast)
         within_limit(step)
+        return Parts(step, check, self.correction())
+
+    def correction(self) -> source.Lines | None:
+        """The lines of a projection, None without one."""
         orders = self.orders.positions, self.orders.step
-        correct = source.projection(self.model, orders, self.fast) if self.projected else None
-        return Parts(step, check, correct)
+        return source.projection(self.model, orders, self.fast) if self.projected else None
 
 
 def within_limit(lines: source.Lines) -> source.Lines:
