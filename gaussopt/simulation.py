@@ -174,7 +174,7 @@ def simulate(
             control,
             law,
             [*user_events, *events],
-            _recording(recorder, accelerations),
+            recording(recorder, accelerations),
             progress,
             accumulation == "close",
         )
@@ -183,7 +183,7 @@ def simulate(
         step_solver = StepSolver(formulation, solver, solver_options, tolerance, warm_start)
         kind = _state_kind(state, step_solver, system)
         accelerations = kind(system, step_solver, stabiliser)
-        record = _recording(recorder, accelerations)
+        record = recording(recorder, accelerations)
         smooth = smooth_loop(choice, accelerations, method, control, recorder, record, progress, (t0, q, v))
         loop, about = smooth, smooth.about
         kind_name = "quasi-velocity" if kind is QuasiVelocities else "velocity"
@@ -377,7 +377,7 @@ def _contact_accelerations(
     return ContactAccelerations(system, solvers, stabiliser, Phase.flight(step.k, step.J_T.shape[1]))
 
 
-def _recording(recorder: Recorder, motion: Accelerations) -> Record:
+def recording(recorder: Recorder, motion: Accelerations) -> Record:
     """What writes down a state of a motion."""
     system = motion.system
 
