@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from gaussopt.atlas import Atlas, scan
     from gaussopt.atlas_grid import AtlasGrid, Axis
     from gaussopt.batch import BatchSolution, solve_batch
+    from gaussopt.batch_simulation import simulate_batch
     from gaussopt.catalogue import Problem, problem
     from gaussopt.certificate import Certificate, certify
     from gaussopt.classification import ContactClass, classify_step
@@ -54,7 +55,8 @@ _HOME = {
     "classify_step": "classification", "compare": "comparison.compare", "contact_points": "contacts",
     "enumerate_lcp": "lcp", "formulate": "solving", "make_solver": "solver", "names": "registry",
     "problem": "catalogue", "rank_report": "ranks", "register": "registry", "scan": "atlas",
-    "simulate": "simulation", "solve": "solving", "solve_batch": "batch", "solve_step": "solving",
+    "simulate": "simulation", "simulate_batch": "batch_simulation", "solve": "solving",
+    "solve_batch": "batch", "solve_step": "solving",
 }  # fmt: skip
 
 __all__ = [
@@ -64,7 +66,8 @@ __all__ = [
     "NotAccepted", "Problem", "Projection", "Results", "Sketch", "Solution", "Status", "StepData", "StepSolver",
     "System", "Trajectory", "UnknownName", "animate", "certify", "certify_contact", "certify_lcp", "certify_qp",
     "classify_matrix", "classify_step", "compare", "contact_points", "enumerate_lcp", "formulate", "make_solver",
-    "names", "problem", "rank_report", "register", "scan", "simulate", "solve", "solve_batch", "solve_step",
+    "names", "problem", "rank_report", "register", "scan", "simulate", "simulate_batch", "solve", "solve_batch",
+    "solve_step",
 ]  # fmt: skip
 
 

@@ -176,7 +176,7 @@ def simulate(
             control,
             law,
             [*user_events, *events],
-            _recording(recorder, contact),
+            recording(recorder, contact),
             progress,
             accumulation == "close",
         )
@@ -187,7 +187,7 @@ def simulate(
         kind_name = "quasi-velocity" if kind is QuasiVelocities else "velocity"
         _check_stepper(method, system, kind_name, stabiliser)
         accelerations = kind(system, step_solver, stabiliser)
-        record = _recording(recorder, accelerations)
+        record = recording(recorder, accelerations)
         smooth = smooth_loop(choice, accelerations, method, control, recorder, record, progress, (t0, q, v))
         loop, about = smooth, smooth.about
     _check_residuals(system, t0, q, v)
@@ -387,7 +387,7 @@ def _contact_accelerations(
     return ContactAccelerations(system, solvers, stabiliser, Phase.flight(step.k, step.J_T.shape[1]))
 
 
-def _recording(recorder: Recorder, motion: Accelerations) -> Record:
+def recording(recorder: Recorder, motion: Accelerations) -> Record:
     """What writes down a state of a motion."""
     system = motion.system
 

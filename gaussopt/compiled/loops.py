@@ -110,12 +110,13 @@ class Shape:
 
     def reads(self, lines: Sequence[str]) -> list[str]:
         """Assignments of the coordinates and velocities that the lines use."""
-        used = _names(lines)
+        used = names_in(lines)
         symbols = [*self.model.q, *self.model.v]
         return [f"{s} = y[{self.at(i)}]" for i, s in enumerate(symbols) if str(s) in used]
 
 
-def _names(lines: Sequence[str]) -> set[str]:
+def names_in(lines: Sequence[str]) -> set[str]:
+    """Names that lines read or write."""
     return set(re.findall(r"[A-Za-z_]\w*", "\n".join(lines)))
 
 
@@ -146,7 +147,7 @@ class Constants:
         """Assignments of those that the lines use."""
         if self.shape.lanes == 1:
             return []
-        used = _names(lines)
+        used = names_in(lines)
         return [f"{s} = constants[{self.shape.at(i)}]" for i, s in enumerate(self.names) if s in used]
 
 
@@ -226,8 +227,8 @@ class Loop:
         sizes = [f"abs({x})" for x in lines.results["phi"] if x]
         reach = [f"abs({s})" for s in shape.model.q]
         newton = [
-            f"size = {_largest(sizes)}",
-            f"goal = sharp*(1.0 + {_largest(reach)})",
+            f"size = {largest(sizes)}",
+            f"goal = sharp*(1.0 + {largest(reach)})",
             f"near = (size <= goal) | ((size < 1e3*goal) & (size > 0.5*{best}))",
             f"{best} = min({best}, size)",
             *self.failing(f"({done} > 0.0) | ({lines.regular})"),
@@ -304,7 +305,8 @@ def indented(lines: Sequence[str], indent: int) -> list[str]:
     return ["    " * indent + line for line in lines]
 
 
-def _largest(terms: Sequence[str]) -> str:
+def largest(terms: Sequence[str]) -> str:
+    """The largest of some terms as source, zero if there are none."""
     text = terms[0] if terms else "0.0"
     for term in terms[1:]:
         text = f"max({text}, {term})"
@@ -318,7 +320,7 @@ def recording(shape: Shape, lines: Lines, fast: bool) -> list[str]:
     """
     n, m, model = shape.n, shape.m, shape.model
     m_h = len(model.holonomic)
-    used = _names([*lines.once, *lines.body])
+    used = names_in([*lines.once, *lines.body])
     reads = [
         f"{s} = {name}[{i}]"
         for name, symbols in (("q", model.q), ("v", model.v), ("p", model.p))

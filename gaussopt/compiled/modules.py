@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -17,7 +17,7 @@ from gaussopt.compiled.trigonometry import sine_cosine
 from gaussopt.equations import Model
 from gaussopt.stepper import Stepper
 
-VERSION = "6"
+VERSION = "7"
 """Raised whenever the generated loops change."""
 
 
@@ -25,6 +25,28 @@ VERSION = "6"
 def has_numba() -> bool:
     """Whether numba is installed."""
     return find_spec("numba") is not None
+
+
+_ALL_ROWS = """
+def all_rows(times, y, p, table):
+    for i in prange(len(y)):
+        rows(len(times), times, y[i], p[i], table[i])
+""".strip()
+
+
+@cache
+def use_wide_vectors() -> None:
+    """Let numba use vectors of 512 bits where the processor has them, unless a person chose its features.
+
+    numba keeps to 256 bits on many of these processors. It reads this setting before it compiles for the first time,
+    and keeps its cache on disk apart by it.
+    """
+    import llvmlite.binding as llvm
+    from numba import config
+
+    features = llvm.get_host_cpu_features()
+    if config.CPU_FEATURES is None and config.CPU_NAME is None and features.get("avx512f"):
+        config.CPU_FEATURES = f"{features.flatten()},-prefer-256-bit"
 
 
 @dataclass(frozen=True)
@@ -52,6 +74,8 @@ def march(model: Model, method: Stepper, orders: Orders, projected: bool, lanes:
     """
     if not method.generated:
         raise NotCompiled(f"the stepper {method.name!r} has no generated loop")
+    if has_numba():
+        use_wide_vectors()
     job = Job(model, method, orders, projected, lanes, has_numba())
     key = codegen.key_of(VERSION, model.key, repr(orders), method.name, str(projected), str(lanes), str(job.fast))
     name = f"{model.name}_{method.name}"
@@ -66,11 +90,51 @@ def march(model: Model, method: Stepper, orders: Orders, projected: bool, lanes:
     return Compiled(module.march, module.WORK, module.CONSTANTS)
 
 
-def rows(model: Model, equations: str, orders: Orders, fast: bool) -> Callable[..., None]:
-    """The function that computes what is recorded of a state, from the cache or written now.
+@dataclass(frozen=True)
+class SideBySide:
+    """Functions for blocks of motions.
+
+    Attributes
+    ----------
+    start, march : see `gaussopt.compiled.side_by_side`
+    places : where the parts of a block's array begin, and its length
+    """
+
+    start: Callable[..., None]
+    march: Callable[..., None]
+    places: Mapping[str, int]
+
+
+def blocks(model: Model, method: Stepper, orders: Orders, projected: bool) -> SideBySide:
+    """The functions that march blocks of motions by numba, from the cache or written now.
+
+    Raises
+    ------
+    NotCompiled
+        If the method has no such form, or the system is too large to unroll.
+    """
+    from gaussopt.compiled import side_by_side
+
+    use_wide_vectors()
+    key = codegen.key_of(VERSION, model.key, repr(orders), method.name, str(projected), "blocks")
+    name = f"{model.name}_{method.name}_blocks"
+    module = codegen.load(name, key)
+    if module is None:
+        written = side_by_side.write(Job(model, method, orders, projected, 1, True))
+        title = f"Motions of {model.name} side by side by {method.name}{' with projection' if projected else ''}."
+        places = f"PLACES = {dict(written.places)!r}"
+        text = _text(title, [places], list(written.functions), written.imports, True, contract=True)
+        module = codegen.store(name, key, text)
+    return SideBySide(module.start, module.march, module.PLACES)
+
+
+def rows(model: Model, equations: str, orders: Orders, fast: bool, together: bool = False) -> Callable[..., None]:
+    """The function that computes what is recorded of states, from the cache or written now.
 
     rows(count, t, y, p, table): for each of `count` states (q, v) in y one row of `table`: whether the step and its
     certificate are regular, the certificate's numbers (8), energies and power (3), drifts (2), a (n), lam (m).
+    all_rows(times, y, p, table): the same for several motions, whose parameters, states and rows are rows of p, y and
+    table, shared between cores by numba.
 
     Parameters
     ----------
@@ -78,11 +142,14 @@ def rows(model: Model, equations: str, orders: Orders, fast: bool) -> Callable[.
     equations : source of the model's generated module
     orders : Orders
     fast : whether it is compiled and runs on arrays; on lists otherwise, with the same digits
+    together : whether the function for several motions is wanted
 
     Raises
     ------
     NotCompiled
     """
+    if fast:
+        use_wide_vectors()
     name, key = f"{model.name}_rows", _rows_key(model, orders, fast)
     module = codegen.load(name, key)
     if module is None:
@@ -90,10 +157,10 @@ def rows(model: Model, equations: str, orders: Orders, fast: bool) -> Callable[.
             raise NotCompiled("its certificate has no generated form (a singular mass matrix, or too many rows)")
         lines = within_limit(source.acceleration(model, orders.step, False)[0])
         functions = ["def " + text.strip() for text in equations.split("\ndef ")[1:]]
-        functions += loops.recording(loops.Shape(model), lines, fast)
+        functions += [*loops.recording(loops.Shape(model), lines, fast), *([_ALL_ROWS] if fast else [])]
         imports = lines.imports | _imports(equations)
         module = codegen.store(name, key, _text(f"Recorded rows of {model.name}.", [], functions, imports, fast, False))
-    return module.rows  # type: ignore[no-any-return]
+    return module.all_rows if together else module.rows  # type: ignore[no-any-return]
 
 
 def has_compiled_rows(model: Model, orders: Orders) -> bool:
@@ -135,6 +202,6 @@ def _text(
     # Nobody calls these from C, and wrappers for that would take a tenth of the time of compiling.
     options = 'cache=True, error_model="numpy", no_cfunc_wrapper=True' + (', fastmath={"contract"}' if contract else "")
     if fast:
-        head += ["from numba import njit", "from numpy import array, floor, int32, zeros"]
-        functions = [f"@njit({options})\n{text}" for text in functions]
+        head += ["from numba import njit, prange", "from numpy import array, floor, int32, zeros"]
+        functions = [f"@njit({options}{', parallel=True' if 'prange(' in text else ''})\n{text}" for text in functions]
     return "\n".join([*head, "", *constants, *([""] if constants else []), "", "\n\n\n".join(functions), ""])

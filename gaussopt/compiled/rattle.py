@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gaussopt.compiled import constrained
 from gaussopt.compiled.job import Job, within_limit
-from gaussopt.compiled.loops import Parts, Written, _largest, _names, value
+from gaussopt.compiled.loops import Parts, Written, largest, names_in, value
 from gaussopt.compiled.source import Lines
 from gaussopt.steppers._constrained import SHARP
 from gaussopt.steppers.rattle import MOST_ITERATIONS
@@ -149,8 +149,8 @@ class RattleLoop(constrained.ConstrainedLoop):
     def _near(self, residuals: Sequence[str], entries: Sequence[str]) -> list[str]:
         """Whether an iteration has settled, as `gaussopt.steppers._constrained.Settling`."""
         return [
-            f"size = {_largest([f'abs({x})' for x in residuals])}",
-            f"goal = {SHARP!r}*(1.0 + {_largest([f'abs({x})' for x in entries])})",
+            f"size = {largest([f'abs({x})' for x in residuals])}",
+            f"goal = {SHARP!r}*(1.0 + {largest([f'abs({x})' for x in entries])})",
             f"near = (size <= goal) | ((size < 1e3*goal) & (size > 0.5*{self._best}))",
             f"{self._best} = min({self._best}, size)",
         ]
@@ -159,5 +159,5 @@ class RattleLoop(constrained.ConstrainedLoop):
 def _shared(before: Lines, within: Lines) -> list[str]:
     """Names that the first lines define and the second use."""
     entries = [x for results in within.results.values() for x in results if x]
-    used = _names([*within.body, *entries, within.regular])
+    used = names_in([*within.body, *entries, within.regular])
     return list(dict.fromkeys(name for line in before.body if (name := line.split(" = ")[0]) in used))

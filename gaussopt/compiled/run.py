@@ -56,6 +56,19 @@ def why_not(system: System, method: Stepper, stabiliser: Stabilisation) -> str |
     return None
 
 
+def passing(table: NDArray[np.float64], tolerance: float) -> NDArray[np.bool_]:
+    """Recorded rows (..., row) whose certificate passes, as `Certificate.passed`; others are looked at one by one."""
+    error, _, residual, force, floor, a, _, gamma = np.sqrt(np.abs(np.moveaxis(table[..., 1:9], -1, 0)))
+    tolerance = min(tolerance, DEFAULT_TOLERANCE)
+    scale = tolerance * (1.0 + a)
+    conditions = (
+        table[..., 0] == 1.0, error <= NEGLIGIBLE * a, error <= scale, force <= scale, EPS * floor <= scale,
+        residual <= tolerance * (1.0 + gamma), np.isfinite(table).all(axis=-1),
+    )  # fmt: skip
+    passed: NDArray[np.bool_] = np.logical_and.reduce(conditions)
+    return passed
+
+
 class GeneratedLoop(ABC):
     """One integration from start to end by generated code: what all methods share.
 
@@ -188,7 +201,7 @@ class GeneratedLoop(ABC):
         n, count = self.system.n, len(times)
         begin = perf_counter()
         table = self._table(times, states)
-        good = np.zeros(count, dtype=bool) if table is None else self._passed(table)
+        good = np.zeros(count, dtype=bool) if table is None else passing(table, self.motion.solver.tolerance)
         table = np.zeros((count, ROW + n + self.system.m)) if table is None else table
         self.motion.timing["verify"] += perf_counter() - begin
         at = 0
@@ -200,18 +213,6 @@ class GeneratedLoop(ABC):
                     raise BadInput(DIVERGED)
                 self._interpreted(t, q, v, self.motion.answer(t, q, v))
             at = bad + 1
-
-    def _passed(self, table: Matrix) -> NDArray[np.bool_]:
-        """Rows whose certificate passes, as `Certificate.passed`; the others are looked at one by one."""
-        error, _, residual, force, floor, a, _, gamma = np.sqrt(np.abs(table[:, 1:9].T))
-        tolerance = min(self.motion.solver.tolerance, DEFAULT_TOLERANCE)
-        scale = tolerance * (1.0 + a)
-        conditions = (
-            table[:, 0] == 1.0, error <= NEGLIGIBLE * a, error <= scale, force <= scale, EPS * floor <= scale,
-            residual <= tolerance * (1.0 + gamma), np.isfinite(table).all(axis=1),
-        )  # fmt: skip
-        passed: NDArray[np.bool_] = np.logical_and.reduce(conditions)
-        return passed
 
     def _keep(self, times: Vector, states: Matrix, table: Matrix) -> None:
         if not len(times):

@@ -1,0 +1,318 @@
+"""Batches against single motions, and what happens to a member that fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import gaussopt as go
+from gaussopt import batch_record
+from gaussopt.compiled import modules
+from gaussopt.errors import BadInput, UnknownName
+from gaussopt.instants import Instants
+
+SINGLE = ("q", "v", "a", "lam", "kinetic", "potential", "power", "position_drift", "velocity_drift")
+
+
+def relative(x: Any, y: Any) -> float:
+    """Largest difference, relative to 1 + the largest entry."""
+    return float(np.abs(x - y).max(initial=0.0) / (1.0 + np.abs(y).max(initial=0.0)))
+
+
+@pytest.fixture(scope="module")
+def pendulum() -> go.Problem:
+    """A damped point mass on a rod, in Cartesian coordinates; its start follows the length of the rod."""
+    x, y, vx, vy, m, l, g, c = sp.symbols("x y vx vy m l g c")
+    system = go.System.from_lagrangian(
+        [x, y], [vx, vy], kinetic=m * (vx**2 + vy**2) / 2, potential=m * g * y, forces=[-c * vx, -c * vy],
+        holonomic=[(x**2 + y**2 - l**2) / 2], parameters={m: 1.0, l: 1.0, g: 9.81, c: 0.1}, name="pendulum",
+    )  # fmt: skip
+    return go.Problem.of(system, q0=lambda p: [p["l"] * np.sin(1.0), -p["l"] * np.cos(1.0)], t_end=1.0, dt=0.01)
+
+
+@pytest.fixture
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where numba is not installed."""
+    monkeypatch.setattr(modules, "has_numba", lambda: False)
+
+
+def oscillator() -> go.System:
+    """A mass whose spring may be too stiff for the step, and which the time t = c takes away."""
+    t, x, y, vx, vy, k, c = sp.symbols("t x y vx vy k c")
+    return go.System.from_lagrangian(
+        [x, y], [vx, vy], kinetic=((t - c) ** 2 * vx**2 + (1 + t) * vy**2) / 2, potential=k * y**2 / 2, forces=[1, 0],
+        holonomic=[x - y], parameters={k: 1.0, c: 5.0}, t=t, name="fading oscillator",
+    )  # fmt: skip
+
+
+def single(problem: go.Problem, data: Any, i: int, engine: str = "compiled", **settings: Any) -> go.Trajectory:
+    """Member i by itself."""
+    varied = {str(k): float(x[i]) for k, x in data.coords.items() if x.dims == ("trajectory",) and k != "trajectory"}
+    return go.simulate(problem.at(**varied), engine=engine, **settings)
+
+
+def test_a_batch_of_cranks_is_the_single_motions() -> None:
+    """37 members: three blocks, the last one filled up; the last step is shorter and the last instant recorded."""
+    random = np.random.default_rng(1)
+    settings: dict[str, Any] = {"t_end": 0.2005, "dt": 1e-3, "record_every": 30}
+    data = go.simulate_batch(
+        "crank-slider", parameters={"m1": random.uniform(0.3, 0.5, 37), "l1": random.uniform(0.1, 0.2, 37)}, **settings
+    )
+    assert data.attrs["engine"] == "side by side"
+    assert (data.status == "solved").all()
+    assert data.sizes == {"trajectory": 37, "time": 8, "coordinate": 7, "row": 6}
+    assert data.time[-1] == 0.2005
+    assert (data.reached == 0.2005).all()
+    assert float(data.relative_error.max()) < 1e-12
+    for i in (0, 15, 16, 36):
+        one = single(go.problem("crank-slider"), data, i, "interpreted", **settings)
+        assert one.t.tolist() == data.time.values.tolist()
+        for name in SINGLE:
+            assert relative(data[name][i].values, getattr(one, name)) < 1e-12, name
+
+
+@pytest.mark.parametrize("stabilise", ["none", "projection"])
+def test_long_motions_agree_to_rounding(pendulum: go.Problem, stabilise: str) -> None:
+    settings: dict[str, Any] = {"t_end": 20.0, "stabilise": stabilise, "record_every": 100}
+    data = go.simulate_batch(pendulum, parameters={"l": [0.5, 1.0, 2.0], "m": 0.3}, **settings)
+    assert (data.status == "solved").all()
+    for i in range(3):
+        one = single(pendulum, data, i, **settings)
+        assert relative(data.q[i].values, one.q) < 1e-10
+        assert relative(data.lam[i].values, one.lam) < 1e-10
+    if stabilise == "projection":
+        assert float(data.position_drift.max()) < 1e-14
+
+
+def test_initial_states_of_their_own(pendulum: go.Problem) -> None:
+    """Where q0 is given and v0 is not, v0 is the problem's."""
+    angle = np.linspace(-3.0, 3.0, 20)
+    data = go.simulate_batch(pendulum, initial={"q0": np.column_stack((np.sin(angle), -np.cos(angle)))}, t_end=0.3)
+    assert data.sizes["trajectory"] == 20
+    assert relative(data.q[:10].values * [-1, 1], data.q[:9:-1].values) < 1e-13
+    one = go.simulate(pendulum, q0=data.q[3, 0].values, t_end=0.3, engine="compiled")
+    assert relative(data.q[3].values, one.q) < 1e-12
+
+
+def test_a_bare_system_and_one_member(pendulum: go.Problem) -> None:
+    initial = {"q0": [[0.0, -1.0]], "v0": [1.0, 0.0]}
+    data = go.simulate_batch(pendulum.system, initial=initial, dt=0.01, t_end=0.1)
+    one = go.simulate(pendulum.system, q0=[0.0, -1.0], v0=[1.0, 0.0], dt=0.01, t_end=0.1, engine="compiled")
+    assert relative(data.q[0].values, one.q) < 1e-12
+
+
+def test_states_alone(pendulum: go.Problem) -> None:
+    data = go.simulate_batch(pendulum, parameters={"c": [0.0, 0.2]}, certify=False)
+    assert set(data.data_vars) == {"q", "v", "status", "message", "reached"}
+
+
+def test_results_do_not_depend_on_threads(pendulum: go.Problem) -> None:
+    lengths = np.linspace(0.5, 2.0, 100)
+    one, two = (go.simulate_batch(pendulum, parameters={"l": lengths}, threads=k, t_end=0.2) for k in (1, 2))
+    assert one.drop_attrs().identical(two.drop_attrs())
+
+
+def test_failures_stay_with_their_member(pendulum: go.Problem) -> None:
+    lengths = np.full(20, 1.0)
+    q0 = np.tile([0.0, -1.0], (20, 1))
+    lengths[2], q0[5, 1], lengths[11] = np.nan, np.inf, 1.5  # the last one leaves its start off the constraint
+    data = go.simulate_batch(pendulum, parameters={"l": lengths, "c": 0.2}, initial={"q0": q0, "v0": [1.0, 0.0]})
+    bad = {2: "Parameter 'l' of trajectory 2 is nan", 5: "q0[1] of trajectory 5 is inf", 11: "off the constraints"}
+    for i in range(20):
+        assert data.status[i] == ("bad_input" if i in bad else "solved")
+        assert bool(np.isnan(data.q[i]).any()) == (i in bad)
+        if i in bad:
+            assert bad[i] in str(data.message[i].values)
+            assert np.isnan(data.reached[i])
+    projected = go.simulate_batch(
+        pendulum, parameters={"l": lengths}, initial={"q0": np.tile([0.1, -1.0], (20, 1))}, stabilise="projection"
+    )
+    assert (projected.status == np.where(np.arange(20) == 2, "bad_input", "solved")).all()
+    assert float(projected.position_drift.max()) < 1e-14
+    one = go.simulate(pendulum, q0=[0.1, -1.0], stabilise="projection", engine="compiled")
+    assert relative(projected.q[0].values, one.q) < 1e-12
+
+
+def test_a_start_that_cannot_be_computed(plain: None) -> None:
+    """A start may have no value for some parameters."""
+    x, v, k = sp.symbols("x v k")
+    system = go.System.from_lagrangian([x], [v], kinetic=v**2 / 2, potential=k * x**2 / 2, parameters={k: 1.0})
+    problem = go.Problem.of(system, q0=lambda p: [np.sqrt(p["k"])], t_end=0.1)
+    data = go.simulate_batch(problem, parameters={"k": [1.0, -1.0]})
+    assert data.status.values.tolist() == ["solved", "bad_input"]
+    assert "trajectory 1" in str(data.message[1].values)
+
+
+def test_what_generated_code_cannot_do_goes_alone() -> None:
+    """A vanishing pivot takes the rank-revealing path, a motion that diverges stops, the rest does not notice."""
+    c, k = np.full(18, 5.0), np.ones(18)
+    c[3], k[7] = 0.5, 1e9
+    initial = {"q0": [0.1, 0.1], "v0": [0.0, 0.0]}
+    data = go.simulate_batch(oscillator(), parameters={"c": c, "k": k}, initial=initial, dt=0.125, t_end=6 * 0.125)
+    assert "vanishing pivot" in str(data.message[3].values)
+    assert data.status[3] == "solved"
+    one = go.simulate(oscillator().with_parameters(c=0.5), q0=[0.1, 0.1], v0=[0.0, 0.0], dt=0.125, t_end=0.75)
+    assert relative(data.q[3].values, one.q) < 1e-9
+    rest = [i for i in range(18) if i not in (3, 7)]
+    assert (data.status[rest] == "solved").all()
+    assert relative(data.q[rest].values, data.q[[0] * 16].values) == 0.0
+    long = go.simulate_batch(oscillator(), parameters={"k": [1.0, 1e9]}, initial=initial, dt=0.125, t_end=4.0)
+    assert long.status[0] == "solved"
+    assert long.status[1] != "solved"
+    assert "diverged" in str(long.message[1].values)
+    reached = float(long.reached[1])
+    assert 0.0 < reached < 4.0
+    assert (np.isfinite(long.q[1]).all("coordinate") == (long.time <= reached)).all()
+
+
+def test_an_interrupted_batch_keeps_what_it_has(pendulum: go.Problem) -> None:
+    def stop(done: float) -> None:
+        if done > 0.01:
+            raise KeyboardInterrupt
+
+    settings: dict[str, Any] = {"parameters": {"l": [0.5, 1.0, np.nan]}, "t_end": 50.0, "record_every": 5}
+    data = go.simulate_batch(pendulum, progress=stop, **settings)
+    reached = float(data.reached[0])
+    assert 0.0 < reached < 50.0
+    assert data.status.values.tolist() == ["interrupted", "interrupted", "bad_input"]
+    assert f"Interrupted after t = {reached:.9g}" in str(data.message[0].values)
+    known = data.time.values <= reached
+    for name in ("q", "lam", "kinetic", "error_bound"):
+        assert np.isfinite(data[name][:2, known]).all()
+        assert np.isnan(data[name][:, ~known]).all()
+    with pytest.raises(KeyboardInterrupt):
+        go.simulate_batch(pendulum, progress=stop, keep_interrupted=False, **settings)
+
+
+def test_without_numba_the_same_one_by_one(pendulum: go.Problem, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings: dict[str, Any] = {"parameters": {"l": [0.5, np.nan, 2.0]}, "t_end": 0.25, "record_every": 10}
+    fast = go.simulate_batch(pendulum, **settings)
+    monkeypatch.setattr(modules, "has_numba", lambda: False)
+    slow = go.simulate_batch(pendulum, **settings)
+    assert (fast.attrs["engine"], slow.attrs["engine"]) == ("side by side", "one by one")
+    assert set(fast.variables) == set(slow.variables)
+    assert (fast.status == slow.status).all()
+    for name in SINGLE:
+        assert relative(slow[name][::2].values, fast[name][::2].values) < 1e-12, name
+
+
+def test_an_interrupted_batch_one_by_one(pendulum: go.Problem, plain: None) -> None:
+    def stop(done: float) -> None:
+        raise KeyboardInterrupt
+
+    data = go.simulate_batch(pendulum, parameters={"l": [0.5, 1.0]}, progress=stop, t_end=0.1)
+    assert data.status.values.tolist() == ["solved", "interrupted"]
+    assert np.isnan(data.q[1]).all()
+
+
+def test_adaptive_methods_one_by_one(pendulum: go.Problem, plain: None) -> None:
+    data = go.simulate_batch(pendulum, parameters={"l": [0.5, 1.0]}, stepper="dop853", dt=0.1, rtol=1e-10)
+    assert (data.status == "solved").all()
+    assert data.sizes["time"] == 11
+    one = go.simulate(pendulum, stepper="dop853", dt=0.1, rtol=1e-10, engine="interpreted")
+    assert relative(data.q[1].values, one.q) < 1e-8
+
+
+def test_contacts_one_by_one() -> None:
+    """A ball that strikes the floor between two instants; the height of its bounce depends on e."""
+    data = go.simulate_batch("bouncing-ball", parameters={"e": [0.5, 0.9]}, dt=0.01, t_end=0.6, record_every=3)
+    assert (data.status == "solved").all()
+    assert data.sizes["time"] == 21
+    assert data.lam_N.dims == ("trajectory", "time", "contact")
+    assert data.q[0, -1, 0] != data.q[1, -1, 0]
+    one = go.simulate(go.problem("bouncing-ball", e=0.9), dt=0.01, t_end=0.6)
+    assert data.q[1, -1, 0] == one.q[-1, 0]
+
+
+def test_plain_functions_one_by_one() -> None:
+    system = go.System(mass=np.eye(1), force=lambda t, q, v: -q, name="spring")
+    data = go.simulate_batch(system, initial={"q0": [[1.0], [2.0]], "v0": [0.0]}, dt=0.1, t_end=1.0)
+    assert data.attrs["engine"] == "one by one"
+    assert relative(data.q[1].values, 2 * data.q[0].values) < 1e-14
+    assert float(data.q[0, -1, 0]) == pytest.approx(np.cos(1.0), abs=1e-5)
+
+
+def test_a_massless_coordinate_is_certified_by_ranks() -> None:
+    """No generated certificate: the recorded states are certified one by one."""
+    x, y, vx, vy, m = sp.symbols("x y vx vy m")
+    system = go.System.from_lagrangian(
+        [x, y], [vx, vy], kinetic=m * vx**2 / 2, forces=[0, -1], holonomic=[x - 2 * y], parameters={m: 1.0},
+        name="massless follower",
+    )  # fmt: skip
+    initial = {"q0": [[2.0, 1.0], [2.0, 1.5]], "v0": [0.0, 0.0]}
+    data = go.simulate_batch(system, parameters={"m": [1.0, 2.0]}, initial=initial, dt=0.1, t_end=1.0)
+    assert data.attrs["engine"] == "side by side"
+    assert data.status.values.tolist() == ["solved", "bad_input"]
+    assert data.a[0, -1].values == pytest.approx([-0.5, -0.25])
+    assert float(data.error_bound[0].max()) < 1e-14
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({}, "Nothing says how many trajectories"),
+    ({"parameters": {"l": [1.0, 2.0], "m": [1.0]}}, "parameters['l'] is for 2 trajectories and parameters['m'] for 1"),
+    ({"parameters": {"l": [1.0]}, "initial": {"q0": [[1.0, 0.0]] * 3}}, "initial['q0'] for 3"),
+    ({"parameters": {"l": []}}, "is empty"),
+    ({"parameters": {"l": [[1.0]]}}, "parameters['l'] has shape (1, 1)"),
+    ({"parameters": {"l": ["long"]}}, "not an array of numbers"),
+    ({"parameters": [1.0]}, "parameters is list"),
+    ({"initial": {"q0": [[1.0]]}}, "rows of 1 entries, expected 2"),
+    ({"parameters": {"l": [1.0]}, "record_every": 0}, "record_every is 0"),
+    ({"parameters": {"l": [1.0]}, "threads": 0}, "threads is 0"),
+    ({"parameters": {"l": [1.0]}, "dt": -1.0}, "the step size must be positive"),
+    ({"parameters": {"l": np.ones(10**4)}, "t_end": 200.0}, "GiB, more than 4; raise record_every to"),
+]
+
+
+@pytest.mark.parametrize(("settings", "culprit"), WRONG)
+def test_what_makes_no_sense_is_one_sentence(
+    pendulum: go.Problem, assert_sentence: Callable[..., None], settings: dict[str, Any], culprit: str
+) -> None:
+    with pytest.raises(BadInput) as error:
+        go.simulate_batch(pendulum, **settings)
+    assert_sentence(error.value, culprit)
+
+
+@pytest.mark.parametrize("settings", [{"parameters": {"mass": [1.0]}}, {"initial": {"x": [[1.0, 0.0]]}}])
+def test_unknown_names(pendulum: go.Problem, settings: dict[str, Any]) -> None:
+    with pytest.raises(UnknownName):
+        go.simulate_batch(pendulum, **settings)
+
+
+def test_a_bare_system_needs_its_states(pendulum: go.Problem) -> None:
+    with pytest.raises(BadInput, match="q0 and v0"):
+        go.simulate_batch(pendulum.system, parameters={"m": [1.0]}, dt=0.1, t_end=1.0)
+    with pytest.raises(BadInput, match="dt and t_end"):
+        go.simulate_batch(pendulum.system, initial={"q0": [[1.0, 0.0]], "v0": [0.0, 0.0]})
+
+
+@pytest.mark.parametrize(("end", "every"), [(1.0, 1), (1.0, 3), (1.05, 5), (0.05, 4), (0.95, 10)])
+def test_instants(end: float, every: int) -> None:
+    instants = Instants(0.0, end, 0.1, every)
+    assert instants.times[0] == 0.0
+    assert instants.times[-1] == end
+    assert len(instants.times) == instants.count == instants.recorded(instants.steps)
+    assert (np.diff(instants.times) > 0).all()
+    assert [instants.recorded(k) for k in range(instants.steps)] == [k // every + 1 for k in range(instants.steps)]
+
+
+def test_wide_vectors_are_asked_for_once_and_never_against_a_person(run_python: Callable[..., str]) -> None:
+    code = (
+        "from gaussopt.compiled.modules import use_wide_vectors; use_wide_vectors(); "
+        "from numba import config; print(config.CPU_FEATURES)"
+    )
+    assert run_python(code, NUMBA_CPU_FEATURES="+sse2").strip() == "+sse2"
+    chosen = run_python(code).strip()
+    assert chosen == "None" or "+avx512f" in chosen
+    assert chosen == "None" or chosen.endswith("-prefer-256-bit")
+
+
+def test_the_limit_of_a_recording_counts_certificates() -> None:
+    members = batch_record.Members.of(go.problem("crank-slider"), {"m1": np.ones(3000)}, None)
+    instants = Instants(0.0, 10.0, 1e-3, 1)
+    batch_record.check_size(members, instants, certify=False)
+    with pytest.raises(BadInput, match="certify=False"):
+        batch_record.check_size(members, instants, certify=True)
