@@ -42,15 +42,16 @@ def prepare_adaptive(mechanism: Mechanism, tolerance: float) -> Run:
 
 
 def batch(mechanism: Mechanism, dt: float, steps: int, torques: NDArray[np.float64]) -> Run:
-    """Many motions, each with a torque of its own, (k,) N m; returns the last angles, (k,)."""
+    """Many motions side by side, each with a torque of its own, (k,) N m; returns the last angles, (k,)."""
     column, name = _column(mechanism), {"crank-slider": "tau", "four-bar": "psi"}[mechanism.name]
 
     def run() -> NDArray[np.float64]:
-        motions = (
-            go.simulate(_problem(mechanism).at(**{name: x}), "gauss", "kkt", dt=dt, t_end=steps * dt, step_folder=None)
-            for x in torques
+        data = go.simulate_batch(
+            _problem(mechanism), parameters={name: torques}, dt=dt, t_end=steps * dt, record_every=steps
         )
-        return np.array([_solved(motion).q[-1, column] for motion in motions])
+        if not (data.status == "solved").all():
+            raise RuntimeError(str(data.message.values))
+        return np.asarray(data.q.values[:, -1, column])
 
     return run
 

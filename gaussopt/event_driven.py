@@ -23,7 +23,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from gaussopt.accelerations import Rejected
 from gaussopt.accumulation import Accumulation, accumulates
@@ -304,6 +303,8 @@ class EventDriven:
                 roots[int(j)] = low
                 continue
             accuracy = INSTANT * (1.0 + abs(before.t))
+            from scipy.optimize import brentq  # a third of a second that motions without events need not wait
+
             root = float(brentq(lambda s, j=j: float(at(s).values[j]), low, high, xtol=accuracy, rtol=8.9e-16))
             roots[int(j)] = root
         if not roots:

@@ -1,4 +1,4 @@
-"""Seconds until something is there: the import, the help."""
+"""Seconds until something is there: the import, the help, the first compiled motion."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from collections.abc import Callable
 from measuring import Competitor, interleave
 from page import Goal, Section, Table, spread
 
-LIMIT = 0.5
+MOTION = "import gaussopt as go; go.simulate('crank-slider', engine='compiled', t_end=0.1)"
 COMMANDS = {
     "python -c 'import gaussopt'": ("-c", "import gaussopt"),
     "gaussopt --help": ("-m", "gaussopt", "--help"),
+    "a first compiled motion, generated code kept from before": ("-c", MOTION),
     "python -c 'import numpy'": ("-c", "import numpy"),
     "python -c pass": ("-c", "pass"),
 }
 """The last two for comparison."""
+LIMITS = (0.5, 0.5, 1.2)
 
 
 def measure(budget: float) -> Section:
@@ -24,7 +26,10 @@ def measure(budget: float) -> Section:
     times = interleave([Competitor(name, _process(command)) for name, command in COMMANDS.items()], budget)
     rows = [(f"`{name}`", spread(times.of(name), 1.0, "s")) for name in COMMANDS]
     data = [{"command": name, "seconds": times.of(name).median} for name in COMMANDS]
-    goals = [Goal(f"`{name}`", LIMIT, True, times.of(name), unit="s") for name in list(COMMANDS)[:2]]
+    goals = [
+        Goal(f"`{name}`" if "--" in name or "-c" in name else name, limit, True, times.of(name), unit="s")
+        for name, limit in zip(COMMANDS, LIMITS, strict=False)
+    ]
     return Section("Starting", (), (Table(("command", "seconds"), rows, data),), goals)
 
 

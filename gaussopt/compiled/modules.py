@@ -8,6 +8,7 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 from gaussopt import codegen
 from gaussopt.compiled import loops, source
@@ -79,15 +80,22 @@ def march(model: Model, method: Stepper, orders: Orders, projected: bool, lanes:
     job = Job(model, method, orders, projected, lanes, has_numba())
     key = codegen.key_of(VERSION, model.key, repr(orders), method.name, str(projected), str(lanes), str(job.fast))
     name = f"{model.name}_{method.name}"
+    title = f"{model.name} by {method.name}{' with projection' if projected else ''}"
+    writer = import_module(f"gaussopt.compiled.{method.generated}")
+    module = stored(name, key, lambda: writer.write(job), title, job.fast)
+    return Compiled(module.march, module.WORK, module.CONSTANTS)
+
+
+def stored(name: str, key: str, write: Callable[[], Written], title: str, fast: bool) -> ModuleType:
+    """The module of a loop, from the cache or written now."""
     module = codegen.load(name, key)
     if module is None:
-        written: Written = import_module(f"gaussopt.compiled.{method.generated}").write(job)
-        title = f"Motion of {model.name} by {method.name}{' with projection' if projected else ''}, lanes: {lanes}."
+        written = write()
         sizes = [f"WORK, CONSTANTS = {written.work}, {written.constants}"]
-        sizes += [f"{name} = {_table(values, job.fast)}" for name, values in written.tables.items()]
-        text = _text(title, sizes, list(written.functions), written.imports, job.fast, contract=True)
+        sizes += [f"{name} = {_table(values, fast)}" for name, values in written.tables.items()]
+        text = _text(f"Motion of {title}.", sizes, list(written.functions), written.imports, fast, contract=True)
         module = codegen.store(name, key, text)
-    return Compiled(module.march, module.WORK, module.CONSTANTS)
+    return module
 
 
 @dataclass(frozen=True)
