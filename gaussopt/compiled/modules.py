@@ -15,7 +15,7 @@ from gaussopt.compiled.loops import Written
 from gaussopt.equations import Model
 from gaussopt.stepper import Stepper
 
-VERSION = "5"
+VERSION = "6"
 """Raised whenever the generated loops change."""
 
 
@@ -94,11 +94,10 @@ class SideBySide:
 
     Attributes
     ----------
-    start, march : see `gaussopt.compiled.side_by_side`
+    march : see `gaussopt.compiled.side_by_side`
     places : where the parts of a block's array begin, and its length
     """
 
-    start: Callable[..., None]
     march: Callable[..., None]
     places: Mapping[str, int]
 
@@ -123,7 +122,7 @@ def blocks(model: Model, method: Stepper, orders: Orders, projected: bool) -> Si
         places = f"PLACES = {dict(written.places)!r}"
         text = _text(title, [places], list(written.functions), written.imports, True, contract=True)
         module = codegen.store(name, key, text)
-    return SideBySide(module.start, module.march, module.PLACES)
+    return SideBySide(module.march, module.PLACES)
 
 
 def rows(model: Model, equations: str, orders: Orders, together: bool = False) -> Callable[..., None]:
