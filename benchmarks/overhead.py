@@ -1,16 +1,15 @@
 """Where one acceleration evaluation of the crank-slider goes: model, formulation, solver, certificate, integration.
 
 Medians of interleaved runs, in microseconds, for several solvers. Prints a table (and writes it with --out); it never
-fails on a slow machine. Run it on a quiet one:
+fails on a slow machine. Run it on a quiet one; `benchmarks/run.py` puts it into docs/performance.md:
 
-    python benchmarks/overhead.py [--rounds 40] [--out docs/performance.md]
+    python benchmarks/overhead.py [--rounds 40] [--out FILE]
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import platform
 from collections import defaultdict
 from importlib import metadata
 from pathlib import Path
@@ -21,6 +20,8 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import numpy as np  # noqa: E402
+from measuring import Spread, machine  # noqa: E402
+from page import Goal, Section, Table, markdown  # noqa: E402
 
 import gaussopt as go  # noqa: E402
 
@@ -58,43 +59,52 @@ def numpy_certificate() -> float:
     return 1e6 * (perf_counter() - begin) / 200
 
 
-def main() -> None:
-    """Interleave the solvers, print the medians."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=40)
-    parser.add_argument("--out", type=Path)
-    arguments = parser.parse_args()
+def section(rounds: int = 40) -> Section:
+    """Interleave the solvers: the table of the parts, and what OSQP's and CVXPY's steps cost beside their own calls."""
     found: dict[str, list[dict[str, float]]] = defaultdict(list)
     numpy_times = []
     for solver in SOLVERS:
         measure(solver)  # warm up: imports, caches
-    for i in range(arguments.rounds):
+    for i in range(rounds):
         for solver in SOLVERS:
             if solver != "cvxpy" or i % 4 == 0:
                 found[solver].append(measure(solver))
         numpy_times.append(numpy_certificate())
-    lines = ["| solver | " + " | ".join(PARTS) + " |", "|---" * (len(PARTS) + 1) + "|"]
-    for solver in SOLVERS:
-        cells = [f"{median(run[p] for run in found[solver]):.1f}" for p in PARTS]
-        lines.append(f"| {solver} | " + " | ".join(cells) + " |")
+    medians = {s: {p: median(run[p] for run in found[s]) for p in PARTS} for s in SOLVERS}
+    rows = [(s, *(f"{medians[s][p]:.1f}" for p in PARTS)) for s in SOLVERS]
+    goals = [
+        Goal(what, limit, True, Spread.of([run["total"] / (run["hand over"] + run["solver"]) for run in found[solver]]))
+        for solver, what, limit in (
+            ("osqp", "Python-loop step with OSQP against OSQP's own update and solve", 1.6),
+            ("cvxpy", "CVXPY step against its own DPP re-solve", 1.1),
+        )
+    ]
+    return Section(
+        "Where a step of the Python loop goes",
+        (
+            "Microseconds per acceleration evaluation of the crank-slider (7 coordinates, 6 constraints), Gauss QP, "
+            f"RK4 with dt = 1 ms: medians of {rounds} interleaved runs of {STEPS} steps (CVXPY: a quarter). 'ours' is "
+            "everything but the solver's own call and the hand-over of the program to it; 'integration' holds the "
+            "stepper, recording (drift, energy) and book-keeping.",
+            "The certificate is generated straight-line source; by numpy and LAPACK it takes "
+            f"{median(numpy_times):.1f} microseconds.",
+        ),
+        (Table(("solver", *PARTS), rows, [{"solver": s, **medians[s]} for s in SOLVERS]),),
+        goals,
+    )
+
+
+def main() -> None:
+    """Print the section."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
     versions = ", ".join(f"{p} {metadata.version(p)}" for p in ("numpy", "scipy", "osqp", "daqp", "cvxpy", "clarabel"))
-    text = "\n".join([
-        "# Performance",
-        "",
-        "Microseconds per acceleration evaluation of the crank-slider (7 coordinates, 6 constraints), Gauss QP, RK4",
-        f"with dt = 1 ms: medians of {arguments.rounds} interleaved runs of {STEPS} steps (CVXPY: a quarter).",
-        "'ours' is everything but the solver's own call and the hand-over of the program to it; 'integration' holds",
-        "the stepper, recording (drift, energy) and book-keeping.",
-        "",
-        *lines,
-        "",
-        f"The certificate is generated straight-line source; by numpy and LAPACK it takes {median(numpy_times):.1f}.",
-        "",
-        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
-        f"{versions}.",
-        "Written by `python benchmarks/overhead.py --out docs/performance.md`; read ratios, not microseconds.",
-        "",
-    ])  # fmt: skip
+    text = markdown(
+        "Where a step goes", (), (section(arguments.rounds),),
+        (f"{machine()}, {versions}.", "Written by `python benchmarks/overhead.py`; read ratios, not microseconds."),
+    )  # fmt: skip
     print(text)
     if arguments.out:
         arguments.out.write_text(text, encoding="utf-8")

@@ -40,12 +40,16 @@ class Accelerations:
             t0, state, known = self._last
             if t == t0 and q.tobytes() + v.tobytes() == state:
                 return known
+        answer = self._answer(t, q, v)
+        self._last = (t, q.tobytes() + v.tobytes(), answer)
+        return answer
+
+    def _answer(self, t: float, q: Vector, v: Vector) -> Answer:
+        """The certified answer at a state not asked for just before."""
         begin = perf_counter()
         step = self.step(t, q, v)
         self.timing["model"] += perf_counter() - begin
-        answer = self.solve(step)
-        self._last = (t, q.tobytes() + v.tobytes(), answer)
-        return answer
+        return self.solve(step)
 
     def step(self, t: float, q: Vector, v: Vector) -> StepData:
         """The step data that are solved at a state."""
@@ -60,6 +64,13 @@ class Accelerations:
             If the answer is not accepted.
         """
         answer = (self.solver if solver is None else solver).solve(step)
+        self._count(answer)
+        if answer.status is not Status.SOLVED or answer.a is None:
+            raise Rejected(step, answer)
+        return answer
+
+    def _count(self, answer: Answer) -> None:
+        """Add an answer to times, counts and worst values."""
         timing, spent = answer.timing, self.timing
         spent["build"] += timing.build
         spent["setup"] += timing.setup
@@ -80,9 +91,6 @@ class Accelerations:
         ):  # fmt: skip
             if value > worst[name]:
                 worst[name] = value
-        if answer.status is not Status.SOLVED or answer.a is None:
-            raise Rejected(step, answer)
-        return answer
 
     def velocity(self, t: float, q: Vector, u: Vector) -> Vector:
         """dq/dt: u is the velocity."""

@@ -154,6 +154,10 @@ def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Cert
         If the step has contacts.
     BadInput
         If M is asymmetric or indefinite.
+
+    Notes
+    -----
+    Sparse steps have a path of their own, `gaussopt.sparse_certificate`.
     """
     if step.k:
         raise NotAccepted(f"The step has {step.k} contacts; the certificate covers steps without contacts.")
@@ -161,6 +165,10 @@ def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Cert
         a = None
     if lam is not None and not math.isfinite(float(lam.sum())):
         lam = np.full(step.m, np.inf)
+    if step.sparse:
+        from gaussopt.sparse_certificate import certify_sparse
+
+        return certify_sparse(step, a, lam)
     found = _generated(step, a, lam) if step.arithmetic is not None and a is not None else None
     if found is None:
         found = _regular(step, a, lam)

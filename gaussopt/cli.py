@@ -322,7 +322,7 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
 
 def _certified(traj: Trajectory) -> str:
     """What the worst certificate stands for."""
-    if traj.meta.get("engine") != "compiled":
+    if "residuals" not in traj.meta:
         return f"{traj.worst.evaluations} steps solved"
     residual = max(traj.meta["residuals"].values())
     return f"{len(traj.t)} recorded states; residuals of all steps at most {residual:.2g}"
@@ -379,7 +379,7 @@ def solve_command(
             "status": str(answer.status), "message": answer.message, "formulation": name, "solver": by, "a": answer.a,
             "lam": answer.lam, "lam_N": answer.lam_N, "lam_T": _flat(answer.lam_T), "w": w,
             "forces_unique": answer.forces_unique, "certificate": answer.certificate.to_mapping(),
-            "ranks": rank_report(data).to_mapping(), "iterations": answer.iterations,
+            "ranks": {} if data.sparse else rank_report(data).to_mapping(), "iterations": answer.iterations,
             "timing": answer.timing.to_mapping(), **answer.details,
             **(answer.contact.to_mapping() if answer.contact is not None else {}),
         }  # fmt: skip

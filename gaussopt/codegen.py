@@ -132,6 +132,8 @@ def key_of(*parts: str) -> str:
 def load(name: str, key: str) -> ModuleType | None:
     """The module generated earlier under this key, or None."""
     path = _path(name, key)
+    if (known := sys.modules.get(_module_name(path))) is not None:
+        return known
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -170,8 +172,12 @@ def _write(path: Path, text: str) -> None:
     os.replace(aside, path)
 
 
+def _module_name(path: Path) -> str:
+    return f"gaussopt_generated_{path.stem}"
+
+
 def _import(path: Path) -> ModuleType:
-    name = f"gaussopt_generated_{path.stem}"
+    name = _module_name(path)
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)

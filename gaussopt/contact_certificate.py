@@ -228,16 +228,28 @@ def decide(op: ContactOperator, thorough: bool = True, joints_unique: bool = Tru
 
 
 def _monotone(op: ContactOperator) -> bool:
-    """Whether sym A is positive semidefinite and its null vectors cause no acceleration; then a is unique."""
+    """`monotone` of the operator's own matrices, every contact in units of its own response."""
     A = op.delassus
     scale = np.sqrt(np.maximum(np.einsum("kn,nm,km->k", op.step.J_N, op.joints.K, op.step.J_N), 1e-300))
-    sym = 0.5 * (A + A.T) / np.outer(scale, scale)
+    motion = op.joints.root.T @ op.forces[:, : op.k] / scale
+    return monotone(0.5 * (A + A.T) / np.outer(scale, scale), motion)
+
+
+def monotone(sym: Matrix, motion: Matrix) -> bool:
+    """Whether sym A is positive semidefinite and its null vectors cause no acceleration; then a is unique.
+
+    Parameters
+    ----------
+    sym : (k, k)
+        sym(delassus), scaled.
+    motion : (r, k)
+        Acceleration by each contact, scaled alike, in coordinates in which the mass norm is the 2-norm.
+    """
     values, vectors = np.linalg.eigh(sym)
     size = max(float(np.abs(values).max()), 1e-300)
     if values[0] < -1e-11 * size:
         return False
-    null = vectors[:, values <= 1e-11 * size]
-    effect = op.joints.root.T @ op.forces[:, : op.k] @ (null / scale[:, None])
+    effect = motion @ vectors[:, values <= 1e-11 * size]
     return bool(np.abs(effect).max(initial=0.0) <= 1e-7 * math.sqrt(size))
 
 

@@ -1,4 +1,4 @@
-"""Which engine runs a motion without contacts: interpreted steps, or generated code for the whole loop."""
+"""Which engine runs a motion: interpreted steps, or compiled code for the whole loop or for the contact step."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from gaussopt.accelerations import Accelerations
 from gaussopt.errors import BadInput, NotAccepted, UnknownName
 from gaussopt.loops import SmoothLoop
+from gaussopt.phases import ContactAccelerations
 from gaussopt.smooth import Record, Smooth
 from gaussopt.stepdata import Vector
 from gaussopt.stepper import Control, Stepper
@@ -84,7 +85,7 @@ def smooth_loop(
     NotAccepted
         If generated code was asked for and cannot run this motion.
     """
-    reason = "long runs only" if choice.engine == "auto" and not _long(choice, method, control, start[0]) else None
+    reason = "long runs only" if choice.engine == "auto" and not _many(choice, method, control, start[0]) else None
     if choice.engine != "interpreted" and reason is None:
         from gaussopt.compiled.error_control import ErrorControl
         from gaussopt.compiled.job import NotCompiled
@@ -100,12 +101,38 @@ def smooth_loop(
             except NotCompiled as obstacle:
                 reason = str(obstacle)
     if choice.engine == "compiled":
-        raise NotAccepted(f"The engine 'compiled' cannot run this motion: {reason}. Use the engine 'interpreted'.")
+        raise NotAccepted(_refused(reason))
     return Smooth(motion, method, control, record, progress, choice.record_every)
 
 
-def _long(choice: Choice, method: Stepper, control: Control, t: float) -> bool:
+def contact_engine(choice: Choice, motion: ContactAccelerations, method: Stepper, control: Control, t: float) -> str:
+    """Switch on the compiled kernel of contact steps where it was asked for or is worth it; returns the engine's name.
+
+    Raises
+    ------
+    NotAccepted
+        If the kernel was asked for and does not stand for formulation, solver and stepper.
+    BadInput
+        If states are not to be recorded at every step: contacts are recorded at events.
+    """
+    if choice.record_every != 1:
+        raise BadInput("record_every is for motions without contacts; give a larger step dt.")
+    reason = f"the stepper {method.name!r} has a loop of its own" if method.loop else motion.why_interpreted()
+    if choice.engine == "compiled" and reason is not None:
+        raise NotAccepted(_refused(reason))
+    if choice.engine == "compiled" or (
+        reason is None and choice.engine == "auto" and _many(choice, method, control, t)
+    ):
+        motion.kernel = True
+    return "compiled" if motion.kernel else "interpreted"
+
+
+def _refused(reason: str | None) -> str:
+    return f"The engine 'compiled' cannot run this motion: {reason}. Use the engine 'interpreted'."
+
+
+def _many(choice: Choice, method: Stepper, control: Control, t: float) -> bool:
     """Whether a run that names no formulation and no solver is worth compiling; the same on every machine."""
-    if choice.named or not method.generated or control.dt is None:
+    if choice.named or control.dt is None:
         return False
     return math.ceil((control.t_end - t) / control.dt) * method.stages >= MANY

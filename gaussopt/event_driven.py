@@ -39,7 +39,7 @@ from gaussopt.stabilisation import Projection
 from gaussopt.status import Status
 from gaussopt.stepdata import StepData, Vector
 from gaussopt.stepper import Control, Stepper
-from gaussopt.watching import Sample, Watch, bracket, definiteness
+from gaussopt.watching import Sample, Watch, bracket
 
 MOST_CHANGES = 30
 """Changes of the contact modes at one instant beyond which the state is said not to settle."""
@@ -261,7 +261,7 @@ class EventDriven:
             w = float(step.J_N[i] @ answer.a + step.zeta_N[i])
             return float(step.g_N[i]), float(step.gdot_N[i]), w, 1e-14 * (1.0 + float(np.abs(q).max()))
         if watch.kind == "definite":
-            return definiteness(self.motion.step(t, q, v)), math.nan, math.nan, 0.0
+            return self.motion.definiteness(t, q, v), math.nan, math.nan, 0.0
         assert answer.a is not None
         place = phase.closed.index(i)
         inverse = mass_scale(step.M) ** 2

@@ -78,10 +78,10 @@ def load(path: str | os.PathLike[str]) -> StepData | QP | LCP:
 
 
 @contextlib.contextmanager
-def replacing(target: Path, suffix: str = ".tmp", mode: int = 0o644) -> Iterator[str]:
+def replacing(target: Path, suffix: str = ".tmp", mode: int = 0o644, durable: bool = True) -> Iterator[str]:
     """A file aside that takes the place of `target` when the block has written it, whole or not at all.
 
-    What has returned is on the disk: file and folder are synchronised.
+    What has returned is on the disk if it is to be `durable`: file and folder are synchronised.
 
     Raises
     ------
@@ -94,10 +94,12 @@ def replacing(target: Path, suffix: str = ".tmp", mode: int = 0o644) -> Iterator
         os.close(handle)
         yield aside
         os.chmod(aside, mode)
-        _synchronise(Path(aside))
+        if durable:
+            _synchronise(Path(aside))
         os.replace(aside, target)
-        with contextlib.suppress(OSError):  # not every file system synchronises folders
-            _synchronise(target.parent)
+        if durable:
+            with contextlib.suppress(OSError):  # not every file system synchronises folders
+                _synchronise(target.parent)
     except OSError as error:
         raise BadInput(f"Cannot write {target}: {error.strerror or error}.") from None
     finally:
@@ -113,19 +115,19 @@ def _synchronise(path: Path) -> None:
         os.close(handle)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text file whole or not at all.
+def write_text(path: Path, text: str, *, durable: bool = True) -> None:
+    """Write a text file whole or not at all, see `replacing`.
 
     Raises
     ------
     BadInput
         If it cannot be written.
     """
-    write_bytes(path, text.encode())
+    write_bytes(path, text.encode(), durable=durable)
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all.
+def write_bytes(path: Path, content: bytes, *, durable: bool = True) -> None:
+    """Write a file whole or not at all, see `replacing`.
 
     Raises
     ------
@@ -136,7 +138,7 @@ def write_bytes(path: Path, content: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(f"Cannot write {path}: {error.strerror or error}.") from None
-    with replacing(path) as aside, open(aside, "wb") as file:
+    with replacing(path, durable=durable) as aside, open(aside, "wb") as file:
         file.write(content)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from gaussopt.errors import GaussoptError
+from gaussopt.stepdata import is_sparse
 
 if TYPE_CHECKING:
     from gaussopt.catalogue import Problem
@@ -56,4 +57,9 @@ def _values(entry: Problem, system: System) -> Iterator[Any]:
             step.M, step.h, step.Q, step.J, step.gamma, step.J_N, step.zeta_N, step.J_T, step.zeta_T, step.v_T, step.mu,
             step.g_N, step.gdot_N, step.e_N, step.e_T,
         )  # fmt: skip
-        yield [None if x is None else [f"{value:.{DIGITS}g}" for value in x.ravel().tolist()] for x in arrays]
+        yield [None if x is None else [f"{value:.{DIGITS}g}" for value in _numbers(x)] for x in arrays]
+
+
+def _numbers(x: Any) -> list[float]:
+    """All entries; of a sparse matrix those that are stored."""
+    return list((x.data if is_sparse(x) else x.ravel()).tolist())

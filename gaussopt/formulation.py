@@ -41,6 +41,8 @@ class Formulation(ABC):
         What its natural state is beside q: "velocity" or "quasi-velocity".
     level : str
         What it solves for: "acceleration", or "velocity" for jumps.
+    sparse : bool
+        Whether it makes a sparse program of a sparse step; one that does not refuses the step.
     """
 
     name: ClassVar[str]
@@ -49,6 +51,7 @@ class Formulation(ABC):
     exact: ClassVar[bool] = True
     state: ClassVar[str] = "velocity"
     level: ClassVar[str] = "acceleration"
+    sparse: ClassVar[bool] = False
 
     def contacts(self, step: StepData) -> NDArray[np.intp]:
         """The contacts that take part; of a step that knows its gaps, those that touch and stay in touch."""
@@ -62,9 +65,15 @@ class Formulation(ABC):
         """Why the step does not fit, or None."""
         return f"it takes steps without contacts, and this one has {step.k}" if step.k else None
 
+    def misfit(self, step: StepData) -> str | None:
+        """Why the step does not fit, its matrices included, or None."""
+        if step.sparse and not self.sparse:
+            return f"it needs dense matrices, and this step of {step.n} coordinates is sparse; use gauss or lagrange"
+        return self.refuses(step)
+
     def check(self, step: StepData) -> None:
         """Raise NotAccepted, with the reason, if the step does not fit."""
-        reason = self.refuses(step)
+        reason = self.misfit(step)
         if reason:
             raise NotAccepted(f"The formulation {self.name!r} does not fit: {reason}.")
 

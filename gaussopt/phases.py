@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +20,16 @@ from gaussopt.stabilisation import Baumgarte, Stabilisation
 from gaussopt.status import Status
 from gaussopt.stepdata import Matrix, StepData, Vector
 from gaussopt.system import System
+from gaussopt.watching import definiteness, smallest_eigenvalue
+
+if TYPE_CHECKING:
+    from gaussopt.stages import Stages
+
+MECHANICS = frozenset({"lcp", "stick-slip"})
+"""Formulations that are the contact laws themselves."""
+
+PIVOTING = frozenset({"lemke", "principal-pivoting"})
+"""Solvers by complementary pivots: the kernel of a stage stands for them where their warm start is right."""
 
 OPEN, SLIDING, STICKING = 0, 1, 2
 """Codes of contact modes in trajectories."""
@@ -137,12 +148,61 @@ def _takes_lcp(solver: Solver[Any]) -> bool:
 
 
 class ContactAccelerations(Accelerations):
-    """Accelerations in a phase."""
+    """Accelerations in a phase.
+
+    Attributes
+    ----------
+    kernel : bool
+        Whether regular stages are answered by the compiled kernel of `stages`.
+    """
 
     def __init__(self, system: System, solvers: Solvers, stabiliser: Stabilisation, phase: Phase) -> None:
         super().__init__(system, solvers.main, stabiliser)
         self.solvers, self._phase = solvers, phase
         self._whole: StepData | None = None
+        self._stages: Stages | None = None
+        self._by_kernel = False
+        self.kernel = False
+
+    def why_interpreted(self) -> str | None:
+        """Why the kernel cannot stand for formulation and solver, None if it can.
+
+        It is the contact laws themselves, solved by pivots from the active set of the stage before.
+        """
+        main, engine = self.solvers.main, self.solvers.main.engine
+        plain = engine.solver.options == engine.solver.options_type() and engine.warm_start
+        if main.formulation.name in MECHANICS and engine.solver.name in PIVOTING and plain:
+            return None
+        names = f"{' or '.join(sorted(MECHANICS))} with {' or '.join(sorted(PIVOTING))}"
+        return f"it is the formulation {names}, warm-started and without options"
+
+    def _answer(self, t: float, q: Vector, v: Vector) -> Answer:
+        """By the kernel where the stage is regular, else in the general way."""
+        self._by_kernel = False
+        if self.kernel:
+            if self._stages is None:
+                from gaussopt.stages import Stages
+
+                self._stages = Stages(self.solvers.main.tolerance)
+            begin = perf_counter()
+            step = self._stabilised(t, q, v)
+            self.timing["model"] += perf_counter() - begin
+            answer = self._stages.answer(step, self.phase)
+            if answer is not None:
+                self._by_kernel = True
+                self._count(answer)
+                return answer
+            answer = super()._answer(t, q, v)
+            self._stages.learn(answer, step, self.phase)
+            return answer
+        return super()._answer(t, q, v)
+
+    def definiteness(self, t: float, q: Vector, v: Vector) -> float:
+        """Smallest eigenvalue of the scaled sym(delassus) of the sliding contacts; see `watching.definiteness`."""
+        self.answer(t, q, v)
+        if self._by_kernel and self._stages is not None:
+            return smallest_eigenvalue(self._stages.scaled_delassus)
+        return definiteness(self.step(t, q, v))
 
     @property
     def phase(self) -> Phase:
@@ -155,11 +215,15 @@ class ContactAccelerations(Accelerations):
 
     def step(self, t: float, q: Vector, v: Vector) -> StepData:
         """The step of the closed contacts."""
+        return self.phase.shape(self._stabilised(t, q, v))
+
+    def _stabilised(self, t: float, q: Vector, v: Vector) -> StepData:
+        """The step of all contacts with the feedback of the stabilisation on joints and gaps."""
         whole = self.whole(t, q, v)
         if isinstance(self.stabiliser, Baumgarte) and whole.g_N is not None and whole.gdot_N is not None:
             alpha, beta = self.stabiliser.alpha, self.stabiliser.beta
             whole = replace(whole, zeta_N=whole.zeta_N + 2 * alpha * whole.gdot_N + beta**2 * whole.g_N)
-        return self.stabiliser.shape(self.system, self.phase.shape(whole))
+        return self.stabiliser.shape(self.system, whole)
 
     def whole(self, t: float, q: Vector, v: Vector) -> StepData:
         """Step data of all contacts."""

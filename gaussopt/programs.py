@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gaussopt.errors import BadInput
 from gaussopt.status import Status
-from gaussopt.stepdata import DEFINITE_TOLERANCE, Matrix, Vector, as_array
+from gaussopt.stepdata import DEFINITE_TOLERANCE, Matrix, Vector, as_array, given_sparse, is_sparse
 
 INFINITE_BOUND = 1e20
 """Bounds at or beyond this magnitude in a file count as infinite."""
@@ -68,10 +68,21 @@ class QP:
     @cached_property
     def pattern(self) -> tuple[Any, ...]:
         """What must stay the same for a solver to update instead of being set up again."""
+        if self.sparse:
+            from gaussopt.sparse import Pattern
+
+            places: tuple[Any, ...] = tuple(Pattern.of(A) for A in (self.P, self.A))  # type: ignore[arg-type]
+        else:
+            places = (self.P.shape, self.A.shape)
         if self.equalities_only:
-            return (self.P.shape, self.A.shape)
+            return places
         kinds = (self.equality.tobytes(), np.isfinite(self.l).tobytes(), np.isfinite(self.u).tobytes())
-        return (self.P.shape, self.A.shape, *kinds)
+        return (*places, *kinds)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether P and A are sparse, as of a sparse step."""
+        return is_sparse(self.P)
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any]) -> QP:
@@ -80,7 +91,8 @@ class QP:
         Raises
         ------
         BadInput
-            Wrong shapes, NaN, asymmetric or indefinite P, a lower bound above its upper bound.
+            Wrong shapes, NaN, asymmetric or indefinite P, a lower bound above its upper bound, inequalities where P
+            or A is sparse.
         """
         for key in ("P", "q"):
             if data.get(key) is None:
@@ -89,6 +101,8 @@ class QP:
         n = len(q)
         if n == 0:
             raise BadInput("A qp needs at least one unknown; q is empty.")
+        if any(given_sparse(data.get(key)) for key in ("P", "A")):
+            return cls._sparse_from_mapping(data, q)
         P = as_array("P", data["P"], (n, n))
         scale = float(np.abs(P).max(initial=0.0))
         if np.abs(P - P.T).max(initial=0.0) > 1e-10 * scale:
@@ -102,14 +116,22 @@ class QP:
             A = np.zeros((0, n))
         else:
             A = as_array("A", A_raw, (None, n))
-        l = _bounds("l", data.get("l"), len(A), -np.inf)
-        u = _bounds("u", data.get("u"), len(A), np.inf)
-        if (l > u).any():
-            i = int(np.argmax(l > u))
-            raise BadInput(f"Row {i} has l = {l[i]:.6g} above u = {u[i]:.6g}; swap or correct the bounds.")
-        if (absurd := np.isposinf(l) | np.isneginf(u)).any():
-            raise BadInput(f"Row {int(np.argmax(absurd))} has a bound at the wrong infinity; nothing satisfies it.")
-        return cls(P, q, A, l, u)
+        return cls(P, q, A, *_both_bounds(data, len(A)))
+
+    @classmethod
+    def _sparse_from_mapping(cls, data: Mapping[str, Any], q: Vector) -> QP:
+        from gaussopt.sparse import as_sparse, check_sparse_mass, from_triplets
+
+        def matrix(name: str, rows: int | None) -> Any:
+            value = np.zeros((0, len(q))) if data.get(name) is None else data[name]
+            return as_sparse(name, from_triplets(name, value) if isinstance(value, Mapping) else value, (rows, len(q)))
+
+        P, A = check_sparse_mass(matrix("P", len(q)), "P"), matrix("A", None)
+        l, u = _both_bounds(data, A.shape[0])
+        if not np.array_equal(l, u):
+            i = int(np.argmax(l != u))
+            raise BadInput(f"Row {i} is an inequality; the rows of a sparse qp are equalities, others need dense ones.")
+        return cls(P, q, A, l, l)  # type: ignore[arg-type]
 
     def objective(self, x: Vector) -> float:
         """1/2 x^T P x + q^T x."""
@@ -123,9 +145,9 @@ class QP:
 
         return {
             "kind": "qp",
-            "P": self.P.tolist(),
+            "P": _entries(self.P),
             "q": self.q.tolist(),
-            "A": self.A.tolist(),
+            "A": _entries(self.A),
             "l": bound(self.l),
             "u": bound(self.u),
         }
@@ -152,7 +174,16 @@ class LinearSystem:
     @property
     def pattern(self) -> tuple[Any, ...]:
         """What must stay the same for an update."""
+        if self.sparse:
+            from gaussopt.sparse import Pattern
+
+            return (Pattern.of(self.K),)  # type: ignore[arg-type]
         return (self.K.shape,)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether K is sparse, as of a sparse step."""
+        return is_sparse(self.K)
 
 
 @dataclass(frozen=True)
@@ -357,6 +388,26 @@ class Solution:
     certificate: dict[str, Any] = field(default_factory=dict)
     solutions: tuple[Vector, ...] = ()
     history: tuple[float, ...] = ()
+
+
+def _both_bounds(data: Mapping[str, Any], m: int) -> tuple[Vector, Vector]:
+    l = _bounds("l", data.get("l"), m, -np.inf)
+    u = _bounds("u", data.get("u"), m, np.inf)
+    if (l > u).any():
+        i = int(np.argmax(l > u))
+        raise BadInput(f"Row {i} has l = {l[i]:.6g} above u = {u[i]:.6g}; swap or correct the bounds.")
+    if (absurd := np.isposinf(l) | np.isneginf(u)).any():
+        raise BadInput(f"Row {int(np.argmax(absurd))} has a bound at the wrong infinity; nothing satisfies it.")
+    return l, u
+
+
+def _entries(A: Matrix) -> Any:
+    """A matrix for JSON."""
+    if not is_sparse(A):
+        return A.tolist()
+    from gaussopt.sparse import to_triplets
+
+    return to_triplets(A)  # type: ignore[arg-type]
 
 
 def _bounds(name: str, value: Any, m: int, infinite: float) -> Vector:

@@ -100,7 +100,11 @@ def certify_qp(
     """
     if x is None or not np.isfinite(x).all():
         return _no_point(qp)
-    if y is None or not np.isfinite(y).all():
+    verdict, known = Status.SOLVED, math.nan
+    if qp.sparse:
+        verdict, known, best = _sparse(qp, x)
+        y = best if y is None or not np.isfinite(y).all() else y
+    elif y is None or not np.isfinite(y).all():
         y = estimate_duals(qp, x, tolerance)
     z = qp.A @ x
     primal = float(np.maximum(np.maximum(qp.l - z, z - qp.u), 0.0).max(initial=0.0))
@@ -119,8 +123,20 @@ def certify_qp(
     # The "1 +" has a unit: a program whose numbers are all far below it must hold in its own unit too.
     own = max(primal / size_p if bounds > 0 else 0.0, dual / size_d if qp.q.any() else 0.0)
     norm_x = math.sqrt(max(float(x @ qp.P @ x), 0.0))
-    bound = _error_bound(qp, x, y)
-    return QPCertificate(Status.SOLVED, primal, dual, complementarity, bound, norm_x, relative, y, own)
+    bound = known if qp.sparse else _error_bound(qp, x, y)
+    return QPCertificate(verdict, primal, dual, complementarity, bound, norm_x, relative, y, own)
+
+
+def _sparse(qp: QP, x: Vector | None) -> tuple[Status, float, Vector]:
+    """Verdict, error in the norm of P and best duals of a sparse program: those of the step with M = P, h = q."""
+    from gaussopt.sparse import sparse_step
+    from gaussopt.sparse_certificate import certify_sparse
+
+    step = sparse_step(qp.P, qp.q, np.zeros(qp.n), qp.A, qp.l, 0.0, None, None)  # type: ignore[arg-type]
+    c = certify_sparse(step, x, None)
+    # Several minimisers are minimisers all the same.
+    verdict = Status.SOLVED if c.verdict is Status.ACCELERATION_NOT_UNIQUE else c.verdict
+    return verdict, c.error_bound if math.isfinite(c.rounding_floor) else math.inf, np.nan_to_num(c.lam)
 
 
 def estimate_duals(qp: QP, x: Vector, tolerance: float) -> Vector:
@@ -194,7 +210,12 @@ def _no_point(qp: QP) -> QPCertificate:
 
 
 def classify_qp(qp: QP) -> Status:
-    """Whether a minimiser exists, by two linear programs (feasibility, then a descent ray)."""
+    """Whether a minimiser exists, by two linear programs (feasibility, then a descent ray).
+
+    Of a sparse program, whose rows are equalities, by what the certificate of the step of the same form proves.
+    """
+    if qp.sparse:
+        return _sparse(qp, None)[0]
     from scipy.optimize import linprog
 
     empty = ~qp.A.any(axis=1)

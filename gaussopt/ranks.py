@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gaussopt.certificate import CONSISTENCY, equilibrate
+from gaussopt.errors import NotAccepted
 from gaussopt.linalg import row_space
 from gaussopt.stepdata import Matrix, StepData
 
@@ -96,7 +97,14 @@ def rank_report(step: StepData) -> RankReport:
     Returns
     -------
     RankReport
+
+    Raises
+    ------
+    NotAccepted
+        If the step is sparse: ranks are read off dense singular values.
     """
+    if step.sparse:
+        raise NotAccepted(f"Ranks need dense matrices, and this step of {step.n} coordinates is sparse.")
     n, m = step.n, step.m
     d, row = equilibrate(step.M, step.J)
     unit = 1.0 / row

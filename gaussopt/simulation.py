@@ -19,7 +19,7 @@ from gaussopt.catalogue import Problem
 from gaussopt.catalogue import problem as find_problem
 from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.contacts import Event
-from gaussopt.engine import Choice, smooth_loop
+from gaussopt.engine import Choice, contact_engine, smooth_loop
 from gaussopt.errors import BadInput, GaussoptError, IllPosed, MotionStopped, NotAccepted, UnknownName
 from gaussopt.formulation import Formulation
 from gaussopt.impacts import impact_law
@@ -119,10 +119,11 @@ def simulate(
     engine : "auto", "interpreted" or "compiled"
         Interpreted, every stage goes through formulation, solver and certificate. Compiled, the loop runs as generated
         code (see `gaussopt.compiled`): the same motion to rounding, the residuals of every step checked, every recorded
-        state certified; it knows no other formulation than `gauss` and no other solver than `kkt`. By default long runs
-        that name neither are compiled where that is possible.
+        state certified; it knows no other formulation than `gauss` and no other solver than `kkt`. With contacts the
+        regular contact steps run as one compiled kernel, each certified (see `gaussopt.stages`). By default long runs
+        that name neither formulation nor solver are compiled where that is possible.
     record_every : int
-        Steps between two recorded states.
+        Steps between two recorded states; without contacts.
 
     Returns
     -------
@@ -164,17 +165,18 @@ def simulate(
     loop: Loop
     about: Callable[[], dict[str, Any]] = dict
     if contacts or method.loop:
-        if engine == "compiled" or record_every != 1:
-            raise NotAccepted("The engine 'compiled' and record_every are for motions without contacts.")
-        accelerations = _contact_accelerations(system, formulation, solver, solver_options, tolerance, warm_start,
-                                               stabiliser, t0, q, v)  # fmt: skip
+        _check_stepper(method, system, "velocity", stabiliser)
+        contact = _contact_accelerations(system, formulation, solver, solver_options, tolerance, warm_start, stabiliser,
+                                         t0, q, v)  # fmt: skip
+        engine = contact_engine(choice, contact, method, control, t0)
+        accelerations, about = contact, lambda: {"engine": engine}
         loop = make_loop(
             method,
-            accelerations,
+            contact,
             control,
             law,
             [*user_events, *events],
-            recording(recorder, accelerations),
+            recording(recorder, contact),
             progress,
             accumulation == "close",
         )
@@ -182,11 +184,12 @@ def simulate(
     else:
         step_solver = StepSolver(formulation, solver, solver_options, tolerance, warm_start)
         kind = _state_kind(state, step_solver, system)
+        kind_name = "quasi-velocity" if kind is QuasiVelocities else "velocity"
+        _check_stepper(method, system, kind_name, stabiliser)
         accelerations = kind(system, step_solver, stabiliser)
         record = recording(recorder, accelerations)
         smooth = smooth_loop(choice, accelerations, method, control, recorder, record, progress, (t0, q, v))
         loop, about = smooth, smooth.about
-        kind_name = "quasi-velocity" if kind is QuasiVelocities else "velocity"
     _check_residuals(system, t0, q, v)
     q, v = _consistent(system, t0, q, v, stabiliser)
     system.check_rows(t0, q, v)
@@ -317,6 +320,13 @@ def check_settings(
     if method.adaptive and rtol < LEAST_RTOL:
         raise BadInput(f"rtol is {rtol:g}; rounding allows no less than {LEAST_RTOL:g}.")
     return method
+
+
+def _check_stepper(method: Stepper, system: System, state: str, stabiliser: Stabilisation) -> None:
+    """Refuse a motion that the stepper cannot integrate."""
+    reason = method.refuses(system, state, stabiliser)
+    if reason is not None:
+        raise NotAccepted(f"The stepper {method.name!r} does not fit: {reason}.")
 
 
 def _check_residuals(system: System, t: float, q: Vector, v: Vector) -> None:

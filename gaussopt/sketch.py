@@ -304,7 +304,7 @@ class Sketch:
             raise BadInput(f"The sketch of {owner} raised {said}.") from error
         if not found:
             raise BadInput(f"The sketch of {owner} returned no shapes; return what there is to see, such as a Disk.")
-        return tuple(_checked(shape, owner) for shape in found)
+        return tuple(shape if _is_sound(shape) else _checked(shape, owner) for shape in found)
 
 
 def sketch_of(problem: Problem) -> Sketch:
@@ -344,6 +344,35 @@ def as_sketch(given: Any) -> Sketch:
     return Sketch(given)
 
 
+_ENTRIES = {kind: tuple((entry.name, str(entry.type)) for entry in fields(kind)) for kind in KINDS}
+"""Names and annotations of the entries of each kind of shapes."""
+
+
+def _is_sound(shape: Any) -> bool:
+    """Whether a shape can be taken as it is: the quick answer for almost all of the many frames of a motion.
+
+    False says only that it must be looked at closely.
+    """
+    entries = _ENTRIES.get(type(shape), ())
+    for name, annotation in entries:
+        value = getattr(shape, name)
+        if annotation == "str":
+            sound = isinstance(value, str) and (name != "side" or value in SIDES)
+        elif annotation == "float":
+            sound = isinstance(value, float) and math.isfinite(value) and (name not in SIZES or value >= 0)
+        elif "Place" in annotation:
+            sound = value is None or (isinstance(value, tuple) and len(value) == 2 and _are_finite(*value))
+        else:
+            sound = isinstance(value, tuple) and all(isinstance(text, str) for text in value)
+        if not sound:
+            return False
+    return bool(entries)
+
+
+def _are_finite(x: Any, y: Any) -> bool:
+    return isinstance(x, float) and isinstance(y, float) and math.isfinite(x) and math.isfinite(y)
+
+
 def _checked(shape: Any, owner: str) -> Any:
     """A shape with plain floats; what a NumPy computation left in it becomes a pair."""
     if not isinstance(shape, KINDS):
@@ -352,10 +381,11 @@ def _checked(shape: Any, owner: str) -> Any:
         )
     plain: dict[str, Any] = {}
     for entry in fields(shape):  # type: ignore[arg-type]
-        value, kind = getattr(shape, entry.name), str(entry.type)
+        name, kind = entry.name, str(entry.type)
+        value = getattr(shape, name)
         if "str" in kind:
             if not all(isinstance(text, str) for text in (value if kind.startswith("tuple") else [value])):
-                raise BadInput(f"{entry.name} of a {type(shape).__name__} in the sketch of {owner} is no text.")
+                raise BadInput(f"{name} of a {type(shape).__name__} in the sketch of {owner} is no text.")
         elif "Place" in kind or kind == "float":
             if value is None:
                 continue
@@ -366,15 +396,15 @@ def _checked(shape: Any, owner: str) -> Any:
                 number = np.array(np.nan)
             if number.shape != expected or not np.isfinite(number).all():
                 raise BadInput(
-                    f"{entry.name} of a {type(shape).__name__} in the sketch of {owner} is {value!r}; expected "
+                    f"{name} of a {type(shape).__name__} in the sketch of {owner} is {value!r}; expected "
                     f"{'two finite numbers' if expected else 'a finite number'}."
                 )
-            if entry.name in SIZES and number < 0:
+            if name in SIZES and number < 0:
                 raise BadInput(
-                    f"{entry.name} of a {type(shape).__name__} in the sketch of {owner} is {value!r}; it must not be "
+                    f"{name} of a {type(shape).__name__} in the sketch of {owner} is {value!r}; it must not be "
                     "negative."
                 )
-            plain[entry.name] = tuple(number.tolist()) if expected else float(number)
+            plain[name] = tuple(number.tolist()) if expected else float(number)
     side = getattr(shape, "side", "e")
     if side not in SIDES:
         raise UnknownName("side of a label", side, SIDES)

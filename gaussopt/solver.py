@@ -37,6 +37,7 @@ class Solver(ABC, Generic[O]):
     requires : packages to import; a solver whose packages are missing is not listed as available
     extra : the pip extra that installs them, "" for the core
     exact : whether it reaches rounding level on well-posed programs
+    dense, sparse : whether it takes programs with dense matrices, and with sparse ones
     stochastic : whether it searches at random, from a seed; it promises no digits and serves as a control
     updates : whether new numbers of the same pattern reuse the set-up
     warm_starts : whether it makes use of a start
@@ -51,6 +52,8 @@ class Solver(ABC, Generic[O]):
     requires: ClassVar[tuple[str, ...]] = ()
     extra: ClassVar[str] = ""
     exact: ClassVar[bool] = True
+    dense: ClassVar[bool] = True
+    sparse: ClassVar[bool] = False
     stochastic: ClassVar[bool] = False
     updates: ClassVar[bool] = False
     warm_starts: ClassVar[bool] = False
@@ -75,7 +78,10 @@ class Solver(ABC, Generic[O]):
 
     def check(self, program: Program) -> None:
         """Raise NotAccepted, with the reason, if the program is not taken."""
-        reason = self.refuses(program)
+        if not self.sparse and getattr(program, "sparse", False):
+            reason: str | None = "it needs dense matrices, and this program is sparse; use sparse-kkt or osqp"
+        else:
+            reason = self.refuses(program)
         if reason:
             raise NotAccepted(f"The solver {self.name!r} does not take this program: {reason}.")
 

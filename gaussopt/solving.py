@@ -308,6 +308,8 @@ UNDECIDED = "Whether it is the only solution was not decided: there are too many
 def why_ill_posed(step: StepData, certificate: Certificate) -> str:
     """The verdict's sentence, how many solutions there are, and which rows contradict each other."""
     verdict = certificate.verdict
+    if step.sparse:
+        return verdict.sentence
     if isinstance(certificate, ContactCertificate) and certificate.contact.reason == "enumeration":
         return _why_not_one(certificate.contact)
     contradictions = [d.sentence() for d in rank_report(step).dependencies if d.contradiction]
@@ -335,6 +337,8 @@ def default_solver(program: Program) -> str:
     """A solver that takes the program and is exact."""
     if isinstance(program, LCP):
         return "lemke"
+    if getattr(program, "sparse", False):
+        return "sparse-kkt"
     if isinstance(program, QP) and not program.equalities_only:
         return "daqp"
     return "kkt"

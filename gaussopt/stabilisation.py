@@ -14,7 +14,7 @@ import numpy as np
 
 from gaussopt.errors import BadInput, UnknownName
 from gaussopt.linalg import cholesky, row_space, solve_lower
-from gaussopt.stepdata import Matrix, StepData, Vector
+from gaussopt.stepdata import Matrix, StepData, Vector, is_sparse
 from gaussopt.system import System
 
 
@@ -159,6 +159,10 @@ class Projection:
 
 def _lift(M: Matrix, J: Matrix, r: Vector) -> Vector:
     """Smallest x in the mass metric with J x = r (least squares where M is singular)."""
+    if is_sparse(M):
+        from gaussopt.sparse_certificate import lift
+
+        return lift(M, J, r)  # type: ignore[arg-type]
     L = cholesky(M)
     if L is None:
         return row_space(J).pinv @ r

@@ -26,6 +26,16 @@ DEFINITE_TOLERANCE = 1e-10
 """Most negative eigenvalue of M, relative to the largest, that still counts as zero."""
 
 
+def is_sparse(A: Any) -> bool:
+    """Whether a matrix is a SciPy sparse one; asks nothing of scipy.sparse, which not every run needs."""
+    return not isinstance(A, np.ndarray) and hasattr(A, "tocsr")
+
+
+def given_sparse(value: Any) -> bool:
+    """Whether a matrix is given sparse: as one, or as the places and values of its entries in a file."""
+    return is_sparse(value) or (isinstance(value, Mapping) and "row" in value)
+
+
 def as_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
     """Convert `value` to a finite float array of the given shape (None: any length).
 
@@ -79,6 +89,9 @@ def check_mass_matrix(M: Matrix, what: str = "the mass matrix M") -> Matrix:
 @dataclass(frozen=True, slots=True)
 class StepData:
     """The data of one time step.
+
+    M and J may both be sparse, for systems of many bodies: SciPy arrays in compressed rows, see `gaussopt.sparse`. Code
+    that takes such steps asks `sparse` first; formulations, solvers and analyses that do not refuse them.
 
     Attributes
     ----------
@@ -168,6 +181,10 @@ class StepData:
         for key in ("M", "Q"):
             if data.get(key) is None:
                 raise BadInput(f"A step needs {key!r}; it is missing.")
+        if any(given_sparse(data.get(key)) for key in ("M", "J")):
+            from gaussopt.sparse import step_from_mapping
+
+            return step_from_mapping(data)
         M = as_array("M", data["M"], (None, None))
         n = len(M)
         M = check_mass_matrix(as_array("M", M, (n, n)))
@@ -241,6 +258,11 @@ class StepData:
         return len(self.zeta_N)
 
     @property
+    def sparse(self) -> bool:
+        """Whether M and J are sparse."""
+        return is_sparse(self.M)
+
+    @property
     def force(self) -> Vector:
         """Q - h, (n,): what accelerates the free system (the papers' Q with a tilde)."""
         return self.Q - self.h
@@ -305,17 +327,20 @@ class StepData:
             if isinstance(value, np.ndarray):
                 if value.size:
                     out[f.name] = value.tolist()
+            elif is_sparse(value):
+                from gaussopt.sparse import to_triplets
+
+                if value.shape[0]:
+                    out[f.name] = to_triplets(value)
             elif isinstance(value, float | int):
                 out[f.name] = float(value)
         return out
 
     def finite(self) -> bool:
         """Whether all numbers are finite."""
-        return all(
-            bool(np.isfinite(getattr(self, f.name)).all())
-            for f in fields(self)
-            if isinstance(getattr(self, f.name), np.ndarray)
-        )
+        values = (getattr(self, f.name) for f in fields(self))
+        arrays = (value.data if is_sparse(value) else value for value in values)
+        return all(bool(np.isfinite(x).all()) for x in arrays if isinstance(x, np.ndarray))
 
 
 def _absent(value: Any) -> bool:

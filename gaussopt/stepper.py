@@ -8,24 +8,43 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
 from gaussopt.errors import BadInput
-from gaussopt.stepdata import Vector
+from gaussopt.stepdata import StepData, Vector
+
+if TYPE_CHECKING:
+    from gaussopt.solving import Answer
+    from gaussopt.stabilisation import Stabilisation
+    from gaussopt.system import System
 
 State = tuple[float, Vector, Vector]
 
 
 class Motion(Protocol):
-    """The differential equation of a state (q, u)."""
+    """The differential equation of a state (q, u), and what it comes from.
+
+    Most methods ask for velocities and rates alone; those that keep constraints themselves solve
+    step data of their own.
+    """
+
+    @property
+    def system(self) -> System:
+        """What moves."""
 
     def velocity(self, t: float, q: Vector, u: Vector) -> Vector:
         """dq/dt, (n,)."""
 
     def rate(self, t: float, q: Vector, u: Vector) -> Vector:
         """du/dt; costs a solved step."""
+
+    def answer(self, t: float, q: Vector, v: Vector) -> Answer:
+        """The certified answer at a state; costs a solved step, but for the state asked for last."""
+
+    def solve(self, step: StepData) -> Answer:
+        """The certified answer to step data; costs a solved step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +137,17 @@ class Stepper(ABC):
     generated: ClassVar[str] = ""
     tableau: ClassVar[Tableau | None] = None
     stages: ClassVar[int] = 1
+
+    def refuses(self, system: System, state: str, stabiliser: Stabilisation) -> str | None:
+        """Why it cannot integrate such a motion, None if it can.
+
+        Parameters
+        ----------
+        system : System
+        state : "velocity" or "quasi-velocity"
+        stabiliser : Stabilisation
+        """
+        return None
 
     @abstractmethod
     def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> Integration:

@@ -18,10 +18,17 @@ from gaussopt.contacts import (
     vanishing_normal,
 )
 from gaussopt.errors import BadInput, UnknownName, one_line
-from gaussopt.stepdata import Matrix, StepData, Vector, _with_axis, as_array, check_mass_matrix
+from gaussopt.stepdata import Matrix, StepData, Vector, _with_axis, as_array, check_mass_matrix, is_sparse
 
 if TYPE_CHECKING:
+    from scipy.sparse import sparray, spmatrix
+
     from gaussopt.lagrangian import LagrangianSystem
+
+    MatrixLike = ArrayLike | sparray | spmatrix
+
+MOST_PRINTED = 200
+"""Coordinates up to which an error shows the state."""
 
 StateFunction = Callable[[float, Vector, Vector], ArrayLike]
 PositionFunction = Callable[[float, Vector], ArrayLike]
@@ -49,7 +56,8 @@ class System:
     Parameters
     ----------
     mass : (n, n) array or callable (t, q, v) -> (n, n)
-        Mass matrix M, symmetric positive semidefinite.
+        Mass matrix M, symmetric positive semidefinite; a SciPy sparse matrix for systems of many bodies, block
+        diagonal, with J sparse then.
     force : (n,) array or callable (t, q, v) -> (n,)
         Generalised applied force Q.
     equality : callable (t, q, v) -> (J, gamma), optional
@@ -85,9 +93,9 @@ class System:
 
     def __init__(
         self,
-        mass: ArrayLike | StateFunction,
+        mass: MatrixLike | Callable[[float, Vector, Vector], MatrixLike],
         force: ArrayLike | StateFunction,
-        equality: Callable[[float, Vector, Vector], tuple[ArrayLike, ArrayLike]] | None = None,
+        equality: Callable[[float, Vector, Vector], tuple[MatrixLike, ArrayLike]] | None = None,
         *,
         inertia: ArrayLike | StateFunction | None = None,
         position: PositionFunction | None = None,
@@ -109,6 +117,7 @@ class System:
         self._energy = energy
         self._coordinates = None if coordinates is None else tuple(coordinates)
         self._contacts = contacts
+        self._checked_mass: tuple[Any, Any] | None = None
         for label, part in (
             ("equality", equality), ("position", position), ("velocity", velocity), ("energy", energy),
             ("contacts", contacts),
@@ -189,7 +198,10 @@ class System:
         """
         t, q, v = float(t), np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
         n = len(q)
-        M = self._array("mass", self._mass, (n, n), t, q, v)
+        mass = self._call("mass", self._mass, t, q, v) if callable(self._mass) else self._mass
+        if is_sparse(mass):
+            return self._evaluate_sparse(mass, t, q, v)
+        M = self._checked("mass", mass, (n, n), t, q, v)
         try:
             M = check_mass_matrix(M, f"mass of {self.name!r}")
         except BadInput as error:
@@ -211,6 +223,32 @@ class System:
             M, h, Q, J, gamma, c.J_N, c.zeta_N, c.J_T, c.zeta_T, c.v_T, coefficients.mu, t, q, v, g_N=c.g_N,
             gdot_N=c.gdot_N, e_N=coefficients.e_N, e_T=coefficients.e_T,
         )  # fmt: skip
+
+    def _evaluate_sparse(self, mass: Any, t: float, q: Vector, v: Vector) -> StepData:
+        """`evaluate` for a sparse mass matrix."""
+        from gaussopt.sparse import as_sparse, check_sparse_mass, sparse_step
+
+        if self._contacts is not None:
+            raise BadInput(f"{self.name!r} has contacts and a sparse mass matrix; contacts need dense matrices.")
+        n = len(q)
+        where = f", at {_state(t, q, v)}."
+        try:
+            if self._checked_mass is None or self._checked_mass[0] is not mass or callable(self._mass):
+                M = check_sparse_mass(as_sparse(f"mass of {self.name!r}", mass, (n, n)), f"mass of {self.name!r}")
+                self._checked_mass = mass, M
+            M = self._checked_mass[1]
+            pair: Any = (np.zeros((0, n)), np.zeros(0))
+            if self._equality is not None:
+                pair = self._call("equality", self._equality, t, q, v)
+                if not isinstance(pair, tuple | list) or len(pair) != 2:
+                    raise BadInput(f"equality of {self.name!r} must return the pair (J, gamma).")
+            J = as_sparse(f"equality (J) of {self.name!r}", pair[0], (None, n))
+        except BadInput as error:
+            raise BadInput(f"{str(error).rstrip('.')}{where}" if where not in str(error) else str(error)) from None
+        gamma = self._checked("equality (gamma)", pair[1], (J.shape[0],), t, q, v)
+        Q = self._array("force", self._force, (n,), t, q, v)
+        h = np.zeros(n) if self._inertia is None else self._array("inertia", self._inertia, (n,), t, q, v)
+        return sparse_step(M, h, Q, J, gamma, t, q, v)
 
     @property
     def contact_names(self) -> tuple[str, ...]:
@@ -386,4 +424,6 @@ def _state(t: float, q: Vector, v: Vector | None = None) -> str:
 
 
 def _row(x: Vector) -> str:
+    if len(x) > MOST_PRINTED:
+        return f"({len(x)} numbers)"
     return np.array2string(x, precision=6, separator=", ", max_line_width=10**9)

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from gaussopt.contact_operator import ContactOperator
-from gaussopt.stepdata import StepData, Vector
+from gaussopt.stepdata import Matrix, StepData, Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,12 @@ def definiteness(step: StepData) -> float:
     own = np.linalg.norm(step.J_N @ op.joints.root, axis=1)
     if (own <= 0).any():
         return 0.0
-    value = float(np.linalg.eigvalsh(0.5 * (op.delassus + op.delassus.T) / np.outer(own, own))[0])
+    return smallest_eigenvalue(0.5 * (op.delassus + op.delassus.T) / np.outer(own, own))
+
+
+def smallest_eigenvalue(S: Matrix) -> float:
+    """Smallest eigenvalue of a symmetric matrix of entries near 1, zero where it is rounding, (c, c)."""
+    value = float(S[0, 0]) if len(S) == 1 else float(np.linalg.eigvalsh(S)[0])
     # Redundant contacts have a zero there for good, which is no event.
     return 0.0 if abs(value) <= 1e-9 else value
 

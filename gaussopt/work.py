@@ -36,6 +36,14 @@ class Workers(ThreadPoolExecutor):
             free.put(guard)
         super().__init__(len(self._guards), initializer=lambda: use_guard(free.get()))
 
+    def prepare(self, function: Callable[[], None]) -> None:
+        """Start all processes, each with a function that loads what its cases need, while this one goes on.
+
+        What becomes of it is of no account: a case that needs more, or cannot load it, sees for itself.
+        """
+        for _ in self._guards:
+            self.submit(run_order, Order.of(Case("prepare", function)))
+
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the processes, and what has not begun with them."""
         for guard in self._guards:

@@ -132,7 +132,12 @@ class DEAP(Evolution[DEAPOptions]):
 
 
 def _clone(individual: Any) -> Any:
-    copy = type(individual)(individual)
+    # Past the constructors that DEAP makes, which take most of the time of a generation.
+    kind: Any = type(individual)
+    judged: Any = type(individual.fitness)
+    copy = kind.__new__(kind)
+    copy.extend(individual)
+    copy.fitness = judged.__new__(judged)
     copy.fitness.wvalues = individual.fitness.wvalues
     return copy
 

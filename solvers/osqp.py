@@ -61,6 +61,7 @@ class OSQP(Solver[OSQPOptions]):
     source = "Stellato et al. 2020"
     accepts = (QP, LeastSquares)
     requires = ("osqp",)
+    sparse = True
     exact = False
     updates = True
     warm_starts = True
@@ -71,7 +72,6 @@ class OSQP(Solver[OSQPOptions]):
         """Scale and factorise; all entries are kept so that later values fit the pattern."""
         osqp = backend("osqp")
         qp = as_qp(program)
-        self._upper = np.triu_indices(qp.n)
         o = self.options
         settings: dict[str, Any] = {
             "eps_abs": o.eps_abs, "eps_rel": o.eps_rel, "max_iter": o.max_iter, "polishing": o.polishing,
@@ -83,9 +83,9 @@ class OSQP(Solver[OSQPOptions]):
             settings["time_limit"] = o.time_limit
         self._model = osqp.OSQP(algebra="builtin")
         self._model.setup(
-            _upper_csc(qp.P),
+            _upper_csc(qp.P) if not qp.sparse else sparse.csc_matrix(sparse.triu(qp.P)),
             qp.q,
-            _dense_csc(qp.A),
+            _dense_csc(qp.A) if not qp.sparse else sparse.csc_matrix(qp.A),
             qp.l,
             qp.u,
             verbose=False,
@@ -97,8 +97,12 @@ class OSQP(Solver[OSQPOptions]):
     def update(self, program: Program) -> None:
         """New numbers, same pattern."""
         qp = as_qp(program)
+        if qp.sparse:
+            Px, Ax = sparse.triu(qp.P, format="csc").data, sparse.csc_matrix(qp.A).data
+        else:
+            Px, Ax = _upper_values(qp.P), qp.A.ravel(order="F")
         self._model.update(
-            Px=_upper_values(qp.P), Ax=qp.A.ravel(order="F") if qp.m else None, q=qp.q,
+            Px=Px, Ax=Ax if qp.m else None, q=qp.q,
             l=qp.l if qp.m else None, u=qp.u if qp.m else None,
         )  # fmt: skip
         self._qp = qp

@@ -80,7 +80,6 @@ def clean_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_registered", {kind: dict(known) for kind, known in registry._registered.items()})
     monkeypatch.setattr(registry, "_seen", set(registry._seen))
     monkeypatch.setattr(registry, "_files", dict(registry._files))
-    monkeypatch.setattr(registry, "_files", dict(registry._files))
 
 
 @pytest.fixture(scope="session")

@@ -94,3 +94,6 @@ def test_what_was_written_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.Mon
     files.write_bytes(tmp_path / "case", b"\x00")
     assert order == ["file", "rename", "folder"]
     assert (tmp_path / "case").read_bytes() == b"\x00"
+    order.clear()
+    files.write_text(tmp_path / "figure", "x", durable=False)
+    assert order == ["rename"]

@@ -91,7 +91,7 @@ def test_the_package_lists_its_own_entries() -> None:
     assert {"crank-slider", "four-bar", "knife-edge-body"} <= set(go.names("problem"))
     assert {"gauss", "lagrange", "least-squares", "least-squares-as-printed"} <= set(go.names("formulation"))
     assert {"cvxpy", "deap", "kkt", "newton", "osqp"} <= set(go.names("solver"))
-    assert {"dop853", "radau", "rk4", "rk45", "semi-implicit"} <= set(go.names("stepper"))
+    assert {"dop853", "radau", "rattle", "rk4", "rk45", "semi-implicit", "velocity-gauss"} <= set(go.names("stepper"))
 
 
 @pytest.mark.parametrize("kind", registry.KINDS)

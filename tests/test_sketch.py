@@ -166,6 +166,10 @@ def broken(q: Any, p: Any) -> tuple[Shape, ...]:
     raise KeyError("l")
 
 
+class OwnPoint(Point):
+    """A kind of shape of a person's own."""
+
+
 def place(at: Any) -> Callable[..., tuple[Shape, ...]]:
     return lambda q, p: (Point(at),)
 
@@ -203,6 +207,9 @@ def leaves(q: Any, p: Any) -> Any:
         (lambda q, p: (), ["no shapes"]),
         (leaves, ["SystemExit", "5"]),
         (lambda q, p: [Disk((0.0, 0.0), -0.05)], ["radius", "negative"]),
+        (lambda q, p: [Disk((0.0, 0.0), np.float64(np.inf))], ["radius", "finite"]),
+        (lambda q, p: [OwnPoint((0.0, np.nan))], ["OwnPoint", "finite"]),
+        (lambda q, p: (Point((0.0, 0.0), 3),), ["label", "text"]),
     ],
 )
 def test_bad_sketches_give_one_sentence(sketch: Any, culprits: list[str], assert_sentence: Any) -> None:
@@ -226,3 +233,9 @@ def test_an_error_of_several_lines_is_told_on_one() -> None:
 
     with pytest.raises(go.BadInput, match="The sketch of the problem raised ValueError: boom line 2"):
         Sketch(draw).shapes(np.zeros(1), {})
+
+
+@pytest.mark.parametrize("x", [1, np.float64(1.0), np.array(1.0)])
+def test_any_number_is_a_coordinate(x: Any) -> None:
+    shapes = Sketch(lambda q, p: (Point((x, 0)), Point((x, 0.0)))).shapes(np.zeros(1), {})
+    assert all(s.at == (1.0, 0.0) for s in shapes)  # type: ignore[union-attr]

@@ -207,3 +207,12 @@ def test_workers_stay_from_batch_to_batch_and_end_with_their_block(guarded: Modu
         )
     assert first["pid"] == second["pid"]
     assert not Path(f"/proc/{first['pid']}").exists()
+
+
+def test_workers_start_before_there_is_a_case_and_outlive_a_preparation_that_fails(guarded: ModuleType) -> None:
+    with Workers(2) as workers:
+        workers.prepare(guarded.pause_and_tell)
+        assert run_cases([Case("a", guarded.double, {"x": 1.0})], executor=workers)["a"].value == 2.0
+        workers.prepare(guarded.crash)
+        found = run_cases([Case(str(x), guarded.double, {"x": x}) for x in (2.0, 3.0)], executor=workers)
+    assert [o.value for o in found.values()] == [4.0, 6.0]

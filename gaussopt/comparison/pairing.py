@@ -8,7 +8,7 @@ from gaussopt import registry
 from gaussopt.comparison.specs import registered_name
 from gaussopt.errors import IllPosed, NotAccepted
 from gaussopt.formulation import Formulation
-from gaussopt.programs import LCP, QP
+from gaussopt.programs import LCP, QP, Program
 from gaussopt.solver import missing_packages
 from gaussopt.stepdata import StepData
 
@@ -21,14 +21,14 @@ def installed_solvers() -> list[str]:
 def pairs(formulations: Sequence[str], solvers: Sequence[str], typical: StepData | QP | LCP) -> list[tuple[str, str]]:
     """The pairs that apply to a typical item, in the given order; of a program the formulation is ""."""
     if not isinstance(typical, StepData):
-        return [("", s) for s in solvers if isinstance(typical, _accepts(s))]
+        return [("", s) for s in solvers if _takes(s, typical)]
     found = []
     for f in formulations:
         formulation = registry.load("formulation", f)
         if misfit(formulation, typical):
             continue
         program = formulation.apply(formulation.prepare(typical))[0]
-        found += [(f, s) for s in solvers if isinstance(program, _accepts(s))]
+        found += [(f, s) for s in solvers if _takes(s, program)]
     return found
 
 
@@ -36,7 +36,7 @@ def misfit(formulation: Formulation, step: StepData) -> str | None:
     """Why a formulation does not fit a step, also where only its program says so."""
     if formulation.level == "velocity" and step.k:
         return "it is at velocity level, and references hold accelerations"
-    reason = formulation.refuses(step)
+    reason = formulation.misfit(step)
     if reason is not None:
         return reason
     try:
@@ -46,6 +46,7 @@ def misfit(formulation: Formulation, step: StepData) -> str | None:
     return None
 
 
-def _accepts(solver: str) -> tuple[type, ...]:
-    accepts: tuple[type, ...] = registry.load("solver", registered_name(solver)).accepts
-    return accepts
+def _takes(solver: str, program: Program) -> bool:
+    entry = registry.load("solver", registered_name(solver))
+    fits = entry.sparse if getattr(program, "sparse", False) else entry.dense
+    return bool(fits) and isinstance(program, entry.accepts)

@@ -8,20 +8,22 @@ from gaussopt.compiled.job import Job, NotCompiled
 from gaussopt.compiled.loops import Loop, Written, indented
 from gaussopt.stepper import Adaptive
 
-MARCH = "bound, count, own, rtol, atol, y, clock, p, limit, sharp, work, constants, failed, worst, trace"
+MARCH = "bounds, count, own, rtol, atol, y, clock, p, limit, sharp, work, constants, failed, worst, trace"
 """Arguments of a loop with error control."""
+
+CLOCK = "clock[0], clock[1], clock[2], clock[3], clock[4]"
 
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
 """SciPy's controller: factors between one step and the next."""
 
 
 def write(job: Job) -> Written:
-    """`march`: accepted steps towards `bound`, at most `count` of them.
+    """`march`: accepted steps, at most `count` of them, that land on each of the `bounds`.
 
-    `clock` holds time, step size, whether the slope of the state is known, and accelerations computed. Where `own` is
-    true every accepted step ends with a projection and its time and state go to `trace`; otherwise only that which
-    reaches the bound. Returns the number of accepted steps, or -1 where the step size vanished; `failed` is set where a
-    pivot vanished or the residuals exceed the limit, and y is then the state before that step.
+    `clock` holds time, step size, whether the slope of the state is known, accelerations computed and bounds reached.
+    Where `own` is true every accepted step ends with a projection and its time and state go to `trace`; otherwise only
+    those that reach a bound. Returns the number of accepted steps, or -1 where the step size vanished; `failed` is set
+    where a pivot vanished or the residuals exceed the limit, and y is then the state before that step.
     """
     if job.lanes > 1:
         raise NotCompiled("steps of different sizes cannot run side by side")
@@ -60,7 +62,7 @@ def write(job: Job) -> Written:
         *loop.check(2),
         f"computed += {stages + 1} - known",
         "known = 1",
-        *loop.leave_with(["clock[0], clock[1], clock[2], clock[3] = t0, h_abs, 0.0, computed", "return done"], 0),
+        *loop.leave_with([f"{CLOCK} = t0, h_abs, 0.0, computed, landed", "return done"], 0),
         *_error(tables, stages + 1, size),
         "if not norm == norm:",
         f"    h_abs *= {LEAST!r}",
@@ -82,21 +84,24 @@ def write(job: Job) -> Written:
         *indented(loop.correct(0), 1),
         "    known = 0 if CORRECTED else 1",
         *indented(
-            loop.leave_with(["clock[0], clock[1], clock[2], clock[3] = begin, h, 0.0, computed", "return done - 1"], 0),
+            loop.leave_with([f"{CLOCK} = begin, h, 0.0, computed, landed", "return done - 1"], 0),
             1,
         ),
         "    trace[place] = t0",
         f"    for i in range({size}):",
         "        trace[place + 1 + i] = y[i]",
         f"    place += {size + 1}",
+        "if t0 >= bound:",
+        "    landed += 1",
     ]
     text = [
         f"def march({MARCH}):",
         '    """Accepted steps; see gaussopt.compiled.adaptive."""',
         *indented(loop.constants.before, 1),
-        "    t0, h_abs, known, computed = clock[0], clock[1], int(clock[2]), clock[3]",
+        "    t0, h_abs, known, computed, landed = clock[0], clock[1], int(clock[2]), clock[3], int(clock[4])",
         "    place, done, step = 0, 0, 0",
-        "    while done < count and t0 < bound:",
+        "    while done < count and landed < len(bounds):",
+        "        bound = bounds[landed]",
         *loop.keep(2),
         "        least = 2.3e-15*abs(t0) + 1e-300",
         "        h_abs = max(h_abs, least)",
@@ -105,11 +110,11 @@ def write(job: Job) -> Written:
         "            if h_abs < least:",
         f"                for i in range({size}):",
         "                    y[i] = work[i]",
-        "                clock[0], clock[1], clock[2], clock[3] = t0, h_abs, 0.0, computed",
+        f"                {CLOCK} = t0, h_abs, 0.0, computed, landed",
         "                return -1",
         *indented(trial, 3),
         *indented([line.replace("CORRECTED", str(job.projected)) for line in after], 2),
-        "    clock[0], clock[1], clock[2], clock[3] = t0, h_abs, float(known), computed",
+        f"    {CLOCK} = t0, h_abs, float(known), computed, landed",
         "    return done",
     ]
     return loop.written("\n".join(text), imports={"sqrt"}, tables=tables)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from gaussopt.compiled.run import FIRST, GeneratedLoop
+from gaussopt.compiled.run import GeneratedLoop
 from gaussopt.errors import BadInput
 from gaussopt.status import Status
 from gaussopt.stepdata import Vector
 from gaussopt.stepper import ScipyIntegration, gave_up
+
+LEAP = 1000
+"""Accepted steps between two reports of progress."""
 
 
 class ErrorControl(GeneratedLoop):
@@ -27,25 +31,22 @@ class ErrorControl(GeneratedLoop):
             If the step size vanishes.
         """
         self._record(np.array([t]), np.concatenate((q, v))[None, :])
-        clock = self._array([t, self._begin(t, q, v, None).next_step, 0.0, 0.0])
-        start, end, self._landings = t, self.control.t_end, 0
+        clock = self._array([t, self._begin(t, q, v, None).next_step, 0.0, 0.0, 0.0])
+        start, end = t, self.control.t_end
+        bounds = self._landings(t)
         while t < end:
-            self._landings += 1
-            bound = self._bound(self._landings)
-            clock[1] = min(clock[1], bound - t)
-            while t < bound:
-                t, q, v = self._leap(bound, clock, t, q, v)
+            t, q, v = self._leap(bounds, clock, t, q, v)
             if self.progress is not None:
                 self.progress((t - start) / (end - start))
         return self._end()
 
-    def _bound(self, index: int) -> float:
-        """The next instant to land on."""
+    def _landings(self, t: float) -> Vector:
+        """Instants to land on."""
         dt, end = self.control.dt, self.control.t_end
         if dt is None:
-            return end
-        bound = self._t0 + index * dt
-        return end if bound > end - 1e-9 * dt else bound
+            return np.array([end])
+        grid = t + dt * np.arange(1, math.floor((end - t) / dt + 2))
+        return np.append(grid[grid <= end - 1e-9 * dt], end)
 
     def _begin(self, t: float, q: Vector, v: Vector, first: float | None) -> ScipyIntegration:
         control = replace(self.control, origin=self._t0, every_step=True, first_step=first)
@@ -53,27 +54,30 @@ class ErrorControl(GeneratedLoop):
         assert isinstance(found, ScipyIntegration)
         return found
 
+    def _planned(self) -> int:
+        return 0 if self.control.dt is None else len(self._landings(self._t0)) // self.every
+
     def _warm_up(self, y: Any) -> None:
         array = self._array
-        self._call(0.0, 0, y, array([0.0, 1.0, 0.0, 0.0]), array([0.0]), array([0.0, 0.0]), array([0.0]))
+        clock = array([0.0, 1.0, 0.0, 0.0, 0.0])
+        self._call(array([0.0]), 0, y, clock, array([0.0]), array([0.0, 0.0]), array([0.0]))
 
-    def _call(self, bound: float, count: int, y: Any, clock: Any, failed: Any, worst: Any, trace: Any) -> int:
-        own = self.control.dt is None
+    def _call(self, bounds: Any, count: int, y: Any, clock: Any, failed: Any, worst: Any, trace: Any) -> int:
         control = self.control
         return self._march.march(
-            bound, count, own, control.rtol, control.atol, y, clock, self._p, self.limit, self.sharp, self._work,
-            self._constants, failed, worst, trace,
+            bounds, count, control.dt is None, control.rtol, control.atol, y, clock, self._p, self.limit, self.sharp,
+            self._work, self._constants, failed, worst, trace,
         )  # fmt: skip
 
-    def _leap(self, bound: float, clock: Any, t: float, q: Vector, v: Vector) -> tuple[float, Vector, Vector]:
-        """Some accepted steps towards the bound; records what is due and returns the state reached."""
+    def _leap(self, bounds: Vector, clock: Any, t: float, q: Vector, v: Vector) -> tuple[float, Vector, Vector]:
+        """Some accepted steps; records what is due and returns the state reached."""
         n, own = len(q), self.control.dt is None
         y, failed, worst = self._array([*q.tolist(), *v.tolist()]), self._array([0.0]), self._array([0.0, 0.0])
-        width = 2 * n + 1
-        trace = self._zeros(FIRST * width)
+        width, landed = 2 * n + 1, int(clock[4])
+        trace = self._zeros(LEAP * width)
         before, begin = (y.copy(), clock.copy()), perf_counter()
         try:
-            done = self._call(bound, FIRST, y, clock, failed, worst, trace)
+            done = self._call(self._flat(bounds), LEAP, y, clock, failed, worst, trace)
         except (ArithmeticError, ValueError):  # CPython raises where compiled arithmetic goes on with inf or nan
             y[:], clock[:] = before
             done, failed[0] = 0, 1.0
@@ -85,26 +89,30 @@ class ErrorControl(GeneratedLoop):
         q, v = state[:n], state[n:]
         if done < 0:
             raise BadInput(gave_up(t, "Required step size is less than spacing between numbers."))
+        first = self.steps if own else landed
         self.steps += done
-        rows = np.asarray(trace)[: width * (done if own else int(done > 0 and t >= bound))].reshape(-1, width)
-        number = np.arange(self.steps - done + 1, self.steps + 1) if own else np.full(len(rows), self._landings)
+        count = done if own else int(clock[4]) - landed
+        rows = np.asarray(trace)[: width * count].reshape(count, width)
+        number = np.arange(first + 1, first + count + 1)
         rows = rows[(number % self.every == 0) | (rows[:, 0] >= self.control.t_end)]
         self._record(rows[:, 0], rows[:, 1:])
         self.t = t
         if failed[0]:
-            return self._interpret(bound, clock, t, q, v)
+            return self._interpret(bounds, clock, t, q, v)
         return t, q, v
 
-    def _interpret(self, bound: float, clock: Any, t: float, q: Vector, v: Vector) -> tuple[float, Vector, Vector]:
+    def _interpret(self, bounds: Vector, clock: Any, t: float, q: Vector, v: Vector) -> tuple[float, Vector, Vector]:
         """One accepted step by the interpreted motion."""
         integration = self._begin(t, q, v, float(clock[1]))
         t, q, u = integration.advance()
         v = self.motion.velocity(t, q, u)
         self.steps += 1
         self.handed_over += 1
-        if self.control.dt is None or t >= bound:
+        landing = t >= bounds[int(clock[4])]
+        clock[4] += float(landing)
+        if self.control.dt is None or landing:
             q, v = self.motion.stabiliser.correct(self.system, t, q, v) or (q, v)
-            number = self.steps if self.control.dt is None else self._landings
+            number = self.steps if self.control.dt is None else int(clock[4])
             if number % self.every == 0 or t >= self.control.t_end:
                 self._record(np.array([t]), np.concatenate((q, v))[None, :])
         clock[0], clock[1], clock[2] = t, integration.next_step, 0.0

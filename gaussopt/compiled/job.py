@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -50,12 +52,20 @@ class Orders:
             for part in (e.M, e.J)
         )
         found = [
-            elimination_order(_saddle(step.M, step.J[:rows], 0.0), _saddle(M, J[:rows], True))
+            _order(_saddle(step.M, step.J[:rows], 0.0).tobytes(), _saddle(M, J[:rows], True).tobytes())
             for rows in (step.m, len(model.holonomic))
         ]
         if found[0] is None or found[1] is None:
             raise NotCompiled("its equations have no fixed order of pivots (dependent rows, or rows on massless parts)")
         return cls(found[0], found[1])
+
+
+@lru_cache(maxsize=256)
+def _order(K: bytes, constant: bytes) -> tuple[int, ...] | None:
+    """The order for matrices given by their bytes: motions of one system start from few states."""
+    varying = np.frombuffer(constant, dtype=bool)
+    N = math.isqrt(len(varying))
+    return elimination_order(np.frombuffer(K).reshape(N, N), varying.reshape(N, N))
 
 
 def _saddle(M: NDArray[Any], J: NDArray[Any], corner: Any) -> NDArray[Any]:
@@ -99,9 +109,12 @@ class Job:
         """
         step, check = source.acceleration(self.model, self.orders.step, self.fast)
         within_limit(step)
+        return Parts(step, check, self.correction())
+
+    def correction(self) -> source.Lines | None:
+        """The lines of a projection, None without one."""
         orders = self.orders.positions, self.orders.step
-        correct = source.projection(self.model, orders, self.fast) if self.projected else None
-        return Parts(step, check, correct)
+        return source.projection(self.model, orders, self.fast) if self.projected else None
 
 
 def within_limit(lines: source.Lines) -> source.Lines:

@@ -6,7 +6,7 @@ A loop reads and writes flat sequences only: CPython runs it on lists, numba on 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gaussopt.compiled.source import Lines
@@ -51,16 +51,22 @@ class Parts:
     step : accelerations and multipliers
     check : residuals of an acceleration and multipliers; its lines stand behind those of the step and read its names
     correct : corrections towards the constraints, None without projection
+    more : whatever else a method writes
     """
 
     step: Lines
     check: Lines
     correct: Lines | None = None
+    more: tuple[Lines, ...] = ()
+
+    def __iter__(self) -> Iterator[Lines]:
+        """All of them."""
+        return iter([x for x in (self.step, self.check, self.correct, *self.more) if x])
 
     @property
     def imports(self) -> frozenset[str]:
         """Functions that the lines call."""
-        return frozenset().union(*(x.imports for x in (self.step, self.check, self.correct) if x))
+        return frozenset().union(*(x.imports for x in self))
 
 
 @dataclass(frozen=True)
@@ -130,9 +136,9 @@ class Constants:
         """For all lines of a loop, whose names may not clash."""
         before = [f"{s} = p[{shape.at(i)}]" for i, s in enumerate(shape.model.p)]
         names = [str(s) for s in shape.model.p]
-        for lines in (parts.step, parts.check, parts.correct):
-            before += lines.once if lines else ()
-            names += [line.split(" = ")[0] for line in lines.once] if lines else []
+        for lines in parts:
+            before += lines.once
+            names += [line.split(" = ")[0] for line in lines.once]
         if shape.lanes > 1:
             before += [f"constants[{shape.at(i)}] = {s}" for i, s in enumerate(names)]
         return cls(shape, tuple(names), tuple(before))

@@ -36,6 +36,9 @@ from gaussopt.trajectory import Recorder
 CHUNK = 0.2
 """Seconds between two reports of progress, roughly; Ctrl-C is heard in between."""
 
+MANY_ROWS = 20_000
+"""Recorded states from which on what certifies them is compiled."""
+
 FIRST = 100
 """Steps before the first report."""
 
@@ -125,15 +128,39 @@ class GeneratedLoop(ABC):
         array = self._array
         self._p = array(list(system.parameters.values()))
         self._work, self._constants = array([0.0] * self._march.work), array([0.0] * self._march.constants)
+        # Compiling what certifies takes as long as certifying some thousand states without.
+        self._fast_rows = modules.has_numba() and (
+            self._planned() >= MANY_ROWS or modules.has_compiled_rows(system.model, orders)
+        )
         self._rows: Callable[..., None] | None = None
         # Without a generated certificate recorded states are certified one by one, by the rank-revealing path.
         with suppress(NotCompiled):
-            self._rows = modules.rows(system.model, system.source, orders)
+            self._rows = modules.rows(system.model, system.source, orders, self._fast_rows)
         # Nothing moves in a call without steps, but numba compiles.
         self._warm_up(array([*q.tolist(), *v.tolist()]))
-        if self._rows is not None:
-            self._rows(0, array([t]), array([*q.tolist(), *v.tolist()]), self._p, array([0.0]))
+        self._table(np.zeros(0), np.zeros((0, 2 * len(q))))
         self.motion.timing["compile"] = perf_counter() - begin
+
+    @abstractmethod
+    def _planned(self) -> int:
+        """How many states will be recorded, if that is known."""
+
+    def _table(self, times: Vector, states: Matrix) -> Matrix | None:
+        """What is recorded of states, None where there is no generated certificate or its arithmetic fails."""
+        if self._rows is None:
+            return None
+        width = ROW + self.system.n + self.system.m
+        p = self.system.parameters.values()
+        if self._fast_rows:
+            table = np.zeros(len(times) * width)
+            self._rows(len(times), np.ascontiguousarray(times), states.ravel(), np.array(list(p)), table)
+            return table.reshape(len(times), width)
+        flat = [0.0] * (len(times) * width)
+        try:
+            self._rows(len(times), times.tolist(), states.ravel().tolist(), list(p), flat)
+        except (ArithmeticError, ValueError):
+            return None
+        return np.array(flat).reshape(len(times), width)
 
     def _flat(self, values: Vector | Matrix) -> Any:
         """Values as generated code reads them; without numba a copy."""
@@ -173,16 +200,9 @@ class GeneratedLoop(ABC):
         """
         n, count = self.system.n, len(times)
         begin = perf_counter()
-        table = np.zeros((count, ROW + n + self.system.m))
-        good = np.zeros(count, dtype=bool)
-        if self._rows is not None:
-            flat = self._flat(table)
-            try:
-                self._rows(count, self._flat(times), self._flat(states), self._p, flat)
-            except (ArithmeticError, ValueError):
-                flat = [0.0] * table.size
-            table = np.asarray(flat).reshape(table.shape)
-            good = passing(table, self.motion.solver.tolerance)
+        table = self._table(times, states)
+        good = np.zeros(count, dtype=bool) if table is None else passing(table, self.motion.solver.tolerance)
+        table = np.zeros((count, ROW + n + self.system.m)) if table is None else table
         self.motion.timing["verify"] += perf_counter() - begin
         at = 0
         for bad in [*np.flatnonzero(~good), count]:
@@ -235,6 +255,10 @@ class ConstantSteps(GeneratedLoop):
             if self.progress is not None:
                 self.progress(self.steps / total)
         return self._end()
+
+    def _planned(self) -> int:
+        assert self.control.dt is not None
+        return math.ceil((self.control.t_end - self._t0) / (self.control.dt * self.every))
 
     def _warm_up(self, y: Any) -> None:
         self._march_steps(0, 0, y, self._array([0.0]), self._array([0.0, 0.0]))

@@ -15,12 +15,12 @@ import sympy as sp
 
 from gaussopt import codegen
 from gaussopt.compiled.elimination import Elimination
-from gaussopt.compiled.trigonometry import LARGEST, sine_cosine
+from gaussopt.compiled.trigonometry import LARGEST
 from gaussopt.equations import Model
 from gaussopt.straight_line import Entry, Writer
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_WORDS = {"abs", "floor", "int32", "sqrt", "sin", "cos", "if", "else", "or", "and"}
+_WORDS = {"abs", "sine_cosine", "int32", "sqrt", "sin", "cos", "if", "else", "or", "and"}
 
 
 @dataclass(frozen=True)
@@ -82,13 +82,17 @@ class Scribe:
         if not self.polynomials:
             return exprs
         atoms = set().union(*(e.atoms(sp.sin, sp.cos) for e in exprs), set())
-        arguments = sorted({a.args[0] for a in atoms if not a.args[0].has(sp.Function)}, key=sp.default_sort_key)
+        parameters = set(self.model.p)
+        arguments = sorted(
+            {x for a in atoms if not (x := a.args[0]).has(sp.Function) and not x.free_symbols <= parameters},
+            key=sp.default_sort_key,
+        )
         replaced: dict[Any, Any] = {}
         for x, name in zip(arguments, self._write(arguments), strict=True):
             index = len(self.w.lines)
-            sine, cosine = f"{self.letter}_sin{index}", f"{self.letter}_cos{index}"
-            self.w.lines += sine_cosine(str(name), sine, cosine)
-            self.imports.add("floor")
+            both, sine, cosine = (f"{self.letter}_{what}{index}" for what in ("both", "sin", "cos"))
+            self.w.lines += [f"{both} = sine_cosine({name})", f"{sine} = {both}[0]", f"{cosine} = {both}[1]"]
+            self.imports.add("sine_cosine")
             self.checks.append(f"abs({name}) < {LARGEST!r}")
             replaced |= {sp.sin(x): sp.Symbol(sine, real=True), sp.cos(x): sp.Symbol(cosine, real=True)}
         return [e.xreplace(replaced) for e in exprs]

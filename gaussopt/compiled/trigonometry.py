@@ -58,19 +58,17 @@ def _polynomial(function: Callable[[Any], Any]) -> str:
     return text
 
 
-def sine_cosine(x: str, sine: str, cosine: str) -> list[str]:
-    """Lines that assign sin(x) and cos(x); `x` is a name or a literal."""
+def sine_cosine() -> str:
+    """The function `sine_cosine(x)` as source; it returns both values."""
     first, second, third = _parts()
-    n, k, r, z, s, c = (f"{sine}_{letter}" for letter in "nkrzsc")
-    return [
-        f"{n} = floor({x}*{2 / float(mpmath.pi)!r} + 0.5)",
-        f"{r} = (({x} - {n}*{first!r}) - {n}*{second!r}) - {n}*{third!r}",
-        f"{z} = {r}*{r}",
-        f"{s} = {r} + {r}*{z}*({_polynomial(_sine).replace('z', z)})",
-        f"{c} = 1.0 - 0.5*{z} + {z}*{z}*({_polynomial(_cosine).replace('z', z)})",
-        f"{k} = int32({n})",
-        f"{sine} = {c} if ({k} & 1) != 0 else {s}",
-        f"{cosine} = {s} if ({k} & 1) != 0 else {c}",
-        f"{sine} = -{sine} if ({k} & 2) != 0 else {sine}",
-        f"{cosine} = -{cosine} if (({k} + 1) & 2) != 0 else {cosine}",
-    ]
+    return f'''def sine_cosine(x):
+    """Sine and cosine of an angle below {LARGEST:g} rad."""
+    n = floor(x*{2 / float(mpmath.pi)!r} + 0.5)
+    r = ((x - n*{first!r}) - n*{second!r}) - n*{third!r}
+    z = r*r
+    s = r + r*z*({_polynomial(_sine)})
+    c = 1.0 - 0.5*z + z*z*({_polynomial(_cosine)})
+    k = int32(n)
+    sine = c if (k & 1) != 0 else s
+    cosine = s if (k & 1) != 0 else c
+    return -sine if (k & 2) != 0 else sine, -cosine if ((k + 1) & 2) != 0 else cosine'''

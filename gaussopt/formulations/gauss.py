@@ -22,6 +22,7 @@ class Gauss(Formulation):
     name = "gauss"
     title = "Gauss's principle, primal QP"
     source = "Gauss 1829; eq. (3) of Yuan & Ge 2016"
+    sparse = True
 
     def refuses(self, step: StepData) -> str | None:
         """Contacts with friction."""

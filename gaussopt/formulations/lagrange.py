@@ -9,6 +9,8 @@ the matrix symmetric.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from gaussopt.formulation import Formulation
@@ -22,10 +24,13 @@ class Lagrange(Formulation):
     name = "lagrange"
     title = "Lagrange multipliers, KKT system"
     source = "Lagrange's equations of the first kind"
+    sparse = True
 
     def apply(self, step: StepData) -> tuple[LinearSystem, int]:
         """The saddle-point system; the data is n."""
         n, m = step.n, step.m
+        if step.sparse:
+            return LinearSystem(_sparse(step), np.concatenate((step.force, step.gamma))), n
         K = np.zeros((n + m, n + m))
         K[:n, :n] = step.M
         K[:n, n:] = step.J.T
@@ -35,6 +40,16 @@ class Lagrange(Formulation):
     def recover(self, data: int, x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:
         """Split (a, -lam)."""
         return x[:data], -x[data:]
+
+
+def _sparse(step: StepData) -> Any:
+    """The system of a sparse step."""
+    from scipy.sparse import block_array, csr_array
+
+    from gaussopt.sparse import parts
+
+    M, J = parts(step)
+    return csr_array(block_array([[M, J.T], [J, None]], format="csr"))
 
 
 formulation = Lagrange()

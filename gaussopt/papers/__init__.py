@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gaussopt.claim import Judgement
     from gaussopt.comparison.compare import Results
     from gaussopt.reporting.document import Document, Section
-    from gaussopt.work import Outcome
+    from gaussopt.work import Case, Outcome
 
 
 def reproduce(
@@ -41,23 +41,27 @@ def reproduce(
     BadInput
         If the folder cannot be written, before anything is computed.
     """
-    from gaussopt.papers import atlas, comparison, ledger
     from gaussopt.reporting.render import prepare_report, write
     from gaussopt.work import Workers, run_cases
 
     prepare_report(out, keep=True)
-    papers = _papers()
-    # The cases of a paper carry its number while they run, so that papers may name theirs alike.
-    cases = [replace(c, key=f"{number}: {c.key}") for number, paper in papers.items() for c in paper.cases(quick)]
-    cases += [*atlas.cases(quick), *ledger.cases(quick)]
 
     def share(begin: float, end: float) -> Callable[[float], None]:
         return lambda done: None if progress is None else progress(begin + (end - begin) * done)
 
     with Workers(jobs) as workers:
-        outcomes = run_cases(cases, progress=share(0.0, CASES_SHARE), executor=workers)
-        compared = comparison.results(quick, workers, share(CASES_SHARE, DRAWING_BEGINS))
-        page = document(outcomes, compared, quick, workers)
+        workers.prepare(_load)
+        from gaussopt.papers import atlas, comparison, ledger
+
+        papers = _papers()
+        # The cases of a paper carry its number while they run, so that papers may name theirs alike.
+        cases = [replace(c, key=f"{number}: {c.key}") for number, paper in papers.items() for c in paper.cases(quick)]
+        cases += [*atlas.cases(quick), *ledger.cases(quick)]
+        compared = comparison.results(quick, workers, share(0.0, COMPARED))
+        # Drawn among the cases: what is drawn after them is then evenly long on two processes.
+        solvers = _solvers_case(compared)
+        outcomes = run_cases([*cases, solvers], progress=share(COMPARED, DRAWING_BEGINS), executor=workers)
+        page = document(outcomes, compared, quick, workers, outcomes.pop(solvers.key))
     report = write(page, out)
     if progress is not None:
         progress(1.0)
@@ -73,12 +77,16 @@ def reproduce(
     }
 
 
-CASES_SHARE, DRAWING_BEGINS = 0.75, 0.95
-"""Share of the time after which the cases are computed, and after which the solvers are compared."""
+COMPARED, DRAWING_BEGINS = 0.15, 0.85
+"""Share of the time after which the solvers are compared, and after which the cases are computed."""
 
 
 def document(
-    outcomes: Mapping[str, Outcome], compared: Results, quick: bool, executor: Executor | None = None
+    outcomes: Mapping[str, Outcome],
+    compared: Results,
+    quick: bool,
+    executor: Executor | None = None,
+    solvers: Outcome | None = None,
 ) -> Document:
     """The report.
 
@@ -91,6 +99,8 @@ def document(
         Whether the cases were those of a quick run.
     executor : Executor, optional
         Where to draw; in a process of its own if not given.
+    solvers : Outcome, optional
+        The section on the comparison, where that is drawn already.
     """
     from gaussopt.papers import atlas, environment, ledger, limitations
     from gaussopt.papers._common import Important
@@ -100,7 +110,7 @@ def document(
     judged = ledger.judgements(outcomes)
     sections: list[Section] = []
     found: dict[str, tuple[str, Sequence[str]]] = {}
-    drawn = _drawn(outcomes, compared, quick, executor)
+    drawn = _drawn(outcomes, compared, quick, executor, solvers)
     maps, mapped = atlas.section(outcomes)
     for number in _papers():
         section, findings = drawn[number]
@@ -135,20 +145,40 @@ def document(
 
 
 def _drawn(
-    outcomes: Mapping[str, Outcome], compared: Results, quick: bool, executor: Executor | None
+    outcomes: Mapping[str, Outcome],
+    compared: Results,
+    quick: bool,
+    executor: Executor | None,
+    solvers: Outcome | None,
 ) -> dict[str, Any]:
     """The sections with many figures, by paper and "solvers", drawn side by side."""
     from gaussopt.cases import Case
-    from gaussopt.papers import comparison
     from gaussopt.work import run_cases
 
-    cases = [Case("solvers", comparison.section, {"found": compared})]
+    cases = [_solvers_case(compared)]
+    known = {} if solvers is None else {cases[0].key: solvers}
     for number, paper in _papers().items():
         own = {k.removeprefix(f"{number}: "): o for k, o in outcomes.items() if k.startswith(f"{number}: ")}
-        cases.append(Case(number, paper.section, {"outcomes": own, "quick": quick}))
-    drawn = run_cases(cases, executor=executor)
+        cases.append(Case(number, paper.section, {"outcomes": own, "quick": quick}, 1.0 + 1e-3 * len(own)))
+    drawn = known | run_cases([c for c in cases if c.key not in known], executor=executor)
     # What could not be drawn there fails here, with the place where it does.
     return {c.key: drawn[c.key].value if not drawn[c.key].failure else c.function(**c.arguments) for c in cases}
+
+
+def _solvers_case(compared: Results) -> Case:
+    """The section on the comparison of the solvers, to be drawn."""
+    from gaussopt.cases import Case
+    from gaussopt.papers import comparison
+
+    return Case("solvers", comparison.section, {"found": compared}, 3.0)
+
+
+def _load() -> None:
+    """Load what nearly all cases need."""
+    from gaussopt.papers import atlas, comparison, ledger  # noqa: F401
+
+    _papers()
+    ledger.ledger()
 
 
 def _papers() -> dict[str, Any]:

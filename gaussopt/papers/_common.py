@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 SLOW = {"cvxpy": 10, "deap": 50, "deap-cma": 50}
 """Solvers that are shown fewer states of a reference, by this factor."""
 
+FIRST_ALONE = 1000
+"""A stride longer than any reference, for slow solvers in a quick run: its first state alone."""
+
 
 class Important(Tex):
     """A finding for the first screen, shown with one of the report's figures."""
@@ -97,8 +100,16 @@ class ByFormulation:
     pairs: tuple[PairResult, ...]
 
 
-def by_formulation(name: str, references: Sequence[str], formulation: str, stride: int) -> ByFormulation:
-    """Judge a formulation with all installed solvers on the states of references."""
+def by_formulation(name: str, references: Sequence[str], formulation: str, stride: int, widest: int) -> ByFormulation:
+    """Judge a formulation with all installed solvers on the states of references; slow ones on fewer.
+
+    Parameters
+    ----------
+    stride : int
+        Every how many rows of the references are taken.
+    widest : int
+        The same for the slowest solvers at most.
+    """
     from gaussopt import comparison, registry
 
     entry = problem(name)
@@ -108,7 +119,7 @@ def by_formulation(name: str, references: Sequence[str], formulation: str, strid
         return ByFormulation(formulation, reason, ())
     installed = comparison.installed_solvers()
     found = [
-        on_states(name, references, formulation, solver, min(100, stride * SLOW.get(solver, 1)))
+        on_states(name, references, formulation, solver, min(widest, stride * SLOW.get(solver, 1)))
         for _, solver in comparison.pairs([formulation], installed, comparison.typical_step(entry))
     ]
     # Direct linear algebra first: it is what the others are measured against.
@@ -128,11 +139,11 @@ def errata_cases(name: str, weights: Mapping[str, float]) -> list[Case]:
     ]
 
 
-def states_cases(name: str, references: Sequence[str], stride: int) -> list[Case]:
-    """One case for each registered formulation."""
+def states_cases(name: str, references: Sequence[str], stride: int, widest: int = 100) -> list[Case]:
+    """One case for each registered formulation, see `by_formulation`."""
     from gaussopt import registry
 
-    arguments = {"name": name, "references": tuple(references), "stride": stride}
+    arguments = {"name": name, "references": tuple(references), "stride": stride, "widest": widest}
     return [
         Case(f"states: {f}", by_formulation, {**arguments, "formulation": f}, 2.0)
         for f in registry.names("formulation")

@@ -35,7 +35,8 @@ STEPS, FEW_STEPS = (600, 1200), (200,)
 """Steps of the printed loop up to the last event of the reference, and in a quick run; the first by both programs."""
 
 ROWS = {"two-bar-contact": (100, 200), "two-bar": (50, 200), "sliding-rod": (20, 50)}
-"""Instants of the references at which the motions are recorded, by the two pairs; a fifth of them in a quick run."""
+"""Instants of the references at which the motions are recorded, by the two pairs; a fifth of them in a quick run,
+and 20 at most."""
 
 LATER = 0.5
 """End of the runs that compare energies by the printed loop, s."""
@@ -64,7 +65,8 @@ def cases(quick: bool) -> list[Case]:
     for name, references in (("two-bar", ("two-bar-contact", "two-bar-airborne")), ("sliding-rod", _rods())):
         for reference in references:
             for label, pair in PAIRS.items():
-                n = ROWS.get(reference, ROWS[name])[pair == MECHANICS] // (5 if quick else 1)
+                n = ROWS.get(reference, ROWS[name])[pair == MECHANICS]
+                n = min(n // 5, 20) if quick else n
                 arguments = {"name": name, "reference": reference, "pair": pair, "rows": n}
                 found.append(Case(f"{reference}: {label}", follow, arguments, 1.5e-2 * n))
     counts = FEW_STEPS if quick else STEPS
@@ -75,17 +77,17 @@ def cases(quick: bool) -> list[Case]:
             found.append(Case(f"loop, {n} steps: {label}", follow, arguments, 2e-3 * n))
     for label, settings in AIR.items():
         arguments = _two_bar(PRINTED, {"case": "airborne", **settings}, stepper=LOOP,
-                             dt=5e-3 if quick else 2e-3, tolerance=math.inf)  # fmt: skip
+                             dt=1e-2 if quick else 2e-3, tolerance=math.inf)  # fmt: skip
         found.append(Case(f"air: {label}", common.motion, arguments, 0.4 if quick else 1.0))
     arguments = _two_bar(MECHANICS, {"case": "airborne", "F": 0.0, "g": 0.0}, **EXACT, dt=0.05, t_end=5.0)
     found.append(Case(f"air: {FLIGHT}", common.motion, arguments, 0.3))
     for label, settings in (("correct", {}), ("printed", {"variant": "printed-sign"})):
-        arguments = _two_bar(MECHANICS, settings, **EXACT, dt=FED / (10 if quick else 30), t_end=FED)
+        arguments = _two_bar(MECHANICS, settings, **EXACT, dt=FED / (5 if quick else 30), t_end=FED)
         found.append(Case(f"energy: {label} sign", common.motion, arguments, 0.5))
         arguments = _two_bar(MECHANICS, settings, stepper="dop853", rtol=1e-9, atol=1e-9,
-                             dt=0.025 if quick else 0.01, t_end=LATER)  # fmt: skip
+                             dt=0.05 if quick else 0.01, t_end=LATER)  # fmt: skip
         found.append(Case(f"energy: {label} sign, further", common.motion, arguments, 0.5))
-        arguments = _two_bar(PRINTED, settings, stepper=LOOP, dt=2e-3 if quick else 1e-3, t_end=LATER,
+        arguments = _two_bar(PRINTED, settings, stepper=LOOP, dt=4e-3 if quick else 1e-3, t_end=LATER,
                              tolerance=math.inf)  # fmt: skip
         found.append(Case(f"energy: {label} sign, printed loop", common.motion, arguments, 0.6))
     for case in ("stop", "lift"):

@@ -167,7 +167,7 @@ def contact_formulation(group: str, formulation: str, stride: int, quick: bool) 
     found = []
     for name in registry.names("solver"):
         solver = registry.load("solver", name)
-        if missing_packages(solver) or not isinstance(program, solver.accepts):
+        if missing_packages(solver) or not (solver.dense and isinstance(program, solver.accepts)):
             continue
         slow = 1 if group == SPECIAL and not quick else common.SLOW.get(name, 1)
         found.append(judge_on_steps(group, steps[::slow], formulation, name))

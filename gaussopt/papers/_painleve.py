@@ -129,7 +129,7 @@ def cases(quick: bool) -> list[Case]:
     """The named states and the grid."""
     return [
         Case("painleve: states", states, {}, 0.3),
-        Case("painleve: grid", grid, {"step": 15.0 if quick else 5.0}, 0.5 if quick else 2.5),
+        Case("painleve: grid", grid, {"step": 22.5 if quick else 5.0}, 0.3 if quick else 2.5),
     ]
 
 

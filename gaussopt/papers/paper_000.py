@@ -62,7 +62,7 @@ FIGURES = (
 
 def cases(quick: bool) -> list[Case]:
     """Everything that is computed for this paper."""
-    shown, t_end, control, grid = (0.5, 0.1, 0.01, 0.01) if quick else (2.0, 2.0, 0.1, 1e-3)
+    shown, t_end, control, grid = (0.5, 0.05, 0.01, 0.01) if quick else (2.0, 2.0, 0.1, 1e-3)
     found = [
         Case("motion: exact", common.motion, _settings("lagrange", "kkt", stepper="dop853", rtol=1e-12, atol=1e-12,
              dt=0.01, t_end=shown, stabilise="projection"), 2.0),
@@ -94,7 +94,7 @@ def cases(quick: bool) -> list[Case]:
         found.append(Case(f"drift: rk4, {stabilisation}", common.motion, settings, 1.5 * t_end))
     settings = _settings("gauss", "kkt", stepper="semi-implicit", dt=1e-3, t_end=t_end * 2)
     found.append(Case("drift: semi-implicit, none", common.motion, settings, 1.0))
-    found += common.states_cases(PROBLEM, (REFERENCE,), 100 if quick else 4)
+    found += common.states_cases(PROBLEM, (REFERENCE,), *((100, common.FIRST_ALONE) if quick else (4,)))
     return found + common.errata_cases(PROBLEM, {"000-10": 4.0})
 
 

@@ -51,6 +51,9 @@ DRAWN_STEP = "RK4, 0.01 s"
 SEEN = {"NH-A": 10.0}
 """Cases that are animated, and for how long, s."""
 
+FULL = (("NH-B", 60.0, 0.01), ("NH-C", 10.0, 0.01))
+"""Further cases, their ends and steps in s."""
+
 FRACTION = 0.25
 """Where the pole falls within a step of the convergence study."""
 
@@ -72,15 +75,14 @@ def cases(quick: bool) -> list[Case]:
         for method in METHODS:
             end = 5.0 if quick else 30.0
             found.append(_case(f"NH-A, {integrator}: {method}", method, "NH-A", t_end=end, **options))
-    for case, end in (("NH-B", 22.0 if quick else 60.0), ("NH-C", 10.0)):
-        step = 0.02 if quick else 0.01
+    for case, end, step in (("NH-B", 22.0, 0.04), ("NH-C", 10.0, 0.02)) if quick else FULL:
         found += [_case(f"{case}: {m}", m, case, stepper="rk4", dt=step, t_end=end) for m in DRAWN]
     counts = STEPS_TO_POLE[:3] if quick else STEPS_TO_POLE
     for m in METHODS:
         arguments = {"method": m, "counts": counts, "fraction": FRACTION}
         found.append(Case(f"order: {m}", convergence, arguments, 1e-3 * sum(counts)))
     found.append(Case("order: place of the pole", places, {"count": 25 if quick else 100, "fractions": PLACES}, 1.0))
-    found += common.states_cases(PROBLEM, REFERENCES[:1] if quick else REFERENCES, 50 if quick else 2)
+    found += common.states_cases(PROBLEM, *((REFERENCES[:1], 50, common.FIRST_ALONE) if quick else (REFERENCES, 2)))
     return found + common.errata_cases(PROBLEM, {"004-6": 1.5})
 
 

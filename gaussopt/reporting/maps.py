@@ -90,7 +90,8 @@ def _panels(panels: Sequence[Panel], xlabel: str, ylabel: str, small: bool = Fal
         ax.set_visible(False)
     found = list(grid.ravel()[: len(panels)])
     for panel, ax in zip(panels, found, strict=True):
-        ax.set_title(panel.title, fontsize=text)
+        # A place of its own spares the search for one, which measures all ticks again.
+        ax.set_title(panel.title, fontsize=text, y=1.0)
         ax.tick_params(labelsize=text - 1)
     figure.supxlabel(xlabel, fontsize=text)
     figure.supylabel(ylabel, fontsize=text)

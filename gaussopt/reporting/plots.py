@@ -204,8 +204,10 @@ def _legend_beside(axes: Any, count: int) -> None:
 def _new(size: tuple[float, float]) -> tuple[Any, Any]:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import TightLayoutEngine
 
-    figure = Figure(figsize=size, layout="tight")  # one pass, where "constrained" makes two
+    # One pass, where "constrained" makes two; and so does "tight" itself for a rectangle, even that of the figure.
+    figure = Figure(figsize=size, layout=TightLayoutEngine(rect=None))  # type: ignore[arg-type]
     FigureCanvasSVG(figure)
     axes = figure.add_subplot()
     axes.grid(visible=True, linewidth=0.4, alpha=0.6)

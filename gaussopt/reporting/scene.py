@@ -216,7 +216,7 @@ def _tracks(sketch: Sketch, frames: Frames, parameters: Parameters, owner: str) 
             if isinstance(s, NOTES):
                 continue
             # Only points keep their letters while they move.
-            shapes.append(replace(s, label="") if isinstance(s, LETTERED) else s)
+            shapes.append(replace(s, label="") if isinstance(s, LETTERED) and s.label else s)
         if not shapes:
             raise BadInput(f"The sketch of {owner} returned nothing that moves; angles and the like are notes only.")
         drawn.append(shapes)

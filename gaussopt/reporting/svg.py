@@ -10,6 +10,7 @@ from markupsafe import Markup
 _COORDINATES = re.compile(r' (d|x|y|points)="([^"]*)"')
 _ALONE = re.compile(r"<g>\n(<(?:path|use|image)\b[^>]*/>)\n</g>")
 _LONG = re.compile(r"-?\d+\.\d{3,}")
+_UNSAFE = re.compile(r"[^\w !$&'()*+,\-./:;<=>?@\[\]~]+", re.ASCII)
 
 
 def compact(svg: str) -> str:
@@ -55,7 +56,7 @@ def inline(svg: str, name: str) -> str:
 def data_uri(svg: str) -> Markup:
     """A picture as an address between double quotes; as an image of its own it keeps its ids apart from others'."""
     text = element(svg).replace(">\n<", "><").replace("\n", " ").replace('"', "'")
-    address = "data:image/svg+xml," + urllib.parse.quote(text, safe=" !$&'()*+,-./:;<=>?@[]_~")
+    address = "data:image/svg+xml," + _UNSAFE.sub(lambda found: urllib.parse.quote(found[0]), text)
     # Of what is left only the ampersand means something there; to escape quotes as well would add a tenth.
     return Markup(address.replace("&", "&amp;"))
 

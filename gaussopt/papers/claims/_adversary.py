@@ -24,7 +24,7 @@ def minimise(
     cost: Callable[[Vector], Any],
     bounds: Sequence[tuple[float, float]],
     generations: int,
-    seed: int,
+    seed: int | np.random.Generator,
     population: int = 3,
     together: bool = False,
     start: Vector | None = None,
@@ -37,6 +37,8 @@ def minimise(
     bounds : lower and upper bound of each number
     generations : int
         After the first population; all are run.
+    seed : int or Generator
+        A Generator goes on from where it is.
     population : int
         Points of a population by d.
     start : (d,), optional

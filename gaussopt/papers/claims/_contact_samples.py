@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.papers.claims import _active_sets as sets
+from gaussopt.papers.claims._adversary import minimise
 from gaussopt.stepdata import Matrix, StepData, Vector
 
 Mask = NDArray[np.bool_]
@@ -352,18 +352,14 @@ def maximise(function: Callable[[Matrix], Vector], bounds: Sequence[tuple[float,
 
     `function` takes points (P, d) and returns (P,); values that are not finite count as never chosen.
     """
-    from scipy.optimize import Bounds, differential_evolution
 
-    def cost(points: Any, /) -> Any:
-        values = function(np.atleast_2d(points.T))
+    def cost(points: Matrix) -> Vector:
+        values = function(points.T)
         return np.where(np.isfinite(values), -values, 1e300)
 
     with np.errstate(all="ignore"):
-        found = differential_evolution(
-            cost, Bounds(*np.array(bounds).T), maxiter=generations, popsize=15, tol=0.0, seed=1, polish=False,
-            vectorized=True, updating="deferred",
-        )  # fmt: skip
-    return -float(found.fun), np.asarray(found.x)
+        found = minimise(cost, bounds, generations, seed=1, population=15, together=True)
+    return -found.value, found.at
 
 
 def circumstances(holds: Mapping[str, bool]) -> str:

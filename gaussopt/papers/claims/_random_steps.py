@@ -60,9 +60,10 @@ def with_gamma(step: StepData, gamma: Vector) -> StepData:
     return StepData.smooth(step.M, step.h, step.Q, step.J, gamma, 0.0, np.zeros(step.n), np.zeros(step.n))
 
 
-def kernel(J: Matrix) -> Matrix:
-    """Z, an orthonormal basis of ker J for independent rows, (n, n - m)."""
-    return np.asarray(np.linalg.svd(J)[2][len(J) :].T)
+def kernel(A: Matrix) -> Matrix:
+    """An orthonormal basis of ker A, (n, n - rank); singular values up to 1e-10 of the largest count as zero."""
+    _, s, Vt = np.linalg.svd(A)
+    return np.asarray(Vt[int((s > 1e-10 * s.max(initial=0.0)).sum()) :].T)
 
 
 def projector(J: Matrix) -> Matrix:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gaussopt.papers.claims._random_steps import kernel, minimiser
 from gaussopt.stepdata import Matrix, StepData, Vector
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Step:
         M = (U * np.exp(low + (high - low) * 0.5 * (1.0 + spread))) @ U.T
         J = rows.reshape(m, n)
         # K c is a constraint force where Z^T K c = 0.
-        both = _kernel(_kernel(J).T @ K)
+        both = kernel(kernel(J).T @ K)
         lost = K @ (K.T @ p)
         force = M @ x + K @ (both @ (both.T @ (K.T @ p))) + outside * lost / max(float(np.linalg.norm(lost)), 1e-300)
         return cls(0.5 * (M + M.T), force, J, gamma)
@@ -74,7 +75,7 @@ class Step:
     @property
     def kernel(self) -> Matrix:
         """Orthonormal basis Z of ker J."""
-        return _kernel(self.J)
+        return kernel(self.J)
 
     @property
     def lost(self) -> Vector:
@@ -83,8 +84,7 @@ class Step:
 
     def acceleration(self) -> Vector:
         """By a particular solution and the null space of J, without multipliers and without M^+."""
-        Z, a = self.kernel, np.linalg.pinv(self.J) @ self.gamma
-        return np.asarray(a + Z @ np.linalg.solve(Z.T @ self.M @ Z, Z.T @ (self.force - self.M @ a)))
+        return minimiser(self.data())
 
     def residual(self, a: Vector) -> float:
         """How far a is from Z^T (M a - F) = 0 and J a = gamma, relative to the size of their terms."""
@@ -98,11 +98,6 @@ class Step:
         """For the formulations."""
         nothing = np.zeros(len(self.force))
         return StepData.smooth(self.M, nothing, self.force, self.J, self.gamma, 0.0, nothing, nothing)
-
-
-def _kernel(A: Matrix) -> Matrix:
-    _, s, Vt = np.linalg.svd(A)
-    return np.asarray(Vt[int((s > 1e-10 * s.max(initial=0.0)).sum()) :].T)
 
 
 def of_data(step: StepData) -> Step:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from scipy.optimize import Bounds, brentq, differential_evolution
+from scipy.optimize import brentq
 
 from gaussopt.catalogue import problem
 from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.claim import Claim, Derivation, Judgement, Search, Verdict
 from gaussopt.papers.claims import _random_steps as rs
+from gaussopt.papers.claims._adversary import minimise
 from gaussopt.papers.claims._crank_slider import Crank
 from gaussopt.stepdata import Matrix, StepData, Vector
 
@@ -289,19 +290,12 @@ def _adversary_14(quick: bool) -> Search:
         s = rs.step_of(x, n, m, MASS_CONDITION, ROW_CONDITION)
         return -float(np.log10(rs.miss(s, equation_14(s)) + 1e-18))
 
-    found = differential_evolution(
-        gain,
-        Bounds(-np.ones(size), np.ones(size)),
-        maxiter=rounds,
-        popsize=crowd,
-        rng=np.random.default_rng(SEED),
-        polish=False,
-    )
-    worst = 10.0 ** -float(found.fun)
+    found = minimise(gain, [(-1.0, 1.0)] * size, rounds, np.random.default_rng(SEED), crowd)
+    worst = 10.0**-found.value
     return Search(
         "the same, by an optimiser that makes the error of (14) as large as it can",
         f"differential evolution over the {size} numbers that decide $M$, $J$, $\\gamma$, $Q$ and $h$ with $n={n}$, "
-        f"$m={m}$, condition of $M$ up to {MASS_CONDITION:g} and of $J$ up to {ROW_CONDITION:g}: {found.nfev} steps, "
+        f"$m={m}$, condition of $M$ up to {MASS_CONDITION:g} and of $J$ up to {ROW_CONDITION:g}: {found.tried} steps, "
         f"seed {SEED}",
         f"largest relative error {worst:.1e}; {EXACT:g} would count",
         worst > EXACT,
@@ -368,22 +362,14 @@ def _adversary_condition(quick: bool) -> Search:
         coupling = np.linalg.norm(N @ s.M @ (np.eye(n) - N), 2) / np.linalg.norm(s.M, 2)
         return float(np.linalg.norm(equation_16(s) - rs.minimiser(s)) / coupling)
 
-    found = differential_evolution(
-        ratio,
-        Bounds(-np.ones(size), np.ones(size)),
-        maxiter=rounds,
-        popsize=crowd,
-        rng=np.random.default_rng(SEED),
-        polish=False,
-    )
-    least = float(found.fun)
+    found = minimise(ratio, [(-1.0, 1.0)] * size, rounds, np.random.default_rng(SEED), crowd)
     return Search(
         "a mass matrix with $NM(I-N)\\ne0$ for which (16) is right whatever the forces are",
         f"differential evolution over the {size} numbers that decide a step with $n={n}$, $m={m}$, condition of $M$ up "
-        f"to 100: {found.nfev} steps, each with its worst $\\gamma$, seed {SEED}",
-        f"the error for a unit correction $J^+(\\gamma-Ja_0)$ was never below {least:.4f} times "
+        f"to 100: {found.tried} steps, each with its worst $\\gamma$, seed {SEED}",
+        f"the error for a unit correction $J^+(\\gamma-Ja_0)$ was never below {found.value:.4f} times "
         "$\\|NM(I-N)\\|_2/\\|M\\|_2$; theory says 1",
-        least < 1.0 - 1e-6,
+        found.value < 1.0 - 1e-6,
     )
 
 

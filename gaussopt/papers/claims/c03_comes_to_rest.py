@@ -6,19 +6,17 @@ more than the damper takes until the crank is fast.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
-from scipy.optimize import Bounds, differential_evolution
 
 from gaussopt.catalogue import ReferenceData, problem
 from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.claim import Claim, Derivation, Judgement, Search, Verdict
 from gaussopt.papers.claims import _random_steps as rs
+from gaussopt.papers.claims._adversary import minimise
 from gaussopt.papers.claims._crank_slider import Crank, Values, backwards
-from gaussopt.stepdata import StepData, Vector
+from gaussopt.stepdata import Matrix, StepData, Vector
 
 SEED = 3
 PARAMETERS = problem("crank-slider").parameter_values
@@ -231,25 +229,18 @@ def _our_choices(crank: Crank, quick: bool) -> Search:
     work = 2 * np.pi * abs(float(crank.tau))
     limits = np.array([0.25 * crank.m1 * crank.l1**2, 0.25 * crank.m2 * crank.l2**2, 9.81])
 
-    tried = 0
-
-    def least(x: Any, /) -> Any:
+    def least(x: Matrix) -> Vector:
         inertias = limits[:, None] * x
         run = backwards(crank.at(I1=inertias[0], I2=inertias[1], g=inertias[2]), 0.0, 2, per_turn)
-        nonlocal tried
-        tried += inertias.shape[1]
         return np.asarray(run.kinetic[per_turn // 4 :].min(axis=0))
 
     rng = np.random.default_rng(SEED)
     drawn = least(rng.uniform(0.0, 1.0, (3, count)))
-    steered = differential_evolution(
-        least, Bounds(np.zeros(3), np.ones(3)), maxiter=2 if quick else 10, popsize=5, rng=rng, polish=False,
-        vectorized=True, updating="deferred",
-    )  # fmt: skip
-    lowest = min(float(drawn.min()), float(steered.fun))
+    steered = minimise(least, [(0.0, 1.0)] * 3, 2 if quick else 10, rng, population=5, together=True)
+    lowest = min(float(drawn.min()), steered.value)
     return Search(
         "inertias and a gravity, none of which is printed, with which the printed start and torque lead to rest",
-        f"{count} random mechanisms and {tried - count} chosen by differential evolution for the least kinetic energy, "
+        f"{count} random mechanisms and {steered.tried} chosen by differential evolution for the least kinetic energy, "
         "each inertia between 0 and that of a bar with all mass at its ends, $0\\le g\\le9.81$ m/s² (a mechanism may "
         f"lie flat), two turns each, seed {SEED}",
         "some come to rest"

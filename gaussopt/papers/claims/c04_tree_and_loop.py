@@ -6,13 +6,13 @@ It does: nothing but J and gamma enters eq. (14), and they hold a joint's rows w
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import Bounds, differential_evolution
 
 from gaussopt.catalogue import problem
 from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.claim import Claim, Derivation, Judgement, Search, Verdict
 from gaussopt.papers.claims import _random_mechanisms as rm
 from gaussopt.papers.claims import _random_steps as rs
+from gaussopt.papers.claims._adversary import minimise
 from gaussopt.papers.claims._crank_slider import Crank
 from gaussopt.stepdata import StepData, Vector
 
@@ -185,16 +185,13 @@ def _adversary(quick: bool) -> Search:
         of = rm.mechanism(x, PARENTS, PAIRS, SPREAD)
         return -float(np.log10(_relative(of.step(), treatment(of.step()), of.acceleration()) + 1e-18))
 
-    found = differential_evolution(
-        gain, Bounds(-np.ones(size), np.ones(size)), maxiter=rounds, popsize=crowd, rng=np.random.default_rng(SEED),
-        polish=False,
-    )  # fmt: skip
-    worst = 10.0 ** -float(found.fun)
-    step = rm.mechanism(found.x, PARENTS, PAIRS, SPREAD).step()
+    found = minimise(gain, [(-1.0, 1.0)] * size, rounds, np.random.default_rng(SEED), crowd)
+    worst = 10.0**-found.value
+    step = rm.mechanism(found.at, PARENTS, PAIRS, SPREAD).step()
     return Search(
         "the same, by an optimiser that makes the difference as large as it can",
         f"differential evolution over the {size} numbers that decide shape, masses, state and forces of a mechanism of "
-        f"{len(PARENTS)} bodies with a loop through the ground: {found.nfev} mechanisms, seed {SEED}",
+        f"{len(PARENTS)} bodies with a loop through the ground: {found.tried} mechanisms, seed {SEED}",
         f"largest relative difference {worst:.1e}, where $J$ has the condition number {np.linalg.cond(step.J):.1e}; "
         f"{EXACT:g} would count",
         worst > EXACT,

@@ -1,0 +1,35 @@
+"""Seconds until something is there: the import, the help."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+from measuring import Competitor, interleave
+from page import Goal, Section, Table, spread
+
+LIMIT = 0.5
+COMMANDS = {
+    "python -c 'import gaussopt'": ("-c", "import gaussopt"),
+    "gaussopt --help": ("-m", "gaussopt", "--help"),
+    "python -c 'import numpy'": ("-c", "import numpy"),
+    "python -c pass": ("-c", "pass"),
+}
+"""The last two for comparison."""
+
+
+def measure(budget: float) -> Section:
+    """Every command in a process of its own."""
+    times = interleave([Competitor(name, _process(command)) for name, command in COMMANDS.items()], budget)
+    rows = [(f"`{name}`", spread(times.of(name), 1.0, "s")) for name in COMMANDS]
+    data = [{"command": name, "seconds": times.of(name).median} for name in COMMANDS]
+    goals = [Goal(f"`{name}`", LIMIT, True, times.of(name), unit="s") for name in list(COMMANDS)[:2]]
+    return Section("Starting", (), (Table(("command", "seconds"), rows, data),), goals)
+
+
+def _process(command: tuple[str, ...]) -> Callable[[], object]:
+    def run() -> object:
+        return subprocess.run([sys.executable, *command], check=True, capture_output=True)
+
+    return run

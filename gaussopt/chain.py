@@ -1,0 +1,206 @@
+"""Chains of rigid links in the plane, joined by pins, for any number of links; in absolute coordinates and sparse.
+
+Link i has the coordinates q[3 i : 3 i + 3] = (x, y, phi), its centre and its angle, the direction
+u = (cos phi, sin phi) from its tail to its head. The tail of the first link is pinned to the ground at the origin,
+every other tail to the head before it; a closed chain is pinned to the ground at its head too, at `end`:
+
+    x_i - l/2 u_i - (x_{i-1} + l/2 u_{i-1}) = 0,    two rows a joint,
+
+    J a = gamma,   gamma_j = -l/2 (phi'_j^2 u_j + phi'_{j-1}^2 u_{j-1}).
+
+M is diagonal and J has at most eight entries a joint, at places that never change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from gaussopt.errors import BadInput
+from gaussopt.sparse import Sparse
+from gaussopt.stepdata import Vector
+from gaussopt.system import System
+
+GRAVITY = 9.81
+"""m/s^2, along -y."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """A chain of equal, slender links.
+
+    Attributes
+    ----------
+    links : int
+        Number of links N; n = 3 N coordinates.
+    end : (x, y) or None
+        Where the head of the last link is pinned to the ground, m; None leaves it free. m = 2 N rows, or 2 N + 2.
+    length : float
+        Of a link, m.
+    mass : float or (N,)
+        Of a link, kg.
+    gravity : float
+        m/s^2.
+
+    Raises
+    ------
+    BadInput
+        No links, lengths or masses that are not positive, or an end that the chain does not reach.
+    """
+
+    links: int
+    end: tuple[float, float] | None = None
+    length: float = 0.1
+    mass: float | Vector = 0.1
+    gravity: float = GRAVITY
+    masses: Vector = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.links, bool) or not isinstance(self.links, int | np.integer) or self.links < 1:
+            raise BadInput(f"The number of links is {self.links!r}; give a positive whole number.")
+        if not (np.isfinite(self.length) and self.length > 0):
+            raise BadInput(f"The length of a link is {self.length:g} m; it is positive.")
+        mass = np.asarray(self.mass, dtype=np.float64)
+        if mass.shape not in ((), (self.links,)):
+            raise BadInput(f"mass has shape {mass.shape}, expected () or ({self.links},).")
+        if not (np.isfinite(mass).all() and (mass > 0).all()):
+            raise BadInput("The mass of a link is not a positive number.")
+        if self.end is not None and not np.hypot(*self.end) < self.links * self.length:
+            raise BadInput(
+                f"The chain of {self.links} links of {self.length:g} m does not reach its end at {self.end} without "
+                "being taut; move it closer."
+            )
+        object.__setattr__(self, "masses", np.broadcast_to(mass, (self.links,)).copy())
+
+    @property
+    def joints(self) -> int:
+        """Number of pins."""
+        return self.links + (self.end is not None)
+
+    @cached_property
+    def system(self) -> System:
+        """The chain as a system with sparse step data."""
+        names = [f"{what}{i + 1}" for i in range(self.links) for what in ("x", "y", "phi")]
+        return System(
+            self._mass_matrix, self._weight, lambda t, q, v: (self.rows(q), self.gamma(q, v)),
+            position=lambda t, q: self.gaps(q), velocity=lambda t, q, v: self.rates(q, v),
+            energy=lambda t, q, v: self.energy(q, v), coordinates=names,
+            name=f"{'open' if self.end is None else 'closed'} chain of {self.links} links",
+        )  # fmt: skip
+
+    # -- geometry ------------------------------------------------------------------------------
+
+    def state(self, phi: Vector, spin: Vector | None = None) -> tuple[Vector, Vector]:
+        """Positions and velocities with these angles and rates, (N,) each: every pin closed but the one at `end`."""
+        spin = np.zeros(self.links) if spin is None else spin
+        c, s = np.cos(phi), np.sin(phi)
+        bar = self.length * np.column_stack((c, s))
+        turn = self.length * np.column_stack((-s * spin, c * spin))
+        centre, rate = (np.cumsum(x, axis=0) - 0.5 * x for x in (bar, turn))
+        return np.column_stack((centre, phi)).ravel(), np.column_stack((rate, spin)).ravel()
+
+    def hanging(self) -> tuple[Vector, Vector]:
+        """The open chain at rest, straight down."""
+        return self.state(np.full(self.links, -0.5 * np.pi))
+
+    def arc(self, opening: float) -> tuple[Vector, Vector]:
+        """The chain at rest along an arc, whose tangent turns evenly by `opening` rad in all, from -opening/2."""
+        return self.state(opening * ((np.arange(self.links) + 0.5) / self.links - 0.5))
+
+    def gaps(self, q: Vector) -> Vector:
+        """What the pins keep at zero, (m,), m."""
+        heads, tails = self._ends(q)
+        first = np.vstack((np.zeros((1, 2)), heads))
+        second = tails if self.end is None else np.vstack((tails, self.end))
+        return np.asarray(second - first[: self.joints]).ravel()
+
+    def rates(self, q: Vector, v: Vector) -> Vector:
+        """Their rates, (m,), m/s."""
+        half = 0.5 * self.length * v[2::3] * np.array((-np.sin(q[2::3]), np.cos(q[2::3])))
+        centre = v.reshape(-1, 3)[:, :2]
+        tails, heads = centre - half.T, centre + half.T
+        first = np.vstack((np.zeros((1, 2)), heads))
+        second = tails if self.end is None else np.vstack((tails, np.zeros((1, 2))))
+        return np.asarray(second - first[: self.joints]).ravel()
+
+    def rows(self, q: Vector) -> Sparse:
+        """J, (m, n)."""
+        half = 0.5 * self.length
+        c, s = half * np.cos(q[2::3]), half * np.sin(q[2::3])
+        j, N = self.joints, self.links
+        data = np.ones((j, 2, 4))  # of the link before: one, phi; of the link behind: one, phi
+        data[:, :, 0] = -1.0
+        data[1:, 0, 1], data[1:, 1, 1] = s[: j - 1], -c[: j - 1]
+        data[:N, 0, 3], data[:N, 1, 3] = s, -c
+        keep, indices, indptr = self._places
+        return sparse.csr_array((data.ravel()[keep], indices, indptr), shape=(2 * j, 3 * N))
+
+    def gamma(self, q: Vector, v: Vector) -> Vector:
+        """Right-hand side of J a = gamma, (m,), m/s^2."""
+        pull = 0.5 * self.length * v[2::3] ** 2 * np.array((np.cos(q[2::3]), np.sin(q[2::3])))
+        around = np.zeros((self.links + 1, 2))
+        around[: self.links] += pull.T
+        around[1:] += pull.T
+        return np.asarray(-around[: self.joints]).ravel()
+
+    def energy(self, q: Vector, v: Vector) -> tuple[float, float]:
+        """Kinetic and potential energy, J; the potential is zero at the height of the ground pin."""
+        kinetic = 0.5 * float(self._mass_matrix.diagonal() @ (v * v))
+        return kinetic, float(self.gravity * self.masses @ q[1::3])
+
+    def _ends(self, q: Vector) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        half = 0.5 * self.length * np.array((np.cos(q[2::3]), np.sin(q[2::3]))).T
+        centre = q.reshape(-1, 3)[:, :2]
+        return centre + half, centre - half
+
+    # -- what never changes --------------------------------------------------------------------
+
+    @cached_property
+    def _mass_matrix(self) -> Sparse:
+        inertia = self.masses * self.length**2 / 12.0
+        diagonal = np.column_stack((self.masses, self.masses, inertia)).ravel()
+        n = len(diagonal)
+        return sparse.csr_array((diagonal, np.arange(n, dtype=np.int32), np.arange(n + 1, dtype=np.int32)))
+
+    @cached_property
+    def _weight(self) -> Vector:
+        force = np.zeros((self.links, 3))
+        force[:, 1] = -self.gravity * self.masses
+        return force.ravel()
+
+    @cached_property
+    def _places(self) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.int32]]:
+        """Which of the eight entries a joint exist, and where: none for the ground."""
+        j = np.arange(self.joints)[:, None]
+        column = np.stack([np.hstack((3 * j - 3 + k, 3 * j - 1, 3 * j + k, 3 * j + 2)) for k in (0, 1)], axis=1)
+        inside = (column >= 0) & (column < 3 * self.links)
+        indptr = np.concatenate(([0], np.cumsum(inside.sum(axis=2).ravel())))
+        return np.flatnonzero(inside), column[inside].astype(np.int32), indptr.astype(np.int32)
+
+
+def closed_arc(
+    links: int, opening: float = 2.0, *, length: float = 0.1, mass: float | Vector = 0.1, gravity: float = GRAVITY
+) -> tuple[Chain, Vector, Vector]:
+    """A chain that sags between two pins at one height, with its state at rest along an arc.
+
+    Parameters
+    ----------
+    opening : float
+        By how much the arc turns, rad, between 0 (taut, refused) and 2 pi.
+    length, mass, gravity
+        As in `Chain`.
+
+    Raises
+    ------
+    BadInput
+    """
+    if not 0 < opening < 2 * np.pi:
+        raise BadInput(f"The opening of the arc is {opening:g}; it lies between 0 and 2 pi.")
+    free = Chain(links, None, length, mass, gravity)
+    q, v = free.arc(opening)
+    x, y = q[-3:-1] + 0.5 * free.length * np.array((np.cos(q[-1]), np.sin(q[-1])))
+    return Chain(links, (float(x), float(y)), length, mass, gravity), q, v

@@ -1,0 +1,120 @@
+"""Chains of links joined by pins, open or closed, from three links to a hundred thousand.
+
+The links lie along an arc, and waves run along them: link i has the angle
+
+    phi_i = tilt + opening s_i + 0.3 sin(2 pi t + 0.7 i),     s_i from -1/2 to 1/2 along the chain.
+
+The steps are instants of a motion of one second. A closed chain is pinned to the ground where its end is at t = 0;
+tilt and opening follow so that it stays there. Up to 100 links the step data are dense, so that every formulation and
+solver can join in; beyond they are sparse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from gaussopt.chain import Chain
+from gaussopt.errors import BadInput
+from gaussopt.families._planar import graded
+from gaussopt.family import Dial, Family, instants
+from gaussopt.sparse import parts
+from gaussopt.stepdata import Matrix, StepData, Vector
+
+DENSE_LINKS = 100
+"""Number of links up to which the step data are dense."""
+
+
+LENGTH = 0.1
+"""Of a link, m."""
+
+CLOSED = 1e-15
+"""Violation of the end, relative to the length of the chain, that Newton's method leaves."""
+
+MOST_ITERATIONS = 30
+
+
+class Chains(Family):
+    """Bilateral constraints in a row, for how time and memory grow."""
+
+    name = "chain"
+    title = "Chains of links, open and closed"
+    source = "gaussopt; N-fold pendulum in absolute coordinates"
+    dials = (
+        Dial("links", 20, 3, 100_000, "1", "links, three coordinates each", integer=True, logarithmic=True),
+        Dial("closed", 0, 0, 1, "1", "whether the last link is pinned to the ground too", integer=True),
+        Dial("opening", 2.0, 1.0, 5.0, "rad", "by how much the arc of the chain turns"),
+        Dial("mass-ratio", 1.0, 1.0, 1e6, "1", "heaviest over lightest link; they take turns", logarithmic=True),
+    )
+
+    def steps(self, dials: Mapping[str, float], count: int) -> tuple[StepData, ...]:
+        """See `Family.steps`."""
+        at = self.at(dials)
+        links, mass = int(at["links"]), 0.1 * graded(at["mass-ratio"], int(at["links"]), zigzag=True)
+        waves = _Waves(links, at["opening"])
+        end = waves.head(waves.shape, 0.0) if at["closed"] else None
+        chain = Chain(links, None if end is None else (float(end[0]), float(end[1])), LENGTH, mass)
+        return tuple(_step(chain, waves, t) for t in instants(count))
+
+
+class _Waves:
+    """The motion of the links; `shape` is (tilt, opening)."""
+
+    def __init__(self, links: int, opening: float) -> None:
+        self.shape = np.array([0.0, opening])
+        i = np.arange(links)
+        self._phase = 0.7 * i
+        self._along = np.column_stack((np.ones(links), (i + 0.5) / links - 0.5))
+
+    def angles(self, shape: Vector, t: float) -> Vector:
+        """phi, (N,)."""
+        return np.asarray(self._along @ shape + 0.3 * np.sin(2 * np.pi * t + self._phase))
+
+    def rates(self, t: float) -> Vector:
+        """Rates of the angles where the shape stays, (N,)."""
+        return np.asarray(0.6 * np.pi * np.cos(2 * np.pi * t + self._phase))
+
+    def head(self, shape: Vector, t: float) -> Vector:
+        """Where the chain ends, (2,), m."""
+        phi = self.angles(shape, t)
+        return LENGTH * np.array((np.cos(phi).sum(), np.sin(phi).sum()))
+
+    def turned(self, shape: Vector, t: float) -> Matrix:
+        """Velocity of the end for every rate of an angle, (2, N)."""
+        phi = self.angles(shape, t)
+        return LENGTH * np.array((-np.sin(phi), np.cos(phi)))
+
+    def closed(self, end: tuple[float, float], t: float) -> tuple[Vector, Vector]:
+        """Angles and rates with which the chain ends at rest at `end`, (N,) each.
+
+        Raises
+        ------
+        BadInput
+            If Newton's method does not get there.
+        """
+        shape = self.shape
+        reach = LENGTH * len(self._phase)
+        for _ in range(MOST_ITERATIONS):
+            miss = self.head(shape, t) - end
+            turned = self.turned(shape, t)
+            if np.abs(miss).max() <= CLOSED * reach:
+                rate = self.rates(t)
+                follow = np.linalg.solve(turned @ self._along, turned @ rate)
+                return self.angles(shape, t), rate - self._along @ follow
+            shape = shape - np.linalg.solve(turned @ self._along, miss)
+        raise BadInput(f"The chain of {len(self._phase)} links does not close at t = {t:g}; take another 'opening'.")
+
+
+def _step(chain: Chain, waves: _Waves, t: float) -> StepData:
+    """The step of one instant."""
+    phi = waves.angles(waves.shape, t), waves.rates(t)
+    q, v = chain.state(*(phi if chain.end is None else waves.closed(chain.end, t)))
+    step = chain.system.evaluate(t, q, v)
+    if chain.links > DENSE_LINKS:
+        return step
+    M, J = parts(step)
+    return StepData.smooth(M.toarray(), step.h, step.Q, J.toarray(), step.gamma, t, q, v)
+
+
+family = Chains()

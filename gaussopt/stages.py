@@ -1,0 +1,132 @@
+"""Stages of a motion with contacts, answered by the compiled kernel of `contact_stage`.
+
+Most stages of a motion are regular: the modes are those of the stage before, everything is well-conditioned, and the
+general path would spend a millisecond in numpy on what is some hundred multiplications. This module hands such a stage
+to the kernel and makes an `Answer` with the same certificate of it. Whatever the kernel does not take, and whatever
+does not pass, goes the general way.
+"""
+
+from __future__ import annotations
+
+import math
+from time import perf_counter
+
+import numpy as np
+
+from gaussopt.contact_certificate import ContactCertificate, Verdict, monotone
+from gaussopt.contact_stage import MONOTONE, NUMBERS, OPEN, stage
+from gaussopt.jit import COMPILED
+from gaussopt.phases import Phase
+from gaussopt.pivoting import SOLVED
+from gaussopt.programs import Timing
+from gaussopt.solving import UNDECIDED, Answer
+from gaussopt.status import Status
+from gaussopt.stepdata import Matrix, StepData, Vector
+
+PLAIN = 12
+"""Coordinates and closed contacts, together, up to which the kernel is faster than numpy without being compiled."""
+
+SHARE = 1e-12
+"""Force, relative to the largest normal force, that counts as none."""
+
+_VERDICTS = (
+    Verdict(Status.SOLVED, "positive definite", True),
+    Verdict(Status.SOLVED, "P-matrix", True),
+    Verdict(Status.SOLVED, "monotone", False),
+    Verdict(Status.SOLVED, "undecided", False),
+)
+"""By the kernel's codes DEFINITE, P_MATRIX, MONOTONE, UNDECIDED."""
+
+_SENTENCES = (*[Status.SOLVED.sentence] * 3, f"{Status.SOLVED.sentence} {UNDECIDED}")
+
+
+class Stages:
+    """The stages of a motion, each starting from the active set of the one before.
+
+    Parameters
+    ----------
+    tolerance : float
+        Of the certificate, as for `StepSolver`.
+
+    Attributes
+    ----------
+    scaled_delassus : (c, c)
+        sym(delassus) of the latest answer, scaled as in `watching.definiteness`.
+    """
+
+    def __init__(self, tolerance: float) -> None:
+        self.tolerance = tolerance
+        self.scaled_delassus: Matrix = np.zeros((0, 0))
+        self._loaded = False
+        self._phase: Phase | None = None
+
+    def _enter(self, phase: Phase) -> None:
+        """A new phase: its arrays; all closed contacts push, and those without slip stick."""
+        self._phase = phase
+        self._closed = np.array(phase.closed, dtype=np.int64)
+        self._modes = np.concatenate((phase.sigma.ravel(), phase.wall))
+        self._active = np.zeros(3 * len(phase.closed), dtype=np.int8)
+        self._active[: len(phase.closed) + len(phase.sticking)] = 1
+
+    def learn(self, answer: Answer, step: StepData, phase: Phase) -> None:
+        """Start the next stage from the active set of an answer found in the general way.
+
+        Where contacts share forces in many ways (a box that sticks with two feet) only few sets solve the problem.
+        """
+        if phase is not self._phase or answer.a is None:
+            return
+        c = len(phase.closed)
+        lam_N, least = answer.lam_N, SHARE * float(np.abs(answer.lam_N).max())
+        self._active[:] = 0
+        self._active[:c] = lam_N > least
+        for place, i in enumerate(sorted(phase.sticking)):
+            p = phase.closed.index(i)
+            bound = float(step.mu[i] * lam_N[p])
+            push = float(answer.lam_T[p, 0]) + bound
+            self._active[c + place] = push > least
+            self._active[c + len(phase.sticking) + place] = push >= 2.0 * bound - least and bound > least
+
+    def answer(self, step: StepData, phase: Phase) -> Answer | None:
+        """The certified answer at a step of all contacts in a phase, or None if it is for the general path."""
+        n, m, (k, d) = step.n, step.m, step.v_T.shape
+        c = len(phase.closed)
+        if not c or type(phase) is not Phase or step.least_N is not None or not (COMPILED or n + c <= PLAIN):
+            return None
+        begin = perf_counter()
+        if phase is not self._phase:
+            self._enter(phase)
+        data = np.concatenate((
+            step.M.ravel(), step.Q - step.h, step.J.ravel(), step.gamma, step.J_N.ravel(), step.zeta_N,
+            step.J_T.ravel(), step.zeta_T.ravel(), step.v_T.ravel(), step.mu,
+        ))  # fmt: skip
+        cuts = (n, n + m, n + m + c, n + m + c + c * d, n + m + c + c * d + NUMBERS)
+        out = np.empty(cuts[-1] + c * c + n * c)
+        code, how = stage(data, n, m, k, d, self._closed, self._modes, self._active, out)
+        scaled_delassus = out[cuts[4] : cuts[4] + c * c].reshape(c, c)
+        if code == SOLVED and how == OPEN:
+            how = MONOTONE if monotone(scaled_delassus, out[cuts[4] + c * c :].reshape(n, c)) else OPEN
+        if code != SOLVED or how == OPEN:
+            return None
+        a, lam, lam_N = out[: cuts[0]], out[cuts[0] : cuts[1]], out[cuts[1] : cuts[2]]
+        certificate = _certificate(out[cuts[3] : cuts[4]].tolist(), step.gamma, lam, _VERDICTS[how])
+        if not certificate.passed(self.tolerance):
+            return None
+        self.scaled_delassus = scaled_delassus
+        spent = perf_counter() - begin
+        # The first call holds the loading of the kernel, or its compiling where no process has done so before.
+        timing = Timing(solve=spent, backend=0.0) if self._loaded else Timing(setup=spent, backend=0.0)
+        self._loaded = True
+        return Answer(
+            a, lam, lam_N, out[cuts[2] : cuts[3]].reshape(c, d), Status.SOLVED, Status.SOLVED, _SENTENCES[how],
+            certificate, 1, timing,
+        )  # fmt: skip
+
+
+def _certificate(numbers: list[float], gamma: Vector, lam: Vector, verdict: Verdict) -> ContactCertificate:
+    bound, error, missed, reported, floor, norm_a, norm_a_2, natural, laws, smallest = numbers
+    return ContactCertificate(
+        error_bound=bound, error_norm=error, constraint_residual=missed, force_residual=reported, rounding_floor=floor,
+        condition=math.nan, norm_a=norm_a, norm_a_2=norm_a_2, norm_gamma=math.sqrt(float(gamma @ gamma)),
+        verdict=Status.SOLVED, forces_unique=verdict.forces_unique, singular_mass=False, lam=lam,
+        natural_scale=natural, law_residual=laws, friction_power=0.0, smallest_w=smallest, contact=verdict,
+    )  # fmt: skip
