@@ -231,7 +231,7 @@ def test_four_bar_figures_of_the_source_are_there(report: Path) -> None:
     for number in (3, 4, 5):
         assert (report / "figures" / f"paper-002-figure-{number}.svg").is_file()
     data = pd.read_csv(report / "data" / "paper-002-figure-5.csv")
-    assert len(data) == 11
+    assert len(data) == 6
     assert set(data.columns) == {"t", "null-space coordinates", "full coordinates with penalty"}
     # In null-space coordinates only the search is inexact; the penalty costs far more.
     assert 0 < data["null-space coordinates"].abs().max() < 1e-8

@@ -386,13 +386,3 @@ CONFIRMED, HOLDS, NOT_COMPUTED = "misprint or false, confirmed", "the printed fo
 """Verdicts on errata."""
 
 UNCONFIRMED = "The numbers of this run do not show that it is wrong."
-
-
-def claims_section(number: str, rows: Sequence[tuple[str, str, str]]) -> Section:
-    """Claims of the source, each with the verdict that follows from this run's numbers."""
-    table = Table(
-        f"claims-{number}", f"Claims of paper {number}; each verdict follows from numbers of this run.",
-        ("claim", "what the source says", "verdict", "evidence"),
-        tuple((j + 1, *row) for j, row in enumerate(rows)),
-    )  # fmt: skip
-    return Section(f"claims-{number}", "Claims of the source", (table,))

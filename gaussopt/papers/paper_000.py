@@ -62,7 +62,7 @@ FIGURES = (
 
 def cases(quick: bool) -> list[Case]:
     """Everything that is computed for this paper."""
-    shown, t_end, control, grid = (0.5, 0.05, 0.01, 0.01) if quick else (2.0, 2.0, 0.1, 1e-3)
+    shown, t_end, control, grid = (0.5, 0.05, 0.005, 0.01) if quick else (2.0, 2.0, 0.1, 1e-3)
     found = [
         Case("motion: exact", common.motion, _settings("lagrange", "kkt", stepper="dop853", rtol=1e-12, atol=1e-12,
              dt=0.01, t_end=shown, stabilise="projection"), 2.0),

@@ -57,7 +57,7 @@ def cases(quick: bool) -> list[Case]:
         Case("flow chart", flow_chart, {}, 0.5),
         Case("penalty", penalties, {"seeds": 1 if quick else 5}, 0.5 if quick else 1.5),
     ]  # fmt: skip
-    end = 0.01 if quick else 0.5
+    end = 0.005 if quick else 0.5
     control: dict[str, Any] = {"stepper": "semi-implicit", "dt": CONTROL_STEP, "t_end": end}
     found.append(Case("control: Lagrange", common.motion, _settings("lagrange", "kkt", **control), 0.3))
     for label, options in GENETIC.items():

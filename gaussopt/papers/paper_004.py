@@ -73,9 +73,9 @@ def cases(quick: bool) -> list[Case]:
     found = []
     for integrator, options in INTEGRATORS.items():
         for method in METHODS:
-            end = 5.0 if quick else 30.0
+            end = 3.5 if quick else 30.0
             found.append(_case(f"NH-A, {integrator}: {method}", method, "NH-A", t_end=end, **options))
-    for case, end, step in (("NH-B", 22.0, 0.04), ("NH-C", 10.0, 0.02)) if quick else FULL:
+    for case, end, step in (("NH-B", 22.0, 0.04), ("NH-C", 10.0, 0.04)) if quick else FULL:
         found += [_case(f"{case}: {m}", m, case, stepper="rk4", dt=step, t_end=end) for m in DRAWN]
     counts = STEPS_TO_POLE[:3] if quick else STEPS_TO_POLE
     for m in METHODS:
