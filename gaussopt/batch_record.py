@@ -147,8 +147,13 @@ class Batch:
         message = f"Reached t = {t:g}."
         if status is Status.INTERRUPTED:
             message = f"Interrupted after t = {t:.9g}; the motion up to there is kept."
+        one_by_one = self.certify and run.table is None
+        if one_by_one and status is Status.INTERRUPTED:
+            message += " Its recorded states are not certified."
         for i in np.flatnonzero(sound):
-            if self.certify and run.table is None and not self._certify_alone(int(i), recorded):
+            if self.status[i] is not None:
+                continue  # certified before the interruption
+            if one_by_one and status is Status.SOLVED and not self._certify_alone(int(i), recorded):
                 continue
             self.status[i], self.message[i], self.reached[i] = status, message, t
         self._collected = True

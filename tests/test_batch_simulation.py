@@ -250,6 +250,14 @@ def test_a_massless_coordinate_is_certified_by_ranks() -> None:
     assert data.a[0, -1].values == pytest.approx([-0.5, -0.25])
     assert float(data.error_bound[0].max()) < 1e-14
 
+    def stop(done: float) -> None:
+        raise KeyboardInterrupt
+
+    data = go.simulate_batch(system, initial=initial, dt=0.1, t_end=100.0, progress=stop)
+    assert data.status.values.tolist() == ["interrupted", "interrupted"]
+    assert "not certified" in str(data.message[0].values)
+    assert data.q[0, 1].values == pytest.approx([1.9975, 0.99875])
+
 
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({}, "Nothing says how many trajectories"),

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.batch_members import Members
+from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.compiled import modules
 from gaussopt.compiled.job import NotCompiled, Orders
 from gaussopt.compiled.loops import ROW
@@ -87,8 +88,7 @@ class BatchRun:
         state = np.hstack((members.q, members.v))[chosen]
         self._section("state", 2 * n)[:] = state.reshape(-1, LANES, 2 * n).swapaxes(1, 2)
         with self._threads():
-            self._code.start(self._memory, instants.begin, self._sharp)
-            self._march(0)  # nothing moves, but numba compiles
+            self._march(0, fresh=True)
         self.states[:, 0] = self.now()
         self._off = np.zeros(N, dtype=bool) if self._sharp else self._off_constraints()
         self.compiling = perf_counter() - begin
@@ -142,12 +142,11 @@ class BatchRun:
         finally:
             numba.set_num_threads(before)
 
-    def _march(self, count: int) -> None:
-        i = self.instants
+    def _march(self, count: int, fresh: bool = False) -> None:
+        i, limit = self.instants, min(self.tolerance, DEFAULT_TOLERANCE) ** 2
         self._code.march(
-            self._memory, i.begin, i.dt, i.end, self.steps, count, i.every, min(self.tolerance, 1e-7) ** 2, self._sharp,
-            self.states,
-        )  # fmt: skip
+            self._memory, fresh, i.begin, i.dt, i.end, self.steps, count, i.every, limit, self._sharp, self.states
+        )
 
     def march(self, progress: Callable[[float], None]) -> None:
         """To the end; Ctrl-C is heard every fifth of a second."""

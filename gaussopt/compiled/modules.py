@@ -18,7 +18,7 @@ from gaussopt.compiled.trigonometry import sine_cosine
 from gaussopt.equations import Model
 from gaussopt.stepper import Stepper
 
-VERSION = "7"
+VERSION = "8"
 """Raised whenever the generated loops change."""
 
 
@@ -104,11 +104,10 @@ class SideBySide:
 
     Attributes
     ----------
-    start, march : see `gaussopt.compiled.side_by_side`
+    march : see `gaussopt.compiled.side_by_side`
     places : where the parts of a block's array begin, and its length
     """
 
-    start: Callable[..., None]
     march: Callable[..., None]
     places: Mapping[str, int]
 
@@ -133,7 +132,7 @@ def blocks(model: Model, method: Stepper, orders: Orders, projected: bool) -> Si
         places = f"PLACES = {dict(written.places)!r}"
         text = _text(title, [places], list(written.functions), written.imports, True, contract=True)
         module = codegen.store(name, key, text)
-    return SideBySide(module.start, module.march, module.PLACES)
+    return SideBySide(module.march, module.PLACES)
 
 
 def rows(model: Model, equations: str, orders: Orders, fast: bool, together: bool = False) -> Callable[..., None]:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gaussopt.compiled.job import Job
+from gaussopt.compiled.job import Job, NotCompiled
 from gaussopt.compiled.loops import Loop, Written
 
 
 def write(job: Job) -> Written:
-    """The loop of a stepper with a tableau."""
+    """The loop of a stepper with a tableau.
+
+    Raises
+    ------
+    NotCompiled
+        For several lanes.
+    """
+    if job.lanes > 1:
+        raise NotCompiled("motions side by side are written by gaussopt.compiled.side_by_side")
     tableau, shape = job.method.tableau, job.shape
     assert tableau is not None
     stages, size = len(tableau.b), shape.size

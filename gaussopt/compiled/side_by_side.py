@@ -16,7 +16,7 @@ from gaussopt.compiled.source import Lines
 from gaussopt.stepper import Tableau
 
 LANES = 16
-"""Motions of a block: two of the widest vectors, so that one hides the latency of the other."""
+"""Motions of a block: two of the widest vectors."""
 
 _NUMBER = re.compile(r"-?\d+\.?\d*(e[+-]?\d+)?")
 
@@ -44,7 +44,7 @@ class WrittenBlocks:
 
     Attributes
     ----------
-    functions : their texts; the last two are what is called
+    functions : their texts; the last one is what is called
     imports : functions that they call
     places : where state, parameters, failed and worst begin in a block's array, and its length
     """
@@ -81,13 +81,26 @@ class Blocks:
         self.length += found.span
         return found
 
-    def _lanes(self, lines: Sequence[str]) -> list[str]:
+    def _lanes(self, lines: Sequence[str], count: int = LANES) -> list[str]:
         """A loop over the lanes."""
-        return [f"    for l in range({LANES}):", *(f"        {line}" for line in lines)]
+        return [f"    for l in range({count}):", *(f"        {line}" for line in lines)]
 
-    def _with_reads(self, lines: Sequence[str]) -> list[str]:
-        used = names_in(lines)
-        return self._lanes([*(f"{s} = {place}" for s, place in self.places.items() if s in used), *lines])
+    def _twice(self, lines: Sequence[str]) -> list[str]:
+        """A loop over lanes l and l + W/2 in turns: the elimination of one hides the latency of the other's.
+
+        What is read stands before the line that needs it, so that few values are alive at a time.
+        """
+        unread = dict(self.places)
+        text = []
+        for line in lines:
+            text += [f"{s} = {unread.pop(s)}" for s in sorted(names_in([line.partition(" = ")[2]]) & unread.keys())]
+            text.append(line)
+        own = {line.split(" = ")[0] for line in text if not line.startswith("memory")}
+        found = []
+        for line in text:
+            twin = re.sub(r"[A-Za-z_]\w*", lambda name: f"{name[0]}_" if name[0] in own else name[0], line)
+            found += [line, twin.replace(" + l]", f" + l + {LANES // 2}]")]
+        return self._lanes(found, LANES // 2)
 
     def _failing(self, good: str) -> list[str]:
         """Note the step at which a motion failed first."""
@@ -122,7 +135,7 @@ class Blocks:
         head = "def first(memory, t, reach, share, number, limit):" if first else (
             "def stage(memory, t, reach, share, number):"
         )  # fmt: skip
-        return [head, *self._with_reads(body)]
+        return [head, *self._twice(body)]
 
     def correct(self, lines: Lines) -> list[str]:
         """Newton's method on phi(q) = 0, then one linear step on the velocity constraints, as `loops.Loop.correct`."""
@@ -131,7 +144,8 @@ class Blocks:
             *lines.body,
             f"size = {largest([f'abs({x})' for x in lines.results['phi'] if x])}",
             f"goal = sharp*(1.0 + {largest([f'abs({s})' for s in model.q])})",
-            f"smallest, ended = {best}, {done}",
+            f"smallest = {best}",
+            f"ended = {done}",
             "near = (size <= goal) | ((size < 1e3*goal) & (size > 0.5*smallest))",
             f"{best} = min(smallest, size)",
             *self._failing(f"(ended > 0.0) | ({lines.regular})"),
@@ -148,7 +162,7 @@ class Blocks:
             "def correct(memory, t, sharp, number):",
             *self._lanes([f"{best} = 1e300", f"{done} = 0.0"]),
             f"    for correction in range({MOST_CORRECTIONS}):",
-            *(f"    {line}" for line in self._with_reads(text)),
+            *(f"    {line}" for line in self._twice(text)),
             "        left = 0",
             *(
                 f"    {line}"
@@ -187,16 +201,14 @@ class Blocks:
         ]
         return text
 
-    def start(self) -> list[str]:
-        """Constants of every block, and its states on the constraints where there is a projection."""
-        text = ["def start(memory, t, sharp):", "    for b in prange(len(memory)):", "        prepare(memory[b])"]
-        return [*text, *(["        correct(memory[b], t, sharp, 1.0)"] if self.parts.correct else [])]
-
     def march(self) -> list[str]:
-        """Steps of all blocks."""
+        """Steps of all blocks; fresh ones get their constants, and their states on the constraints by a projection."""
         return [
-            "def march(memory, begin, dt, end, first_step, count, every, limit, sharp, states):",
+            "def march(memory, fresh, begin, dt, end, first_step, count, every, limit, sharp, states):",
             "    for b in prange(len(memory)):",
+            "        if fresh:",
+            "            prepare(memory[b])",
+            *(["            correct(memory[b], begin, sharp, 1.0)"] if self.parts.correct else []),
             "        block(memory[b], begin, dt, end, first_step, count, every, limit, sharp, states,",
             f"              b*{LANES})",
         ]
@@ -206,7 +218,7 @@ class Blocks:
         functions = [self.prepare(), self.stage(True), self.stage(False)]
         if self.parts.correct:
             functions.append(self.correct(self.parts.correct))
-        functions += [self.block(), self.start(), self.march()]
+        functions += [self.block(), self.march()]
         places = {name: getattr(self, name).start for name in ("state", "parameters", "failed", "worst")}
         return WrittenBlocks(
             tuple("\n".join(lines) for lines in functions), self.parts.imports, places | {"length": self.length}
