@@ -59,7 +59,16 @@ class Accelerations:
         Rejected
             If the answer is not accepted.
         """
-        answer = (self.solver if solver is None else solver).solve(step)
+        return self.counted(step, (self.solver if solver is None else solver).solve(step))
+
+    def counted(self, step: StepData, answer: Answer) -> Answer:
+        """Keep count of an answer, wherever it comes from.
+
+        Raises
+        ------
+        Rejected
+            If the answer is not accepted.
+        """
         timing, spent = answer.timing, self.timing
         spent["build"] += timing.build
         spent["setup"] += timing.setup

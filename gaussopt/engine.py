@@ -5,20 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gaussopt.accelerations import Accelerations
 from gaussopt.errors import BadInput, NotAccepted, UnknownName
+from gaussopt.linkage import LinkageSystem
 from gaussopt.loops import SmoothLoop
 from gaussopt.smooth import Record, Smooth
 from gaussopt.stepdata import Vector
 from gaussopt.stepper import Control, Stepper
 from gaussopt.trajectory import Recorder
 
+if TYPE_CHECKING:
+    from gaussopt.compiled.run import GeneratedLoop
+
 ENGINES = ("auto", "interpreted", "compiled")
 
 MANY = 20_000
 """Accelerations of a run from which on it is worth compiling by default."""
+
+LONG_STATE = 100
+"""Coordinates of a linkage that count as one small system."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +56,10 @@ class Choice:
             raise BadInput(f"record_every is {self.record_every!r}; give a whole number of steps, 1 or more.")
 
     def why_interpreted(self, motion: Accelerations) -> str | None:
-        """Why formulation and solver keep a motion from generated code, None if they do not."""
-        if (self.formulation, self.solver) != ("gauss", "kkt") or self.options:
-            return f"it is the formulation gauss with the solver kkt, not {self.formulation} with {self.solver}"
+        """Why formulation and solver keep a motion from compiled code, None if they do not."""
+        solver = "sparse-kkt" if isinstance(motion.system, LinkageSystem) else "kkt"
+        if (self.formulation, self.solver) != ("gauss", solver) or self.options:
+            return f"it is the formulation gauss with the solver {solver}, not {self.formulation} with {self.solver}"
         if type(motion) is not Accelerations:
             return "its state is the velocity, not quasi-velocities"
         return None
@@ -84,15 +92,14 @@ def smooth_loop(
     NotAccepted
         If generated code was asked for and cannot run this motion.
     """
-    reason = "long runs only" if choice.engine == "auto" and not _long(choice, method, control, start[0]) else None
+    long = choice.engine != "auto" or _long(choice, motion, method, control, start)
+    reason = None if long else "long runs only"
     if choice.engine != "interpreted" and reason is None:
-        from gaussopt.compiled.error_control import ErrorControl
         from gaussopt.compiled.job import NotCompiled
-        from gaussopt.compiled.run import ConstantSteps, why_not
 
-        reason = choice.why_interpreted(motion) or why_not(motion.system, method, motion.stabiliser)
+        reason = choice.why_interpreted(motion) or _why_not(motion, method)
         if reason is None:
-            kind = ErrorControl if method.adaptive else ConstantSteps
+            kind = _kind(motion, method)
             loop = kind(motion, method, control, choice.record_every, recorder, record, progress)
             try:
                 loop.prepare(*start)
@@ -104,8 +111,36 @@ def smooth_loop(
     return Smooth(motion, method, control, record, progress, choice.record_every)
 
 
-def _long(choice: Choice, method: Stepper, control: Control, t: float) -> bool:
+def _why_not(motion: Accelerations, method: Stepper) -> str | None:
+    """Why a motion cannot run as compiled code, None if it can."""
+    if isinstance(motion.system, LinkageSystem):
+        from gaussopt.compiled import linkage
+
+        return linkage.why_not(method, motion.stabiliser)
+    from gaussopt.compiled.run import why_not
+
+    return why_not(motion.system, method, motion.stabiliser)
+
+
+def _kind(motion: Accelerations, method: Stepper) -> type[GeneratedLoop]:
+    """Which compiled loop runs a motion."""
+    if isinstance(motion.system, LinkageSystem):
+        from gaussopt.compiled.linkage import LinkageSteps
+
+        return LinkageSteps
+    from gaussopt.compiled.error_control import ErrorControl
+    from gaussopt.compiled.run import ConstantSteps
+
+    return ErrorControl if method.adaptive else ConstantSteps
+
+
+def _long(
+    choice: Choice, motion: Accelerations, method: Stepper, control: Control, start: tuple[float, Vector, Vector]
+) -> bool:
     """Whether a run that names no formulation and no solver is worth compiling; the same on every machine."""
-    if choice.named or not method.generated or control.dt is None:
+    linkage = isinstance(motion.system, LinkageSystem)
+    if choice.named or not (method.generated or linkage) or control.dt is None:
         return False
-    return math.ceil((control.t_end - t) / control.dt) * method.stages >= MANY
+    evaluations = math.ceil((control.t_end - start[0]) / control.dt) * method.stages
+    # Numpy steps of long linkages take as long as many of small systems.
+    return evaluations * (max(1, len(start[1]) // LONG_STATE) if linkage else 1) >= MANY
