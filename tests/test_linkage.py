@@ -166,11 +166,12 @@ def test_a_compiled_step_is_the_interpreted_one(links: int, closed: bool, steppe
     settings = {"stepper": stepper, "stabilise": stabilise, "t_end": 1e-3}
     one, other = (run(chain.system, q, v, engine, **settings) for engine in ("compiled", "interpreted"))
     assert one.meta["handed_over"] == 0
-    for name in ("t", "q", "v", "lam", "kinetic", "potential"):
-        print(name, relative(getattr(one, name), getattr(other, name)))
+    for name in ("t", "q", "v", "kinetic", "potential"):
         assert relative(getattr(one, name), getattr(other, name)) <= 1e-12, name
-    # Accelerations are differences of forces, large in a long closed chain; both are certified.
-    assert relative(one.a, other.a) <= 1e-12 * max(1.0, links / 30 if closed else 1.0)
+    # The last digits of the state count for the forces of a long closed chain; both are certified.
+    for name in ("a", "lam"):
+        bound = 1e-12 * max(1.0, links / 30 if closed else 1.0)
+        assert relative(getattr(one, name), getattr(other, name)) <= bound, name
     assert one.worst.relative_error <= 1e-10
 
 

@@ -34,6 +34,9 @@ METHODS = ("semi-implicit", "rk4")
 MEMORY = 2**23
 """Numbers that recorded states may occupy before they are certified."""
 
+SMALL = 30
+"""Bodies of a linkage that may go as many steps without a report as a small system."""
+
 
 def why_not(method: Stepper, stabiliser: Stabilisation) -> str | None:
     """Why a motion of a linkage cannot be compiled, None if it can."""
@@ -139,6 +142,57 @@ class Row:
         return out.ravel()
 
 
+class March:
+    """Kernels with the tables and the space of one linkage.
+
+    Parameters
+    ----------
+    linkage : Linkage
+    method : one of `METHODS`
+
+    Raises
+    ------
+    NotCompiled
+        If the pins do not form a row.
+    """
+
+    def __init__(self, linkage: Linkage, method: str) -> None:
+        from gaussopt.compiled import linkage_kernels as kernels
+
+        row = Row.of(linkage)
+        if row is None:
+            raise NotCompiled("its pins do not form one row from end to end")
+        self.row, self._table, self._kernels = row, row.table(linkage), kernels
+        places = len(row.bodies)
+        self._work, self._store = np.zeros((kernels.WORK, places + 1)), np.zeros((kernels.STORE, 3 * places))
+        self._method = kernels.RK4 if method == "rk4" else kernels.SEMI_IMPLICIT
+
+    def steps(
+        self, clock: tuple[float, float, float], first: int, count: int, every: int, y: Vector, trace: Matrix,
+        worst: Vector, limit: float, sharp: float = 0.0,
+    ) -> int:  # fmt: skip
+        """Steps first, ..., first + count - 1 with the state y, (6 K,), changed in place; how many were done.
+
+        Parameters
+        ----------
+        clock : start, step and end, s
+        every, trace, worst, limit, sharp
+            See `gaussopt.compiled.linkage_kernels.march`.
+        """
+        done: int = self._kernels.march(
+            self._method, *clock, first, count, every, y, self._table, self._work, self._store, limit, sharp, worst,
+            trace,
+        )  # fmt: skip
+        return done
+
+    def answer(self, q: Vector, v: Vector) -> tuple[Vector, Vector]:
+        """Acceleration, (n,), and multipliers, (m,), at a state; NaN or worthless where a pivot vanishes."""
+        y, store, work, k = self.row.placed(q, v), self._store, self._work, self._kernels
+        n = len(y) // 2
+        k.begun(k.ALONE, False, 0.0, y[:n], y[n:], y[:n], y[n:], store, self._table, work, np.zeros(5))
+        return self.row.coordinates(store[:1])[0], self.row.multipliers(work[k.LX : k.LY + 1, 1:-1])
+
+
 class LinkageSteps(ConstantSteps):
     """Steps of constant length of a row of bodies."""
 
@@ -150,22 +204,15 @@ class LinkageSteps(ConstantSteps):
         NotCompiled
             If the pins do not form a row.
         """
-        from gaussopt.compiled import linkage_kernels as kernels
-
         begin = perf_counter()
         self.t = self._t0 = t
         system = self.motion.system
         assert isinstance(system, LinkageSystem)
-        row = Row.of(system.linkage)
-        if row is None:
-            raise NotCompiled("its pins do not form one row from end to end")
-        self._kernels, self._row, self._table = kernels, row, row.table(system.linkage)
-        places = len(row.bodies)
-        self._space, self._store = np.zeros((kernels.WORK, places + 1)), np.zeros((kernels.STORE, 3 * places))
-        self._method = kernels.RK4 if self.method.name == "rk4" else kernels.SEMI_IMPLICIT
-        self.least = max(1, self.least * 30 // places)
-        self._warm_up(row.placed(q, v))
-        self._answer(q, v)
+        self._row_march = March(system.linkage, self.method.name)
+        places = len(self._row_march.row.bodies)
+        self.least = max(1, self.least * SMALL // places)
+        self._warm_up(self._row_march.row.placed(q, v))
+        self._row_march.answer(q, v)
         self.motion.timing["compile"] = perf_counter() - begin
 
     def _warm_up(self, y: Any) -> None:
@@ -174,15 +221,13 @@ class LinkageSteps(ConstantSteps):
     def _march_steps(self, first: int, count: int, y: Any, trace: Any, worst: Any) -> int:
         control = self.control
         assert control.dt is not None
-        done: int = self._kernels.march(
-            self._method, self._t0, control.dt, control.t_end, first, count, self.every, y, self._table, self._space,
-            self._store, self.limit, self.sharp, worst, trace,
-        )  # fmt: skip
-        return done
+        clock = self._t0, control.dt, control.t_end
+        return self._row_march.steps(clock, first, count, self.every, y, trace, worst, self.limit, self.sharp)
 
     def _leap(self, count: int, total: int, q: Vector, v: Vector) -> tuple[int, Vector, Vector]:
         """As many steps as the kernels can do and their recorded states have room for; the state reached."""
-        y, worst, row = self._row.placed(q, v), np.zeros(2), self._row
+        row, worst = self._row_march.row, np.zeros(2)
+        y = row.placed(q, v)
         half = len(y) // 2
         room = max(1, MEMORY // len(y)) * self.every
         reached = 0
@@ -207,15 +252,6 @@ class LinkageSteps(ConstantSteps):
         self._note(worst)
         return reached, row.coordinates(y[None, :half])[0], row.coordinates(y[None, half:])[0]
 
-    def _answer(self, q: Vector, v: Vector) -> tuple[Vector, Vector]:
-        """Acceleration and multipliers at a state by the kernels, whatever they are worth."""
-        y, store, space = self._row.placed(q, v), self._store, self._space
-        n = len(y) // 2
-        k = self._kernels
-        k.begun(k.ALONE, False, 0.0, y[:n], y[n:], y[:n], y[n:], store, self._table, space, np.zeros(5))
-        lam = space[k.LX : k.LY + 1, 1:-1]
-        return self._row.coordinates(store[:1])[0], self._row.multipliers(lam)
-
     def _record(self, times: Vector, states: Matrix) -> None:
         """Certify and write down states, one by one.
 
@@ -235,7 +271,7 @@ class LinkageSteps(ConstantSteps):
             step = motion.step(t, q, v)
             motion.timing["model"] += perf_counter() - begin
             begin = perf_counter()
-            a, lam = self._answer(q, v)
+            a, lam = self._row_march.answer(q, v)
             finite = math.isfinite(float(a.sum()) + float(lam.sum()))
             certificate = certify(step, a, lam) if finite else None
             if certificate is None or not certificate.passed(min(motion.solver.tolerance, DEFAULT_TOLERANCE)):
