@@ -73,7 +73,7 @@ def linkage(mechanism: Mechanism) -> tuple[Linkage, NDArray[np.float64], NDArray
 
 
 def linkage_steps(mechanism: Mechanism, dt: float, stepper: str) -> Callable[[int], None]:
-    """What takes so many steps from the start, or from it again and again, by compiled kernels; the residuals of every step are checked."""
+    """What takes so many steps from the start, by compiled kernels; the residuals of every step are checked."""
     from gaussopt.compiled.linkage import March
 
     tables, q, v = linkage(mechanism)
