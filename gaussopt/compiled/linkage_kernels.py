@@ -53,6 +53,10 @@ REFINED = 1e-24
 """Square of the relative residual of J a = gamma beyond which accelerations are refined. Multipliers of a long row
 between two fixed pins lose digits to the condition of S; those of a hanging row do not."""
 
+TINY = 1e-40
+"""Angles, rates and forces below this are zero: along a row that is pulled at one end they decay by a factor a body,
+and processors take a hundred times as long for numbers below 1e-308, which products would reach."""
+
 MOST_CORRECTIONS = 20
 """Newton iterations of a projection."""
 
@@ -67,6 +71,12 @@ Array = Any
 
 
 @jit
+def square(x: float) -> float:
+    """Zero for tiny numbers."""
+    return x * x if abs(x) > TINY else 0.0
+
+
+@jit
 def arms(q: Array, table: Array, work: Array, low: int, high: int) -> None:
     """Turn the arms of the bodies low, ..., high - 1 by their angles."""
     count = table.shape[1]
@@ -76,6 +86,7 @@ def arms(q: Array, table: Array, work: Array, low: int, high: int) -> None:
     for k in range(high - low):
         n = np.floor(phi[k] * _TURNS + 0.5)
         r = ((phi[k] - n * _PART1) - n * _PART2) - n * _PART3
+        r = r if abs(r) > TINY else 0.0
         z = r * r
         s = r + r * z * (_S3 + z * (_S5 + z * (_S7 + z * (_S9 + z * (_S11 + z * (_S13 + z * _S15))))))
         c = _C4 + z * (_C6 + z * (_C8 + z * (_C10 + z * (_C12 + z * (_C14 + z * _C16)))))
@@ -106,7 +117,7 @@ def pull(v: Array, table: Array, work: Array, low: int, high: int) -> None:
         work[LY, low:],
     )
     for k in range(high - low):
-        here, there = spin[k] * spin[k], spin[k + 1] * spin[k + 1]
+        here, there = square(spin[k]), square(spin[k + 1])
         lx[k + 1] = fx[k + 1] * there - ex[k] * here
         ly[k + 1] = fy[k + 1] * there - ey[k] * here - (fall[k + 1] - fall[k])
 
@@ -120,6 +131,7 @@ def gaps(q: Array, work: Array) -> float:
     for k in range(count - 1):
         x = q[k + 1] + fx[k + 1] - q[k] - ex[k]
         y = q[count + k + 1] + fy[k + 1] - q[count + k] - ey[k]
+        x, y = x if abs(x) > TINY else 0.0, y if abs(y) > TINY else 0.0
         lx[k + 1], ly[k + 1] = x, y
         size = max(size, max(abs(x), abs(y)))
     return size
@@ -166,11 +178,13 @@ def eliminate(table: Array, work: Array, carry: Array, low: int, high: int) -> b
         c00, c01 = b00 * p11 - b01 * p01, b01 * p00 - b00 * p01
         c10, c11 = b10 * p11 - b11 * p01, b11 * p00 - b10 * p01
         p00 = s00 - (c00 * b00 + c01 * b01) * inverse
-        p01 = s01 - (c00 * b10 + c01 * b11) * inverse
+        skew = c00 * b10 + c01 * b11
+        p01 = s01 - (skew if abs(skew) > TINY else 0.0) * inverse
         p11 = s11 - (c10 * b10 + c11 * b11) * inverse
         c00, c01, c10, c11 = c00 * inverse, c01 * inverse, c10 * inverse, c11 * inverse
         l00[k], l01[k], l10[k], l11[k] = c00, c01, c10, c11
         x, y = lx[k + 1] - (c00 * x + c01 * y), ly[k + 1] - (c10 * x + c11 * y)
+        x, y = x if abs(x) > TINY else 0.0, y if abs(y) > TINY else 0.0
         determinant = p00 * p11 - p01 * p01
         good &= (p00 > DEPENDENT * s00) & (determinant > DEPENDENT * p00 * s11)
         inverse = 1.0 / determinant
@@ -182,21 +196,13 @@ def eliminate(table: Array, work: Array, carry: Array, low: int, high: int) -> b
 @jit
 def substitute(work: Array, low: int, high: int) -> None:
     """Multipliers of the pins high - 1, ..., low, those of pin high being known."""
-    l00, l01, l10, l11, lx, ly = (
-        work[L00, low:],
-        work[L01, low:],
-        work[L10, low:],
-        work[L11, low:],
-        work[LX, low:],
-        work[LY, low:],
-    )
+    l00, l01, l10, l11 = work[L00, low:], work[L01, low:], work[L10, low:], work[L11, low:]
+    lx, ly = work[LX, low:], work[LY, low:]
     x, y = lx[high - low + 1], ly[high - low + 1]
-    for k in range(high - low - 1, -1, -1):
-        x, y = (
-            lx[k + 1] - (l00[k + 1] * x + l10[k + 1] * y),
-            ly[k + 1] - (l01[k + 1] * x + l11[k + 1] * y),
-        )
-        lx[k + 1], ly[k + 1] = x, y
+    for k in range(high - low, 0, -1):
+        x, y = lx[k] - (l00[k] * x + l10[k] * y), ly[k] - (l01[k] * x + l11[k] * y)
+        x, y = x if abs(x) > TINY else 0.0, y if abs(y) > TINY else 0.0
+        lx[k], ly[k] = x, y
 
 
 @jit
@@ -241,7 +247,7 @@ def check(q: Array, v: Array, a: Array, table: Array, work: Array, sums: Array, 
     missed = called = left = weight = 0.0
     farthest = sums[4]
     for k in range(min(high, count - 1) - low):
-        here, there = spin[k] * spin[k], spin[k + 1] * spin[k + 1]
+        here, there = square(spin[k]), square(spin[k + 1])
         gx, gy = fx[k + 1] * there - ex[k] * here, fy[k + 1] * there - ey[k] * here
         dx = ax[k + 1] - ax[k] - fy[k + 1] * turn[k + 1] + ey[k] * turn[k] - gx
         dy = ay[k + 1] - ay[k] + fx[k + 1] * turn[k + 1] - ex[k] * turn[k] - gy
@@ -356,7 +362,7 @@ def refined(v: Array, a: Array, change: Array, table: Array, work: Array) -> Non
     x0, y0 = work[BEFORE_X], work[BEFORE_Y]
     ax, ay, turn, spin = a[:count], a[count : 2 * count], a[2 * count :], v[2 * count :]
     for k in range(count - 1):
-        here, there = spin[k] * spin[k], spin[k + 1] * spin[k + 1]
+        here, there = square(spin[k]), square(spin[k + 1])
         x0[k + 1], y0[k + 1] = lx[k + 1], ly[k + 1]
         lx[k + 1] = fx[k + 1] * there - ex[k] * here - (ax[k + 1] - ax[k] - fy[k + 1] * turn[k + 1] + ey[k] * turn[k])
         ly[k + 1] = fy[k + 1] * there - ey[k] * here - (ay[k + 1] - ay[k] + fx[k + 1] * turn[k + 1] - ex[k] * turn[k])
