@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -10,6 +11,11 @@ from numpy.typing import NDArray
 from rivals.interface import AdaptiveRival, Rival, Run, per_mark
 
 import gaussopt as go
+from gaussopt.certificate import DEFAULT_TOLERANCE
+from gaussopt.linkage import Linkage
+
+MOST_STEPS = 100
+"""Steps of a chain after which it starts anew: later, steps of first order are too long for its whipping end."""
 
 
 def prepare(mechanism: Mechanism, dt: float, steps: int, marks: int, stabilise: str, engine: str = "compiled") -> Run:
@@ -54,6 +60,65 @@ def batch(mechanism: Mechanism, dt: float, steps: int, torques: NDArray[np.float
         return np.asarray(data.q.values[:, -1, column])
 
     return run
+
+
+def linkage(mechanism: Mechanism) -> tuple[Linkage, NDArray[np.float64], NDArray[np.float64]]:
+    """The mechanism in absolute coordinates, with its state at the start."""
+    bodies, pins = mechanism.bodies, mechanism.pins
+    tables = Linkage(
+        np.array([b.mass for b in bodies]), np.array([b.inertia for b in bodies]), np.array([p.first for p in pins]),
+        np.array([p.second for p in pins]), np.array([p.at_first for p in pins]), np.array([p.at_second for p in pins]),
+        mechanism.gravity, mechanism.name,
+    )  # fmt: skip
+    q = np.array([(*b.place, b.angle) for b in bodies]).ravel()
+    return tables, q, np.zeros_like(q)
+
+
+def linkage_steps(mechanism: Mechanism, dt: float, stepper: str) -> Callable[[int], None]:
+    """What takes so many steps from the start, by compiled kernels; the residuals of every step are checked."""
+    from gaussopt.compiled.linkage import March
+
+    tables, q, v = linkage(mechanism)
+    march = March(tables, stepper)
+    start, trace, worst = march.row.placed(q, v), np.zeros((0, 6 * (len(tables.mass) + 1))), np.zeros(2)
+
+    def steps(count: int) -> None:
+        for begin in range(0, count, MOST_STEPS):
+            some = min(MOST_STEPS, count - begin)
+            clock = 0.0, dt, np.inf
+            if march.steps(clock, 0, some, some + 1, start.copy(), trace, worst, DEFAULT_TOLERANCE**2) < some:
+                raise RuntimeError(f"A step of {mechanism.name} was not sound.")
+
+    return steps
+
+
+def interpreted_steps(mechanism: Mechanism, dt: float, stepper: str) -> Callable[[int], None]:
+    """The same by numpy; every acceleration is certified."""
+    tables, q, v = linkage(mechanism)
+
+    def steps(count: int) -> None:
+        _solved(go.simulate(
+            tables.system, q0=q, v0=v, dt=dt, t_end=count * dt, stepper=stepper, engine="interpreted",
+            record_every=count, step_folder=None,
+        ))  # fmt: skip
+
+    return steps
+
+
+def certificates(mechanism: Mechanism) -> Callable[[int], None]:
+    """What a recorded state of a linkage costs: step data, acceleration and certificate."""
+    from gaussopt.certificate import certify
+    from gaussopt.compiled.linkage import March
+
+    tables, q, v = linkage(mechanism)
+    march = March(tables, "rk4")
+
+    def states(count: int) -> None:
+        for _ in range(count):
+            if not certify(tables.system.evaluate(0.0, q, v), *march.answer(q, v)).passed():
+                raise RuntimeError(f"The start of {mechanism.name} is not certified.")
+
+    return states
 
 
 def _problem(mechanism: Mechanism) -> go.Problem:

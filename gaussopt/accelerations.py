@@ -63,7 +63,16 @@ class Accelerations:
         Rejected
             If the answer is not accepted.
         """
-        answer = (self.solver if solver is None else solver).solve(step)
+        return self.counted(step, (self.solver if solver is None else solver).solve(step))
+
+    def counted(self, step: StepData, answer: Answer) -> Answer:
+        """Keep count of an answer, wherever it comes from.
+
+        Raises
+        ------
+        Rejected
+            If the answer is not accepted.
+        """
         self._count(answer)
         if answer.status is not Status.SOLVED or answer.a is None:
             raise Rejected(step, answer)

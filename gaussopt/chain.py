@@ -17,13 +17,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
 from gaussopt.errors import BadInput
+from gaussopt.linkage import GROUND, Linkage, LinkageSystem
 from gaussopt.sparse import Sparse
 from gaussopt.stepdata import Vector
-from gaussopt.system import System
 
 GRAVITY = 9.81
 """m/s^2, along -y."""
@@ -82,15 +80,22 @@ class Chain:
         return self.links + (self.end is not None)
 
     @cached_property
-    def system(self) -> System:
-        """The chain as a system with sparse step data."""
-        names = [f"{what}{i + 1}" for i in range(self.links) for what in ("x", "y", "phi")]
-        return System(
-            self._mass_matrix, self._weight, lambda t, q, v: (self.rows(q), self.gamma(q, v)),
-            position=lambda t, q: self.gaps(q), velocity=lambda t, q, v: self.rates(q, v),
-            energy=lambda t, q, v: self.energy(q, v), coordinates=names,
-            name=f"{'open' if self.end is None else 'closed'} chain of {self.links} links",
+    def linkage(self) -> Linkage:
+        """The links and their pins as tables."""
+        N, half = self.links, 0.5 * self.length
+        joint, ends = np.arange(self.joints), np.zeros((2, self.joints, 2))
+        ends[0, 1:, 0], ends[1, :N, 0] = half, -half
+        if self.end is not None:
+            ends[1, N] = self.end
+        return Linkage(
+            self.masses, self.masses * self.length**2 / 12.0, joint - 1, np.where(joint < N, joint, GROUND), ends[0],
+            ends[1], self.gravity, f"{'open' if self.end is None else 'closed'} chain of {N} links",
         )  # fmt: skip
+
+    @property
+    def system(self) -> LinkageSystem:
+        """The chain as a system with sparse step data."""
+        return self.linkage.system
 
     # -- geometry ------------------------------------------------------------------------------
 
@@ -113,73 +118,19 @@ class Chain:
 
     def gaps(self, q: Vector) -> Vector:
         """What the pins keep at zero, (m,), m."""
-        heads, tails = self._ends(q)
-        first = np.vstack((np.zeros((1, 2)), heads))
-        second = tails if self.end is None else np.vstack((tails, self.end))
-        return np.asarray(second - first[: self.joints]).ravel()
+        return self.linkage.gaps(q)
 
     def rates(self, q: Vector, v: Vector) -> Vector:
         """Their rates, (m,), m/s."""
-        half = 0.5 * self.length * v[2::3] * np.array((-np.sin(q[2::3]), np.cos(q[2::3])))
-        centre = v.reshape(-1, 3)[:, :2]
-        tails, heads = centre - half.T, centre + half.T
-        first = np.vstack((np.zeros((1, 2)), heads))
-        second = tails if self.end is None else np.vstack((tails, np.zeros((1, 2))))
-        return np.asarray(second - first[: self.joints]).ravel()
+        return self.linkage.rates(q, v)
 
     def rows(self, q: Vector) -> Sparse:
         """J, (m, n)."""
-        half = 0.5 * self.length
-        c, s = half * np.cos(q[2::3]), half * np.sin(q[2::3])
-        j, N = self.joints, self.links
-        data = np.ones((j, 2, 4))  # of the link before: one, phi; of the link behind: one, phi
-        data[:, :, 0] = -1.0
-        data[1:, 0, 1], data[1:, 1, 1] = s[: j - 1], -c[: j - 1]
-        data[:N, 0, 3], data[:N, 1, 3] = s, -c
-        keep, indices, indptr = self._places
-        return sparse.csr_array((data.ravel()[keep], indices, indptr), shape=(2 * j, 3 * N))
+        return self.linkage.rows(q)
 
     def gamma(self, q: Vector, v: Vector) -> Vector:
         """Right-hand side of J a = gamma, (m,), m/s^2."""
-        pull = 0.5 * self.length * v[2::3] ** 2 * np.array((np.cos(q[2::3]), np.sin(q[2::3])))
-        around = np.zeros((self.links + 1, 2))
-        around[: self.links] += pull.T
-        around[1:] += pull.T
-        return np.asarray(-around[: self.joints]).ravel()
-
-    def energy(self, q: Vector, v: Vector) -> tuple[float, float]:
-        """Kinetic and potential energy, J; the potential is zero at the height of the ground pin."""
-        kinetic = 0.5 * float(self._mass_matrix.diagonal() @ (v * v))
-        return kinetic, float(self.gravity * self.masses @ q[1::3])
-
-    def _ends(self, q: Vector) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        half = 0.5 * self.length * np.array((np.cos(q[2::3]), np.sin(q[2::3]))).T
-        centre = q.reshape(-1, 3)[:, :2]
-        return centre + half, centre - half
-
-    # -- what never changes --------------------------------------------------------------------
-
-    @cached_property
-    def _mass_matrix(self) -> Sparse:
-        inertia = self.masses * self.length**2 / 12.0
-        diagonal = np.column_stack((self.masses, self.masses, inertia)).ravel()
-        n = len(diagonal)
-        return sparse.csr_array((diagonal, np.arange(n, dtype=np.int32), np.arange(n + 1, dtype=np.int32)))
-
-    @cached_property
-    def _weight(self) -> Vector:
-        force = np.zeros((self.links, 3))
-        force[:, 1] = -self.gravity * self.masses
-        return force.ravel()
-
-    @cached_property
-    def _places(self) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.int32]]:
-        """Which of the eight entries a joint exist, and where: none for the ground."""
-        j = np.arange(self.joints)[:, None]
-        column = np.stack([np.hstack((3 * j - 3 + k, 3 * j - 1, 3 * j + k, 3 * j + 2)) for k in (0, 1)], axis=1)
-        inside = (column >= 0) & (column < 3 * self.links)
-        indptr = np.concatenate(([0], np.cumsum(inside.sum(axis=2).ravel())))
-        return np.flatnonzero(inside), column[inside].astype(np.int32), indptr.astype(np.int32)
+        return self.linkage.gamma(q, v)
 
 
 def closed_arc(

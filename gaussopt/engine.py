@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gaussopt.accelerations import Accelerations
 from gaussopt.errors import BadInput, NotAccepted, UnknownName
@@ -16,10 +16,16 @@ from gaussopt.stepdata import Vector
 from gaussopt.stepper import Control, Stepper
 from gaussopt.trajectory import Recorder
 
+if TYPE_CHECKING:
+    from gaussopt.compiled.run import GeneratedLoop
+
 ENGINES = ("auto", "interpreted", "compiled")
 
 MANY = 20_000
 """Accelerations of a run from which on it is worth compiling by default."""
+
+LONG_STATE = 100
+"""Coordinates of a linkage that count as one small system."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +56,10 @@ class Choice:
             raise BadInput(f"record_every is {self.record_every!r}; give a whole number of steps, 1 or more.")
 
     def why_interpreted(self, motion: Accelerations) -> str | None:
-        """Why formulation and solver keep a motion from generated code, None if they do not."""
-        if (self.formulation, self.solver) != ("gauss", "kkt") or self.options:
-            return f"it is the formulation gauss with the solver kkt, not {self.formulation} with {self.solver}"
+        """Why formulation and solver keep a motion from compiled code, None if they do not."""
+        solver = "sparse-kkt" if motion.system.tables else "kkt"
+        if (self.formulation, self.solver) != ("gauss", solver) or self.options:
+            return f"it is the formulation gauss with the solver {solver}, not {self.formulation} with {self.solver}"
         if type(motion) is not Accelerations:
             return "its state is the velocity, not quasi-velocities"
         return None
@@ -85,15 +92,14 @@ def smooth_loop(
     NotAccepted
         If generated code was asked for and cannot run this motion.
     """
-    reason = "long runs only" if choice.engine == "auto" and not _many(choice, method, control, start[0]) else None
+    long = choice.engine != "auto" or _many(choice, motion, method, control, start)
+    reason = None if long else "long runs only"
     if choice.engine != "interpreted" and reason is None:
-        from gaussopt.compiled.error_control import ErrorControl
         from gaussopt.compiled.job import NotCompiled
-        from gaussopt.compiled.run import ConstantSteps, why_not
 
-        reason = choice.why_interpreted(motion) or why_not(motion.system, method, motion.stabiliser)
+        reason = choice.why_interpreted(motion) or _why_not(motion, method)
         if reason is None:
-            kind = ErrorControl if method.adaptive else ConstantSteps
+            kind = _kind(motion, method)
             loop = kind(motion, method, control, choice.record_every, recorder, record, progress)
             try:
                 loop.prepare(*start)
@@ -105,7 +111,9 @@ def smooth_loop(
     return Smooth(motion, method, control, record, progress, choice.record_every)
 
 
-def contact_engine(choice: Choice, motion: ContactAccelerations, method: Stepper, control: Control, t: float) -> str:
+def contact_engine(
+    choice: Choice, motion: ContactAccelerations, method: Stepper, control: Control, start: tuple[float, Vector, Vector]
+) -> str:
     """Switch on the compiled kernel of contact steps where it was asked for or is worth it; returns the engine's name.
 
     Raises
@@ -121,7 +129,7 @@ def contact_engine(choice: Choice, motion: ContactAccelerations, method: Stepper
     if choice.engine == "compiled" and reason is not None:
         raise NotAccepted(_refused(reason))
     if choice.engine == "compiled" or (
-        reason is None and choice.engine == "auto" and _many(choice, method, control, t)
+        reason is None and choice.engine == "auto" and _many(choice, motion, method, control, start)
     ):
         motion.kernel = True
     return "compiled" if motion.kernel else "interpreted"
@@ -131,8 +139,36 @@ def _refused(reason: str | None) -> str:
     return f"The engine 'compiled' cannot run this motion: {reason}. Use the engine 'interpreted'."
 
 
-def _many(choice: Choice, method: Stepper, control: Control, t: float) -> bool:
+def _why_not(motion: Accelerations, method: Stepper) -> str | None:
+    """Why a motion cannot run as compiled code, None if it can."""
+    if motion.system.tables:
+        from gaussopt.compiled import linkage
+
+        return linkage.why_not(method, motion.stabiliser)
+    from gaussopt.compiled.run import why_not
+
+    return why_not(motion.system, method, motion.stabiliser)
+
+
+def _kind(motion: Accelerations, method: Stepper) -> type[GeneratedLoop]:
+    """Which compiled loop runs a motion."""
+    if motion.system.tables:
+        from gaussopt.compiled.linkage import LinkageSteps
+
+        return LinkageSteps
+    from gaussopt.compiled.error_control import ErrorControl
+    from gaussopt.compiled.run import ConstantSteps
+
+    return ErrorControl if method.adaptive else ConstantSteps
+
+
+def _many(
+    choice: Choice, motion: Accelerations, method: Stepper, control: Control, start: tuple[float, Vector, Vector]
+) -> bool:
     """Whether a run that names no formulation and no solver is worth compiling; the same on every machine."""
+    linkage = motion.system.tables
     if choice.named or control.dt is None:
         return False
-    return math.ceil((control.t_end - t) / control.dt) * method.stages >= MANY
+    evaluations = math.ceil((control.t_end - start[0]) / control.dt) * method.stages
+    # Numpy steps of long linkages take as long as many of small systems.
+    return evaluations * (max(1, len(start[1]) // LONG_STATE) if linkage else 1) >= MANY

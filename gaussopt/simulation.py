@@ -168,7 +168,7 @@ def simulate(
         _check_stepper(method, system, "velocity", stabiliser)
         contact = _contact_accelerations(system, formulation, solver, solver_options, tolerance, warm_start, stabiliser,
                                          t0, q, v)  # fmt: skip
-        engine = contact_engine(choice, contact, method, control, t0)
+        engine = contact_engine(choice, contact, method, control, (t0, q, v))
         accelerations, about = contact, lambda: {"engine": engine}
         loop = make_loop(
             method,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -90,6 +90,9 @@ class System:
     -----
     The Gauss function of the step is 1/2 (a - a0)^T M (a - a0) with M a0 = Q - h.
     """
+
+    tables: ClassVar[bool] = False
+    """Whether the system is a linkage given by tables; see `gaussopt.linkage`."""
 
     def __init__(
         self,

@@ -93,9 +93,8 @@ class GeneratedLoop(ABC):
         record: Record,
         progress: Callable[[float], None] | None,
     ) -> None:
-        assert isinstance(motion.system, LagrangianSystem)
         self.motion, self.method, self.control, self.every, self.progress = motion, method, control, every, progress
-        self.system, self._recorder, self._interpreted = motion.system, recorder, record
+        self._recorder, self._interpreted = recorder, record
         self.events: list[dict[str, Any]] = []
         self.steps = self.handed_over = 0
         self.residuals = [0.0, 0.0]
@@ -103,6 +102,12 @@ class GeneratedLoop(ABC):
         self._array: Any = np.array if modules.has_numba() else list
         self.sharp = motion.stabiliser.tolerance if isinstance(motion.stabiliser, Projection) else 0.0
         self.limit = min(motion.solver.tolerance, DEFAULT_TOLERANCE) ** 2
+
+    @property
+    def system(self) -> LagrangianSystem:
+        """The system whose equations the generated code holds."""
+        assert isinstance(self.motion.system, LagrangianSystem)
+        return self.motion.system
 
     @abstractmethod
     def integrate(self, t: float, q: Vector, v: Vector) -> tuple[Status, str]:
@@ -181,7 +186,9 @@ class GeneratedLoop(ABC):
         note = ""
         if self.handed_over:
             s = "" if self.handed_over == 1 else "s"
-            note = f" {self.handed_over} step{s} of {self.steps} had a vanishing pivot and went through the solver kkt."
+            name = self.motion.solver.engine.solver.name
+            some = f"{self.handed_over} step{s} of {self.steps}"
+            note = f" {some} had a vanishing pivot and went through the solver {name}."
         return Status.SOLVED, f"Reached t = {self.control.t_end:g}.{note}"
 
     def _note(self, worst: Any) -> None:
@@ -235,7 +242,14 @@ class GeneratedLoop(ABC):
 
 
 class ConstantSteps(GeneratedLoop):
-    """Steps of constant length."""
+    """Steps of constant length.
+
+    Attributes
+    ----------
+    least : steps between two reports of progress, at least
+    """
+
+    least = FIRST
 
     def integrate(self, t: float, q: Vector, v: Vector) -> tuple[Status, str]:
         """From a state to the end; returns status and message."""
@@ -243,7 +257,7 @@ class ConstantSteps(GeneratedLoop):
         dt, end = self.control.dt, self.control.t_end
         assert dt is not None
         total = max(1, math.ceil((end - t) / dt - 1e-9))
-        count = FIRST
+        count = self.least
         while self.steps < total:
             begin = perf_counter()
             count = min(count, total - self.steps)
@@ -251,7 +265,7 @@ class ConstantSteps(GeneratedLoop):
             if done < count:
                 q, v = self._interpret(total, q, v)
             spent = perf_counter() - begin
-            count = max(FIRST, min(4 * count, int(count * CHUNK / max(spent, 1e-9))))
+            count = max(self.least, min(4 * count, int(count * CHUNK / max(spent, 1e-9))))
             if self.progress is not None:
                 self.progress(self.steps / total)
         return self._end()
@@ -314,7 +328,7 @@ class ConstantSteps(GeneratedLoop):
         motion, t = self.motion, self.t
         integration = self.method.start(motion, t, q, motion.state_of(t, q, v), replace(self.control, origin=self._t0))
         t, q, v = integration.advance()
-        q, v = motion.stabiliser.correct(self.system, t, q, v) or (q, v)
+        q, v = motion.stabiliser.correct(motion.system, t, q, v) or (q, v)
         self.steps += 1
         self.handed_over += 1
         if self.steps % self.every == 0 or self.steps == total:

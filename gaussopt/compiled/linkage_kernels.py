@@ -1,0 +1,479 @@
+"""Time steps of a row of bodies joined by pins, compiled: what all lengths share, driven by tables.
+
+Place k of the row holds a body or the ground, pin k joins the places k and k + 1; the ground is a body without inverse
+mass. S = J M^-1 J^T is block tridiagonal with blocks of two rows,
+
+    S_kk = (1/m_k + 1/m_{k+1}) I + E_k E_k^T / i_k + F_{k+1} F_{k+1}^T / i_{k+1},
+    S_{k,k-1} = -I / m_k - E_k F_k^T / i_k,
+
+where E and F are derivatives by the angle of the arms from a centre of mass to the next and to the last pin, and
+factorised as L D L^T, pin after pin. Everything lies in flat arrays that the caller owns:
+
+    q, v, a : (3 K,)    x of all places, then y, then phi
+    table : (9, K)      see `Row`
+    work : (WORK, K)    arms, factors, multipliers
+
+Loops without a carried value are kept apart from those with one, so that they run in vector registers.
+
+References
+----------
+G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed. 2013, sec. 4.5 (block tridiagonal systems).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gaussopt.jit import jit, jit_sums
+from gaussopt.sparse_saddle import DEPENDENT
+
+# Rows of the table: inverse mass and inertia, mass and inertia, the arms in the frame of the body (to the next pin, to
+# the last pin), free acceleration along y.
+INVERSE_MASS, INVERSE_INERTIA, MASS, INERTIA, NEXT_X, NEXT_Y, LAST_X, LAST_Y, FALL = range(9)
+
+# Rows of the work space: arms in the plane, which E and F are by a right angle further; blocks of L; multipliers, those
+# of pin k at k + 1, with zeros at either end; multipliers before refinement.
+EX, EY, FX, FY, L00, L01, L10, L11, LX, LY, BEFORE_X, BEFORE_Y = range(12)
+WORK = 12
+STORE = 6
+
+# What becomes of accelerations: nothing, a step of semi-implicit Euler, the four stages of RK4.
+ALONE, SEMI_IMPLICIT, RK4 = -2, -1, 0
+
+TILE = 512
+"""Places that are taken through all passes before the next ones, so that they stay in the cache."""
+
+LARGEST = 2.0**20
+"""Angles beyond which the reduction below loses digits, rad."""
+
+REFINED = 1e-24
+"""Square of the relative residual of J a = gamma beyond which accelerations are refined. Multipliers of a long row
+between two fixed pins lose digits to the condition of S; those of a hanging row do not."""
+
+TINY = 1e-40
+"""Angles, rates and forces below this are zero: along a row that is pulled at one end they decay by a factor a body,
+and processors take a hundred times as long for numbers below 1e-308, which products would reach."""
+
+MOST_CORRECTIONS = 20
+"""Newton iterations of a projection."""
+
+# See gaussopt.compiled.trigonometry: pi/2 in three parts, and Taylor's coefficients.
+_TURNS = 2.0 / math.pi
+_PART1, _PART2, _PART3 = (float.fromhex(x) for x in ("0x1.921fb544p+0", "0x1.0b4611a6p-34", "0x1.3198a2e037073p-69"))
+_S3, _S5, _S7, _S9, _S11, _S13, _S15 = ((-1.0) ** (p // 2) / math.factorial(p) for p in range(3, 17, 2))
+_C4, _C6, _C8, _C10, _C12, _C14, _C16 = ((-1.0) ** (p // 2) / math.factorial(p) for p in range(4, 18, 2))
+
+Array = Any
+"""(n,) or (r, n) of float64; numba wants no generic aliases."""
+
+
+@jit
+def square(x: float) -> float:
+    """Zero for tiny numbers."""
+    return x * x if abs(x) > TINY else 0.0
+
+
+@jit
+def arms(q: Array, table: Array, work: Array, low: int, high: int) -> None:
+    """Turn the arms of the bodies low, ..., high - 1 by their angles."""
+    count = table.shape[1]
+    phi = q[2 * count + low :]
+    hx, hy, tx, ty = table[NEXT_X, low:], table[NEXT_Y, low:], table[LAST_X, low:], table[LAST_Y, low:]
+    ex, ey, fx, fy = work[EX, low:], work[EY, low:], work[FX, low:], work[FY, low:]
+    for k in range(high - low):
+        n = np.floor(phi[k] * _TURNS + 0.5)
+        r = ((phi[k] - n * _PART1) - n * _PART2) - n * _PART3
+        r = r if abs(r) > TINY else 0.0
+        z = r * r
+        s = r + r * z * (_S3 + z * (_S5 + z * (_S7 + z * (_S9 + z * (_S11 + z * (_S13 + z * _S15))))))
+        c = _C4 + z * (_C6 + z * (_C8 + z * (_C10 + z * (_C12 + z * (_C14 + z * _C16)))))
+        c = 1.0 - 0.5 * z + z * z * c
+        odd = n - 2.0 * np.floor(0.5 * n)
+        quarter = n - 4.0 * np.floor(0.25 * n)
+        sine = c if odd != 0.0 else s
+        cosine = s if odd != 0.0 else c
+        sine = -sine if quarter >= 2.0 else sine
+        cosine = -cosine if (quarter == 1.0) | (quarter == 2.0) else cosine
+        ex[k] = cosine * hx[k] - sine * hy[k]
+        ey[k] = sine * hx[k] + cosine * hy[k]
+        fx[k] = cosine * tx[k] - sine * ty[k]
+        fy[k] = sine * tx[k] + cosine * ty[k]
+
+
+@jit
+def pull(v: Array, table: Array, work: Array, low: int, high: int) -> None:
+    """Right-hand side of S lam = gamma - J M^-1 f, for the pins low, ..., high - 1."""
+    count = table.shape[1]
+    spin, fall = v[2 * count + low :], table[FALL, low:]
+    ex, ey, fx, fy, lx, ly = (
+        work[EX, low:],
+        work[EY, low:],
+        work[FX, low:],
+        work[FY, low:],
+        work[LX, low:],
+        work[LY, low:],
+    )
+    for k in range(high - low):
+        here, there = square(spin[k]), square(spin[k + 1])
+        lx[k + 1] = fx[k + 1] * there - ex[k] * here
+        ly[k + 1] = fy[k + 1] * there - ey[k] * here - (fall[k + 1] - fall[k])
+
+
+@jit
+def gaps(q: Array, work: Array) -> float:
+    """What the pins keep at zero as right-hand side; the largest."""
+    count = len(q) // 3
+    ex, ey, fx, fy, lx, ly = work[EX], work[EY], work[FX], work[FY], work[LX], work[LY]
+    size = 0.0
+    for k in range(count - 1):
+        x = q[k + 1] + fx[k + 1] - q[k] - ex[k]
+        y = q[count + k + 1] + fy[k + 1] - q[count + k] - ey[k]
+        x, y = x if abs(x) > TINY else 0.0, y if abs(y) > TINY else 0.0
+        lx[k + 1], ly[k + 1] = x, y
+        size = max(size, max(abs(x), abs(y)))
+    return size
+
+
+@jit
+def rates(v: Array, work: Array) -> None:
+    """Their rates as right-hand side."""
+    count = len(v) // 3
+    ex, ey, fx, fy, lx, ly = work[EX], work[EY], work[FX], work[FY], work[LX], work[LY]
+    for k in range(count - 1):
+        here, there = v[2 * count + k], v[2 * count + k + 1]
+        lx[k + 1] = v[k + 1] - fy[k + 1] * there - v[k] + ey[k] * here
+        ly[k + 1] = v[count + k + 1] + fx[k + 1] * there - v[count + k] - ex[k] * here
+
+
+@jit
+def eliminate(table: Array, work: Array, carry: Array, low: int, high: int) -> bool:
+    """Eliminate the pins low, ..., high - 1; whether no pivot vanished.
+
+    `carry` (6,) holds what the next pin needs of the last: its right-hand side, its pivot (three entries), and one over
+    the determinant of that, 0 before the first.
+    """
+    im, ii = table[INVERSE_MASS, low:], table[INVERSE_INERTIA, low:]
+    ex, ey, fx, fy, lx, ly = (
+        work[EX, low:],
+        work[EY, low:],
+        work[FX, low:],
+        work[FY, low:],
+        work[LX, low:],
+        work[LY, low:],
+    )
+    l00, l01, l10, l11 = work[L00, low:], work[L01, low:], work[L10, low:], work[L11, low:]
+    x, y, p00, p01, p11, inverse = carry[0], carry[1], carry[2], carry[3], carry[4], carry[5]
+    good = True
+    for k in range(high - low):
+        m, i, j = im[k], ii[k], ii[k + 1]
+        s00 = m + im[k + 1] + i * ey[k] * ey[k] + j * fy[k + 1] * fy[k + 1]
+        s01 = -i * ex[k] * ey[k] - j * fx[k + 1] * fy[k + 1]
+        s11 = m + im[k + 1] + i * ex[k] * ex[k] + j * fx[k + 1] * fx[k + 1]
+        # B adj(P) first: the reciprocal, which takes longest, is only needed behind it.
+        b00, b01 = -m - i * ey[k] * fy[k], i * ey[k] * fx[k]
+        b10, b11 = i * ex[k] * fy[k], -m - i * ex[k] * fx[k]
+        c00, c01 = b00 * p11 - b01 * p01, b01 * p00 - b00 * p01
+        c10, c11 = b10 * p11 - b11 * p01, b11 * p00 - b10 * p01
+        p00 = s00 - (c00 * b00 + c01 * b01) * inverse
+        skew = c00 * b10 + c01 * b11
+        p01 = s01 - (skew if abs(skew) > TINY else 0.0) * inverse
+        p11 = s11 - (c10 * b10 + c11 * b11) * inverse
+        c00, c01, c10, c11 = c00 * inverse, c01 * inverse, c10 * inverse, c11 * inverse
+        l00[k], l01[k], l10[k], l11[k] = c00, c01, c10, c11
+        x, y = lx[k + 1] - (c00 * x + c01 * y), ly[k + 1] - (c10 * x + c11 * y)
+        x, y = x if abs(x) > TINY else 0.0, y if abs(y) > TINY else 0.0
+        determinant = p00 * p11 - p01 * p01
+        good &= (p00 > DEPENDENT * s00) & (determinant > DEPENDENT * p00 * s11)
+        inverse = 1.0 / determinant
+        lx[k + 1], ly[k + 1] = (p11 * x - p01 * y) * inverse, (p00 * y - p01 * x) * inverse
+    carry[0], carry[1], carry[2], carry[3], carry[4], carry[5] = x, y, p00, p01, p11, inverse
+    return good
+
+
+@jit
+def substitute(work: Array, low: int, high: int) -> None:
+    """Multipliers of the pins high - 1, ..., low, those of pin high being known."""
+    l00, l01, l10, l11 = work[L00, low:], work[L01, low:], work[L10, low:], work[L11, low:]
+    lx, ly = work[LX, low:], work[LY, low:]
+    x, y = lx[high - low + 1], ly[high - low + 1]
+    for k in range(high - low, 0, -1):
+        x, y = lx[k] - (l00[k] * x + l10[k] * y), ly[k] - (l01[k] * x + l11[k] * y)
+        x, y = x if abs(x) > TINY else 0.0, y if abs(y) > TINY else 0.0
+        lx[k], ly[k] = x, y
+
+
+@jit
+def spread(a: Array, table: Array, work: Array, weight: float, low: int, high: int) -> None:
+    """M^-1 (J^T lam + weight f) of the bodies low, ..., high - 1, to a."""
+    count = table.shape[1]
+    im, ii, fall = table[INVERSE_MASS, low:], table[INVERSE_INERTIA, low:], table[FALL, low:]
+    ex, ey, fx, fy, lx, ly = (
+        work[EX, low:],
+        work[EY, low:],
+        work[FX, low:],
+        work[FY, low:],
+        work[LX, low:],
+        work[LY, low:],
+    )
+    ax, ay, turn = a[low:], a[count + low :], a[2 * count + low :]
+    for k in range(high - low):
+        ax[k] = im[k] * (lx[k] - lx[k + 1])
+        ay[k] = im[k] * (ly[k] - ly[k + 1]) + weight * fall[k]
+        turn[k] = ii[k] * (fx[k] * ly[k] - fy[k] * lx[k] + ey[k] * lx[k + 1] - ex[k] * ly[k + 1])
+
+
+@jit_sums
+def check(q: Array, v: Array, a: Array, table: Array, work: Array, sums: Array, low: int, high: int) -> None:
+    """Add up how well accelerations and multipliers satisfy the equations of the bodies low, ..., high - 1.
+
+    `sums` (4,): the squares of J a - gamma, gamma, M a - f - J^T lam and f; and the largest angle. A row belongs to the
+    body before the pin.
+    """
+    count = table.shape[1]
+    ex, ey, fx, fy, lx, ly = (
+        work[EX, low:],
+        work[EY, low:],
+        work[FX, low:],
+        work[FY, low:],
+        work[LX, low:],
+        work[LY, low:],
+    )
+    m, inertia, fall = table[MASS, low:], table[INERTIA, low:], table[FALL, low:]
+    ax, ay, turn = a[low:], a[count + low :], a[2 * count + low :]
+    phi, spin = q[2 * count + low :], v[2 * count + low :]
+    missed = called = left = weight = 0.0
+    farthest = sums[4]
+    for k in range(min(high, count - 1) - low):
+        here, there = square(spin[k]), square(spin[k + 1])
+        gx, gy = fx[k + 1] * there - ex[k] * here, fy[k + 1] * there - ey[k] * here
+        dx = ax[k + 1] - ax[k] - fy[k + 1] * turn[k + 1] + ey[k] * turn[k] - gx
+        dy = ay[k + 1] - ay[k] + fx[k + 1] * turn[k + 1] - ex[k] * turn[k] - gy
+        missed += dx * dx + dy * dy
+        called += gx * gx + gy * gy
+    for k in range(high - low):
+        dx = m[k] * ax[k] - lx[k] + lx[k + 1]
+        dy = m[k] * (ay[k] - fall[k]) - ly[k] + ly[k + 1]
+        moment = fx[k] * ly[k] - fy[k] * lx[k] + ey[k] * lx[k + 1] - ex[k] * ly[k + 1]
+        d = inertia[k] * turn[k] - moment
+        f = m[k] * fall[k]
+        left += dx * dx + dy * dy + d * d if m[k] > 0.0 else 0.0  # the ground takes any force
+        weight += f * f
+        farthest = max(farthest, abs(phi[k]))
+    sums[0] += missed
+    sums[1] += called
+    sums[2] += left
+    sums[3] += weight
+    sums[4] = farthest
+
+
+@jit
+def update(
+    stage: int, h: float, a: Array, q0: Array, v0: Array, q: Array, v: Array, store: Array, low: int, high: int
+) -> None:
+    """The next stage, or the state behind the step, of the coordinates low, ..., high - 1."""
+    a, q0, v0, q, v = a[low:high], q0[low:high], v0[low:high], q[low:high], v[low:high]
+    turn, total = store[1, low:high], store[2, low:high]
+    half, sixth = 0.5 * h, h / 6.0
+    if stage == SEMI_IMPLICIT:
+        for i in range(high - low):
+            v[i] = v0[i] + h * a[i]
+            q[i] = q0[i] + h * v[i]
+    elif stage == RK4:
+        for i in range(high - low):
+            turn[i] = total[i] = a[i]
+            q[i] = q0[i] + half * v0[i]
+            v[i] = v0[i] + half * a[i]
+    elif stage < RK4 + 3:
+        far = half if stage == RK4 + 1 else h
+        for i in range(high - low):
+            turn[i] += a[i]
+            total[i] += 2.0 * a[i]
+            q[i] = q0[i] + far * v[i]
+            v[i] = v0[i] + far * a[i]
+    else:
+        # dt/6 (v1 + 2 v2 + 2 v3 + v4) with the velocities of the stages written out.
+        for i in range(high - low):
+            q[i] = q0[i] + h * (v0[i] + sixth * turn[i])
+            v[i] = v0[i] + sixth * (total[i] + a[i])
+
+
+@jit
+def lift(a: Array, table: Array, work: Array) -> bool:
+    """Smallest a in the mass metric with J a = the right-hand side; whether no pivot vanished."""
+    count = table.shape[1]
+    work[LX, 0] = work[LY, 0] = work[LX, count] = work[LY, count] = 0.0
+    good = eliminate(table, work, np.zeros(6), 0, count - 1)
+    substitute(work, 0, count - 1)
+    spread(a, table, work, 0.0, 0, count)
+    return good
+
+
+@jit
+def evaluate(
+    stage: int, refine: bool, h: float, q0: Array, v0: Array, q: Array, v: Array, store: Array, table: Array,
+    work: Array, sums: Array,
+) -> bool:  # fmt: skip
+    """Accelerations and what becomes of them; whether no pivot vanished.
+
+    Stages other than the later ones of RK4 take the state (q0, v0) and are checked; those take (q, v). What follows
+    goes to (q, v); accelerations stay in store[0].
+    """
+    count, a = table.shape[1], store[0]
+    pins = count - 1
+    begins = stage <= RK4
+    at_q, at_v = (q0, v0) if begins else (q, v)
+    carry = np.zeros(6)
+    good = True
+    arms(at_q, table, work, 0, 1)
+    for low in range(0, pins, TILE):
+        high = min(low + TILE, pins)
+        arms(at_q, table, work, low + 1, high + 1)
+        pull(at_v, table, work, low, high)
+        good &= eliminate(table, work, carry, low, high)
+    work[LX, 0] = work[LY, 0] = work[LX, count] = work[LY, count] = 0.0
+    if refine:
+        substitute(work, 0, pins)
+        spread(a, table, work, 1.0, 0, count)
+        refined(at_v, a, store[5], table, work)
+    high = count
+    for tile in range((pins - 1) // TILE, -1, -1):
+        low = tile * TILE
+        after = low + 1 if low > 0 else 0  # pin low - 1 is still missing beside place low
+        if not refine:
+            substitute(work, low, min(low + TILE, pins))
+            spread(a, table, work, 1.0, after, high)
+        if begins:
+            check(at_q, at_v, a, table, work, sums, after, high)
+        if stage != ALONE:
+            for part in range(0, 3 * count, count):
+                update(stage, h, a, q0, v0, q, v, store, part + after, part + high)
+        high = after
+    return good
+
+
+@jit
+def refined(v: Array, a: Array, change: Array, table: Array, work: Array) -> None:
+    """Correct accelerations and multipliers by what they miss of J a = gamma."""
+    count = table.shape[1]
+    ex, ey, fx, fy, lx, ly = work[EX], work[EY], work[FX], work[FY], work[LX], work[LY]
+    x0, y0 = work[BEFORE_X], work[BEFORE_Y]
+    ax, ay, turn, spin = a[:count], a[count : 2 * count], a[2 * count :], v[2 * count :]
+    for k in range(count - 1):
+        here, there = square(spin[k]), square(spin[k + 1])
+        x0[k + 1], y0[k + 1] = lx[k + 1], ly[k + 1]
+        lx[k + 1] = fx[k + 1] * there - ex[k] * here - (ax[k + 1] - ax[k] - fy[k + 1] * turn[k + 1] + ey[k] * turn[k])
+        ly[k + 1] = fy[k + 1] * there - ey[k] * here - (ay[k + 1] - ay[k] + fx[k + 1] * turn[k + 1] - ex[k] * turn[k])
+    lift(change, table, work)
+    for i in range(3 * count):
+        a[i] += change[i]
+    for k in range(1, count):
+        lx[k] += x0[k]
+        ly[k] += y0[k]
+
+
+@jit
+def begun(
+    stage: int, refine: bool, h: float, q0: Array, v0: Array, q: Array, v: Array, store: Array, table: Array,
+    work: Array, sums: Array,
+) -> tuple[bool, bool]:  # fmt: skip
+    """`evaluate` for a stage that is checked; once more if it has to be refined. Also returns whether that is so."""
+    sums[:] = 0.0
+    good = evaluate(stage, refine, h, q0, v0, q, v, store, table, work, sums)
+    if good and not refine and sums[0] > REFINED * (1.0 + sums[1]):
+        sums[:] = 0.0
+        refine = True
+        good = evaluate(stage, refine, h, q0, v0, q, v, store, table, work, sums)
+    return good, refine
+
+
+@jit
+def sound(sums: Array, worst: Array, limit: float) -> bool:
+    """Whether the residuals keep to the limit, squared and relative to 1 + the squares of gamma and f; notes them."""
+    rows, forces = sums[0] / (1.0 + sums[1]), sums[2] / (1.0 + sums[3])
+    if not ((rows <= limit) & (forces <= limit) & (sums[4] <= LARGEST)):
+        return False
+    worst[0], worst[1] = max(worst[0], rows), max(worst[1], forces)
+    return True
+
+
+@jit
+def project(q: Array, v: Array, a: Array, table: Array, work: Array, sharp: float, refine: bool) -> bool:
+    """Newton's method on the gaps, then one linear step on their rates, see `gaussopt.stabilisation.Projection`."""
+    best, found = 1e300, False
+    for _ in range(MOST_CORRECTIONS):
+        arms(q, table, work, 0, table.shape[1])
+        size = gaps(q, work)
+        reach = 0.0
+        for i in range(len(q)):
+            reach = max(reach, abs(q[i]))
+        goal = sharp * (1.0 + reach)
+        # At rounding level the residual stops halving.
+        if size <= goal or (size < 1e3 * goal and size > 0.5 * best):
+            found = True
+            break
+        best = min(best, size)
+        if not lift(a, table, work):
+            return False
+        for i in range(len(q)):
+            q[i] -= a[i]
+    if not found:
+        return False
+    good = True
+    for _ in range(2 if refine else 1):
+        rates(v, work)
+        good &= lift(a, table, work)
+        for i in range(len(v)):
+            v[i] -= a[i]
+    return good
+
+
+@jit
+def march(
+    method: int, begin: float, dt: float, end: float, first: int, count: int, every: int, y: Array, table: Array,
+    work: Array, store: Array, limit: float, sharp: float, worst: Array, trace: Array,
+) -> int:  # fmt: skip
+    """Steps first, ..., first + count - 1, as in `gaussopt.compiled.loops`; returns how many were done.
+
+    Parameters
+    ----------
+    method : SEMI_IMPLICIT or RK4
+    y : (6 K,)
+        The state (q, v); that before the offending step where one fails.
+    store : (STORE, 3 K)
+    sharp : tolerance of the projection after every step, 0 for none
+    worst : (2,)
+        Largest squared residuals so far.
+    trace : (r, 6 K)
+        Takes the states whose number is a multiple of `every`.
+    """
+    n = len(y) // 2
+    q0, v0, q, v = y[:n], y[n:], store[3], store[4]
+    sums = np.zeros(5)
+    place, done, refine = 0, 0, False
+    for step in range(first, first + count):
+        start, stop = begin + step * dt, begin + (step + 1) * dt
+        if stop > end - 1e-9 * dt:
+            stop = end
+        h = stop - start
+        good, refine = begun(method, refine, h, q0, v0, q, v, store, table, work, sums)
+        good = good and sound(sums, worst, limit)
+        if method == RK4:
+            for stage in range(RK4 + 1, RK4 + 4):
+                good = good and evaluate(stage, refine, h, q0, v0, q, v, store, table, work, sums)
+        if good and sharp > 0.0:
+            good = project(q, v, store[0], table, work, sharp, refine)
+        if not good:
+            break
+        done += 1
+        q0, v0, q, v = q, v, q0, v0
+        if (step + 1) % every == 0:
+            for i in range(n):
+                trace[place, i], trace[place, n + i] = q0[i], v0[i]
+            place += 1
+    if done % 2:  # the state lies in the store
+        for i in range(n):
+            q[i], v[i] = q0[i], v0[i]
+    return done
