@@ -175,6 +175,17 @@ def test_a_compiled_step_is_the_interpreted_one(links: int, closed: bool, steppe
 
 
 @compiled_only
+def test_forces_that_decay_to_nothing_along_a_row_are_zero() -> None:
+    chain = Chain(1000)
+    q, v = chain.state(np.zeros(1000))
+    one, other = (run(chain.system, q, v, engine, t_end=3e-3) for engine in ("compiled", "interpreted"))
+    for name in ("q", "v"):
+        assert relative(getattr(one, name), getattr(other, name)) <= 1e-12, name
+    for values in (one.q, one.v, one.a, one.lam):
+        assert not ((values != 0) & (np.abs(values) < 1e-300)).any()
+
+
+@compiled_only
 @pytest.mark.parametrize("closed", [False, True])
 def test_numbers_and_directions_of_pins_do_not_matter(closed: bool) -> None:
     chain, q, v = moving(12, closed)

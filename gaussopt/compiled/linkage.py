@@ -189,7 +189,8 @@ class March:
         """Acceleration, (n,), and multipliers, (m,), at a state; NaN or worthless where a pivot vanishes."""
         y, store, work, k = self.row.placed(q, v), self._store, self._work, self._kernels
         n = len(y) // 2
-        k.begun(k.ALONE, False, 0.0, y[:n], y[n:], y[:n], y[n:], store, self._table, work, np.zeros(5))
+        sums, carry = np.zeros(5), np.zeros(6)
+        k.begun(k.ALONE, False, 0.0, y[:n], y[n:], y[:n], y[n:], store, self._table, work, sums, carry)
         return self.row.coordinates(store[:1])[0], self.row.multipliers(work[k.LX : k.LY + 1, 1:-1])
 
 

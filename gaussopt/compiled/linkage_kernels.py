@@ -72,7 +72,7 @@ Array = Any
 
 @jit
 def square(x: float) -> float:
-    """Zero for tiny numbers."""
+    """The square; zero for tiny numbers."""
     return x * x if abs(x) > TINY else 0.0
 
 
@@ -108,14 +108,8 @@ def pull(v: Array, table: Array, work: Array, low: int, high: int) -> None:
     """Right-hand side of S lam = gamma - J M^-1 f, for the pins low, ..., high - 1."""
     count = table.shape[1]
     spin, fall = v[2 * count + low :], table[FALL, low:]
-    ex, ey, fx, fy, lx, ly = (
-        work[EX, low:],
-        work[EY, low:],
-        work[FX, low:],
-        work[FY, low:],
-        work[LX, low:],
-        work[LY, low:],
-    )
+    ex, ey, fx, fy = work[EX, low:], work[EY, low:], work[FX, low:], work[FY, low:]
+    lx, ly = work[LX, low:], work[LY, low:]
     for k in range(high - low):
         here, there = square(spin[k]), square(spin[k + 1])
         lx[k + 1] = fx[k + 1] * there - ex[k] * here
@@ -131,7 +125,6 @@ def gaps(q: Array, work: Array) -> float:
     for k in range(count - 1):
         x = q[k + 1] + fx[k + 1] - q[k] - ex[k]
         y = q[count + k + 1] + fy[k + 1] - q[count + k] - ey[k]
-        x, y = x if abs(x) > TINY else 0.0, y if abs(y) > TINY else 0.0
         lx[k + 1], ly[k + 1] = x, y
         size = max(size, max(abs(x), abs(y)))
     return size
@@ -156,14 +149,8 @@ def eliminate(table: Array, work: Array, carry: Array, low: int, high: int) -> b
     the determinant of that, 0 before the first.
     """
     im, ii = table[INVERSE_MASS, low:], table[INVERSE_INERTIA, low:]
-    ex, ey, fx, fy, lx, ly = (
-        work[EX, low:],
-        work[EY, low:],
-        work[FX, low:],
-        work[FY, low:],
-        work[LX, low:],
-        work[LY, low:],
-    )
+    ex, ey, fx, fy = work[EX, low:], work[EY, low:], work[FX, low:], work[FY, low:]
+    lx, ly = work[LX, low:], work[LY, low:]
     l00, l01, l10, l11 = work[L00, low:], work[L01, low:], work[L10, low:], work[L11, low:]
     x, y, p00, p01, p11, inverse = carry[0], carry[1], carry[2], carry[3], carry[4], carry[5]
     good = True
@@ -210,14 +197,8 @@ def spread(a: Array, table: Array, work: Array, weight: float, low: int, high: i
     """M^-1 (J^T lam + weight f) of the bodies low, ..., high - 1, to a."""
     count = table.shape[1]
     im, ii, fall = table[INVERSE_MASS, low:], table[INVERSE_INERTIA, low:], table[FALL, low:]
-    ex, ey, fx, fy, lx, ly = (
-        work[EX, low:],
-        work[EY, low:],
-        work[FX, low:],
-        work[FY, low:],
-        work[LX, low:],
-        work[LY, low:],
-    )
+    ex, ey, fx, fy = work[EX, low:], work[EY, low:], work[FX, low:], work[FY, low:]
+    lx, ly = work[LX, low:], work[LY, low:]
     ax, ay, turn = a[low:], a[count + low :], a[2 * count + low :]
     for k in range(high - low):
         ax[k] = im[k] * (lx[k] - lx[k + 1])
@@ -229,18 +210,12 @@ def spread(a: Array, table: Array, work: Array, weight: float, low: int, high: i
 def check(q: Array, v: Array, a: Array, table: Array, work: Array, sums: Array, low: int, high: int) -> None:
     """Add up how well accelerations and multipliers satisfy the equations of the bodies low, ..., high - 1.
 
-    `sums` (4,): the squares of J a - gamma, gamma, M a - f - J^T lam and f; and the largest angle. A row belongs to the
+    `sums` (5,): the squares of J a - gamma, gamma, M a - f - J^T lam and f; and the largest angle. A row belongs to the
     body before the pin.
     """
     count = table.shape[1]
-    ex, ey, fx, fy, lx, ly = (
-        work[EX, low:],
-        work[EY, low:],
-        work[FX, low:],
-        work[FY, low:],
-        work[LX, low:],
-        work[LY, low:],
-    )
+    ex, ey, fx, fy = work[EX, low:], work[EY, low:], work[FX, low:], work[FY, low:]
+    lx, ly = work[LX, low:], work[LY, low:]
     m, inertia, fall = table[MASS, low:], table[INERTIA, low:], table[FALL, low:]
     ax, ay, turn = a[low:], a[count + low :], a[2 * count + low :]
     phi, spin = q[2 * count + low :], v[2 * count + low :]
@@ -301,11 +276,12 @@ def update(
 
 
 @jit
-def lift(a: Array, table: Array, work: Array) -> bool:
+def lift(a: Array, table: Array, work: Array, carry: Array) -> bool:
     """Smallest a in the mass metric with J a = the right-hand side; whether no pivot vanished."""
     count = table.shape[1]
     work[LX, 0] = work[LY, 0] = work[LX, count] = work[LY, count] = 0.0
-    good = eliminate(table, work, np.zeros(6), 0, count - 1)
+    carry[:] = 0.0
+    good = eliminate(table, work, carry, 0, count - 1)
     substitute(work, 0, count - 1)
     spread(a, table, work, 0.0, 0, count)
     return good
@@ -314,7 +290,7 @@ def lift(a: Array, table: Array, work: Array) -> bool:
 @jit
 def evaluate(
     stage: int, refine: bool, h: float, q0: Array, v0: Array, q: Array, v: Array, store: Array, table: Array,
-    work: Array, sums: Array,
+    work: Array, sums: Array, carry: Array,
 ) -> bool:  # fmt: skip
     """Accelerations and what becomes of them; whether no pivot vanished.
 
@@ -325,8 +301,8 @@ def evaluate(
     pins = count - 1
     begins = stage <= RK4
     at_q, at_v = (q0, v0) if begins else (q, v)
-    carry = np.zeros(6)
     good = True
+    carry[:] = 0.0
     arms(at_q, table, work, 0, 1)
     for low in range(0, pins, TILE):
         high = min(low + TILE, pins)
@@ -337,7 +313,7 @@ def evaluate(
     if refine:
         substitute(work, 0, pins)
         spread(a, table, work, 1.0, 0, count)
-        refined(at_v, a, store[5], table, work)
+        refined(at_v, a, store[5], table, work, carry)
     high = count
     for tile in range((pins - 1) // TILE, -1, -1):
         low = tile * TILE
@@ -355,7 +331,7 @@ def evaluate(
 
 
 @jit
-def refined(v: Array, a: Array, change: Array, table: Array, work: Array) -> None:
+def refined(v: Array, a: Array, change: Array, table: Array, work: Array, carry: Array) -> None:
     """Correct accelerations and multipliers by what they miss of J a = gamma."""
     count = table.shape[1]
     ex, ey, fx, fy, lx, ly = work[EX], work[EY], work[FX], work[FY], work[LX], work[LY]
@@ -366,7 +342,7 @@ def refined(v: Array, a: Array, change: Array, table: Array, work: Array) -> Non
         x0[k + 1], y0[k + 1] = lx[k + 1], ly[k + 1]
         lx[k + 1] = fx[k + 1] * there - ex[k] * here - (ax[k + 1] - ax[k] - fy[k + 1] * turn[k + 1] + ey[k] * turn[k])
         ly[k + 1] = fy[k + 1] * there - ey[k] * here - (ay[k + 1] - ay[k] + fx[k + 1] * turn[k + 1] - ex[k] * turn[k])
-    lift(change, table, work)
+    lift(change, table, work, carry)
     for i in range(3 * count):
         a[i] += change[i]
     for k in range(1, count):
@@ -377,15 +353,15 @@ def refined(v: Array, a: Array, change: Array, table: Array, work: Array) -> Non
 @jit
 def begun(
     stage: int, refine: bool, h: float, q0: Array, v0: Array, q: Array, v: Array, store: Array, table: Array,
-    work: Array, sums: Array,
+    work: Array, sums: Array, carry: Array,
 ) -> tuple[bool, bool]:  # fmt: skip
     """`evaluate` for a stage that is checked; once more if it has to be refined. Also returns whether that is so."""
     sums[:] = 0.0
-    good = evaluate(stage, refine, h, q0, v0, q, v, store, table, work, sums)
+    good = evaluate(stage, refine, h, q0, v0, q, v, store, table, work, sums, carry)
     if good and not refine and sums[0] > REFINED * (1.0 + sums[1]):
         sums[:] = 0.0
         refine = True
-        good = evaluate(stage, refine, h, q0, v0, q, v, store, table, work, sums)
+        good = evaluate(stage, refine, h, q0, v0, q, v, store, table, work, sums, carry)
     return good, refine
 
 
@@ -400,7 +376,7 @@ def sound(sums: Array, worst: Array, limit: float) -> bool:
 
 
 @jit
-def project(q: Array, v: Array, a: Array, table: Array, work: Array, sharp: float, refine: bool) -> bool:
+def project(q: Array, v: Array, a: Array, table: Array, work: Array, carry: Array, sharp: float, refine: bool) -> bool:
     """Newton's method on the gaps, then one linear step on their rates, see `gaussopt.stabilisation.Projection`."""
     best, found = 1e300, False
     for _ in range(MOST_CORRECTIONS):
@@ -415,7 +391,7 @@ def project(q: Array, v: Array, a: Array, table: Array, work: Array, sharp: floa
             found = True
             break
         best = min(best, size)
-        if not lift(a, table, work):
+        if not lift(a, table, work, carry):
             return False
         for i in range(len(q)):
             q[i] -= a[i]
@@ -424,7 +400,7 @@ def project(q: Array, v: Array, a: Array, table: Array, work: Array, sharp: floa
     good = True
     for _ in range(2 if refine else 1):
         rates(v, work)
-        good &= lift(a, table, work)
+        good &= lift(a, table, work, carry)
         for i in range(len(v)):
             v[i] -= a[i]
     return good
@@ -451,20 +427,20 @@ def march(
     """
     n = len(y) // 2
     q0, v0, q, v = y[:n], y[n:], store[3], store[4]
-    sums = np.zeros(5)
+    sums, carry = np.zeros(5), np.zeros(6)
     place, done, refine = 0, 0, False
     for step in range(first, first + count):
         start, stop = begin + step * dt, begin + (step + 1) * dt
         if stop > end - 1e-9 * dt:
             stop = end
         h = stop - start
-        good, refine = begun(method, refine, h, q0, v0, q, v, store, table, work, sums)
+        good, refine = begun(method, refine, h, q0, v0, q, v, store, table, work, sums, carry)
         good = good and sound(sums, worst, limit)
         if method == RK4:
             for stage in range(RK4 + 1, RK4 + 4):
-                good = good and evaluate(stage, refine, h, q0, v0, q, v, store, table, work, sums)
+                good = good and evaluate(stage, refine, h, q0, v0, q, v, store, table, work, sums, carry)
         if good and sharp > 0.0:
-            good = project(q, v, store[0], table, work, sharp, refine)
+            good = project(q, v, store[0], table, work, carry, sharp, refine)
         if not good:
             break
         done += 1
