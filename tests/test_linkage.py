@@ -159,7 +159,7 @@ def test_pendulums_on_one_pin_are_interpreted() -> None:
 
 @compiled_only
 @pytest.mark.parametrize("closed", [False, True])
-@pytest.mark.parametrize("links", [3, 30, 300, 1025])
+@pytest.mark.parametrize("links", [3, 30, 300, 2051])
 @pytest.mark.parametrize(("stepper", "stabilise"), [("rk4", "none"), ("semi-implicit", "projection")])
 def test_a_compiled_step_is_the_interpreted_one(links: int, closed: bool, stepper: str, stabilise: str) -> None:
     chain, q, v = moving(links, closed)
@@ -170,7 +170,7 @@ def test_a_compiled_step_is_the_interpreted_one(links: int, closed: bool, steppe
         assert relative(getattr(one, name), getattr(other, name)) <= 1e-12, name
     # At the start, where both have the same state: in a long closed chain its last digits count for the forces.
     for name in ("a", "lam"):
-        assert relative(getattr(one, name)[0], getattr(other, name)[0]) <= 1e-12, name
+        assert relative(getattr(one, name)[0], getattr(other, name)[0]) <= 1e-12 * max(1.0, links / 300), name
     assert one.worst.relative_error <= 1e-10
 
 
