@@ -303,10 +303,9 @@ def evaluate(
     at_q, at_v = (q0, v0) if begins else (q, v)
     good = True
     carry[:] = 0.0
-    arms(at_q, table, work, 0, 1)
     for low in range(0, pins, TILE):
         high = min(low + TILE, pins)
-        arms(at_q, table, work, low + 1, high + 1)
+        arms(at_q, table, work, low + 1 if low > 0 else 0, high + 1)
         pull(at_v, table, work, low, high)
         good &= eliminate(table, work, carry, low, high)
     work[LX, 0] = work[LY, 0] = work[LX, count] = work[LY, count] = 0.0
@@ -364,12 +363,13 @@ def begun(
     work: Array, sums: Array, carry: Array,
 ) -> tuple[bool, bool]:  # fmt: skip
     """`evaluate` for a stage that is checked; once more if it has to be refined. Also returns whether that is so."""
-    sums[:] = 0.0
-    good = evaluate(stage, refine, h, q0, v0, q, v, store, table, work, sums, carry)
-    if good and not refine and sums[0] > REFINED * (1.0 + sums[1]):
+    good = True
+    for _ in range(2):
         sums[:] = 0.0
-        refine = True
         good = evaluate(stage, refine, h, q0, v0, q, v, store, table, work, sums, carry)
+        if not good or refine or not sums[0] > REFINED * (1.0 + sums[1]):
+            break
+        refine = True
     return good, refine
 
 
