@@ -1,9 +1,10 @@
 """How the time and the memory of a step grow with the number of bodies: chains of links, open and closed.
 
-For every length: medians of seconds per evaluation (step data, solve, certificate) and per RK4 step with
-recording, of `sparse-kkt` and of OSQP where it finishes; the exponent p of seconds = c N^p fitted over the lengths; and
-the bytes of the step data, of the factors and of the lists kept between steps. Prints a table (and writes it with
---out); it never fails on a slow machine:
+For every length: medians of seconds per evaluation (step data, solve, certificate) and per RK4 step with recording, of
+`sparse-kkt` and of OSQP where it finishes, and of the compiled kernels (a step of one evaluation, and an RK4 step,
+residuals checked and nothing recorded); the exponent p of seconds = c N^p fitted over the lengths; and the bytes of the
+step data, of the factors and of the lists kept between steps. Prints a table (and writes it with --out); it never fails
+on a slow machine:
 
     python benchmarks/chain.py [--links 1000 10000 100000] [--out table.md]
 """
@@ -27,6 +28,7 @@ import numpy as np  # noqa: E402
 
 import gaussopt as go  # noqa: E402
 from gaussopt.chain import Chain, closed_arc  # noqa: E402
+from gaussopt.jit import COMPILED  # noqa: E402
 from gaussopt.sparse import memory, parts  # noqa: E402
 from gaussopt.sparse_saddle import Saddle  # noqa: E402
 
@@ -94,6 +96,30 @@ def rk4_step(links: int, closed: bool = False, solver: str = "sparse-kkt", steps
     return Scaling(links, closed, solver, seconds, status, run.worst.relative_error)
 
 
+def compiled(links: int, closed: bool = False, repeats: int = 7) -> Scaling:
+    """Seconds of a semi-implicit step, which has one evaluation, and of an RK4 step by compiled kernels."""
+    from gaussopt.certificate import DEFAULT_TOLERANCE, certify
+    from gaussopt.compiled.linkage import March
+
+    body, q, v = chain(links, closed)
+    seconds = dict.fromkeys(PARTS, float("nan"))
+    sound = True
+    count = max(4, min(100, 1_000_000 // links))
+    for part, stepper in (("evaluation", "semi-implicit"), ("RK4 step", "rk4")):
+        march = March(body.linkage, stepper)
+        start, spent = march.row.placed(q, v), []
+        for _ in range(repeats):
+            y, worst, trace = start.copy(), np.zeros(2), np.zeros((0, len(start)))
+            begin = perf_counter()
+            done = march.steps((0.0, DT, np.inf), 0, count, count + 1, y, trace, worst, DEFAULT_TOLERANCE**2)
+            spent.append((perf_counter() - begin) / count)
+            sound &= done == count
+        seconds[part] = median(spent)
+    certificate = certify(body.system.evaluate(0.0, q, v), *march.answer(q, v))
+    status = "solved" if sound and certificate.passed() else "a step was handed over"
+    return Scaling(links, closed, "compiled", seconds, status, certificate.relative_error)
+
+
 def evaluation(links: int, closed: bool = False, solver: str = "sparse-kkt", repeats: int = 5) -> float:
     """Median of seconds per evaluation: step data, program, solve and certificate, after a first one that sets up."""
     body, q, v = chain(links, closed)
@@ -131,6 +157,7 @@ def measure(links: Sequence[int] = LINKS) -> list[Scaling]:
         osqp = True
         for count in links:
             found.append(rk4_step(count, closed))
+            found += [compiled(count, closed)] if COMPILED else []
             if osqp:
                 found.append(_osqp(count, closed))
                 osqp = found[-1].status == "solved"
@@ -160,7 +187,7 @@ def table(found: Sequence[Scaling], links: Sequence[int]) -> list[str]:
         lines.append(f"| {kind} | {s.links} | {s.solver} | {' | '.join(cells)} | {s.error:.1e} | {s.status} |")
     lines += ["", "| chain | solver | exponent, evaluation | exponent, RK4 step |", "|---|---|---|---|"]
     for closed in (False, True):
-        for solver in ("sparse-kkt", "osqp"):
+        for solver in ("sparse-kkt", "osqp", *(("compiled",) if COMPILED else ())):
             these = [s for s in found if s.closed == closed and s.solver == solver]
             fits = " | ".join(f"{exponent(these, part):.2f}" for part in ("evaluation", "RK4 step"))
             lines.append(f"| {'closed' if closed else 'open'} | {solver} | {fits} |")

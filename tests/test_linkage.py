@@ -159,7 +159,7 @@ def test_pendulums_on_one_pin_are_interpreted() -> None:
 
 @compiled_only
 @pytest.mark.parametrize("closed", [False, True])
-@pytest.mark.parametrize("links", [3, 30, 300, 1025])
+@pytest.mark.parametrize("links", [3, 30, 300, 2051])
 @pytest.mark.parametrize(("stepper", "stabilise"), [("rk4", "none"), ("semi-implicit", "projection")])
 def test_a_compiled_step_is_the_interpreted_one(links: int, closed: bool, stepper: str, stabilise: str) -> None:
     chain, q, v = moving(links, closed)
@@ -170,8 +170,19 @@ def test_a_compiled_step_is_the_interpreted_one(links: int, closed: bool, steppe
         assert relative(getattr(one, name), getattr(other, name)) <= 1e-12, name
     # At the start, where both have the same state: in a long closed chain its last digits count for the forces.
     for name in ("a", "lam"):
-        assert relative(getattr(one, name)[0], getattr(other, name)[0]) <= 1e-12, name
+        assert relative(getattr(one, name)[0], getattr(other, name)[0]) <= 1e-12 * max(1.0, links / 300), name
     assert one.worst.relative_error <= 1e-10
+
+
+@compiled_only
+def test_forces_that_decay_to_nothing_along_a_row_are_zero() -> None:
+    chain = Chain(1000)
+    q, v = chain.state(np.zeros(1000))
+    one, other = (run(chain.system, q, v, engine, t_end=3e-3) for engine in ("compiled", "interpreted"))
+    for name in ("q", "v"):
+        assert relative(getattr(one, name), getattr(other, name)) <= 1e-12, name
+    for values in (one.q, one.v, one.a, one.lam):
+        assert not ((values != 0) & (np.abs(values) < 1e-300)).any()
 
 
 @compiled_only

@@ -164,7 +164,7 @@ class March:
             raise NotCompiled("its pins do not form one row from end to end")
         self.row, self._table, self._kernels = row, row.table(linkage), kernels
         places = len(row.bodies)
-        self._work, self._store = np.zeros((kernels.WORK, places + 1)), np.zeros((kernels.STORE, 3 * places))
+        self._work, self._store = np.zeros((kernels.WORK, places + 1)), np.zeros((kernels.STORE, 3 * places + 3))
         self._method = kernels.RK4 if method == "rk4" else kernels.SEMI_IMPLICIT
 
     def steps(
@@ -189,8 +189,9 @@ class March:
         """Acceleration, (n,), and multipliers, (m,), at a state; NaN or worthless where a pivot vanishes."""
         y, store, work, k = self.row.placed(q, v), self._store, self._work, self._kernels
         n = len(y) // 2
-        k.begun(k.ALONE, False, 0.0, y[:n], y[n:], y[:n], y[n:], store, self._table, work, np.zeros(5))
-        return self.row.coordinates(store[:1])[0], self.row.multipliers(work[k.LX : k.LY + 1, 1:-1])
+        sums, carry = np.zeros(5), np.zeros(6)
+        k.begun(k.ALONE, False, 0.0, y[:n], y[n:], y[:n], y[n:], store, self._table, work, sums, carry)
+        return self.row.coordinates(store[:1, :n])[0], self.row.multipliers(work[k.LX : k.LY + 1, 1:-1])
 
 
 class LinkageSteps(ConstantSteps):

@@ -43,7 +43,7 @@ STORE = 6
 # What becomes of accelerations: nothing, a step of semi-implicit Euler, the four stages of RK4.
 ALONE, SEMI_IMPLICIT, RK4 = -2, -1, 0
 
-TILE = 512
+TILE = 1024
 """Places that are taken through all passes before the next ones, so that they stay in the cache."""
 
 LARGEST = 2.0**20
@@ -72,7 +72,7 @@ Array = Any
 
 @jit
 def square(x: float) -> float:
-    """Zero for tiny numbers."""
+    """The square; zero for tiny numbers."""
     return x * x if abs(x) > TINY else 0.0
 
 
@@ -108,14 +108,8 @@ def pull(v: Array, table: Array, work: Array, low: int, high: int) -> None:
     """Right-hand side of S lam = gamma - J M^-1 f, for the pins low, ..., high - 1."""
     count = table.shape[1]
     spin, fall = v[2 * count + low :], table[FALL, low:]
-    ex, ey, fx, fy, lx, ly = (
-        work[EX, low:],
-        work[EY, low:],
-        work[FX, low:],
-        work[FY, low:],
-        work[LX, low:],
-        work[LY, low:],
-    )
+    ex, ey, fx, fy = work[EX, low:], work[EY, low:], work[FX, low:], work[FY, low:]
+    lx, ly = work[LX, low:], work[LY, low:]
     for k in range(high - low):
         here, there = square(spin[k]), square(spin[k + 1])
         lx[k + 1] = fx[k + 1] * there - ex[k] * here
@@ -131,7 +125,6 @@ def gaps(q: Array, work: Array) -> float:
     for k in range(count - 1):
         x = q[k + 1] + fx[k + 1] - q[k] - ex[k]
         y = q[count + k + 1] + fy[k + 1] - q[count + k] - ey[k]
-        x, y = x if abs(x) > TINY else 0.0, y if abs(y) > TINY else 0.0
         lx[k + 1], ly[k + 1] = x, y
         size = max(size, max(abs(x), abs(y)))
     return size
@@ -156,14 +149,8 @@ def eliminate(table: Array, work: Array, carry: Array, low: int, high: int) -> b
     the determinant of that, 0 before the first.
     """
     im, ii = table[INVERSE_MASS, low:], table[INVERSE_INERTIA, low:]
-    ex, ey, fx, fy, lx, ly = (
-        work[EX, low:],
-        work[EY, low:],
-        work[FX, low:],
-        work[FY, low:],
-        work[LX, low:],
-        work[LY, low:],
-    )
+    ex, ey, fx, fy = work[EX, low:], work[EY, low:], work[FX, low:], work[FY, low:]
+    lx, ly = work[LX, low:], work[LY, low:]
     l00, l01, l10, l11 = work[L00, low:], work[L01, low:], work[L10, low:], work[L11, low:]
     x, y, p00, p01, p11, inverse = carry[0], carry[1], carry[2], carry[3], carry[4], carry[5]
     good = True
@@ -206,19 +193,11 @@ def substitute(work: Array, low: int, high: int) -> None:
 
 
 @jit
-def spread(a: Array, table: Array, work: Array, weight: float, low: int, high: int) -> None:
-    """M^-1 (J^T lam + weight f) of the bodies low, ..., high - 1, to a."""
-    count = table.shape[1]
+def spread(ax: Array, ay: Array, turn: Array, table: Array, work: Array, weight: float, low: int, high: int) -> None:
+    """M^-1 (J^T lam + weight f) of the bodies low, ..., high - 1, to (ax, ay, turn), which begin at low."""
     im, ii, fall = table[INVERSE_MASS, low:], table[INVERSE_INERTIA, low:], table[FALL, low:]
-    ex, ey, fx, fy, lx, ly = (
-        work[EX, low:],
-        work[EY, low:],
-        work[FX, low:],
-        work[FY, low:],
-        work[LX, low:],
-        work[LY, low:],
-    )
-    ax, ay, turn = a[low:], a[count + low :], a[2 * count + low :]
+    ex, ey, fx, fy = work[EX, low:], work[EY, low:], work[FX, low:], work[FY, low:]
+    lx, ly = work[LX, low:], work[LY, low:]
     for k in range(high - low):
         ax[k] = im[k] * (lx[k] - lx[k + 1])
         ay[k] = im[k] * (ly[k] - ly[k + 1]) + weight * fall[k]
@@ -226,23 +205,18 @@ def spread(a: Array, table: Array, work: Array, weight: float, low: int, high: i
 
 
 @jit_sums
-def check(q: Array, v: Array, a: Array, table: Array, work: Array, sums: Array, low: int, high: int) -> None:
+def check(
+    q: Array, v: Array, ax: Array, ay: Array, turn: Array, table: Array, work: Array, sums: Array, low: int, high: int
+) -> None:
     """Add up how well accelerations and multipliers satisfy the equations of the bodies low, ..., high - 1.
 
-    `sums` (4,): the squares of J a - gamma, gamma, M a - f - J^T lam and f; and the largest angle. A row belongs to the
-    body before the pin.
+    `sums` (5,): the squares of J a - gamma, gamma, M a - f - J^T lam and f; and the largest angle. A row belongs to the
+    body before the pin. (ax, ay, turn) begin at low and hold one body more.
     """
     count = table.shape[1]
-    ex, ey, fx, fy, lx, ly = (
-        work[EX, low:],
-        work[EY, low:],
-        work[FX, low:],
-        work[FY, low:],
-        work[LX, low:],
-        work[LY, low:],
-    )
+    ex, ey, fx, fy = work[EX, low:], work[EY, low:], work[FX, low:], work[FY, low:]
+    lx, ly = work[LX, low:], work[LY, low:]
     m, inertia, fall = table[MASS, low:], table[INERTIA, low:], table[FALL, low:]
-    ax, ay, turn = a[low:], a[count + low :], a[2 * count + low :]
     phi, spin = q[2 * count + low :], v[2 * count + low :]
     missed = called = left = weight = 0.0
     farthest = sums[4]
@@ -273,8 +247,8 @@ def check(q: Array, v: Array, a: Array, table: Array, work: Array, sums: Array, 
 def update(
     stage: int, h: float, a: Array, q0: Array, v0: Array, q: Array, v: Array, store: Array, low: int, high: int
 ) -> None:
-    """The next stage, or the state behind the step, of the coordinates low, ..., high - 1."""
-    a, q0, v0, q, v = a[low:high], q0[low:high], v0[low:high], q[low:high], v[low:high]
+    """The next stage, or the state behind the step, of the coordinates low, ..., high - 1, where `a` begins."""
+    q0, v0, q, v = q0[low:high], v0[low:high], q[low:high], v[low:high]
     turn, total = store[1, low:high], store[2, low:high]
     half, sixth = 0.5 * h, h / 6.0
     if stage == SEMI_IMPLICIT:
@@ -301,61 +275,70 @@ def update(
 
 
 @jit
-def lift(a: Array, table: Array, work: Array) -> bool:
+def lift(a: Array, table: Array, work: Array, carry: Array) -> bool:
     """Smallest a in the mass metric with J a = the right-hand side; whether no pivot vanished."""
     count = table.shape[1]
     work[LX, 0] = work[LY, 0] = work[LX, count] = work[LY, count] = 0.0
-    good = eliminate(table, work, np.zeros(6), 0, count - 1)
+    carry[:] = 0.0
+    good = eliminate(table, work, carry, 0, count - 1)
     substitute(work, 0, count - 1)
-    spread(a, table, work, 0.0, 0, count)
+    spread(a[:count], a[count : 2 * count], a[2 * count :], table, work, 0.0, 0, count)
     return good
 
 
 @jit
 def evaluate(
     stage: int, refine: bool, h: float, q0: Array, v0: Array, q: Array, v: Array, store: Array, table: Array,
-    work: Array, sums: Array,
+    work: Array, sums: Array, carry: Array,
 ) -> bool:  # fmt: skip
     """Accelerations and what becomes of them; whether no pivot vanished.
 
     Stages other than the later ones of RK4 take the state (q0, v0) and are checked; those take (q, v). What follows
-    goes to (q, v); accelerations stay in store[0].
+    goes to (q, v); accelerations stay in store[0] if the stage is ALONE.
     """
-    count, a = table.shape[1], store[0]
+    count, n = table.shape[1], len(q)
     pins = count - 1
+    a, whole = store[0, :n], refine or stage == ALONE
     begins = stage <= RK4
     at_q, at_v = (q0, v0) if begins else (q, v)
-    carry = np.zeros(6)
     good = True
-    arms(at_q, table, work, 0, 1)
+    carry[:] = 0.0
     for low in range(0, pins, TILE):
         high = min(low + TILE, pins)
-        arms(at_q, table, work, low + 1, high + 1)
+        arms(at_q, table, work, low + 1 if low > 0 else 0, high + 1)
         pull(at_v, table, work, low, high)
         good &= eliminate(table, work, carry, low, high)
     work[LX, 0] = work[LY, 0] = work[LX, count] = work[LY, count] = 0.0
     if refine:
         substitute(work, 0, pins)
-        spread(a, table, work, 1.0, 0, count)
-        refined(at_v, a, store[5], table, work)
+        spread(a[:count], a[count : 2 * count], a[2 * count :], table, work, 1.0, 0, count)
+        refined(at_v, a, store[5, :n], table, work, carry)
+    # Accelerations that nobody asks for later are kept a tile at a time.
+    span = count if whole else min(TILE + 2, count + 1)
+    ax, ay, turn = store[0, :span], store[0, span : 2 * span], store[0, 2 * span :]
     high = count
     for tile in range((pins - 1) // TILE, -1, -1):
         low = tile * TILE
         after = low + 1 if low > 0 else 0  # pin low - 1 is still missing beside place low
+        at = after if whole else 0
+        if not whole:
+            size = high - after
+            ax[size], ay[size], turn[size] = ax[0], ay[0], turn[0]
         if not refine:
             substitute(work, low, min(low + TILE, pins))
-            spread(a, table, work, 1.0, after, high)
+            spread(ax[at:], ay[at:], turn[at:], table, work, 1.0, after, high)
         if begins:
-            check(at_q, at_v, a, table, work, sums, after, high)
+            check(at_q, at_v, ax[at:], ay[at:], turn[at:], table, work, sums, after, high)
         if stage != ALONE:
-            for part in range(0, 3 * count, count):
-                update(stage, h, a, q0, v0, q, v, store, part + after, part + high)
+            update(stage, h, ax[at:], q0, v0, q, v, store, after, high)
+            update(stage, h, ay[at:], q0, v0, q, v, store, count + after, count + high)
+            update(stage, h, turn[at:], q0, v0, q, v, store, 2 * count + after, 2 * count + high)
         high = after
     return good
 
 
 @jit
-def refined(v: Array, a: Array, change: Array, table: Array, work: Array) -> None:
+def refined(v: Array, a: Array, change: Array, table: Array, work: Array, carry: Array) -> None:
     """Correct accelerations and multipliers by what they miss of J a = gamma."""
     count = table.shape[1]
     ex, ey, fx, fy, lx, ly = work[EX], work[EY], work[FX], work[FY], work[LX], work[LY]
@@ -366,7 +349,7 @@ def refined(v: Array, a: Array, change: Array, table: Array, work: Array) -> Non
         x0[k + 1], y0[k + 1] = lx[k + 1], ly[k + 1]
         lx[k + 1] = fx[k + 1] * there - ex[k] * here - (ax[k + 1] - ax[k] - fy[k + 1] * turn[k + 1] + ey[k] * turn[k])
         ly[k + 1] = fy[k + 1] * there - ey[k] * here - (ay[k + 1] - ay[k] + fx[k + 1] * turn[k + 1] - ex[k] * turn[k])
-    lift(change, table, work)
+    lift(change, table, work, carry)
     for i in range(3 * count):
         a[i] += change[i]
     for k in range(1, count):
@@ -377,15 +360,16 @@ def refined(v: Array, a: Array, change: Array, table: Array, work: Array) -> Non
 @jit
 def begun(
     stage: int, refine: bool, h: float, q0: Array, v0: Array, q: Array, v: Array, store: Array, table: Array,
-    work: Array, sums: Array,
+    work: Array, sums: Array, carry: Array,
 ) -> tuple[bool, bool]:  # fmt: skip
     """`evaluate` for a stage that is checked; once more if it has to be refined. Also returns whether that is so."""
-    sums[:] = 0.0
-    good = evaluate(stage, refine, h, q0, v0, q, v, store, table, work, sums)
-    if good and not refine and sums[0] > REFINED * (1.0 + sums[1]):
+    good = True
+    for _ in range(2):
         sums[:] = 0.0
+        good = evaluate(stage, refine, h, q0, v0, q, v, store, table, work, sums, carry)
+        if not good or refine or not sums[0] > REFINED * (1.0 + sums[1]):
+            break
         refine = True
-        good = evaluate(stage, refine, h, q0, v0, q, v, store, table, work, sums)
     return good, refine
 
 
@@ -400,7 +384,7 @@ def sound(sums: Array, worst: Array, limit: float) -> bool:
 
 
 @jit
-def project(q: Array, v: Array, a: Array, table: Array, work: Array, sharp: float, refine: bool) -> bool:
+def project(q: Array, v: Array, a: Array, table: Array, work: Array, carry: Array, sharp: float, refine: bool) -> bool:
     """Newton's method on the gaps, then one linear step on their rates, see `gaussopt.stabilisation.Projection`."""
     best, found = 1e300, False
     for _ in range(MOST_CORRECTIONS):
@@ -415,7 +399,7 @@ def project(q: Array, v: Array, a: Array, table: Array, work: Array, sharp: floa
             found = True
             break
         best = min(best, size)
-        if not lift(a, table, work):
+        if not lift(a, table, work, carry):
             return False
         for i in range(len(q)):
             q[i] -= a[i]
@@ -424,7 +408,7 @@ def project(q: Array, v: Array, a: Array, table: Array, work: Array, sharp: floa
     good = True
     for _ in range(2 if refine else 1):
         rates(v, work)
-        good &= lift(a, table, work)
+        good &= lift(a, table, work, carry)
         for i in range(len(v)):
             v[i] -= a[i]
     return good
@@ -442,7 +426,7 @@ def march(
     method : SEMI_IMPLICIT or RK4
     y : (6 K,)
         The state (q, v); that before the offending step where one fails.
-    store : (STORE, 3 K)
+    store : (STORE, 3 K + 3)
     sharp : tolerance of the projection after every step, 0 for none
     worst : (2,)
         Largest squared residuals so far.
@@ -450,21 +434,21 @@ def march(
         Takes the states whose number is a multiple of `every`.
     """
     n = len(y) // 2
-    q0, v0, q, v = y[:n], y[n:], store[3], store[4]
-    sums = np.zeros(5)
+    q0, v0, q, v = y[:n], y[n:], store[3, :n], store[4, :n]
+    sums, carry = np.zeros(5), np.zeros(6)
     place, done, refine = 0, 0, False
     for step in range(first, first + count):
         start, stop = begin + step * dt, begin + (step + 1) * dt
         if stop > end - 1e-9 * dt:
             stop = end
         h = stop - start
-        good, refine = begun(method, refine, h, q0, v0, q, v, store, table, work, sums)
+        good, refine = begun(method, refine, h, q0, v0, q, v, store, table, work, sums, carry)
         good = good and sound(sums, worst, limit)
         if method == RK4:
             for stage in range(RK4 + 1, RK4 + 4):
-                good = good and evaluate(stage, refine, h, q0, v0, q, v, store, table, work, sums)
+                good = good and evaluate(stage, refine, h, q0, v0, q, v, store, table, work, sums, carry)
         if good and sharp > 0.0:
-            good = project(q, v, store[0], table, work, sharp, refine)
+            good = project(q, v, store[0, :n], table, work, carry, sharp, refine)
         if not good:
             break
         done += 1
