@@ -55,9 +55,13 @@ def close(found: Any, stated: Any, tolerance: float = STATED) -> bool:
     return bool(np.allclose(y, x, rtol=0.0, atol=tolerance * (1.0 + np.nanmax(np.abs(x), initial=0.0)), equal_nan=True))
 
 
+EQUALITIES = ("kkt", "sparse-kkt")
+"""Solvers of linear systems."""
+
+
 def takes(solver: str, program: Any) -> bool:
-    """Which programs a solver takes: kkt equality rows only, quadprog no singular P, pgs divides by the diagonal."""
-    if type(program) not in registry.load("solver", solver).accepts or solver == "kkt":
+    """Which programs a solver takes: some equality rows only, quadprog no singular P, pgs divides by the diagonal."""
+    if type(program) not in registry.load("solver", solver).accepts or solver in EQUALITIES:
         return False
     if solver == "quadprog":
         return bool(np.linalg.eigvalsh(program.P)[0] > 1e-12 * np.linalg.norm(program.P, 2))
