@@ -119,7 +119,8 @@ def simulate(
     engine : "auto", "interpreted" or "compiled"
         Interpreted, every stage goes through formulation, solver and certificate. Compiled, the loop runs as generated
         code (see `gaussopt.compiled`): the same motion to rounding, the residuals of every step checked, every recorded
-        state certified; it knows no other formulation than `gauss` and no other solver than `kkt`. With contacts the
+        state certified; it knows no other formulation than `gauss` and no other solver than `kkt`
+        (`sparse-kkt` for linkages given by tables). With contacts the
         regular contact steps run as one compiled kernel, each certified (see `gaussopt.stages`). By default long runs
         that name neither formulation nor solver are compiled where that is possible.
     record_every : int
