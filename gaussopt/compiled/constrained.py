@@ -12,7 +12,7 @@ from typing import Any
 import sympy as sp
 
 from gaussopt.compiled.elimination import Elimination
-from gaussopt.compiled.loops import Loop
+from gaussopt.compiled.loops import Loop, value
 from gaussopt.compiled.source import Lines, Scribe, _all, _symmetric, _used, step_matrix
 from gaussopt.equations import TIME, Model
 from gaussopt.straight_line import Entry, Writer
@@ -69,8 +69,19 @@ def _repeated(
 class ConstrainedLoop(Loop):
     """A loop whose residuals read the acceleration a_0, ... and the multipliers lam_0, ... of the latest solve.
 
-    One slope, behind the state before the step; the second half of it is the acceleration.
+    One slope, behind the state before the step; the second half of it is the acceleration. The multipliers stand behind
+    the work space of `Loop`.
     """
+
+    @property
+    def multipliers(self) -> int:
+        """Where the multipliers begin."""
+        return super().work
+
+    @property
+    def work(self) -> int:
+        """Entries of the work space."""
+        return self.multipliers + self.shape.m * self.shape.lanes
 
     def place(self, base: int, i: int) -> str:
         """Entry i of the work space behind `base`."""
@@ -80,15 +91,18 @@ class ConstrainedLoop(Loop):
         """Where an acceleration is."""
         return self.place(self.shape.size, self.shape.n + i)
 
-    def check(self, indent: int) -> list[str]:
-        """Residuals of the latest solve at state y and time t."""
-        lines = self.parts.check
+    def stores(self, lines: Lines) -> list[str]:
+        """Also the multipliers, which the residuals read."""
+        return super().stores(lines) + self.store_multipliers(lines)
+
+    def store_multipliers(self, lines: Lines) -> list[str]:
+        """The multipliers of a solve into the work space."""
+        return [f"{self.place(self.multipliers, r)} = {value(x)}" for r, x in enumerate(lines.results["lam"])]
+
+    def latest(self) -> list[str]:
+        """The names of the latest solve."""
         known = [f"a_{i} = {self.acceleration(i)}" for i in range(self.shape.n)]
-        known += [f"lam_{r} = {self.place(self.multipliers, r)}" for r in range(self.shape.m)]
-        found = [(self._lane("worst", i), r) for i, r in enumerate(lines.results["residuals"]) if r]
-        note = [f"{place} = max({place}, {r})" for place, r in found]
-        sound = " & ".join(f"({r} <= limit)" for _, r in found) or "True"
-        return self.placed([*known, *lines.body, *note, *self.failing(sound)], indent)
+        return known + [f"lam_{r} = {self.place(self.multipliers, r)}" for r in range(self.shape.m)]
 
 
 # -- the velocity-level Gauss step ----------------------------------------------------------------------

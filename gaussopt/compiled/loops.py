@@ -159,15 +159,14 @@ def value(entry: Entry) -> str:
 class Loop:
     """Pieces that the loops of all methods share; a method puts them in order.
 
-    Work space: the state before the step, the slopes of the stages, the multipliers of the latest stage, and for each
-    lane of a projection the best residual so far and whether it is done.
+    Work space: the state before the step, the slopes of the stages, and for each lane of a projection the best residual
+    so far and whether it is done.
     """
 
     def __init__(self, shape: Shape, parts: Parts, stages: int) -> None:
         self.shape, self.parts, self.stages = shape, parts, stages
         self.constants = Constants.of(shape, parts)
-        self.multipliers = shape.size * (stages + 1)
-        self.progress = self.multipliers + shape.m * shape.lanes
+        self.progress = shape.size * (stages + 1)
 
     @property
     def work(self) -> int:
@@ -195,25 +194,26 @@ class Loop:
 
     def slope(self, indent: int) -> list[str]:
         """(v, a) at state y and time t into the work space behind `slope`."""
-        shape, n, lines = self.shape, self.shape.n, self.parts.step
+        lines = self.parts.step
+        return self.placed([*lines.body, *self.stores(lines), *self.failing(lines.regular)], indent)
+
+    def stores(self, lines: Lines) -> list[str]:
+        """What a solve leaves in the work space: (v, a) behind `slope`."""
+        shape, n = self.shape, self.shape.n
         store = [f"work[{shape.at(i, 'slope')}] = {v}" for i, v in enumerate(shape.model.v)]
-        store += [f"work[{shape.at(n + i, 'slope')}] = {value(a)}" for i, a in enumerate(lines.results["a"])]
-        store += [
-            f"work[{shape.at(r, str(self.multipliers))}] = {value(x)}" for r, x in enumerate(lines.results["lam"])
-        ]
-        return self.placed([*lines.body, *store, *self.failing(lines.regular)], indent)
+        return store + [f"work[{shape.at(n + i, 'slope')}] = {value(a)}" for i, a in enumerate(lines.results["a"])]
 
     def check(self, indent: int) -> list[str]:
         """Residuals of the slope just computed at state y and time t."""
         lines = self.parts.check
-        found = [r for r in lines.results["residuals"] if r]
-        note = [
-            f"{self._lane('worst', i)} = max({self._lane('worst', i)}, {r})"
-            for i, r in enumerate(lines.results["residuals"])
-            if r
-        ]
-        sound = " & ".join(f"({r} <= limit)" for r in found) or "True"
-        return self.placed([*lines.body, *note, *self.failing(sound)], indent)
+        found = [(self._lane("worst", i), r) for i, r in enumerate(lines.results["residuals"]) if r]
+        note = [f"{place} = max({place}, {r})" for place, r in found]
+        sound = " & ".join(f"({r} <= limit)" for _, r in found) or "True"
+        return self.placed([*self.latest(), *lines.body, *note, *self.failing(sound)], indent)
+
+    def latest(self) -> list[str]:
+        """Assignments of what the residuals read; nothing where the lines of the step stand before theirs."""
+        return []
 
     def correct(self, indent: int) -> list[str]:
         """Newton's method on phi(q) = 0 at time t, then one linear step on the velocity constraints.

@@ -18,7 +18,7 @@ from gaussopt.compiled.trigonometry import sine_cosine
 from gaussopt.equations import Model
 from gaussopt.stepper import Stepper
 
-VERSION = "8"
+VERSION = "9"
 """Raised whenever the generated loops change."""
 
 

@@ -130,7 +130,7 @@ class RattleLoop(constrained.ConstrainedLoop):
     def _store(self, lines: Lines) -> list[str]:
         """Acceleration and multipliers into the work space."""
         text = [f"{self.acceleration(i)} = {value(x)}" for i, x in enumerate(lines.results["a"])]
-        return text + [f"{self.place(self.multipliers, r)} = {value(x)}" for r, x in enumerate(lines.results["lam"])]
+        return text + self.store_multipliers(lines)
 
     def _halves(self) -> list[str]:
         names = constrained.half_velocities(self.shape.n)
