@@ -44,8 +44,8 @@ if TYPE_CHECKING:
         """The same for one that only compiled functions call."""
         return function
 
-    def part_sums(function: F) -> F:
-        """The same for one whose sums may be taken in any order, so that they run in vector registers."""
+    def inlined(function: F) -> F:
+        """The same, put into its caller: a call hands over every array as seven numbers and more."""
         return function
 
     COMPILED: bool
@@ -59,7 +59,7 @@ else:
             """The function itself: numba is not installed."""
             return function
 
-        kernel = part = part_sums = jit
+        kernel = part = inlined = jit
     else:
         COMPILED = not config.DISABLE_JIT
         # Division by zero gives infinity as in numpy, so that no loop holds a branch for an exception. Nobody calls
@@ -69,4 +69,4 @@ else:
         jit = njit(**_OPTIONS)
         kernel = njit(**_BARE)
         part = njit(**_BARE, no_cpython_wrapper=True)
-        part_sums = njit(**_BARE, no_cpython_wrapper=True, fastmath={"reassoc"})
+        inlined = njit(**_BARE, no_cpython_wrapper=True, forceinline=True)
