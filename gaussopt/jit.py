@@ -36,8 +36,12 @@ if TYPE_CHECKING:
         """The function, compiled at its first call and kept on disk for the next process."""
         return function
 
+    def jit_sums(function: F) -> F:
+        """The same for functions whose sums may be taken in any order, so that they run in vector registers."""
+        return function
+
     def kernel(function: F) -> F:
-        """The same for a function that makes no arrays, nor calls one that does."""
+        """As `jit`, for a function that makes no arrays, nor calls one that does."""
         return function
 
     def part(function: F) -> F:
@@ -59,7 +63,7 @@ else:
             """The function itself: numba is not installed."""
             return function
 
-        kernel = part = inlined = jit
+        jit_sums = kernel = part = inlined = jit
     else:
         COMPILED = not config.DISABLE_JIT
         # Division by zero gives infinity as in numpy, so that no loop holds a branch for an exception. Nobody calls
@@ -67,6 +71,7 @@ else:
         _OPTIONS = {"cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
         _BARE = {**_OPTIONS, "_nrt": False}
         jit = njit(**_OPTIONS)
+        jit_sums = njit(**_OPTIONS, fastmath={"reassoc"})
         kernel = njit(**_BARE)
         part = njit(**_BARE, no_cpython_wrapper=True)
         inlined = njit(**_BARE, no_cpython_wrapper=True, forceinline=True)
