@@ -46,6 +46,9 @@ ACCUMULATION = ("stop", "close")
 LEAST_RTOL = 2.3e-14
 """Smallest relative tolerance that SciPy's methods accept."""
 
+FEW = 50
+"""Numbers up to which a list is faster than an array."""
+
 DIVERGED = 1e15
 """Entry of a state beyond which a failure to solve is called a divergence."""
 
@@ -422,7 +425,12 @@ def _with_contacts(drift: tuple[float, float], step: StepData, phase: Phase) -> 
 
 
 def _largest(residual: Vector | None) -> float:
-    return math.nan if residual is None else float(np.abs(residual).max(initial=0.0))
+    if residual is None:
+        return math.nan
+    if len(residual) > FEW:
+        return float(np.abs(residual).max())
+    sizes = [abs(x) for x in residual.tolist()]
+    return max(sizes, default=0.0) if math.isfinite(sum(sizes)) else math.nan
 
 
 def _save_failed(step: StepData | None, name: str, message: str, folder: str | Path | None) -> str | None:
