@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from gaussopt.accelerations import Accelerations
 from gaussopt.errors import BadInput, NotAccepted, UnknownName
-from gaussopt.loops import SmoothLoop
+from gaussopt.event_driven import EventDriven
+from gaussopt.loops import Loop, SmoothLoop
 from gaussopt.phases import ContactAccelerations
 from gaussopt.smooth import Record, Smooth
 from gaussopt.stepdata import Vector
@@ -139,6 +140,14 @@ def contact_engine(
     ):
         motion.kernel = True
     return "compiled" if motion.kernel else "interpreted"
+
+
+def leap_over(loop: Loop, motion: ContactAccelerations, method: Stepper, control: Control, recorder: Recorder) -> None:
+    """Let a loop from event to event leap over the steps in which nothing happens, where the motion can."""
+    from gaussopt.compiled.leaps import Leaps
+
+    if isinstance(loop, EventDriven) and Leaps.fit(motion, method, control):
+        loop.leaps = Leaps(motion, method, control, recorder)
 
 
 def _refused(reason: str | None) -> str:

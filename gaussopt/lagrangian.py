@@ -184,6 +184,11 @@ class LagrangianSystem(System):
         """Which contacts are guides without clearance, (k,)."""
         return self._layout.two_sided
 
+    @property
+    def tangents(self) -> int:
+        """Tangent directions of a contact: 1 in the plane, 2 in space."""
+        return self._layout.d
+
     def gaps(self, t: float, q: Vector) -> Vector:
         """Gaps g_N of all contacts, (k,), m."""
         return self._run("gaps", [0.0] * self._layout.k, t, q) if self._layout.names else _NOTHING

@@ -19,7 +19,7 @@ from gaussopt.catalogue import Problem
 from gaussopt.catalogue import problem as find_problem
 from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.contacts import Event
-from gaussopt.engine import Choice, contact_engine, smooth_loop
+from gaussopt.engine import Choice, contact_engine, leap_over, smooth_loop
 from gaussopt.errors import BadInput, GaussoptError, IllPosed, MotionStopped, NotAccepted, UnknownName
 from gaussopt.formulation import Formulation
 from gaussopt.impacts import impact_law
@@ -184,6 +184,8 @@ def simulate(
             progress,
             accumulation == "close",
         )
+        if engine == "compiled":
+            leap_over(loop, contact, method, control, recorder)
         kind_name = "velocity"
     else:
         step_solver = StepSolver(formulation, solver, solver_options, tolerance, warm_start)
@@ -429,7 +431,7 @@ def _largest(residual: Vector | None) -> float:
         return math.nan
     if len(residual) > FEW:
         return float(np.abs(residual).max())
-    sizes = [abs(x) for x in residual.tolist()]
+    sizes = [abs(x) for x in residual.ravel().tolist()]
     return max(sizes, default=0.0) if math.isfinite(sum(sizes)) else math.nan
 
 
