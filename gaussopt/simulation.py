@@ -123,9 +123,9 @@ def simulate(
         Interpreted, every stage goes through formulation, solver and certificate. Compiled, the loop runs as generated
         code (see `gaussopt.compiled`): the same motion to rounding, the residuals of every step checked, every recorded
         state certified; it knows no other formulation than `gauss` and no other solver than `kkt`
-        (`sparse-kkt` for linkages given by tables). With contacts the
-        regular contact steps run as one compiled kernel, each certified (see `gaussopt.stages`). By default long runs
-        that name neither formulation nor solver are compiled where that is possible.
+        (`sparse-kkt` for linkages given by tables). With contacts it stands for the contact laws solved by pivots:
+        steps in which nothing happens run as one compiled loop, every stage certified (see `gaussopt.compiled.leaps`).
+        By default long runs that name neither formulation nor solver are compiled where that is possible.
     record_every : int
         Steps between two recorded states; without contacts.
 
