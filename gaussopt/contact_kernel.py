@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gaussopt.jit import jit, jit_sums
+from gaussopt.jit import jit
 from gaussopt.linalg import EPS
 from gaussopt.pivoting import SOLVED, STABLE, UNSOLVED, Active, Index, solve_lcp
 from gaussopt.stepdata import Matrix, Vector
@@ -219,7 +219,7 @@ def known_set(
     return lawful(R, zeta, z, a, free, w, active) if holds(J, gamma, a, free) else -1
 
 
-@jit_sums
+@jit
 def add_forces(V: Matrix, b: Vector, size: int, y: Vector) -> None:
     """Y <- y + V[:, :size] b."""
     for i in range(len(y)):
@@ -229,7 +229,7 @@ def add_forces(V: Matrix, b: Vector, size: int, y: Vector) -> None:
         y[i] = value
 
 
-@jit_sums
+@jit
 def holds(J: Matrix, gamma: Vector, a: Vector, free: Vector) -> bool:
     """Whether J a = gamma to rounding of the terms; `free` is the size of the accelerations that may have cancelled."""
     m, n = J.shape
@@ -243,7 +243,7 @@ def holds(J: Matrix, gamma: Vector, a: Vector, free: Vector) -> bool:
     return True
 
 
-@jit_sums
+@jit
 def lawful(R: Matrix, zeta: Vector, z: Vector, a: Vector, free: Vector, w: Vector, active: Active) -> int:
     """Fill w from the acceleration itself and let contacts with a wrong sign change sides.
 
