@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from gaussopt.accelerations import Accelerations
@@ -144,10 +145,12 @@ def contact_engine(
 
 def leap_over(loop: Loop, motion: ContactAccelerations, method: Stepper, control: Control, recorder: Recorder) -> None:
     """Let a loop from event to event leap over the steps in which nothing happens, where the motion can."""
+    begin = perf_counter()
     from gaussopt.compiled.leaps import Leaps
 
     if isinstance(loop, EventDriven) and Leaps.fit(motion, method, control):
         loop.leaps = Leaps(motion, method, control, recorder)
+        motion.timing["compile"] = perf_counter() - begin
 
 
 def _refused(reason: str | None) -> str:

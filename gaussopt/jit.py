@@ -36,6 +36,10 @@ if TYPE_CHECKING:
         """The function, compiled at its first call and kept on disk for the next process."""
         return function
 
+    def jit_sums(function: F) -> F:
+        """The same for functions whose sums may be taken in any order, so that they run in vector registers."""
+        return function
+
     def kernel(function: F) -> F:
         """The same for a function that makes no arrays, nor calls one that does."""
         return function
@@ -49,24 +53,29 @@ if TYPE_CHECKING:
         return function
 
     COMPILED: bool
+    BARE: dict[str, Any]
+    """What numba is told of a `kernel`."""
 else:
     try:
         from numba import config, njit
     except ImportError:
-        COMPILED = False
+        COMPILED, BARE = False, {}
 
         def jit(function: F) -> F:
             """The function itself: numba is not installed."""
             return function
 
-        kernel = part = part_sums = jit
+        jit_sums = kernel = part = part_sums = jit
     else:
         COMPILED = not config.DISABLE_JIT
-        # Division by zero gives infinity as in numpy, so that no loop holds a branch for an exception. Nobody calls
-        # kernels from C, and wrappers for that would take a tenth of the time of compiling.
+        # Division by zero gives infinity as in numpy, so that no loop holds a branch for an exception. Kernels may be
+        # given to compiled functions by their address; nobody calls the others from C, and wrappers for that would
+        # take a tenth of the time of compiling.
+        _KERNEL = {"cache": True, "error_model": "numpy", "_nrt": False}
         _OPTIONS = {"cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-        _BARE = {**_OPTIONS, "_nrt": False}
+        BARE = {**_OPTIONS, "_nrt": False}
         jit = njit(**_OPTIONS)
-        kernel = njit(**_BARE)
-        part = njit(**_BARE, no_cpython_wrapper=True)
-        part_sums = njit(**_BARE, no_cpython_wrapper=True, fastmath={"reassoc"})
+        jit_sums = njit(**_OPTIONS, fastmath={"reassoc"})
+        kernel = njit(**_KERNEL)
+        part = njit(**BARE, no_cpython_wrapper=True)
+        part_sums = njit(**BARE, no_cpython_wrapper=True, fastmath={"reassoc"})

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gaussopt.compiled import contact_march as kernel
 from gaussopt.compiled.contact_equations import contact_equations
 from gaussopt.compiled.run import CHUNK
-from gaussopt.contact_stage import UNDECIDED
+from gaussopt.contact_stage import UNDECIDED, stage
 from gaussopt.jit import COMPILED
 from gaussopt.lagrangian import LagrangianSystem
 from gaussopt.phases import STICKING, ContactAccelerations, Phase
@@ -82,19 +82,14 @@ class Leaps:
         system, tableau = motion.system, method.tableau
         assert isinstance(system, LagrangianSystem)
         assert tableau is not None
-        begin = perf_counter()
         self._motion, self._control, self._stages, self._recorder = motion, control, method.stages, recorder
         self._equations = contact_equations(system)
         self._A, self._b, self._c = (np.array(x, dtype=np.float64) for x in (tableau.A, tableau.b, tableau.c))
         self._p = np.array(list(system.parameters.values()))
         self._n, self._m, self._k = system.n, system.m, len(system.contact_names)
-        n, m, k = self._n, self._m, self._k
-        shared = n * n + n + m * n + m + 2 * k * n + 2 * k
-        self._flat, self._data = np.zeros(shared + n + 3 * k), np.zeros(shared + 2 * k)
-        self._about = 3 + system.m_h + m
+        self._about = 3 + system.m_h + self._m
         self._most = FIRST
         self._phase: Phase | None = None
-        motion.timing["compile"] = motion.timing.get("compile", 0.0) + perf_counter() - begin
 
     @staticmethod
     def fit(motion: ContactAccelerations, method: Stepper, control: Control) -> bool:
@@ -112,10 +107,7 @@ class Leaps:
 
     def _enter(self, phase: Phase) -> None:
         self._phase, self._most = phase, FIRST
-        self._closed, self._kinds = np.array(phase.closed, dtype=np.int64), phase.modes().astype(np.int64)
-        self._modes = np.concatenate((phase.sigma.ravel(), phase.wall))
-        self._active = np.zeros(3 * len(phase.closed), dtype=np.int8)
-        self._active[: len(phase.closed) + len(phase.sticking)] = 1
+        self._space = kernel.space(self._n, self._m, self._stages, phase)
 
     def take(self, t: float, q: Vector, v: Vector, mu: Vector, origin: float) -> Leap | None:
         """Steps from a state in the present phase; None where not a single one is regular and without an event.
@@ -135,15 +127,13 @@ class Leaps:
             return None
         if motion.phase is not self._phase:
             self._enter(motion.phase)
-        n, m, k, c = self._n, self._m, self._k, len(self._closed)
-        forces = n + m + 2 * c
-        rows = np.zeros((count, 2 * n + forces + 3 + 3 * k + self._about))
+        n, m = self._n, self._m
+        rows = np.zeros((count, 2 * n + len(self._space.out) + 3 + 3 * self._k + self._about))
         y, worst = np.concatenate((q, v)), np.zeros(5)
         begin = perf_counter()
         done: int = kernel.march(
-            self._equations.step, self._equations.about, origin, dt, first, count, y, self._p, np.array(mu), n, m,
-            self._A, self._b, self._c, self._closed, self._kinds, self._modes, self._active,
-            motion.solvers.main.tolerance, self._flat, self._data, worst, rows,
+            self._equations.step, self._equations.about, stage, origin, dt, first, count, y, self._p, np.array(mu), n,
+            m, self._A, self._b, self._c, motion.solvers.main.tolerance, self._space, worst, rows,
         )  # fmt: skip
         spent = perf_counter() - begin
         motion.timing["solve"] += spent
@@ -171,20 +161,21 @@ class Leaps:
 
     def _read(self, t: Vector, rows: Matrix) -> Leap:
         """The leap that the rows tell of."""
-        n, m, k, c, phase = self._n, self._m, self._k, len(self._closed), self._motion.phase
+        n, m, k, phase, closed = self._n, self._m, self._k, self._motion.phase, self._space.closed
+        c = len(closed)
         sizes = (n, n, n, m, c, c, 1, 1, k, k, k, 3, self._about - 3 - m, m, 1)
         q, v, a, lam, normal, tangent, error, norm_a, gap, rate, slip, energies, phi, velocity, how = np.split(
             rows, np.cumsum(sizes)[:-1], axis=1
         )
         lam_N, lam_T = np.zeros((len(t), k)), np.zeros((len(t), k, 1))
-        lam_N[:, self._closed], lam_T[:, self._closed, 0] = normal * phase.wall[self._closed], tangent
-        sticking = np.flatnonzero(self._kinds == STICKING)
+        lam_N[:, closed], lam_T[:, closed, 0] = normal * phase.wall[closed], tangent
+        sticking = np.flatnonzero(self._space.kinds == STICKING)
 
         def largest(*residuals: Matrix) -> Vector:
             return np.asarray(np.abs(np.hstack(residuals)).max(axis=1, initial=0.0))
 
         return Leap(
-            t, q, v, a, lam, error[:, 0], error[:, 0] / (1.0 + norm_a[:, 0]), largest(phi, gap[:, self._closed]),
-            largest(velocity, rate[:, self._closed], slip[:, sticking]), energies, lam_N, lam_T, gap, slip[:, :, None],
+            t, q, v, a, lam, error[:, 0], error[:, 0] / (1.0 + norm_a[:, 0]), largest(phi, gap[:, closed]),
+            largest(velocity, rate[:, closed], slip[:, sticking]), energies, lam_N, lam_T, gap, slip[:, :, None],
             how[:, 0] == UNDECIDED,
         )  # fmt: skip
