@@ -48,8 +48,8 @@ if TYPE_CHECKING:
         """The same for one that only compiled functions call."""
         return function
 
-    def part_sums(function: F) -> F:
-        """The same for one whose sums may be taken in any order, so that they run in vector registers."""
+    def inlined(function: F) -> F:
+        """The same, put into its caller: a call hands over every array as seven numbers and more."""
         return function
 
     COMPILED: bool
@@ -65,7 +65,7 @@ else:
             """The function itself: numba is not installed."""
             return function
 
-        jit_sums = kernel = part = part_sums = jit
+        jit_sums = kernel = part = inlined = jit
     else:
         COMPILED = not config.DISABLE_JIT
         # Division by zero gives infinity as in numpy, so that no loop holds a branch for an exception. Kernels may be
@@ -78,4 +78,4 @@ else:
         jit_sums = njit(**_OPTIONS, fastmath={"reassoc"})
         kernel = njit(**_KERNEL)
         part = njit(**BARE, no_cpython_wrapper=True)
-        part_sums = njit(**BARE, no_cpython_wrapper=True, fastmath={"reassoc"})
+        inlined = njit(**BARE, no_cpython_wrapper=True, forceinline=True)
