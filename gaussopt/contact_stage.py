@@ -14,6 +14,9 @@ not factorised, because the certificate needs what every single row does to the 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from gaussopt.contact_kernel import DEPENDENT_JOINTS, MASSLESS
 from gaussopt.jit import kernel, part
@@ -44,6 +47,35 @@ SETS = 8
 NUMBERS = 11
 """error_bound, error_norm, constraint_residual, force_residual, rounding_floor, norm_a, norm_a_2, natural_scale,
 law_residual, smallest_w, norm_gamma: what a stage writes of its certificate, in this order."""
+
+
+class Memory(NamedTuple):
+    """What `stage` works in, kept through a phase; its parameters say what is what. See `memory`."""
+
+    K: Matrix
+    L: Matrix
+    first: Index
+    body: Matrix
+    rows: Matrix
+    motion: Matrix
+    norm: Vector
+    sigma: Matrix
+    law: Matrix
+    order: Index
+    B: Matrix
+    S: Matrix
+    T: Matrix
+
+
+def memory(n: int, m: int, d: int, closed: int, resting: int) -> Memory:
+    """For n coordinates, m joint rows, d tangents, and so many closed contacts, of them so many without slip."""
+    p, size, whole = closed + resting, closed + 2 * resting, n + m
+    return Memory(
+        np.zeros((whole, whole)), np.zeros((whole, whole)), np.zeros(whole, np.int64), np.zeros((3, whole)),
+        np.zeros((2 * p + 1, whole)), np.zeros((2 * p + 1, whole)), np.zeros(2 * p + 1), np.zeros((closed, d)),
+        np.zeros((7, size)), np.zeros((3, size), np.int64), np.zeros((size, size)), np.zeros((closed, closed)),
+        np.zeros((size, size)),
+    )  # fmt: skip
 
 
 @part

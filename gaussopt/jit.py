@@ -53,11 +53,13 @@ if TYPE_CHECKING:
         return function
 
     COMPILED: bool
+    BARE: dict[str, Any]
+    """What numba is told of a `kernel`."""
 else:
     try:
         from numba import config, njit
     except ImportError:
-        COMPILED = False
+        COMPILED, BARE = False, {}
 
         def jit(function: F) -> F:
             """The function itself: numba is not installed."""
@@ -66,12 +68,14 @@ else:
         jit_sums = kernel = part = inlined = jit
     else:
         COMPILED = not config.DISABLE_JIT
-        # Division by zero gives infinity as in numpy, so that no loop holds a branch for an exception. Nobody calls
-        # kernels from C, and wrappers for that would take a tenth of the time of compiling.
+        # Division by zero gives infinity as in numpy, so that no loop holds a branch for an exception. Kernels may be
+        # given to compiled functions by their address; nobody calls the others from C, and wrappers for that would
+        # take a tenth of the time of compiling.
+        _KERNEL = {"cache": True, "error_model": "numpy", "_nrt": False}
         _OPTIONS = {"cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-        _BARE = {**_OPTIONS, "_nrt": False}
+        BARE = {**_OPTIONS, "_nrt": False}
         jit = njit(**_OPTIONS)
         jit_sums = njit(**_OPTIONS, fastmath={"reassoc"})
-        kernel = njit(**_BARE)
-        part = njit(**_BARE, no_cpython_wrapper=True)
-        inlined = njit(**_BARE, no_cpython_wrapper=True, forceinline=True)
+        kernel = njit(**_KERNEL)
+        part = njit(**BARE, no_cpython_wrapper=True)
+        inlined = njit(**BARE, no_cpython_wrapper=True, forceinline=True)

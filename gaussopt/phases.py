@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +85,6 @@ class Phase:
         numbers = np.concatenate([self.sigma.round(6).ravel(), self.wall, moving]) + 0.0  # no minus before a zero
         return repr((self.closed, sorted(self.sticking), numbers.tolist()))
 
-    @cached_property
     def modes(self) -> Vector:
         """OPEN, SLIDING or STICKING for every contact, (k,)."""
         out = np.full(len(self.wall), OPEN)

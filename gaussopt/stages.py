@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gaussopt.contact_certificate import ContactCertificate, Verdict, monotone
-from gaussopt.contact_stage import MONOTONE, NUMBERS, OPEN, stage
+from gaussopt.contact_stage import MONOTONE, NUMBERS, OPEN, memory, stage
 from gaussopt.jit import COMPILED, without_collection
 from gaussopt.phases import Phase
 from gaussopt.pivoting import SOLVED
@@ -123,18 +123,13 @@ class Stages:
         """A new phase: its arrays; all closed contacts push, and those without slip stick."""
         self._phase = phase
         c, (k, d) = len(phase.closed), phase.sigma.shape
-        p = c + len(phase.sticking)
-        size = 2 * p - c
-        self._active = np.zeros(size, dtype=np.int8)
-        self._active[:p] = 1
-        self._scaled_delassus = np.zeros((c, c))
-        self._motion, self._norm = np.zeros((2 * p + 1, n + m)), np.zeros(2 * p + 1)
+        resting = len(phase.sticking)
+        self._active = np.zeros(c + 2 * resting, dtype=np.int8)
+        self._active[: c + resting] = 1
+        self._memory = memory(n, m, d, c, resting)
         self._arguments = (
             n, m, k, d, np.array(phase.closed, dtype=np.int64), np.concatenate((phase.sigma.ravel(), phase.wall)),
-            self._active, np.zeros((n + m, n + m)), np.zeros((n + m, n + m)), np.zeros(n + m, np.int64),
-            np.zeros((3, n + m)), np.zeros((2 * p + 1, n + m)), self._motion, self._norm, np.zeros((c, d)),
-            np.zeros((7, size)), np.zeros((3, size), np.int64), np.zeros((size, size)), self._scaled_delassus,
-            np.zeros((size, size)),
+            self._active, *self._memory,
         )  # fmt: skip
 
     def learn(self, answer: Answer, step: StepData, phase: Phase) -> None:
@@ -190,10 +185,10 @@ class Stages:
 
     def _monotone(self, M: Matrix, c: int) -> bool:
         """Whether the accelerations are unique although forces are not; see `contact_certificate.monotone`."""
-        motion = np.linalg.cholesky(M).T @ (self._motion[c : 2 * c, : len(M)].T / self._norm[:c])
-        return monotone(self._scaled_delassus, motion)
+        motion = np.linalg.cholesky(M).T @ (self._memory.motion[c : 2 * c, : len(M)].T / self._memory.norm[:c])
+        return monotone(self._memory.S, motion)
 
     @property
     def smallest_eigenvalue(self) -> float:
         """Of sym(delassus) of the latest answer; see `watching.definiteness`."""
-        return smallest_eigenvalue(self._scaled_delassus)
+        return smallest_eigenvalue(self._memory.S)
