@@ -160,8 +160,9 @@ class Stages:
         if phase is not self._phase:
             self._enter(phase, n, m)
         data = np.concatenate((
-            step.M, step.Q - step.h, step.J, step.gamma, step.J_N, step.zeta_N, step.J_T, step.zeta_T, step.v_T, step.mu
-        ), axis=None)  # fmt: skip
+            step.M.ravel(), step.Q - step.h, step.J.ravel(), step.gamma, step.J_N.ravel(), step.zeta_N,
+            step.J_T.ravel(), step.zeta_T.ravel(), step.v_T.ravel(), step.mu,
+        ))  # fmt: skip
         out, numbers = np.empty(n + m + c + c * d), np.empty(NUMBERS)
         if self.compiling is None:
             # The first call holds the loading of the kernel, or its compiling where no process has done so before.
