@@ -27,6 +27,9 @@ ENGINES = ("auto", "interpreted", "compiled")
 MANY = 20_000
 """Accelerations of a run from which on it is worth compiling by default."""
 
+CONTACT_STAGE = 4
+"""How many accelerations without contacts one with contacts counts for."""
+
 LONG_STATE = 100
 """Coordinates that count as one small system."""
 
@@ -94,7 +97,7 @@ def smooth_loop(
     NotAccepted
         If generated code was asked for and cannot run this motion.
     """
-    long = choice.engine != "auto" or _many(choice, motion, method, control, start)
+    long = choice.engine != "auto" or _many(choice, method, control, start)
     reason = None if long else "long runs only"
     if choice.engine != "interpreted" and reason is None:
         from gaussopt.compiled.job import NotCompiled
@@ -137,7 +140,7 @@ def contact_engine(
     if choice.engine == "compiled" and reason is not None:
         raise NotAccepted(_refused(reason))
     if choice.engine == "compiled" or (
-        reason is None and choice.engine == "auto" and _many(choice, motion, method, control, start)
+        reason is None and choice.engine == "auto" and _many(choice, method, control, start, CONTACT_STAGE)
     ):
         motion.kernel = True
     return "compiled" if motion.kernel else "interpreted"
@@ -168,11 +171,11 @@ def _code(motion: Accelerations) -> Any:
 
 
 def _many(
-    choice: Choice, motion: Accelerations, method: Stepper, control: Control, start: tuple[float, Vector, Vector]
+    choice: Choice, method: Stepper, control: Control, start: tuple[float, Vector, Vector], weight: int = 1
 ) -> bool:
     """Whether a run that names no formulation and no solver is worth compiling; the same on every machine."""
     if choice.named or control.dt is None:
         return False
     evaluations = math.ceil((control.t_end - start[0]) / control.dt) * method.stages
     # Numpy steps of long linkages take as long as many of small systems.
-    return evaluations * max(1, len(start[1]) // LONG_STATE) >= MANY
+    return weight * evaluations * max(1, len(start[1]) // LONG_STATE) >= MANY

@@ -212,8 +212,8 @@ class EventDriven:
         leap = self.leaps.take(self.t, self.q, self.v, mu, origin)
         if leap is None:
             return False
-        fallen = [i for i in range(len(leap)) if self._user_event_fell(leap.t[i], leap.q[i], leap.v[i])]
-        leap = leap[: fallen[0]] if fallen else leap
+        states = zip(leap.t, leap.q, leap.v, strict=True)
+        leap = leap[: next((i for i, state in enumerate(states) if self._user_event_fell(*state)), len(leap))]
         if not len(leap):
             return False
         power = np.einsum("Nkd,Nkd->N", leap.lam_T, leap.slip)

@@ -155,9 +155,8 @@ class Leaps:
             leap.t, leap.q, leap.v, leap.a, leap.lam, leap.error_bound, leap.relative_error, leap.position_drift,
             leap.velocity_drift, *leap.energies.T,
         )  # fmt: skip
-        modes = self._motion.phase.modes()
-        for row in zip(leap.lam_N, leap.lam_T, leap.gap, leap.slip, strict=True):
-            self._recorder.add_contacts(*row, modes)
+        modes = np.tile(self._motion.phase.modes().astype(float), (len(leap), 1))
+        self._recorder.extend_contacts(leap.lam_N, leap.lam_T, leap.gap, leap.slip, modes)
 
     def _read(self, t: Vector, rows: Matrix) -> Leap:
         """The leap that the rows tell of."""
