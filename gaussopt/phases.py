@@ -209,9 +209,10 @@ class ContactAccelerations(Accelerations):
         begin = perf_counter()
         step = self._stabilised(t, q, v)
         self.timing["model"] += perf_counter() - begin
+        fresh = self._stages.compiling is None
         found = self._stages.solve(step, self.phase)
-        if "compile" not in self.timing and self._stages.compiling is not None:
-            self.timing["compile"] = self._stages.compiling
+        if fresh and self._stages.compiling is not None:
+            self.timing["compile"] = self.timing.get("compile", 0.0) + self._stages.compiling
         if found is not None:
             self.timing["solve"] += found.seconds
             self.iterations += 1
