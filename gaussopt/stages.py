@@ -16,7 +16,7 @@ import numpy as np
 
 from gaussopt.contact_certificate import ContactCertificate, Verdict, monotone
 from gaussopt.contact_stage import MONOTONE, NUMBERS, OPEN, memory, stage
-from gaussopt.jit import COMPILED, without_collection
+from gaussopt.jit import COMPILED, lightly
 from gaussopt.phases import Phase
 from gaussopt.pivoting import SOLVED
 from gaussopt.programs import Timing
@@ -166,7 +166,7 @@ class Stages:
         out, numbers = np.empty(n + m + c + c * d), np.empty(NUMBERS)
         if self.compiling is None:
             # The first call holds the loading of the kernel, or its compiling where no process has done so before.
-            with without_collection():
+            with lightly():
                 code, how = stage(data, *self._arguments, out, numbers)
             now = perf_counter()
             self.compiling, begin = now - begin, now
