@@ -14,7 +14,7 @@ from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.compiled import modules
 from gaussopt.compiled.job import NotCompiled, Orders
 from gaussopt.compiled.loops import ROW
-from gaussopt.compiled.run import CHUNK, passing
+from gaussopt.compiled.run import CHUNK, norms, passing
 from gaussopt.compiled.side_by_side import LANES
 from gaussopt.errors import BadInput
 from gaussopt.instants import Instants
@@ -198,8 +198,8 @@ class BatchRun:
         good &= ~self._off
         good[list(self.members.faults)] = False
         if self.table is not None:
-            known = np.arange(recorded) < self.certified[:, None]
-            good &= (passing(self.table[:, :recorded], self.tolerance) | ~known).all(axis=1)
+            known, table = np.arange(recorded) < self.certified[:, None], self.table[:, :recorded]
+            good &= (passing(table, norms(table), self.tolerance) | ~known).all(axis=1)
         return np.asarray(good, dtype=bool)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gaussopt.compiled import source
 from gaussopt.compiled.elimination import elimination_order
-from gaussopt.compiled.loops import Parts, Shape
+from gaussopt.compiled.loops import Parts
 from gaussopt.equations import Model
 from gaussopt.stepdata import StepData
 from gaussopt.stepper import Stepper
@@ -83,7 +83,6 @@ class Job:
     method : Stepper
     orders : Orders
     projected : whether every step ends with a projection onto the constraints
-    lanes : motions side by side
     fast : whether numba will compile it, which wants sines written out
     """
 
@@ -91,13 +90,7 @@ class Job:
     method: Stepper
     orders: Orders
     projected: bool
-    lanes: int
     fast: bool
-
-    @property
-    def shape(self) -> Shape:
-        """Where entries lie."""
-        return Shape(self.model, self.lanes)
 
     def parts(self) -> Parts:
         """The lines of a step, of its check, and of a projection if there is one.

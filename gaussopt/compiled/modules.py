@@ -18,7 +18,7 @@ from gaussopt.compiled.trigonometry import sine_cosine
 from gaussopt.equations import Model
 from gaussopt.stepper import Stepper
 
-VERSION = "9"
+VERSION = "10"
 """Raised whenever the generated loops change."""
 
 
@@ -57,15 +57,14 @@ class Compiled:
     Attributes
     ----------
     march : see `gaussopt.compiled.loops`
-    work, constants : entries of its work spaces
+    work : entries of its work space
     """
 
     march: Callable[..., int]
     work: int
-    constants: int
 
 
-def march(model: Model, method: Stepper, orders: Orders, projected: bool, lanes: int = 1) -> Compiled:
+def march(model: Model, method: Stepper, orders: Orders, projected: bool) -> Compiled:
     """The loop of a method for a model, from the cache or written now.
 
     Raises
@@ -77,13 +76,13 @@ def march(model: Model, method: Stepper, orders: Orders, projected: bool, lanes:
         raise NotCompiled(f"the stepper {method.name!r} has no generated loop")
     if has_numba():
         use_wide_vectors()
-    job = Job(model, method, orders, projected, lanes, has_numba())
-    key = codegen.key_of(VERSION, model.key, repr(orders), method.name, str(projected), str(lanes), str(job.fast))
+    job = Job(model, method, orders, projected, has_numba())
+    key = codegen.key_of(VERSION, model.key, repr(orders), method.name, str(projected), str(job.fast))
     name = f"{model.name}_{method.name}"
     title = f"{model.name} by {method.name}{' with projection' if projected else ''}"
     writer = import_module(f"gaussopt.compiled.{method.generated}")
     module = stored(name, key, lambda: writer.write(job), title, job.fast)
-    return Compiled(module.march, module.WORK, module.CONSTANTS)
+    return Compiled(module.march, module.WORK)
 
 
 def stored(name: str, key: str, write: Callable[[], Written], title: str, fast: bool) -> ModuleType:
@@ -91,7 +90,7 @@ def stored(name: str, key: str, write: Callable[[], Written], title: str, fast: 
     module = codegen.load(name, key)
     if module is None:
         written = write()
-        sizes = [f"WORK, CONSTANTS = {written.work}, {written.constants}"]
+        sizes = [f"WORK = {written.work}"]
         sizes += [f"{name} = {_table(values, fast)}" for name, values in written.tables.items()]
         text = _text(f"Motion of {title}.", sizes, list(written.functions), written.imports, fast, contract=True)
         module = codegen.store(name, key, text)
@@ -127,7 +126,7 @@ def blocks(model: Model, method: Stepper, orders: Orders, projected: bool) -> Si
     name = f"{model.name}_{method.name}_blocks"
     module = codegen.load(name, key)
     if module is None:
-        written = side_by_side.write(Job(model, method, orders, projected, 1, True))
+        written = side_by_side.write(Job(model, method, orders, projected, True))
         title = f"Motions of {model.name} side by side by {method.name}{' with projection' if projected else ''}."
         places = f"PLACES = {dict(written.places)!r}"
         text = _text(title, [places], list(written.functions), written.imports, True, contract=True)
@@ -164,7 +163,7 @@ def rows(model: Model, equations: str, orders: Orders, fast: bool, together: boo
             raise NotCompiled("its certificate has no generated form (a singular mass matrix, or too many rows)")
         lines = within_limit(source.acceleration(model, orders.step, False)[0])
         functions = ["def " + text.strip() for text in equations.split("\ndef ")[1:]]
-        functions += [*loops.recording(loops.Shape(model), lines, fast), *([_ALL_ROWS] if fast else [])]
+        functions += [*loops.recording(model, lines, fast), *([_ALL_ROWS] if fast else [])]
         imports = lines.imports | _imports(equations)
         module = codegen.store(name, key, _text(f"Recorded rows of {model.name}.", [], functions, imports, fast, False))
     return module.all_rows if together else module.rows  # type: ignore[no-any-return]

@@ -56,9 +56,21 @@ def why_not(system: System, method: Stepper, stabiliser: Stabilisation) -> str |
     return None
 
 
-def passing(table: NDArray[np.float64], tolerance: float) -> NDArray[np.bool_]:
-    """Recorded rows (..., row) whose certificate passes, as `Certificate.passed`; others are looked at one by one."""
-    error, _, residual, force, floor, a, _, gamma = np.sqrt(np.abs(np.moveaxis(table[..., 1:9], -1, 0)))
+def norms(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What the certificates of recorded rows (..., row) hold as squares, (8, ...)."""
+    return np.asarray(np.sqrt(np.abs(np.moveaxis(table[..., 1:9], -1, 0))))
+
+
+def passing(table: NDArray[np.float64], found: NDArray[np.float64], tolerance: float) -> NDArray[np.bool_]:
+    """Recorded rows whose certificate passes, as `Certificate.passed`; others are looked at one by one.
+
+    Parameters
+    ----------
+    table : (..., row)
+    found : (8, ...), their `norms`
+    tolerance : relative error allowed
+    """
+    error, _, residual, force, floor, a, _, gamma = found
     tolerance = min(tolerance, DEFAULT_TOLERANCE)
     scale = tolerance * (1.0 + a)
     conditions = (
@@ -132,7 +144,7 @@ class GeneratedLoop(ABC):
         self._march = modules.march(system.model, self.method, orders, projected)
         array = self._array
         self._p = array(list(system.parameters.values()))
-        self._work, self._constants = array([0.0] * self._march.work), array([0.0] * self._march.constants)
+        self._work = array([0.0] * self._march.work)
         # Compiling what certifies takes as long as certifying some thousand states without.
         self._fast_rows = modules.has_numba() and (
             self._planned() >= MANY_ROWS or modules.has_compiled_rows(system.model, orders)
@@ -208,12 +220,14 @@ class GeneratedLoop(ABC):
         n, count = self.system.n, len(times)
         begin = perf_counter()
         table = self._table(times, states)
-        good = np.zeros(count, dtype=bool) if table is None else passing(table, self.motion.solver.tolerance)
+        known = table is not None
         table = np.zeros((count, ROW + n + self.system.m)) if table is None else table
+        found = norms(table)
+        good = passing(table, found, self.motion.solver.tolerance) & known
         self.motion.timing["verify"] += perf_counter() - begin
         at = 0
         for bad in [*np.flatnonzero(~good), count]:
-            self._keep(times[at:bad], states[at:bad], table[at:bad])
+            self._keep(times[at:bad], states[at:bad], table[at:bad], found[:, at:bad])
             if bad < count:
                 t, q, v = float(times[bad]), states[bad, :n], states[bad, n:]
                 if not np.isfinite(states[bad]).all():
@@ -221,11 +235,11 @@ class GeneratedLoop(ABC):
                 self._interpreted(t, q, v, self.motion.answer(t, q, v))
             at = bad + 1
 
-    def _keep(self, times: Vector, states: Matrix, table: Matrix) -> None:
+    def _keep(self, times: Vector, states: Matrix, table: Matrix, found: Matrix) -> None:
         if not len(times):
             return
         n = self.system.n
-        error, _, residual, force, floor, a, _, _ = np.sqrt(np.abs(table[:, 1:9].T))
+        error, _, residual, force, floor, a, _, _ = found
         relative = error / (1.0 + a)
         worst = self.motion.worst
         for name, values in (
@@ -304,7 +318,7 @@ class ConstantSteps(GeneratedLoop):
         try:
             return self._march.march(
                 self._t0, self.control.dt, self.control.t_end, first, count, self.every, y, self._p, self.limit,
-                self.sharp, self._work, self._constants, self._array([0.0]), worst, trace,
+                self.sharp, self._work, worst, trace,
             )  # fmt: skip
         except (ArithmeticError, ValueError):  # CPython raises where compiled arithmetic goes on with inf or nan
             y[:] = before

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gaussopt.compiled.job import Job, NotCompiled
-from gaussopt.compiled.loops import MOST_CORRECTIONS, Shape, largest, names_in, value
+from gaussopt.compiled.loops import MOST_CORRECTIONS, names_in, near, value
 from gaussopt.compiled.source import Lines
 from gaussopt.stepper import Tableau
 
@@ -58,14 +58,14 @@ class Blocks:
     """Writes the functions of a method whose stages each start from the one before."""
 
     def __init__(self, job: Job, tableau: Tableau) -> None:
-        self.job, self.tableau, self.parts, self.shape = job, tableau, job.parts(), Shape(job.model)
+        self.job, self.tableau, self.parts, self.n = job, tableau, job.parts(), len(job.model.q)
         lines = [x for x in (self.parts.step, self.parts.check, self.parts.correct) if x]
         self.once = [line for x in lines for line in x.once]
         values = dict(line.split(" = ", 1) for line in self.once)
         # Literals stay in the lines, where the compiler folds them; everything else is kept in the array.
         self.literals = {name: v for name, v in values.items() if _NUMBER.fullmatch(v)}
         self.kept = [name for name in values if name not in self.literals]
-        model, n = job.model, self.shape.n
+        model, n = job.model, self.n
         self.length = 0
         self.state, self.before, self.total = (self._section(2 * n) for _ in range(3))
         self.parameters, self.constants = self._section(len(model.p)), self._section(len(self.kept))
@@ -139,15 +139,13 @@ class Blocks:
 
     def correct(self, lines: Lines) -> list[str]:
         """Newton's method on phi(q) = 0, then one linear step on the velocity constraints, as `loops.Loop.correct`."""
-        model, n, best, done = self.job.model, self.shape.n, self.best.at(), self.done.at()
+        model, n, best, done = self.job.model, self.n, self.best.at(), self.done.at()
         text = [
             *lines.body,
-            f"size = {largest([f'abs({x})' for x in lines.results['phi'] if x])}",
-            f"goal = sharp*(1.0 + {largest([f'abs({s})' for s in model.q])})",
-            f"smallest = {best}",
+            f"best = {best}",
             f"ended = {done}",
-            "near = (size <= goal) | ((size < 1e3*goal) & (size > 0.5*smallest))",
-            f"{best} = min(smallest, size)",
+            *near([x for x in lines.results["phi"] if x], [str(s) for s in model.q], "sharp"),
+            f"{best} = best",
             *self._failing(f"(ended > 0.0) | ({lines.regular})"),
             "last = near & (ended == 0.0)",
             "more = (not near) & (ended == 0.0)",
@@ -175,7 +173,7 @@ class Blocks:
 
     def block(self) -> list[str]:
         """Steps of one block, from step `number` on; states whose number is a multiple of `every` are recorded."""
-        A, b, c, n = self.tableau.A, self.tableau.b, self.tableau.c, self.shape.n
+        A, b, c, n = self.tableau.A, self.tableau.b, self.tableau.c, self.n
         text = [
             "def block(memory, begin, dt, end, first_step, count, every, limit, sharp, states, row):",
             "    for step in range(first_step, first_step + count):",
