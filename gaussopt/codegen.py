@@ -166,9 +166,14 @@ def _seal(body: str) -> str:
 
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
+    write_aside(path, f"{_seal(text)}\n{text}".encode())
+
+
+def write_aside(path: Path, content: bytes) -> None:
+    """Write a file aside, then rename it, so that nobody reads a part of it."""
     handle, aside = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(_seal(text) + "\n" + text)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
     os.replace(aside, path)
 
 

@@ -8,7 +8,10 @@ from gaussopt.compiled.job import Job
 from gaussopt.compiled.loops import Loop, Written, indented
 from gaussopt.stepper import Adaptive
 
-MARCH = "bounds, count, own, rtol, atol, y, clock, p, limit, sharp, work, worst, trace"
+MARCH = (
+    "bounds: list, bound_count: int, count: int, own: int, rtol: float, atol: float, y: list, clock: list, p: list, "
+    "limit: float, sharp: float, work: list, worst: list, trace: list"
+)
 """Arguments of a loop with error control."""
 
 CLOCK = "clock[0], clock[1], clock[2], clock[3], clock[4], clock[5]"
@@ -100,12 +103,12 @@ def write(job: Job) -> Written:
         "    landed += 1",
     ]
     text = [
-        f"def march({MARCH}):",
+        f"def march({MARCH}) -> int:",
         '    """Accepted steps; see gaussopt.compiled.adaptive."""',
         *indented(loop.before(), 1),
         "    t0, h_abs, known, computed, landed = clock[0], clock[1], int(clock[2]), clock[3], int(clock[4])",
         "    place, done = 0, 0",
-        "    while done < count and landed < len(bounds):",
+        "    while done < count and landed < bound_count:",
         "        bound = bounds[landed]",
         *indented(loop.keep(), 2),
         "        least = 2.3e-15*abs(t0) + 1e-300",

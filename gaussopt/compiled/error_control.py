@@ -65,8 +65,8 @@ class ErrorControl(GeneratedLoop):
     def _call(self, bounds: Any, count: int, y: Any, clock: Any, worst: Any, trace: Any) -> int:
         control = self.control
         return self._march.march(
-            bounds, count, control.dt is None, control.rtol, control.atol, y, clock, self._p, self.limit, self.sharp,
-            self._work, worst, trace,
+            bounds, len(bounds), count, control.dt is None, control.rtol, control.atol, y, clock, self._p, self.limit,
+            self.sharp, self._work, worst, trace,
         )  # fmt: skip
 
     def _leap(self, bounds: Vector, clock: Any, t: float, q: Vector, v: Vector) -> tuple[float, Vector, Vector]:

@@ -13,7 +13,10 @@ from gaussopt.compiled.source import Lines
 from gaussopt.equations import Model
 from gaussopt.straight_line import Entry
 
-MARCH = "begin, dt, end, first, count, every, y, p, limit, sharp, work, worst, trace"
+MARCH = (
+    "begin: float, dt: float, end: float, first: int, count: int, every: int, y: list, p: list, limit: float, "
+    "sharp: float, work: list, worst: list, trace: list"
+)
 """Arguments of a loop of constant steps."""
 
 ROW = 14
@@ -179,7 +182,7 @@ class Loop:
         squared residuals of constraints and forces, `sharp` is the tolerance of a projection.
         """
         text = [
-            f"def march({MARCH}):",
+            f"def march({MARCH}) -> int:",
             '    """Steps first, ..., first + count - 1; see gaussopt.compiled.loops."""',
             *indented(self.before(), 1),
             "    place = 0",
@@ -255,7 +258,7 @@ def recording(model: Model, lines: Lines, fast: bool) -> list[str]:
 
     flat, width = n * n + 2 * n + m * n + m, ROW + n + m
     rows = f"""
-def rows(count, t, y, p, table):
+def rows(count: int, t: list, y: list, p: list, table: list):
     \"\"\"What is recorded of each state; see gaussopt.compiled.modules.\"\"\"
     s, c, a, lam = {zeros(flat)}, {zeros(8 + m)}, {zeros(n)}, {zeros(m)}
     e, phi, rate = {zeros(3)}, {zeros(m_h)}, {zeros(m)}
@@ -284,4 +287,10 @@ def rows(count, t, y, p, table):
         for i in range({m}):
             table[at + {ROW + n} + i] = lam[i]
 """
-    return ["\n".join(answer), rows.strip()]
+    together = f"""
+def all_rows(first: int, last: int, count: int, t: list, y: list, p: list, table: list):
+    \"\"\"The same for several motions.\"\"\"
+    for i in range(first, last):
+        rows(count, t, y[{2 * n}*count*i:], p[{len(model.p)}*i:], table[{width}*count*i:])
+"""
+    return ["\n".join(answer), rows.strip(), *([together.strip()] if fast else [])]

@@ -18,6 +18,11 @@ from gaussopt.stepper import Tableau
 LANES = 16
 """Motions of a block: two of the widest vectors."""
 
+MARCH = (
+    "first_block: int, last_block: int, memory: list, fresh: int, begin: float, dt: float, end: float, "
+    "first_step: int, count: int, every: int, limit: float, sharp: float, states: list, members: int, instants: int"
+)
+
 _NUMBER = re.compile(r"-?\d+\.?\d*(e[+-]?\d+)?")
 
 
@@ -172,10 +177,13 @@ class Blocks:
         ]
 
     def block(self) -> list[str]:
-        """Steps of one block, from step `number` on; states whose number is a multiple of `every` are recorded."""
+        """Steps of one block; states whose number is a multiple of `every` are recorded.
+
+        `states` begins at the first motion of the block, and `left` counts the motions from there on.
+        """
         A, b, c, n = self.tableau.A, self.tableau.b, self.tableau.c, self.n
         text = [
-            "def block(memory, begin, dt, end, first_step, count, every, limit, sharp, states, row):",
+            "def block(memory, begin, dt, end, first_step, count, every, limit, sharp, states, instants, left):",
             "    for step in range(first_step, first_step + count):",
             "        start = begin + step*dt",
             "        stop = begin + (step + 1)*dt",
@@ -193,22 +201,27 @@ class Blocks:
             f"            memory[{state} + i] = memory[{total} + i]",
             *(["        correct(memory, stop, sharp, step + 1.0)"] if self.parts.correct else []),
             "        if (step + 1) % every == 0:",
-            f"            for l in range(min({LANES}, len(states) - row)):",
+            f"            for l in range(min({LANES}, left)):",
+            f"                row = {2 * n}*(l*instants + (step + 1)//every)",
             f"                for i in range({2 * n}):",
-            f"                    states[row + l, (step + 1)//every, i] = memory[{state} + i*{LANES} + l]",
+            f"                    states[row + i] = memory[{state} + i*{LANES} + l]",
         ]
         return text
 
     def march(self) -> list[str]:
-        """Steps of all blocks; fresh ones get their constants, and their states on the constraints by a projection."""
+        """Steps of some blocks; fresh ones get their constants, and their states on the constraints by a projection.
+
+        `states` holds `instants` states of each of `members` motions, one behind the other.
+        """
         return [
-            "def march(memory, fresh, begin, dt, end, first_step, count, every, limit, sharp, states):",
-            "    for b in prange(len(memory)):",
+            f"def march({MARCH}):",
+            "    for b in range(first_block, last_block):",
+            f"        own = memory[{self.length}*b:]",
             "        if fresh:",
-            "            prepare(memory[b])",
-            *(["            correct(memory[b], begin, sharp, 1.0)"] if self.parts.correct else []),
-            "        block(memory[b], begin, dt, end, first_step, count, every, limit, sharp, states,",
-            f"              b*{LANES})",
+            "            prepare(own)",
+            *(["            correct(own, begin, sharp, 1.0)"] if self.parts.correct else []),
+            "        block(own, begin, dt, end, first_step, count, every, limit, sharp,",
+            f"              states[{2 * self.n * LANES}*b*instants:], instants, members - {LANES}*b)",
         ]
 
     def written(self) -> WrittenBlocks:
