@@ -203,7 +203,7 @@ def _orders(members: Members, t: float) -> tuple[int, Orders]:
             continue
         try:
             step = system.with_parameters(**members.parameters(i)).evaluate(t, members.q[i], members.v[i])
-            return i, Orders.of(system.model, step)
+            return i, Orders.of(system, step)
         except BadInput:
             continue
     raise NotCompiled("no member of the batch can be evaluated at its start")

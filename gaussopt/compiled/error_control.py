@@ -57,11 +57,6 @@ class ErrorControl(GeneratedLoop):
     def _planned(self) -> int:
         return 0 if self.control.dt is None else len(self._landings(self._t0)) // self.every
 
-    def _warm_up(self, y: Any) -> None:
-        array = self._array
-        clock = array([0.0, 1.0, 0.0, 0.0, 0.0, 0.0])
-        self._call(array([0.0]), 0, y, clock, array([0.0, 0.0]), array([0.0]))
-
     def _call(self, bounds: Any, count: int, y: Any, clock: Any, worst: Any, trace: Any) -> int:
         control = self.control
         return self._march.march(

@@ -14,6 +14,7 @@ from gaussopt.compiled import source
 from gaussopt.compiled.elimination import elimination_order
 from gaussopt.compiled.loops import Parts
 from gaussopt.equations import Model
+from gaussopt.lagrangian import LagrangianSystem
 from gaussopt.stepdata import StepData
 from gaussopt.stepper import Stepper
 
@@ -39,21 +40,17 @@ class Orders:
     positions: tuple[int, ...]
 
     @classmethod
-    def of(cls, model: Model, step: StepData) -> Orders:
+    def of(cls, system: LagrangianSystem, step: StepData) -> Orders:
         """Chosen from the numbers of a sample step.
 
         Raises
         ------
         NotCompiled
         """
-        known, e, n = set(model.p), model.equations, step.n
-        M, J = (
-            np.array([x.free_symbols <= known for row in part for x in row], dtype=bool).reshape(-1, n)
-            for part in (e.M, e.J)
-        )
+        M, J = system.constant_entries
         found = [
             _order(_saddle(step.M, step.J[:rows], 0.0).tobytes(), _saddle(M, J[:rows], True).tobytes())
-            for rows in (step.m, len(model.holonomic))
+            for rows in (system.m, system.m_h)
         ]
         if found[0] is None or found[1] is None:
             raise NotCompiled("its equations have no fixed order of pivots (dependent rows, or rows on massless parts)")

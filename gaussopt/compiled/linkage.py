@@ -212,12 +212,11 @@ class LinkageSteps(ConstantSteps):
         self._row_march = March(system.linkage, self.method.name)
         places = len(self._row_march.row.bodies)
         self.least = max(1, self.least * SMALL // places)
-        self._warm_up(self._row_march.row.placed(q, v))
+        # Nothing moves in a call without steps, but numba compiles.
+        y = self._row_march.row.placed(q, v)
+        self._march_steps(0, 0, y, np.zeros((1, len(y))), np.zeros(2))
         self._row_march.answer(q, v)
         self.motion.timing["compile"] = perf_counter() - begin
-
-    def _warm_up(self, y: Any) -> None:
-        self._march_steps(0, 0, y, np.zeros((1, len(y))), np.zeros(2))
 
     def _march_steps(self, first: int, count: int, y: Any, trace: Any, worst: Any) -> int:
         control = self.control

@@ -25,7 +25,7 @@ VERSION = "10"
 
 @cache
 def has_numba() -> bool:
-    """Whether numba is installed."""
+    """Whether numba is installed, and with it LLVM, which compiles the loops."""
     return find_spec("numba") is not None
 
 
@@ -65,13 +65,12 @@ def march(model: Model, method: Stepper, orders: Orders, projected: bool) -> Com
     key = codegen.key_of(VERSION, model.key, repr(orders), method.name, str(projected), str(job.fast))
     name = f"{model.name}_{method.name}"
     title = f"{model.name} by {method.name}{' with projection' if projected else ''}"
-    writer = import_module(f"gaussopt.compiled.{method.generated}")
-    module = stored(name, key, lambda: writer.write(job), title, job.fast)
-    return Compiled(native(module, "march")["march"] if job.fast else module.march, module.WORK)
+    writer = f"gaussopt.compiled.{method.generated}"
+    return stored(name, key, lambda: import_module(writer).write(job), title, job.fast)
 
 
-def stored(name: str, key: str, write: Callable[[], Written], title: str, fast: bool) -> ModuleType:
-    """The module of a loop, from the cache or written now."""
+def stored(name: str, key: str, write: Callable[[], Written], title: str, fast: bool) -> Compiled:
+    """A loop, from the cache or written now."""
     module = codegen.load(name, key)
     if module is None:
         written = write()
@@ -79,7 +78,7 @@ def stored(name: str, key: str, write: Callable[[], Written], title: str, fast: 
         sizes += [f"{name} = {tuple(values)!r}" for name, values in written.tables.items()]
         text = _text(f"Motion of {title}.", sizes, list(written.functions), written.imports, fast)
         module = codegen.store(name, key, text)
-    return module
+    return Compiled(native(module, "march")["march"] if fast else module.march, module.WORK)
 
 
 @dataclass(frozen=True)

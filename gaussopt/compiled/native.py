@@ -20,7 +20,7 @@ import numpy as np
 
 from gaussopt import codegen
 
-_TYPES = {
+_TYPES: dict[str, Any] = {
     "float": ctypes.c_double, "int": ctypes.c_int64, "list": np.ctypeslib.ndpointer(np.float64, flags="C_CONTIGUOUS"),
 }  # fmt: skip
 

@@ -36,7 +36,7 @@ from gaussopt.trajectory import Recorder
 CHUNK = 0.2
 """Seconds between two reports of progress, roughly; Ctrl-C is heard in between."""
 
-MANY_ROWS = 20_000
+MANY_ROWS = 5_000
 """Recorded states from which on what certifies them is compiled."""
 
 FIRST = 100
@@ -125,10 +125,6 @@ class GeneratedLoop(ABC):
     def integrate(self, t: float, q: Vector, v: Vector) -> tuple[Status, str]:
         """From a state to the end; returns status and message."""
 
-    @abstractmethod
-    def _warm_up(self, y: Any) -> None:
-        """Call the loop without letting it move."""
-
     def prepare(self, t: float, q: Vector, v: Vector) -> None:
         """Generate and compile for motions from this state.
 
@@ -140,7 +136,7 @@ class GeneratedLoop(ABC):
         begin = perf_counter()
         self.t = self._t0 = t
         system, projected = self.system, isinstance(self.motion.stabiliser, Projection)
-        orders = Orders.of(system.model, system.evaluate(t, q, v))
+        orders = Orders.of(system, system.evaluate(t, q, v))
         self._march = modules.march(system.model, self.method, orders, projected)
         array = self._array
         self._p = array(list(system.parameters.values()))
@@ -153,9 +149,6 @@ class GeneratedLoop(ABC):
         # Without a generated certificate recorded states are certified one by one, by the rank-revealing path.
         with suppress(NotCompiled):
             self._rows = modules.rows(system.model, system.source, orders, self._fast_rows)
-        # Nothing moves in a call without steps, but numba compiles.
-        self._warm_up(array([*q.tolist(), *v.tolist()]))
-        self._table(np.zeros(0), np.zeros((0, 2 * len(q))))
         self.motion.timing["compile"] = perf_counter() - begin
 
     @abstractmethod
@@ -287,9 +280,6 @@ class ConstantSteps(GeneratedLoop):
     def _planned(self) -> int:
         assert self.control.dt is not None
         return math.ceil((self.control.t_end - self._t0) / (self.control.dt * self.every))
-
-    def _warm_up(self, y: Any) -> None:
-        self._march_steps(0, 0, y, self._array([0.0]), self._array([0.0, 0.0]))
 
     def _leap(self, count: int, total: int, q: Vector, v: Vector) -> tuple[int, Vector, Vector]:
         """Some steps of generated code, as many as it can do; records what is due and returns the state reached."""

@@ -50,10 +50,6 @@ class Translation:
     exported : functions that are called from outside
     contract : whether a product and a sum may become one operation with one rounding
 
-    Attributes
-    ----------
-    signatures : for each exported function the types of its parameters and of what it returns, as annotated
-
     Raises
     ------
     NotCompiled
@@ -66,7 +62,6 @@ class Translation:
         self.tables: dict[str, ir.Value] = {}
         self._definitions: dict[str, ast.FunctionDef] = {}
         self._functions: dict[str, ir.Function] = {}
-        self.signatures: dict[str, tuple[list[str], str]] = {}
         for node in ast.parse(text).body:
             match node:
                 case ast.FunctionDef():
@@ -74,10 +69,8 @@ class Translation:
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.Tuple(elts=elements)):
                     self._table(name, [ast.literal_eval(x) for x in elements])
         for name in exported:
-            definition = self._definitions[name]
-            kinds = [str(getattr(a.annotation, "id", "")) for a in definition.args.args]
-            self.signatures[name] = (kinds, str(getattr(definition.returns, "id", "")))
-            self.function(name, [ANNOTATED[kind] for kind in kinds]).linkage = "external"
+            kinds = [ANNOTATED[ast.unparse(a.annotation)] for a in self._definitions[name].args.args if a.annotation]
+            self.function(name, kinds).linkage = "external"
 
     def __str__(self) -> str:
         """LLVM's text."""
@@ -90,10 +83,14 @@ class Translation:
         table.global_constant, table.linkage = True, "internal"
         self.tables[name] = table
 
-    def function(self, name: str, types: Sequence[ir.Type]) -> ir.Function | None:
-        """A function of the module, translated when it is met first; None if there is none of this name."""
-        if name in self._functions or name not in self._definitions:
-            return self._functions.get(name)
+    def defines(self, name: str) -> bool:
+        """Whether a function of this name is in the module."""
+        return name in self._definitions
+
+    def function(self, name: str, types: Sequence[ir.Type]) -> ir.Function:
+        """A function of the module, translated when it is met first."""
+        if name in self._functions:
+            return self._functions[name]
         definition = self._definitions[name]
         returned = [x for x in ast.walk(definition) if isinstance(x, ast.Return) and x.value is not None]
         kind = getattr(definition.returns, "id", None) or ("truth" if returned else "nothing")
@@ -400,8 +397,8 @@ class _Body:
             return self._cast(arguments[0], {"float": REAL, "int": INTEGER, "int32": SHORT}[name])
         if name == "zeros":
             return self._zeros(nodes[0])
-        function = self._whole.function(name, [x.type for x in arguments])
-        if function is not None:
+        if self._whole.defines(name):
+            function = self._whole.function(name, [x.type for x in arguments])
             kinds = function.function_type.args
             return b.call(function, [self._cast(x, kind) for x, kind in zip(arguments, kinds, strict=True)])
         reals = [self._cast(x, REAL) for x in arguments]
