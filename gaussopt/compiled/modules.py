@@ -159,8 +159,7 @@ def has_compiled_rows(model: Model, orders: Orders) -> bool:
     module = codegen.load(name, key) if has_numba() else None
     if module is None or module.__file__ is None:
         return False
-    file = Path(module.__file__)
-    return any(file.parent.glob(f"{file.stem}_*.o"))
+    return any(codegen.cache_folder().glob(f"{Path(module.__file__).stem}_*.o"))
 
 
 def _rows_key(model: Model, orders: Orders, fast: bool) -> str:

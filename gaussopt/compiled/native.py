@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -23,6 +23,9 @@ from gaussopt import codegen
 _TYPES: dict[str, Any] = {
     "float": ctypes.c_double, "int": ctypes.c_int64, "list": np.ctypeslib.ndpointer(np.float64, flags="C_CONTIGUOUS"),
 }  # fmt: skip
+
+VERSION = "1"
+"""Raised whenever the translation changes."""
 
 _DIGEST = 32
 
@@ -59,12 +62,14 @@ def functions(module: ModuleType, names: Sequence[str], contract: bool) -> dict[
     assert module.__file__ is not None
     source = Path(module.__file__)
     text = source.read_text(encoding="utf-8")
-    key = codegen.key_of(text, *names, str(contract), llvmlite.__version__, llvm.get_process_triple(), *target())
-    file = source.with_name(f"{source.stem}_{key}.o")
+    known = {name: x for name, x in vars(module).items() if isinstance(x, int | float)}
+    about = [text, repr(known), *names, str(contract), VERSION, llvmlite.__version__, llvm.get_process_triple()]
+    file = codegen.cache_folder() / f"{source.stem}_{codegen.key_of(*about, *target())}.o"
     code = _kept(file)
     if code is None:
-        code = _translated(text, names, contract)
+        code = _translated(text, names, contract, known)
         with suppress(OSError):
+            file.parent.mkdir(parents=True, exist_ok=True)
             codegen.write_aside(file, hashlib.sha256(code).digest() + code)
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
@@ -92,10 +97,10 @@ def _machine() -> Any:
     return llvm.Target.from_default_triple().create_target_machine(cpu=name, features=features, opt=3, jit=True)
 
 
-def _translated(text: str, names: Sequence[str], contract: bool) -> bytes:
+def _translated(text: str, names: Sequence[str], contract: bool, known: Mapping[str, float]) -> bytes:
     from gaussopt.compiled.translation import Translation
 
-    module = llvm.parse_assembly(str(Translation(text, names, contract)))
+    module = llvm.parse_assembly(str(Translation(text, names, contract, known)))
     machine = _machine()
     tuning = llvm.create_pipeline_tuning_options(speed_level=3)
     tuning.loop_vectorization, tuning.slp_vectorization = True, False
@@ -107,5 +112,16 @@ def _translated(text: str, names: Sequence[str], contract: bool) -> bytes:
 def _callable(function: FunctionType, address: int) -> Callable[..., Any]:
     """What calls machine code as the function of the module is called."""
     annotated = {name: getattr(kind, "__name__", str(kind)) for name, kind in function.__annotations__.items()}
-    result = _TYPES[annotated.pop("return")] if "return" in annotated else None
-    return ctypes.CFUNCTYPE(result, *(_TYPES[kind] for kind in annotated.values()))(address)
+    result = _TYPES.get(annotated.pop("return", "None"))
+    kinds = list(annotated.values())
+    types = [_TYPES[part] for kind in kinds for part in (("list", "int") if kind == "Table" else (kind,))]
+    call: Callable[..., Any] = ctypes.CFUNCTYPE(result, *types)(address)
+    if "Table" not in kinds:
+        return call
+
+    def taken_apart(*arguments: Any) -> Any:
+        """Matrices as their entries and the length of their rows."""
+        given = zip(arguments, kinds, strict=True)
+        return call(*(part for x, kind in given for part in ((x, x.shape[1]) if kind == "Table" else (x,))))
+
+    return taken_apart
