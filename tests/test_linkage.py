@@ -9,12 +9,13 @@ import pytest
 
 import gaussopt as go
 from gaussopt.chain import Chain, closed_arc
+from gaussopt.compiled import modules
 from gaussopt.compiled.linkage import Row
 from gaussopt.errors import NotAccepted
-from gaussopt.jit import COMPILED
 from gaussopt.linkage import GROUND, Linkage
 
 SOLVED = go.Status.SOLVED
+COMPILED = modules.has_numba()
 compiled_only = pytest.mark.skipif(not COMPILED, reason="kernels need numba")
 
 
@@ -313,9 +314,7 @@ def test_what_has_no_kernel_says_so(settings: dict[str, Any], words: str) -> Non
 
 
 def test_without_numba_the_numpy_path_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gaussopt import jit
-
-    monkeypatch.setattr(jit, "COMPILED", False)
+    monkeypatch.setattr(modules, "has_numba", lambda: False)
     chain, q, v = moving(3, False)
     with pytest.raises(NotAccepted, match="numba is not installed"):
         go.simulate(chain.system, q0=q, v0=v, t_end=0.01, dt=1e-3, engine="compiled", step_folder=None)

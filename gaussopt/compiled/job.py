@@ -80,7 +80,7 @@ class Job:
     method : Stepper
     orders : Orders
     projected : whether every step ends with a projection onto the constraints
-    fast : whether numba will compile it, which wants sines written out
+    fast : whether LLVM will compile it, which wants sines written out
     """
 
     model: Model

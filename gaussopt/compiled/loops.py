@@ -1,6 +1,6 @@
 """Around the lines of a step: what the loops of all integration methods share, and the recording of states.
 
-A loop reads and writes flat sequences only: CPython runs it on lists, numba on arrays.
+A loop reads and writes flat sequences only: CPython runs it on lists, machine code on arrays.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Generated loops as modules: written once, kept beside the generated equations, compiled by numba if installed."""
+"""Generated loops as modules: written once, kept beside the generated equations, compiled by LLVM if it is there."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -25,8 +26,8 @@ VERSION = "10"
 
 @cache
 def has_numba() -> bool:
-    """Whether numba is installed, and with it LLVM, which compiles the loops."""
-    return find_spec("numba") is not None
+    """Whether numba is installed, and with it LLVM, which compiles the loops; NUMBA_DISABLE_JIT=1 switches both off."""
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0") and find_spec("numba") is not None
 
 
 @cache
@@ -96,7 +97,7 @@ class SideBySide:
 
 
 def blocks(model: Model, method: Stepper, orders: Orders, projected: bool) -> SideBySide:
-    """The functions that march blocks of motions by numba, from the cache or written now.
+    """The functions that march blocks of motions, from the cache or written now.
 
     Raises
     ------

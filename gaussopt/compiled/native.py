@@ -20,9 +20,8 @@ import numpy as np
 
 from gaussopt import codegen
 
-_TYPES: dict[str, Any] = {
-    "float": ctypes.c_double, "int": ctypes.c_int64, "list": np.ctypeslib.ndpointer(np.float64, flags="C_CONTIGUOUS"),
-}  # fmt: skip
+_FLOATS = np.ctypeslib.ndpointer(np.float64, flags="C_CONTIGUOUS")
+_TYPES: dict[str, Any] = {"float": ctypes.c_double, "int": ctypes.c_int64, "list": _FLOATS, "Array": _FLOATS}
 
 VERSION = "1"
 """Raised whenever the translation changes."""

@@ -173,7 +173,7 @@ class GeneratedLoop(ABC):
         return np.array(flat).reshape(len(times), width)
 
     def _flat(self, values: Vector | Matrix) -> Any:
-        """Values as generated code reads them; without numba a copy."""
+        """Values as generated code reads them; a copy where it is CPython that does."""
         return np.ascontiguousarray(values).ravel() if self._array is np.array else values.ravel().tolist()
 
     def _zeros(self, size: int) -> Any:

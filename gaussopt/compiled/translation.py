@@ -6,9 +6,9 @@ its first value, so that one walk over the syntax tree writes the instructions. 
 selections, which have no branches, and `and` and `or` evaluate both sides: what has side effects stands under `if`.
 Indices, and integers that are divided with remainder, are not negative.
 
-Parameters of functions that are called from outside are annotated float, int, list or Table; others take the types of
-the arguments of their first call. A function without annotation returns a truth value, if anything. In a function
-decorated with `any_order` sums may be taken in any order, so that they run in vector registers.
+Parameters of functions that are called from outside are annotated float, int, list or Array, or Table; others take the
+types of the arguments of their first call. A function without annotation returns a truth value, if anything. In a
+function decorated with `any_order` sums may be taken in any order, so that they run in vector registers.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from llvmlite import ir
@@ -30,7 +31,7 @@ TABLE = ir.LiteralStructType([FLOATS, INTEGER])
 """A matrix: its first entry and the length of its rows, which functions take apart."""
 
 RESULTS = {"float": REAL, "int": INTEGER, "bool": TRUTH, "tuple": PAIR, "None": ir.VoidType()}
-PARAMETERS = {"float": REAL, "int": INTEGER, "list": FLOATS, "Table": TABLE}
+PARAMETERS = {"float": REAL, "int": INTEGER, "list": FLOATS, "Array": FLOATS, "Table": TABLE}
 
 INTRINSICS = {"sqrt": "llvm.sqrt", "floor": "llvm.floor", "ceil": "llvm.ceil", "fabs": "llvm.fabs", "abs": "llvm.fabs"}
 
@@ -367,7 +368,7 @@ class _Body:
     def _compare(self, left: ast.expr, ops: Sequence[ast.cmpop], comparators: Sequence[ast.expr]) -> ir.Value:
         values = [self._value(x) for x in (left, *comparators)]
         found: ir.Value | None = None
-        for op, pair in zip(ops, zip(values, values[1:], strict=False), strict=True):
+        for op, pair in zip(ops, pairwise(values), strict=True):
             if type(op) not in _ORDERS:
                 raise _untranslated(op)
             holds = self._holds(_ORDERS[type(op)], *self._alike(pair))
@@ -385,7 +386,7 @@ class _Body:
             return (b.and_ if isinstance(op, ast.BitAnd) else b.or_)(*self._alike([x, y]))
         if isinstance(op, ast.Div):
             return b.fdiv(self._cast(x, REAL), self._cast(y, REAL), flags=self._flags)
-        x, y = self._alike([x, y])
+        x, y = self._alike([x, y, _constant(0)])[:2]
         if x.type == REAL and isinstance(op, ast.Mod):
             # The sign of Python's remainder is that of the divisor.
             rest, zero = b.frem(x, y), _constant(0.0)
@@ -417,8 +418,8 @@ class _Body:
 
     def _call(self, node: ast.expr, name: str, nodes: Sequence[ast.expr]) -> Any:
         b = self._b
-        if name == "zeros" and isinstance(nodes[0], ast.Constant):
-            return self._zeros(nodes[0].value)
+        if name == "zeros":
+            return self._zeros(ast.literal_eval(nodes[0]))
         arguments = [self._value(x) for x in nodes]
         if name in ("max", "min"):
             # As Python takes them, also with NaN: the first one unless a later one is beyond it.
