@@ -24,7 +24,7 @@ from llvmlite import ir
 from gaussopt.compiled.job import NotCompiled
 
 REAL, INTEGER, SHORT, TRUTH, FLOATS = (
-    ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(1), ir.PointerType(),
+    ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(1), ir.DoubleType().as_pointer(),
 )  # fmt: skip
 PAIR = ir.LiteralStructType([REAL, REAL])
 TABLE = ir.LiteralStructType([FLOATS, INTEGER])
@@ -101,7 +101,7 @@ class Translation:
         table = ir.GlobalVariable(self.module, kind, name)
         table.initializer = ir.Constant(kind, [ir.Constant(REAL, float(x)) for x in values])
         table.global_constant, table.linkage = True, "internal"
-        self.tables[name] = table
+        self.tables[name] = table.gep([ir.Constant(SHORT, 0)] * 2)
 
     def defines(self, name: str) -> bool:
         """Whether a function of this name is in the module."""
