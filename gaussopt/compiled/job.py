@@ -18,7 +18,7 @@ from gaussopt.lagrangian import LagrangianSystem
 from gaussopt.stepdata import StepData
 from gaussopt.stepper import Stepper
 
-MOST_LINES = 1500
+MOST_LINES = 2500
 """Lines of a step beyond which unrolled code takes too long to compile."""
 
 

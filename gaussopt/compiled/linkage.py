@@ -1,6 +1,6 @@
 """The loop of a linkage whose pins form a row, by compiled kernels that are driven by tables.
 
-Unrolled code takes milliseconds of compiling per line; here the lines are those of one body, and compiled once for all
+Unrolled code takes a millisecond of compiling per line; here the lines are those of one body, and compiled once for all
 linkages. Steps with a vanishing pivot or a residual beyond the limit, and recorded states whose certificate does not
 pass, go through the interpreted motion, as in `gaussopt.compiled.run`.
 """
