@@ -55,6 +55,11 @@ class March:
     Parameters
     ----------
     problem, stabilise, threads, members : what to run
+
+    Attributes
+    ----------
+    steps : int
+        Of all members together in a march.
     """
 
     def __init__(self, problem: str, stabilise: str, threads: int, members: int) -> None:
@@ -69,6 +74,7 @@ class March:
             batch, registry.load("stepper", "rk4"), stabilisation.make(stabilise), self._instants, 1e-7, threads
         )
         self._about = problem, stabilise, threads, members
+        self.steps = STEPS * members
 
     def seconds(self) -> float:
         """Of STEPS steps of every member, with all residuals checked."""

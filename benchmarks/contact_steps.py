@@ -34,7 +34,7 @@ import numpy as np  # noqa: E402
 from gaussopt import registry  # noqa: E402
 from gaussopt.contact_kernel import contact_step, workspace  # noqa: E402
 from gaussopt.contact_operator import ContactOperator  # noqa: E402
-from gaussopt.jit import COMPILED, jit  # noqa: E402
+from gaussopt.jit import COMPILED, kernel  # noqa: E402
 from gaussopt.solvers.lemke import lemke  # noqa: E402
 
 CONTACTS = (1, 2, 4, 8, 16)
@@ -51,7 +51,7 @@ SLOW = 10
 INFINITE = 1e30
 
 
-@jit
+@kernel
 def run(M, force, J, gamma, R, zeta, active, z, a, lam, w, space, warm):  # type: ignore[no-untyped-def]
     """A sequence in a compiled loop; returns how many of its steps are not solved, and the acceleration summed."""
     failed, total = 0, 0.0

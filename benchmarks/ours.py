@@ -105,6 +105,15 @@ def interpreted_steps(mechanism: Mechanism, dt: float, stepper: str) -> Callable
     return steps
 
 
+def memory(mechanism: Mechanism) -> tuple[int, int]:
+    """Bytes of the step data of a linkage, and of what a compiled step works in."""
+    from gaussopt import sparse
+    from gaussopt.compiled.linkage import March
+
+    tables, q, v = linkage(mechanism)
+    return sparse.memory(tables.system.evaluate(0.0, q, v)), March(tables, "rk4").memory
+
+
 def certificates(mechanism: Mechanism) -> Callable[[int], None]:
     """What a recorded state of a linkage costs: step data, acceleration and certificate."""
     from gaussopt.certificate import certify

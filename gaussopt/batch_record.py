@@ -112,7 +112,10 @@ class Batch:
         from gaussopt.compiled.modules import has_numba
         from gaussopt.compiled.run import why_not
 
-        if not has_numba() or why_not(self.members.system, self.method, self.stabiliser) is not None:
+        system = self.members.system
+        if not has_numba() or system.compiled != "run" or system.contact_names:
+            return
+        if why_not(self.method, self.stabiliser) is not None:
             return
         from gaussopt.compiled.batch_run import BatchRun
 

@@ -161,16 +161,16 @@ def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Cert
     """
     if step.k:
         raise NotAccepted(f"The step has {step.k} contacts; the certificate covers steps without contacts.")
-    if a is not None and not math.isfinite(float(a.sum())):
-        a = None
-    if lam is not None and not math.isfinite(float(lam.sum())):
-        lam = np.full(step.m, np.inf)
-    if step.sparse:
-        from gaussopt.sparse_certificate import certify_sparse
-
-        return certify_sparse(step, a, lam)
     found = _generated(step, a, lam) if step.arithmetic is not None and a is not None else None
     if found is None:
+        if a is not None and not math.isfinite(float(a.sum())):
+            a = None
+        if lam is not None and not math.isfinite(float(lam.sum())):
+            lam = np.full(step.m, np.inf)
+        if step.sparse:
+            from gaussopt.sparse_certificate import certify_sparse
+
+            return certify_sparse(step, a, lam)
         found = _regular(step, a, lam)
     if found is None:
         found = _careful(step, a, lam)

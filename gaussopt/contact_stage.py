@@ -5,40 +5,24 @@ and friction far enough from the limit where the contact operator loses its defi
 so and the general path (`contact_operator`, `solving`, `contact_certificate`) decides. What it returns carries the same
 certificate as there: the distance of the acceleration to what its own forces cause, from the equations of motion
 themselves; the natural map of all laws; and the distance to the solution of the mode, by one refinement more.
+
+Forces and accelerations of contacts are in the unit of the mass norm: with own = sqrt(row K row^T), z is own times the
+force and w the acceleration over own, so that all entries of the laws are near 1. The system of the mode is inverted,
+not factorised, because the certificate needs what every single row does to the acceleration.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gaussopt.contact_kernel import (
-    DEPENDENT_JOINTS,
-    MASSLESS,
-    accelerate,
-    backward,
-    eliminate_joints,
-    factorise_mass,
-    forward,
-    free_of_joints,
-    respond,
-    solve_joints,
-)
-from gaussopt.jit import jit
+from gaussopt.contact_kernel import DEPENDENT_JOINTS, MASSLESS
+from gaussopt.jit import kernel, part
 from gaussopt.linalg import EPS
-from gaussopt.pivoting import (
-    SOLVED,
-    UNSOLVED,
-    Active,
-    Index,
-    back_substitute,
-    eliminate,
-    exchange_pairs,
-    power_of_two,
-    scales,
-)
+from gaussopt.pivoting import DEPENDENT, SIGN, SOLVED, STABLE, UNSOLVED, Active, Index
+from gaussopt.saddle_kernel import factorise, mass_norm, respond, solve
 from gaussopt.stepdata import Matrix, Vector
 
 HELD, UNLAWFUL = 7, 8
@@ -65,90 +49,272 @@ NUMBERS = 10
 law_residual, smallest_w: what a stage writes of its certificate, in this order."""
 
 
-@jit
-def _length(x: Vector, weight: Matrix) -> float:
-    """The root of the sum of weight_ii x_i^2."""
-    total = 0.0
-    for i in range(len(x)):
-        total += weight[i, i] * x[i] ** 2
-    return math.sqrt(total)
+class Memory(NamedTuple):
+    """What `stage` works in, kept through a phase; its parameters say what is what. See `memory`."""
+
+    K: Matrix
+    L: Matrix
+    first: Index
+    body: Matrix
+    rows: Matrix
+    motion: Matrix
+    norm: Vector
+    sigma: Matrix
+    law: Matrix
+    order: Index
+    B: Matrix
+    S: Matrix
+    T: Matrix
 
 
-@jit
-def _norm(x: Vector) -> float:
-    total = 0.0
-    for i in range(len(x)):
-        total += x[i] ** 2
-    return math.sqrt(total)
+def memory(n: int, m: int, d: int, closed: int, resting: int) -> Memory:
+    """For n coordinates, m joint rows, d tangents, and so many closed contacts, of them so many without slip."""
+    p, size, whole = closed + resting, closed + 2 * resting, n + m
+    return Memory(
+        np.zeros((whole, whole)), np.zeros((whole, whole)), np.zeros(whole, np.int64), np.zeros((3, whole)),
+        np.zeros((2 * p + 1, whole)), np.zeros((2 * p + 1, whole)), np.zeros(2 * p + 1), np.zeros((closed, d)),
+        np.zeros((7, size)), np.zeros((3, size), np.int64), np.zeros((size, size)), np.zeros((closed, closed)),
+        np.zeros((size, size)),
+    )  # fmt: skip
 
 
-@jit
-def contact_rows(
-    J_N: Matrix, J_T: NDArray[np.float64], mu: Vector, sigma: Matrix, resting: Active, R: Matrix, F: Matrix
-) -> None:
-    """Rows of the laws and columns of the forces in z = (lam_N, lam_R): J_N, then J_T of the contacts without slip.
+@part
+def read_saddle(data: Vector, n: int, m: int, K: Matrix, b: Vector) -> None:
+    """Fill K and b = (Q - h, gamma) from the flat data of a stage."""
+    at = n * n + n
+    for i in range(n):
+        b[i] = data[n * n + i]
+        for j in range(n):
+            K[i, j] = data[i * n + j]
+    for c in range(n, n + m):
+        b[c] = data[at + m * n + c - n]
+        for j in range(n):
+            K[c, j] = K[j, c] = data[at + (c - n) * n + j]
 
-    lam_T is mu lam_N sigma where a contact slides, and lam_R - mu lam_N where it has no slip.
+
+@part
+def read_laws(
+    data: Vector, n: int, m: int, k: int, d: int, closed: Index, modes: Vector, rows: Matrix, bias: Vector, mu: Vector,
+    sigma: Matrix, partner: Index,
+) -> bool:  # fmt: skip
+    """Fill the rows of the laws, J_N and then J_T of the contacts without slip, and behind them those of their forces.
+
+    lam_T is mu lam_N sigma, with sigma = -1 and lam_R added where a contact has no slip. Sliding friction follows the
+    phase in the plane; in space it follows the slip, unless a trial step has gone beyond its end.
+
+    Parameters
+    ----------
+    rows : (2 p + 1, n) or wider
+    bias, mu, sigma, partner : (p,) or longer, (c,), (c, d), (c,)
+        Written, also: the row of its friction where a contact has no slip, 0 elsewhere.
+
+    Returns
+    -------
+    fits
+        Whether the contacts without slip are as many as rows are there for, and in the plane.
     """
-    k, d, n = J_T.shape
-    place = k
-    for c in range(k):
-        for i in range(n):
-            R[c, i] = F[c, i] = J_N[c, i]
-        if resting[c]:
-            for i in range(n):
-                F[c, i] -= mu[c] * J_T[c, 0, i]
-                R[place, i] = F[place, i] = J_T[c, 0, i]
+    at_N = n * n + n + m * n + m
+    at_T = at_N + k * n + k
+    at_v = at_T + k * d * n + k * d
+    p, place = len(rows) // 2, len(closed)
+    for c in range(len(closed)):
+        i = closed[c]
+        wall, coefficient = modes[k * d + i], data[at_v + k * d + i]
+        bias[c], mu[c], partner[c] = wall * data[at_N + k * n + i], coefficient, 0
+        for j in range(n):
+            rows[c, j] = rows[p + c, j] = wall * data[at_N + i * n + j]
+        ahead = speed = length = 0.0
+        for e in range(i * d, i * d + d):
+            mode, slip = modes[e], data[at_v + e]
+            ahead -= mode * slip
+            speed += slip * slip
+            length += mode * mode
+        rests = coefficient > 0.0 and length == 0.0
+        if rests:
+            if d > 1 or place == p:
+                return False
+            partner[c], bias[place] = place, data[at_v - k + i]
+            for j in range(n):
+                rows[place, j] = rows[p + place, j] = data[at_T + i * n + j]
             place += 1
-        elif mu[c] > 0.0:
-            for e in range(d):
-                for i in range(n):
-                    F[c, i] += mu[c] * sigma[c, e] * J_T[c, e, i]
+        for e in range(d):
+            way = -1.0 if rests else 0.0
+            if length > 0.0:
+                turned = d > 1 and ahead > 0.0
+                way = -data[at_v + i * d + e] / math.sqrt(speed) if turned else modes[i * d + e] / math.sqrt(length)
+            sigma[c, e] = way
+            for j in range(n):
+                rows[p + c, j] += coefficient * way * data[at_T + (i * d + e) * n + j]
+    return place == p
 
 
-@jit
-def direction(phase: Vector, slip: Vector, sigma: Vector) -> bool:
-    """Fill sigma, the direction of sliding friction; False where the phase has none, that is where a contact sticks.
+@part
+def uniqueness(B: Matrix, S: Matrix, T: Matrix, order: Index, mu: Vector) -> int:
+    """How uniqueness is known of contacts that slide, B being their scaled delassus; S is filled with sym B."""
+    c = len(S)
+    sliding = False
+    for p in range(c):
+        sliding = sliding or mu[p] > 0.0
+        for s in range(c):
+            S[p, s] = 0.5 * (B[p, s] + B[s, p])
+    clear = factorise(S, T, order, c) == c
+    for p in range(c):
+        clear = clear and T[p, p] * CLEAR < 1.0
+    if clear:
+        return DEFINITE
+    if c == 2 and B[0, 0] > 0.0 and B[1, 1] > 0.0 and B[0, 0] * B[1, 1] - B[0, 1] * B[1, 0] > CLEAR:
+        return P_MATRIX
+    return OPEN if sliding else MONOTONE  # without friction what has no response causes no acceleration either
 
-    In the plane it is the phase's. In space it follows the slip, unless a trial step has gone beyond its end.
+
+@part
+def invert(B: Matrix, active: Active, T: Matrix, place: Index, taken: Index) -> None:
+    """Invert the principal system of the active pairs; dependent pairs become inactive.
+
+    In the given order where pivots on the diagonal are stable, else with complete pivoting.
+
+    Parameters
+    ----------
+    T : (size, size)
+        Written: z_t = sum of T[place[t], u] b[place[u]] over the active u solves B z = b.
+    place, taken : (size,)
+        Written: the row in which an active pair stands, -1 at others; whether a row is one.
     """
-    ahead = speed = length = 0.0
-    for e in range(len(phase)):
-        ahead -= phase[e] * slip[e]
-        speed += slip[e] ** 2
-        length += phase[e] ** 2
-    if length == 0.0:
-        return False
-    turned = len(phase) > 1 and ahead > 0.0
-    for e in range(len(phase)):
-        sigma[e] = -slip[e] / math.sqrt(speed) if turned else phase[e] / math.sqrt(length)
-    return True
+    size, largest = len(B), 0.0
+    for i in range(size):
+        place[i], taken[i] = -1, 0
+        for j in range(size):
+            entry = B[i, j]
+            T[i, j] = entry
+            largest = max(largest, abs(entry))
+    for _ in range(size):
+        best, s, t = DEPENDENT * largest, -1, -1
+        for i in range(size):
+            if active[i] and not taken[i]:
+                if place[i] < 0 and T[i, i] > STABLE * largest:
+                    s = t = i
+                    break
+                for j in range(size):
+                    entry = abs(T[i, j])
+                    if active[j] and place[j] < 0 and entry > best:
+                        best, s, t = entry, i, j
+        if s < 0:
+            break
+        place[t], taken[s] = s, 1
+        pivot = T[s, t]
+        T[s, t] = -1.0
+        for j in range(size):
+            T[s, j] /= -pivot
+        for i in range(size):
+            if i != s:
+                factor = T[i, t]
+                T[i, t] = 0.0
+                for j in range(size):
+                    T[i, j] += factor * T[s, j]
+    for i in range(size):
+        if place[i] < 0:
+            active[i] = 0
 
 
-@jit
-def definite(A: Matrix, own: Vector, k: int) -> bool:
-    """Whether sym A, scaled by the contacts' own responses, is positive definite beyond doubt, A (k, k) or larger."""
-    S = np.empty((k, k))
-    for i in range(k):
-        for j in range(i + 1):
-            S[i, j] = 0.5 * (A[i, j] + A[j, i]) / (own[i] * own[j])
-    for i in range(k):
-        for j in range(i):
-            for c in range(j):
-                S[i, j] -= S[i, c] * S[j, c] * S[c, c]
-            S[i, j] /= S[j, j]
-        for c in range(i):
-            S[i, i] -= S[i, c] * S[i, c] * S[c, c]
-        if not S[i, i] > CLEAR:
-            return False
-    return True
+@part
+def solve_pairs(
+    B: Matrix, q: Vector, active: Active, z: Vector, w: Vector, extent: Vector, error: Vector, T: Matrix, place: Index,
+    taken: Index,
+) -> bool:  # fmt: skip
+    """0 <= z, w = B z + q >= 0, z . w = 0 from the active pairs of the stage before; False if that takes many sets.
+
+    Parameters
+    ----------
+    active : (size,)
+        In and out: the pairs with w_i = 0.
+    z, w, extent, error : (size,)
+        Written, also: the terms of w by absolute value; the correction that a further refinement would make.
+    T, place, taken
+        Written: as of `invert`.
+    """
+    size = len(q)
+    for _ in range(SETS):
+        invert(B, active, T, place, taken)
+        for i in range(size):
+            z[i] = error[i] = 0.0
+        for _ in range(3):
+            for i in range(size):
+                z[i] += error[i]
+            for i in range(size):
+                value = q[i]
+                terms = abs(value)
+                for j in range(size):
+                    term = B[i, j] * z[j]
+                    value += term
+                    terms += abs(term)
+                w[i], extent[i] = value, terms
+            for t in range(size):
+                value = 0.0
+                for u in range(size if active[t] else 0):
+                    if active[u]:
+                        value -= T[place[t], u] * w[place[u]]
+                error[t] = value
+        wrong = False
+        for i in range(size):
+            tiny = SIGN * extent[i]
+            # Not merely "negative": a NaN is wrong too.
+            if active[i] and not (z[i] >= -tiny and abs(w[i]) <= 10.0 * tiny):
+                active[i], wrong = 0, True
+            elif not active[i] and not w[i] >= -tiny:
+                active[i], wrong = 1, True
+            elif z[i] < 0.0:
+                z[i] = 0.0
+        if not wrong:
+            return True
+    return False
 
 
-@jit
+@part
+def certify_motion(
+    K: Matrix, L: Matrix, first: Index, n: int, b: Vector, x: Vector, u: Vector, half: Vector, size: Vector,
+    numbers: Vector,
+) -> None:  # fmt: skip
+    """Numbers 0 to 6 of x = (a, -lam), b being all forces and gamma.
+
+    Computed from the equations of motion, K x - b, as `certificate._regular` does: K tells which error of the
+    acceleration explains what is left of them. u, half and size are memory.
+    """
+    missed = reported = growth = norm = norm_a = 0.0
+    for i in range(len(x)):
+        value = -b[i]
+        terms = abs(value)
+        for j in range(len(x) if i < n else n):
+            term = K[i, j] * x[j]
+            value += term
+            terms += abs(term)
+        u[i], size[i] = value, terms
+        missed += value * value if i >= n else 0.0
+    for i in range(len(x)):
+        # L^-1 u, and |L^-1| size bounded by substitution with absolute values; the joints for themselves.
+        value, terms, inverse = u[i], size[i], L[i, i]
+        for j in range(first[i] if i < n else n, i):
+            value -= L[i, j] * half[j]
+            terms += abs(L[i, j]) * size[j]
+        half[i], size[i] = value, terms
+        reported += inverse * value * value if i < n else 0.0
+        growth += terms * terms * abs(inverse)
+    solve(L, first, u)
+    for i in range(n):
+        value, a = u[i], x[i]
+        norm += value * value
+        norm_a += a * a
+    numbers[0], numbers[1], numbers[2] = mass_norm(K, first, n, u), math.sqrt(norm), math.sqrt(missed)
+    numbers[3], numbers[4] = math.sqrt(reported), EPS * math.sqrt(growth)
+    numbers[5], numbers[6] = mass_norm(K, first, n, x), math.sqrt(norm_a)
+
+
+@kernel
 def stage(
-    data: Vector, n: int, m: int, k: int, d: int, closed: Index, modes: Vector, active: Active, out: Vector
-) -> tuple[int, int]:
-    """Solve and certify one instant in the modes of a phase.
+    data: Vector, n: int, m: int, k: int, d: int, closed: Index, modes: Vector, active: Active, K: Matrix, L: Matrix,
+    first: Index, body: Matrix, rows: Matrix, motion: Matrix, norm: Vector, sigma: Matrix, law: Matrix, order: Index,
+    B: Matrix, S: Matrix, T: Matrix, out: Vector, numbers: Vector,
+) -> tuple[int, int]:  # fmt: skip
+    """Solve and certify one instant in the modes of a phase, with p rows: c normals, then those without slip.
 
     Parameters
     ----------
@@ -160,272 +326,123 @@ def stage(
         The contacts that are closed.
     modes : flat
         sigma (k, d) of the phase, then its walls (k,).
-    active : (c + 2 r,) or longer
-        In and out: the pairs of the complementarity problem with w_i = 0.
+    active : (2 p - c,)
+        In and out: the pairs of the complementarity problem with w_i = 0: normals, then stick, then slip.
+    K, L, first, body : (n + m, n + m) twice, (n + m,), (3, n + m)
+        Memory.
+    rows, sigma, law, order, B, T : (2 p + 1, n + m), (c, d), (7, 2 p - c), (3, 2 p - c), (2 p - c, 2 p - c) twice
+        Memory; columns of `rows` behind n and the block of the joints in K must be zero.
+    motion, norm : (2 p + 1, n + m), (2 p + 1,)
+        Written: what the rows, their forces, and the forces without contacts cause; its mass norm.
+    S : (c, c)
+        Written: sym(delassus) in the unit of the mass norm.
     out : flat
-        Written: a (n,), lam (m,), lam_N (c,), lam_T (c, d), `NUMBERS` numbers, the scaled sym(delassus) (c, c) and
-        the accelerations by its contacts in the mass norm, scaled alike, (n, c).
+        Written: a (n,), lam (m,), lam_N (c,), lam_T (c, d).
+    numbers : (`NUMBERS`,)
+        Written.
 
     Returns
     -------
     code, how
         `SOLVED`, or why the stage is for the general path; and how uniqueness is known.
     """
-    c = len(closed)
-    at_J = n * n + n
-    at_N = at_J + m * n + m
-    at_T = at_N + k * n + k
-    at_v = at_T + k * d * n + k * d
-    M, applied = data[: n * n].reshape(n, n), data[n * n : at_J]
-    J, gamma = data[at_J : at_J + m * n].reshape(m, n), data[at_J + m * n : at_N]
-    J_N, J_T, sigma = np.empty((c, n)), np.empty((c, d, n)), np.zeros((c, d))
-    zeta_N, zeta_T, mu, resting = np.empty(c), np.empty(c), np.empty(c), np.zeros(c, np.int8)
-    r = sliding = 0
-    for p in range(c):
-        i = closed[p]
-        wall = modes[k * d + i]
-        zeta_N[p], zeta_T[p], mu[p] = wall * data[at_N + k * n + i], data[at_v - k * d + i * d], data[at_v + k * d + i]
-        for j in range(n):
-            J_N[p, j] = wall * data[at_N + i * n + j]
-            for e in range(d):
-                J_T[p, e, j] = data[at_T + (i * d + e) * n + j]
-        if not mu[p] > 0.0:
-            continue
-        moving = direction(modes[i * d : i * d + d], data[at_v + i * d : at_v + i * d + d], sigma[p])
-        if moving:
-            sliding += 1
-        elif d > 1:
-            return HELD, UNDECIDED  # stick in space
-        else:
-            resting[p] = 1
-            r += 1
+    c, p, size = len(closed), len(norm) // 2, len(active)
+    b, x, u, y, terms = rows[2 * p], motion[2 * p], body[0], body[1], body[2]
+    bias, mu, q, z, w, extent, error = law[0], law[1], law[2], law[3], law[4], law[5], law[6]
+    partner, place, taken = order[0], order[1], order[2]
+    if not read_laws(data, n, m, k, d, closed, modes, rows, bias, mu, sigma, partner):
+        return HELD, UNDECIDED
+    read_saddle(data, n, m, K, b)
+    done = factorise(K, L, first, n)
+    if done < len(K):
+        return (MASSLESS if done < n else DEPENDENT_JOINTS), UNDECIDED
 
-    L, first, G, A = np.empty((n, n)), np.empty(n, np.int64), np.empty((m, m)), np.empty((c + r, c + r))
-    U, V = np.empty((n, m + c + r)), np.empty((n, m + c + r))
-    if not factorise_mass(M, L, first):
-        return MASSLESS, UNDECIDED
-    if not eliminate_joints(J, L, first, U, G):
-        return DEPENDENT_JOINTS, UNDECIDED
-    R, F = np.empty((c + r, n)), np.empty((c + r, n))
-    contact_rows(J_N, J_T, mu, sigma, resting, R, F)
-    respond(R, F, L, first, U, V, G, A, False)
-    own, bare = np.empty(c + r), np.empty(c + r)
-    for p in range(c + r):
-        moved = free = 0.0
+    # What every row and force moves, and the laws in the unit of the mass norm.
+    for r in range(2 * p + 1):
+        respond(K, L, first, n, rows, motion, norm, u, r)
+    free = norm[2 * p]
+    for i in range(size):
+        q[i] = 0.0
+        for j in range(size):
+            B[i, j] = 0.0
+    for r in range(p):
+        bare, value = 0.0, bias[r]
         for i in range(n):
-            moved += L[i, i] * U[i, m + p] ** 2
-            free += R[p, i] ** 2 / M[i, i]
-        own[p], bare[p] = math.sqrt(moved), math.sqrt(free)
-        if not own[p] > MOVED * bare[p]:
+            row = rows[r, i]
+            bare += row * row / K[i, i]
+            value += row * x[i]
+        if not norm[r] > MOVED * math.sqrt(bare):
             return HELD, UNDECIDED
-    how = UNDECIDED
-    if r == 0:
-        if definite(A, own, c):
-            how = DEFINITE
-        elif (
-            c == 2
-            and A[0, 0] > 0.0
-            and A[1, 1] > 0.0
-            and A[0, 0] * A[1, 1] - A[0, 1] * A[1, 0] > CLEAR * (own[0] * own[1]) ** 2
-        ):
-            how = P_MATRIX
-        elif sliding == 0:
-            how = MONOTONE  # A = R K R^T: what has no response causes no acceleration either
-        else:
-            how = OPEN
-
-    # The laws as one complementarity problem, as in `ContactOperator.lcp`.
-    a_J, lam_J = np.empty(n), np.empty(m)
-    accelerate(applied, J, gamma, a_J, lam_J, L, first, U, G)
-    size = c + 2 * r
-    B, q = np.zeros((size, size)), np.zeros(size)
-    place = c
-    for p in range(c + r):
-        for s in range(c + r):
-            B[p, s] = A[p, s]
-        q[p] = zeta_N[p] if p < c else 0.0
-        for i in range(n):
-            q[p] += R[p, i] * a_J[i]
-    for p in range(c):
-        if resting[p]:
-            q[place] += zeta_T[p]
-            B[place, place + r] = 1.0 / power_of_two(bare[place] ** 2)
-            B[place + r, p], B[place + r, place] = 2.0 * mu[p], -1.0
-            place += 1
-    z, w, error = np.empty(size), np.empty(size), np.empty(size)
-    row, column = np.empty(size), np.empty(size)
-    scales(B, row, column)
-    if exchange_pairs(B, q, row, column, active[:size], z, w, error, SETS) < 0:
+        q[r] = value / norm[r]
+        for s in range(p):
+            value = 0.0
+            for i in range(n):
+                value += rows[r, i] * motion[p + s, i]
+            B[r, s] = value / (norm[r] * norm[s])
+    for r in range(c):
+        s = partner[r]
+        if s:
+            t = s + p - c
+            B[s, t], B[t, r], B[t, s] = 1.0, 2.0 * mu[r] * norm[s] / norm[r], -1.0
+    how = uniqueness(B, S, T, place, mu)
+    if not solve_pairs(B, q, active, z, w, extent, error, T, place, taken):
         return UNSOLVED, UNDECIDED
 
-    a, lam = out[:n], out[n : n + m]
-    lam_N, lam_T = out[n + m : n + m + c], out[n + m + c : n + m + c + c * d].reshape(c, d)
-    total = np.empty(n)
-    for i in range(n):
-        total[i] = applied[i]
-    place = c
-    for p in range(c):
-        lam_N[p] = z[p]
-        for e in range(d):
-            lam_T[p, e] = mu[p] * z[p] * sigma[p, e]
-        if resting[p]:
-            lam_T[p, 0] = z[place] - mu[p] * z[p]
-            place += 1
-        for i in range(n):
-            total[i] += J_N[p, i] * lam_N[p]
-            for e in range(d):
-                total[i] += J_T[p, e, i] * lam_T[p, e]
-    accelerate(total, J, gamma, a, lam, L, first, U, G)
-
-    numbers = out[n + m + c + c * d : n + m + c + c * d + NUMBERS]
-    joints_and_motion(M, total, J, gamma, a, lam, L, first, U, G, numbers)
-    light = np.empty(n)
-    for i in range(n):
-        light[i] = applied[i] / math.sqrt(M[i, i])
-    natural_J = _length(a_J, M)
-    numbers[7] = natural_J + _length(a, M) + _norm(light)
-    # The distance to the solution of the mode, and what rounding of its rows can do.
-    y = np.zeros(n)
-    for i in range(n):
-        for p in range(c + r):
-            y[i] += V[i, m + p] * error[p]
-    distance = _length(y, L)
-    numbers[0] += distance
-    for i in range(n):
-        y[i] *= L[i, i]
-    backward(L, first, y)
-    numbers[1] += _norm(y)
-    numbers[4] += EPS * (amplification(B, q, z, row, column, active[:size], V[:, m:], L) + natural_J)
-    numbers[8], numbers[9] = law_residual(
-        a, lam_N, lam_T, J_N, J_T, zeta_N, zeta_T, mu, resting, own
-    )  # fmt: skip
-    if not numbers[8] <= EXACT * (numbers[5] + natural_J):
-        return UNLAWFUL, UNDECIDED
-    scaled = out[n + m + c + c * d + NUMBERS :]
-    for p in range(c):
-        for s in range(c):
-            scaled[p * c + s] = 0.5 * (A[p, s] + A[s, p]) / (own[p] * own[s])
-        for i in range(n):
-            scaled[c * c + i * c + p] = math.sqrt(L[i, i]) * V[i, m + p] / own[p]
-    return SOLVED, how
-
-
-@jit
-def joints_and_motion(
-    M: Matrix, force: Vector, J: Matrix, gamma: Vector, a: Vector, lam: Vector, L: Matrix, first: Index, U: Matrix,
-    G: Matrix, numbers: Vector,
-) -> None:  # fmt: skip
-    """The first seven of `NUMBERS` of an acceleration and forces of joints, with the contact forces among the applied.
-
-    Computed from the equations of motion, M a - force - J^T lam and J a - gamma, as `certificate._regular` does.
-    """
-    m, n = J.shape
-    u, size = np.empty(n), np.empty(n)
-    norm_a = norm_a_2 = 0.0
-    for i in range(n):
-        value, extent, inertia = -force[i], abs(force[i]), 0.0
-        for j in range(n):
-            inertia += M[i, j] * a[j]
-            extent += abs(M[i, j] * a[j])
-        for j in range(m):
-            value -= J[j, i] * lam[j]
-            extent += abs(J[j, i] * lam[j])
-        u[i], size[i] = value + inertia, extent
-        norm_a += a[i] * inertia
-        norm_a_2 += a[i] ** 2
-    forward(L, first, u)
-    numbers[3] = _length(u, L)
-    free_of_joints(L, U, G, u)
-    kernel = _length(u, L)
-    # |L^-1| size, bounded by substitution with absolute values.
-    for i in range(n):
-        for j in range(first[i], i):
-            size[i] += abs(L[i, j]) * size[j]
-    growth = _length(size, L) ** 2
-    missed, missed_2 = 0.0, 0.0
-    x, s, extents = np.empty(m), np.empty(m), np.empty(m)
-    for c in range(m):
-        value, extent = -gamma[c], abs(gamma[c])
-        for i in range(n):
-            value += J[c, i] * a[i]
-            extent += abs(J[c, i] * a[i])
-        x[c], s[c], extents[c] = value, value, extent
-        missed_2 += value**2
-    solve_joints(G, s)
-    for c in range(m):
-        missed += x[c] * s[c]
-        for j in range(c):
-            extents[c] += abs(G[c, j]) * extents[j]
-        growth += extents[c] ** 2 * G[c, c]
-    missed = max(missed, 0.0)
-    numbers[0] = math.sqrt(kernel**2 + missed)
-    for i in range(n):
-        for c in range(m):
-            u[i] += U[i, c] * s[c]
-        u[i] *= L[i, i]
-    backward(L, first, u)
-    numbers[1] = _norm(u)
-    numbers[2], numbers[4] = math.sqrt(missed_2), EPS * math.sqrt(growth)
-    numbers[5], numbers[6] = math.sqrt(max(norm_a, 0.0)), math.sqrt(norm_a_2)
-
-
-@jit
-def amplification(
-    B: Matrix, q: Vector, z: Vector, row: Vector, column: Vector, active: Active, V: Matrix, L: Matrix
-) -> float:
-    """What one rounding of every row of the mode's linear system does to the acceleration, in the mass norm."""
-    size, n, p = len(q), len(V), V.shape[1]
-    members = np.empty(size, np.int64)
-    held = size - size
-    for s in range(size):
-        if active[s]:
-            members[held] = s
-            held += 1
-    S = np.empty((held, held))
-    for s in range(held):
-        for t in range(held):
-            S[s, t] = row[members[s]] * B[members[s], members[t]] * column[members[t]]
-    right, left = np.empty(held, np.int64), np.empty(held, np.int64)
-    rank = eliminate(S, right, left, held)
-    b, x, effect = np.empty(held), np.empty(held), np.zeros(n)
-    for s in range(held):
-        rounding = abs(q[members[s]])
-        for t in range(size):
-            rounding += abs(B[members[s], t] * z[t])
-        for t in range(held):
-            b[t] = row[members[s]] if t == s else 0.0
-        back_substitute(S, right, left, rank, b, x, held)
+    # The motion by all forces, and its certificate.
+    light = 0.0
+    for i in range(len(x)):
+        total, a = b[i], x[i]
+        light += total * total / K[i, i] if i < n else 0.0
+        for r in range(p):
+            push = z[r] / norm[r]
+            total += rows[p + r, i] * push
+            a += motion[p + r, i] * push
+        b[i], x[i] = total, a
+        out[i] = a if i < n else -a
+    certify_motion(K, L, first, n, b, x, u, y, terms, numbers)
+    # What rounding of the rows of the mode can do, and the distance to its solution.
+    rounding = free
+    for r in range(p):
+        rounding += norm[p + r] / norm[r] * z[r]
+    for t in range(size + 1):
+        distance = 0.0
         for i in range(n):
             value = 0.0
-            for t in range(held):
-                if members[t] < p:
-                    value += V[i, members[t]] * column[members[t]] * x[t]
-            effect[i] += abs(value) * rounding
-    for i in range(n):
-        for t in range(p):
-            effect[i] += abs(V[i, t] * z[t])
-    return _length(effect, L)
-
-
-@jit
-def law_residual(
-    a: Vector, lam_N: Vector, lam_T: Matrix, J_N: Matrix, J_T: NDArray[np.float64], zeta_N: Vector, zeta_T: Vector,
-    mu: Vector, resting: Active, own: Vector,
-) -> tuple[float, float]:  # fmt: skip
-    """The natural map of all laws in the unit of the mass norm, and the smallest gap acceleration."""
-    c, n = J_N.shape
-    total, smallest, place = 0.0, math.inf, c
-    for p in range(c):
-        w = zeta_N[p]
+            for r in range(p):
+                if active[r]:
+                    value += motion[p + r, i] / norm[r] * (T[place[r], t] if t < size else error[r])
+            y[i] = value
+            distance += value * value
+        length = mass_norm(K, first, n, y)
+        if t == size:
+            numbers[0] += length
+            numbers[1] += math.sqrt(distance)
+        elif active[t]:
+            rounding += length * extent[place[t]]
+    numbers[4] += EPS * rounding
+    numbers[7] = free + numbers[5] + math.sqrt(light)
+    # All laws at the reported point: their natural map.
+    violated, smallest = 0.0, math.inf
+    for r in range(p):
+        value = bias[r]
         for i in range(n):
-            w += J_N[p, i] * a[i]
-        smallest = min(smallest, w)
-        total += min(lam_N[p] * own[p], w / own[p]) ** 2
-        if resting[p]:
-            s = zeta_T[p]
-            for i in range(n):
-                s += J_T[p, 0, i] * a[i]
-            limit, g, t = mu[p] * max(lam_N[p], 0.0), own[place], lam_T[p, 0]
-            total += ((t - min(max(t - s / g**2, -limit), limit)) * g) ** 2
-            place += 1
-    return math.sqrt(total), smallest
+            value += rows[r, i] * x[i]
+        w[r] = value
+    for r in range(c):
+        at, s, own = len(x) + c + r * d, partner[r], norm[r]
+        push, value = z[r] / own, w[r]
+        bound = mu[r] * push
+        out[len(x) + r] = push
+        for e in range(d):
+            out[at + e] = bound * sigma[r, e]
+        smallest = min(smallest, value)
+        violated += min(push * own, value / own) ** 2
+        if s:
+            own = norm[s]
+            friction = z[s] / own - bound
+            out[at] = friction
+            violated += ((friction - min(max(friction - w[s] / own**2, -bound), bound)) * own) ** 2
+    numbers[8], numbers[9] = math.sqrt(violated), smallest
+    if not numbers[8] <= EXACT * (numbers[5] + free):
+        return UNLAWFUL, UNDECIDED
+    return SOLVED, how if p == c else UNDECIDED

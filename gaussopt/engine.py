@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from gaussopt.accelerations import Accelerations
 from gaussopt.errors import BadInput, NotAccepted, UnknownName
-from gaussopt.loops import SmoothLoop
+from gaussopt.event_driven import EventDriven
+from gaussopt.loops import Loop, SmoothLoop
 from gaussopt.phases import ContactAccelerations
 from gaussopt.smooth import Record, Smooth
 from gaussopt.stepdata import Vector
@@ -24,8 +27,11 @@ ENGINES = ("auto", "interpreted", "compiled")
 MANY = 20_000
 """Accelerations of a run from which on it is worth compiling by default."""
 
+CONTACT_STAGE = 4
+"""How many accelerations without contacts one with contacts counts for."""
+
 LONG_STATE = 100
-"""Coordinates of a linkage that count as one small system."""
+"""Coordinates that count as one small system."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +61,8 @@ class Choice:
         if isinstance(self.record_every, bool) or not isinstance(self.record_every, int) or self.record_every < 1:
             raise BadInput(f"record_every is {self.record_every!r}; give a whole number of steps, 1 or more.")
 
-    def why_interpreted(self, motion: Accelerations) -> str | None:
-        """Why formulation and solver keep a motion from compiled code, None if they do not."""
-        solver = "sparse-kkt" if motion.system.tables else "kkt"
+    def why_interpreted(self, motion: Accelerations, solver: str) -> str | None:
+        """Why formulation and solver keep a motion from code that stands for a solver, None if they do not."""
         if (self.formulation, self.solver) != ("gauss", solver) or self.options:
             return f"it is the formulation gauss with the solver {solver}, not {self.formulation} with {self.solver}"
         if type(motion) is not Accelerations:
@@ -92,15 +97,21 @@ def smooth_loop(
     NotAccepted
         If generated code was asked for and cannot run this motion.
     """
-    long = choice.engine != "auto" or _many(choice, motion, method, control, start)
+    long = choice.engine != "auto" or _many(choice, method, control, start)
     reason = None if long else "long runs only"
     if choice.engine != "interpreted" and reason is None:
         from gaussopt.compiled.job import NotCompiled
 
-        reason = choice.why_interpreted(motion) or _why_not(motion, method)
-        if reason is None:
-            kind = _kind(motion, method)
-            loop = kind(motion, method, control, choice.record_every, recorder, record, progress)
+        code = _code(motion)
+        reason = (
+            choice.why_interpreted(motion, code.SOLVER) or code.why_not(method, motion.stabiliser)
+            if code is not None
+            else "the system is not given by energies (System.from_lagrangian)"
+        )
+        if code is not None and reason is None:
+            loop: GeneratedLoop = code.loop_of(method)(
+                motion, method, control, choice.record_every, recorder, record, progress
+            )
             try:
                 loop.prepare(*start)
                 return loop
@@ -129,46 +140,42 @@ def contact_engine(
     if choice.engine == "compiled" and reason is not None:
         raise NotAccepted(_refused(reason))
     if choice.engine == "compiled" or (
-        reason is None and choice.engine == "auto" and _many(choice, motion, method, control, start)
+        reason is None and choice.engine == "auto" and _many(choice, method, control, start, CONTACT_STAGE)
     ):
         motion.kernel = True
     return "compiled" if motion.kernel else "interpreted"
+
+
+def leap_over(loop: Loop, motion: ContactAccelerations, method: Stepper, control: Control, recorder: Recorder) -> None:
+    """Let a loop from event to event leap over the steps in which nothing happens, where the motion can."""
+    begin = perf_counter()
+    from gaussopt.compiled.leaps import Leaps
+
+    if isinstance(loop, EventDriven) and Leaps.fit(motion, method, control):
+        loop.leaps = Leaps(motion, method, control, recorder)
+        motion.timing["compile"] = perf_counter() - begin
 
 
 def _refused(reason: str | None) -> str:
     return f"The engine 'compiled' cannot run this motion: {reason}. Use the engine 'interpreted'."
 
 
-def _why_not(motion: Accelerations, method: Stepper) -> str | None:
-    """Why a motion cannot run as compiled code, None if it can."""
-    if motion.system.tables:
-        from gaussopt.compiled import linkage
+def _code(motion: Accelerations) -> Any:
+    """The module that runs motions of such a system as compiled code, None if there is none.
 
-        return linkage.why_not(method, motion.stabiliser)
-    from gaussopt.compiled.run import why_not
-
-    return why_not(motion.system, method, motion.stabiliser)
-
-
-def _kind(motion: Accelerations, method: Stepper) -> type[GeneratedLoop]:
-    """Which compiled loop runs a motion."""
-    if motion.system.tables:
-        from gaussopt.compiled.linkage import LinkageSteps
-
-        return LinkageSteps
-    from gaussopt.compiled.error_control import ErrorControl
-    from gaussopt.compiled.run import ConstantSteps
-
-    return ErrorControl if method.adaptive else ConstantSteps
+    It holds SOLVER, the solver that it stands for; `why_not(method, stabiliser)`, why it cannot run a motion; and
+    `loop_of(method)`, a GeneratedLoop.
+    """
+    name = motion.system.compiled
+    return import_module(f"gaussopt.compiled.{name}") if name else None
 
 
 def _many(
-    choice: Choice, motion: Accelerations, method: Stepper, control: Control, start: tuple[float, Vector, Vector]
+    choice: Choice, method: Stepper, control: Control, start: tuple[float, Vector, Vector], weight: int = 1
 ) -> bool:
     """Whether a run that names no formulation and no solver is worth compiling; the same on every machine."""
-    linkage = motion.system.tables
     if choice.named or control.dt is None:
         return False
     evaluations = math.ceil((control.t_end - start[0]) / control.dt) * method.stages
     # Numpy steps of long linkages take as long as many of small systems.
-    return evaluations * (max(1, len(start[1]) // LONG_STATE) if linkage else 1) >= MANY
+    return weight * evaluations * max(1, len(start[1]) // LONG_STATE) >= MANY

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,11 +40,17 @@ from gaussopt.stepdata import StepData, Vector
 from gaussopt.stepper import Control, Stepper
 from gaussopt.watching import Sample, Watch, bracket
 
+if TYPE_CHECKING:
+    from gaussopt.compiled.leaps import Leaps
+
 MOST_CHANGES = 30
 """Changes of the contact modes at one instant beyond which the state is said not to settle."""
 
 MOST_RETURNS = 2
 """Returns to the same modes at one instant beyond which it is said not to settle; rounding may cause one."""
+
+NOISE = 1e-14
+"""Gap or slip, relative to 1 + the largest entry of the state, that is rounding."""
 
 INSTANT = 1e-14
 """Accuracy to which the length of a step to an event is iterated, relative to 1 + t."""
@@ -95,6 +101,11 @@ class EventDriven:
     progress : called with the fraction done, or None
     close : bool
         Whether a contact whose impacts accumulate is closed, with e_N = 0, instead of ending the motion.
+
+    Attributes
+    ----------
+    leaps : Leaps or None
+        What takes many steps at once where nothing happens.
     """
 
     def __init__(
@@ -110,6 +121,7 @@ class EventDriven:
     ) -> None:
         self.motion, self.method, self.control, self.impact, self.close = motion, method, control, impact, close
         self.system, self.user_events, self.record, self.progress = motion.system, user_events, record, progress
+        self.leaps: Leaps | None = None
         self.events: list[dict[str, Any]] = []
         self.t, self.q, self.v = 0.0, np.zeros(0), np.zeros(0)
         self._impacts: dict[int, list[float]] = {}
@@ -153,6 +165,11 @@ class EventDriven:
         live = np.array([w.kind not in ("definite", "user") for w in watches]) | (before.values > 0)
         integration = self.method.start(self.motion, self.t, self.q, self.v, control)
         while self.t < control.t_end:
+            if self._leap(origin):
+                integration = self.method.start(self.motion, self.t, self.q, self.v, control)
+                before = self._sample(watches, self.t, self.q, self.v)
+                live |= before.values > 0
+                continue
             try:
                 t, q, v = integration.advance()
                 if not math.isfinite(float(q.sum()) + float(v.sum())):
@@ -186,6 +203,40 @@ class EventDriven:
             if self.progress is not None:
                 self.progress((self.t - origin) / (control.t_end - origin))
         return None
+
+    def _leap(self, origin: float) -> bool:
+        """Take and record the steps of a leap; False where the next step is for the loop itself."""
+        if self.leaps is None:
+            return False
+        mu = self.motion.whole(self.t, self.q, self.v).mu
+        leap = self.leaps.take(self.t, self.q, self.v, mu, origin)
+        if leap is None:
+            return False
+        states = zip(leap.t, leap.q, leap.v, strict=True)
+        leap = leap[: next((i for i, state in enumerate(states) if self._user_event_fell(*state)), len(leap))]
+        if not len(leap):
+            return False
+        power = np.einsum("Nkd,Nkd->N", leap.lam_T, leap.slip)
+        extent = np.abs(leap.lam_T).max(axis=(1, 2), initial=0.0) * np.linalg.norm(leap.v, axis=1)
+        begin = 0
+        for i in np.flatnonzero(leap.undecided | (power > FED * (1.0 + extent))).tolist():
+            # Where there is something to confirm or to say the state is recorded as any other.
+            self.leaps.record(leap[begin:i])
+            self.t, self.q, self.v = leap.state(i)
+            self._record()
+            begin = i + 1
+        self.leaps.record(leap[begin:])
+        self.t, self.q, self.v = leap.state(-1)
+        if self.progress is not None:
+            self.progress((self.t - origin) / (self.control.t_end - origin))
+        return True
+
+    def _user_event_fell(self, t: float, q: Vector, v: Vector) -> bool:
+        """Whether a user event has a value below zero, on the side that it is watched from."""
+        return any(
+            (-event.direction or side) * event.value(t, q, v) < 0
+            for event, side in zip(self.user_events, self._sides, strict=True)
+        )
 
     def _turn(self) -> None:
         """In space, let the directions of friction follow the slip."""
@@ -258,7 +309,7 @@ class EventDriven:
             assert step.gdot_N is not None
             assert answer.a is not None
             w = float(step.J_N[i] @ answer.a + step.zeta_N[i])
-            return float(step.g_N[i]), float(step.gdot_N[i]), w, 1e-14 * (1.0 + float(np.abs(q).max()))
+            return float(step.g_N[i]), float(step.gdot_N[i]), w, NOISE * (1.0 + float(np.abs(q).max()))
         if watch.kind == "definite":
             return self.motion.definiteness(t, q, v), math.nan, math.nan, 0.0
         assert answer.a is not None
@@ -276,7 +327,7 @@ class EventDriven:
         if watch.kind == "slip":
             return (
                 float(-phase.sigma[i] @ step.v_T[i]), float(-phase.sigma[i] @ s), math.nan,
-                1e-14 * (1.0 + float(np.abs(v).max())),
+                NOISE * (1.0 + float(np.abs(v).max())),
             )  # fmt: skip
         friction = float(np.linalg.norm(answer.lam_T[place]))
         bound = float(step.mu[i] * answer.lam_N[place])

@@ -2,14 +2,33 @@
 
 Modules that hold kernels import this one and are imported only when a kernel is used, because numba takes a third of
 a second to import. `NUMBA_DISABLE_JIT=1` runs the plain functions although numba is there.
+
+What numba compiles costs some 15 ms a statement, most of it for loops and for what handles arrays. `kernel` and `part`
+are for functions that make no arrays: without the counting of references they compile and run faster. A `part` has no
+entrance from Python either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Keep the collector of cyclic garbage from running, which takes a tenth of the time of compiling."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
 
 if TYPE_CHECKING:
 
@@ -21,21 +40,42 @@ if TYPE_CHECKING:
         """The same for functions whose sums may be taken in any order, so that they run in vector registers."""
         return function
 
+    def kernel(function: F) -> F:
+        """The same for a function that makes no arrays, nor calls one that does."""
+        return function
+
+    def part(function: F) -> F:
+        """The same for one that only compiled functions call."""
+        return function
+
+    def inlined(function: F) -> F:
+        """The same, put into its caller: a call hands over every array as seven numbers and more."""
+        return function
+
     COMPILED: bool
+    BARE: dict[str, Any]
+    """What numba is told of a `kernel`."""
 else:
     try:
         from numba import config, njit
     except ImportError:
-        COMPILED = False
+        COMPILED, BARE = False, {}
 
         def jit(function: F) -> F:
             """The function itself: numba is not installed."""
             return function
 
-        jit_sums = jit
+        jit_sums = kernel = part = inlined = jit
     else:
         COMPILED = not config.DISABLE_JIT
-        # Division by zero gives infinity as in numpy, so that no loop holds a branch for an exception. Nobody calls
-        # kernels from C, and wrappers for that would take a tenth of the time of compiling.
-        jit = njit(cache=True, error_model="numpy", no_cfunc_wrapper=True)
-        jit_sums = njit(cache=True, error_model="numpy", no_cfunc_wrapper=True, fastmath={"reassoc"})
+        # Division by zero gives infinity as in numpy, so that no loop holds a branch for an exception. Kernels may be
+        # given to compiled functions by their address; nobody calls the others from C, and wrappers for that would
+        # take a tenth of the time of compiling.
+        _KERNEL = {"cache": True, "error_model": "numpy", "_nrt": False}
+        _OPTIONS = {"cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+        BARE = {**_OPTIONS, "_nrt": False}
+        jit = njit(**_OPTIONS)
+        jit_sums = njit(**_OPTIONS, fastmath={"reassoc"})
+        kernel = njit(**_KERNEL)
+        part = njit(**BARE, no_cpython_wrapper=True)
+        inlined = njit(**BARE, no_cpython_wrapper=True, forceinline=True)

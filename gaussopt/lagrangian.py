@@ -53,6 +53,8 @@ class LagrangianSystem(System):
         The generated module, readable Python.
     """
 
+    compiled = "run"
+
     def __init__(
         self,
         model: Model,
@@ -64,6 +66,7 @@ class LagrangianSystem(System):
         self.name, self.model = model.name, model
         self.n, self.m_h = len(coordinates), len(model.holonomic)
         self.m, self.p_omega = self.m_h + len(model.nonholonomic), len(model.quasi_velocities)
+        self._shape = (self.n,)
         self._coordinates = coordinates
         self._parameters = dict(parameters)
         self._p = list(self._parameters.values())
@@ -187,6 +190,11 @@ class LagrangianSystem(System):
         """Which contacts are guides without clearance, (k,)."""
         return self._layout.two_sided
 
+    @property
+    def tangents(self) -> int:
+        """Tangent directions of a contact: 1 in the plane, 2 in space."""
+        return self._layout.d
+
     def gaps(self, t: float, q: Vector) -> Vector:
         """Gaps g_N of all contacts, (k,), m."""
         return self._run("gaps", [0.0] * self._layout.k, t, q) if self._layout.names else _NOTHING
@@ -282,12 +290,13 @@ class LagrangianSystem(System):
     def _output(self, function: Callable[..., None], zeros: array[float], t: float, *state: Vector) -> array[float]:
         """The output of a generated function, finite, in a buffer that numpy reads without copying."""
         out = zeros[:]
-        for name, part in zip("qv", state, strict=False):
-            if part.shape != (self.n,):
+        for part in state:
+            if part.shape != self._shape:
+                name = "q" if part is state[0] else "v"
                 raise BadInput(f"{name} of {self.name!r} has shape {part.shape}, expected ({self.n},).")
         try:
             # Lists, not arrays: CPython's float arithmetic is several times faster than numpy's scalars.
-            function(t, *(s.tolist() for s in state), self._p, out)
+            function(t, *[s.tolist() for s in state], self._p, out)
         except (ValueError, ZeroDivisionError, OverflowError) as error:
             raise BadInput(f"The equations of {self.name!r} are undefined ({error}) at {_state(t, *state)}.") from None
         flat = np.frombuffer(out) if out else _NOTHING

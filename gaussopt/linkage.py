@@ -32,7 +32,7 @@ GROUND = -1
 class LinkageSystem(System):
     """The system of a linkage, with the tables that it was made from."""
 
-    tables = True
+    compiled = "linkage"
 
     def __init__(self, linkage: Linkage) -> None:
         self.linkage = linkage

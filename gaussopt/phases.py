@@ -20,7 +20,7 @@ from gaussopt.stabilisation import Baumgarte, Stabilisation
 from gaussopt.status import Status
 from gaussopt.stepdata import Matrix, StepData, Vector
 from gaussopt.system import System
-from gaussopt.watching import definiteness, smallest_eigenvalue
+from gaussopt.watching import definiteness
 
 if TYPE_CHECKING:
     from gaussopt.stages import Stages
@@ -188,6 +188,8 @@ class ContactAccelerations(Accelerations):
             step = self._stabilised(t, q, v)
             self.timing["model"] += perf_counter() - begin
             answer = self._stages.answer(step, self.phase)
+            if "compile" not in self.timing and self._stages.compiling is not None:
+                self.timing["compile"] = self._stages.compiling
             if answer is not None:
                 self._by_kernel = True
                 self._count(answer)
@@ -201,7 +203,7 @@ class ContactAccelerations(Accelerations):
         """Smallest eigenvalue of the scaled sym(delassus) of the sliding contacts; see `watching.definiteness`."""
         self.answer(t, q, v)
         if self._by_kernel and self._stages is not None:
-            return smallest_eigenvalue(self._stages.scaled_delassus)
+            return self._stages.smallest_eigenvalue
         return definiteness(self.step(t, q, v))
 
     @property

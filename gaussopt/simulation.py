@@ -19,7 +19,7 @@ from gaussopt.catalogue import Problem
 from gaussopt.catalogue import problem as find_problem
 from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.contacts import Event
-from gaussopt.engine import Choice, contact_engine, smooth_loop
+from gaussopt.engine import Choice, contact_engine, leap_over, smooth_loop
 from gaussopt.errors import BadInput, GaussoptError, IllPosed, MotionStopped, NotAccepted, UnknownName
 from gaussopt.formulation import Formulation
 from gaussopt.impacts import impact_law
@@ -45,6 +45,9 @@ ACCUMULATION = ("stop", "close")
 
 LEAST_RTOL = 2.3e-14
 """Smallest relative tolerance that SciPy's methods accept."""
+
+FEW = 50
+"""Numbers up to which a list is faster than an array."""
 
 DIVERGED = 1e15
 """Entry of a state beyond which a failure to solve is called a divergence."""
@@ -120,9 +123,9 @@ def simulate(
         Interpreted, every stage goes through formulation, solver and certificate. Compiled, the loop runs as generated
         code (see `gaussopt.compiled`): the same motion to rounding, the residuals of every step checked, every recorded
         state certified; it knows no other formulation than `gauss` and no other solver than `kkt`
-        (`sparse-kkt` for linkages given by tables). With contacts the
-        regular contact steps run as one compiled kernel, each certified (see `gaussopt.stages`). By default long runs
-        that name neither formulation nor solver are compiled where that is possible.
+        (`sparse-kkt` for linkages given by tables). With contacts it stands for the contact laws solved by pivots:
+        steps in which nothing happens run as one compiled loop, every stage certified (see `gaussopt.compiled.leaps`).
+        By default long runs that name neither formulation nor solver are compiled where that is possible.
     record_every : int
         Steps between two recorded states; without contacts.
 
@@ -181,6 +184,8 @@ def simulate(
             progress,
             accumulation == "close",
         )
+        if engine == "compiled":
+            leap_over(loop, contact, method, control, recorder)
         kind_name = "velocity"
     else:
         step_solver = StepSolver(formulation, solver, solver_options, tolerance, warm_start)
@@ -422,7 +427,12 @@ def _with_contacts(drift: tuple[float, float], step: StepData, phase: Phase) -> 
 
 
 def _largest(residual: Vector | None) -> float:
-    return math.nan if residual is None else float(np.abs(residual).max(initial=0.0))
+    if residual is None:
+        return math.nan
+    if len(residual) > FEW:
+        return float(np.abs(residual).max())
+    sizes = [abs(x) for x in residual.ravel().tolist()]
+    return max(sizes, default=0.0) if math.isfinite(sum(sizes)) else math.nan
 
 
 def _save_failed(step: StepData | None, name: str, message: str, folder: str | Path | None) -> str | None:

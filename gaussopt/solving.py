@@ -91,8 +91,8 @@ class Engine:
         raw = _well_formed(raw, program)
         self._pattern = pattern
         self.latest = program, raw
-        usable = raw.x is not None and math.isfinite(float(raw.x.sum()))
-        self._last = (raw.x, raw.y) if usable and raw.x is not None else None
+        # The square is finite wherever a warm start makes sense, and faster to ask for than the entries.
+        self._last = (raw.x, raw.y) if raw.x is not None and math.isfinite(raw.x.dot(raw.x)) else None
         handed = ready - start
         timing = Timing(0.0, 0.0 if update else handed, handed if update else 0.0, done - ready, 0.0, 0.0, raw.backend)
         return raw, timing

@@ -14,14 +14,15 @@ from time import perf_counter
 import numpy as np
 
 from gaussopt.contact_certificate import ContactCertificate, Verdict, monotone
-from gaussopt.contact_stage import MONOTONE, NUMBERS, OPEN, stage
-from gaussopt.jit import COMPILED
+from gaussopt.contact_stage import MONOTONE, NUMBERS, OPEN, memory, stage
+from gaussopt.jit import COMPILED, without_collection
 from gaussopt.phases import Phase
 from gaussopt.pivoting import SOLVED
 from gaussopt.programs import Timing
 from gaussopt.solving import UNDECIDED, Answer
 from gaussopt.status import Status
 from gaussopt.stepdata import Matrix, StepData, Vector
+from gaussopt.watching import smallest_eigenvalue
 
 PLAIN = 12
 """Coordinates and closed contacts, together, up to which the kernel is faster than numpy without being compiled."""
@@ -50,23 +51,27 @@ class Stages:
 
     Attributes
     ----------
-    scaled_delassus : (c, c)
-        sym(delassus) of the latest answer, scaled as in `watching.definiteness`.
+    compiling : float or None
+        Seconds of the first call of the kernel, None before.
     """
 
     def __init__(self, tolerance: float) -> None:
         self.tolerance = tolerance
-        self.scaled_delassus: Matrix = np.zeros((0, 0))
-        self._loaded = False
+        self.compiling: float | None = None
         self._phase: Phase | None = None
 
-    def _enter(self, phase: Phase) -> None:
+    def _enter(self, phase: Phase, n: int, m: int) -> None:
         """A new phase: its arrays; all closed contacts push, and those without slip stick."""
         self._phase = phase
-        self._closed = np.array(phase.closed, dtype=np.int64)
-        self._modes = np.concatenate((phase.sigma.ravel(), phase.wall))
-        self._active = np.zeros(3 * len(phase.closed), dtype=np.int8)
-        self._active[: len(phase.closed) + len(phase.sticking)] = 1
+        c, (k, d) = len(phase.closed), phase.sigma.shape
+        resting = len(phase.sticking)
+        self._active = np.zeros(c + 2 * resting, dtype=np.int8)
+        self._active[: c + resting] = 1
+        self._memory = memory(n, m, d, c, resting)
+        self._arguments = (
+            n, m, k, d, np.array(phase.closed, dtype=np.int64), np.concatenate((phase.sigma.ravel(), phase.wall)),
+            self._active, *self._memory,
+        )  # fmt: skip
 
     def learn(self, answer: Answer, step: StepData, phase: Phase) -> None:
         """Start the next stage from the active set of an answer found in the general way.
@@ -88,38 +93,50 @@ class Stages:
 
     def answer(self, step: StepData, phase: Phase) -> Answer | None:
         """The certified answer at a step of all contacts in a phase, or None if it is for the general path."""
-        n, m, (k, d) = step.n, step.m, step.v_T.shape
+        n, m, d = step.n, step.m, phase.sigma.shape[1]
         c = len(phase.closed)
         if not c or type(phase) is not Phase or step.least_N is not None or not (COMPILED or n + c <= PLAIN):
             return None
         begin = perf_counter()
         if phase is not self._phase:
-            self._enter(phase)
+            self._enter(phase, n, m)
         data = np.concatenate((
             step.M.ravel(), step.Q - step.h, step.J.ravel(), step.gamma, step.J_N.ravel(), step.zeta_N,
             step.J_T.ravel(), step.zeta_T.ravel(), step.v_T.ravel(), step.mu,
         ))  # fmt: skip
-        cuts = (n, n + m, n + m + c, n + m + c + c * d, n + m + c + c * d + NUMBERS)
-        out = np.empty(cuts[-1] + c * c + n * c)
-        code, how = stage(data, n, m, k, d, self._closed, self._modes, self._active, out)
-        scaled_delassus = out[cuts[4] : cuts[4] + c * c].reshape(c, c)
+        cuts = (n, n + m, n + m + c, n + m + c + c * d)
+        out, numbers = np.empty(cuts[-1]), np.empty(NUMBERS)
+        if self.compiling is None:
+            # The first call holds the loading of the kernel, or its compiling where no process has done so before.
+            with without_collection():
+                code, how = stage(data, *self._arguments, out, numbers)
+            now = perf_counter()
+            self.compiling, begin = now - begin, now
+        else:
+            code, how = stage(data, *self._arguments, out, numbers)
         if code == SOLVED and how == OPEN:
-            how = MONOTONE if monotone(scaled_delassus, out[cuts[4] + c * c :].reshape(n, c)) else OPEN
+            how = MONOTONE if self._monotone(step.M, c) else OPEN
         if code != SOLVED or how == OPEN:
             return None
         a, lam, lam_N = out[: cuts[0]], out[cuts[0] : cuts[1]], out[cuts[1] : cuts[2]]
-        certificate = _certificate(out[cuts[3] : cuts[4]].tolist(), step.gamma, lam, _VERDICTS[how])
+        certificate = _certificate(numbers.tolist(), step.gamma, lam, _VERDICTS[how])
         if not certificate.passed(self.tolerance):
             return None
-        self.scaled_delassus = scaled_delassus
         spent = perf_counter() - begin
-        # The first call holds the loading of the kernel, or its compiling where no process has done so before.
-        timing = Timing(solve=spent, backend=0.0) if self._loaded else Timing(setup=spent, backend=0.0)
-        self._loaded = True
         return Answer(
-            a, lam, lam_N, out[cuts[2] : cuts[3]].reshape(c, d), Status.SOLVED, Status.SOLVED, _SENTENCES[how],
-            certificate, 1, timing,
+            a, lam, lam_N, out[cuts[2] :].reshape(c, d), Status.SOLVED, Status.SOLVED, _SENTENCES[how],
+            certificate, 1, Timing(solve=spent, backend=0.0),
         )  # fmt: skip
+
+    def _monotone(self, M: Matrix, c: int) -> bool:
+        """Whether the accelerations are unique although forces are not; see `contact_certificate.monotone`."""
+        motion = np.linalg.cholesky(M).T @ (self._memory.motion[c : 2 * c, : len(M)].T / self._memory.norm[:c])
+        return monotone(self._memory.S, motion)
+
+    @property
+    def smallest_eigenvalue(self) -> float:
+        """Of sym(delassus) of the latest answer; see `watching.definiteness`."""
+        return smallest_eigenvalue(self._memory.S)
 
 
 def _certificate(numbers: list[float], gamma: Vector, lam: Vector, verdict: Verdict) -> ContactCertificate:

@@ -317,7 +317,12 @@ class StepData:
 
     def with_gamma(self, gamma: Vector) -> StepData:
         """The same step with another right-hand side of the equality rows (stabilisation)."""
-        return replace(self, gamma=gamma, arithmetic=None)
+        if self.arithmetic is None:
+            return replace(self, gamma=gamma)
+        certificate, flat = self.arithmetic
+        known, begin = list(flat), self.n * self.n + 2 * self.n + self.m * self.n
+        known[begin : begin + self.m] = gamma.tolist()
+        return replace(self, gamma=gamma, arithmetic=(certificate, known))
 
     def to_mapping(self) -> dict[str, Any]:
         """The contents of a `step` file; empty arrays are left out."""

@@ -91,8 +91,8 @@ class System:
     The Gauss function of the step is 1/2 (a - a0)^T M (a - a0) with M a0 = Q - h.
     """
 
-    tables: ClassVar[bool] = False
-    """Whether the system is a linkage given by tables; see `gaussopt.linkage`."""
+    compiled: ClassVar[str] = ""
+    """Name of the module in `gaussopt.compiled` that runs motions of such systems, if there is one."""
 
     def __init__(
         self,

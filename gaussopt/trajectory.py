@@ -237,7 +237,8 @@ class Recorder:
     def __init__(self, contacts: int = 0) -> None:
         self._rows: list[tuple[Any, ...]] = []
         self._blocks: list[tuple[NDArray[np.float64], ...]] = []
-        self._contacts: list[tuple[Any, ...]] = []
+        self._contact_rows: list[tuple[Any, ...]] = []
+        self._contact_blocks: list[tuple[NDArray[np.float64], ...]] = []
         self._k = contacts
 
     def add(self, *row: Any) -> None:
@@ -246,19 +247,23 @@ class Recorder:
 
     def add_contacts(self, *row: Any) -> None:
         """The contacts of the instant just added: lam_N, lam_T, gap, slip, mode."""
-        self._contacts.append(row)
+        self._contact_rows.append(row)
 
     def extend(self, *columns: NDArray[np.float64]) -> None:
-        """Several instants without contacts: the columns of `add`."""
+        """Several instants: the columns of `add`."""
         self._pack()
         self._blocks.append(columns)
 
+    def extend_contacts(self, *columns: NDArray[np.float64]) -> None:
+        """The contacts of the instants just added: the columns of `add_contacts`."""
+        self._contact_blocks.append(columns)
+
     def _pack(self) -> None:
-        """Rows to a block."""
-        if self._rows:
-            width = len(self._rows[0])
-            self._blocks.append(tuple(np.array([r[i] for r in self._rows], dtype=np.float64) for i in range(width)))
-            self._rows = []
+        """Rows to blocks."""
+        for rows, blocks in ((self._rows, self._blocks), (self._contact_rows, self._contact_blocks)):
+            if rows:
+                blocks.append(tuple(np.array(column, dtype=np.float64) for column in zip(*rows, strict=True)))
+                rows.clear()
 
     def __len__(self) -> int:
         return len(self._rows) + sum(len(block[0]) for block in self._blocks)
@@ -276,7 +281,8 @@ class Recorder:
             wide = (0, 0 if name == "lam" else n) if name in ("q", "v", "a", "lam") else (0,)
             out[name] = np.concatenate([block[i] for block in self._blocks]) if rows else np.zeros(wide)
         for i, name in enumerate(("lam_N", "lam_T", "gap", "slip", "mode")):
-            flat = np.array([row[i] for row in self._contacts], dtype=np.float64)
+            blocks = [block[i] for block in self._contact_blocks]
+            flat = np.concatenate(blocks) if blocks else np.zeros(0)
             shape = (rows, self._k, -1 if flat.size else 1) if name in ("lam_T", "slip") else (rows, self._k)
             out[name] = flat.reshape(shape)
         return out

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from functools import cache
 from io import StringIO
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from gaussopt.programs import QP, LeastSquares, Program, RawSolution, as_qp
@@ -140,8 +142,15 @@ def _upper_csc(P: Matrix) -> Any:
 
 
 def _upper_values(P: Matrix) -> Vector:
-    # Column by column: the transpose's lower triangle, row by row.
-    return np.ascontiguousarray(P.T[np.tril_indices(len(P))])
+    """Upper triangle of P column by column."""
+    return np.asarray(P.take(_upper_places(len(P))))
+
+
+@cache
+def _upper_places(n: int) -> NDArray[np.intp]:
+    """Where the upper triangle of a flat (n, n) matrix lies, column by column."""
+    columns, rows = np.tril_indices(n)
+    return np.asarray(columns + rows * n)
 
 
 solver = OSQP

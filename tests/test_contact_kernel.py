@@ -9,9 +9,15 @@ import pytest
 
 import gaussopt as go
 from gaussopt import registry
-from gaussopt.contact_kernel import DEPENDENT_JOINTS, MASSLESS, contact_step, workspace
+from gaussopt.contact_kernel import (
+    DEPENDENT_JOINTS,
+    MASSLESS,
+    contact_step,
+    contact_step_by_operator,
+    workspace,
+)
 from gaussopt.contact_operator import ContactOperator
-from gaussopt.pivoting import SOLVED
+from gaussopt.pivoting import SOLVED, UNSOLVED
 
 
 def by_kernel(step: go.StepData, active: np.ndarray | None = None) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
@@ -20,10 +26,13 @@ def by_kernel(step: go.StepData, active: np.ndarray | None = None) -> tuple[int,
     a, lam, z, w = np.zeros(step.n), np.zeros(step.m), np.zeros(step.k), np.zeros(step.k)
     R = np.array(step.J_N)
     F = np.ascontiguousarray(step.friction_map.T) if step.mu.any() else R
-    code = contact_step(
+    arrays = (
         np.array(step.M), np.array(step.force), np.array(step.J), np.array(step.gamma), R, F, np.array(step.zeta_N),
-        active, z, a, lam, w, workspace(step.n, step.m, step.k),
+        active, z, a, lam, w,
     )  # fmt: skip
+    code = contact_step(*arrays, workspace(step.n, step.m, step.k))
+    if code == UNSOLVED:
+        code = contact_step_by_operator(*arrays)
     return int(code), a, lam, z
 
 

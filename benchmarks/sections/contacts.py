@@ -27,7 +27,8 @@ def measure(budget: float) -> Section:
         motion = make()
         reference = motion.reference(MARKS)
         entries: list[tuple[str, float, Callable[[], NDArray[np.float64]]]] = [
-            ("gaussopt, RK4, event to event", 1e-3, _ours(motion, 1e-3))
+            (f"gaussopt, RK4, event to event, {engine}, dt = {1e3 * dt:g} ms", dt, _ours(motion, dt, engine))
+            for engine, dt in (("interpreted", 1e-3), ("compiled", 1e-3), ("compiled", 1e-4))
         ]
         if not missing:
             entries += [
@@ -35,6 +36,8 @@ def measure(budget: float) -> Section:
                  mujoco_contact.prepare(motion, dt, MARKS, integrator, stiff))
                 for integrator, stiff in SETTINGS for dt in SIZES
             ]  # fmt: skip
+        for _, _, run in entries:
+            run()  # compiles
         times = interleave(
             [Competitor(label, run, round(motion.t_end / dt)) for label, dt, run in entries],
             budget / len(mujoco_contact.MOTIONS),
@@ -57,9 +60,9 @@ def measure(budget: float) -> Section:
     )
 
 
-def _ours(motion: ContactMotion, dt: float) -> Callable[[], NDArray[np.float64]]:
+def _ours(motion: ContactMotion, dt: float, engine: str) -> Callable[[], NDArray[np.float64]]:
     def run() -> NDArray[np.float64]:
-        found = go.simulate(motion.problem, stepper="rk4", dt=dt, t_end=motion.t_end, step_folder=None)
+        found = go.simulate(motion.problem, stepper="rk4", dt=dt, t_end=motion.t_end, engine=engine, step_folder=None)
         if found.status is not go.Status.SOLVED:
             raise RuntimeError(found.message)
         at = [int(np.argmin(np.abs(found.t - motion.t_end * (k + 1) / MARKS))) for k in range(MARKS)]

@@ -68,13 +68,23 @@ def measure(budget: float) -> Section:
             f"Exponents p of time = c N^p from {COMPARED} links on: {growth}.",
             f"MuJoCo does more: {mujoco_engine.DOES_MORE}.",
         ),
-        (Table(("engine", "microseconds per step"), rows, data),),
+        (Table(("engine", "microseconds per step"), rows, data), *_memory()),
         (
             _faster(times, "implicitfast", ONE, missing),
             _faster(times, "RK4", FOUR, missing),
             *(_grows(fits, steps) for steps in (ONE, FOUR)),
         ),
     )
+
+
+def _memory() -> list[Table]:
+    """What a step takes; nothing without our kernels."""
+    if not COMPILED:
+        return []
+    found = {links: ours.memory(chain(links)) for links in (COMPARED, LONG[-1])}
+    rows = [(str(n), *(f"{b / 2**20:.3g} MiB ({b / n:.0f} bytes a link)" for b in sizes)) for n, sizes in found.items()]
+    data = [{"links": n, "step_data_bytes": a, "compiled_bytes": b} for n, (a, b) in found.items()]
+    return [Table(("links", "memory of the step data (M, J, vectors)", "memory of a compiled step"), rows, data)]
 
 
 def _entries(mujoco: bool) -> list[tuple[str, Callable[[Mechanism], Steps], tuple[int, ...]]]:

@@ -39,6 +39,10 @@ SMALL = 30
 """Bodies of a linkage that may go as many steps without a report as a small system."""
 
 
+SOLVER = "sparse-kkt"
+"""What the kernels stand for, with the formulation gauss."""
+
+
 def why_not(method: Stepper, stabiliser: Stabilisation) -> str | None:
     """Why a motion of a linkage cannot be compiled, None if it can."""
     if not modules.has_numba():
@@ -48,6 +52,11 @@ def why_not(method: Stepper, stabiliser: Stabilisation) -> str | None:
     if not isinstance(stabiliser, Unstabilised | Projection):
         return f"the stabilisation {stabiliser.name!r} has no kernel for linkages"
     return None
+
+
+def loop_of(method: Stepper) -> type[ConstantSteps]:
+    """The loop that runs a method."""
+    return LinkageSteps
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +175,11 @@ class March:
         places = len(row.bodies)
         self._work, self._store = np.zeros((kernels.WORK, places + 1)), np.zeros((kernels.STORE, 3 * places + 3))
         self._method = kernels.RK4 if method == "rk4" else kernels.SEMI_IMPLICIT
+
+    @property
+    def memory(self) -> int:
+        """Bytes that a step works in: tables of the links, state and factors."""
+        return sum(x.nbytes for x in (self._table, self._work, self._store))
 
     def steps(
         self, clock: tuple[float, float, float], first: int, count: int, every: int, y: Vector, trace: Matrix,

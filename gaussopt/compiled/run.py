@@ -30,7 +30,6 @@ from gaussopt.stabilisation import Projection, Stabilisation, Unstabilised
 from gaussopt.status import Status
 from gaussopt.stepdata import Matrix, Vector
 from gaussopt.stepper import Control, Stepper
-from gaussopt.system import System
 from gaussopt.trajectory import Recorder
 
 CHUNK = 0.2
@@ -43,17 +42,24 @@ FIRST = 100
 """Steps before the first report."""
 
 
-def why_not(system: System, method: Stepper, stabiliser: Stabilisation) -> str | None:
+SOLVER = "kkt"
+"""What the generated code stands for, with the formulation gauss."""
+
+
+def why_not(method: Stepper, stabiliser: Stabilisation) -> str | None:
     """Why a motion cannot run as generated code, None if it can."""
-    if not isinstance(system, LagrangianSystem):
-        return "the system is not given by energies (System.from_lagrangian)"
-    if system.contact_names:
-        return "the system has contacts"
     if not method.generated:
         return f"the stepper {method.name!r} has no generated loop"
     if not isinstance(stabiliser, Unstabilised | Projection):
         return f"the stabilisation {stabiliser.name!r} has no generated form"
     return None
+
+
+def loop_of(method: Stepper) -> type[GeneratedLoop]:
+    """The loop that runs a method."""
+    from gaussopt.compiled.error_control import ErrorControl
+
+    return ErrorControl if method.adaptive else ConstantSteps
 
 
 def norms(table: NDArray[np.float64]) -> NDArray[np.float64]:
