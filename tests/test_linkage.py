@@ -10,7 +10,7 @@ import pytest
 import gaussopt as go
 from gaussopt.chain import Chain, closed_arc
 from gaussopt.compiled import modules
-from gaussopt.compiled.linkage import Row
+from gaussopt.compiled.linkage import March, Row
 from gaussopt.errors import NotAccepted
 from gaussopt.linkage import GROUND, Linkage
 
@@ -173,6 +173,25 @@ def test_a_compiled_step_is_the_interpreted_one(links: int, closed: bool, steppe
     for name in ("a", "lam"):
         assert relative(getattr(one, name)[0], getattr(other, name)[0]) <= 1e-12 * max(1.0, links / 300), name
     assert one.worst.relative_error <= 1e-10
+
+
+@compiled_only
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize(("stepper", "sharp"), [("rk4", 1e-14), ("semi-implicit", 0.0)])
+def test_machine_code_of_the_kernels_does_what_cpython_does(
+    closed: bool, stepper: str, sharp: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain, q, v = moving(5, closed)
+    found = []
+    for _ in range(2):
+        march = March(chain.system.linkage, stepper)
+        y, trace, worst = march.row.placed(q, v), np.zeros((4, 6 * len(march.row.bodies))), np.zeros(2)
+        done = march.steps((0.0, 1e-3, 0.0085), 0, 9, 2, y, trace, worst, 1e-14, sharp)
+        found.append((done, y, trace, worst, *march.answer(q, v)))
+        monkeypatch.setattr(modules, "native", lambda module, *names, contract: {x: getattr(module, x) for x in names})
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-13, atol=1e-25)
+    assert found[0][0] == 9
 
 
 @compiled_only

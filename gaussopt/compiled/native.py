@@ -100,6 +100,7 @@ def _translated(text: str, names: Sequence[str], contract: bool, known: Mapping[
     from gaussopt.compiled.translation import Translation
 
     module = llvm.parse_assembly(str(Translation(text, names, contract, known)))
+    module.verify()
     machine = _machine()
     tuning = llvm.create_pipeline_tuning_options(speed_level=3)
     tuning.loop_vectorization, tuning.slp_vectorization = True, False
