@@ -115,14 +115,10 @@ def simulate_batch(
 
 
 def _check_threads(threads: int | None) -> None:
-    from gaussopt.compiled.modules import has_numba
-
     if threads is None:
         return
-    most = 1
-    if has_numba():
-        from numba import config
+    from gaussopt.compiled.sharing import cores
 
-        most = config.NUMBA_NUM_THREADS
+    most = cores()
     if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= most:
         raise BadInput(f"threads is {threads!r}; give a whole number from 1 to {most}.")

@@ -151,7 +151,10 @@ class Model:
             ]
         pattern_M, pattern_J = [x != 0 for row in e.M for x in row], [x != 0 for row in e.J for x in row]
         certificate = certificate_source(n, pattern_M, pattern_J)
-        return codegen.source(functions, f"Equations of {self.name}.", [certificate] if certificate else [])
+        known = set(self.p)
+        constants = {"CONSTANT": tuple(x.free_symbols <= known for row in (*e.M, *e.J) for x in row)}
+        more = [certificate] if certificate else []
+        return codegen.source(functions, f"Equations of {self.name}.", more, constants)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sympy.core.function import AppliedUndef
 
 from gaussopt import codegen
@@ -90,6 +90,12 @@ class LagrangianSystem(System):
     def source(self) -> str:
         """The generated source."""
         return self.source_path.read_text(encoding="utf-8")
+
+    @property
+    def constant_entries(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which entries of M, (n, n), and of J, (m, n), depend on parameters alone."""
+        found = np.array(self._module.CONSTANT, dtype=bool).reshape(-1, self.n)
+        return found[: self.n], found[self.n :]
 
     @property
     def parameters(self) -> dict[str, float]:

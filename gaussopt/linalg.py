@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
 
 from gaussopt.stepdata import Matrix, Vector
 
 EPS = float(np.finfo(np.float64).eps)
 
 
+@cache
+def lapack() -> Any:
+    """SciPy's LAPACK, imported at its first use: a tenth of a second that motions by generated code need not wait."""
+    from scipy.linalg import lapack as found
+
+    return found
+
+
 def cholesky(M: Matrix) -> Matrix | None:
     """Lower factor L with M = L L^T, or None if M is not numerically positive definite."""
-    L, info = lapack.dpotrf(M, lower=1)
+    L, info = lapack().dpotrf(M, lower=1)
     if info != 0:
         return None
     diagonal = L.diagonal()
@@ -28,7 +37,7 @@ def solve_lower(L: Matrix, B: Matrix | Vector) -> Matrix:
     """L^{-1} B."""
     if not B.size:
         return np.array(B)
-    X, _ = lapack.dtrtrs(L, B, lower=1)
+    X, _ = lapack().dtrtrs(L, B, lower=1)
     return np.asarray(X)
 
 
@@ -36,7 +45,7 @@ def solve_lower_transposed(L: Matrix, B: Matrix | Vector) -> Matrix:
     """L^{-T} B."""
     if not B.size:
         return np.array(B)
-    X, _ = lapack.dtrtrs(L, B, lower=1, trans=1)
+    X, _ = lapack().dtrtrs(L, B, lower=1, trans=1)
     return np.asarray(X)
 
 
@@ -44,7 +53,7 @@ def invert_lower(L: Matrix) -> Matrix:
     """L^{-1}."""
     if not L.size:
         return L
-    inverse, _ = lapack.dtrtri(L, lower=1)
+    inverse, _ = lapack().dtrtri(L, lower=1)
     return np.asarray(inverse)
 
 

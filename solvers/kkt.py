@@ -8,9 +8,8 @@ Reference: LAPACK's dgesv and dgelsd.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import lapack
 
-from gaussopt.linalg import EPS
+from gaussopt.linalg import EPS, lapack
 from gaussopt.programs import QP, LeastSquares, LinearSystem, Program, RawSolution
 from gaussopt.solver import Options, Solver
 from gaussopt.status import Status
@@ -72,7 +71,7 @@ def _solve(K: Matrix, b: Vector) -> Vector:
 
 def _lu(K: Matrix, b: Vector) -> Vector | None:
     """LU with refinement; None where a pivot or the residual of some row betrays a bad matrix."""
-    lu, pivots, x, info = lapack.dgesv(K, b)
+    lu, pivots, x, info = lapack().dgesv(K, b)
     if info != 0:
         return None
     # A tiny pivot means a singular matrix whose answer may be anything.
@@ -82,7 +81,7 @@ def _lu(K: Matrix, b: Vector) -> Vector | None:
     absolute = np.abs(K)
     residual = b - K @ x
     for _ in range(5):
-        correction, _ = lapack.dgetrs(lu, pivots, residual)
+        correction, _ = lapack().dgetrs(lu, pivots, residual)
         x = x + correction
         residual = b - K @ x
         # Row by row; the last term forgives noise in rows whose solution is zero.

@@ -307,17 +307,6 @@ def test_instants(end: float, every: int) -> None:
     assert [instants.recorded(k) for k in range(instants.steps)] == [k // every + 1 for k in range(instants.steps)]
 
 
-def test_wide_vectors_are_asked_for_once_and_never_against_a_person(run_python: Callable[..., str]) -> None:
-    code = (
-        "from gaussopt.compiled.modules import use_wide_vectors; use_wide_vectors(); "
-        "from numba import config; print(config.CPU_FEATURES)"
-    )
-    assert run_python(code, NUMBA_CPU_FEATURES="+sse2").strip() == "+sse2"
-    chosen = run_python(code).strip()
-    assert chosen == "None" or "+avx512f" in chosen
-    assert chosen == "None" or chosen.endswith("-prefer-256-bit")
-
-
 def test_the_limit_of_a_recording_counts_certificates() -> None:
     members = batch_record.Members.of(go.problem("crank-slider"), {"m1": np.ones(3000)}, None)
     instants = Instants(0.0, 10.0, 1e-3, 1)

@@ -9,12 +9,13 @@ import pytest
 
 import gaussopt as go
 from gaussopt.chain import Chain, closed_arc
-from gaussopt.compiled.linkage import Row
+from gaussopt.compiled import modules
+from gaussopt.compiled.linkage import March, Row
 from gaussopt.errors import NotAccepted
-from gaussopt.jit import COMPILED
 from gaussopt.linkage import GROUND, Linkage
 
 SOLVED = go.Status.SOLVED
+COMPILED = modules.has_numba()
 compiled_only = pytest.mark.skipif(not COMPILED, reason="kernels need numba")
 
 
@@ -175,6 +176,25 @@ def test_a_compiled_step_is_the_interpreted_one(links: int, closed: bool, steppe
 
 
 @compiled_only
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize(("stepper", "sharp"), [("rk4", 1e-14), ("semi-implicit", 0.0)])
+def test_machine_code_of_the_kernels_does_what_cpython_does(
+    closed: bool, stepper: str, sharp: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain, q, v = moving(5, closed)
+    found = []
+    for _ in range(2):
+        march = March(chain.system.linkage, stepper)
+        y, trace, worst = march.row.placed(q, v), np.zeros((4, 6 * len(march.row.bodies))), np.zeros(2)
+        done = march.steps((0.0, 1e-3, 0.0085), 0, 9, 2, y, trace, worst, 1e-14, sharp)
+        found.append((done, y, trace, worst, *march.answer(q, v)))
+        monkeypatch.setattr(modules, "native", lambda module, *names, contract: {x: getattr(module, x) for x in names})
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-13, atol=1e-25)
+    assert found[0][0] == 9
+
+
+@compiled_only
 def test_forces_that_decay_to_nothing_along_a_row_are_zero() -> None:
     chain = Chain(1000)
     q, v = chain.state(np.zeros(1000))
@@ -313,9 +333,7 @@ def test_what_has_no_kernel_says_so(settings: dict[str, Any], words: str) -> Non
 
 
 def test_without_numba_the_numpy_path_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gaussopt import jit
-
-    monkeypatch.setattr(jit, "COMPILED", False)
+    monkeypatch.setattr(modules, "has_numba", lambda: False)
     chain, q, v = moving(3, False)
     with pytest.raises(NotAccepted, match="numba is not installed"):
         go.simulate(chain.system, q0=q, v0=v, t_end=0.01, dt=1e-3, engine="compiled", step_folder=None)

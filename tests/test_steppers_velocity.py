@@ -14,8 +14,6 @@ import gaussopt as go
 from gaussopt import registry
 from gaussopt.chain import closed_arc
 from gaussopt.compiled import modules
-from gaussopt.compiled.job import Orders
-from gaussopt.lagrangian import LagrangianSystem
 
 NAMES = ["velocity-gauss", "rattle"]
 
@@ -276,36 +274,6 @@ def test_generated_steps_of_the_papers_systems_are_the_interpreted_ones(name: st
             there = run(entry, "rk4", dt=1e-3, t_end=state, stabilise="projection", engine="compiled")
             entry = entry.at(q0=there.q[-1], v0=there.v[-1])
         same_steps(entry, name, dt=1e-3, t_end=0.005)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_lanes_are_single_motions(name: str, runner: str, driven: go.Problem) -> None:
-    """Four motions side by side, of which one has another parameter and one starts with NaN."""
-    system = driven.system
-    assert isinstance(system, LagrangianSystem)
-    method = registry.load("stepper", name)
-    parts = Orders.of(system.model, system.evaluate(0.0, driven.q0, driven.v0))
-    dt, count, W = 1e-3, 20, 4
-    states = np.tile(np.concatenate((driven.q0, driven.v0)), (W, 1))
-    values = np.tile(list(system.parameters.values()), (W, 1))
-    values[1, 0], states[2, 2] = 0.5, np.nan
-
-    def go_on(lanes: int, y: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        march = modules.march(system.model, method, parts, False, lanes)
-        array: Any = np.array if runner == "numba" else list
-        flat = [array(x.T.ravel().tolist()) for x in (y, p)]
-        work, constants = array([0.0] * march.work), array([0.0] * march.constants)
-        failed, worst = array([0.0] * lanes), array([0.0] * (2 * lanes))
-        march.march(0.0, dt, 1.0, 0, count, 10**6, flat[0], flat[1], 1e-14, 1e-14, work, constants, failed, worst,
-                    array([0.0]))  # fmt: skip
-        return np.array(flat[0]).reshape(-1, lanes).T, np.array(failed)
-
-    together, failed = go_on(W, states, values)
-    assert (failed > 0).tolist() == [False, False, True, False]
-    for lane in (0, 1, 3):
-        alone, _ = go_on(1, states[lane : lane + 1], values[lane : lane + 1])
-        np.testing.assert_allclose(together[lane], alone[0], rtol=0, atol=1e-14)
-    assert np.abs(together[0] - together[1]).max() > 1e-6
 
 
 # -- refusals ------------------------------------------------------------------------------------------------

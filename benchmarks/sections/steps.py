@@ -73,17 +73,15 @@ def _march(problem: go.Problem, kind: type[Job], count: int, fast: bool) -> Call
     """A call of the bare loop."""
     system = problem.system
     assert isinstance(system, LagrangianSystem)
-    module = _module(system, problem, kind, fast)
+    loop = _loop(system, problem, kind, fast)
     array = np.array if fast else list
     p = array(list(system.parameters.values()))
     zeros: Callable[[int], Any] = lambda size: array([0.0] * size)  # noqa: E731
-    work, constants = zeros(module.WORK), zeros(module.CONSTANTS)
+    work = zeros(loop.work)
 
     def run() -> object:
-        y, failed = array([*problem.q0.tolist(), *problem.v0.tolist()]), zeros(1)
-        done = module.march(
-            0.0, DT, 1e9, 0, count, count, y, p, 1e-14, 0.0, work, constants, failed, zeros(2), zeros(len(y))
-        )
+        y = array([*problem.q0.tolist(), *problem.v0.tolist()])
+        done = loop.march(0.0, DT, 1e9, 0, count, count, y, p, 1e-14, 0.0, work, zeros(2), zeros(len(y)))
         if done != count:
             raise RuntimeError("a step was refused")
         return y
@@ -91,10 +89,10 @@ def _march(problem: go.Problem, kind: type[Job], count: int, fast: bool) -> Call
     return run
 
 
-def _module(system: LagrangianSystem, problem: go.Problem, kind: type[Job], fast: bool) -> Any:
+def _loop(system: LagrangianSystem, problem: go.Problem, kind: type[Job], fast: bool) -> modules.Compiled:
     """The loop of the system's RK4 steps."""
-    orders = Orders.of(system.model, system.evaluate(0.0, problem.q0, problem.v0))
-    job = kind(system.model, registry.load("stepper", "rk4"), orders, False, 1, fast)
+    orders = Orders.of(system, system.evaluate(0.0, problem.q0, problem.v0))
+    job = kind(system.model, registry.load("stepper", "rk4"), orders, False, fast)
     key = codegen.key_of(modules.VERSION, system.model.key, kind.__name__, repr(orders), str(fast))
     return modules.stored(f"benchmark_{kind.__name__}", key, lambda: runge_kutta.write(job), "rk4", fast)
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gaussopt.compiled.job import Job, NotCompiled
+from gaussopt.compiled.job import Job
 from gaussopt.compiled.loops import Loop, Written, indented
 from gaussopt.stepper import Adaptive
 
-MARCH = "bounds, count, own, rtol, atol, y, clock, p, limit, sharp, work, constants, failed, worst, trace"
+MARCH = (
+    "bounds: list, bound_count: int, count: int, own: int, rtol: float, atol: float, y: list, clock: list, p: list, "
+    "limit: float, sharp: float, work: list, worst: list, trace: list"
+)
 """Arguments of a loop with error control."""
 
-CLOCK = "clock[0], clock[1], clock[2], clock[3], clock[4]"
+CLOCK = "clock[0], clock[1], clock[2], clock[3], clock[4], clock[5]"
 
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
 """SciPy's controller: factors between one step and the next."""
@@ -20,18 +23,16 @@ SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
 def write(job: Job) -> Written:
     """`march`: accepted steps, at most `count` of them, that land on each of the `bounds`.
 
-    `clock` holds time, step size, whether the slope of the state is known, accelerations computed and bounds reached.
-    Where `own` is true every accepted step ends with a projection and its time and state go to `trace`; otherwise only
-    those that reach a bound. Returns the number of accepted steps, or -1 where the step size vanished; `failed` is set
-    where a pivot vanished or the residuals exceed the limit, and y is then the state before that step.
+    `clock` holds time, step size, whether the slope of the state is known, accelerations computed, bounds reached, and
+    whether a pivot vanished or the residuals exceeded the limit; y is then the state before that step. Where `own` is
+    true every accepted step ends with a projection and its time and state go to `trace`; otherwise only those that
+    reach a bound. Returns the number of accepted steps, or -1 where the step size vanished.
     """
-    if job.lanes > 1:
-        raise NotCompiled("steps of different sizes cannot run side by side")
     assert isinstance(job.method, Adaptive)
     method = job.method.scipy_class()
-    stages, shape = int(method.n_stages), job.shape
-    loop = Loop(shape, job.parts(), stages + 1)
-    size, exponent = shape.size, -1.0 / (int(method.error_estimator_order) + 1)
+    stages = int(method.n_stages)
+    loop = Loop(job.model, job.parts(), stages + 1)
+    size, exponent = loop.size, -1.0 / (int(method.error_estimator_order) + 1)
     A = [[*row, *[0.0] * (stages - len(row))] for row in (*method.A.tolist(), method.B.tolist())]
     tables = {"A": [x for row in A for x in row], "C": [*method.C.tolist(), 1.0]}
     estimates = ("E5", "E3") if hasattr(method, "E5") else ("E",)
@@ -53,16 +54,20 @@ def write(job: Job) -> Written:
         "    stop = bound",
         "h = stop - t0",
         "h_abs = abs(h)",
+        "good = True",
         f"for stage in range(known, {stages + 1}):",
         *indented(combine, 1),
         "    t = t0 + C[stage]*h",
         f"    slope = {size}*(stage + 1)",
-        *loop.slope(1),
+        *indented(loop.slope(), 1),
         f"    if stage == {stages}:",
-        *loop.check(2),
+        *indented(loop.check(), 2),
         f"computed += {stages + 1} - known",
         "known = 1",
-        *loop.leave_with([f"{CLOCK} = t0, h_abs, 0.0, computed, landed", "return done"], 0),
+        "if not good:",
+        *indented(loop.restore(), 1),
+        f"    {CLOCK} = t0, h_abs, 0.0, computed, landed, 1.0",
+        "    return done",
         *_error(tables, stages + 1, size),
         "if not norm == norm:",
         f"    h_abs *= {LEAST!r}",
@@ -75,18 +80,21 @@ def write(job: Job) -> Written:
         f"    h_abs *= max({LEAST!r}, {SAFETY!r}*norm**{exponent!r})",
         "    rejected = True",
     ]
+    corrected = [
+        *indented(loop.correct(), 1),
+        "    known = 0",
+        "    if not good:",
+        *indented(loop.restore(), 2),
+        f"        {CLOCK} = begin, h, 0.0, computed, landed, 1.0",
+        "        return done - 1",
+    ]
     after = [
         f"for i in range({size}):",
         f"    work[{size} + i] = work[{size * (stages + 1)} + i]",
         "done += 1",
         "begin, t0 = t0, stop",
         "if own or t0 >= bound:",
-        *indented(loop.correct(0), 1),
-        "    known = 0 if CORRECTED else 1",
-        *indented(
-            loop.leave_with([f"{CLOCK} = begin, h, 0.0, computed, landed", "return done - 1"], 0),
-            1,
-        ),
+        *(corrected if job.projected else []),
         "    trace[place] = t0",
         f"    for i in range({size}):",
         "        trace[place + 1 + i] = y[i]",
@@ -95,26 +103,25 @@ def write(job: Job) -> Written:
         "    landed += 1",
     ]
     text = [
-        f"def march({MARCH}):",
+        f"def march({MARCH}) -> int:",
         '    """Accepted steps; see gaussopt.compiled.adaptive."""',
-        *indented(loop.constants.before, 1),
+        *indented(loop.before(), 1),
         "    t0, h_abs, known, computed, landed = clock[0], clock[1], int(clock[2]), clock[3], int(clock[4])",
-        "    place, done, step = 0, 0, 0",
-        "    while done < count and landed < len(bounds):",
+        "    place, done = 0, 0",
+        "    while done < count and landed < bound_count:",
         "        bound = bounds[landed]",
-        *loop.keep(2),
+        *indented(loop.keep(), 2),
         "        least = 2.3e-15*abs(t0) + 1e-300",
         "        h_abs = max(h_abs, least)",
         "        accepted = rejected = False",
         "        while not accepted:",
         "            if h_abs < least:",
-        f"                for i in range({size}):",
-        "                    y[i] = work[i]",
-        f"                {CLOCK} = t0, h_abs, 0.0, computed, landed",
+        *indented(loop.restore(), 4),
+        f"                {CLOCK} = t0, h_abs, 0.0, computed, landed, 0.0",
         "                return -1",
         *indented(trial, 3),
-        *indented([line.replace("CORRECTED", str(job.projected)) for line in after], 2),
-        f"    {CLOCK} = t0, h_abs, float(known), computed, landed",
+        *indented(after, 2),
+        f"    {CLOCK} = t0, h_abs, float(known), computed, landed, 0.0",
         "    return done",
     ]
     return loop.written("\n".join(text), imports={"sqrt"}, tables=tables)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from time import perf_counter
 
 import numpy as np
@@ -14,7 +14,8 @@ from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.compiled import modules
 from gaussopt.compiled.job import NotCompiled, Orders
 from gaussopt.compiled.loops import ROW
-from gaussopt.compiled.run import CHUNK, passing
+from gaussopt.compiled.run import CHUNK, norms, passing
+from gaussopt.compiled.sharing import share
 from gaussopt.compiled.side_by_side import LANES
 from gaussopt.errors import BadInput
 from gaussopt.instants import Instants
@@ -41,7 +42,7 @@ class BatchRun:
     stabiliser : none or projection
     instants : from where to where, and what is recorded
     tolerance : of the certificates
-    threads : how many, None for numba's own choice
+    threads : how many, None for all cores
 
     Attributes
     ----------
@@ -82,13 +83,13 @@ class BatchRun:
         chosen = np.arange(-(-N // LANES) * LANES)
         chosen[chosen >= N] = self._sample
         chosen[list(members.faults)] = self._sample
-        self._p = np.column_stack([members.values[name] for name in system.parameters] or [np.zeros((N, 0))])[chosen]
+        values = np.column_stack([members.values[name] for name in system.parameters] or [np.zeros((N, 0))])
+        self._p = np.ascontiguousarray(values[chosen])
         self._memory = np.zeros((len(chosen) // LANES, self._code.places["length"]))
         self._section("parameters", self._p.shape[1])[:] = self._p.reshape(-1, LANES, self._p.shape[1]).swapaxes(1, 2)
         state = np.hstack((members.q, members.v))[chosen]
         self._section("state", 2 * n)[:] = state.reshape(-1, LANES, 2 * n).swapaxes(1, 2)
-        with self._threads():
-            self._march(0, fresh=True)
+        self._march(0, fresh=True)
         self.states[:, 0] = self.now()
         self._off = np.zeros(N, dtype=bool) if self._sharp else self._off_constraints()
         self.compiling = perf_counter() - begin
@@ -108,7 +109,7 @@ class BatchRun:
         drift = np.zeros((N, 2))
         if self._rows is not None:
             table = np.zeros((N, ROW + n + self.m))
-            self._rows(np.array([self.instants.begin]), self.states[:, 0].copy(), self._p[:N], table)
+            self._rows(0, N, 1, np.array([self.instants.begin]), self.states[:, 0].copy(), self._p, table)
             drift = table[:, 12:ROW]
         else:
             system, t = self.members.system, self.instants.begin
@@ -130,36 +131,25 @@ class BatchRun:
         """Number of the step that failed, counted from 1; 0 where none did."""
         return self._section("failed", 1).reshape(-1)[: self.members.count].astype(int)
 
-    @contextmanager
-    def _threads(self) -> Iterator[None]:
-        import numba
-
-        before = numba.get_num_threads()
-        if self.threads is not None:
-            numba.set_num_threads(self.threads)
-        try:
-            yield
-        finally:
-            numba.set_num_threads(before)
-
     def _march(self, count: int, fresh: bool = False) -> None:
         i, limit = self.instants, min(self.tolerance, DEFAULT_TOLERANCE) ** 2
-        self._code.march(
-            self._memory, fresh, i.begin, i.dt, i.end, self.steps, count, i.every, limit, self._sharp, self.states
-        )
+        rest = (
+            self._memory, fresh, i.begin, i.dt, i.end, self.steps, count, i.every, limit, self._sharp, self.states,
+            *self.states.shape[:2],
+        )  # fmt: skip
+        share(lambda first, last: self._code.march(first, last, *rest), range(len(self._memory)), self.threads)
 
     def march(self, progress: Callable[[float], None]) -> None:
         """To the end; Ctrl-C is heard every fifth of a second."""
         total, count = self.instants.steps, FIRST
-        with self._threads():
-            while self.steps < total:
-                begin = perf_counter()
-                count = min(count, total - self.steps)
-                self._march(count)
-                self.steps += count
-                spent = perf_counter() - begin
-                count = max(1, min(4 * count, int(count * CHUNK / max(spent, 1e-9))))
-                progress(self.steps / total)
+        while self.steps < total:
+            begin = perf_counter()
+            count = min(count, total - self.steps)
+            self._march(count)
+            self.steps += count
+            spent = perf_counter() - begin
+            count = max(1, min(4 * count, int(count * CHUNK / max(spent, 1e-9))))
+            progress(self.steps / total)
         if total % self.instants.every:
             self.states[:, -1] = self.now()
 
@@ -170,17 +160,18 @@ class BatchRun:
         N, recorded = self.members.count, self.instants.recorded(self.steps)
         times = self.instants.times[:recorded]
         self.table = np.zeros((N, self.instants.count, ROW + self.n + self.m))
-        chunk = max(1, ROWS // recorded)
-        with self._threads():
-            for i in range(0, N, chunk):
-                part = slice(i, i + chunk)
-                y, rows = self.states[part, :recorded], self.table[part, :recorded]
-                whole = recorded == self.instants.count
-                y, flat = np.ascontiguousarray(y), rows if whole else np.zeros(rows.shape)
-                self._rows(times, y.reshape(len(y), -1), self._p[i : i + len(y)], flat.reshape(len(y), -1))
-                if not whole:
-                    rows[:] = flat
-                self.certified[part] = recorded
+        known = self.table[:, :recorded]
+        states, table = np.ascontiguousarray(self.states[:, :recorded]), np.ascontiguousarray(known)
+        rows, chunk = self._rows, max(1, ROWS // recorded)
+        for i in range(0, N, chunk):
+            part = slice(i, i + chunk)
+            share(
+                lambda first, last: rows(first, last, recorded, times, states, self._p, table),
+                range(i, min(i + chunk, N)), self.threads,
+            )  # fmt: skip
+            if table is not known:
+                known[part] = table[part]
+            self.certified[part] = recorded
 
     def columns(self) -> dict[str, NDArray[np.float64]]:
         """The table by the names of `Trajectory`, each (N, T, ...)."""
@@ -198,8 +189,8 @@ class BatchRun:
         good &= ~self._off
         good[list(self.members.faults)] = False
         if self.table is not None:
-            known = np.arange(recorded) < self.certified[:, None]
-            good &= (passing(self.table[:, :recorded], self.tolerance) | ~known).all(axis=1)
+            known, table = np.arange(recorded) < self.certified[:, None], self.table[:, :recorded]
+            good &= (passing(table, norms(table), self.tolerance) | ~known).all(axis=1)
         return np.asarray(good, dtype=bool)
 
 
@@ -212,7 +203,7 @@ def _orders(members: Members, t: float) -> tuple[int, Orders]:
             continue
         try:
             step = system.with_parameters(**members.parameters(i)).evaluate(t, members.q[i], members.v[i])
-            return i, Orders.of(system.model, step)
+            return i, Orders.of(system, step)
         except BadInput:
             continue
     raise NotCompiled("no member of the batch can be evaluated at its start")

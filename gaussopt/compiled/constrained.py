@@ -12,7 +12,7 @@ from typing import Any
 import sympy as sp
 
 from gaussopt.compiled.elimination import Elimination
-from gaussopt.compiled.loops import Loop, value
+from gaussopt.compiled.loops import Loop, Parts, value
 from gaussopt.compiled.source import Lines, Scribe, _all, _symmetric, _used, step_matrix
 from gaussopt.equations import TIME, Model
 from gaussopt.straight_line import Entry, Writer
@@ -73,23 +73,14 @@ class ConstrainedLoop(Loop):
     the work space of `Loop`.
     """
 
-    @property
-    def multipliers(self) -> int:
-        """Where the multipliers begin."""
-        return super().work
-
-    @property
-    def work(self) -> int:
-        """Entries of the work space."""
-        return self.multipliers + self.shape.m * self.shape.lanes
-
-    def place(self, base: int, i: int) -> str:
-        """Entry i of the work space behind `base`."""
-        return f"work[{self.shape.at(i, str(base))}]"
+    def __init__(self, model: Model, parts: Parts) -> None:
+        super().__init__(model, parts, 1)
+        self._multipliers = self.work
+        self.work += self.m
 
     def acceleration(self, i: int) -> str:
         """Where an acceleration is."""
-        return self.place(self.shape.size, self.shape.n + i)
+        return f"work[{self.size + self.n + i}]"
 
     def stores(self, lines: Lines) -> list[str]:
         """Also the multipliers, which the residuals read."""
@@ -97,12 +88,12 @@ class ConstrainedLoop(Loop):
 
     def store_multipliers(self, lines: Lines) -> list[str]:
         """The multipliers of a solve into the work space."""
-        return [f"{self.place(self.multipliers, r)} = {value(x)}" for r, x in enumerate(lines.results["lam"])]
+        return [f"work[{self._multipliers + r}] = {value(x)}" for r, x in enumerate(lines.results["lam"])]
 
     def latest(self) -> list[str]:
         """The names of the latest solve."""
-        known = [f"a_{i} = {self.acceleration(i)}" for i in range(self.shape.n)]
-        return known + [f"lam_{r} = {self.place(self.multipliers, r)}" for r in range(self.shape.m)]
+        known = [f"a_{i} = {self.acceleration(i)}" for i in range(self.n)]
+        return known + [f"lam_{r} = work[{self._multipliers + r}]" for r in range(self.m)]
 
 
 # -- the velocity-level Gauss step ----------------------------------------------------------------------

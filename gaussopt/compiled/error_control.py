@@ -31,7 +31,7 @@ class ErrorControl(GeneratedLoop):
             If the step size vanishes.
         """
         self._record(np.array([t]), np.concatenate((q, v))[None, :])
-        clock = self._array([t, self._begin(t, q, v, None).next_step, 0.0, 0.0, 0.0])
+        clock = self._array([t, self._begin(t, q, v, None).next_step, 0.0, 0.0, 0.0, 0.0])
         start, end = t, self.control.t_end
         bounds = self._landings(t)
         while t < end:
@@ -57,30 +57,25 @@ class ErrorControl(GeneratedLoop):
     def _planned(self) -> int:
         return 0 if self.control.dt is None else len(self._landings(self._t0)) // self.every
 
-    def _warm_up(self, y: Any) -> None:
-        array = self._array
-        clock = array([0.0, 1.0, 0.0, 0.0, 0.0])
-        self._call(array([0.0]), 0, y, clock, array([0.0]), array([0.0, 0.0]), array([0.0]))
-
-    def _call(self, bounds: Any, count: int, y: Any, clock: Any, failed: Any, worst: Any, trace: Any) -> int:
+    def _call(self, bounds: Any, count: int, y: Any, clock: Any, worst: Any, trace: Any) -> int:
         control = self.control
         return self._march.march(
-            bounds, count, control.dt is None, control.rtol, control.atol, y, clock, self._p, self.limit, self.sharp,
-            self._work, self._constants, failed, worst, trace,
+            bounds, len(bounds), count, control.dt is None, control.rtol, control.atol, y, clock, self._p, self.limit,
+            self.sharp, self._work, worst, trace,
         )  # fmt: skip
 
     def _leap(self, bounds: Vector, clock: Any, t: float, q: Vector, v: Vector) -> tuple[float, Vector, Vector]:
         """Some accepted steps; records what is due and returns the state reached."""
         n, own = len(q), self.control.dt is None
-        y, failed, worst = self._array([*q.tolist(), *v.tolist()]), self._array([0.0]), self._array([0.0, 0.0])
+        y, worst = self._array([*q.tolist(), *v.tolist()]), self._array([0.0, 0.0])
         width, landed = 2 * n + 1, int(clock[4])
         trace = self._zeros(LEAP * width)
         before, begin = (y.copy(), clock.copy()), perf_counter()
         try:
-            done = self._call(self._flat(bounds), LEAP, y, clock, failed, worst, trace)
+            done = self._call(self._flat(bounds), LEAP, y, clock, worst, trace)
         except (ArithmeticError, ValueError):  # CPython raises where compiled arithmetic goes on with inf or nan
             y[:], clock[:] = before
-            done, failed[0] = 0, 1.0
+            done, clock[5] = 0, 1.0
         self.motion.timing["solve"] += perf_counter() - begin
         self.motion.evaluations += int(clock[3])
         clock[3] = 0.0
@@ -97,7 +92,7 @@ class ErrorControl(GeneratedLoop):
         rows = rows[(number % self.every == 0) | (rows[:, 0] >= self.control.t_end)]
         self._record(rows[:, 0], rows[:, 1:])
         self.t = t
-        if failed[0]:
+        if clock[5]:
             return self._interpret(bounds, clock, t, q, v)
         return t, q, v
 

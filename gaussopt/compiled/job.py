@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from gaussopt.compiled import source
 from gaussopt.compiled.elimination import elimination_order
-from gaussopt.compiled.loops import Parts, Shape
+from gaussopt.compiled.loops import Parts
 from gaussopt.equations import Model
+from gaussopt.lagrangian import LagrangianSystem
 from gaussopt.stepdata import StepData
 from gaussopt.stepper import Stepper
 
-MOST_LINES = 1500
+MOST_LINES = 2500
 """Lines of a step beyond which unrolled code takes too long to compile."""
 
 
@@ -39,21 +40,17 @@ class Orders:
     positions: tuple[int, ...]
 
     @classmethod
-    def of(cls, model: Model, step: StepData) -> Orders:
+    def of(cls, system: LagrangianSystem, step: StepData) -> Orders:
         """Chosen from the numbers of a sample step.
 
         Raises
         ------
         NotCompiled
         """
-        known, e, n = set(model.p), model.equations, step.n
-        M, J = (
-            np.array([x.free_symbols <= known for row in part for x in row], dtype=bool).reshape(-1, n)
-            for part in (e.M, e.J)
-        )
+        M, J = system.constant_entries
         found = [
             _order(_saddle(step.M, step.J[:rows], 0.0).tobytes(), _saddle(M, J[:rows], True).tobytes())
-            for rows in (step.m, len(model.holonomic))
+            for rows in (system.m, system.m_h)
         ]
         if found[0] is None or found[1] is None:
             raise NotCompiled("its equations have no fixed order of pivots (dependent rows, or rows on massless parts)")
@@ -83,21 +80,14 @@ class Job:
     method : Stepper
     orders : Orders
     projected : whether every step ends with a projection onto the constraints
-    lanes : motions side by side
-    fast : whether numba will compile it, which wants sines written out
+    fast : whether LLVM will compile it, which wants sines written out
     """
 
     model: Model
     method: Stepper
     orders: Orders
     projected: bool
-    lanes: int
     fast: bool
-
-    @property
-    def shape(self) -> Shape:
-        """Where entries lie."""
-        return Shape(self.model, self.lanes)
 
     def parts(self) -> Parts:
         """The lines of a step, of its check, and of a projection if there is one.

@@ -1,6 +1,6 @@
 """The loop of a linkage whose pins form a row, by compiled kernels that are driven by tables.
 
-Unrolled code takes milliseconds of compiling per line; here the lines are those of one body, and compiled once for all
+Unrolled code takes a millisecond of compiling per line; here the lines are those of one body, and compiled once for all
 linkages. Steps with a vanishing pivot or a residual beyond the limit, and recorded states whose certificate does not
 pass, go through the interpreted motion, as in `gaussopt.compiled.run`.
 """
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.certificate import DEFAULT_TOLERANCE, certify
+from gaussopt.compiled import modules
 from gaussopt.compiled.job import NotCompiled
 from gaussopt.compiled.run import ConstantSteps
 from gaussopt.errors import BadInput
@@ -44,9 +45,7 @@ SOLVER = "sparse-kkt"
 
 def why_not(method: Stepper, stabiliser: Stabilisation) -> str | None:
     """Why a motion of a linkage cannot be compiled, None if it can."""
-    from gaussopt.jit import COMPILED
-
-    if not COMPILED:
+    if not modules.has_numba():
         return "numba is not installed, or switched off"
     if method.name not in METHODS:
         return f"the stepper {method.name!r} has no kernel for linkages"
@@ -172,6 +171,7 @@ class March:
         if row is None:
             raise NotCompiled("its pins do not form one row from end to end")
         self.row, self._table, self._kernels = row, row.table(linkage), kernels
+        self._compiled = modules.native(kernels, "march", "alone", contract=False)
         places = len(row.bodies)
         self._work, self._store = np.zeros((kernels.WORK, places + 1)), np.zeros((kernels.STORE, 3 * places + 3))
         self._method = kernels.RK4 if method == "rk4" else kernels.SEMI_IMPLICIT
@@ -193,7 +193,7 @@ class March:
         every, trace, worst, limit, sharp
             See `gaussopt.compiled.linkage_kernels.march`.
         """
-        done: int = self._kernels.march(
+        done: int = self._compiled["march"](
             self._method, *clock, first, count, every, y, self._table, self._work, self._store, limit, sharp, worst,
             trace,
         )  # fmt: skip
@@ -203,8 +203,7 @@ class March:
         """Acceleration, (n,), and multipliers, (m,), at a state; NaN or worthless where a pivot vanishes."""
         y, store, work, k = self.row.placed(q, v), self._store, self._work, self._kernels
         n = len(y) // 2
-        sums, carry = np.zeros(5), np.zeros(6)
-        k.begun(k.ALONE, False, 0.0, y[:n], y[n:], y[:n], y[n:], store, self._table, work, sums, carry)
+        self._compiled["alone"](y[:n], y[n:], store, self._table, work)
         return self.row.coordinates(store[:1, :n])[0], self.row.multipliers(work[k.LX : k.LY + 1, 1:-1])
 
 
@@ -226,12 +225,7 @@ class LinkageSteps(ConstantSteps):
         self._row_march = March(system.linkage, self.method.name)
         places = len(self._row_march.row.bodies)
         self.least = max(1, self.least * SMALL // places)
-        self._warm_up(self._row_march.row.placed(q, v))
-        self._row_march.answer(q, v)
         self.motion.timing["compile"] = perf_counter() - begin
-
-    def _warm_up(self, y: Any) -> None:
-        self._march_steps(0, 0, y, np.zeros((1, len(y))), np.zeros(2))
 
     def _march_steps(self, first: int, count: int, y: Any, trace: Any, worst: Any) -> int:
         control = self.control

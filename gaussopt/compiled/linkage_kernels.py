@@ -7,7 +7,7 @@ mass. S = J M^-1 J^T is block tridiagonal with blocks of two rows,
     S_{k,k-1} = -I / m_k - E_k F_k^T / i_k,
 
 where E and F are derivatives by the angle of the arms from a centre of mass to the next and to the last pin, and
-factorised as L D L^T, pin after pin. Everything lies in flat arrays that the caller owns:
+factorised as L D L^T, pin after pin. Everything lies in arrays that the caller owns:
 
     q, v, a : (3 K,)    x of all places, then y, then phi
     table : (9, K)      see `Row`
@@ -23,11 +23,12 @@ G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed. 2013, sec. 4.5 (block 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from math import floor
 from typing import Any
 
-import numpy as np
+from numpy import zeros
 
-from gaussopt.jit import jit, jit_sums
 from gaussopt.sparse_saddle import DEPENDENT
 
 # Rows of the table: inverse mass and inertia, mass and inertia, the arms in the frame of the body (to the next pin, to
@@ -67,32 +68,38 @@ _S3, _S5, _S7, _S9, _S11, _S13, _S15 = ((-1.0) ** (p // 2) / math.factorial(p) f
 _C4, _C6, _C8, _C10, _C12, _C14, _C16 = ((-1.0) ** (p // 2) / math.factorial(p) for p in range(4, 18, 2))
 
 Array = Any
-"""(n,) or (r, n) of float64; numba wants no generic aliases."""
+"""(n,) of float64."""
+
+Table = Any
+"""(r, n) of float64, row by row."""
 
 
-@jit
+def any_order(function: Callable[..., None]) -> Callable[..., None]:
+    """A function whose sums may be taken in any order, so that they run in vector registers."""
+    return function
+
+
 def square(x: float) -> float:
     """The square; zero for tiny numbers."""
     return x * x if abs(x) > TINY else 0.0
 
 
-@jit
-def arms(q: Array, table: Array, work: Array, low: int, high: int) -> None:
+def arms(q: Array, table: Table, work: Table, low: int, high: int) -> None:
     """Turn the arms of the bodies low, ..., high - 1 by their angles."""
     count = table.shape[1]
     phi = q[2 * count + low :]
     hx, hy, tx, ty = table[NEXT_X, low:], table[NEXT_Y, low:], table[LAST_X, low:], table[LAST_Y, low:]
     ex, ey, fx, fy = work[EX, low:], work[EY, low:], work[FX, low:], work[FY, low:]
     for k in range(high - low):
-        n = np.floor(phi[k] * _TURNS + 0.5)
+        n = floor(phi[k] * _TURNS + 0.5)
         r = ((phi[k] - n * _PART1) - n * _PART2) - n * _PART3
         r = r if abs(r) > TINY else 0.0
         z = r * r
         s = r + r * z * (_S3 + z * (_S5 + z * (_S7 + z * (_S9 + z * (_S11 + z * (_S13 + z * _S15))))))
         c = _C4 + z * (_C6 + z * (_C8 + z * (_C10 + z * (_C12 + z * (_C14 + z * _C16)))))
         c = 1.0 - 0.5 * z + z * z * c
-        odd = n - 2.0 * np.floor(0.5 * n)
-        quarter = n - 4.0 * np.floor(0.25 * n)
+        odd = n - 2.0 * floor(0.5 * n)
+        quarter = n - 4.0 * floor(0.25 * n)
         sine = c if odd != 0.0 else s
         cosine = s if odd != 0.0 else c
         sine = -sine if quarter >= 2.0 else sine
@@ -103,8 +110,7 @@ def arms(q: Array, table: Array, work: Array, low: int, high: int) -> None:
         fy[k] = sine * tx[k] + cosine * ty[k]
 
 
-@jit
-def pull(v: Array, table: Array, work: Array, low: int, high: int) -> None:
+def pull(v: Array, table: Table, work: Table, low: int, high: int) -> None:
     """Right-hand side of S lam = gamma - J M^-1 f, for the pins low, ..., high - 1."""
     count = table.shape[1]
     spin, fall = v[2 * count + low :], table[FALL, low:]
@@ -116,10 +122,9 @@ def pull(v: Array, table: Array, work: Array, low: int, high: int) -> None:
         ly[k + 1] = fy[k + 1] * there - ey[k] * here - (fall[k + 1] - fall[k])
 
 
-@jit
-def gaps(q: Array, work: Array) -> float:
+def gaps(q: Array, work: Table) -> float:
     """What the pins keep at zero as right-hand side; the largest."""
-    count = len(q) // 3
+    count = work.shape[1] - 1
     ex, ey, fx, fy, lx, ly = work[EX], work[EY], work[FX], work[FY], work[LX], work[LY]
     size = 0.0
     for k in range(count - 1):
@@ -130,10 +135,9 @@ def gaps(q: Array, work: Array) -> float:
     return size
 
 
-@jit
-def rates(v: Array, work: Array) -> None:
+def rates(v: Array, work: Table) -> None:
     """Their rates as right-hand side."""
-    count = len(v) // 3
+    count = work.shape[1] - 1
     ex, ey, fx, fy, lx, ly = work[EX], work[EY], work[FX], work[FY], work[LX], work[LY]
     for k in range(count - 1):
         here, there = v[2 * count + k], v[2 * count + k + 1]
@@ -141,8 +145,7 @@ def rates(v: Array, work: Array) -> None:
         ly[k + 1] = v[count + k + 1] + fx[k + 1] * there - v[count + k] - ex[k] * here
 
 
-@jit
-def eliminate(table: Array, work: Array, carry: Array, low: int, high: int) -> bool:
+def eliminate(table: Table, work: Table, carry: Array, low: int, high: int) -> bool:
     """Eliminate the pins low, ..., high - 1; whether no pivot vanished.
 
     `carry` (6,) holds what the next pin needs of the last: its right-hand side, its pivot (three entries), and one over
@@ -180,8 +183,7 @@ def eliminate(table: Array, work: Array, carry: Array, low: int, high: int) -> b
     return good
 
 
-@jit
-def substitute(work: Array, low: int, high: int) -> None:
+def substitute(work: Table, low: int, high: int) -> None:
     """Multipliers of the pins high - 1, ..., low, those of pin high being known."""
     l00, l01, l10, l11 = work[L00, low:], work[L01, low:], work[L10, low:], work[L11, low:]
     lx, ly = work[LX, low:], work[LY, low:]
@@ -192,8 +194,7 @@ def substitute(work: Array, low: int, high: int) -> None:
         lx[k], ly[k] = x, y
 
 
-@jit
-def spread(ax: Array, ay: Array, turn: Array, table: Array, work: Array, weight: float, low: int, high: int) -> None:
+def spread(ax: Array, ay: Array, turn: Array, table: Table, work: Table, weight: float, low: int, high: int) -> None:
     """M^-1 (J^T lam + weight f) of the bodies low, ..., high - 1, to (ax, ay, turn), which begin at low."""
     im, ii, fall = table[INVERSE_MASS, low:], table[INVERSE_INERTIA, low:], table[FALL, low:]
     ex, ey, fx, fy = work[EX, low:], work[EY, low:], work[FX, low:], work[FY, low:]
@@ -204,9 +205,9 @@ def spread(ax: Array, ay: Array, turn: Array, table: Array, work: Array, weight:
         turn[k] = ii[k] * (fx[k] * ly[k] - fy[k] * lx[k] + ey[k] * lx[k + 1] - ex[k] * ly[k + 1])
 
 
-@jit_sums
+@any_order
 def check(
-    q: Array, v: Array, ax: Array, ay: Array, turn: Array, table: Array, work: Array, sums: Array, low: int, high: int
+    q: Array, v: Array, ax: Array, ay: Array, turn: Array, table: Table, work: Table, sums: Array, low: int, high: int
 ) -> None:
     """Add up how well accelerations and multipliers satisfy the equations of the bodies low, ..., high - 1.
 
@@ -243,9 +244,8 @@ def check(
     sums[4] = farthest
 
 
-@jit
 def update(
-    stage: int, h: float, a: Array, q0: Array, v0: Array, q: Array, v: Array, store: Array, low: int, high: int
+    stage: int, h: float, a: Array, q0: Array, v0: Array, q: Array, v: Array, store: Table, low: int, high: int
 ) -> None:
     """The next stage, or the state behind the step, of the coordinates low, ..., high - 1, where `a` begins."""
     q0, v0, q, v = q0[low:high], v0[low:high], q[low:high], v[low:high]
@@ -274,35 +274,35 @@ def update(
             v[i] = v0[i] + sixth * (total[i] + a[i])
 
 
-@jit
-def lift(a: Array, table: Array, work: Array, carry: Array) -> bool:
+def lift(a: Array, table: Table, work: Table, carry: Array) -> bool:
     """Smallest a in the mass metric with J a = the right-hand side; whether no pivot vanished."""
     count = table.shape[1]
     work[LX, 0] = work[LY, 0] = work[LX, count] = work[LY, count] = 0.0
-    carry[:] = 0.0
+    for i in range(6):
+        carry[i] = 0.0
     good = eliminate(table, work, carry, 0, count - 1)
     substitute(work, 0, count - 1)
     spread(a[:count], a[count : 2 * count], a[2 * count :], table, work, 0.0, 0, count)
     return good
 
 
-@jit
 def evaluate(
-    stage: int, refine: bool, h: float, q0: Array, v0: Array, q: Array, v: Array, store: Array, table: Array,
-    work: Array, sums: Array, carry: Array,
+    stage: int, refine: bool, h: float, q0: Array, v0: Array, q: Array, v: Array, store: Table, table: Table,
+    work: Table, sums: Array, carry: Array,
 ) -> bool:  # fmt: skip
     """Accelerations and what becomes of them; whether no pivot vanished.
 
     Stages other than the later ones of RK4 take the state (q0, v0) and are checked; those take (q, v). What follows
     goes to (q, v); accelerations stay in store[0] if the stage is ALONE.
     """
-    count, n = table.shape[1], len(q)
+    count = table.shape[1]
     pins = count - 1
-    a, whole = store[0, :n], refine or stage == ALONE
+    a, whole = store[0, : 3 * count], refine or stage == ALONE
     begins = stage <= RK4
     at_q, at_v = (q0, v0) if begins else (q, v)
     good = True
-    carry[:] = 0.0
+    for i in range(6):
+        carry[i] = 0.0
     for low in range(0, pins, TILE):
         high = min(low + TILE, pins)
         arms(at_q, table, work, low + 1 if low > 0 else 0, high + 1)
@@ -312,7 +312,7 @@ def evaluate(
     if refine:
         substitute(work, 0, pins)
         spread(a[:count], a[count : 2 * count], a[2 * count :], table, work, 1.0, 0, count)
-        refined(at_v, a, store[5, :n], table, work, carry)
+        refined(at_v, a, store[5, : 3 * count], table, work, carry)
     # Accelerations that nobody asks for later are kept a tile at a time.
     span = count if whole else min(TILE + 2, count + 1)
     ax, ay, turn = store[0, :span], store[0, span : 2 * span], store[0, 2 * span :]
@@ -337,8 +337,7 @@ def evaluate(
     return good
 
 
-@jit
-def refined(v: Array, a: Array, change: Array, table: Array, work: Array, carry: Array) -> None:
+def refined(v: Array, a: Array, change: Array, table: Table, work: Table, carry: Array) -> None:
     """Correct accelerations and multipliers by what they miss of J a = gamma."""
     count = table.shape[1]
     ex, ey, fx, fy, lx, ly = work[EX], work[EY], work[FX], work[FY], work[LX], work[LY]
@@ -357,23 +356,28 @@ def refined(v: Array, a: Array, change: Array, table: Array, work: Array, carry:
         ly[k] += y0[k]
 
 
-@jit
 def begun(
-    stage: int, refine: bool, h: float, q0: Array, v0: Array, q: Array, v: Array, store: Array, table: Array,
-    work: Array, sums: Array, carry: Array,
-) -> tuple[bool, bool]:  # fmt: skip
-    """`evaluate` for a stage that is checked; once more if it has to be refined. Also returns whether that is so."""
+    stage: int, refine: bool, h: float, q0: Array, v0: Array, q: Array, v: Array, store: Table, table: Table,
+    work: Table, sums: Array, carry: Array,
+) -> bool:  # fmt: skip
+    """`evaluate` for a stage that is checked; once more if it has to be refined, which sums[5] says afterwards."""
     good = True
     for _ in range(2):
-        sums[:] = 0.0
+        sums[5] = 1.0 if refine else 0.0
+        for i in range(5):
+            sums[i] = 0.0
         good = evaluate(stage, refine, h, q0, v0, q, v, store, table, work, sums, carry)
         if not good or refine or not sums[0] > REFINED * (1.0 + sums[1]):
             break
         refine = True
-    return good, refine
+    return good
 
 
-@jit
+def alone(q: Array, v: Array, store: Table, table: Table, work: Table) -> None:
+    """Accelerations, to store[0], and multipliers at a state; NaN or worthless where a pivot vanishes."""
+    begun(ALONE, False, 0.0, q, v, q, v, store, table, work, zeros(6), zeros(6))
+
+
 def sound(sums: Array, worst: Array, limit: float) -> bool:
     """Whether the residuals keep to the limit, squared and relative to 1 + the squares of gamma and f; notes them."""
     rows, forces = sums[0] / (1.0 + sums[1]), sums[2] / (1.0 + sums[3])
@@ -383,15 +387,14 @@ def sound(sums: Array, worst: Array, limit: float) -> bool:
     return True
 
 
-@jit
-def project(q: Array, v: Array, a: Array, table: Array, work: Array, carry: Array, sharp: float, refine: bool) -> bool:
+def project(q: Array, v: Array, a: Array, table: Table, work: Table, carry: Array, sharp: float, refine: bool) -> bool:
     """Newton's method on the gaps, then one linear step on their rates, see `gaussopt.stabilisation.Projection`."""
-    best, found = 1e300, False
+    best, found, n = 1e300, False, 3 * table.shape[1]
     for _ in range(MOST_CORRECTIONS):
         arms(q, table, work, 0, table.shape[1])
         size = gaps(q, work)
         reach = 0.0
-        for i in range(len(q)):
+        for i in range(n):
             reach = max(reach, abs(q[i]))
         goal = sharp * (1.0 + reach)
         # At rounding level the residual stops halving.
@@ -401,7 +404,7 @@ def project(q: Array, v: Array, a: Array, table: Array, work: Array, carry: Arra
         best = min(best, size)
         if not lift(a, table, work, carry):
             return False
-        for i in range(len(q)):
+        for i in range(n):
             q[i] -= a[i]
     if not found:
         return False
@@ -409,15 +412,14 @@ def project(q: Array, v: Array, a: Array, table: Array, work: Array, carry: Arra
     for _ in range(2 if refine else 1):
         rates(v, work)
         good &= lift(a, table, work, carry)
-        for i in range(len(v)):
+        for i in range(n):
             v[i] -= a[i]
     return good
 
 
-@jit
 def march(
-    method: int, begin: float, dt: float, end: float, first: int, count: int, every: int, y: Array, table: Array,
-    work: Array, store: Array, limit: float, sharp: float, worst: Array, trace: Array,
+    method: int, begin: float, dt: float, end: float, first: int, count: int, every: int, y: Array, table: Table,
+    work: Table, store: Table, limit: float, sharp: float, worst: Array, trace: Table,
 ) -> int:  # fmt: skip
     """Steps first, ..., first + count - 1, as in `gaussopt.compiled.loops`; returns how many were done.
 
@@ -433,20 +435,23 @@ def march(
     trace : (r, 6 K)
         Takes the states whose number is a multiple of `every`.
     """
-    n = len(y) // 2
+    n = 3 * table.shape[1]
     q0, v0, q, v = y[:n], y[n:], store[3, :n], store[4, :n]
-    sums, carry = np.zeros(5), np.zeros(6)
+    sums, carry = zeros(6), zeros(6)
     place, done, refine = 0, 0, False
     for step in range(first, first + count):
         start, stop = begin + step * dt, begin + (step + 1) * dt
         if stop > end - 1e-9 * dt:
             stop = end
         h = stop - start
-        good, refine = begun(method, refine, h, q0, v0, q, v, store, table, work, sums, carry)
-        good = good and sound(sums, worst, limit)
+        good = begun(method, refine, h, q0, v0, q, v, store, table, work, sums, carry)
+        refine = sums[5] > 0.0
+        if good:
+            good = sound(sums, worst, limit)
         if method == RK4:
             for stage in range(RK4 + 1, RK4 + 4):
-                good = good and evaluate(stage, refine, h, q0, v0, q, v, store, table, work, sums, carry)
+                if good:
+                    good = evaluate(stage, refine, h, q0, v0, q, v, store, table, work, sums, carry)
         if good and sharp > 0.0:
             good = project(q, v, store[0, :n], table, work, carry, sharp, refine)
         if not good:

@@ -1,6 +1,6 @@
 """Around the lines of a step: what the loops of all integration methods share, and the recording of states.
 
-A loop reads and writes flat sequences only: CPython runs it on lists, numba on arrays.
+A loop reads and writes flat sequences only: CPython runs it on lists, machine code on arrays.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from gaussopt.compiled.source import Lines
 from gaussopt.equations import Model
 from gaussopt.straight_line import Entry
 
-MARCH = "begin, dt, end, first, count, every, y, p, limit, sharp, work, constants, failed, worst, trace"
+MARCH = (
+    "begin: float, dt: float, end: float, first: int, count: int, every: int, y: list, p: list, limit: float, "
+    "sharp: float, work: list, worst: list, trace: list"
+)
 """Arguments of a loop of constant steps."""
 
 ROW = 14
@@ -30,14 +33,13 @@ class Written:
     Attributes
     ----------
     functions : their texts; the last one is what is called
-    work, constants : entries of the work spaces that it needs
+    work : entries of the work space that it needs
     imports : functions that it calls
     tables : constants of the module, by name
     """
 
     functions: tuple[str, ...]
     work: int
-    constants: int
     imports: frozenset[str]
     tables: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
@@ -69,86 +71,9 @@ class Parts:
         return frozenset().union(*(x.imports for x in self))
 
 
-@dataclass(frozen=True)
-class Shape:
-    """How entries lie in flat sequences.
-
-    Attributes
-    ----------
-    model : Model
-    lanes : W
-    """
-
-    model: Model
-    lanes: int = 1
-
-    @property
-    def n(self) -> int:
-        """Coordinates."""
-        return len(self.model.q)
-
-    @property
-    def m(self) -> int:
-        """Constraints."""
-        return len(self.model.equations.J)
-
-    @property
-    def size(self) -> int:
-        """Entries of the state (q, v) of all lanes."""
-        return 2 * self.n * self.lanes
-
-    def at(self, i: int, base: str = "") -> str:
-        """The place of entry i in a flat sequence, behind `base` entries."""
-        place = str(i) if self.lanes == 1 else f"{i * self.lanes} + l"
-        return f"{base} + {place}" if base else place
-
-    def each(self, lines: Sequence[str], indent: int) -> list[str]:
-        """Lines for each lane, indented."""
-        head = [] if self.lanes == 1 else [f"for l in range({self.lanes}):"]
-        inner = "    " * (indent + len(head))
-        return ["    " * indent + h for h in head] + [inner + line for line in lines]
-
-    def reads(self, lines: Sequence[str]) -> list[str]:
-        """Assignments of the coordinates and velocities that the lines use."""
-        used = names_in(lines)
-        symbols = [*self.model.q, *self.model.v]
-        return [f"{s} = y[{self.at(i)}]" for i, s in enumerate(symbols) if str(s) in used]
-
-
 def names_in(lines: Sequence[str]) -> set[str]:
     """Names that lines read or write."""
     return set(re.findall(r"[A-Za-z_]\w*", "\n".join(lines)))
-
-
-@dataclass(frozen=True)
-class Constants:
-    """What depends on parameters alone, computed before the loop over time.
-
-    With one lane the names stay alive; with several their values are kept in `constants` and read back.
-    """
-
-    shape: Shape
-    names: tuple[str, ...]
-    before: tuple[str, ...]
-
-    @classmethod
-    def of(cls, shape: Shape, parts: Parts) -> Constants:
-        """For all lines of a loop, whose names may not clash."""
-        before = [f"{s} = p[{shape.at(i)}]" for i, s in enumerate(shape.model.p)]
-        names = [str(s) for s in shape.model.p]
-        for lines in parts:
-            before += lines.once
-            names += [line.split(" = ")[0] for line in lines.once]
-        if shape.lanes > 1:
-            before += [f"constants[{shape.at(i)}] = {s}" for i, s in enumerate(names)]
-        return cls(shape, tuple(names), tuple(before))
-
-    def reread(self, lines: Sequence[str]) -> list[str]:
-        """Assignments of those that the lines use."""
-        if self.shape.lanes == 1:
-            return []
-        used = names_in(lines)
-        return [f"{s} = constants[{self.shape.at(i)}]" for i, s in enumerate(self.names) if s in used]
 
 
 def value(entry: Entry) -> str:
@@ -159,142 +84,126 @@ def value(entry: Entry) -> str:
 class Loop:
     """Pieces that the loops of all methods share; a method puts them in order.
 
-    Work space: the state before the step, the slopes of the stages, and for each lane of a projection the best residual
-    so far and whether it is done.
+    Work space: the state before the step, and the slopes of the stages. `good` says whether a step went well so far.
+
+    Attributes
+    ----------
+    n, m : coordinates and constraints
+    size : entries of the state (q, v)
+    work : entries of the work space
     """
 
-    def __init__(self, shape: Shape, parts: Parts, stages: int) -> None:
-        self.shape, self.parts, self.stages = shape, parts, stages
-        self.constants = Constants.of(shape, parts)
-        self.progress = shape.size * (stages + 1)
-
-    @property
-    def work(self) -> int:
-        """Entries of the work space."""
-        return self.progress + 2 * self.shape.lanes
+    def __init__(self, model: Model, parts: Parts, stages: int) -> None:
+        self.model, self.parts = model, parts
+        self.n, self.m = len(model.q), len(model.equations.J)
+        self.size = 2 * self.n
+        self.work = self.size * (stages + 1)
 
     def written(
         self, *functions: str, imports: Iterable[str] = (), tables: Mapping[str, Sequence[float]] | None = None
     ) -> Written:
         """The functions with what they need."""
-        constants = len(self.constants.names) * self.shape.lanes
-        return Written(functions, self.work, constants, self.parts.imports | frozenset(imports), tables or {})
+        return Written(functions, self.work, self.parts.imports | frozenset(imports), tables or {})
 
-    def _lane(self, name: str, i: int = 0) -> str:
-        return f"{name}[{self.shape.at(i)}]"
+    def before(self) -> list[str]:
+        """What depends on parameters alone, computed before the loop over time."""
+        return [f"{s} = p[{i}]" for i, s in enumerate(self.model.p)] + [line for x in self.parts for line in x.once]
 
-    def placed(self, lines: Sequence[str], indent: int) -> list[str]:
-        """Lines with what they read, for each lane."""
-        return self.shape.each([*self.constants.reread(lines), *self.shape.reads(lines), *lines], indent)
+    def placed(self, lines: Sequence[str]) -> list[str]:
+        """Lines behind what they read of the state."""
+        used = names_in(lines)
+        symbols = [*self.model.q, *self.model.v]
+        return [f"{s} = y[{i}]" for i, s in enumerate(symbols) if str(s) in used] + list(lines)
 
-    def failing(self, sound: str) -> list[str]:
-        """Note the step at which a motion failed first."""
-        failed = self._lane("failed")
-        return [f"good = {sound}", f"{failed} = {failed} if good or {failed} > 0.0 else step + 1.0"]
-
-    def slope(self, indent: int) -> list[str]:
+    def slope(self) -> list[str]:
         """(v, a) at state y and time t into the work space behind `slope`."""
         lines = self.parts.step
-        return self.placed([*lines.body, *self.stores(lines), *self.failing(lines.regular)], indent)
+        return self.placed([*lines.body, *self.stores(lines), f"good = good & ({lines.regular})"])
 
     def stores(self, lines: Lines) -> list[str]:
         """What a solve leaves in the work space: (v, a) behind `slope`."""
-        shape, n = self.shape, self.shape.n
-        store = [f"work[{shape.at(i, 'slope')}] = {v}" for i, v in enumerate(shape.model.v)]
-        return store + [f"work[{shape.at(n + i, 'slope')}] = {value(a)}" for i, a in enumerate(lines.results["a"])]
+        slope = [*map(str, self.model.v), *map(value, lines.results["a"])]
+        return [f"work[slope + {i}] = {x}" for i, x in enumerate(slope)]
 
-    def check(self, indent: int) -> list[str]:
+    def check(self) -> list[str]:
         """Residuals of the slope just computed at state y and time t."""
         lines = self.parts.check
-        found = [(self._lane("worst", i), r) for i, r in enumerate(lines.results["residuals"]) if r]
+        found = [(f"worst[{i}]", r) for i, r in enumerate(lines.results["residuals"]) if r]
         note = [f"{place} = max({place}, {r})" for place, r in found]
-        sound = " & ".join(f"({r} <= limit)" for _, r in found) or "True"
-        return self.placed([*self.latest(), *lines.body, *note, *self.failing(sound)], indent)
+        keep = [f"good = good & ({r} <= limit)" for _, r in found]
+        return self.placed([*self.latest(), *lines.body, *note, *keep]) or ["pass"]
 
     def latest(self) -> list[str]:
         """Assignments of what the residuals read; nothing where the lines of the step stand before theirs."""
         return []
 
-    def correct(self, indent: int) -> list[str]:
+    def correct(self) -> list[str]:
         """Newton's method on phi(q) = 0 at time t, then one linear step on the velocity constraints.
 
         A residual at rounding level stops halving, see `gaussopt.stabilisation.Projection`.
         """
-        lines, shape, W = self.parts.correct, self.shape, self.shape.lanes
+        lines = self.parts.correct
         if lines is None:
             return []
-        best, done = f"work[{shape.at(0, str(self.progress))}]", f"work[{shape.at(0, str(self.progress + W))}]"
-        sizes = [f"abs({x})" for x in lines.results["phi"] if x]
-        reach = [f"abs({s})" for s in shape.model.q]
+        position, velocity = (
+            [f"y[{begin + i}] -= {x}" for i, x in enumerate(lines.results[name]) if x] or ["pass"]
+            for begin, name in ((0, "dq"), (self.n, "dv"))
+        )
         newton = [
-            f"size = {largest(sizes)}",
-            f"goal = sharp*(1.0 + {largest(reach)})",
-            f"near = (size <= goal) | ((size < 1e3*goal) & (size > 0.5*{best}))",
-            f"{best} = min({best}, size)",
-            *self.failing(f"({done} > 0.0) | ({lines.regular})"),
+            *lines.body,
+            *near([x for x in lines.results["phi"] if x], [str(s) for s in self.model.q], "sharp"),
+            f"good = good & ({lines.regular})",
+            "if near or not good:",
+            *indented(velocity, 1),
+            "    break",
+            *position,
         ]
-        newton += [f"last = near & ({done} == 0.0)", f"more = (not near) & ({done} == 0.0)"]
-        for i, (dq, dv) in enumerate(zip(lines.results["dq"], lines.results["dv"], strict=True)):
-            if dq:
-                newton.append(f"y[{shape.at(i)}] -= {dq} if more else 0.0")
-            if dv:
-                newton.append(f"y[{shape.at(shape.n + i)}] -= {dv} if last else 0.0")
-        newton.append(f"{done} = 1.0 if near else {done}")
-        inner = self.placed([*lines.body, *newton], 1)
-        text = [
-            *shape.each([f"{best} = 1e300", f"{done} = 0.0"], 0),
+        return [
+            "best = 1e300",
             f"for correction in range({MOST_CORRECTIONS}):",
-            *inner,
-            "    left = 0",
-            *shape.each([f"if {done} == 0.0 and {self._lane('failed')} == 0.0:", "    left += 1"], 1),
-            "    if left == 0:",
-            "        break",
-            *shape.each(self.failing(f"{done} > 0.0"), 0),
+            *indented(self.placed(newton), 1),
+            "good = good & near",
         ]
-        return ["    " * indent + line for line in text]
 
-    def keep(self, indent: int) -> list[str]:
+    def keep(self) -> list[str]:
         """Remember the state before the step."""
-        return indented([f"for i in range({self.shape.size}):", "    work[i] = y[i]"], indent)
+        return [f"for i in range({self.size}):", "    work[i] = y[i]"]
 
-    def leave(self, indent: int) -> list[str]:
-        """With one lane: go back to the state before a failed step and leave."""
-        return [] if self.shape.lanes > 1 else self.leave_with(["return step - first"], indent)
-
-    def leave_with(self, lines: Sequence[str], indent: int) -> list[str]:
-        """Go back to the state before a failed step and do these lines."""
-        back = [f"for i in range({self.shape.size}):", "    y[i] = work[i]"]
-        return indented(["if failed[0] > 0.0:", *indented([*back, *lines], 1)], indent)
+    def restore(self) -> list[str]:
+        """Go back to it."""
+        return [f"for i in range({self.size}):", "    y[i] = work[i]"]
 
     def march(self, advance: Sequence[str]) -> str:
         """`march`: steps of constant length, of which `advance` holds the lines of one.
 
-        Step number i goes from begin + i dt to begin + (i + 1) dt, but not beyond the end. A motion whose pivot
-        vanishes or whose residuals exceed the limit has the number of that step + 1 in `failed`; with one lane the loop
-        ends there with the state before that step. Returns the number of steps done. States whose number is a multiple
-        of `every` go to `trace`, one behind the other. `worst` holds the largest squared residuals of constraints and
-        forces, `sharp` is the tolerance of a projection.
+        Step number i goes from begin + i dt to begin + (i + 1) dt, but not beyond the end. Where a pivot vanishes or
+        the residuals exceed the limit the loop ends with the state before that step. Returns the number of steps done.
+        States whose number is a multiple of `every` go to `trace`, one behind the other. `worst` holds the largest
+        squared residuals of constraints and forces, `sharp` is the tolerance of a projection.
         """
         text = [
-            f"def march({MARCH}):",
+            f"def march({MARCH}) -> int:",
             '    """Steps first, ..., first + count - 1; see gaussopt.compiled.loops."""',
-            *self.shape.each(self.constants.before, 1),
+            *indented(self.before(), 1),
             "    place = 0",
             "    for step in range(first, first + count):",
+            "        good = True",
             "        start = begin + step*dt",
             "        stop = begin + (step + 1)*dt",
             "        if stop > end - 1e-9*dt:",
             "            stop = end",
             "        h = stop - start",
-            *self.keep(2),
+            *indented(self.keep(), 2),
             *indented(advance, 2),
             "        t = stop",
-            *self.correct(2),
-            *self.leave(2),
+            *indented(self.correct(), 2),
+            "        if not good:",
+            *indented(self.restore(), 3),
+            "            return step - first",
             "        if (step + 1) % every == 0:",
-            f"            for i in range({self.shape.size}):",
+            f"            for i in range({self.size}):",
             "                trace[place + i] = y[i]",
-            f"            place += {self.shape.size}",
+            f"            place += {self.size}",
             "    return count",
         ]
         return "\n".join(text)
@@ -313,13 +222,22 @@ def largest(terms: Sequence[str]) -> str:
     return text
 
 
-def recording(shape: Shape, lines: Lines, fast: bool) -> list[str]:
+def near(residuals: Sequence[str], entries: Sequence[str], tolerance: str) -> list[str]:
+    """Whether an iteration has settled, `near`, as `gaussopt.stabilisation.Projection` judges it."""
+    return [
+        f"size = {largest([f'abs({x})' for x in residuals])}",
+        f"goal = {tolerance}*(1.0 + {largest([f'abs({x})' for x in entries])})",
+        "near = (size <= goal) | ((size < 1e3*goal) & (size > 0.5*best))",
+        "best = min(best, size)",
+    ]
+
+
+def recording(model: Model, lines: Lines, fast: bool) -> list[str]:
     """`answer`, the acceleration at a state, and `rows`, see `gaussopt.compiled.modules.rows`.
 
     They call the functions of the model's own module, which stand before them.
     """
-    n, m, model = shape.n, shape.m, shape.model
-    m_h = len(model.holonomic)
+    n, m, m_h = len(model.q), len(model.equations.J), len(model.holonomic)
     used = names_in([*lines.once, *lines.body])
     reads = [
         f"{s} = {name}[{i}]"
@@ -340,7 +258,7 @@ def recording(shape: Shape, lines: Lines, fast: bool) -> list[str]:
 
     flat, width = n * n + 2 * n + m * n + m, ROW + n + m
     rows = f"""
-def rows(count, t, y, p, table):
+def rows(count: int, t: list, y: list, p: list, table: list):
     \"\"\"What is recorded of each state; see gaussopt.compiled.modules.\"\"\"
     s, c, a, lam = {zeros(flat)}, {zeros(8 + m)}, {zeros(n)}, {zeros(m)}
     e, phi, rate = {zeros(3)}, {zeros(m_h)}, {zeros(m)}
@@ -369,4 +287,10 @@ def rows(count, t, y, p, table):
         for i in range({m}):
             table[at + {ROW + n} + i] = lam[i]
 """
-    return ["\n".join(answer), rows.strip()]
+    together = f"""
+def all_rows(first: int, last: int, count: int, t: list, y: list, p: list, table: list):
+    \"\"\"The same for several motions.\"\"\"
+    for i in range(first, last):
+        rows(count, t, y[{2 * n}*count*i:], p[{len(model.p)}*i:], table[{width}*count*i:])
+"""
+    return ["\n".join(answer), rows.strip(), *([together.strip()] if fast else [])]

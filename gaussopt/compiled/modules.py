@@ -1,14 +1,16 @@
-"""Generated loops as modules: written once, kept beside the generated equations, compiled by numba if installed."""
+"""Generated loops as modules: written once, kept beside the generated equations, compiled by LLVM if it is there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from gaussopt import codegen
 from gaussopt.compiled import loops, source
@@ -18,36 +20,22 @@ from gaussopt.compiled.trigonometry import sine_cosine
 from gaussopt.equations import Model
 from gaussopt.stepper import Stepper
 
-VERSION = "9"
+VERSION = "10"
 """Raised whenever the generated loops change."""
 
 
 @cache
 def has_numba() -> bool:
-    """Whether numba is installed."""
-    return find_spec("numba") is not None
-
-
-_ALL_ROWS = """
-def all_rows(times, y, p, table):
-    for i in prange(len(y)):
-        rows(len(times), times, y[i], p[i], table[i])
-""".strip()
+    """Whether numba is installed, and with it LLVM, which compiles the loops; NUMBA_DISABLE_JIT=1 switches both off."""
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0") and find_spec("numba") is not None
 
 
 @cache
-def use_wide_vectors() -> None:
-    """Let numba use vectors of 512 bits where the processor has them, unless a person chose its features.
+def native(module: ModuleType, *names: str, contract: bool = True) -> Mapping[str, Callable[..., Any]]:
+    """Functions of a generated module as machine code; see `gaussopt.compiled.native`."""
+    from gaussopt.compiled.native import functions
 
-    numba keeps to 256 bits on many of these processors. It reads this setting before it compiles for the first time,
-    and keeps its cache on disk apart by it.
-    """
-    import llvmlite.binding as llvm
-    from numba import config
-
-    features = llvm.get_host_cpu_features()
-    if config.CPU_FEATURES is None and config.CPU_NAME is None and features.get("avx512f"):
-        config.CPU_FEATURES = f"{features.flatten()},-prefer-256-bit"
+    return functions(module, names, contract)
 
 
 @dataclass(frozen=True)
@@ -57,15 +45,14 @@ class Compiled:
     Attributes
     ----------
     march : see `gaussopt.compiled.loops`
-    work, constants : entries of its work spaces
+    work : entries of its work space
     """
 
     march: Callable[..., int]
     work: int
-    constants: int
 
 
-def march(model: Model, method: Stepper, orders: Orders, projected: bool, lanes: int = 1) -> Compiled:
+def march(model: Model, method: Stepper, orders: Orders, projected: bool) -> Compiled:
     """The loop of a method for a model, from the cache or written now.
 
     Raises
@@ -75,27 +62,24 @@ def march(model: Model, method: Stepper, orders: Orders, projected: bool, lanes:
     """
     if not method.generated:
         raise NotCompiled(f"the stepper {method.name!r} has no generated loop")
-    if has_numba():
-        use_wide_vectors()
-    job = Job(model, method, orders, projected, lanes, has_numba())
-    key = codegen.key_of(VERSION, model.key, repr(orders), method.name, str(projected), str(lanes), str(job.fast))
+    job = Job(model, method, orders, projected, has_numba())
+    key = codegen.key_of(VERSION, model.key, repr(orders), method.name, str(projected), str(job.fast))
     name = f"{model.name}_{method.name}"
     title = f"{model.name} by {method.name}{' with projection' if projected else ''}"
-    writer = import_module(f"gaussopt.compiled.{method.generated}")
-    module = stored(name, key, lambda: writer.write(job), title, job.fast)
-    return Compiled(module.march, module.WORK, module.CONSTANTS)
+    writer = f"gaussopt.compiled.{method.generated}"
+    return stored(name, key, lambda: import_module(writer).write(job), title, job.fast)
 
 
-def stored(name: str, key: str, write: Callable[[], Written], title: str, fast: bool) -> ModuleType:
-    """The module of a loop, from the cache or written now."""
+def stored(name: str, key: str, write: Callable[[], Written], title: str, fast: bool) -> Compiled:
+    """A loop, from the cache or written now."""
     module = codegen.load(name, key)
     if module is None:
         written = write()
-        sizes = [f"WORK, CONSTANTS = {written.work}, {written.constants}"]
-        sizes += [f"{name} = {_table(values, fast)}" for name, values in written.tables.items()]
-        text = _text(f"Motion of {title}.", sizes, list(written.functions), written.imports, fast, contract=True)
+        sizes = [f"WORK = {written.work}"]
+        sizes += [f"{name} = {tuple(values)!r}" for name, values in written.tables.items()]
+        text = _text(f"Motion of {title}.", sizes, list(written.functions), written.imports, fast)
         module = codegen.store(name, key, text)
-    return module
+    return Compiled(native(module, "march")["march"] if fast else module.march, module.WORK)
 
 
 @dataclass(frozen=True)
@@ -113,7 +97,7 @@ class SideBySide:
 
 
 def blocks(model: Model, method: Stepper, orders: Orders, projected: bool) -> SideBySide:
-    """The functions that march blocks of motions by numba, from the cache or written now.
+    """The functions that march blocks of motions, from the cache or written now.
 
     Raises
     ------
@@ -122,17 +106,16 @@ def blocks(model: Model, method: Stepper, orders: Orders, projected: bool) -> Si
     """
     from gaussopt.compiled import side_by_side
 
-    use_wide_vectors()
     key = codegen.key_of(VERSION, model.key, repr(orders), method.name, str(projected), "blocks")
     name = f"{model.name}_{method.name}_blocks"
     module = codegen.load(name, key)
     if module is None:
-        written = side_by_side.write(Job(model, method, orders, projected, 1, True))
+        written = side_by_side.write(Job(model, method, orders, projected, True))
         title = f"Motions of {model.name} side by side by {method.name}{' with projection' if projected else ''}."
         places = f"PLACES = {dict(written.places)!r}"
-        text = _text(title, [places], list(written.functions), written.imports, True, contract=True)
+        text = _text(title, [places], list(written.functions), written.imports, True)
         module = codegen.store(name, key, text)
-    return SideBySide(module.march, module.PLACES)
+    return SideBySide(native(module, "march")["march"], module.PLACES)
 
 
 def rows(model: Model, equations: str, orders: Orders, fast: bool, together: bool = False) -> Callable[..., None]:
@@ -140,8 +123,8 @@ def rows(model: Model, equations: str, orders: Orders, fast: bool, together: boo
 
     rows(count, t, y, p, table): for each of `count` states (q, v) in y one row of `table`: whether the step and its
     certificate are regular, the certificate's numbers (8), energies and power (3), drifts (2), a (n), lam (m).
-    all_rows(times, y, p, table): the same for several motions, whose parameters, states and rows are rows of p, y and
-    table, shared between cores by numba.
+    all_rows(first, last, count, t, y, p, table): the same for the motions first, ..., last - 1 of several, whose
+    parameters, states and rows lie one behind the other.
 
     Parameters
     ----------
@@ -155,8 +138,6 @@ def rows(model: Model, equations: str, orders: Orders, fast: bool, together: boo
     ------
     NotCompiled
     """
-    if fast:
-        use_wide_vectors()
     name, key = f"{model.name}_rows", _rows_key(model, orders, fast)
     module = codegen.load(name, key)
     if module is None:
@@ -164,10 +145,13 @@ def rows(model: Model, equations: str, orders: Orders, fast: bool, together: boo
             raise NotCompiled("its certificate has no generated form (a singular mass matrix, or too many rows)")
         lines = within_limit(source.acceleration(model, orders.step, False)[0])
         functions = ["def " + text.strip() for text in equations.split("\ndef ")[1:]]
-        functions += [*loops.recording(loops.Shape(model), lines, fast), *([_ALL_ROWS] if fast else [])]
+        functions += loops.recording(model, lines, fast)
         imports = lines.imports | _imports(equations)
-        module = codegen.store(name, key, _text(f"Recorded rows of {model.name}.", [], functions, imports, fast, False))
-    return module.all_rows if together else module.rows  # type: ignore[no-any-return]
+        module = codegen.store(name, key, _text(f"Recorded rows of {model.name}.", [], functions, imports, fast))
+    if not fast:
+        return module.rows  # type: ignore[no-any-return]
+    # Without contraction the digits are those of CPython.
+    return native(module, "rows", "all_rows", contract=False)["all_rows" if together else "rows"]
 
 
 def has_compiled_rows(model: Model, orders: Orders) -> bool:
@@ -176,8 +160,7 @@ def has_compiled_rows(model: Model, orders: Orders) -> bool:
     module = codegen.load(name, key) if has_numba() else None
     if module is None or module.__file__ is None:
         return False
-    file = Path(module.__file__)
-    return any((file.parent / "__pycache__").glob(f"{file.stem}.rows-*.nbi"))
+    return any(codegen.cache_folder().glob(f"{Path(module.__file__).stem}_*.o"))
 
 
 def _rows_key(model: Model, orders: Orders, fast: bool) -> str:
@@ -190,25 +173,14 @@ def _imports(text: str) -> frozenset[str]:
     return frozenset(name for names in found for name in names)
 
 
-def _table(values: Sequence[float], fast: bool) -> str:
-    """Numbers that a loop reads: an array for numba, a tuple for CPython."""
-    text = ", ".join(map(repr, values))
-    return f"array([{text}])" if fast else f"({text},)"
-
-
-def _text(
-    title: str, constants: list[str], functions: list[str], imports: frozenset[str], fast: bool, contract: bool
-) -> str:
-    """The source of a module; with numba each function is compiled and kept on disk."""
+def _text(title: str, constants: list[str], functions: list[str], imports: frozenset[str], fast: bool) -> str:
+    """The source of a module."""
     head = [f'"""{codegen.plain(title)}', "", "Generated by gaussopt; edit the model, not this file.", '"""', ""]
     if "sine_cosine" in imports:
         functions = [sine_cosine(), *functions]
     from_math = sorted(imports - {"sine_cosine"})
     if from_math:
         head.append(f"from math import {', '.join(from_math)}")
-    # Nobody calls these from C, and wrappers for that would take a tenth of the time of compiling.
-    options = 'cache=True, error_model="numpy", no_cfunc_wrapper=True' + (', fastmath={"contract"}' if contract else "")
     if fast:
-        head += ["from numba import njit, prange", "from numpy import array, floor, int32, zeros"]
-        functions = [f"@njit({options}{', parallel=True' if 'prange(' in text else ''})\n{text}" for text in functions]
+        head += ["from numpy import floor, int32, zeros"]
     return "\n".join([*head, "", *constants, *([""] if constants else []), "", "\n\n\n".join(functions), ""])

@@ -35,7 +35,7 @@ from gaussopt.trajectory import Recorder
 CHUNK = 0.2
 """Seconds between two reports of progress, roughly; Ctrl-C is heard in between."""
 
-MANY_ROWS = 20_000
+MANY_ROWS = 5_000
 """Recorded states from which on what certifies them is compiled."""
 
 FIRST = 100
@@ -62,9 +62,21 @@ def loop_of(method: Stepper) -> type[GeneratedLoop]:
     return ErrorControl if method.adaptive else ConstantSteps
 
 
-def passing(table: NDArray[np.float64], tolerance: float) -> NDArray[np.bool_]:
-    """Recorded rows (..., row) whose certificate passes, as `Certificate.passed`; others are looked at one by one."""
-    error, _, residual, force, floor, a, _, gamma = np.sqrt(np.abs(np.moveaxis(table[..., 1:9], -1, 0)))
+def norms(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What the certificates of recorded rows (..., row) hold as squares, (8, ...)."""
+    return np.asarray(np.sqrt(np.abs(np.moveaxis(table[..., 1:9], -1, 0))))
+
+
+def passing(table: NDArray[np.float64], found: NDArray[np.float64], tolerance: float) -> NDArray[np.bool_]:
+    """Recorded rows whose certificate passes, as `Certificate.passed`; others are looked at one by one.
+
+    Parameters
+    ----------
+    table : (..., row)
+    found : (8, ...), their `norms`
+    tolerance : relative error allowed
+    """
+    error, _, residual, force, floor, a, _, gamma = found
     tolerance = min(tolerance, DEFAULT_TOLERANCE)
     scale = tolerance * (1.0 + a)
     conditions = (
@@ -119,10 +131,6 @@ class GeneratedLoop(ABC):
     def integrate(self, t: float, q: Vector, v: Vector) -> tuple[Status, str]:
         """From a state to the end; returns status and message."""
 
-    @abstractmethod
-    def _warm_up(self, y: Any) -> None:
-        """Call the loop without letting it move."""
-
     def prepare(self, t: float, q: Vector, v: Vector) -> None:
         """Generate and compile for motions from this state.
 
@@ -134,11 +142,11 @@ class GeneratedLoop(ABC):
         begin = perf_counter()
         self.t = self._t0 = t
         system, projected = self.system, isinstance(self.motion.stabiliser, Projection)
-        orders = Orders.of(system.model, system.evaluate(t, q, v))
+        orders = Orders.of(system, system.evaluate(t, q, v))
         self._march = modules.march(system.model, self.method, orders, projected)
         array = self._array
         self._p = array(list(system.parameters.values()))
-        self._work, self._constants = array([0.0] * self._march.work), array([0.0] * self._march.constants)
+        self._work = array([0.0] * self._march.work)
         # Compiling what certifies takes as long as certifying some thousand states without.
         self._fast_rows = modules.has_numba() and (
             self._planned() >= MANY_ROWS or modules.has_compiled_rows(system.model, orders)
@@ -147,9 +155,6 @@ class GeneratedLoop(ABC):
         # Without a generated certificate recorded states are certified one by one, by the rank-revealing path.
         with suppress(NotCompiled):
             self._rows = modules.rows(system.model, system.source, orders, self._fast_rows)
-        # Nothing moves in a call without steps, but numba compiles.
-        self._warm_up(array([*q.tolist(), *v.tolist()]))
-        self._table(np.zeros(0), np.zeros((0, 2 * len(q))))
         self.motion.timing["compile"] = perf_counter() - begin
 
     @abstractmethod
@@ -174,7 +179,7 @@ class GeneratedLoop(ABC):
         return np.array(flat).reshape(len(times), width)
 
     def _flat(self, values: Vector | Matrix) -> Any:
-        """Values as generated code reads them; without numba a copy."""
+        """Values as generated code reads them; a copy where it is CPython that does."""
         return np.ascontiguousarray(values).ravel() if self._array is np.array else values.ravel().tolist()
 
     def _zeros(self, size: int) -> Any:
@@ -214,12 +219,14 @@ class GeneratedLoop(ABC):
         n, count = self.system.n, len(times)
         begin = perf_counter()
         table = self._table(times, states)
-        good = np.zeros(count, dtype=bool) if table is None else passing(table, self.motion.solver.tolerance)
+        known = table is not None
         table = np.zeros((count, ROW + n + self.system.m)) if table is None else table
+        found = norms(table)
+        good = passing(table, found, self.motion.solver.tolerance) & known
         self.motion.timing["verify"] += perf_counter() - begin
         at = 0
         for bad in [*np.flatnonzero(~good), count]:
-            self._keep(times[at:bad], states[at:bad], table[at:bad])
+            self._keep(times[at:bad], states[at:bad], table[at:bad], found[:, at:bad])
             if bad < count:
                 t, q, v = float(times[bad]), states[bad, :n], states[bad, n:]
                 if not np.isfinite(states[bad]).all():
@@ -227,11 +234,11 @@ class GeneratedLoop(ABC):
                 self._interpreted(t, q, v, self.motion.answer(t, q, v))
             at = bad + 1
 
-    def _keep(self, times: Vector, states: Matrix, table: Matrix) -> None:
+    def _keep(self, times: Vector, states: Matrix, table: Matrix, found: Matrix) -> None:
         if not len(times):
             return
         n = self.system.n
-        error, _, residual, force, floor, a, _, _ = np.sqrt(np.abs(table[:, 1:9].T))
+        error, _, residual, force, floor, a, _, _ = found
         relative = error / (1.0 + a)
         worst = self.motion.worst
         for name, values in (
@@ -280,9 +287,6 @@ class ConstantSteps(GeneratedLoop):
         assert self.control.dt is not None
         return math.ceil((self.control.t_end - self._t0) / (self.control.dt * self.every))
 
-    def _warm_up(self, y: Any) -> None:
-        self._march_steps(0, 0, y, self._array([0.0]), self._array([0.0, 0.0]))
-
     def _leap(self, count: int, total: int, q: Vector, v: Vector) -> tuple[int, Vector, Vector]:
         """Some steps of generated code, as many as it can do; records what is due and returns the state reached."""
         n = len(q)
@@ -310,7 +314,7 @@ class ConstantSteps(GeneratedLoop):
         try:
             return self._march.march(
                 self._t0, self.control.dt, self.control.t_end, first, count, self.every, y, self._p, self.limit,
-                self.sharp, self._work, self._constants, self._array([0.0]), worst, trace,
+                self.sharp, self._work, worst, trace,
             )  # fmt: skip
         except (ArithmeticError, ValueError):  # CPython raises where compiled arithmetic goes on with inf or nan
             y[:] = before

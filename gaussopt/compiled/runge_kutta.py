@@ -4,31 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gaussopt.compiled.job import Job, NotCompiled
-from gaussopt.compiled.loops import Loop, Written
+from gaussopt.compiled.job import Job
+from gaussopt.compiled.loops import Loop, Written, indented
 
 
 def write(job: Job) -> Written:
-    """The loop of a stepper with a tableau.
-
-    Raises
-    ------
-    NotCompiled
-        For several lanes.
-    """
-    if job.lanes > 1:
-        raise NotCompiled("motions side by side are written by gaussopt.compiled.side_by_side")
-    tableau, shape = job.method.tableau, job.shape
+    """The loop of a stepper with a tableau."""
+    tableau = job.method.tableau
     assert tableau is not None
-    stages, size = len(tableau.b), shape.size
-    loop = Loop(shape, job.parts(), stages)
+    stages = len(tableau.b)
+    loop = Loop(job.model, job.parts(), stages)
+    size = loop.size
     text = [
         f"for stage in range({stages}):",
         f"    t = start + {_choose('stage', tableau.c)}*h",
         f"    slope = {size}*(stage + 1)",
-        *loop.slope(1),
+        *indented(loop.slope(), 1),
         "    if stage == 0:",
-        *loop.check(2),
+        *indented(loop.check(), 2),
     ]
     rows = [*(row[: i + 1] for i, row in enumerate(tableau.A[1:])), tableau.b]
     for i, row in enumerate(rows):

@@ -11,12 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gaussopt.compiled.job import Job, NotCompiled
-from gaussopt.compiled.loops import MOST_CORRECTIONS, Shape, largest, names_in, value
+from gaussopt.compiled.loops import MOST_CORRECTIONS, names_in, near, value
 from gaussopt.compiled.source import Lines
 from gaussopt.stepper import Tableau
 
 LANES = 16
 """Motions of a block: two of the widest vectors."""
+
+MARCH = (
+    "first_block: int, last_block: int, memory: list, fresh: int, begin: float, dt: float, end: float, "
+    "first_step: int, count: int, every: int, limit: float, sharp: float, states: list, members: int, instants: int"
+)
 
 _NUMBER = re.compile(r"-?\d+\.?\d*(e[+-]?\d+)?")
 
@@ -58,14 +63,14 @@ class Blocks:
     """Writes the functions of a method whose stages each start from the one before."""
 
     def __init__(self, job: Job, tableau: Tableau) -> None:
-        self.job, self.tableau, self.parts, self.shape = job, tableau, job.parts(), Shape(job.model)
+        self.job, self.tableau, self.parts, self.n = job, tableau, job.parts(), len(job.model.q)
         lines = [x for x in (self.parts.step, self.parts.check, self.parts.correct) if x]
         self.once = [line for x in lines for line in x.once]
         values = dict(line.split(" = ", 1) for line in self.once)
         # Literals stay in the lines, where the compiler folds them; everything else is kept in the array.
         self.literals = {name: v for name, v in values.items() if _NUMBER.fullmatch(v)}
         self.kept = [name for name in values if name not in self.literals]
-        model, n = job.model, self.shape.n
+        model, n = job.model, self.n
         self.length = 0
         self.state, self.before, self.total = (self._section(2 * n) for _ in range(3))
         self.parameters, self.constants = self._section(len(model.p)), self._section(len(self.kept))
@@ -139,15 +144,13 @@ class Blocks:
 
     def correct(self, lines: Lines) -> list[str]:
         """Newton's method on phi(q) = 0, then one linear step on the velocity constraints, as `loops.Loop.correct`."""
-        model, n, best, done = self.job.model, self.shape.n, self.best.at(), self.done.at()
+        model, n, best, done = self.job.model, self.n, self.best.at(), self.done.at()
         text = [
             *lines.body,
-            f"size = {largest([f'abs({x})' for x in lines.results['phi'] if x])}",
-            f"goal = sharp*(1.0 + {largest([f'abs({s})' for s in model.q])})",
-            f"smallest = {best}",
+            f"best = {best}",
             f"ended = {done}",
-            "near = (size <= goal) | ((size < 1e3*goal) & (size > 0.5*smallest))",
-            f"{best} = min(smallest, size)",
+            *near([x for x in lines.results["phi"] if x], [str(s) for s in model.q], "sharp"),
+            f"{best} = best",
             *self._failing(f"(ended > 0.0) | ({lines.regular})"),
             "last = near & (ended == 0.0)",
             "more = (not near) & (ended == 0.0)",
@@ -174,10 +177,13 @@ class Blocks:
         ]
 
     def block(self) -> list[str]:
-        """Steps of one block, from step `number` on; states whose number is a multiple of `every` are recorded."""
-        A, b, c, n = self.tableau.A, self.tableau.b, self.tableau.c, self.shape.n
+        """Steps of one block; states whose number is a multiple of `every` are recorded.
+
+        `states` begins at the first motion of the block, and `left` counts the motions from there on.
+        """
+        A, b, c, n = self.tableau.A, self.tableau.b, self.tableau.c, self.n
         text = [
-            "def block(memory, begin, dt, end, first_step, count, every, limit, sharp, states, row):",
+            "def block(memory, begin, dt, end, first_step, count, every, limit, sharp, states, instants, left):",
             "    for step in range(first_step, first_step + count):",
             "        start = begin + step*dt",
             "        stop = begin + (step + 1)*dt",
@@ -195,22 +201,27 @@ class Blocks:
             f"            memory[{state} + i] = memory[{total} + i]",
             *(["        correct(memory, stop, sharp, step + 1.0)"] if self.parts.correct else []),
             "        if (step + 1) % every == 0:",
-            f"            for l in range(min({LANES}, len(states) - row)):",
+            f"            for l in range(min({LANES}, left)):",
+            f"                row = {2 * n}*(l*instants + (step + 1)//every)",
             f"                for i in range({2 * n}):",
-            f"                    states[row + l, (step + 1)//every, i] = memory[{state} + i*{LANES} + l]",
+            f"                    states[row + i] = memory[{state} + i*{LANES} + l]",
         ]
         return text
 
     def march(self) -> list[str]:
-        """Steps of all blocks; fresh ones get their constants, and their states on the constraints by a projection."""
+        """Steps of some blocks; fresh ones get their constants, and their states on the constraints by a projection.
+
+        `states` holds `instants` states of each of `members` motions, one behind the other.
+        """
         return [
-            "def march(memory, fresh, begin, dt, end, first_step, count, every, limit, sharp, states):",
-            "    for b in prange(len(memory)):",
+            f"def march({MARCH}):",
+            "    for b in range(first_block, last_block):",
+            f"        own = memory[{self.length}*b:]",
             "        if fresh:",
-            "            prepare(memory[b])",
-            *(["            correct(memory[b], begin, sharp, 1.0)"] if self.parts.correct else []),
-            "        block(memory[b], begin, dt, end, first_step, count, every, limit, sharp, states,",
-            f"              b*{LANES})",
+            "            prepare(own)",
+            *(["            correct(own, begin, sharp, 1.0)"] if self.parts.correct else []),
+            "        block(own, begin, dt, end, first_step, count, every, limit, sharp,",
+            f"              states[{2 * self.n * LANES}*b*instants:], instants, members - {LANES}*b)",
         ]
 
     def written(self) -> WrittenBlocks:

@@ -61,7 +61,7 @@ def _polynomial(function: Callable[[Any], Any]) -> str:
 def sine_cosine() -> str:
     """The function `sine_cosine(x)` as source; it returns both values."""
     first, second, third = _parts()
-    return f'''def sine_cosine(x):
+    return f'''def sine_cosine(x: float) -> tuple:
     """Sine and cosine of an angle below {LARGEST:g} rad."""
     n = floor(x*{2 / float(mpmath.pi)!r} + 0.5)
     r = ((x - n*{first!r}) - n*{second!r}) - n*{third!r}

@@ -9,17 +9,16 @@ from gaussopt.compiled.loops import Parts, Written
 
 def write(job: Job) -> Written:
     """The loop of the stepper velocity-gauss."""
-    model, shape = job.model, job.shape
+    model = job.model
     step = within_limit(constrained.velocity_step(model, job.orders.step, job.fast))
-    loop = constrained.ConstrainedLoop(
-        shape, Parts(step, constrained.velocity_residuals(model, job.fast), job.correction()), 1
-    )
-    size, half = shape.size, shape.size // 2
+    parts = Parts(step, constrained.velocity_residuals(model, job.fast), job.correction())
+    loop = constrained.ConstrainedLoop(model, parts)
+    size, half = loop.size, loop.n
     text = [
         "t = start",
         f"slope = {size}",
-        *loop.slope(0),
-        *loop.check(0),
+        *loop.slope(),
+        *loop.check(),
         f"for i in range({half}):",
         f"    y[{half} + i] = work[{half} + i] + h*work[{size + half} + i]",
         f"    y[i] = work[i] + h*y[{half} + i]",

@@ -1,0 +1,196 @@
+"""Machine code of generated functions does what CPython does."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gaussopt import codegen
+from gaussopt.compiled.job import NotCompiled
+
+pytest.importorskip("llvmlite")
+
+from gaussopt.compiled import native
+from gaussopt.compiled.translation import Translation
+
+
+def module_of(text: str) -> ModuleType:
+    """A generated module with this text."""
+    return codegen.store("translated", codegen.key_of(text), text)
+
+
+def both(text: str, name: str = "f", contract: bool = False) -> tuple[Any, Any]:
+    """A function as machine code and as CPython runs it."""
+    module = module_of(text)
+    return native.functions(module, [name], contract)[name], getattr(module, name)
+
+
+EXPRESSIONS = (
+    "x + y*2 - -x", "x/y", "x**2 + y**3", "x**-2", "x**0", "abs(x)**1.5", "(x > y) + 0.5", "x % y", "y % x", "-x % y",
+    "max(x, y, 0.5)", "min(x, y)", "x if x > 0.0 and not y > 1.0 else y", "sin(x)*cos(y) + tan(x/4)",
+    "exp(x) + log(abs(y))", "sqrt(abs(x*y))", "atan2(x, y)", "hypot(x, y) - pi", "floor(x) + float(int(y))",
+    "1.0 if 0.0 <= x < 1.0 or y == 2 else 3", "copysign(2.5, x)", "1e300*x*1e10", "erf(x) + lgamma(abs(y) + 1)",
+    "TABLE[1]*x + NUMBER",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_expressions_have_the_values_of_cpython(expression: str) -> None:
+    compiled, plain = both(
+        "from math import *\n\nTABLE = (0.5, 1.25)\nNUMBER = 7\n\n\n"
+        f"def f(x: float, y: float) -> float:\n    return {expression}\n"
+    )
+    for x, y in ((0.3, 2.0), (-1.7, 0.6), (1.0, -3.25), (2.5, 2.5)):
+        assert compiled(x, y) == pytest.approx(plain(x, y), rel=1e-15, abs=0), (x, y)
+
+
+def test_nan_is_passed_on_as_by_cpython() -> None:
+    compiled, plain = both(
+        "def f(x: float, y: float) -> float:\n    return 4.0 if max(x, y) == max(x, y) else 5.0 if x != y else 6.0\n"
+    )
+    for x, y in ((math.nan, 1.0), (1.0, math.nan)):
+        assert compiled(x, y) == plain(x, y)
+
+
+STATEMENTS = '''
+from numpy import zeros
+
+
+def inner(a, b, out):
+    """A pair of numbers into the first places; whether the first is larger."""
+    out[0], out[1] = a, b
+    if a > b:
+        return True
+    return False
+
+
+def pair(x: float) -> tuple:
+    return x + 1.0, 2.0*x
+
+
+def f(n: int, x: list, out: list) -> int:
+    """Loops forwards and backwards, leaving them, and parts of sequences."""
+    space = zeros(3)
+    total = largest = 0.0
+    found = -1
+    for i in range(n):
+        total += x[i]
+        if x[i] > largest:
+            largest, found = x[i], i
+    for i in range(n - 1, -1, -1):
+        out[i] = total - x[i]
+        if i == 2:
+            out[i] *= 2
+            break
+    k = 0
+    while k < n and total > 1.0:
+        total /= 2
+        k += 1
+    for j in range(1, n, 2):
+        out[n + j//2] = j % 3
+    if inner(total, largest, space) or not k:
+        out[n] = 100.0
+    elif k == 3:
+        out[n] = 200.0
+    else:
+        pass
+    both = pair(space[1])
+    last = out[2*n - 2:]
+    last[0] = both[0]
+    last[1] += both[1]
+    return found
+'''
+
+
+def test_statements_do_what_they_do_in_cpython() -> None:
+    compiled, plain = both(STATEMENTS)
+    for seed in range(5):
+        x = np.random.default_rng(seed).uniform(-1, 3, 7)
+        out, expected = np.zeros(14), np.zeros(14)
+        assert compiled(7, x, out) == plain(7, x, expected)
+        np.testing.assert_array_equal(out, expected)
+
+
+MATRICES = """
+from __future__ import annotations
+
+
+def any_order(function):
+    return function
+
+
+@any_order
+def total(x, n):
+    found = 0.0
+    for i in range(n):
+        found += x[i]
+    return found > 10.0
+
+
+def f(table: Table, x: list) -> int:
+    n = table.shape[1]
+    row, other = (table[1], x) if table[0, 0] > 0.0 else (x, table[1, 1:])
+    table[2, n - 1] = row[0] - other[1]
+    row, other = other, row
+    for i in range(2):
+        row, other = other, row
+        other[0] = 10.0*i + n
+    return 1 if total(table[0], n) else 0
+"""
+
+
+def test_matrices_and_sums_in_any_order() -> None:
+    compiled, plain = both(MATRICES)
+    for first in (1.0, -1.0, 20.0):
+        tables = [np.arange(12.0).reshape(3, 4) for _ in range(2)]
+        rows = [np.array([3.0, 5.0]) for _ in range(2)]
+        for table in tables:
+            table[0, 0] = first
+        assert compiled(tables[0], rows[0]) == plain(tables[1], rows[1])
+        np.testing.assert_array_equal(tables[0], tables[1])
+        np.testing.assert_array_equal(rows[0], rows[1])
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["x = [1.0]", "with x: pass", "x = lambda: 1", "return unknown(x)", "return other", "return 'a'", "return x @ x"],
+)
+def test_what_has_no_translation_is_said(line: str) -> None:
+    with pytest.raises(NotCompiled, match="no translation"):
+        Translation(f"def f(x: float) -> float:\n    {line}\n", ["f"], False, {})
+
+
+def test_machine_code_is_kept_and_mended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GAUSSOPT_CACHE", str(tmp_path))
+    compiled, _ = both("def f(x: float) -> float:\n    return 3*x\n")
+    (file,) = tmp_path.glob("*.o")
+    assert compiled(2.0) == 6.0
+    good = file.read_bytes()
+    file.write_bytes(good[:-1] + b"?")
+    compiled, _ = both("def f(x: float) -> float:\n    return 3*x\n")
+    assert compiled(2.0) == 6.0
+    assert file.read_bytes() == good
+    monkeypatch.setattr(native, "_translated", lambda *arguments: pytest.fail("compiled again"))
+    compiled, _ = both("def f(x: float) -> float:\n    return 3*x\n")
+    assert compiled(2.0) == 6.0
+
+
+def test_arrays_of_another_kind_are_refused() -> None:
+    compiled, _ = both("def f(x: list) -> float:\n    return x[0]\n")
+    assert compiled(np.array([2.0])) == 2.0
+    for wrong in (np.array([1]), np.zeros((4, 4))[:, 0], [1.0]):
+        with pytest.raises(Exception, match=r"argument 1: .*TypeError"):
+            compiled(wrong)
+
+
+def test_contraction_is_asked_for() -> None:
+    text = "def f(x: float, y: float, z: float) -> float:\n    return x*y + z\n"
+    assert " contract " in str(Translation(text, ["f"], True, {}))
+    assert " contract " not in str(Translation(text, ["f"], False, {}))
+    x = 1.0 + 2.0**-30
+    assert both(text)[0](x, x, -x * x) == 0.0
