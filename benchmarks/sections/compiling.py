@@ -22,7 +22,7 @@ MOTIONS = (
     ("knife-edge-body, rk4", "go.simulate('knife-edge-body', engine='compiled', t_end=0.1)"),
     ("sliding-rod", "go.simulate('sliding-rod', engine='compiled', t_end=0.1)"),
     ("two-bar", "go.simulate('two-bar', engine='compiled', t_end=0.1)"),
-    ("batch of crank-sliders, rk4", "go.simulate_batch('crank-slider', {'tau': [-0.5, -0.4]}, t_end=0.1)"),
+    ("batch of crank-sliders, rk4", "go.simulate_batch('crank-slider', parameters={'tau': [-0.5, -0.4]}, t_end=0.1)"),
     ("four-bar, rattle", "go.simulate('four-bar', engine='compiled', t_end=0.1, stepper='rattle')"),
 )  # fmt: skip
 """What is run; the last two belong to no paper's motion."""
