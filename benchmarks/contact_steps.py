@@ -76,7 +76,7 @@ class Sequence:
         self.arrays = [np.ascontiguousarray(np.stack(column)) for column in zip(*parts, strict=True)]
         n, m, k = self.steps[0].n, self.steps[0].m, contacts
         self.n, self.k = n, k
-        self.state = np.zeros(k, np.int8), np.zeros(k), np.zeros(n), np.zeros(m), np.zeros(k)
+        self.state = np.zeros(k, np.int64), np.zeros(k), np.zeros(n), np.zeros(m), np.zeros(k)
         self.space = workspace(n, m, k)
         self.daqp = [
             (s.M.copy(), -s.force, s.J_N.copy(), np.full(k, INFINITE), -s.zeta_N) for s in self.steps
@@ -185,7 +185,7 @@ def measure(family: str, dials: dict[str, float], contacts: int, rounds: int) ->
 def without_numba() -> list[float]:
     """Microseconds of the kernel in plain Python, in the order of `cases`, by a process that does not compile."""
     command = [sys.executable, __file__, "--plain"]
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    environment = {**os.environ, "GAUSSOPT_COMPILE": "0"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return [float(x) for x in json.loads(done.stdout)]
 

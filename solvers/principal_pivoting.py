@@ -70,7 +70,7 @@ def _solve(lcp: LCP, options: PrincipalPivotingOptions, start: Vector | None) ->
     if COMPILED or n <= PLAIN:
         # The kernels are compiled for one kind of array: writable, in rows.
         M, q = np.array(lcp.M, dtype=np.float64, order="C"), np.array(lcp.q, dtype=np.float64)
-        active = np.zeros(n, np.int8) if start is None else (start > 0).astype(np.int8)
+        active = np.zeros(n, np.int64) if start is None else (start > 0).astype(np.int64)
         z, w, error = np.empty(n), np.empty(n), np.empty(n)
         code, pivots = solve_lcp(M, q, active, z, w, error, options.max_iter, n <= PATH)
         if code == SOLVED:
