@@ -48,6 +48,13 @@ def kernel(function: F) -> F:
     return cast("F", Kernel(function)) if COMPILED else function
 
 
+def prepare(*functions: Callable[..., Any]) -> None:
+    """Compile kernels before their first call."""
+    for function in functions:
+        if isinstance(function, Kernel):
+            _ = function.code
+
+
 def inlined(function: F) -> F:
     """A function that machine code holds wherever it calls it."""
     return function

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from struct import Struct
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -22,18 +23,23 @@ import numpy as np
 
 from gaussopt import codegen
 
-_NUMBERS: dict[str, Any] = {"float": ctypes.c_double, "int": ctypes.c_int64, "bool": ctypes.c_bool}
+_NUMBERS = {"float": "d", "int": "q", "bool": "q"}
+_ADDRESS = "N"
+_FLOAT = np.dtype(np.float64)
 _ARRAYS: dict[str, tuple[Any, int]] = {
     "Vector": (np.float64, 1), "Array": (np.float64, 1), "Matrix": (np.float64, 2), "Table": (np.float64, 2),
     "Index": (np.int64, 1), "Active": (np.int64, 1), "Indices": (np.int64, 2),
 }  # fmt: skip
-_PAIRS = {"tuple": ctypes.c_double, "tuple[float, float]": ctypes.c_double, "tuple[int, int]": ctypes.c_int64}
 
 VERSION = "2"
 """Raised whenever the translation changes."""
 
 ENTRANCE = "_entrance"
-"""Behind the name of a function that returns two numbers, where it is called from outside."""
+"""Behind the name of a function, where it is called from outside."""
+
+DATA, SHAPE = object.__basicsize__, object.__basicsize__ + 16
+"""Where numpy's object of an array holds the places of its entries and of its shape: `PyArrayObject_fields` of numpy's C
+interface. What machine code reads itself costs nothing; through Python it would be a microsecond and more an array."""
 
 _DIGEST = 32
 
@@ -51,6 +57,15 @@ def target() -> tuple[str, str]:
         found = llvm.get_host_cpu_features()
         features = found.flatten() + (",-prefer-256-bit" if found.get("avx512f") else "")
     return llvm.get_host_cpu_name(), features
+
+
+def _peek(x: Any, offset: int) -> int:
+    return ctypes.c_size_t.from_address(id(x) + offset).value
+
+
+_sample = np.zeros((2, 3))
+if (_peek(_sample, DATA), ctypes.c_int64.from_address(_peek(_sample, SHAPE) + 8).value) != (_sample.ctypes.data, 3):
+    raise ImportError("Machine code cannot read the arrays of this numpy; set GAUSSOPT_COMPILE=0.")
 
 
 def functions(
@@ -72,7 +87,16 @@ def functions(
     """
     sources = _sources(module, names)
     parts = [part for text, known in sources for part in (text, repr(known))]
-    about = [*parts, *names, str(contract), str(vectors), VERSION, llvmlite.__version__, llvm.get_process_triple()]
+    about = [
+        *parts,
+        *names,
+        str(contract),
+        str(vectors),
+        VERSION,
+        llvmlite.__version__,
+        llvm.get_process_triple(),
+        str(DATA),
+    ]
     assert module.__file__ is not None
     file = codegen.cache_folder() / f"{Path(module.__file__).stem}_{codegen.key_of(*about, *target())}.o"
     code = _kept(file)
@@ -161,9 +185,9 @@ def _translated(
 
 @dataclass(frozen=True)
 class _Parameter:
-    """What becomes of an argument: the types and the values of the numbers that are handed over."""
+    """What becomes of an argument: the numbers that are handed over, with their format as of `struct`."""
 
-    types: Sequence[Any]
+    format: str
     values: Callable[[Any], Sequence[Any]]
 
 
@@ -186,27 +210,26 @@ class _Remembered:
 def _parameter(annotation: Any, scope: Mapping[str, Any]) -> _Parameter:
     name = _name(annotation)
     if name in _NUMBERS:
-        return _Parameter([_NUMBERS[name]], lambda x: (x,))
+        return _Parameter(_NUMBERS[name], lambda x: (x,))
     if name == "list":
-        return _Parameter([ctypes.c_void_p], lambda x: _checked(x, np.float64, None)[:1])
+        return _Parameter(_ADDRESS, lambda x: _checked(x, _FLOAT, None))
     if name in _ARRAYS:
         kind, dimensions = np.dtype(_ARRAYS[name][0]), _ARRAYS[name][1]
-        types = [ctypes.c_void_p, *[ctypes.c_int64] * dimensions]
-        return _Parameter(types, lambda x: _checked(x, kind, dimensions))
+        return _Parameter(_ADDRESS, lambda x: _checked(x, kind, dimensions))
     record = scope[name]
     if isinstance(record, type):
         inside = vars(sys.modules[record.__module__])
         fields = [_parameter(x, inside) for x in record.__annotations__.values()]
-        return _Parameter([kind for field in fields for kind in field.types], _Remembered(fields))
-    return _Parameter([ctypes.c_void_p], lambda x: (x.address,))
+        return _Parameter("".join(field.format for field in fields), _Remembered(fields))
+    return _Parameter(_ADDRESS, lambda x: (x.address,))
 
 
-def _checked(x: Any, kind: Any, dimensions: int | None) -> Sequence[Any]:
-    """Place and shape of an array of the right kind; of any shape where None is given."""
+def _checked(x: Any, kind: np.dtype[Any], dimensions: int | None) -> Sequence[Any]:
+    """An array of the right kind, by its object; of any number of axes where None is given."""
     if not isinstance(x, np.ndarray) or x.dtype != kind or x.ndim != (dimensions or x.ndim) or not x.flags.c_contiguous:
         shape = "" if dimensions is None else f" with {dimensions} axes"
-        raise TypeError(f"Machine code takes a contiguous array of {np.dtype(kind).name}{shape} here, not {x!r:.60}.")
-    return (x.ctypes.data, *x.shape)
+        raise TypeError(f"Machine code takes a contiguous array of {kind.name}{shape} here, not {x!r:.60}.")
+    return (id(x),)
 
 
 class MachineCode:
@@ -217,11 +240,14 @@ class MachineCode:
     address : where the function begins that other machine code calls
     """
 
-    def __init__(
-        self, call: Callable[..., Any], address: int, parameters: Sequence[_Parameter], pair: type[Any] | None
-    ) -> None:
-        self.address, self._call, self._pair = address, call, pair
+    def __init__(self, entrance: int, address: int, parameters: Sequence[_Parameter], results: str) -> None:
+        self.address = address
+        self._call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(entrance)
         self._values = [x.values for x in parameters]
+        # Places of eight bytes, also for the results.
+        self._arguments = Struct("@" + "".join(x.format for x in parameters))
+        self._results = Struct("@" + results)
+        self._places = ctypes.c_char * max(self._arguments.size, self._results.size, 1)
 
     def __call__(self, *arguments: Any) -> Any:
         """The result of the function.
@@ -233,11 +259,11 @@ class MachineCode:
         """
         given = zip(self._values, arguments, strict=True)
         parts = [part for values, argument in given for part in values(argument)]
-        if self._pair is None:
-            return self._call(*parts)
-        result = (self._pair * 2)()
-        self._call(*parts, result)
-        return tuple(result)
+        places = self._places()
+        self._arguments.pack_into(places, 0, *parts)
+        self._call(places)
+        results = self._results.unpack_from(places)
+        return results if len(results) > 1 else results[0] if results else None
 
 
 def _callable(module: ModuleType, name: str, address: Callable[[str], int]) -> MachineCode:
@@ -246,10 +272,12 @@ def _callable(module: ModuleType, name: str, address: Callable[[str], int]) -> M
     annotated = dict(function.__annotations__)
     result = _name(annotated.pop("return", "None"))
     parameters = [_parameter(kind, function.__globals__) for kind in annotated.values()]
-    types = [kind for x in parameters for kind in x.types]
-    pair = _PAIRS.get(result)
-    if pair is None:
-        entrance: Callable[..., Any] = ctypes.CFUNCTYPE(_NUMBERS.get(result), *types)(address(name))
-    else:
-        entrance = ctypes.CFUNCTYPE(None, *types, ctypes.POINTER(pair))(address(name + ENTRANCE))
-    return MachineCode(entrance, address(name), parameters, pair)
+    return MachineCode(address(name + ENTRANCE), address(name), parameters, _results(result))
+
+
+def _results(annotation: str) -> str:
+    """Format of what a function returns: nothing, a number, or two."""
+    if annotation == "tuple":
+        return _NUMBERS["float"] * 2
+    parts = annotation.removeprefix("tuple").strip("[]").split(", ")
+    return "".join(_NUMBERS.get(part, "") for part in parts)

@@ -25,14 +25,13 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from gaussopt.compiled.job import NotCompiled
-from gaussopt.compiled.native import ENTRANCE
+from gaussopt.compiled.native import DATA, ENTRANCE, SHAPE
 
 REAL, INTEGER, SHORT, TRUTH, FLOATS, BYTES = (
     ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(1), ir.DoubleType().as_pointer(),
     ir.IntType(8).as_pointer(),
 )  # fmt: skip
 PAIR = ir.LiteralStructType([REAL, REAL])
-COUNTS = ir.LiteralStructType([INTEGER, INTEGER])
 
 
 @dataclass(frozen=True)
@@ -128,10 +127,7 @@ class Address(NamedTuple):
         return [self.place]
 
 
-RESULTS = {
-    "float": REAL, "int": INTEGER, "bool": TRUTH, "tuple": PAIR, "tuple[float, float]": PAIR, "tuple[int, int]": COUNTS,
-    "None": ir.VoidType(),
-}  # fmt: skip
+RESULTS = {"float": REAL, "int": INTEGER, "bool": TRUTH, "tuple": PAIR, "None": ir.VoidType()}
 PARAMETERS: dict[str, Kind] = {
     "float": REAL, "int": INTEGER, "bool": TRUTH, "list": FLOATS, "Array": Arrays(REAL, 1), "Table": TABLE,
     "Vector": Arrays(REAL, 1), "Matrix": TABLE, "Index": Arrays(INTEGER, 1), "Active": Arrays(INTEGER, 1),
@@ -203,9 +199,9 @@ class Translation:
                 self._read(node, source.known)
         for name in exported:
             annotations = [a.annotation for a in self._definitions[name][0].args.args]
-            function, _ = self.function(name, [self._kind(x) for x in annotations if x])
+            function, kinds = self.function(name, [self._kind(x) for x in annotations if x])
             function.linkage = "external"
-            self._enter(function)
+            self._enter(function, kinds)
 
     def _read(self, node: ast.stmt, known: Mapping[str, float]) -> None:
         """A statement of a module."""
@@ -232,19 +228,17 @@ class Translation:
                 fields = [x for x in body if isinstance(x, ast.AnnAssign)]
                 return Records(tuple((ast.unparse(x.target), self._kind(x.annotation)) for x in fields))
             case ast.Subscript(slice=ast.Tuple(elts=[ast.List(elts=arguments), result])):
-                return Functions(tuple(self._kind(x) for x in arguments), RESULTS[ast.unparse(result)])
+                return Functions(tuple(self._kind(x) for x in arguments), _result(result))
         raise _untranslated(annotation)
 
-    def _enter(self, function: ir.Function) -> None:
-        """Where a function is called from outside that returns two numbers: they go to the last argument."""
-        kind = function.function_type
-        if not isinstance(kind.return_type, ir.LiteralStructType):
-            return
-        outer = ir.FunctionType(ir.VoidType(), [*kind.args, kind.return_type.as_pointer()])
+    def _enter(self, function: ir.Function, kinds: Sequence[Kind]) -> None:
+        """Where a function is called from outside, see `_Entrance`."""
+        kind = function.function_type.return_type
+        outer = ir.FunctionType(ir.VoidType(), [INTEGER.as_pointer()])
         entrance = ir.Function(self.module, outer, f"{function.name}{ENTRANCE}")
-        b = ir.IRBuilder(entrance.append_basic_block())
-        b.store(b.call(function, entrance.args[:-1]), entrance.args[-1])
-        b.ret_void()
+        reader = _Entrance(entrance)
+        found = reader.b.call(function, [part for kind in kinds for part in reader.parts(kind)])
+        reader.leave([] if kind == ir.VoidType() else [found])
 
     def __str__(self) -> str:
         """LLVM's text."""
@@ -267,7 +261,7 @@ class Translation:
             return self._functions[name]
         definition, known = self._definitions[name]
         if definition.returns is not None:
-            result = RESULTS[ast.unparse(definition.returns)]
+            result = _result(definition.returns)
         else:
             answers = any(isinstance(x, ast.Return) and x.value is not None for x in ast.walk(definition))
             result = TRUTH if answers else ir.VoidType()
@@ -295,6 +289,58 @@ class Translation:
         if intrinsic:
             return self.module.declare_intrinsic(name, [REAL], kind)
         return self.outside(name, kind.return_type, kind.args)
+
+
+class _Entrance:
+    """What calls a function with arguments from outside, places of eight bytes one behind the other.
+
+    Arrays come as numpy's objects, of which it reads where the entries are and the shape; the result takes the place of
+    the first argument.
+    """
+
+    def __init__(self, function: ir.Function) -> None:
+        self.b = ir.IRBuilder(function.append_basic_block())
+        self._next = self._first = function.args[0]
+
+    def parts(self, kind: Kind) -> list[ir.Value]:
+        """What is handed over of the next argument."""
+        b = self.b
+        if isinstance(kind, Records):
+            return [part for _, field in kind.fields for part in self.parts(field)]
+        if kind == TRUTH:
+            return [b.trunc(self._taken(INTEGER), TRUTH)]
+        if not isinstance(kind, Arrays) and kind != FLOATS:
+            return [self._taken(part) for part in _parts(kind)]
+        record = self._taken(BYTES)
+        entry, dimensions = (kind.entry, kind.dimensions) if isinstance(kind, Arrays) else (REAL, 0)
+        first = self._at(record, DATA, entry.as_pointer())
+        if not dimensions:
+            return [first]
+        shape = self._at(record, SHAPE, INTEGER.as_pointer())
+        places = [b.gep(shape, [ir.Constant(INTEGER, i)], source_etype=INTEGER) for i in range(dimensions)]
+        return [first, *(b.load(place, typ=INTEGER) for place in places)]
+
+    def leave(self, results: Sequence[ir.Value]) -> None:
+        """Write the result, or both numbers of it."""
+        b, self._next = self.b, self._first
+        for result in results:
+            pair = isinstance(result.type, ir.LiteralStructType)
+            for value in [b.extract_value(result, i) for i in range(2)] if pair else [result]:
+                whole = b.zext(value, INTEGER) if value.type == TRUTH else value
+                b.store(whole, b.bitcast(self._passed(), whole.type.as_pointer()))
+        b.ret_void()
+
+    def _passed(self) -> ir.Value:
+        place = self._next
+        self._next = self.b.gep(place, [ir.Constant(INTEGER, 1)], inbounds=True, source_etype=INTEGER)
+        return place
+
+    def _taken(self, kind: ir.Type) -> ir.Value:
+        return self.b.load(self.b.bitcast(self._passed(), kind.as_pointer()), typ=kind)
+
+    def _at(self, record: ir.Value, offset: int, kind: ir.Type) -> ir.Value:
+        place = self.b.gep(record, [ir.Constant(INTEGER, offset)], source_etype=ir.IntType(8))
+        return self.b.load(self.b.bitcast(place, kind.as_pointer()), typ=kind)
 
 
 class _Body:
@@ -826,6 +872,14 @@ def _whole(kind: Kind, parts: Iterator[ir.Value]) -> Any:
 def _apart(value: Any) -> list[ir.Value]:
     """The parts of a value."""
     return value.parts if isinstance(value, Array | Record | Address) else [value]
+
+
+def _result(annotation: ast.expr) -> ir.Type:
+    """The type of what a function returns."""
+    match annotation:
+        case ast.Subscript(value=ast.Name(id="tuple"), slice=ast.Tuple(elts=[one, other])):
+            return ir.LiteralStructType([_result(one), _result(other)])
+    return RESULTS[ast.unparse(annotation)]
 
 
 def _of(node: ast.expr, module: str) -> str | None:
