@@ -38,8 +38,9 @@ ENTRANCE = "_entrance"
 """Behind the name of a function, where it is called from outside."""
 
 DATA, SHAPE = object.__basicsize__, object.__basicsize__ + 16
-"""Where numpy's object of an array holds the places of its entries and of its shape: `PyArrayObject_fields` of numpy's C
-interface. What machine code reads itself costs nothing; through Python it would be a microsecond and more an array."""
+"""Where numpy's object of an array holds the places of its entries and of its shape: `PyArrayObject_fields` of numpy's
+C interface. What machine code reads itself costs nothing; through Python it would be a microsecond and more an array.
+"""
 
 _DIGEST = 32
 
@@ -185,10 +186,10 @@ def _translated(
 
 @dataclass(frozen=True)
 class _Parameter:
-    """What becomes of an argument: the numbers that are handed over, with their format as of `struct`."""
+    """What becomes of an argument: the number that is handed over, a list of them for a record, with their format."""
 
     format: str
-    values: Callable[[Any], Sequence[Any]]
+    value: Callable[[Any], Any]
 
 
 class _Remembered:
@@ -196,40 +197,51 @@ class _Remembered:
 
     def __init__(self, fields: Sequence[_Parameter]) -> None:
         self._fields = fields
-        self._latest: tuple[Any, Sequence[Any]] = None, ()
+        self._latest: tuple[Any, list[int]] = None, []
 
-    def __call__(self, record: Any) -> Sequence[Any]:
+    def __call__(self, record: Any) -> list[int]:
         known, values = self._latest
         if known is not record:
-            pairs = zip(self._fields, record, strict=True)
-            values = [part for field, value in pairs for part in field.values(value)]
+            values = _flat(self._fields, record)
             self._latest = record, values
         return values
+
+
+def _flat(parameters: Sequence[_Parameter], arguments: Sequence[Any]) -> list[Any]:
+    values = []
+    for parameter, argument in zip(parameters, arguments, strict=True):
+        value = parameter.value(argument)
+        values += value if isinstance(value, list) else [value]
+    return values
 
 
 def _parameter(annotation: Any, scope: Mapping[str, Any]) -> _Parameter:
     name = _name(annotation)
     if name in _NUMBERS:
-        return _Parameter(_NUMBERS[name], lambda x: (x,))
+        return _Parameter(_NUMBERS[name], lambda x: x)
     if name == "list":
-        return _Parameter(_ADDRESS, lambda x: _checked(x, _FLOAT, None))
+        return _Parameter(_ADDRESS, _array(_FLOAT, None))
     if name in _ARRAYS:
-        kind, dimensions = np.dtype(_ARRAYS[name][0]), _ARRAYS[name][1]
-        return _Parameter(_ADDRESS, lambda x: _checked(x, kind, dimensions))
+        return _Parameter(_ADDRESS, _array(np.dtype(_ARRAYS[name][0]), _ARRAYS[name][1]))
     record = scope[name]
     if isinstance(record, type):
         inside = vars(sys.modules[record.__module__])
         fields = [_parameter(x, inside) for x in record.__annotations__.values()]
         return _Parameter("".join(field.format for field in fields), _Remembered(fields))
-    return _Parameter(_ADDRESS, lambda x: (x.address,))
+    return _Parameter(_ADDRESS, lambda x: x.address)
 
 
-def _checked(x: Any, kind: np.dtype[Any], dimensions: int | None) -> Sequence[Any]:
-    """An array of the right kind, by its object; of any number of axes where None is given."""
-    if not isinstance(x, np.ndarray) or x.dtype != kind or x.ndim != (dimensions or x.ndim) or not x.flags.c_contiguous:
-        shape = "" if dimensions is None else f" with {dimensions} axes"
-        raise TypeError(f"Machine code takes a contiguous array of {kind.name}{shape} here, not {x!r:.60}.")
-    return (id(x),)
+def _array(kind: np.dtype[Any], dimensions: int | None) -> Callable[[Any], int]:
+    """What checks that an array is of the right kind, of any number of axes where None is given, and hands it over."""
+
+    def checked(x: Any) -> int:
+        right = isinstance(x, np.ndarray) and x.dtype == kind and x.flags.c_contiguous
+        if not right or (dimensions is not None and x.ndim != dimensions):
+            shape = "" if dimensions is None else f" with {dimensions} axes"
+            raise TypeError(f"Machine code takes a contiguous array of {kind.name}{shape} here, not {x!r:.60}.")
+        return id(x)
+
+    return checked
 
 
 class MachineCode:
@@ -243,7 +255,8 @@ class MachineCode:
     def __init__(self, entrance: int, address: int, parameters: Sequence[_Parameter], results: str) -> None:
         self.address = address
         self._call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(entrance)
-        self._values = [x.values for x in parameters]
+        self._values = [x.value for x in parameters]
+        self._records = [i for i, x in enumerate(parameters) if isinstance(x.value, _Remembered)][::-1]
         # Places of eight bytes, also for the results.
         self._arguments = Struct("@" + "".join(x.format for x in parameters))
         self._results = Struct("@" + results)
@@ -257,8 +270,9 @@ class MachineCode:
         TypeError
             If an array is of another kind.
         """
-        given = zip(self._values, arguments, strict=True)
-        parts = [part for values, argument in given for part in values(argument)]
+        parts = [value(x) for value, x in zip(self._values, arguments, strict=True)]
+        for i in self._records:
+            parts[i : i + 1] = parts[i]
         places = self._places()
         self._arguments.pack_into(places, 0, *parts)
         self._call(places)
