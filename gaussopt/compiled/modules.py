@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,16 +16,16 @@ from gaussopt.compiled.job import Job, NotCompiled, Orders, within_limit
 from gaussopt.compiled.loops import Written
 from gaussopt.compiled.trigonometry import sine_cosine
 from gaussopt.equations import Model
+from gaussopt.jit import COMPILED
 from gaussopt.stepper import Stepper
 
 VERSION = "10"
 """Raised whenever the generated loops change."""
 
 
-@cache
-def has_numba() -> bool:
-    """Whether numba is installed, and with it LLVM, which compiles the loops; NUMBA_DISABLE_JIT=1 switches both off."""
-    return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0") and find_spec("numba") is not None
+def has_llvm() -> bool:
+    """Whether LLVM, which compiles the loops, is there; see `gaussopt.jit`."""
+    return COMPILED
 
 
 @cache
@@ -62,7 +60,7 @@ def march(model: Model, method: Stepper, orders: Orders, projected: bool) -> Com
     """
     if not method.generated:
         raise NotCompiled(f"the stepper {method.name!r} has no generated loop")
-    job = Job(model, method, orders, projected, has_numba())
+    job = Job(model, method, orders, projected, has_llvm())
     key = codegen.key_of(VERSION, model.key, repr(orders), method.name, str(projected), str(job.fast))
     name = f"{model.name}_{method.name}"
     title = f"{model.name} by {method.name}{' with projection' if projected else ''}"
@@ -157,7 +155,7 @@ def rows(model: Model, equations: str, orders: Orders, fast: bool, together: boo
 def has_compiled_rows(model: Model, orders: Orders) -> bool:
     """Whether an earlier run left the compiled form of `rows` on disk."""
     name, key = f"{model.name}_rows", _rows_key(model, orders, True)
-    module = codegen.load(name, key) if has_numba() else None
+    module = codegen.load(name, key) if has_llvm() else None
     if module is None or module.__file__ is None:
         return False
     return any(codegen.cache_folder().glob(f"{Path(module.__file__).stem}_*.o"))

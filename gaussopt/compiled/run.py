@@ -117,7 +117,7 @@ class GeneratedLoop(ABC):
         self.steps = self.handed_over = 0
         self.residuals = [0.0, 0.0]
         self.t = 0.0
-        self._array: Any = np.array if modules.has_numba() else list
+        self._array: Any = np.array if modules.has_llvm() else list
         self.sharp = motion.stabiliser.tolerance if isinstance(motion.stabiliser, Projection) else 0.0
         self.limit = min(motion.solver.tolerance, DEFAULT_TOLERANCE) ** 2
 
@@ -148,7 +148,7 @@ class GeneratedLoop(ABC):
         self._p = array(list(system.parameters.values()))
         self._work = array([0.0] * self._march.work)
         # Compiling what certifies takes as long as certifying some thousand states without.
-        self._fast_rows = modules.has_numba() and (
+        self._fast_rows = modules.has_llvm() and (
             self._planned() >= MANY_ROWS or modules.has_compiled_rows(system.model, orders)
         )
         self._rows: Callable[..., None] | None = None

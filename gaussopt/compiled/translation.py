@@ -20,7 +20,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from llvmlite import ir
 
@@ -84,8 +84,8 @@ class Functions:
         return Address(self, next(parts))
 
 
-Kind = ir.Type | Arrays | Records | Functions
-"""The type of a value."""
+Kind: TypeAlias = Any
+"""The type of a value: one of LLVM, `Arrays`, `Records` or `Functions`."""
 
 TABLE = Arrays(REAL, 2)
 
@@ -365,7 +365,7 @@ class _Body:
         body = self._b.block
         nodes = list(ast.walk(self._definition))
         for node in nodes:
-            if isinstance(node, ast.Call) and _of(node.func, "np") is not None:
+            if isinstance(node, ast.Call) and _of(node.func, "np") in ("zeros", "empty"):
                 self._spaces[node] = self._entry.alloca(BYTES)
                 self._entry.store(ir.Constant(BYTES, None), self._spaces[node])
         assigned = {x.id for x in nodes if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)}
@@ -564,12 +564,11 @@ class _Body:
                 return list(self._value(base).shape)
             case ast.Attribute(value=base, attr=name) if isinstance(record := self._value(base), Record):
                 return record.fields[name]
-            case ast.Call(func=ast.Attribute(attr="zeros" | "empty") as func) if node in self._spaces:
-                del func
+            case ast.Call() if node in self._spaces:
                 return self._space(node)
             case ast.Call(func=ast.Name(id=name), args=arguments):
                 return self._call(node, name, arguments)
-            case ast.Call(func=func, args=arguments) if (name := _of(func, "math")) is not None:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="math"), attr=name), args=arguments):
                 return self._call(node, name, arguments)
             case _:
                 raise _untranslated(node)
@@ -768,21 +767,24 @@ class _Body:
             return self._fraction(self._cast(arguments[0], REAL))
         if name == "ldexp":
             power = self._whole.outside("ldexp", REAL, [REAL, SHORT])
-            return b.call(power, [self._cast(x, kind) for x, kind in zip(arguments, (REAL, SHORT), strict=True)])
-        function, kinds = None, ()
-        if isinstance(address := self._values.get(name), Address):
-            function, kinds = address.place, address.type.arguments
-        elif self._whole.defines(name):
+            return b.call(power, [self._cast(arguments[0], REAL), b.trunc(self._cast(arguments[1], INTEGER), SHORT)])
+        address = self._values.get(name)
+        if isinstance(address, Address):
+            return self._passed(address.place, arguments, address.type.arguments)
+        if self._whole.defines(name):
             function, kinds = self._whole.function(name, [x.type for x in arguments])
-        if function is not None:
-            given = zip(arguments, kinds, strict=True)
-            return b.call(function, [part for x, kind in given for part in _apart(self._cast(x, kind))])
+            return self._passed(function, arguments, kinds)
         reals = [self._cast(x, REAL) for x in arguments]
         if name in INTRINSICS:
             return b.call(self._whole.library(INTRINSICS[name], 1, True), reals)
         if name in LIBRARY:
             return b.call(self._whole.library(LIBRARY[name], len(reals), False), reals)
         raise _untranslated(node)
+
+    def _passed(self, function: ir.Value, arguments: Sequence[Any], kinds: Sequence[Kind]) -> ir.Value:
+        """A call of a function with parameters of these types."""
+        given = zip(arguments, kinds, strict=True)
+        return self._b.call(function, [part for x, kind in given for part in _apart(self._cast(x, kind))])
 
     def _zeros(self, size: int) -> Array:
         """Space on the stack, once a call."""
@@ -812,8 +814,8 @@ class _Body:
         """Fraction and exponent, as `math.frexp`."""
         b, slot = self._b, self._entry.alloca(SHORT)
         fraction = b.call(self._whole.outside("frexp", REAL, [REAL, SHORT.as_pointer()]), [x, slot])
-        pair = b.insert_value(ir.Constant(ir.LiteralStructType([REAL, SHORT]), ir.Undefined), fraction, 0)
-        return b.insert_value(pair, b.load(slot, typ=SHORT), 1)
+        pair = b.insert_value(ir.Constant(ir.LiteralStructType([REAL, INTEGER]), ir.Undefined), fraction, 0)
+        return b.insert_value(pair, b.sext(b.load(slot, typ=SHORT), INTEGER), 1)
 
     # -- types -----------------------------------------------------------------------------------------
 
