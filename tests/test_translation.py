@@ -39,14 +39,14 @@ EXPRESSIONS = (
     "max(x, y, 0.5)", "min(x, y)", "x if x > 0.0 and not y > 1.0 else y", "sin(x)*cos(y) + tan(x/4)",
     "exp(x) + log(abs(y))", "sqrt(abs(x*y))", "atan2(x, y)", "hypot(x, y) - pi", "floor(x) + float(int(y))",
     "1.0 if 0.0 <= x < 1.0 or y == 2 else 3", "copysign(2.5, x)", "1e300*x*1e10", "erf(x) + lgamma(abs(y) + 1)",
-    "TABLE[1]*x + NUMBER",
+    "TABLE[1]*x + TABLE[0] + NUMBER",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_expressions_have_the_values_of_cpython(expression: str) -> None:
     compiled, plain = both(
-        "from math import *\n\nTABLE = (0.5, 1.25)\nNUMBER = 7\n\n\n"
+        "from math import *\n\nTABLE = (-0.5, 1.25)\nNUMBER = 7\n\n\n"
         f"def f(x: float, y: float) -> float:\n    return {expression}\n"
     )
     for x, y in ((0.3, 2.0), (-1.7, 0.6), (1.0, -3.25), (2.5, 2.5)):

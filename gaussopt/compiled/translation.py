@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
@@ -213,8 +214,8 @@ class Translation:
             case ast.ClassDef(name=name):
                 self._types[name] = node
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Tuple(elts=elements)):
-                if all(isinstance(x, ast.Constant) for x in elements):
-                    self._table(name, [ast.literal_eval(x) for x in elements])
+                with suppress(ValueError, TypeError):  # other tuples are of no use to machine code
+                    self._table(name, [float(ast.literal_eval(x)) for x in elements])
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript(value=ast.Name(id="Callable"))):
                 self._types[name] = node.value
 
