@@ -88,16 +88,16 @@ class Accelerations:
         spent["recover"] += timing.recover
         spent["verify"] += timing.verify
         spent["backend"] += timing.backend
-        self.evaluations += 1
         self.iterations += answer.iterations
         c = answer.certificate
+        self._tally(c.error_bound, c.relative_error, c.constraint_residual, c.force_residual, c.rounding_floor)
+
+    def _tally(self, *values: float) -> None:
+        """Count an evaluation, and keep the worst values, given in the order of `worst`."""
+        self.evaluations += 1
         worst = self.worst
         # A NaN loses every comparison and keeps what was there.
-        for name, value in (
-            ("error_bound", c.error_bound), ("relative_error", c.relative_error),
-            ("constraint_residual", c.constraint_residual), ("force_residual", c.force_residual),
-            ("rounding_floor", c.rounding_floor),
-        ):  # fmt: skip
+        for name, value in zip(worst, values, strict=True):
             if value > worst[name]:
                 worst[name] = value
 

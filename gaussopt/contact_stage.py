@@ -44,9 +44,9 @@ EXACT = 1e-11
 SETS = 8
 """Sets of active pairs that are tried before the general path takes over."""
 
-NUMBERS = 10
+NUMBERS = 11
 """error_bound, error_norm, constraint_residual, force_residual, rounding_floor, norm_a, norm_a_2, natural_scale,
-law_residual, smallest_w: what a stage writes of its certificate, in this order."""
+law_residual, smallest_w, norm_gamma: what a stage writes of its certificate, in this order."""
 
 
 class Memory(NamedTuple):
@@ -274,12 +274,12 @@ def certify_motion(
     K: Matrix, L: Matrix, first: Index, n: int, b: Vector, x: Vector, u: Vector, half: Vector, size: Vector,
     numbers: Vector,
 ) -> None:  # fmt: skip
-    """Numbers 0 to 6 of x = (a, -lam), b being all forces and gamma.
+    """Numbers 0 to 6 and 10 of x = (a, -lam), b being all forces and gamma.
 
     Computed from the equations of motion, K x - b, as `certificate._regular` does: K tells which error of the
     acceleration explains what is left of them. u, half and size are memory.
     """
-    missed = reported = growth = norm = norm_a = 0.0
+    missed = demanded = reported = growth = norm = norm_a = 0.0
     for i in range(len(x)):
         value = -b[i]
         terms = abs(value)
@@ -289,6 +289,7 @@ def certify_motion(
             terms += abs(term)
         u[i], size[i] = value, terms
         missed += value * value if i >= n else 0.0
+        demanded += b[i] * b[i] if i >= n else 0.0
     for i in range(len(x)):
         # L^-1 u, and |L^-1| size bounded by substitution with absolute values; the joints for themselves.
         value, terms, inverse = u[i], size[i], L[i, i]
@@ -305,7 +306,7 @@ def certify_motion(
         norm_a += a * a
     numbers[0], numbers[1], numbers[2] = mass_norm(K, first, n, u), math.sqrt(norm), math.sqrt(missed)
     numbers[3], numbers[4] = math.sqrt(reported), EPS * math.sqrt(growth)
-    numbers[5], numbers[6] = mass_norm(K, first, n, x), math.sqrt(norm_a)
+    numbers[5], numbers[6], numbers[10] = mass_norm(K, first, n, x), math.sqrt(norm_a), math.sqrt(demanded)
 
 
 @kernel

@@ -149,11 +149,14 @@ def contact_engine(
 def leap_over(loop: Loop, motion: ContactAccelerations, method: Stepper, control: Control, recorder: Recorder) -> None:
     """Let a loop from event to event leap over the steps in which nothing happens, where the motion can."""
     begin = perf_counter()
-    from gaussopt.compiled.leaps import Leaps
+    from gaussopt.jit import lightly
 
-    if isinstance(loop, EventDriven) and Leaps.fit(motion, method, control):
-        loop.leaps = Leaps(motion, method, control, recorder)
-        motion.timing["compile"] = perf_counter() - begin
+    with lightly():
+        from gaussopt.compiled.leaps import Leaps
+
+        if isinstance(loop, EventDriven) and Leaps.fit(motion, method, control):
+            loop.leaps = Leaps(motion, method, control, recorder)
+            motion.timing["compile"] = perf_counter() - begin
 
 
 def _refused(reason: str | None) -> str:

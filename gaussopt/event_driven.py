@@ -36,7 +36,7 @@ from gaussopt.phases import ContactAccelerations, ContactSurface, Phase
 from gaussopt.solving import Answer
 from gaussopt.stabilisation import Projection
 from gaussopt.status import Status
-from gaussopt.stepdata import StepData, Vector
+from gaussopt.stepdata import Matrix, StepData, Vector
 from gaussopt.stepper import Control, Stepper
 from gaussopt.watching import Sample, Watch, bracket
 
@@ -263,8 +263,8 @@ class EventDriven:
         self.record(self.t, self.q, self.v, answer)
         # Friction opposes the slip by construction; that it feeds no power is checked all the same.
         lam_T, slip = self.motion.forces(answer)[1], self.motion.whole(self.t, self.q, self.v).v_T
-        power = float(np.einsum("kd,kd->", lam_T, slip))
-        if power > FED * (1.0 + float(np.abs(lam_T).max(initial=0.0) * np.linalg.norm(self.v))):
+        power = float(np.vdot(lam_T, slip))
+        if power > FED and power > FED * (1.0 + float(np.abs(lam_T).max() * np.linalg.norm(self.v))):
             self._note("energy_gain", power=power)
 
     def _note(self, kind: str, contact: int | None = None, **more: Any) -> None:
@@ -292,13 +292,19 @@ class EventDriven:
     def _sample(self, watches: list[Watch], t: float, q: Vector, v: Vector) -> Sample:
         motion = self.motion
         step, answer = motion.whole(t, q, v), motion.answer(t, q, v)
-        rows = np.array([self._value(watch, step, answer, t, q, v) for watch in watches]).reshape(-1, 4)
-        return Sample(t, q, v, *rows.T)
+        assert answer.a is not None
+        w, s, inverse = step.J_N @ answer.a + step.zeta_N, step.J_T @ answer.a + step.zeta_T, mass_scale(step.M) ** 2
+        rows = [self._value(watch, step, answer, w, s, inverse, t, q, v) for watch in watches]
+        return Sample(t, q, v, *np.array(rows).reshape(-1, 4).T)
 
     def _value(
-        self, watch: Watch, step: StepData, answer: Answer, t: float, q: Vector, v: Vector
-    ) -> tuple[float, float, float, float]:
-        """Value, rate and acceleration (NaN if unknown), and noise."""
+        self, watch: Watch, step: StepData, answer: Answer, w: Vector, s: Matrix, inverse: Vector, t: float, q: Vector,
+        v: Vector,
+    ) -> tuple[float, float, float, float]:  # fmt: skip
+        """Value, rate and acceleration (NaN if unknown), and noise.
+
+        w and s are the accelerations of gaps and slips, (k,) and (k, d); `inverse` is 1 / M_ii, 1 without mass.
+        """
         i, phase = watch.index, self.motion.phase
         if watch.kind == "user":
             event = self.user_events[i]
@@ -307,31 +313,26 @@ class EventDriven:
         if watch.kind == "gap":
             assert step.g_N is not None
             assert step.gdot_N is not None
-            assert answer.a is not None
-            w = float(step.J_N[i] @ answer.a + step.zeta_N[i])
-            return float(step.g_N[i]), float(step.gdot_N[i]), w, NOISE * (1.0 + float(np.abs(q).max()))
+            return float(step.g_N[i]), float(step.gdot_N[i]), float(w[i]), NOISE * (1.0 + float(np.abs(q).max()))
         if watch.kind == "definite":
             return self.motion.definiteness(t, q, v), math.nan, math.nan, 0.0
-        assert answer.a is not None
         place = phase.closed.index(i)
-        inverse = mass_scale(step.M) ** 2
         # Where forces are shared arbitrarily (redundant contacts), one without a share must not seem to open.
         noise = UNSHARED * float(np.abs(answer.lam_N).max())
         if watch.kind == "normal":
-            w = phase.wall[i] * (step.J_N[i] @ answer.a + step.zeta_N[i])
-            return float(answer.lam_N[place] - w / (step.J_N[i] ** 2 @ inverse)), math.nan, math.nan, noise
-        s = step.J_T[i] @ answer.a + step.zeta_T[i]
+            pull = phase.wall[i] * w[i] / (step.J_N[i] ** 2 @ inverse)
+            return float(answer.lam_N[place] - pull), math.nan, math.nan, noise
         if watch.kind == "slip" and step.v_T.shape[1] > 1:
             # In space the direction turns with the motion; sigma is the one at the last step taken.
             return float(-phase.sigma[i] @ step.v_T[i]), math.nan, math.nan, 0.0
         if watch.kind == "slip":
             return (
-                float(-phase.sigma[i] @ step.v_T[i]), float(-phase.sigma[i] @ s), math.nan,
+                float(-phase.sigma[i] @ step.v_T[i]), float(-phase.sigma[i] @ s[i]), math.nan,
                 NOISE * (1.0 + float(np.abs(v).max())),
             )  # fmt: skip
         friction = float(np.linalg.norm(answer.lam_T[place]))
         bound = float(step.mu[i] * answer.lam_N[place])
-        slipping = float(np.linalg.norm(s) / (step.J_T[i] ** 2 @ inverse).max())
+        slipping = float(np.linalg.norm(s[i]) / (step.J_T[i] ** 2 @ inverse).max())
         return bound - friction - slipping, math.nan, math.nan, noise
 
     def _first(self, watches: list[Watch], live: Any, before: Sample, after: Sample) -> tuple[list[int], Sample]:

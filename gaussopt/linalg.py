@@ -60,7 +60,9 @@ def invert_lower(L: Matrix) -> Matrix:
 def mass_scale(M: Matrix) -> Vector:
     """1 / sqrt(M_ii), and 1 for coordinates without mass: coordinates in these units all have mass 1."""
     diagonal = M.diagonal()
-    return np.asarray(np.where(diagonal > 0, 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 1.0))
+    if not (positive := diagonal > 0).all():
+        diagonal = np.where(positive, diagonal, 1.0)
+    return np.asarray(1.0 / np.sqrt(diagonal))
 
 
 @dataclass(frozen=True, slots=True)

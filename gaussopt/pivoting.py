@@ -21,7 +21,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.jit import jit
+from gaussopt.jit import inlined, jit
 from gaussopt.stepdata import Matrix, Vector
 
 Active = NDArray[np.int8]
@@ -190,17 +190,24 @@ def principal(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active,
     return size - rank
 
 
+@inlined
+def row_of(M: Matrix, q: Vector, z: Vector, i: int) -> tuple[float, float]:
+    """Row i of M z + q, and the sum of its terms by absolute value."""
+    value, size = q[i], abs(q[i])
+    for j in range(len(q)):
+        term = M[i, j] * z[j]
+        value += term
+        size += abs(term)
+    return value, size
+
+
 @jit
 def look(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active, z: Vector, w: Vector, wrong: Active) -> int:
     """Fill w = M z + q and mark the pairs on the wrong side; returns their number."""
     n = len(q)
     count = 0
     for i in range(n):
-        value, size = q[i], abs(q[i])
-        for j in range(n):
-            term = M[i, j] * z[j]
-            value += term
-            size += abs(term)
+        value, size = row_of(M, q, z, i)
         w[i] = value
         tiny = SIGN * row[i] * size
         scaled = z[i] / column[i]
@@ -222,11 +229,7 @@ def accept(M: Matrix, q: Vector, row: Vector, column: Vector, z: Vector, w: Vect
     for i in range(n):
         z[i] = max(z[i], 0.0)
     for i in range(n):
-        value, size = q[i], abs(q[i])
-        for j in range(n):
-            term = M[i, j] * z[j]
-            value += term
-            size += abs(term)
+        value, size = row_of(M, q, z, i)
         w[i] = value
         force = z[i] / column[i]
         if not abs(min(force, row[i] * value)) <= SOLVES * (row[i] * size + force):

@@ -419,11 +419,11 @@ def _with_contacts(drift: tuple[float, float], step: StepData, phase: Phase) -> 
     closed = list(phase.closed)
     if not closed or step.g_N is None or step.gdot_N is None:
         return drift
-    slips = step.v_T[list(phase.sticking)]
-    return (
-        max(np.nan_to_num(drift[0]), _largest(step.g_N[closed])),
-        max(np.nan_to_num(drift[1]), _largest(step.gdot_N[closed]), _largest(slips)),
-    )  # fmt: skip
+    # A NaN, where there are no joints, loses the comparison.
+    position, velocity = _largest(step.g_N[closed]), _largest(step.gdot_N[closed])
+    if phase.sticking:
+        velocity = max(velocity, _largest(step.v_T[list(phase.sticking)]))
+    return max(position, drift[0]), max(velocity, drift[1])
 
 
 def _largest(residual: Vector | None) -> float:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
 from gaussopt.contact_certificate import ContactCertificate, Verdict, monotone
 from gaussopt.contact_stage import MONOTONE, NUMBERS, OPEN, memory, stage
-from gaussopt.jit import COMPILED, without_collection
+from gaussopt.jit import COMPILED, lightly
 from gaussopt.phases import Phase
 from gaussopt.pivoting import SOLVED
 from gaussopt.programs import Timing
@@ -39,6 +40,64 @@ _VERDICTS = (
 """By the kernel's codes DEFINITE, P_MATRIX, MONOTONE, UNDECIDED."""
 
 _SENTENCES = (*[Status.SOLVED.sentence] * 3, f"{Status.SOLVED.sentence} {UNDECIDED}")
+
+
+class Regular(NamedTuple):
+    """A stage that the kernel has solved and certified.
+
+    Attributes
+    ----------
+    a : (n,)
+    out : flat
+        a, lam, lam_N, lam_T.
+    shape : m, c, d
+    numbers : of `contact_stage.NUMBERS`
+    how : int
+        How uniqueness is known.
+    seconds : float
+    """
+
+    a: Vector
+    out: Vector
+    shape: tuple[int, int, int]
+    numbers: list[float]
+    how: int
+    seconds: float
+
+    @property
+    def worst(self) -> tuple[float, float, float, float, float]:
+        """What trajectories keep the worst of: error bound, relative error, residuals, rounding floor."""
+        bound, _, missed, reported, floor, norm_a, *_ = self.numbers
+        return bound, bound / (1.0 + norm_a), missed, reported, floor
+
+    def passed(self, tolerance: float) -> bool:
+        """As the certificate says, which is asked only where the sum of all errors is not far below the tolerance."""
+        bound, _, missed, reported, floor, norm_a, _, natural, laws, *_ = self.numbers
+        total = bound + missed + reported + floor + laws
+        small = total <= tolerance < math.inf and total <= math.sqrt(tolerance) * (natural + norm_a)
+        return small or self.certificate.passed(tolerance)
+
+    @property
+    def certificate(self) -> ContactCertificate:
+        """As of the general path."""
+        bound, error, missed, reported, floor, norm_a, norm_a_2, natural, laws, smallest, norm_gamma = self.numbers
+        verdict, n = _VERDICTS[self.how], len(self.a)
+        return ContactCertificate(
+            error_bound=bound, error_norm=error, constraint_residual=missed, force_residual=reported,
+            rounding_floor=floor, condition=math.nan, norm_a=norm_a, norm_a_2=norm_a_2, norm_gamma=norm_gamma,
+            verdict=Status.SOLVED, forces_unique=verdict.forces_unique, singular_mass=False,
+            lam=self.out[n : n + self.shape[0]], natural_scale=natural, law_residual=laws, friction_power=0.0,
+            smallest_w=smallest, contact=verdict,
+        )  # fmt: skip
+
+    def answer(self) -> Answer:
+        """As of the general path."""
+        (m, c, d), certificate = self.shape, self.certificate
+        at = len(self.a) + m
+        return Answer(
+            self.a, certificate.lam, self.out[at : at + c], self.out[at + c :].reshape(c, d), Status.SOLVED,
+            Status.SOLVED, _SENTENCES[self.how], certificate, 1, Timing(solve=self.seconds, backend=0.0),
+        )  # fmt: skip
 
 
 class Stages:
@@ -91,8 +150,8 @@ class Stages:
             self._active[c + place] = push > least
             self._active[c + len(phase.sticking) + place] = push >= 2.0 * bound - least and bound > least
 
-    def answer(self, step: StepData, phase: Phase) -> Answer | None:
-        """The certified answer at a step of all contacts in a phase, or None if it is for the general path."""
+    def solve(self, step: StepData, phase: Phase) -> Regular | None:
+        """What the kernel finds at a step of all contacts in a phase, certified; None if it is for the general path."""
         n, m, d = step.n, step.m, phase.sigma.shape[1]
         c = len(phase.closed)
         if not c or type(phase) is not Phase or step.least_N is not None or not (COMPILED or n + c <= PLAIN):
@@ -104,11 +163,10 @@ class Stages:
             step.M.ravel(), step.Q - step.h, step.J.ravel(), step.gamma, step.J_N.ravel(), step.zeta_N,
             step.J_T.ravel(), step.zeta_T.ravel(), step.v_T.ravel(), step.mu,
         ))  # fmt: skip
-        cuts = (n, n + m, n + m + c, n + m + c + c * d)
-        out, numbers = np.empty(cuts[-1]), np.empty(NUMBERS)
+        out, numbers = np.empty(n + m + c + c * d), np.empty(NUMBERS)
         if self.compiling is None:
             # The first call holds the loading of the kernel, or its compiling where no process has done so before.
-            with without_collection():
+            with lightly():
                 code, how = stage(data, *self._arguments, out, numbers)
             now = perf_counter()
             self.compiling, begin = now - begin, now
@@ -118,15 +176,13 @@ class Stages:
             how = MONOTONE if self._monotone(step.M, c) else OPEN
         if code != SOLVED or how == OPEN:
             return None
-        a, lam, lam_N = out[: cuts[0]], out[cuts[0] : cuts[1]], out[cuts[1] : cuts[2]]
-        certificate = _certificate(numbers.tolist(), step.gamma, lam, _VERDICTS[how])
-        if not certificate.passed(self.tolerance):
-            return None
-        spent = perf_counter() - begin
-        return Answer(
-            a, lam, lam_N, out[cuts[2] :].reshape(c, d), Status.SOLVED, Status.SOLVED, _SENTENCES[how],
-            certificate, 1, Timing(solve=spent, backend=0.0),
-        )  # fmt: skip
+        found = Regular(out[:n], out, (m, c, d), numbers.tolist(), how, perf_counter() - begin)
+        return found if found.passed(self.tolerance) else None
+
+    def answer(self, step: StepData, phase: Phase) -> Answer | None:
+        """The same as an answer."""
+        found = self.solve(step, phase)
+        return None if found is None else found.answer()
 
     def _monotone(self, M: Matrix, c: int) -> bool:
         """Whether the accelerations are unique although forces are not; see `contact_certificate.monotone`."""
@@ -137,13 +193,3 @@ class Stages:
     def smallest_eigenvalue(self) -> float:
         """Of sym(delassus) of the latest answer; see `watching.definiteness`."""
         return smallest_eigenvalue(self._memory.S)
-
-
-def _certificate(numbers: list[float], gamma: Vector, lam: Vector, verdict: Verdict) -> ContactCertificate:
-    bound, error, missed, reported, floor, norm_a, norm_a_2, natural, laws, smallest = numbers
-    return ContactCertificate(
-        error_bound=bound, error_norm=error, constraint_residual=missed, force_residual=reported, rounding_floor=floor,
-        condition=math.nan, norm_a=norm_a, norm_a_2=norm_a_2, norm_gamma=math.sqrt(float(gamma @ gamma)),
-        verdict=Status.SOLVED, forces_unique=verdict.forces_unique, singular_mass=False, lam=lam,
-        natural_scale=natural, law_residual=laws, friction_power=0.0, smallest_w=smallest, contact=verdict,
-    )  # fmt: skip

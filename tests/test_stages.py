@@ -25,14 +25,14 @@ RUNS = [
 @pytest.mark.parametrize(("name", "settings"), RUNS, ids=[name for name, _ in RUNS])
 def test_equal_to_the_general_path(name: str, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[bool] = []
-    answer = Stages.answer
+    solve = Stages.solve
 
     def counted(self: Stages, step: go.StepData, phase: Phase) -> object:
-        found = answer(self, step, phase)
+        found = solve(self, step, phase)
         taken.append(found is not None)
         return found
 
-    monkeypatch.setattr(Stages, "answer", counted)
+    monkeypatch.setattr(Stages, "solve", counted)
     monkeypatch.setattr("gaussopt.compiled.leaps.Leaps.fit", lambda *motion: False)  # every stage is asked for
     general = go.simulate(name, step_folder=None, **settings)
     assert not taken

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 import gaussopt as go
 from rivals.interface import Run, per_mark
+from rivals.mujoco_engine import stepping
 
 if TYPE_CHECKING:
     import mujoco
@@ -87,25 +88,10 @@ def build(motion: ContactMotion, dt: float, integrator: str, stiff: bool) -> tup
 
 def prepare(motion: ContactMotion, dt: float, marks: int, integrator: str, stiff: bool) -> Run:
     """A run by `mj_step` to the end of the motion."""
-    import mujoco
-
     model, data = build(motion, dt, integrator, stiff)
-    state = mujoco.mjtState.mjSTATE_FULLPHYSICS
-    begin = np.empty(mujoco.mj_stateSize(model, state))
-    mujoco.mj_getState(model, data, begin, state)
-    each = per_mark(round(motion.t_end / dt), marks)
+    run = stepping(model, data, per_mark(round(motion.t_end / dt), marks), marks, 2)
     angle = motion.problem.q0[motion.angle]
-
-    def run() -> NDArray[np.float64]:
-        angles = np.empty(marks)
-        mujoco.mj_setState(model, data, begin, state)
-        data.qacc_warmstart[:] = 0.0
-        for k in range(marks):
-            mujoco.mj_step(model, data, nstep=each)
-            angles[k] = angle - data.qpos[2]  # about MuJoCo's y axis, which points into the drawing
-        return angles
-
-    return run
+    return lambda: angle - run()  # about MuJoCo's y axis, which points into the drawing
 
 
 def _rod(problem: go.Problem) -> tuple[str, list[float]]:

@@ -111,14 +111,18 @@ def hinge_address(model: mujoco.MjModel, body: int) -> int:
 
 def prepare(mechanism: Mechanism, dt: float, steps: int, marks: int, settings: Settings) -> Run:
     """A run by `mj_step`, whose loop from mark to mark is in C; the watched body hangs on the ground."""
+    model, data = build(mechanism, dt, settings)
+    run = stepping(model, data, per_mark(steps, marks), marks, hinge_address(model, mechanism.watch))
+    turned = mechanism.bodies[mechanism.watch].angle
+    return lambda: run() + turned
+
+
+def stepping(model: mujoco.MjModel, data: mujoco.MjData, each: int, marks: int, address: int) -> Run:
+    """A run by `mj_step` from the state that `data` has now; returns qpos[address] at every mark, (marks,)."""
     import mujoco
 
-    model, data = build(mechanism, dt, settings)
     state = mujoco.mjtState.mjSTATE_FULLPHYSICS
-    begin = np.empty(mujoco.mj_stateSize(model, state))
-    mujoco.mj_getState(model, data, begin, state)
-    each, address = per_mark(steps, marks), hinge_address(model, mechanism.watch)
-    turned = mechanism.bodies[mechanism.watch].angle
+    begin = full_state(model, data)
 
     def run() -> NDArray[np.float64]:
         angles = np.empty(marks)
@@ -127,9 +131,18 @@ def prepare(mechanism: Mechanism, dt: float, steps: int, marks: int, settings: S
         for k in range(marks):
             mujoco.mj_step(model, data, nstep=each)
             angles[k] = data.qpos[address]
-        return angles + turned
+        return angles
 
     return run
+
+
+def full_state(model: mujoco.MjModel, data: mujoco.MjData) -> NDArray[np.float64]:
+    """All of a state that the next step depends on, flat."""
+    import mujoco
+
+    found = np.empty(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS))
+    mujoco.mj_getState(model, data, found, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+    return found
 
 
 def rollouts(mechanism: Mechanism, dt: float, steps: int, torques: NDArray[np.float64], threads: int) -> Run:
@@ -142,8 +155,7 @@ def rollouts(mechanism: Mechanism, dt: float, steps: int, torques: NDArray[np.fl
 
     model, data = build(mechanism, dt, Settings())
     datas = [data, *(mujoco.MjData(model) for _ in range(threads - 1))]
-    begin = np.empty(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS))
-    mujoco.mj_getState(model, data, begin, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+    begin = full_state(model, data)
     forces = np.zeros((len(torques), 1, 6 * model.nbody))
     forces[:, 0, 6 * body_id(model, mechanism.torques[0].body) + 5] = torques
     states = np.empty((len(torques), steps, len(begin)))

@@ -96,7 +96,7 @@ def pack(flat: Vector, mu: Vector, n: int, m: int, data: Vector) -> None:
 
 
 @part
-def passing(numbers: Vector, norm_gamma: float, tolerance: float) -> bool:
+def passing(numbers: Vector, tolerance: float) -> bool:
     """`ContactCertificate.passed` of the numbers that a stage writes."""
     error, missed, reported, floor = numbers[0], numbers[2], numbers[3], numbers[4]
     norm_a, natural, laws = numbers[5], numbers[7], numbers[8]
@@ -110,16 +110,13 @@ def passing(numbers: Vector, norm_gamma: float, tolerance: float) -> bool:
             return False
     scale = tolerance * (1.0 + norm_a)
     within = error <= scale and reported <= scale and laws <= scale  # one by one: a NaN is within nothing
-    return bool(within and missed <= tolerance * (1.0 + norm_gamma))
+    return bool(within and missed <= tolerance * (1.0 + numbers[10]))
 
 
 @part
-def certified(data: Vector, n: int, m: int, numbers: Vector, tolerance: float, worst: Vector) -> bool:
+def certified(numbers: Vector, tolerance: float, worst: Vector) -> bool:
     """Whether the certificate of a stage passes; `worst` keeps the largest numbers."""
-    squares, at = 0.0, n * n + n + m * n
-    for i in range(m):
-        squares += data[at + i] ** 2
-    if not passing(numbers, math.sqrt(squares), tolerance):
+    if not passing(numbers, tolerance):
         return False
     error = numbers[0]
     worst[0], worst[1] = max(worst[0], error), max(worst[1], error / (1.0 + numbers[5]))
@@ -243,7 +240,7 @@ def march(
             data, n, m, k, o.sigma.shape[1], closed, modes, active, o.K, o.L, o.first, o.body, o.rows, o.motion, o.norm,
             o.sigma, o.law, o.order, o.B, o.S, o.T, out, numbers,
         )  # fmt: skip
-        sound = code == SOLVED and how != OPEN and certified(data, n, m, numbers, tolerance, worst)
+        sound = code == SOLVED and how != OPEN and certified(numbers, tolerance, worst)
         if s == 0 and sound:
             # A state of the grid: the end of a step. Where friction may take the operator's definiteness, it needs
             # the quick proof that it has not.
