@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -311,3 +312,11 @@ def test_constant_pivots_come_first() -> None:
     order = elimination_order(saddle(M, J), constant)
     assert order is not None
     assert set(order[-2:]) == {1, 3}
+
+
+def test_a_compiled_motion_waits_for_nothing_that_it_does_not_need(run_python: Callable[..., str]) -> None:
+    code = (
+        "import sys, gaussopt as go; go.simulate('crank-slider', engine='compiled', t_end=0.01); "
+        "print([name for name in ('numba', 'scipy.linalg', 'xarray', 'pandas') if name in sys.modules])"
+    )
+    assert run_python(code).strip() == "[]"
