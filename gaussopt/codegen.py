@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -160,8 +161,13 @@ def store(name: str, key: str, text: str) -> ModuleType:
 
 
 def _path(name: str, key: str) -> Path:
+    return _in_folder(cache_folder(), name, key)
+
+
+@lru_cache(maxsize=1024)
+def _in_folder(folder: Path, name: str, key: str) -> Path:
     safe = "".join(c if c.isalnum() and c.isascii() else "_" for c in name)[:40]
-    return cache_folder() / f"{safe}_{key}.py"
+    return folder / f"{safe}_{key}.py"
 
 
 def _seal(body: str) -> str:
