@@ -123,10 +123,10 @@ def printed(printer: Printer, expr: Any) -> str:
 
 def cache_folder() -> Path:
     """Where generated modules live: GAUSSOPT_CACHE, else the user's cache folder."""
-    if "GAUSSOPT_CACHE" in os.environ:
-        return Path(os.environ["GAUSSOPT_CACHE"])
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "gaussopt"
+    chosen = os.environ.get("GAUSSOPT_CACHE")
+    if chosen is not None:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "gaussopt"
 
 
 def key_of(*parts: str) -> str:

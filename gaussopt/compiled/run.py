@@ -35,7 +35,7 @@ from gaussopt.trajectory import Recorder
 CHUNK = 0.2
 """Seconds between two reports of progress, roughly; Ctrl-C is heard in between."""
 
-FIRST = 100
+FIRST = 1000
 """Steps before the first report."""
 
 
