@@ -6,7 +6,7 @@ forces, acceleration. Sequences: boxes in a stack, at rest, all contacts pressin
 lift in turn. Warm starts from the contacts that pressed at the step before, cold ones from none. DAQP is given the
 primal Gauss program; its numbers are wall time through its Python interface and what its C code reports of itself,
 set-up (which factorises M) and solution. The kernel's are those of a loop that is compiled too, as in a compiled
-motion, of single calls from Python, and of the same source without numba.
+motion, of single calls from Python, and of the same source uncompiled.
 
     python benchmarks/contact_steps.py [--rounds 60] [--out FILE.md]
 """
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import subprocess
@@ -32,10 +33,12 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 from gaussopt import registry  # noqa: E402
-from gaussopt.contact_kernel import contact_step, workspace  # noqa: E402
+from gaussopt.contact_kernel import Workspace, contact_step, workspace  # noqa: E402
 from gaussopt.contact_operator import ContactOperator  # noqa: E402
 from gaussopt.jit import COMPILED, kernel  # noqa: E402
+from gaussopt.pivoting import Active  # noqa: E402
 from gaussopt.solvers.lemke import lemke  # noqa: E402
+from gaussopt.stepdata import Matrix, Vector  # noqa: E402
 
 CONTACTS = (1, 2, 4, 8, 16)
 SEQUENCES = (("box-stack", {"friction": 0.0}), ("sliding-row", {"friction": 0.0, "joints": 0}))
@@ -52,17 +55,33 @@ INFINITE = 1e30
 
 
 @kernel
-def run(M, force, J, gamma, R, zeta, active, z, a, lam, w, space, warm):  # type: ignore[no-untyped-def]
-    """A sequence in a compiled loop; returns how many of its steps are not solved, and the acceleration summed."""
+def run(
+    M: Matrix, force: Matrix, J: Matrix, gamma: Matrix, R: Matrix, zeta: Matrix, active: Active, z: Vector, a: Vector,
+    lam: Vector, w: Vector, space: Workspace, warm: bool, turns: int,
+) -> tuple[int, float]:  # fmt: skip
+    """A sequence, its matrices one below the other, so many times in a compiled loop.
+
+    Returns
+    -------
+    failed, total
+        How many of its steps are not solved; the acceleration summed.
+    """
     failed, total = 0, 0.0
-    for turn in range(TURNS * len(M)):
-        s = turn % len(M)
+    steps, n = force.shape
+    m, k = len(lam), len(z)
+    for turn in range(turns * steps):
+        s = turn % steps
         if not warm:
-            for c in range(len(active)):
+            for c in range(k):
                 active[c] = 0
-        if contact_step(M[s], force[s], J[s], gamma[s], R[s], R[s], zeta[s], active, z, a, lam, w, space) != 0:
+        rows = R[s * k : (s + 1) * k]
+        code = contact_step(
+            M[s * n : (s + 1) * n], force[s], J[s * m : (s + 1) * m], gamma[s], rows, rows, zeta[s], active, z, a, lam,
+            w, space,
+        )  # fmt: skip
+        if code != 0:
             failed += 1
-        for i in range(len(a)):
+        for i in range(n):
             total += a[i]
     return failed, total
 
@@ -74,9 +93,10 @@ class Sequence:
         self.steps = registry.load("family", family).steps({"contacts": contacts, **dials}, STEPS)
         parts = [(s.M, s.force, s.J, s.gamma, s.J_N, s.zeta_N) for s in self.steps]
         self.arrays = [np.ascontiguousarray(np.stack(column)) for column in zip(*parts, strict=True)]
+        self.stacked = [x.reshape(math.prod(x.shape[:-1]), x.shape[-1]) for x in self.arrays]
         n, m, k = self.steps[0].n, self.steps[0].m, contacts
         self.n, self.k = n, k
-        self.state = np.zeros(k, np.int8), np.zeros(k), np.zeros(n), np.zeros(m), np.zeros(k)
+        self.state = np.zeros(k, np.int64), np.zeros(k), np.zeros(n), np.zeros(m), np.zeros(k)
         self.space = workspace(n, m, k)
         self.daqp = [
             (s.M.copy(), -s.force, s.J_N.copy(), np.full(k, INFINITE), -s.zeta_N) for s in self.steps
@@ -87,7 +107,7 @@ class Sequence:
     def compiled(self, warm: bool) -> float:
         """The kernel in a compiled loop."""
         begin = perf_counter()
-        failed, _ = run(*self.arrays, *self.state, self.space, warm)
+        failed, _ = run(*self.stacked, *self.state, self.space, warm, TURNS)
         spent = perf_counter() - begin
         assert not failed
         return spent / (TURNS * STEPS)
@@ -182,10 +202,10 @@ def measure(family: str, dials: dict[str, float], contacts: int, rounds: int) ->
     return result
 
 
-def without_numba() -> list[float]:
+def uncompiled() -> list[float]:
     """Microseconds of the kernel in plain Python, in the order of `cases`, by a process that does not compile."""
     command = [sys.executable, __file__, "--plain"]
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    environment = {**os.environ, "GAUSSOPT_COMPILE": "0"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return [float(x) for x in json.loads(done.stdout)]
 
@@ -196,7 +216,7 @@ def cases() -> list[tuple[str, dict[str, float], int]]:
 
 
 def plain() -> list[float]:
-    """Medians of single calls, for `without_numba`."""
+    """Medians of single calls, for `uncompiled`."""
     found = []
     for case in cases():
         sequence = Sequence(*case)
@@ -208,7 +228,7 @@ def rows(rounds: int = 60) -> list[dict[str, Any]]:
     """One row for each sequence and number of contacts."""
     return [
         {"sequence": case[0], "contacts": case[2], "plain": slow, **measure(*case, rounds)}
-        for case, slow in zip(cases(), without_numba(), strict=True)
+        for case, slow in zip(cases(), uncompiled(), strict=True)
     ]
 
 
@@ -240,7 +260,7 @@ def main() -> None:
         print(json.dumps(plain()))
         return
     found = rows(arguments.rounds)
-    versions = ", ".join(f"{p} {metadata.version(p)}" for p in ("numpy", "daqp", *(["numba"] if COMPILED else [])))
+    versions = ", ".join(f"{p} {metadata.version(p)}" for p in ("numpy", "daqp", *(["llvmlite"] if COMPILED else [])))
     text = "\n".join([
         "# Contact steps", "",
         f"Microseconds a step, medians of {arguments.rounds} interleaved turns of {STEPS} steps.", "",

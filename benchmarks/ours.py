@@ -147,15 +147,13 @@ def _solved(motion: go.Trajectory) -> go.Trajectory:
 
 
 SIZES = (1e-3, 5e-4, 2.5e-4, 1e-4)
-RK4 = Rival("gaussopt, RK4", "", "numba", prepare=partial(prepare, stabilise="none"), sizes=SIZES)
-PROJECTED = Rival(
-    "gaussopt, RK4, projected", "", "numba", prepare=partial(prepare, stabilise="projection"), sizes=SIZES
-)
+RK4 = Rival("gaussopt, RK4", "", "LLVM", prepare=partial(prepare, stabilise="none"), sizes=SIZES)
+PROJECTED = Rival("gaussopt, RK4, projected", "", "LLVM", prepare=partial(prepare, stabilise="projection"), sizes=SIZES)
 INTERPRETED = Rival(
     "gaussopt, RK4, interpreted", "", "Python", prepare=partial(prepare, stabilise="none", engine="interpreted"),
     sizes=(1e-3,),
 )  # fmt: skip
 ADAPTIVE = AdaptiveRival(
-    "gaussopt, DOP853, projected", "", "numba", prepare=prepare_adaptive, tolerances=(1e-7, 1e-8, 1e-9, 1e-10, 1e-12)
+    "gaussopt, DOP853, projected", "", "LLVM", prepare=prepare_adaptive, tolerances=(1e-7, 1e-8, 1e-9, 1e-10, 1e-12)
 )
 ALL: tuple[Rival | AdaptiveRival, ...] = (RK4, PROJECTED, INTERPRETED, ADAPTIVE)

@@ -38,7 +38,7 @@ SECTIONS: dict[str, Callable[[float], Section]] = {
     "starting": starting.measure,
     "python-loop": lambda budget: overhead.section(max(8, min(40, round(budget / 1.5)))),
 }
-PACKAGES = ("gaussopt", "numpy", "numba", "osqp", "daqp", "cvxpy", "clarabel", *rivals.PACKAGES)
+PACKAGES = ("gaussopt", "numpy", "llvmlite", "osqp", "daqp", "cvxpy", "clarabel", *rivals.PACKAGES)
 
 
 def main() -> None:

@@ -109,11 +109,11 @@ class Batch:
     def _march_together(self, threads: int | None) -> None:
         """As much as generated code can do for all at once."""
         from gaussopt.compiled.job import NotCompiled
-        from gaussopt.compiled.modules import has_numba
+        from gaussopt.compiled.modules import has_llvm
         from gaussopt.compiled.run import why_not
 
         system = self.members.system
-        if not has_numba() or system.compiled != "run" or system.contact_names:
+        if not has_llvm() or system.compiled != "run" or system.contact_names:
             return
         if why_not(self.method, self.stabiliser) is not None:
             return

@@ -47,9 +47,9 @@ def simulate_batch(
 ) -> xr.Dataset:
     """Integrate a problem for many sets of parameters and initial states.
 
-    A system given by energies, without contacts, with a method like rk4 and with numba installed marches side by side:
-    generated code over the lanes of SIMD vectors and over the cores. Whatever fails there, and whatever has no such
-    form (contacts, plain functions, adaptive methods), goes through `simulate` one by one, with the same result. A
+    A system given by energies, without contacts, with a method like rk4 and with llvmlite installed marches side by
+    side: generated code over the lanes of SIMD vectors and over the cores. Whatever fails there, and whatever has no
+    such form (contacts, plain functions, adaptive methods), goes through `simulate` one by one, with the same result. A
     trajectory that fails has its status and what was computed before; the others go on.
 
     Parameters

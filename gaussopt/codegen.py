@@ -2,7 +2,7 @@
 
 One generator, several ways to run its source: every function reads sequences and writes `out[i]`, uses only
 arithmetic and `math`, and has no branches but conditional expressions. Plain CPython runs it on lists at once;
-numba can compile it unchanged on arrays. The source is a real module file that a person can open.
+`gaussopt.compiled.native` makes machine code of it for arrays. The source is a real module file that a person can open.
 """
 
 from __future__ import annotations

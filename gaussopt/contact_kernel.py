@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gaussopt.jit import inlined, jit, kernel
-from gaussopt.pivoting import SOLVED, STABLE, UNSOLVED, Active, Index, solve_lcp
+from gaussopt.jit import inlined, kernel
+from gaussopt.pivoting import SOLVED, STABLE, UNSOLVED, Active, Index, Indices, solve_lcp
 from gaussopt.saddle_kernel import factorise, respond
 from gaussopt.stepdata import Matrix, Vector
 
@@ -57,8 +57,8 @@ class Workspace(NamedTuple):
     V: Matrix
     A: Matrix
     W: Matrix
-    span: Index
-    order: Index
+    span: Indices
+    order: Indices
     row: Matrix
     body: Matrix
 
@@ -73,7 +73,7 @@ def workspace(n: int, m: int, k: int) -> Workspace:
 
 
 @inlined
-def spans(rows: Matrix, others: Matrix, same: bool, first: Index, filled: bool, span: Index, at: int) -> None:
+def spans(rows: Matrix, others: Matrix, same: bool, first: Index, filled: bool, span: Indices, at: int) -> None:
     """Fill the spans, from place `at` on, of rows and others at once, as they are when L^-1 is applied to them."""
     n = rows.shape[1]
     for c in range(len(rows)):
@@ -89,7 +89,7 @@ def spans(rows: Matrix, others: Matrix, same: bool, first: Index, filled: bool, 
 
 @inlined
 def load(
-    J: Matrix, R: Matrix, active: Active, L: Matrix, first: Index, free: Vector, span: Index, U: Matrix, b: Vector,
+    J: Matrix, R: Matrix, active: Active, L: Matrix, first: Index, free: Vector, span: Indices, U: Matrix, b: Vector,
     member: Index, low: Index, high: Index,
 ) -> int:  # fmt: skip
     """The rows of the joints and of the active contacts, times L^-1, and what they do to `free`; returns their number.
@@ -228,7 +228,7 @@ def known_set(
 @inlined
 def lawful(
     J: Matrix, gamma: Vector, R: Matrix, zeta: Vector, z: Vector, a: Vector, size: Vector, w: Vector, active: Active,
-    span: Index,
+    span: Indices,
 ) -> int:  # fmt: skip
     """Check J a = gamma, fill w from the acceleration itself, and let contacts with a wrong sign change sides.
 
@@ -318,7 +318,7 @@ def contact_step(
     return UNSOLVED
 
 
-@jit
+@kernel
 def contact_step_by_operator(
     M: Matrix, force: Vector, J: Matrix, gamma: Vector, R: Matrix, F: Matrix, zeta: Vector, active: Active, z: Vector,
     a: Vector, lam: Vector, w: Vector,

@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gaussopt.contact_kernel import DEPENDENT_JOINTS, MASSLESS
-from gaussopt.jit import kernel, part
+from gaussopt.jit import kernel
 from gaussopt.linalg import EPS
-from gaussopt.pivoting import DEPENDENT, SIGN, SOLVED, STABLE, UNSOLVED, Active, Index
+from gaussopt.pivoting import DEPENDENT, SIGN, SOLVED, STABLE, UNSOLVED, Active, Index, Indices
 from gaussopt.saddle_kernel import factorise, mass_norm, respond, solve
 from gaussopt.stepdata import Matrix, Vector
 
@@ -50,7 +50,19 @@ law_residual, smallest_w, norm_gamma: what a stage writes of its certificate, in
 
 
 class Memory(NamedTuple):
-    """What `stage` works in, kept through a phase; its parameters say what is what. See `memory`."""
+    """What `stage` works in, kept through a phase; see `memory`.
+
+    Attributes
+    ----------
+    K, L, first, body : (n + m, n + m) twice, (n + m,), (3, n + m)
+        The block of the joints in K must be zero.
+    rows, sigma, law, order, B, T : (2 p + 1, n + m), (c, d), (7, 2 p - c), (3, 2 p - c), (2 p - c, 2 p - c) twice
+        Columns of `rows` behind n must be zero.
+    motion, norm : (2 p + 1, n + m), (2 p + 1,)
+        Written: what the rows, their forces, and the forces without contacts cause; its mass norm.
+    S : (c, c)
+        Written: sym(delassus) in the unit of the mass norm.
+    """
 
     K: Matrix
     L: Matrix
@@ -61,7 +73,7 @@ class Memory(NamedTuple):
     norm: Vector
     sigma: Matrix
     law: Matrix
-    order: Index
+    order: Indices
     B: Matrix
     S: Matrix
     T: Matrix
@@ -78,7 +90,6 @@ def memory(n: int, m: int, d: int, closed: int, resting: int) -> Memory:
     )  # fmt: skip
 
 
-@part
 def read_saddle(data: Vector, n: int, m: int, K: Matrix, b: Vector) -> None:
     """Fill K and b = (Q - h, gamma) from the flat data of a stage."""
     at = n * n + n
@@ -92,7 +103,6 @@ def read_saddle(data: Vector, n: int, m: int, K: Matrix, b: Vector) -> None:
             K[c, j] = K[j, c] = data[at + (c - n) * n + j]
 
 
-@part
 def read_laws(
     data: Vector, n: int, m: int, k: int, d: int, closed: Index, modes: Vector, rows: Matrix, bias: Vector, mu: Vector,
     sigma: Matrix, partner: Index,
@@ -148,7 +158,6 @@ def read_laws(
     return place == p
 
 
-@part
 def uniqueness(B: Matrix, S: Matrix, T: Matrix, order: Index, mu: Vector) -> int:
     """How uniqueness is known of contacts that slide, B being their scaled delassus; S is filled with sym B."""
     c = len(S)
@@ -167,7 +176,6 @@ def uniqueness(B: Matrix, S: Matrix, T: Matrix, order: Index, mu: Vector) -> int
     return OPEN if sliding else MONOTONE  # without friction what has no response causes no acceleration either
 
 
-@part
 def invert(B: Matrix, active: Active, T: Matrix, place: Index, taken: Index) -> None:
     """Invert the principal system of the active pairs; dependent pairs become inactive.
 
@@ -216,7 +224,6 @@ def invert(B: Matrix, active: Active, T: Matrix, place: Index, taken: Index) -> 
             active[i] = 0
 
 
-@part
 def solve_pairs(
     B: Matrix, q: Vector, active: Active, z: Vector, w: Vector, extent: Vector, error: Vector, T: Matrix, place: Index,
     taken: Index,
@@ -269,7 +276,6 @@ def solve_pairs(
     return False
 
 
-@part
 def certify_motion(
     K: Matrix, L: Matrix, first: Index, n: int, b: Vector, x: Vector, u: Vector, half: Vector, size: Vector,
     numbers: Vector,
@@ -311,9 +317,8 @@ def certify_motion(
 
 @kernel
 def stage(
-    data: Vector, n: int, m: int, k: int, d: int, closed: Index, modes: Vector, active: Active, K: Matrix, L: Matrix,
-    first: Index, body: Matrix, rows: Matrix, motion: Matrix, norm: Vector, sigma: Matrix, law: Matrix, order: Index,
-    B: Matrix, S: Matrix, T: Matrix, out: Vector, numbers: Vector,
+    data: Vector, n: int, m: int, k: int, d: int, closed: Index, modes: Vector, active: Active, space: Memory,
+    out: Vector, numbers: Vector,
 ) -> tuple[int, int]:  # fmt: skip
     """Solve and certify one instant in the modes of a phase, with p rows: c normals, then those without slip.
 
@@ -329,14 +334,7 @@ def stage(
         sigma (k, d) of the phase, then its walls (k,).
     active : (2 p - c,)
         In and out: the pairs of the complementarity problem with w_i = 0: normals, then stick, then slip.
-    K, L, first, body : (n + m, n + m) twice, (n + m,), (3, n + m)
-        Memory.
-    rows, sigma, law, order, B, T : (2 p + 1, n + m), (c, d), (7, 2 p - c), (3, 2 p - c), (2 p - c, 2 p - c) twice
-        Memory; columns of `rows` behind n and the block of the joints in K must be zero.
-    motion, norm : (2 p + 1, n + m), (2 p + 1,)
-        Written: what the rows, their forces, and the forces without contacts cause; its mass norm.
-    S : (c, c)
-        Written: sym(delassus) in the unit of the mass norm.
+    space : Memory
     out : flat
         Written: a (n,), lam (m,), lam_N (c,), lam_T (c, d).
     numbers : (`NUMBERS`,)
@@ -347,6 +345,7 @@ def stage(
     code, how
         `SOLVED`, or why the stage is for the general path; and how uniqueness is known.
     """
+    K, L, first, body, rows, motion, norm, sigma, law, order, B, S, T = space
     c, p, size = len(closed), len(norm) // 2, len(active)
     b, x, u, y, terms = rows[2 * p], motion[2 * p], body[0], body[1], body[2]
     bias, mu, q, z, w, extent, error = law[0], law[1], law[2], law[3], law[4], law[5], law[6]

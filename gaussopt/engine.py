@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from time import perf_counter
@@ -149,14 +150,13 @@ def contact_engine(
 def leap_over(loop: Loop, motion: ContactAccelerations, method: Stepper, control: Control, recorder: Recorder) -> None:
     """Let a loop from event to event leap over the steps in which nothing happens, where the motion can."""
     begin = perf_counter()
-    from gaussopt.jit import lightly
+    from gaussopt.compiled.job import NotCompiled
+    from gaussopt.compiled.leaps import Leaps
 
-    with lightly():
-        from gaussopt.compiled.leaps import Leaps
-
-        if isinstance(loop, EventDriven) and Leaps.fit(motion, method, control):
+    if isinstance(loop, EventDriven) and Leaps.fit(motion, method, control):
+        with suppress(NotCompiled):  # it goes stage by stage then
             loop.leaps = Leaps(motion, method, control, recorder)
-            motion.timing["compile"] = perf_counter() - begin
+        motion.timing["compile"] = perf_counter() - begin
 
 
 def _refused(reason: str | None) -> str:

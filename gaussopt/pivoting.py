@@ -21,11 +21,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.jit import inlined, jit
+from gaussopt.jit import inlined, kernel
 from gaussopt.stepdata import Matrix, Vector
 
-Active = NDArray[np.int8]
 Index = NDArray[np.int64]
+Indices = NDArray[np.int64]
+"""Integers in rows."""
+Active = NDArray[np.int64]
+"""1 for what is in a set, 0 for what is not."""
 
 SOLVED, UNSOLVED, RAY, LIMIT, SINGULAR = 0, 1, 2, 3, 4
 """Codes of a kernel: a point that satisfies all rows; none found; Lemke's method ended on a ray, at its limit, or at a
@@ -54,15 +57,14 @@ PATIENCE = 3
 """Exchanges of all offending pairs that may fail to make them fewer before they change sides one by one."""
 
 
-@jit
 def power_of_two(x: float) -> float:
     """1 / x rounded down to a power of two, 1 if x is zero; scaling by it adds no rounding."""
     if not x > 0.0:
         return 1.0
-    return math.ldexp(1.0, 1 - math.frexp(x)[1])
+    _, exponent = math.frexp(x)
+    return math.ldexp(1.0, 1 - exponent)
 
 
-@jit
 def scales(M: Matrix, row: Vector, column: Vector) -> None:
     """Factors that bring the largest entry of every row and column of diag(row) M diag(column) near 1."""
     n = len(M)
@@ -79,7 +81,7 @@ def scales(M: Matrix, row: Vector, column: Vector) -> None:
         column[j] = power_of_two(column[j])
 
 
-@jit
+@kernel
 def eliminate(A: Matrix, right: Index, left: Index, size: int) -> int:
     """Factorise A[:size, :size] in place, P A Q = L U with unit L; returns the rank.
 
@@ -128,7 +130,6 @@ def eliminate(A: Matrix, right: Index, left: Index, size: int) -> int:
     return size
 
 
-@jit
 def back_substitute(A: Matrix, right: Index, left: Index, rank: int, b: Vector, x: Vector, size: int) -> None:
     """X of A x = b from the factors of `eliminate`, zero at dependent columns; b is in the original order of rows."""
     for s in range(size):
@@ -147,7 +148,6 @@ def back_substitute(A: Matrix, right: Index, left: Index, rank: int, b: Vector, 
         x[s] = b[s]
 
 
-@jit
 def principal(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active, z: Vector, error: Vector) -> int:
     """Solve the principal system of the active pairs, once refined; returns how many of them are dependent.
 
@@ -155,7 +155,7 @@ def principal(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active,
     """
     n = len(q)
     members = np.empty(n, np.int64)
-    size = n - n  # of the kind of n, so that the kernels below are compiled for one kind of integer
+    size = 0
     for i in range(n):
         z[i] = error[i] = 0.0
         if active[i]:
@@ -201,7 +201,6 @@ def row_of(M: Matrix, q: Vector, z: Vector, i: int) -> tuple[float, float]:
     return value, size
 
 
-@jit
 def look(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active, z: Vector, w: Vector, wrong: Active) -> int:
     """Fill w = M z + q and mark the pairs on the wrong side; returns their number."""
     n = len(q)
@@ -222,7 +221,6 @@ def look(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active, z: V
     return count
 
 
-@jit
 def accept(M: Matrix, q: Vector, row: Vector, column: Vector, z: Vector, w: Vector) -> bool:
     """Make z and w non-negative where rounding made them negative, and say whether every row holds by its own terms."""
     n = len(q)
@@ -237,7 +235,6 @@ def accept(M: Matrix, q: Vector, row: Vector, column: Vector, z: Vector, w: Vect
     return True
 
 
-@jit
 def exchange_pairs(
     M: Matrix, q: Vector, row: Vector, column: Vector, active: Active, z: Vector, w: Vector, error: Vector, most: int
 ) -> int:
@@ -249,7 +246,7 @@ def exchange_pairs(
         The number of sets, negative if none of them solves the problem.
     """
     n = len(q)
-    wrong = np.empty(n, np.int8)
+    wrong = np.empty(n, np.int64)
     fewest, patience = n + 1, PATIENCE
     for tried in range(1, most + 1):
         principal(M, q, row, column, active, z, error)
@@ -271,7 +268,7 @@ def exchange_pairs(
     return -most
 
 
-@jit
+@kernel
 def solve_lcp(
     M: Matrix, q: Vector, active: Active, z: Vector, w: Vector, error: Vector, most: int, path: bool
 ) -> tuple[int, int]:
@@ -311,7 +308,6 @@ def solve_lcp(
     return code, pivots - tried
 
 
-@jit
 def lemke_path(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active, most: int) -> tuple[int, int]:
     """Lemke's method with a covering vector of ones in scaled rows; writes the active pairs of its last basis.
 
@@ -334,7 +330,7 @@ def lemke_path(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active
         T[i, 2 * n] = -1.0
         T[i, 2 * n + 1] = row[i] * q[i] / largest if largest > 0.0 else 0.0
     ratio = np.empty(n)
-    tied = np.empty(n, np.int8)
+    tied = np.empty(n, np.int64)
     entering, pivots, code = 2 * n, 0, LIMIT
     while pivots < most:
         place = leaving_row(T, basis, entering, pivots == 0, ratio, tied)
@@ -359,7 +355,6 @@ def lemke_path(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active
     return code, pivots
 
 
-@jit
 def leaving_row(T: Matrix, basis: Index, entering: int, first: bool, ratio: Vector, tied: Active) -> int:
     """The row that leaves for a column by the lexicographic ratio test, -1 on a ray; z0 leaves wherever it can.
 
@@ -394,7 +389,6 @@ def leaving_row(T: Matrix, basis: Index, entering: int, first: bool, ratio: Vect
     return place
 
 
-@jit
 def exchange(T: Matrix, place: int, entering: int) -> bool:
     """Pivot on T[place, entering]; False where that entry cannot be one."""
     pivot = T[place, entering]

@@ -6,15 +6,13 @@ in the given order, which M positive definite and independent rows of J allow: n
 ones. The factors keep the envelope of K: a diagonal or block-diagonal M costs no more than its blocks. Without joints
 K is M.
 
-Kernels on this path allocate nothing and work on memory that their caller keeps: half of what numba has to compile
-for small arrays is otherwise the care for their memory.
+Kernels on this path allocate nothing and work on memory that their caller keeps.
 """
 
 from __future__ import annotations
 
 import math
 
-from gaussopt.jit import part
 from gaussopt.linalg import EPS
 from gaussopt.pivoting import Index
 from gaussopt.stepdata import Matrix, Vector
@@ -23,7 +21,6 @@ REGULAR = 1e-8
 """Pivot of J M^-1 J^T, relative to its diagonal, below which the joints are for the rank-revealing path."""
 
 
-@part
 def factorise(K: Matrix, L: Matrix, first: Index, n: int) -> int:
     """K = L D L^T within the envelope of K.
 
@@ -66,7 +63,6 @@ def factorise(K: Matrix, L: Matrix, first: Index, n: int) -> int:
     return len(K)
 
 
-@part
 def solve(L: Matrix, first: Index, x: Vector) -> None:
     """X <- K^-1 x from the factors."""
     for i in range(len(x)):
@@ -82,7 +78,6 @@ def solve(L: Matrix, first: Index, x: Vector) -> None:
             x[j] -= L[i, j] * value
 
 
-@part
 def mass_norm(K: Matrix, first: Index, n: int, x: Vector) -> float:
     """The root of x^T M x of the first n entries of x."""
     total = 0.0
@@ -94,7 +89,6 @@ def mass_norm(K: Matrix, first: Index, n: int, x: Vector) -> float:
     return math.sqrt(abs(total))
 
 
-@part
 def respond(
     K: Matrix, L: Matrix, first: Index, n: int, b: Matrix, x: Matrix, norm: Vector, rest: Vector, p: int
 ) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from gaussopt.contact_certificate import ContactCertificate, Verdict, monotone
 from gaussopt.contact_stage import MONOTONE, NUMBERS, OPEN, memory, stage
-from gaussopt.jit import COMPILED, lightly
+from gaussopt.jit import COMPILED
 from gaussopt.phases import Phase
 from gaussopt.pivoting import SOLVED
 from gaussopt.programs import Timing
@@ -124,12 +124,12 @@ class Stages:
         self._phase = phase
         c, (k, d) = len(phase.closed), phase.sigma.shape
         resting = len(phase.sticking)
-        self._active = np.zeros(c + 2 * resting, dtype=np.int8)
+        self._active = np.zeros(c + 2 * resting, dtype=np.int64)
         self._active[: c + resting] = 1
         self._memory = memory(n, m, d, c, resting)
         self._arguments = (
             n, m, k, d, np.array(phase.closed, dtype=np.int64), np.concatenate((phase.sigma.ravel(), phase.wall)),
-            self._active, *self._memory,
+            self._active, self._memory,
         )  # fmt: skip
 
     def learn(self, answer: Answer, step: StepData, phase: Phase) -> None:
@@ -166,8 +166,7 @@ class Stages:
         out, numbers = np.empty(n + m + c + c * d), np.empty(NUMBERS)
         if self.compiling is None:
             # The first call holds the loading of the kernel, or its compiling where no process has done so before.
-            with lightly():
-                code, how = stage(data, *self._arguments, out, numbers)
+            code, how = stage(data, *self._arguments, out, numbers)
             now = perf_counter()
             self.compiling, begin = now - begin, now
         else:

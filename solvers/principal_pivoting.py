@@ -7,7 +7,7 @@ finitely many sets. For all others, and where sets follow each other without end
 Dependent rows (redundant contacts) are recognised and their forces left at zero. Nothing is returned as solved that
 does not satisfy every row to 1e-11 of its own terms.
 A start names the first set: its positive entries. Along a sequence most problems are solved by their first set, which
-costs one elimination. The kernels are compiled by numba where it is installed and plain Python where it is not; larger
+costs one elimination. The kernels are machine code where llvmlite is installed and plain Python where it is not; larger
 problems go to numpy's Lemke then. `iterations` counts the sets and the pivots.
 References: K. G. Murty, "Note on a Bard-type scheme for solving the complementarity problem", Opsearch 11, 1974;
 J. J. Judice, F. M. Pires, "A block principal pivoting algorithm for large-scale strictly monotone linear
@@ -27,7 +27,7 @@ from gaussopt.status import Status
 from gaussopt.stepdata import Vector
 
 PLAIN = 12
-"""Largest problem whose sets are tried in plain Python, where numba is not installed."""
+"""Largest problem whose sets are tried in plain Python, where llvmlite is not installed."""
 
 PATH = 64
 """Largest problem whose tableau is kept whole; beyond, Lemke's method is the one that renews its inverse."""
@@ -70,7 +70,7 @@ def _solve(lcp: LCP, options: PrincipalPivotingOptions, start: Vector | None) ->
     if COMPILED or n <= PLAIN:
         # The kernels are compiled for one kind of array: writable, in rows.
         M, q = np.array(lcp.M, dtype=np.float64, order="C"), np.array(lcp.q, dtype=np.float64)
-        active = np.zeros(n, np.int8) if start is None else (start > 0).astype(np.int8)
+        active = np.zeros(n, np.int64) if start is None else (start > 0).astype(np.int64)
         z, w, error = np.empty(n), np.empty(n), np.empty(n)
         code, pivots = solve_lcp(M, q, active, z, w, error, options.max_iter, n <= PATH)
         if code == SOLVED:

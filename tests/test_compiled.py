@@ -26,8 +26,8 @@ COLUMNS = ("t", "q", "v", "a", "lam", "kinetic", "potential", "power", "position
 
 @pytest.fixture
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where numba is not installed."""
-    monkeypatch.setattr(modules, "has_numba", lambda: False)
+    """As where llvmlite is not installed."""
+    monkeypatch.setattr(modules, "has_llvm", lambda: False)
 
 
 def relative(x: Any, y: Any) -> float:
@@ -107,7 +107,7 @@ def test_error_control_takes_the_same_steps(
         assert relative(compiled.v, interpreted.v) < 1e-6
 
 
-def test_dop853_compiled_by_numba_follows_the_reference() -> None:
+def test_dop853_compiled_follows_the_reference() -> None:
     problem = go.problem("crank-slider")
     reference = problem.reference(problem.references[0].name)
     end = float(reference.t[-1])
@@ -140,7 +140,7 @@ def fading_mass() -> System:
 def test_a_vanishing_pivot_hands_the_step_over_and_says_so(
     monkeypatch: pytest.MonkeyPatch, fast: bool, stepper: str
 ) -> None:
-    monkeypatch.setattr(modules, "has_numba", lambda: fast)
+    monkeypatch.setattr(modules, "has_llvm", lambda: fast)
     system = fading_mass()
     settings: dict[str, Any] = {"q0": [0.0, 0.0], "v0": [0.0, 0.0], "t_end": 1.0, "dt": 0.125, "stepper": stepper}
     compiled, interpreted = both(system, **settings)
@@ -271,7 +271,7 @@ def test_generated_files_are_kept_and_mended(plain: None) -> None:
     assert np.array_equal(motion().q, first.q)
 
 
-@pytest.mark.skipif(not modules.has_numba(), reason="numba is not installed")
+@pytest.mark.skipif(not modules.has_llvm(), reason="llvmlite is not installed")
 def test_compiled_and_plain_certificates_have_the_same_digits() -> None:
     problem = go.problem("crank-slider")
     system = problem.system

@@ -22,7 +22,7 @@ from gaussopt.pivoting import SOLVED, UNSOLVED
 
 def by_kernel(step: go.StepData, active: np.ndarray | None = None) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
     """Code, a, lam, lam_N; sliding contacts carry their friction."""
-    active = np.zeros(step.k, np.int8) if active is None else active
+    active = np.zeros(step.k, np.int64) if active is None else active
     a, lam, z, w = np.zeros(step.n), np.zeros(step.m), np.zeros(step.k), np.zeros(step.k)
     R = np.array(step.J_N)
     F = np.ascontiguousarray(step.friction_map.T) if step.mu.any() else R
@@ -45,7 +45,7 @@ FAMILIES = [
 
 @pytest.mark.parametrize(("family", "dials"), FAMILIES)
 def test_equal_to_the_general_path(family: str, dials: dict[str, float]) -> None:
-    active = np.zeros(int(dials["contacts"]), np.int8)
+    active = np.zeros(int(dials["contacts"]), np.int64)
     for step in registry.load("family", family).steps(dials, 9):
         if not step.mu.any():
             step = replace(step, mu=np.zeros(step.k))

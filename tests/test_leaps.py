@@ -13,7 +13,7 @@ from gaussopt.contacts import Event
 from gaussopt.jit import COMPILED
 from gaussopt.phases import ContactAccelerations
 
-pytestmark = pytest.mark.skipif(not COMPILED, reason="numba is not installed, or switched off")
+pytestmark = pytest.mark.skipif(not COMPILED, reason="llvmlite is not installed, or switched off")
 
 RUNS: list[tuple[str, dict[str, Any]]] = [
     ("sliding-rod", {"t_end": 0.2}), ("two-bar", {"t_end": 0.3}), ("bouncing-ball", {"t_end": 1.0, "dt": 5e-3}),

@@ -25,7 +25,7 @@ def solved(M: Any, q: Any, guess: Any = None, path: bool = True) -> tuple[int, n
     q = np.array(q, dtype=float)
     n = len(q)
     M = np.array(M, dtype=float).reshape(n, n)
-    active = np.zeros(n, np.int8) if guess is None else np.array(guess, dtype=np.int8)
+    active = np.zeros(n, np.int64) if guess is None else np.array(guess, dtype=np.int64)
     z, w, error = np.empty(n), np.empty(n), np.empty(n)
     code, _ = solve_lcp(M, q, active, z, w, error, 1000, path)
     return int(code), z, w
@@ -150,7 +150,7 @@ for M, q in json.load(sys.stdin):
     M, q = np.array(M), np.array(q)
     n = len(q)
     z, w, error = np.empty(n), np.empty(n), np.empty(n)
-    code, pivots = solve_lcp(M, q, np.zeros(n, np.int8), z, w, error, 1000, True)
+    code, pivots = solve_lcp(M, q, np.zeros(n, np.int64), z, w, error, 1000, True)
     out.append([int(code), int(pivots), z.tolist()])
 print(json.dumps(out))
 """
@@ -159,7 +159,7 @@ print(json.dumps(out))
 def test_compiled_as_plain() -> None:
     problems = [made(seed, 1 + seed % 7, kind) for seed in range(12) for kind in ("definite", "P", "redundant")]
     given = json.dumps([[M.tolist(), q.tolist()] for M, q in problems])
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    environment = {**os.environ, "GAUSSOPT_COMPILE": "0"}
     done = subprocess.run(
         [sys.executable, "-c", PLAIN], input=given, env=environment, capture_output=True, text=True, check=True
     )

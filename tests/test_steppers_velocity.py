@@ -18,20 +18,20 @@ from gaussopt.compiled import modules
 NAMES = ["velocity-gauss", "rattle"]
 
 
-@pytest.fixture(params=["cpython", "numba"])
+@pytest.fixture(params=["cpython", "compiled"])
 def runner(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Who runs the generated loops."""
     if request.param == "cpython":
-        monkeypatch.setattr(modules, "has_numba", lambda: False)
+        monkeypatch.setattr(modules, "has_llvm", lambda: False)
     else:
-        pytest.importorskip("numba")
+        pytest.importorskip("llvmlite")
     return str(request.param)
 
 
 @pytest.fixture
 def plain(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Generated loops run by CPython, which need not be compiled first."""
-    monkeypatch.setattr(modules, "has_numba", lambda: False)
+    monkeypatch.setattr(modules, "has_llvm", lambda: False)
     return
 
 

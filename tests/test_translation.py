@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from pathlib import Path
 from types import ModuleType
@@ -10,8 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gaussopt import codegen
+import gaussopt as go
+from gaussopt import codegen, contact_stage, registry, stages
 from gaussopt.compiled.job import NotCompiled
+from gaussopt.compiled.leaps import Leaps
+from gaussopt.contact_kernel import contact_step, workspace
 
 pytest.importorskip("llvmlite")
 
@@ -156,6 +160,150 @@ def test_matrices_and_sums_in_any_order() -> None:
         np.testing.assert_array_equal(rows[0], rows[1])
 
 
+KERNELS = """
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from gaussopt.pivoting import Active, Index, Indices
+from gaussopt.stepdata import Matrix, Vector
+
+Other = Callable[[float, Vector], tuple[float, int]]
+
+
+class Inner(NamedTuple):
+    grid: Indices
+    places: Index
+
+
+class Space(NamedTuple):
+    table: Matrix
+    inner: Inner
+    scale: float
+
+
+def marked(counts, i):
+    counts[i] += 1
+    return True
+
+
+def other(t: float, x: Vector) -> tuple[float, int]:
+    exponent = 0
+    _, exponent = math.frexp(t)
+    return math.ldexp(x[len(x) - 1], 1 - exponent), len(x)
+
+
+def kernel(
+    function: Other, space: Space, x: Vector, active: Active, counts: Index, warm: bool, out: Matrix
+) -> tuple[int, float]:
+    (rows, width), m = out.shape, len(active)
+    table, inner, scale = space
+    copy = np.zeros((rows, width))
+    members = np.empty(width, np.int64)
+    total, found = 0.0, 0
+    for i in range(width + m):
+        # The second side of each has no place in the array where the first does not hold.
+        if i < width and not active[m - width + i]:
+            continue
+        value = x[i] if i < width else table[1, i - width] if i - width < table.shape[1] else 0.5
+        if i >= width or x[i] > 0.0 and marked(counts, 0):
+            total += value
+        found += (i < 3 or active[i - 3] == 1) and marked(counts, 1)
+    view = table if warm else out
+    same = view is table
+    for i in range(rows):
+        members[0] = i + inner.grid[1, 0] + inner.places[1]
+        space_again = np.zeros(i + 1)
+        for j in range(width):
+            copy[i, j] = space.table[i, j] + members[0] + len(space_again)
+    part = copy[1:rows]
+    part[0, 0] = math.inf
+    got, length = function(total, x[1:width])
+    if not math.isfinite(part[0, 0]) and same:
+        total += got
+    for i in range(rows):
+        for j in range(width):
+            out[i, j] = copy[i, j] * scale
+    return found + length, total
+"""
+
+
+def test_arrays_with_shapes_records_functions_and_memory() -> None:
+    module = module_of(KERNELS)
+    compiled = native.functions(module, ["kernel", "other"], contract=False)
+    inner = module.Inner(np.arange(6).reshape(2, 3), np.array([4, 5]))
+    x, active = np.array([1.0, -2.0, 3.0]), np.array([1, 0, 1, 1])
+    for warm in (True, False):
+        space = module.Space(np.arange(9.0).reshape(3, 3), inner, 0.5)
+        results, counts, outs = [], [], []
+        for form in ((compiled["kernel"], compiled["other"]), (module.kernel, module.other)):
+            counts.append(np.zeros(2, np.int64))
+            outs.append(np.zeros((3, 3)))
+            results.append(form[0](form[1], space, x, active, counts[-1], warm, outs[-1]))
+        assert results[0] == results[1]
+        np.testing.assert_array_equal(*counts)
+        np.testing.assert_array_equal(*outs)
+        assert np.isinf(outs[0][1, 0])
+    with pytest.raises(TypeError, match="contiguous array of int64 with 1 axes"):
+        compiled["kernel"](compiled["other"], space, x, x, counts[0], True, outs[0])
+    with pytest.raises(ValueError, match="zip"):
+        compiled["other"](1.0)
+
+
+def test_a_record_that_came_before_is_not_taken_for_another() -> None:
+    module = module_of(
+        "from __future__ import annotations\n\nfrom typing import NamedTuple\n\nfrom gaussopt.stepdata import Vector\n"
+        "\n\nclass Space(NamedTuple):\n    x: Vector\n    n: int\n\n\n"
+        "def f(space: Space) -> float:\n    return space.x[space.n]\n"
+    )
+    compiled = native.functions(module, ["f"], contract=False)["f"]
+    one, other = module.Space(np.array([1.0, 2.0]), 1), module.Space(np.array([3.0]), 0)
+    assert [compiled(space) for space in (one, one, other, one)] == [2.0, 2.0, 3.0, 2.0]
+    one.x[1] = 5.0
+    assert compiled(one) == 5.0
+
+
+def test_kernels_of_other_modules_are_found_and_run_as_cpython_runs_them() -> None:
+    for seed in range(3):
+        step = registry.load("family", "box-stack").steps({"contacts": 4, "friction": 0.0}, 3)[seed]
+        found = []
+        for solve in (contact_step, native.plain(contact_step)):
+            n, m, k = step.n, step.m, len(step.zeta_N)
+            z, a, lam, w, active = np.zeros(k), np.zeros(n), np.zeros(m), np.zeros(k), np.zeros(k, np.int64)
+            rows = np.ascontiguousarray(step.J_N)
+            code = solve(
+                np.ascontiguousarray(step.M), step.force, np.ascontiguousarray(step.J), step.gamma, rows, rows,
+                step.zeta_N, active, z, a, lam, w, workspace(n, m, k),
+            )  # fmt: skip
+            found.append(np.concatenate(([code], z, a, lam, w, active)))
+        np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("name", ["box", "two-bar"])
+def test_stages_of_a_motion_are_those_of_cpython(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = 0
+
+    def twice(*arguments: Any) -> Any:
+        nonlocal calls
+        *given, out, numbers = arguments
+        copies = copy.deepcopy(arguments)
+        calls += 1
+        answer = contact_stage.stage(*arguments)
+        assert native.plain(contact_stage.stage)(*copies) == answer
+        for mine, theirs in ((out, copies[-2]), (numbers, copies[-1]), (given[7], copies[7])):
+            np.testing.assert_array_equal(mine, theirs)
+        return answer
+
+    monkeypatch.setattr(stages, "stage", twice)
+    monkeypatch.setattr(Leaps, "fit", staticmethod(lambda *settings: False))
+    go.simulate(name, engine="compiled", t_end=0.05, dt=5e-3)
+    assert calls > 20
+
+
 @pytest.mark.parametrize(
     "line",
     ["x = [1.0]", "with x: pass", "x = lambda: 1", "return unknown(x)", "return other", "return 'a'", "return x @ x"],
@@ -184,7 +332,7 @@ def test_arrays_of_another_kind_are_refused() -> None:
     compiled, _ = both("def f(x: list) -> float:\n    return x[0]\n")
     assert compiled(np.array([2.0])) == 2.0
     for wrong in (np.array([1]), np.zeros((4, 4))[:, 0], [1.0]):
-        with pytest.raises(Exception, match=r"argument 1: .*TypeError"):
+        with pytest.raises(TypeError, match="takes a contiguous array of float64 here"):
             compiled(wrong)
 
 

@@ -63,7 +63,7 @@ def measure(budget: float) -> Section:
 
 def _first(motion: str) -> float:
     with tempfile.TemporaryDirectory() as empty:
-        environment = {**os.environ, "GAUSSOPT_CACHE": empty, "NUMBA_CACHE_DIR": empty}
+        environment = {**os.environ, "GAUSSOPT_CACHE": empty}
         command = [sys.executable, "-c", SCRIPT.format(motion=motion)]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return float(json.loads(done.stdout))

@@ -33,7 +33,7 @@ SETTLED = 50
 """Steps of an interpreted call, of which the first takes as long as many."""
 
 ONE, FOUR = "one evaluation", "RK4"
-NO_NUMBA = "numba is not installed"
+NO_LLVM = "llvmlite is not installed"
 
 
 def measure(budget: float) -> Section:
@@ -52,7 +52,7 @@ def measure(budget: float) -> Section:
     times = interleave(competitors, budget)
     rows = [(c.name, spread(times.of(c.name), 1e6)) for c in competitors] + refused
     rows += [("MuJoCo", missing)] if missing else []
-    rows += [] if COMPILED else [("gaussopt, compiled", NO_NUMBA)]
+    rows += [] if COMPILED else [("gaussopt, compiled", NO_LLVM)]
     data = [{"engine": c.name, "seconds_per_step": times.of(c.name).median} for c in competitors]
     fits = {kind: fit for kind, _, _ in _entries(not missing) if (fit := _growth(times, kind)) is not None}
     growth = "; ".join(f"{kind}: {spread(fit)}" for kind, fit in fits.items())
@@ -134,14 +134,14 @@ def _faster(times: Times, theirs: str, steps: str, missing: str) -> Goal:
     both = slower in times and faster in times
     return Goal(
         f"chain of {COMPARED} links, step of {steps} against MuJoCo with `connect` ({theirs})", 10, False,
-        times.ratio(slower, faster) if both else None, "" if both else missing or NO_NUMBA, mujoco_engine.DOES_MORE,
+        times.ratio(slower, faster) if both else None, "" if both else missing or NO_LLVM, mujoco_engine.DOES_MORE,
     )  # fmt: skip
 
 
 def _grows(fits: dict[str, Spread], steps: str) -> Goal:
     fit = fits.get(_ours(steps))
     what = f"chain of {COMPARED} to {LONG[-1]} links, exponent of the time of a step of {steps}"
-    return Goal(what, 1.1, True, fit, "" if fit else NO_NUMBA, unit="")
+    return Goal(what, 1.1, True, fit, "" if fit else NO_LLVM, unit="")
 
 
 def _growth(times: Times, kind: str) -> Spread | None:

@@ -1,21 +1,23 @@
 """Steps of a phase as one compiled loop: as many as nothing can happen in.
 
-Everything but the equations is the same for all systems, so that it is compiled once; the equations come in as compiled
-functions of one signature. A step is taken only if every stage is regular (see `gaussopt.contact_stage`), its
-certificate passes, and no watched function can have fallen through zero (see `gaussopt.watching`): the first step of
-which that is not sure is left to the event loop. Contacts are those of the plane.
+Everything but the equations is the same for all systems, so that it is compiled once; the equations come in as
+functions of one signature, by their addresses. A step is taken only if every stage is regular (see
+`gaussopt.contact_stage`), its certificate passes, and no watched function can have fallen through zero (see
+`gaussopt.watching`): the first step of which that is not sure is left to the event loop. Contacts are those of the
+plane.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from gaussopt.contact_stage import DEFINITE, NUMBERS, OPEN, Memory, memory
 from gaussopt.event_driven import NOISE, UNSHARED
-from gaussopt.jit import BARE, COMPILED, part
+from gaussopt.jit import kernel
 from gaussopt.phases import OPEN as APART
 from gaussopt.phases import STICKING, Phase
 from gaussopt.pivoting import SOLVED, Active, Index
@@ -26,6 +28,10 @@ NONE = -1
 
 SEEN = 6
 """Numbers of a contact that are watched: value, rate and noise of its gap or normal force, and of its slip or stick."""
+
+
+Equations = Callable[[float, Vector, Vector, Vector, Vector], None]
+Stage = Callable[[Vector, int, int, int, int, Index, Vector, Active, Memory, Vector, Vector], tuple[int, int]]
 
 
 class Space(NamedTuple):
@@ -66,7 +72,7 @@ def space(n: int, m: int, stages: int, phase: Phase) -> Space:
     """For n coordinates, m joint rows, a method of so many stages and a phase of contacts of the plane."""
     k, c, r = len(phase.wall), len(phase.closed), len(phase.sticking)
     smooth, contacts = n * n + n + m * n + m, 2 * k * n + 3 * k
-    active = np.zeros(c + 2 * r, np.int8)
+    active = np.zeros(c + 2 * r, np.int64)
     active[: c + r] = 1
     return Space(
         np.array(phase.closed, dtype=np.int64), phase.modes().astype(np.int64),
@@ -77,7 +83,6 @@ def space(n: int, m: int, stages: int, phase: Phase) -> Space:
     )  # fmt: skip
 
 
-@part
 def pack(flat: Vector, mu: Vector, n: int, m: int, data: Vector) -> None:
     """From the generated equations' order to that of `stage`: h from Q, no gaps, mu behind."""
     k = len(mu)
@@ -95,7 +100,6 @@ def pack(flat: Vector, mu: Vector, n: int, m: int, data: Vector) -> None:
         data[target + 2 * k * n + 3 * k + i] = mu[i]
 
 
-@part
 def passing(numbers: Vector, tolerance: float) -> bool:
     """`ContactCertificate.passed` of the numbers that a stage writes."""
     error, missed, reported, floor = numbers[0], numbers[2], numbers[3], numbers[4]
@@ -113,7 +117,6 @@ def passing(numbers: Vector, tolerance: float) -> bool:
     return bool(within and missed <= tolerance * (1.0 + numbers[10]))
 
 
-@part
 def certified(numbers: Vector, tolerance: float, worst: Vector) -> bool:
     """Whether the certificate of a stage passes; `worst` keeps the largest numbers."""
     if not passing(numbers, tolerance):
@@ -124,7 +127,6 @@ def certified(numbers: Vector, tolerance: float, worst: Vector) -> bool:
     return True
 
 
-@part
 def copy(x: Vector, target: Vector, at: int) -> int:
     """Copy x to target[at], ...; returns where it ends."""
     for i in range(len(x)):
@@ -132,7 +134,6 @@ def copy(x: Vector, target: Vector, at: int) -> int:
     return at + len(x)
 
 
-@part
 def largest(x: Vector) -> float:
     """Largest |x|, zero of nothing."""
     found = 0.0
@@ -141,7 +142,6 @@ def largest(x: Vector) -> float:
     return found
 
 
-@part
 def watch(
     flat: Vector, data: Vector, out: Vector, closed: Index, kinds: Index, modes: Vector, y: Vector, m: int,
     seen: Matrix,
@@ -177,11 +177,10 @@ def watch(
             seen[i, 3], seen[i, 4], seen[i, 5] = -modes[i] * data[at_v + i], -modes[i] * s, moving
 
 
-@part
 def quiet(before: Matrix, after: Matrix) -> bool:
     """Whether `watching.bracket` sees nothing in a step: no value below its noise, no dip in between."""
     for i in range(len(after)):
-        for j in (0, 3):
+        for j in range(0, SEEN, 3):
             if not after[i, j] >= -max(before[i, j + 2], after[i, j + 2]):
                 return False
             if before[i, j + 1] < 0.0 < after[i, j + 1]:
@@ -189,16 +188,17 @@ def quiet(before: Matrix, after: Matrix) -> bool:
     return True
 
 
+@kernel
 def march(
-    step: Any, about: Any, stage: Any, origin: float, dt: float, first: int, count: int, y: Vector, p: Vector,
-    mu: Vector, n: int, m: int, A: Matrix, b: Vector, c: Vector, tolerance: float, space: Space, worst: Vector,
-    rows: Matrix,
+    step: Equations, about: Equations, stage: Stage, origin: float, dt: float, first: int, count: int, y: Vector,
+    p: Vector, mu: Vector, n: int, m: int, A: Matrix, b: Vector, c: Vector, tolerance: float, space: Space,
+    worst: Vector, rows: Matrix,
 ) -> int:  # fmt: skip
     """Steps first, ..., first + count - 1 of a phase, or fewer.
 
     Parameters
     ----------
-    step, about : compiled (t, q, v, p, out) -> None
+    step, about : (t, q, v, p, out) -> None
         The equations, and what is recorded of a state beside its step.
     stage : see `gaussopt.contact_stage`; by its address, lest it be compiled a second time as a part of this
     origin, dt : s
@@ -220,7 +220,6 @@ def march(
     -------
     done
     """
-    # One call of everything that takes many arrays: each costs half a second to compile.
     o = space.memory
     closed, kinds, modes, active, kept = space.closed, space.kinds, space.modes, space.active, space.kept
     flat, data, out, numbers, start, slopes = (
@@ -237,8 +236,7 @@ def march(
         step(t, y[:n], y[n:], p, flat)
         pack(flat, mu, n, m, data)
         code, how = stage(
-            data, n, m, k, o.sigma.shape[1], closed, modes, active, o.K, o.L, o.first, o.body, o.rows, o.motion, o.norm,
-            o.sigma, o.law, o.order, o.B, o.S, o.T, out, numbers,
+            data, n, m, k, o.sigma.shape[1], closed, modes, active, o, out, numbers,
         )  # fmt: skip
         sound = code == SOLVED and how != OPEN and certified(numbers, tolerance, worst)
         if s == 0 and sound:
@@ -281,24 +279,3 @@ def march(
             s = 0
     copy(start, y, 0)
     return done
-
-
-if COMPILED:
-    from numba import float64, int8, int64, njit, typeof, types, void
-
-    EQUATIONS = types.FunctionType(void(float64, float64[::1], float64[::1], float64[::1], float64[::1]))
-    _vector, _matrix, _index = float64[::1], float64[:, ::1], int64[::1]
-    _memory = [typeof(x) for x in memory(1, 0, 1, 1, 0)]
-    STAGE = types.FunctionType(
-        types.UniTuple(int64, 2)(
-            _vector, int64, int64, int64, int64, _index, _vector, int8[::1], *_memory, _vector, _vector
-        )
-    )
-    # The signature makes functions of every system one type, so that the loop is compiled once for all of them.
-    march = njit(
-        int64(
-            EQUATIONS, EQUATIONS, STAGE, float64, float64, int64, int64, _vector, _vector, _vector, int64, int64,
-            _matrix, _vector, _vector, float64, typeof(space(1, 0, 1, Phase.flight(1, 1))), _vector, _matrix,
-        ),
-        **BARE,
-    )(march)  # fmt: skip

@@ -16,7 +16,7 @@ from gaussopt.compiled import contact_march as kernel
 from gaussopt.compiled.contact_equations import contact_equations
 from gaussopt.compiled.run import CHUNK
 from gaussopt.contact_stage import UNDECIDED, stage
-from gaussopt.jit import COMPILED
+from gaussopt.jit import COMPILED, prepare
 from gaussopt.lagrangian import LagrangianSystem
 from gaussopt.phases import STICKING, ContactAccelerations, Phase
 from gaussopt.stabilisation import Unstabilised
@@ -84,6 +84,7 @@ class Leaps:
         assert tableau is not None
         self._motion, self._control, self._stages, self._recorder = motion, control, method.stages, recorder
         self._equations = contact_equations(system)
+        prepare(stage, kernel.march)
         self._A, self._b, self._c = (np.array(x, dtype=np.float64) for x in (tableau.A, tableau.b, tableau.c))
         self._p = np.array(list(system.parameters.values()))
         self._n, self._m, self._k = system.n, system.m, len(system.contact_names)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -17,16 +15,16 @@ from gaussopt.compiled.job import Job, NotCompiled, Orders, within_limit
 from gaussopt.compiled.loops import Written
 from gaussopt.compiled.trigonometry import sine_cosine
 from gaussopt.equations import Model
+from gaussopt.jit import COMPILED
 from gaussopt.stepper import Stepper
 
 VERSION = "10"
 """Raised whenever the generated loops change."""
 
 
-@cache
-def has_numba() -> bool:
-    """Whether numba is installed, and with it LLVM, which compiles the loops; NUMBA_DISABLE_JIT=1 switches both off."""
-    return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0") and find_spec("numba") is not None
+def has_llvm() -> bool:
+    """Whether LLVM, which compiles the loops, is there; see `gaussopt.jit`."""
+    return COMPILED
 
 
 @cache
@@ -61,7 +59,7 @@ def march(model: Model, method: Stepper, orders: Orders, projected: bool) -> Com
     """
     if not method.generated:
         raise NotCompiled(f"the stepper {method.name!r} has no generated loop")
-    job = Job(model, method, orders, projected, has_numba())
+    job = Job(model, method, orders, projected, has_llvm())
     key = codegen.key_of(VERSION, model.key, repr(orders), method.name, str(projected), str(job.fast))
     name = f"{model.name}_{method.name}"
     title = f"{model.name} by {method.name}{' with projection' if projected else ''}"

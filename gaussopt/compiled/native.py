@@ -1,16 +1,19 @@
-"""Machine code of generated functions: compiled by LLVM, kept on disk, called through ctypes.
+"""Machine code of generated functions and kernels: compiled by LLVM, kept on disk, called through ctypes.
 
-LLVM comes with llvmlite, which comes with numba. Calls release the interpreter's lock, so that threads share the work.
+LLVM comes with llvmlite. Calls release the interpreter's lock, so that threads share the work.
 """
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from struct import Struct
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -20,11 +23,24 @@ import numpy as np
 
 from gaussopt import codegen
 
-_FLOATS = np.ctypeslib.ndpointer(np.float64, flags="C_CONTIGUOUS")
-_TYPES: dict[str, Any] = {"float": ctypes.c_double, "int": ctypes.c_int64, "list": _FLOATS, "Array": _FLOATS}
+_NUMBERS = {"float": "d", "int": "q", "bool": "q"}
+_ADDRESS = "N"
+_FLOAT = np.dtype(np.float64)
+_ARRAYS: dict[str, tuple[Any, int]] = {
+    "Vector": (np.float64, 1), "Array": (np.float64, 1), "Matrix": (np.float64, 2), "Table": (np.float64, 2),
+    "Index": (np.int64, 1), "Active": (np.int64, 1), "Indices": (np.int64, 2),
+}  # fmt: skip
 
-VERSION = "1"
+VERSION = "2"
 """Raised whenever the translation changes."""
+
+ENTRANCE = "_entrance"
+"""Behind the name of a function, where it is called from outside."""
+
+DATA, SHAPE = object.__basicsize__, object.__basicsize__ + 16
+"""Where numpy's object of an array holds the places of its entries and of its shape: `PyArrayObject_fields` of numpy's
+C interface. What machine code reads itself costs nothing; through Python it would be a microsecond and more an array.
+"""
 
 _DIGEST = 32
 
@@ -44,29 +60,49 @@ def target() -> tuple[str, str]:
     return llvm.get_host_cpu_name(), features
 
 
-def functions(module: ModuleType, names: Sequence[str], contract: bool) -> dict[str, Callable[..., Any]]:
-    """Functions of a generated module as machine code, for numbers and contiguous arrays of floats.
+def _peek(x: Any, offset: int) -> int:
+    return ctypes.c_size_t.from_address(id(x) + offset).value
+
+
+_sample = np.zeros((2, 3))
+if (_peek(_sample, DATA), ctypes.c_int64.from_address(_peek(_sample, SHAPE) + 8).value) != (_sample.ctypes.data, 3):
+    raise ImportError("Machine code cannot read the arrays of this numpy; set GAUSSOPT_COMPILE=0.")
+
+
+def functions(
+    module: ModuleType, names: Sequence[str], contract: bool, vectors: bool = True
+) -> dict[str, Callable[..., Any]]:
+    """Functions of a module as machine code, for numbers, contiguous arrays, and named tuples of them.
 
     Parameters
     ----------
     module : a module with a file
     names : functions whose parameters and result are annotated
     contract : whether a product and a sum may become one operation with one rounding
+    vectors : whether loops are given a form that runs in vector registers, which few entries gain nothing from
 
     Raises
     ------
     NotCompiled
         If the source holds what has no translation.
     """
+    sources = _sources(module, names)
+    parts = [part for text, known in sources for part in (text, repr(known))]
+    about = [
+        *parts,
+        *names,
+        str(contract),
+        str(vectors),
+        VERSION,
+        llvmlite.__version__,
+        llvm.get_process_triple(),
+        str(DATA),
+    ]
     assert module.__file__ is not None
-    source = Path(module.__file__)
-    text = source.read_text(encoding="utf-8")
-    known = {name: x for name, x in vars(module).items() if isinstance(x, int | float)}
-    about = [text, repr(known), *names, str(contract), VERSION, llvmlite.__version__, llvm.get_process_triple()]
-    file = codegen.cache_folder() / f"{source.stem}_{codegen.key_of(*about, *target())}.o"
+    file = codegen.cache_folder() / f"{Path(module.__file__).stem}_{codegen.key_of(*about, *target())}.o"
     code = _kept(file)
     if code is None:
-        code = _translated(text, names, contract, known)
+        code = _translated(sources, names, contract, vectors)
         with suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
             codegen.write_aside(file, hashlib.sha256(code).digest() + code)
@@ -74,7 +110,42 @@ def functions(module: ModuleType, names: Sequence[str], contract: bool) -> dict[
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     _engines.append(engine)
-    return {name: _callable(getattr(module, name), engine.get_function_address(name)) for name in names}
+    return {name: _callable(module, name, engine.get_function_address) for name in names}
+
+
+def _sources(module: ModuleType, names: Sequence[str]) -> list[tuple[str, dict[str, float]]]:
+    """Texts of a module, and of those that its functions call functions of, each with its numbers by name."""
+    met, waiting = [module], [plain(getattr(module, name)) for name in names]
+    seen: set[FunctionType] = set()
+    while waiting:
+        function = waiting.pop()
+        if function in seen:
+            continue
+        seen.add(function)
+        home = sys.modules[function.__module__]
+        if home not in met:
+            met.append(home)
+        found = (plain(function.__globals__.get(name)) for name in function.__code__.co_names)
+        waiting += [x for x in found if isinstance(x, FunctionType)]
+        for kind in function.__annotations__.values():
+            record = function.__globals__.get(_name(kind))
+            if isinstance(record, type) and (home := sys.modules[record.__module__]) not in met:
+                met.append(home)
+    ordered = [module, *sorted(met[1:], key=lambda x: x.__name__)]
+    texts = [Path(str(x.__file__)).read_text(encoding="utf-8") for x in ordered]
+    numbers = [{name: y for name, y in vars(x).items() if isinstance(y, int | float)} for x in ordered]
+    return list(zip(texts, numbers, strict=True))
+
+
+def plain(function: Any) -> Any:
+    """A function as it is written, of what stands in its place."""
+    return getattr(function, "__wrapped__", function)
+
+
+def _name(annotation: Any) -> str:
+    """An annotation as it is written."""
+    text = annotation if isinstance(annotation, str) else getattr(annotation, "__forward_arg__", None)
+    return str(text or getattr(annotation, "__name__", annotation))
 
 
 _engines: list[Any] = []
@@ -96,32 +167,131 @@ def _machine() -> Any:
     return llvm.Target.from_default_triple().create_target_machine(cpu=name, features=features, opt=3, jit=True)
 
 
-def _translated(text: str, names: Sequence[str], contract: bool, known: Mapping[str, float]) -> bytes:
-    from gaussopt.compiled.translation import Translation
+def _translated(
+    sources: Sequence[tuple[str, Mapping[str, float]]], names: Sequence[str], contract: bool, vectors: bool
+) -> bytes:
+    from gaussopt.compiled.translation import Source, Translation
 
-    module = llvm.parse_assembly(str(Translation(text, names, contract, known)))
+    (text, known), *others = sources
+    translation = Translation(text, names, contract, known, [Source(*other) for other in others])
+    module = llvm.parse_assembly(str(translation))
     module.verify()
     machine = _machine()
     tuning = llvm.create_pipeline_tuning_options(speed_level=3)
-    tuning.loop_vectorization, tuning.slp_vectorization = True, False
+    tuning.loop_vectorization, tuning.slp_vectorization = vectors, False
     builder = llvm.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(module, builder)
     return bytes(machine.emit_object(module))
 
 
-def _callable(function: FunctionType, address: int) -> Callable[..., Any]:
+@dataclass(frozen=True)
+class _Parameter:
+    """What becomes of an argument: the number that is handed over, a list of them for a record, with their format."""
+
+    format: str
+    value: Callable[[Any], Any]
+
+
+class _Remembered:
+    """The numbers of the record that came last: most calls come with the one of the call before."""
+
+    def __init__(self, fields: Sequence[_Parameter]) -> None:
+        self._fields = fields
+        self._latest: tuple[Any, list[int]] = None, []
+
+    def __call__(self, record: Any) -> list[int]:
+        known, values = self._latest
+        if known is not record:
+            values = _flat(self._fields, record)
+            self._latest = record, values
+        return values
+
+
+def _flat(parameters: Sequence[_Parameter], arguments: Sequence[Any]) -> list[Any]:
+    values = []
+    for parameter, argument in zip(parameters, arguments, strict=True):
+        value = parameter.value(argument)
+        values += value if isinstance(value, list) else [value]
+    return values
+
+
+def _parameter(annotation: Any, scope: Mapping[str, Any]) -> _Parameter:
+    name = _name(annotation)
+    if name in _NUMBERS:
+        return _Parameter(_NUMBERS[name], lambda x: x)
+    if name == "list":
+        return _Parameter(_ADDRESS, _array(_FLOAT, None))
+    if name in _ARRAYS:
+        return _Parameter(_ADDRESS, _array(np.dtype(_ARRAYS[name][0]), _ARRAYS[name][1]))
+    record = scope[name]
+    if isinstance(record, type):
+        inside = vars(sys.modules[record.__module__])
+        fields = [_parameter(x, inside) for x in record.__annotations__.values()]
+        return _Parameter("".join(field.format for field in fields), _Remembered(fields))
+    return _Parameter(_ADDRESS, lambda x: x.address)
+
+
+def _array(kind: np.dtype[Any], dimensions: int | None) -> Callable[[Any], int]:
+    """What checks that an array is of the right kind, of any number of axes where None is given, and hands it over."""
+
+    def checked(x: Any) -> int:
+        right = isinstance(x, np.ndarray) and x.dtype == kind and x.flags.c_contiguous
+        if not right or (dimensions is not None and x.ndim != dimensions):
+            shape = "" if dimensions is None else f" with {dimensions} axes"
+            raise TypeError(f"Machine code takes a contiguous array of {kind.name}{shape} here, not {x!r:.60}.")
+        return id(x)
+
+    return checked
+
+
+class MachineCode:
+    """Machine code that is called as the function of the module is called.
+
+    Attributes
+    ----------
+    address : where the function begins that other machine code calls
+    """
+
+    def __init__(self, entrance: int, address: int, parameters: Sequence[_Parameter], results: str) -> None:
+        self.address = address
+        self._call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(entrance)
+        self._values = [x.value for x in parameters]
+        self._records = [i for i, x in enumerate(parameters) if isinstance(x.value, _Remembered)][::-1]
+        # Places of eight bytes, also for the results.
+        self._arguments = Struct("@" + "".join(x.format for x in parameters))
+        self._results = Struct("@" + results)
+        self._places = ctypes.c_char * max(self._arguments.size, self._results.size, 1)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """The result of the function.
+
+        Raises
+        ------
+        TypeError
+            If an array is of another kind.
+        """
+        parts = [value(x) for value, x in zip(self._values, arguments, strict=True)]
+        for i in self._records:
+            parts[i : i + 1] = parts[i]
+        places = self._places()
+        self._arguments.pack_into(places, 0, *parts)
+        self._call(places)
+        results = self._results.unpack_from(places)
+        return results if len(results) > 1 else results[0] if results else None
+
+
+def _callable(module: ModuleType, name: str, address: Callable[[str], int]) -> MachineCode:
     """What calls machine code as the function of the module is called."""
-    annotated = {name: getattr(kind, "__name__", str(kind)) for name, kind in function.__annotations__.items()}
-    result = _TYPES.get(annotated.pop("return", "None"))
-    kinds = list(annotated.values())
-    types = [_TYPES[part] for kind in kinds for part in (("list", "int") if kind == "Table" else (kind,))]
-    call: Callable[..., Any] = ctypes.CFUNCTYPE(result, *types)(address)
-    if "Table" not in kinds:
-        return call
+    function = plain(getattr(module, name))
+    annotated = dict(function.__annotations__)
+    result = _name(annotated.pop("return", "None"))
+    parameters = [_parameter(kind, function.__globals__) for kind in annotated.values()]
+    return MachineCode(address(name + ENTRANCE), address(name), parameters, _results(result))
 
-    def taken_apart(*arguments: Any) -> Any:
-        """Matrices as their entries and the length of their rows."""
-        given = zip(arguments, kinds, strict=True)
-        return call(*(part for x, kind in given for part in ((x, x.shape[1]) if kind == "Table" else (x,))))
 
-    return taken_apart
+def _results(annotation: str) -> str:
+    """Format of what a function returns: nothing, a number, or two."""
+    if annotation == "tuple":
+        return _NUMBERS["float"] * 2
+    parts = annotation.removeprefix("tuple").strip("[]").split(", ")
+    return "".join(_NUMBERS.get(part, "") for part in parts)

@@ -114,7 +114,7 @@ class GeneratedLoop(ABC):
         self.steps = self.handed_over = 0
         self.residuals = [0.0, 0.0]
         self.t = 0.0
-        self._array: Any = np.array if modules.has_numba() else list
+        self._array: Any = np.array if modules.has_llvm() else list
         self.sharp = motion.stabiliser.tolerance if isinstance(motion.stabiliser, Projection) else 0.0
         self.limit = min(motion.solver.tolerance, DEFAULT_TOLERANCE) ** 2
 

@@ -1,37 +1,139 @@
 """LLVM instructions from the few forms of Python that generated functions and kernels are written in.
 
 A compiler for all of Python spends ten times as long on analysing straight lines as LLVM on compiling them. Here values
-are floats, integers, truth values, sequences of floats and matrices of them, row by row; the type of a name is that of
-its first value, so that one walk over the syntax tree writes the instructions. Conditional expressions become
-selections, which have no branches, and `and` and `or` evaluate both sides: what has side effects stands under `if`.
-Indices, and integers that are divided with remainder, are not negative.
+are floats, integers, truth values, arrays of floats or integers, pairs, records (named tuples), and functions that are
+handed over; the type of a name is that of its first value, so that one walk over the syntax tree writes the
+instructions. Conditional expressions become selections, which have no branches, and `and` and `or` evaluate both sides,
+unless a side calls a function of the module or takes an entry whose index the condition before it speaks of. Indices,
+and integers that are divided with remainder, are not negative.
 
-Parameters of functions that are called from outside are annotated float, int, list or Array, or Table; others take the
-types of the arguments of their first call. A function without annotation returns a truth value, if anything. In a
-function decorated with `any_order` sums may be taken in any order, so that they run in vector registers.
+Parameters of functions that are called from outside are annotated: see `PARAMETERS`; a record by its class, a function
+by the name of a `Callable` of the module. Those of others take the types of the arguments of their first call. A
+function without annotation returns a truth value, if anything. In a function decorated with `any_order` sums may be
+taken in any order, so that they run in vector registers. `zeros` makes an array of constant size on the stack,
+`np.zeros` and `np.empty` one of any size that lives until the function returns.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from llvmlite import ir
 
 from gaussopt.compiled.job import NotCompiled
+from gaussopt.compiled.native import DATA, ENTRANCE, SHAPE
 
-REAL, INTEGER, SHORT, TRUTH, FLOATS = (
+REAL, INTEGER, SHORT, TRUTH, FLOATS, BYTES = (
     ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(1), ir.DoubleType().as_pointer(),
+    ir.IntType(8).as_pointer(),
 )  # fmt: skip
 PAIR = ir.LiteralStructType([REAL, REAL])
-TABLE = ir.LiteralStructType([FLOATS, INTEGER])
-"""A matrix: its first entry and the length of its rows, which functions take apart."""
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """Arrays of entries of a type, row by row: handed over as the place of the first entry and the shape."""
+
+    entry: ir.Type
+    dimensions: int
+
+    @property
+    def parts(self) -> list[ir.Type]:
+        """Types of what is handed over."""
+        return [self.entry.as_pointer(), *[INTEGER] * self.dimensions]
+
+    def of(self, parts: Iterator[ir.Value]) -> Array:
+        """The array."""
+        return Array(self, next(parts), tuple(next(parts) for _ in range(self.dimensions)))
+
+
+@dataclass(frozen=True)
+class Records:
+    """Named tuples of a class, handed over field by field."""
+
+    fields: tuple[tuple[str, Kind], ...]
+
+    @property
+    def parts(self) -> list[ir.Type]:
+        """Types of what is handed over."""
+        return [part for _, kind in self.fields for part in _parts(kind)]
+
+    def of(self, parts: Iterator[ir.Value]) -> Record:
+        """The record."""
+        return Record(self, {name: _whole(kind, parts) for name, kind in self.fields})
+
+
+@dataclass(frozen=True)
+class Functions:
+    """Functions of one signature, handed over as addresses."""
+
+    arguments: tuple[Kind, ...]
+    result: ir.Type
+
+    @property
+    def parts(self) -> list[ir.Type]:
+        """Types of what is handed over."""
+        return [ir.FunctionType(self.result, [part for kind in self.arguments for part in _parts(kind)]).as_pointer()]
+
+    def of(self, parts: Iterator[ir.Value]) -> Address:
+        """The function."""
+        return Address(self, next(parts))
+
+
+Kind: TypeAlias = Any
+"""The type of a value: one of LLVM, `Arrays`, `Records` or `Functions`."""
+
+TABLE = Arrays(REAL, 2)
+
+
+class Array(NamedTuple):
+    """Entries row by row."""
+
+    type: Arrays
+    first: ir.Value
+    shape: tuple[ir.Value, ...]
+
+    @property
+    def parts(self) -> list[ir.Value]:
+        """What is handed over."""
+        return [self.first, *self.shape]
+
+
+class Record(NamedTuple):
+    """A named tuple."""
+
+    type: Records
+    fields: Mapping[str, Any]
+
+    @property
+    def parts(self) -> list[ir.Value]:
+        """What is handed over."""
+        return [part for value in self.fields.values() for part in _apart(value)]
+
+
+class Address(NamedTuple):
+    """Where a function begins."""
+
+    type: Functions
+    place: ir.Value
+
+    @property
+    def parts(self) -> list[ir.Value]:
+        """What is handed over."""
+        return [self.place]
+
 
 RESULTS = {"float": REAL, "int": INTEGER, "bool": TRUTH, "tuple": PAIR, "None": ir.VoidType()}
-PARAMETERS = {"float": REAL, "int": INTEGER, "list": FLOATS, "Array": FLOATS, "Table": TABLE}
+PARAMETERS: dict[str, Kind] = {
+    "float": REAL, "int": INTEGER, "bool": TRUTH, "list": FLOATS, "Array": Arrays(REAL, 1), "Table": TABLE,
+    "Vector": Arrays(REAL, 1), "Matrix": TABLE, "Index": Arrays(INTEGER, 1), "Active": Arrays(INTEGER, 1),
+    "Indices": Arrays(INTEGER, 2),
+}  # fmt: skip
+"""Types by annotation. A list is known by its first entry alone; the others have a length or a shape."""
 
 INTRINSICS = {"sqrt": "llvm.sqrt", "floor": "llvm.floor", "ceil": "llvm.ceil", "fabs": "llvm.fabs", "abs": "llvm.fabs"}
 
@@ -52,12 +154,17 @@ _INTEGER_OPERATIONS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
 
 
 @dataclass(frozen=True)
-class Matrix:
-    """Entries row by row."""
+class Source:
+    """A module that functions are taken from.
 
-    first: ir.Value
-    width: ir.Value
-    type = TABLE
+    Attributes
+    ----------
+    text : str
+    known : numbers of the module by name
+    """
+
+    text: str
+    known: Mapping[str, float]
 
 
 class Translation:
@@ -69,6 +176,7 @@ class Translation:
     exported : functions that are called from outside
     contract : whether a product and a sum may become one operation with one rounding
     known : numbers of the module by name
+    others : modules that it takes functions and records from
 
     Raises
     ------
@@ -76,21 +184,61 @@ class Translation:
         If the source holds what has no translation.
     """
 
-    def __init__(self, text: str, exported: Iterable[str], contract: bool, known: Mapping[str, float]) -> None:
-        self.flags, self.known = ("contract",) if contract else (), known
+    def __init__(
+        self, text: str, exported: Iterable[str], contract: bool, known: Mapping[str, float],
+        others: Iterable[Source] = (),
+    ) -> None:  # fmt: skip
+        self.flags = ("contract",) if contract else ()
         self.module = ir.Module("generated")
         self.tables: dict[str, ir.Value] = {}
-        self._definitions: dict[str, ast.FunctionDef] = {}
-        self._functions: dict[str, ir.Function] = {}
-        for node in ast.parse(text).body:
-            match node:
-                case ast.FunctionDef():
-                    self._definitions[node.name] = node
-                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Tuple(elts=elements)):
-                    self._table(name, [ast.literal_eval(x) for x in elements])
+        self._definitions: dict[str, tuple[ast.FunctionDef, Mapping[str, float]]] = {}
+        self._functions: dict[str, tuple[ir.Function, Sequence[Kind]]] = {}
+        self._types: dict[str, ast.AST] = {}
+        for source in (Source(text, known), *others):
+            for node in ast.parse(source.text).body:
+                self._read(node, source.known)
         for name in exported:
-            kinds = [PARAMETERS[ast.unparse(a.annotation)] for a in self._definitions[name].args.args if a.annotation]
-            self.function(name, kinds).linkage = "external"
+            annotations = [a.annotation for a in self._definitions[name][0].args.args]
+            function, kinds = self.function(name, [self._kind(x) for x in annotations if x])
+            function.linkage = "external"
+            self._enter(function, kinds)
+
+    def _read(self, node: ast.stmt, known: Mapping[str, float]) -> None:
+        """A statement of a module."""
+        match node:
+            case ast.FunctionDef(name=name):
+                if name in self._definitions:
+                    raise ValueError(f"Two modules define {name}; rename one of them.")
+                self._definitions[name] = node, known
+            case ast.ClassDef(name=name):
+                self._types[name] = node
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Tuple(elts=elements)):
+                if all(isinstance(x, ast.Constant) for x in elements):
+                    self._table(name, [ast.literal_eval(x) for x in elements])
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript(value=ast.Name(id="Callable"))):
+                self._types[name] = node.value
+
+    def _kind(self, annotation: ast.expr) -> Kind:
+        """The type that an annotation stands for."""
+        name = ast.unparse(annotation)
+        if name in PARAMETERS:
+            return PARAMETERS[name]
+        match self._types.get(name):
+            case ast.ClassDef(body=body):
+                fields = [x for x in body if isinstance(x, ast.AnnAssign)]
+                return Records(tuple((ast.unparse(x.target), self._kind(x.annotation)) for x in fields))
+            case ast.Subscript(slice=ast.Tuple(elts=[ast.List(elts=arguments), result])):
+                return Functions(tuple(self._kind(x) for x in arguments), _result(result))
+        raise _untranslated(annotation)
+
+    def _enter(self, function: ir.Function, kinds: Sequence[Kind]) -> None:
+        """Where a function is called from outside, see `_Entrance`."""
+        kind = function.function_type.return_type
+        outer = ir.FunctionType(ir.VoidType(), [INTEGER.as_pointer()])
+        entrance = ir.Function(self.module, outer, f"{function.name}{ENTRANCE}")
+        reader = _Entrance(entrance)
+        found = reader.b.call(function, [part for kind in kinds for part in reader.parts(kind)])
+        reader.leave([] if kind == ir.VoidType() else [found])
 
     def __str__(self) -> str:
         """LLVM's text."""
@@ -107,60 +255,123 @@ class Translation:
         """Whether a function of this name is in the module."""
         return name in self._definitions
 
-    def function(self, name: str, types: Sequence[ir.Type]) -> ir.Function:
-        """A function of the module, translated when it is met first."""
+    def function(self, name: str, kinds: Sequence[Kind]) -> tuple[ir.Function, Sequence[Kind]]:
+        """A function of the module, translated when it is met first, and the types of its parameters."""
         if name in self._functions:
             return self._functions[name]
-        definition = self._definitions[name]
+        definition, known = self._definitions[name]
         if definition.returns is not None:
-            result = RESULTS[ast.unparse(definition.returns)]
+            result = _result(definition.returns)
         else:
             answers = any(isinstance(x, ast.Return) and x.value is not None for x in ast.walk(definition))
             result = TRUTH if answers else ir.VoidType()
-        apart = [part for kind in types for part in (kind.elements if kind == TABLE else [kind])]
-        function = ir.Function(self.module, ir.FunctionType(result, apart), name)
+        parts = [part for kind in kinds for part in _parts(kind)]
+        function = ir.Function(self.module, ir.FunctionType(result, parts), name)
         function.linkage = "internal"
         function.attributes.add("nounwind")
-        if result == PAIR:
+        decorators = [ast.unparse(x) for x in definition.decorator_list]
+        if result == PAIR or "inlined" in decorators:
             function.attributes.add("alwaysinline")
-        self._functions[name] = function
-        _Body(self, function, definition, types).translate()
-        return function
+        self._functions[name] = function, kinds
+        flags = (*self.flags, "reassoc") if "any_order" in decorators else self.flags
+        _Body(self, function, definition, kinds, known, flags).translate()
+        return self._functions[name]
+
+    def outside(self, name: str, result: ir.Type, parameters: Sequence[ir.Type]) -> ir.Function:
+        """A function of the C library."""
+        if name not in self.module.globals:
+            ir.Function(self.module, ir.FunctionType(result, parameters), name).attributes.add("nounwind")
+        return self.module.globals[name]
 
     def library(self, name: str, arguments: int, intrinsic: bool) -> ir.Function:
         """A function of LLVM or of the C library, of floats."""
         kind = ir.FunctionType(REAL, [REAL] * arguments)
         if intrinsic:
             return self.module.declare_intrinsic(name, [REAL], kind)
-        if name not in self.module.globals:
-            ir.Function(self.module, kind, name).attributes.add("nounwind")
-        return self.module.globals[name]
+        return self.outside(name, kind.return_type, kind.args)
+
+
+class _Entrance:
+    """What calls a function with arguments from outside, places of eight bytes one behind the other.
+
+    Arrays come as numpy's objects, of which it reads where the entries are and the shape; the result takes the place of
+    the first argument.
+    """
+
+    def __init__(self, function: ir.Function) -> None:
+        self.b = ir.IRBuilder(function.append_basic_block())
+        self._next = self._first = function.args[0]
+
+    def parts(self, kind: Kind) -> list[ir.Value]:
+        """What is handed over of the next argument."""
+        b = self.b
+        if isinstance(kind, Records):
+            return [part for _, field in kind.fields for part in self.parts(field)]
+        if kind == TRUTH:
+            return [b.trunc(self._taken(INTEGER), TRUTH)]
+        if not isinstance(kind, Arrays) and kind != FLOATS:
+            return [self._taken(part) for part in _parts(kind)]
+        record = self._taken(BYTES)
+        entry, dimensions = (kind.entry, kind.dimensions) if isinstance(kind, Arrays) else (REAL, 0)
+        first = self._at(record, DATA, entry.as_pointer())
+        if not dimensions:
+            return [first]
+        shape = self._at(record, SHAPE, INTEGER.as_pointer())
+        places = [b.gep(shape, [ir.Constant(INTEGER, i)], source_etype=INTEGER) for i in range(dimensions)]
+        return [first, *(b.load(place, typ=INTEGER) for place in places)]
+
+    def leave(self, results: Sequence[ir.Value]) -> None:
+        """Write the result, or both numbers of it."""
+        b, self._next = self.b, self._first
+        for result in results:
+            pair = isinstance(result.type, ir.LiteralStructType)
+            for value in [b.extract_value(result, i) for i in range(2)] if pair else [result]:
+                whole = b.zext(value, INTEGER) if value.type == TRUTH else value
+                b.store(whole, b.bitcast(self._passed(), whole.type.as_pointer()))
+        b.ret_void()
+
+    def _passed(self) -> ir.Value:
+        place = self._next
+        self._next = self.b.gep(place, [ir.Constant(INTEGER, 1)], inbounds=True, source_etype=INTEGER)
+        return place
+
+    def _taken(self, kind: ir.Type) -> ir.Value:
+        return self.b.load(self.b.bitcast(self._passed(), kind.as_pointer()), typ=kind)
+
+    def _at(self, record: ir.Value, offset: int, kind: ir.Type) -> ir.Value:
+        place = self.b.gep(record, [ir.Constant(INTEGER, offset)], source_etype=ir.IntType(8))
+        return self.b.load(self.b.bitcast(place, kind.as_pointer()), typ=kind)
 
 
 class _Body:
     """The instructions of one function."""
 
     def __init__(
-        self, whole: Translation, function: ir.Function, definition: ast.FunctionDef, types: Sequence[ir.Type]
-    ) -> None:
-        self._whole, self._function, self._definition, self._types = whole, function, definition, types
+        self, whole: Translation, function: ir.Function, definition: ast.FunctionDef, kinds: Sequence[Kind],
+        known: Mapping[str, float], flags: tuple[str, ...],
+    ) -> None:  # fmt: skip
+        self._whole, self._function, self._definition, self._kinds = whole, function, definition, kinds
+        self._known, self._flags = known, flags
         # Variables live in slots at the entry, which LLVM turns into registers.
         self._entry = ir.IRBuilder(function.append_basic_block("entry"))
         self._b = ir.IRBuilder(function.append_basic_block("body"))
-        self._slots: dict[str, ir.Value] = {}
+        self._slots: dict[str, tuple[Kind, list[ir.Value]]] = {}
         self._values: dict[str, Any] = {}
-        self._exits: list[ir.Block] = []
-        any_order = any(ast.unparse(x) == "any_order" for x in definition.decorator_list)
-        self._flags = (*whole.flags, "reassoc") if any_order else whole.flags
+        self._loops: list[tuple[ir.Block, ir.Block]] = []
+        self._spaces: dict[ast.expr, ir.Value] = {}
 
     def translate(self) -> None:
         """All statements."""
         body = self._b.block
-        nodes = [x for x in ast.walk(self._definition) if isinstance(x, ast.Name)]
-        assigned = {x.id for x in nodes if isinstance(x.ctx, ast.Store)}
+        nodes = list(ast.walk(self._definition))
+        for node in nodes:
+            if isinstance(node, ast.Call) and _of(node.func, "np") in ("zeros", "empty"):
+                self._spaces[node] = self._entry.alloca(BYTES)
+                self._entry.store(ir.Constant(BYTES, None), self._spaces[node])
+        assigned = {x.id for x in nodes if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)}
         parts = iter(self._function.args)
-        for name, kind in zip(self._definition.args.args, self._types, strict=True):
-            value = Matrix(next(parts), next(parts)) if kind == TABLE else next(parts)
+        for name, kind in zip(self._definition.args.args, self._kinds, strict=True):
+            value = _whole(kind, parts)
             if name.arg in assigned:
                 self._assign(ast.Name(name.arg), value)
             else:
@@ -168,7 +379,7 @@ class _Body:
         self._statements(self._definition.body)
         if not self._b.block.is_terminated:
             if isinstance(self._function.function_type.return_type, ir.VoidType):
-                self._b.ret_void()
+                self._return(None)
             else:
                 self._b.unreachable()
         self._entry.branch(body)
@@ -197,22 +408,33 @@ class _Body:
             case ast.If(test=test, body=body, orelse=other):
                 self._if(self._truth(self._value(test)), body, other)
             case ast.Break():
-                b.branch(self._exits[-1])
+                b.branch(self._loops[-1][0])
+            case ast.Continue():
+                b.branch(self._loops[-1][1])
             case ast.Return(value=None):
-                b.ret_void()
+                self._return(None)
             case ast.Return(value=ast.Tuple(elts=elements)):
-                pair = ir.Constant(PAIR, ir.Undefined)
+                kind = self._function.function_type.return_type
+                pair = ir.Constant(kind, ir.Undefined)
                 for i, element in enumerate(elements):
-                    pair = b.insert_value(pair, self._value(element), i)
-                b.ret(pair)
+                    pair = b.insert_value(pair, self._cast(self._value(element), kind.elements[i]), i)
+                self._return(pair)
             case ast.Return(value=value) if value is not None:
-                b.ret(self._cast(self._value(value), self._function.function_type.return_type))
+                self._return(self._cast(self._value(value), self._function.function_type.return_type))
             case ast.Expr(value=ast.Constant()) | ast.Pass():
                 pass
             case ast.Expr(value=value):
                 self._value(value)
             case _:
                 raise _untranslated(node)
+
+    def _return(self, value: ir.Value | None) -> None:
+        for space in self._spaces.values():
+            self._free(space)
+        if value is None:
+            self._b.ret_void()
+        else:
+            self._b.ret(value)
 
     def _if(self, chosen: ir.Value, body: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> None:
         b = self._b
@@ -247,38 +469,50 @@ class _Body:
 
     def _loop(self, begins: Callable[[], ir.Value], body: Sequence[ast.stmt], goes_on: Callable[[], None]) -> None:
         b = self._b
-        head, inside, behind = (b.append_basic_block() for _ in range(3))
+        head, inside, end, behind = (b.append_basic_block() for _ in range(4))
         b.branch(head)
         b.position_at_end(head)
         b.cbranch(begins(), inside, behind)
         b.position_at_end(inside)
-        self._exits.append(behind)
+        self._loops.append((behind, end))
         self._statements(body)
-        self._exits.pop()
+        self._loops.pop()
         if not b.block.is_terminated:
-            goes_on()
-            b.branch(head)
+            b.branch(end)
+        b.position_at_end(end)
+        goes_on()
+        b.branch(head)
         b.position_at_end(behind)
 
     def _assign(self, target: ast.expr, value: Any) -> None:
         match target:
             case ast.Tuple(elts=elements):
-                for element, x in zip(elements, value, strict=True):
+                for element, x in zip(elements, self._several(value), strict=True):
                     self._assign(element, x)
-            case ast.Name(id=name) if value.type in (PAIR, TABLE):
+            case ast.Name(id=name) if isinstance(value.type, ir.LiteralStructType):
                 self._values[name] = value
             case ast.Name(id=name):
                 if name not in self._slots:
-                    self._slots[name] = self._entry.alloca(value.type)
-                slot = self._slots[name]
-                self._b.store(self._cast(value, slot.allocated_type), slot)
+                    kind = value.type
+                    self._slots[name] = kind, [self._entry.alloca(part) for part in _parts(kind)]
+                kind, slots = self._slots[name]
+                for slot, part in zip(slots, _apart(self._cast(value, kind)), strict=True):
+                    self._b.store(part, slot)
             case ast.Subscript():
                 place, part = self._place(target)
-                if part:
+                if part is not None:
                     raise _untranslated(target)
-                self._b.store(self._cast(value, REAL), place)
+                self._b.store(self._cast(value, place.type.pointee), place)
             case _:
                 raise _untranslated(target)
+
+    def _several(self, value: Any) -> Sequence[Any]:
+        """What is assigned to several names at once."""
+        if isinstance(value, Record):
+            return list(value.fields.values())
+        if isinstance(value, ir.Value):
+            return [self._b.extract_value(value, i) for i in range(len(value.type.elements))]
+        return value  # type: ignore[no-any-return]
 
     # -- expressions -----------------------------------------------------------------------------------
 
@@ -305,21 +539,36 @@ class _Body:
             case ast.BinOp(left=left, op=op, right=right):
                 return self._binary(op, self._value(left), self._value(right))
             case ast.BoolOp(op=op, values=values):
-                found = [self._truth(self._value(x)) for x in values]
-                for x in found[1:]:
-                    found[0] = (b.and_ if isinstance(op, ast.And) else b.or_)(found[0], x)
-                return found[0]
+                found = self._truth(self._value(values[0]))
+                for i, x in enumerate(values[1:], 1):
+                    found = self._both(op, found, x, self._guarded(x, values[:i]))
+                return found
             case ast.Compare(ops=[ast.Is()], comparators=[ast.Constant(value=None)]):
                 return _constant(False)
+            case ast.Compare(left=left, ops=[ast.Is()], comparators=[right]):
+                return b.icmp_unsigned("==", self._value(left).first, self._value(right).first)
             case ast.Compare(left=left, ops=ops, comparators=comparators):
                 return self._compare(left, ops, comparators)
             case ast.IfExp(test=test, body=body, orelse=other):
-                return self._choice(self._truth(self._value(test)), self._value(body), self._value(other))
-            case ast.Subscript(value=ast.Attribute(value=base, attr="shape"), slice=ast.Constant(value=1)):
-                return self._value(base).width
+                chosen = self._truth(self._value(test))
+                if self._guarded(body, [test]) or self._guarded(other, [test]):
+                    return self._one_of(chosen, body, other)
+                return self._choice(chosen, self._value(body), self._value(other))
+            case ast.Subscript(value=ast.Attribute(value=base, attr="shape"), slice=ast.Constant(value=int() as i)):
+                return self._value(base).shape[i]
             case ast.Subscript():
                 return self._entry_of(node)
+            case ast.Attribute(value=ast.Name(id="math"), attr=name) if name in CONSTANTS:
+                return _constant(CONSTANTS[name])
+            case ast.Attribute(value=base, attr="shape"):
+                return list(self._value(base).shape)
+            case ast.Attribute(value=base, attr=name) if isinstance(record := self._value(base), Record):
+                return record.fields[name]
+            case ast.Call() if node in self._spaces:
+                return self._space(node)
             case ast.Call(func=ast.Name(id=name), args=arguments):
+                return self._call(node, name, arguments)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="math"), attr=name), args=arguments):
                 return self._call(node, name, arguments)
             case _:
                 raise _untranslated(node)
@@ -328,41 +577,119 @@ class _Body:
         if name in self._values:
             return self._values[name]
         if name in self._slots:
-            slot = self._slots[name]
-            return self._b.load(slot, typ=slot.allocated_type)
+            kind, slots = self._slots[name]
+            return _whole(kind, iter([self._b.load(slot, typ=slot.allocated_type) for slot in slots]))
         if name in self._whole.tables:
             return self._whole.tables[name]
-        if name in self._whole.known:
-            return _constant(self._whole.known[name])
+        if name in self._known:
+            return _constant(self._known[name])
         if name in CONSTANTS:
             return _constant(CONSTANTS[name])
         raise _untranslated(node)
 
-    def _entry_of(self, node: ast.Subscript) -> ir.Value:
+    def _entry_of(self, node: ast.Subscript) -> Any:
         if isinstance(node.value, ast.Name) and isinstance(node.slice, ast.Constant):
             base = self._values.get(node.value.id)
-            if base is not None and base.type == PAIR:
+            if base is not None and isinstance(base.type, ir.LiteralStructType):
                 return self._b.extract_value(base, node.slice.value)
         place, part = self._place(node)
-        return place if part else self._b.load(place, typ=REAL)
+        return self._b.load(place, typ=place.type.pointee) if part is None else part
 
-    def _place(self, node: ast.Subscript) -> tuple[ir.Value, bool]:
-        """Where an entry is, or where a part of a sequence begins; whether it is a part."""
+    def _place(self, node: ast.Subscript) -> tuple[ir.Value, Any]:
+        """Where an entry is, or where a part of an array begins; the part, None for an entry."""
         base, index = self._value(node.value), node.slice
-        if isinstance(base, Matrix):
+        if isinstance(base, Array) and len(base.shape) == 2:
+            rows, width = base.shape
+            if isinstance(index, ast.Slice):
+                low, length = self._span(index, rows)
+                place = self._beyond(base.first, self._binary(ast.Mult(), low, width))
+                return place, Array(base.type, place, (length, width))
             row, index = index.elts if isinstance(index, ast.Tuple) else (index, ast.Slice())
-            base = self._beyond(base.first, self._binary(ast.Mult(), self._value(row), base.width))
-        part = isinstance(index, ast.Slice)
-        if isinstance(index, ast.Slice):
-            index = index.lower or ast.Constant(0)
-        return self._beyond(base, self._value(index)), part
+            first = self._beyond(base.first, self._binary(ast.Mult(), self._value(row), width))
+            base = Array(Arrays(base.type.entry, 1), first, (width,))
+        if not isinstance(index, ast.Slice):
+            return self._beyond(base.first if isinstance(base, Array) else base, self._value(index)), None
+        if not isinstance(base, Array):
+            place = self._beyond(base, self._value(index.lower or ast.Constant(0)))
+            return place, place
+        low, length = self._span(index, base.shape[0])
+        place = self._beyond(base.first, low)
+        return place, Array(base.type, place, (length,))
+
+    def _span(self, index: ast.Slice, length: ir.Value) -> tuple[ir.Value, ir.Value]:
+        """Where a slice begins, and its length."""
+        if index.step is not None:
+            raise _untranslated(index)
+        high = length if index.upper is None else self._value(index.upper)
+        if index.lower is None:
+            return _constant(0), high
+        low = self._value(index.lower)
+        return low, self._binary(ast.Sub(), high, low)
 
     def _beyond(self, place: ir.Value, index: ir.Value) -> ir.Value:
-        return self._b.gep(place, [index], inbounds=True, source_etype=REAL)
+        if isinstance(index, ir.Constant) and index.constant == 0:
+            return place
+        return self._b.gep(place, [index], inbounds=True, source_etype=place.type.pointee)
+
+    def _guarded(self, node: ast.expr, conditions: Sequence[ast.expr]) -> bool:
+        """Whether an expression is only to be evaluated where the conditions before it say so."""
+        named = {x.id for condition in conditions for x in ast.walk(condition) if isinstance(x, ast.Name)}
+        for part in ast.walk(node):
+            if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and self._whole.defines(part.func.id):
+                return True
+            if isinstance(part, ast.Subscript) and named & {
+                x.id for x in ast.walk(part.slice) if isinstance(x, ast.Name)
+            }:
+                return True
+        return False
+
+    def _both(self, op: ast.boolop, one: ir.Value, node: ast.expr, guarded: bool) -> ir.Value:
+        """`and` and `or` of two sides."""
+        b = self._b
+        if not guarded:
+            return (b.and_ if isinstance(op, ast.And) else b.or_)(one, self._truth(self._value(node)))
+        before, further, behind = b.block, b.append_basic_block(), b.append_basic_block()
+        b.cbranch(one, *((further, behind) if isinstance(op, ast.And) else (behind, further)))
+        b.position_at_end(further)
+        other, after = self._truth(self._value(node)), b.block
+        b.branch(behind)
+        b.position_at_end(behind)
+        found = b.phi(TRUTH)
+        found.add_incoming(_constant(not isinstance(op, ast.And)), before)
+        found.add_incoming(other, after)
+        return found
+
+    def _one_of(self, chosen: ir.Value, body: ast.expr, other: ast.expr) -> ir.Value:
+        """A conditional expression of which one side is evaluated."""
+        b = self._b
+        blocks = [b.append_basic_block() for _ in range(2)]
+        behind = b.append_basic_block()
+        b.cbranch(chosen, *blocks)
+        ends, values = [], []
+        for block, node in zip(blocks, (body, other), strict=True):
+            b.position_at_end(block)
+            values.append(self._value(node))
+            ends.append(b.block)
+        kind = self._widest(values)
+        for i, end in enumerate(ends):
+            b.position_at_end(end)
+            values[i] = self._cast(values[i], kind)
+            b.branch(behind)
+        b.position_at_end(behind)
+        found = b.phi(kind)
+        for value, end in zip(values, ends, strict=True):
+            found.add_incoming(value, end)
+        return found
 
     def _choice(self, chosen: ir.Value, one: Any, other: Any) -> Any:
         if isinstance(one, list):
             return [self._choice(chosen, x, y) for x, y in zip(one, other, strict=True)]
+        if isinstance(one, Array) or isinstance(other, Array):
+            kind = (
+                other.type if isinstance(one, Array) else one.type
+            )  # the first entry alone where one side has no more
+            pairs = zip(_apart(self._cast(one, kind)), _apart(self._cast(other, kind)), strict=True)
+            return _whole(kind, iter([self._b.select(chosen, x, y) for x, y in pairs]))
         return self._b.select(chosen, *([one, other] if one.type == FLOATS else self._alike([one, other])))
 
     def _compare(self, left: ast.expr, ops: Sequence[ast.cmpop], comparators: Sequence[ast.expr]) -> ir.Value:
@@ -421,6 +748,13 @@ class _Body:
         if name == "zeros":
             return self._zeros(ast.literal_eval(nodes[0]))
         arguments = [self._value(x) for x in nodes]
+        if name == "len":
+            return arguments[0].shape[0]
+        if name == "bool":
+            return self._truth(arguments[0])
+        if name == "isfinite":
+            size = b.call(self._whole.library("llvm.fabs", 1, True), [self._cast(arguments[0], REAL)])
+            return self._holds("<", size, _constant(CONSTANTS["inf"]))
         if name in ("max", "min"):
             # As Python takes them, also with NaN: the first one unless a later one is beyond it.
             found, *others = self._alike(arguments)
@@ -429,11 +763,17 @@ class _Body:
             return found
         if name in ("float", "int", "int32"):
             return self._cast(arguments[0], {"float": REAL, "int": INTEGER, "int32": SHORT}[name])
+        if name == "frexp":
+            return self._fraction(self._cast(arguments[0], REAL))
+        if name == "ldexp":
+            power = self._whole.outside("ldexp", REAL, [REAL, SHORT])
+            return b.call(power, [self._cast(arguments[0], REAL), b.trunc(self._cast(arguments[1], INTEGER), SHORT)])
+        address = self._values.get(name)
+        if isinstance(address, Address):
+            return self._passed(address.place, arguments, address.type.arguments)
         if self._whole.defines(name):
-            function = self._whole.function(name, [x.type for x in arguments])
-            apart = [part for x in arguments for part in ((x.first, x.width) if isinstance(x, Matrix) else (x,))]
-            kinds = function.function_type.args
-            return b.call(function, [self._cast(x, kind) for x, kind in zip(apart, kinds, strict=True)])
+            function, kinds = self._whole.function(name, [x.type for x in arguments])
+            return self._passed(function, arguments, kinds)
         reals = [self._cast(x, REAL) for x in arguments]
         if name in INTRINSICS:
             return b.call(self._whole.library(INTRINSICS[name], 1, True), reals)
@@ -441,12 +781,41 @@ class _Body:
             return b.call(self._whole.library(LIBRARY[name], len(reals), False), reals)
         raise _untranslated(node)
 
-    def _zeros(self, size: int) -> ir.Value:
+    def _passed(self, function: ir.Value, arguments: Sequence[Any], kinds: Sequence[Kind]) -> ir.Value:
+        """A call of a function with parameters of these types."""
+        given = zip(arguments, kinds, strict=True)
+        return self._b.call(function, [part for x, kind in given for part in _apart(self._cast(x, kind))])
+
+    def _zeros(self, size: int) -> Array:
         """Space on the stack, once a call."""
         kind = ir.ArrayType(REAL, size)
         space = self._entry.alloca(REAL, size)
         self._b.store(ir.Constant(kind, None), self._b.bitcast(space, kind.as_pointer()))
-        return space
+        return Array(Arrays(REAL, 1), space, (ir.Constant(INTEGER, size),))
+
+    def _space(self, node: ast.Call) -> Array:
+        """Zeros on the heap, until the function returns or makes them anew."""
+        b, slot = self._b, self._spaces[node]
+        size, *more = node.args
+        entry = INTEGER if more and _of(more[0], "np") == "int64" else REAL
+        shape = [self._value(x) for x in (size.elts if isinstance(size, ast.Tuple) else [size])]
+        count = shape[0]
+        for x in shape[1:]:
+            count = b.mul(count, x)
+        self._free(slot)
+        place = b.call(self._whole.outside("calloc", BYTES, [INTEGER, INTEGER]), [count, ir.Constant(INTEGER, 8)])
+        b.store(place, slot)
+        return Array(Arrays(entry, len(shape)), b.bitcast(place, entry.as_pointer()), tuple(shape))
+
+    def _free(self, slot: ir.Value) -> None:
+        self._b.call(self._whole.outside("free", ir.VoidType(), [BYTES]), [self._b.load(slot, typ=BYTES)])
+
+    def _fraction(self, x: ir.Value) -> ir.Value:
+        """Fraction and exponent, as `math.frexp`."""
+        b, slot = self._b, self._entry.alloca(SHORT)
+        fraction = b.call(self._whole.outside("frexp", REAL, [REAL, SHORT.as_pointer()]), [x, slot])
+        pair = b.insert_value(ir.Constant(ir.LiteralStructType([REAL, INTEGER]), ir.Undefined), fraction, 0)
+        return b.insert_value(pair, b.sext(b.load(slot, typ=SHORT), INTEGER), 1)
 
     # -- types -----------------------------------------------------------------------------------------
 
@@ -455,14 +824,19 @@ class _Body:
 
     def _alike(self, values: Sequence[ir.Value]) -> list[ir.Value]:
         """Values in the type of the widest; integers written out take that of the others."""
-        kinds = [x.type for x in values]
-        kind = next((k for k in (REAL, SHORT, INTEGER) if k in kinds), TRUTH)
+        kind = self._widest(values)
         return [self._cast(x, kind) for x in values]
 
-    def _cast(self, x: ir.Value, kind: ir.Type) -> ir.Value:
+    def _widest(self, values: Sequence[ir.Value]) -> ir.Type:
+        kinds = [x.type for x in values]
+        return next((k for k in (REAL, SHORT, INTEGER) if k in kinds), TRUTH)
+
+    def _cast(self, x: Any, kind: Kind) -> Any:
         b = self._b
         if x.type == kind:
             return x
+        if isinstance(x, Array) and kind == FLOATS and x.type.entry == REAL:
+            return x.first
         if isinstance(x, ir.Constant) and x.type in (INTEGER, TRUTH) and kind in (REAL, INTEGER, SHORT):
             return ir.Constant(kind, float(x.constant) if kind == REAL else int(x.constant))
         whole = x.type in (INTEGER, SHORT)
@@ -485,3 +859,34 @@ def _constant(value: float) -> ir.Constant:
 
 def _untranslated(node: ast.AST) -> NotCompiled:
     return NotCompiled(f"its generated source holds '{ast.unparse(node)}', which has no translation")
+
+
+def _parts(kind: Kind) -> list[ir.Type]:
+    """Types of the parts that a value is handed over in."""
+    return kind.parts if isinstance(kind, Arrays | Records | Functions) else [kind]
+
+
+def _whole(kind: Kind, parts: Iterator[ir.Value]) -> Any:
+    """A value of its parts."""
+    return kind.of(parts) if isinstance(kind, Arrays | Records | Functions) else next(parts)
+
+
+def _apart(value: Any) -> list[ir.Value]:
+    """The parts of a value."""
+    return value.parts if isinstance(value, Array | Record | Address) else [value]
+
+
+def _result(annotation: ast.expr) -> ir.Type:
+    """The type of what a function returns."""
+    match annotation:
+        case ast.Subscript(value=ast.Name(id="tuple"), slice=ast.Tuple(elts=[one, other])):
+            return ir.LiteralStructType([_result(one), _result(other)])
+    return RESULTS[ast.unparse(annotation)]
+
+
+def _of(node: ast.expr, module: str) -> str | None:
+    """The name of what an expression takes from a module; None if it takes nothing from it."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=base), attr=name) if base == module:
+            return name
+    return None
