@@ -113,7 +113,7 @@ def run(mechanism: Mechanism, engines: Sequence[Rival | AdaptiveRival], size: fl
             if dt == size:
                 short.append(_part(mechanism, engine, dt, CALL / takes, engine.name))
     steps = interleave(short, budget / 2)
-    times = interleave([c for *_, c in found], budget / 2)
+    times = interleave([c for *_, c in found], budget / 2, least=3)
     points = []
     for who, step, limit, error, c in found:
         count = 1 if step is None else mechanism.steps(step)

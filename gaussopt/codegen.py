@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -122,10 +123,10 @@ def printed(printer: Printer, expr: Any) -> str:
 
 def cache_folder() -> Path:
     """Where generated modules live: GAUSSOPT_CACHE, else the user's cache folder."""
-    if "GAUSSOPT_CACHE" in os.environ:
-        return Path(os.environ["GAUSSOPT_CACHE"])
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "gaussopt"
+    chosen = os.environ.get("GAUSSOPT_CACHE")
+    if chosen is not None:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "gaussopt"
 
 
 def key_of(*parts: str) -> str:
@@ -160,8 +161,13 @@ def store(name: str, key: str, text: str) -> ModuleType:
 
 
 def _path(name: str, key: str) -> Path:
+    return _in_folder(cache_folder(), name, key)
+
+
+@lru_cache(maxsize=1024)
+def _in_folder(folder: Path, name: str, key: str) -> Path:
     safe = "".join(c if c.isalnum() and c.isascii() else "_" for c in name)[:40]
-    return cache_folder() / f"{safe}_{key}.py"
+    return folder / f"{safe}_{key}.py"
 
 
 def _seal(body: str) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import time
+
 import pytest
 
 from gaussopt.compiled.sharing import cores, share
@@ -25,3 +28,29 @@ def test_what_goes_wrong_in_a_thread_is_raised() -> None:
 
 def test_there_is_a_core() -> None:
     assert cores() >= 1
+
+
+def test_an_interrupted_share_leaves_nothing_running() -> None:
+    running: list[int] = []
+
+    def work(first: int, last: int) -> None:
+        running.append(first)
+        time.sleep(0.02)
+        running.remove(first)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        share(work, range(100), 2)
+    assert running == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    share(lambda first, last: None, range(8), 2)
+    child = os.fork()
+    if child == 0:
+        done: list[int] = []
+        share(lambda first, last: done.extend(range(first, last)), range(8), 2)
+        os._exit(0 if sorted(done) == list(range(8)) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

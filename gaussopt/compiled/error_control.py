@@ -54,9 +54,6 @@ class ErrorControl(GeneratedLoop):
         assert isinstance(found, ScipyIntegration)
         return found
 
-    def _planned(self) -> int:
-        return 0 if self.control.dt is None else len(self._landings(self._t0)) // self.every
-
     def _call(self, bounds: Any, count: int, y: Any, clock: Any, worst: Any, trace: Any) -> int:
         control = self.control
         return self._march.march(

@@ -67,7 +67,10 @@ def _order(K: bytes, constant: bytes) -> tuple[int, ...] | None:
 
 def _saddle(M: NDArray[Any], J: NDArray[Any], corner: Any) -> NDArray[Any]:
     """[[M, J^T], [J, corner]]."""
-    return np.block([[M, J.T], [J, np.full((len(J), len(J)), corner)]])
+    n, N = len(M), len(M) + len(J)
+    K = np.full((N, N), corner)
+    K[:n, :n], K[:n, n:], K[n:, :n] = M, J.T, J
+    return K
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,9 @@ from gaussopt.trajectory import Recorder
 FIRST = 16
 """Steps of the first leap of a phase, at most."""
 
+PATIENCE = 31
+"""Steps that are left to the event loop, at most, after leaps of none; a leap of none costs as much as a step there."""
+
 
 @dataclass(frozen=True)
 class Leap:
@@ -107,11 +110,13 @@ class Leaps:
         )
 
     def _enter(self, phase: Phase) -> None:
-        self._phase, self._most = phase, FIRST
+        self._phase, self._most, self._rest, self._pause = phase, FIRST, 0, 0
         self._space = kernel.space(self._n, self._m, self._stages, phase)
 
     def take(self, t: float, q: Vector, v: Vector, mu: Vector, origin: float) -> Leap | None:
         """Steps from a state in the present phase; None where not a single one is regular and without an event.
+
+        After that it rests for a while: a phase that is not regular, as of redundant contacts that slide, stays so.
 
         Parameters
         ----------
@@ -128,6 +133,9 @@ class Leaps:
             return None
         if motion.phase is not self._phase:
             self._enter(motion.phase)
+        if self._rest:
+            self._rest -= 1
+            return None
         n, m = self._n, self._m
         rows = np.zeros((count, 2 * n + len(self._space.out) + 3 + 3 * self._k + self._about))
         y, worst = np.concatenate((q, v)), np.zeros(5)
@@ -139,7 +147,10 @@ class Leaps:
         spent = perf_counter() - begin
         motion.timing["solve"] += spent
         if not done:
+            self._pause = min(2 * self._pause + 1, PATIENCE)
+            self._rest = self._pause
             return None
+        self._pause = 0
         motion.evaluations += done * self._stages
         motion.iterations += done * self._stages
         for name, value in zip(motion.worst, worst.tolist(), strict=True):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -150,15 +149,6 @@ def rows(model: Model, equations: str, orders: Orders, fast: bool, together: boo
         return module.rows  # type: ignore[no-any-return]
     # Without contraction the digits are those of CPython.
     return native(module, "rows", "all_rows", contract=False)["all_rows" if together else "rows"]
-
-
-def has_compiled_rows(model: Model, orders: Orders) -> bool:
-    """Whether an earlier run left the compiled form of `rows` on disk."""
-    name, key = f"{model.name}_rows", _rows_key(model, orders, True)
-    module = codegen.load(name, key) if has_llvm() else None
-    if module is None or module.__file__ is None:
-        return False
-    return any(codegen.cache_folder().glob(f"{Path(module.__file__).stem}_*.o"))
 
 
 def _rows_key(model: Model, orders: Orders, fast: bool) -> str:

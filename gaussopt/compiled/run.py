@@ -35,10 +35,7 @@ from gaussopt.trajectory import Recorder
 CHUNK = 0.2
 """Seconds between two reports of progress, roughly; Ctrl-C is heard in between."""
 
-MANY_ROWS = 5_000
-"""Recorded states from which on what certifies them is compiled."""
-
-FIRST = 100
+FIRST = 1000
 """Steps before the first report."""
 
 
@@ -147,19 +144,11 @@ class GeneratedLoop(ABC):
         array = self._array
         self._p = array(list(system.parameters.values()))
         self._work = array([0.0] * self._march.work)
-        # Compiling what certifies takes as long as certifying some thousand states without.
-        self._fast_rows = modules.has_llvm() and (
-            self._planned() >= MANY_ROWS or modules.has_compiled_rows(system.model, orders)
-        )
         self._rows: Callable[..., None] | None = None
         # Without a generated certificate recorded states are certified one by one, by the rank-revealing path.
         with suppress(NotCompiled):
-            self._rows = modules.rows(system.model, system.source, orders, self._fast_rows)
+            self._rows = modules.rows(system.model, system.source, orders, self._array is np.array)
         self.motion.timing["compile"] = perf_counter() - begin
-
-    @abstractmethod
-    def _planned(self) -> int:
-        """How many states will be recorded, if that is known."""
 
     def _table(self, times: Vector, states: Matrix) -> Matrix | None:
         """What is recorded of states, None where there is no generated certificate or its arithmetic fails."""
@@ -167,7 +156,7 @@ class GeneratedLoop(ABC):
             return None
         width = ROW + self.system.n + self.system.m
         p = self.system.parameters.values()
-        if self._fast_rows:
+        if self._array is np.array:
             table = np.zeros(len(times) * width)
             self._rows(len(times), np.ascontiguousarray(times), states.ravel(), np.array(list(p)), table)
             return table.reshape(len(times), width)
@@ -282,10 +271,6 @@ class ConstantSteps(GeneratedLoop):
             if self.progress is not None:
                 self.progress(self.steps / total)
         return self._end()
-
-    def _planned(self) -> int:
-        assert self.control.dt is not None
-        return math.ceil((self.control.t_end - self._t0) / (self.control.dt * self.every))
 
     def _leap(self, count: int, total: int, q: Vector, v: Vector) -> tuple[int, Vector, Vector]:
         """Some steps of generated code, as many as it can do; records what is due and returns the state reached."""

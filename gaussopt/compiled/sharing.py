@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
+from itertools import pairwise
 
 PARTS = 4
 """Parts for each thread, so that one that is held up delays the others little."""
@@ -30,6 +32,19 @@ def share(work: Callable[[int, int], object], pieces: range, threads: int | None
         return
     parts = min(len(pieces), PARTS * threads)
     edges = [pieces.start + len(pieces) * i // parts for i in range(parts + 1)]
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(work, edges[:-1], edges[1:]):
-            pass
+    tasks = [_pool(threads).submit(work, *edge) for edge in pairwise(edges)]
+    try:
+        for task in tasks:
+            task.result()
+    finally:  # whoever is interrupted gets memory that nobody writes to any longer
+        wait([task for task in tasks if not task.cancel()])
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """Threads that stay for the next work; to start them takes as long as some thousand steps."""
+    return ThreadPoolExecutor(threads, "gaussopt")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not follow into a child
