@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
@@ -212,9 +213,9 @@ class Translation:
                 self._definitions[name] = node, known
             case ast.ClassDef(name=name):
                 self._types[name] = node
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Tuple(elts=elements)):
-                if all(isinstance(x, ast.Constant) for x in elements):
-                    self._table(name, [ast.literal_eval(x) for x in elements])
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Tuple() as value):
+                with suppress(ValueError):  # not of numbers
+                    self._table(name, [float(x) for x in ast.literal_eval(value)])
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript(value=ast.Name(id="Callable"))):
                 self._types[name] = node.value
 
