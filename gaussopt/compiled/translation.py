@@ -214,8 +214,10 @@ class Translation:
             case ast.ClassDef(name=name):
                 self._types[name] = node
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Tuple() as value):
-                with suppress(ValueError):  # not of numbers
-                    self._table(name, [float(x) for x in ast.literal_eval(value)])
+                with suppress(ValueError):  # not of literals
+                    values = ast.literal_eval(value)
+                    if all(isinstance(x, float | int) for x in values):
+                        self._table(name, values)
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript(value=ast.Name(id="Callable"))):
                 self._types[name] = node.value
 
