@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from gaussopt.jit import kernel
+from gaussopt.pivoting import Index
 from gaussopt.saddle_kernel import factorise, respond
+from gaussopt.stepdata import Matrix, Vector
 
 
 @kernel
-def responses(K, n, L, first, b, x, norm, rest):  # type: ignore[no-untyped-def]
+def responses(K: Matrix, n: int, L: Matrix, first: Index, b: Matrix, x: Matrix, norm: Vector, rest: Vector) -> int:
     """Pivots found, and all rows of x where they are all there are."""
     done = factorise(K, L, first, n)
     if done == len(K):

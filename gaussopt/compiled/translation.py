@@ -213,9 +213,11 @@ class Translation:
                 self._definitions[name] = node, known
             case ast.ClassDef(name=name):
                 self._types[name] = node
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Tuple(elts=elements)):
-                with suppress(ValueError, TypeError):  # other tuples are of no use to machine code
-                    self._table(name, [float(ast.literal_eval(x)) for x in elements])
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Tuple() as value):
+                with suppress(ValueError):  # not of literals
+                    values = ast.literal_eval(value)
+                    if all(isinstance(x, float | int) for x in values):
+                        self._table(name, values)
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript(value=ast.Name(id="Callable"))):
                 self._types[name] = node.value
 
