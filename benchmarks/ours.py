@@ -11,7 +11,11 @@ from numpy.typing import NDArray
 from rivals.interface import AdaptiveRival, Rival, Run, per_mark
 
 import gaussopt as go
+from gaussopt import registry
 from gaussopt.certificate import DEFAULT_TOLERANCE
+from gaussopt.compiled import modules
+from gaussopt.compiled.job import Orders
+from gaussopt.lagrangian import LagrangianSystem
 from gaussopt.linkage import Linkage
 
 MOST_STEPS = 100
@@ -28,6 +32,27 @@ def prepare(mechanism: Mechanism, dt: float, steps: int, marks: int, stabilise: 
             step_folder=None,
         )  # fmt: skip
         return _solved(motion).q[1:, column]
+
+    return run
+
+
+def prepare_loop(mechanism: Mechanism, dt: float, steps: int, marks: int) -> Run:
+    """The generated loop of RK4 by itself, as the hand-written one: every step checked, only states recorded."""
+    problem, each, column = _problem(mechanism), per_mark(steps, marks), _column(mechanism)
+    system = problem.system
+    assert isinstance(system, LagrangianSystem)
+    orders = Orders.of(system, system.evaluate(0.0, problem.q0, problem.v0))
+    code = modules.march(system.model, registry.load("stepper", "rk4"), orders, False)
+    begin, p = np.concatenate((problem.q0, problem.v0)), np.array(list(system.parameters.values()))
+    work, worst, trace = np.zeros(code.work), np.zeros(2), np.zeros((marks, len(begin)))
+
+    def run() -> NDArray[np.float64]:
+        done = code.march(
+            0.0, dt, steps * dt, 0, steps, each, begin.copy(), p, DEFAULT_TOLERANCE**2, 0.0, work, worst, trace.ravel()
+        )
+        if done < steps:
+            raise RuntimeError(f"A step of {mechanism.name} was not sound.")
+        return trace[:, column].copy()
 
     return run
 
@@ -148,6 +173,7 @@ def _solved(motion: go.Trajectory) -> go.Trajectory:
 
 SIZES = (1e-3, 5e-4, 2.5e-4, 1e-4)
 RK4 = Rival("gaussopt, RK4", "", "LLVM", prepare=partial(prepare, stabilise="none"), sizes=SIZES)
+LOOP = Rival("gaussopt, RK4, the loop alone", "", "LLVM", prepare=prepare_loop, sizes=SIZES[:1])
 PROJECTED = Rival("gaussopt, RK4, projected", "", "LLVM", prepare=partial(prepare, stabilise="projection"), sizes=SIZES)
 INTERPRETED = Rival(
     "gaussopt, RK4, interpreted", "", "Python", prepare=partial(prepare, stabilise="none", engine="interpreted"),
@@ -156,4 +182,4 @@ INTERPRETED = Rival(
 ADAPTIVE = AdaptiveRival(
     "gaussopt, DOP853, projected", "", "LLVM", prepare=prepare_adaptive, tolerances=(1e-7, 1e-8, 1e-9, 1e-10, 1e-12)
 )
-ALL: tuple[Rival | AdaptiveRival, ...] = (RK4, PROJECTED, INTERPRETED, ADAPTIVE)
+ALL: tuple[Rival | AdaptiveRival, ...] = (LOOP, RK4, PROJECTED, INTERPRETED, ADAPTIVE)
