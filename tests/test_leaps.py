@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import gaussopt as go
+from gaussopt.compiled.job import NotCompiled
 from gaussopt.compiled.leaps import Leap, Leaps
 from gaussopt.contacts import Event
 from gaussopt.jit import COMPILED
+from gaussopt.lagrangian import LagrangianSystem
 from gaussopt.phases import ContactAccelerations
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="llvmlite is not installed, or switched off")
@@ -114,6 +116,16 @@ def test_a_tolerance_below_rounding_takes_no_leap(leaps: list[Leap]) -> None:
 )
 def test_other_methods_go_stage_by_stage(settings: dict[str, Any], leaps: list[Leap]) -> None:
     ours = go.simulate("sliding-rod", engine="compiled", t_end=0.01, step_folder=None, **settings)
+    assert ours.status is go.Status.SOLVED
+    assert not leaps
+
+
+def test_equations_without_translation_go_stage_by_stage(monkeypatch: pytest.MonkeyPatch, leaps: list[Leap]) -> None:
+    def refused(system: LagrangianSystem) -> None:
+        raise NotCompiled("no translation")
+
+    monkeypatch.setattr("gaussopt.compiled.leaps.contact_equations", refused)
+    ours = go.simulate("sliding-rod", stepper="rk4", engine="compiled", t_end=0.01, step_folder=None)
     assert ours.status is go.Status.SOLVED
     assert not leaps
 

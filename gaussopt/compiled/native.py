@@ -234,12 +234,15 @@ def _parameter(annotation: Any, scope: Mapping[str, Any]) -> _Parameter:
 def _array(kind: np.dtype[Any], dimensions: int | None) -> Callable[[Any], int]:
     """What checks that an array is of the right kind, of any number of axes where None is given, and hands it over."""
 
+    array = np.ndarray
+
     def checked(x: Any) -> int:
-        right = isinstance(x, np.ndarray) and x.dtype == kind and x.flags.c_contiguous
-        if not right or (dimensions is not None and x.ndim != dimensions):
-            shape = "" if dimensions is None else f" with {dimensions} axes"
-            raise TypeError(f"Machine code takes a contiguous array of {kind.name}{shape} here, not {x!r:.60}.")
-        return id(x)
+        # Nearly always numpy's one object for this kind; others that are equal take longer.
+        right = isinstance(x, array) and (x.dtype is kind or x.dtype == kind) and x.flags.c_contiguous
+        if right and (x.ndim == dimensions or dimensions is None):
+            return id(x)
+        shape = "" if dimensions is None else f" with {dimensions} axes"
+        raise TypeError(f"Machine code takes a contiguous array of {kind.name}{shape} here, not {x!r:.60}.")
 
     return checked
 

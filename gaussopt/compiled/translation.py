@@ -10,8 +10,8 @@ and integers that are divided with remainder, are not negative.
 Parameters of functions that are called from outside are annotated: see `PARAMETERS`; a record by its class, a function
 by the name of a `Callable` of the module. Those of others take the types of the arguments of their first call. A
 function without annotation returns a truth value, if anything. In a function decorated with `any_order` sums may be
-taken in any order, so that they run in vector registers. `zeros` makes an array of constant size on the stack,
-`np.zeros` and `np.empty` one of any size that lives until the function returns.
+taken in any order, so that they run in vector registers; `inlined` ones are put into their callers. `zeros` makes an
+array of constant size on the stack, `np.zeros` and `np.empty` one of any size that lives until the function returns.
 """
 
 from __future__ import annotations
