@@ -233,7 +233,6 @@ def _parameter(annotation: Any, scope: Mapping[str, Any]) -> _Parameter:
 
 def _array(kind: np.dtype[Any], dimensions: int | None) -> Callable[[Any], int]:
     """What checks that an array is of the right kind, of any number of axes where None is given, and hands it over."""
-
     array = np.ndarray
 
     def checked(x: Any) -> int:
