@@ -171,7 +171,8 @@ def uniqueness(B: Matrix, S: Matrix, T: Matrix, order: Index, mu: Vector) -> int
         clear = clear and T[p, p] * CLEAR < 1.0
     if clear:
         return DEFINITE
-    if c == 2 and B[0, 0] > 0.0 and B[1, 1] > 0.0 and B[0, 0] * B[1, 1] - B[0, 1] * B[1, 0] > CLEAR:
+    s = c - 1
+    if s == 1 and B[0, 0] > 0.0 and B[s, s] > 0.0 and B[0, 0] * B[s, s] - B[0, s] * B[s, 0] > CLEAR:
         return P_MATRIX
     return OPEN if sliding else MONOTONE  # without friction what has no response causes no acceleration either
 
