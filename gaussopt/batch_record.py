@@ -228,7 +228,7 @@ class Batch:
         rows = np.searchsorted(motion.t, times + near, side="right") - 1
         there = (rows >= 0) & (np.abs(motion.t[rows] - times) <= near) if len(motion.t) else np.zeros(len(times), bool)
         names = STATES if not self.certify else {**STATES, **CERTIFIED, **(CONTACTS if motion.contacts else {})}
-        for name in names:
+        for name in names if len(motion.t) else ():
             values = getattr(motion, name)
             self._column(name, values.shape[1:])[i, there] = values[rows[there]]
         self.status[i], self.message[i] = motion.status, motion.message

@@ -124,7 +124,7 @@ def printed(printer: Printer, expr: Any) -> str:
 def cache_folder() -> Path:
     """Where generated modules live: GAUSSOPT_CACHE, else the user's cache folder."""
     chosen = os.environ.get("GAUSSOPT_CACHE")
-    if chosen is not None:
+    if chosen:
         return Path(chosen)
     return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "gaussopt"
 

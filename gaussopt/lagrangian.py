@@ -297,7 +297,7 @@ class LagrangianSystem(System):
         try:
             # Lists, not arrays: CPython's float arithmetic is several times faster than numpy's scalars.
             function(t, *[s.tolist() for s in state], self._p, out)
-        except (ValueError, ZeroDivisionError, OverflowError) as error:
+        except (ValueError, ZeroDivisionError, OverflowError, TypeError) as error:  # TypeError: complex, or no case
             raise BadInput(f"The equations of {self.name!r} are undefined ({error}) at {_state(t, *state)}.") from None
         flat = np.frombuffer(out) if out else _NOTHING
         # The square overflows only far beyond any physical number; then the entries themselves are asked.

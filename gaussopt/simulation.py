@@ -114,7 +114,7 @@ def simulate(
     accumulation : "stop" or "close"
         Whether impacts that accumulate end the motion (status `accumulation`, with the estimated instant) or close the
         contact, with e_N = 0, shortly before that instant.
-    events : further events to locate, beside those of the problem
+    events : further events to locate, beside those of the problem; in motions with contacts
     step_folder : where a step that is not accepted is saved; None: nowhere
     keep_interrupted : bool
         Whether Ctrl-C ends the run with what was computed instead of raising KeyboardInterrupt.
@@ -163,6 +163,8 @@ def simulate(
     formulation, solver = _pair(formulation, solver, system, t0, q, v)
     control = Control(t_end, dt, rtol, atol)
     contacts = bool(system.contact_names)
+    if not contacts:
+        _check_without_contacts(system, method, [*user_events, *events])
     choice = Choice(engine, named, formulation, solver, solver_options, record_every)
     recorder = Recorder(len(system.contact_names))
     accelerations: Accelerations
@@ -333,6 +335,17 @@ def _check_stepper(method: Stepper, system: System, state: str, stabiliser: Stab
     reason = method.refuses(system, state, stabiliser)
     if reason is not None:
         raise NotAccepted(f"The stepper {method.name!r} does not fit: {reason}.")
+
+
+def _check_without_contacts(system: System, method: Stepper, events: Sequence[Event]) -> None:
+    """Refuse what only motions with contacts have."""
+    if method.loop:
+        raise NotAccepted(f"The stepper {method.name!r} is for motions with contacts, and {system.name!r} has none.")
+    if events:
+        raise NotAccepted(
+            f"Events are located in motions with contacts, and {system.name!r} has none; look for them in what is "
+            "recorded."
+        )
 
 
 def _check_residuals(system: System, t: float, q: Vector, v: Vector) -> None:

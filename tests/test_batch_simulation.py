@@ -313,3 +313,24 @@ def test_the_limit_of_a_recording_counts_certificates() -> None:
     batch_record.check_size(members, instants, certify=False)
     with pytest.raises(BadInput, match="certify=False"):
         batch_record.check_size(members, instants, certify=True)
+
+
+def test_a_member_that_fails_at_once_behind_a_good_one() -> None:
+    x, y, vx, vy, m = sp.symbols("x y vx vy m")
+    system = go.System.from_lagrangian(
+        [x, y], [vx, vy], kinetic=m * (vx**2 + vy**2) / 2, potential=m * 9.81 * y, holonomic=[x**2 + y**2 - 1],
+        parameters={m: 1.0},
+    )  # fmt: skip
+    start = {"q0": [1.0, 0.0], "v0": [0.0, 0.0]}
+    data = go.simulate_batch(system, parameters={"m": [1.0, 0.0]}, initial=start, dt=0.01, t_end=0.1)
+    assert data.status.values.tolist() == ["solved", "acceleration_not_unique"]
+    assert np.isfinite(data.q.values[0]).all()
+    assert np.isnan(data.q.values[1]).all()
+
+
+def test_a_system_without_parameters() -> None:
+    x, vx = sp.symbols("x vx")
+    system = go.System.from_lagrangian([x], [vx], kinetic=vx**2 / 2, potential=x**2 / 2)
+    data = go.simulate_batch(system, initial={"q0": [[1.0], [2.0]], "v0": [[0.0], [0.0]]}, dt=0.01, t_end=0.1)
+    assert (data.status == "solved").all()
+    np.testing.assert_allclose(data.q.values[:, -1, 0], np.cos(0.1) * np.array([1.0, 2.0]), atol=1e-9)

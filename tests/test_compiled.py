@@ -327,3 +327,46 @@ def test_a_compiled_motion_waits_for_nothing_that_it_does_not_need(run_python: C
         "print([name for name in ('numba', 'scipy.linalg', 'xarray', 'pandas') if name in sys.modules])"
     )
     assert run_python(code).strip() == "[]"
+
+
+@pytest.mark.parametrize("runner", ["interpreted", "compiled"])
+def test_powers_that_are_no_real_numbers_end_the_motion_with_a_sentence(runner: str) -> None:
+    x, vx = sp.symbols("x vx")
+    system = go.System.from_lagrangian([x], [vx], kinetic=vx**2 / 2, forces={x: -(x**1.5)})
+    motion = go.simulate(system, q0=[0.1], v0=[-1.0], dt=0.01, t_end=1.0, engine=runner, step_folder=None)
+    assert motion.status is Status.BAD_INPUT
+    assert motion.t[-1] == pytest.approx(0.1, abs=0.02)
+    assert motion.message.startswith("Stopped after t = 0.")
+
+
+@pytest.mark.parametrize("dt", [0.1, None])
+def test_an_adaptive_motion_that_gets_stuck_keeps_what_was_computed(dt: float | None) -> None:
+    x, vx = sp.symbols("x vx")
+    system = go.System.from_lagrangian([x], [vx], kinetic=vx**2 / 2, forces={x: x**3})
+    compiled, interpreted = both(system, q0=[1.0], v0=[0.0], t_end=40.0, dt=dt, stepper="dop853", step_folder=None)
+    assert len(compiled.t) > 10
+    assert compiled.status is interpreted.status
+    assert "the integrator stopped" in compiled.message.lower()
+    if dt is not None:
+        assert len(compiled.t) == len(interpreted.t)
+
+
+def test_a_singular_mass_matrix_is_projected_by_the_interpreted_loop() -> None:
+    x, y, th, vx, vy, w = sp.symbols("x y th vx vy w")
+    system = go.System.from_lagrangian(
+        [x, y, th], [vx, vy, w], kinetic=(vx**2 + vy**2) / 2, potential=9.81 * y,
+        holonomic=[x - sp.cos(th), y - sp.sin(th)],
+    )  # fmt: skip
+    settings: dict[str, Any] = {"q0": [1, 0, 0], "v0": [0, 0, 0], "dt": 0.01, "t_end": 0.1}
+    compiled, interpreted = both(system, **settings)
+    assert relative(compiled.q, interpreted.q) <= 1e-12
+    with pytest.raises(NotAccepted, match="mass matrix is singular"):
+        go.simulate(system, stabilise="projection", engine="compiled", **settings)
+
+
+def test_what_only_contacts_have_is_refused() -> None:
+    with pytest.raises(NotAccepted, match="is for motions with contacts"):
+        go.simulate("crank-slider", stepper="moreau-jean", t_end=0.01, dt=0.005)
+    event = go.Event("turn", lambda t, q, v: q[2])
+    with pytest.raises(NotAccepted, match="Events are located in motions with contacts"):
+        go.simulate("crank-slider", t_end=0.01, events=[event])

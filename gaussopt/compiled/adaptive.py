@@ -118,7 +118,7 @@ def write(job: Job) -> Written:
         "            if h_abs < least:",
         *indented(loop.restore(), 4),
         f"                {CLOCK} = t0, h_abs, 0.0, computed, landed, 0.0",
-        "                return -1",
+        "                return -1 - done",
         *indented(trial, 3),
         *indented(after, 2),
         f"    {CLOCK} = t0, h_abs, float(known), computed, landed, 0.0",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gaussopt.batch_members import Members
 from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.compiled import modules
-from gaussopt.compiled.job import NotCompiled, Orders
+from gaussopt.compiled.job import NotCompiled, Orders, refuse_massless_projection
 from gaussopt.compiled.loops import ROW
 from gaussopt.compiled.run import CHUNK, norms, passing
 from gaussopt.compiled.sharing import share
@@ -69,8 +69,9 @@ class BatchRun:
         assert isinstance(system, LagrangianSystem)
         self.members, self.instants, self.tolerance, self.threads = members, instants, tolerance, threads
         self._sharp = stabiliser.tolerance if isinstance(stabiliser, Projection) else 0.0
-        self._sample, orders = _orders(members, instants.begin)
-        self._code = modules.blocks(system.model, method, orders, isinstance(stabiliser, Projection))
+        projected = isinstance(stabiliser, Projection)
+        self._sample, orders = _orders(members, instants.begin, projected)
+        self._code = modules.blocks(system.model, method, orders, projected)
         self._rows: Callable[..., None] | None = None
         with suppress(NotCompiled):
             self._rows = modules.rows(system.model, system.source, orders, True, together=True)
@@ -86,7 +87,8 @@ class BatchRun:
         values = np.column_stack([members.values[name] for name in system.parameters] or [np.zeros((N, 0))])
         self._p = np.ascontiguousarray(values[chosen])
         self._memory = np.zeros((len(chosen) // LANES, self._code.places["length"]))
-        self._section("parameters", self._p.shape[1])[:] = self._p.reshape(-1, LANES, self._p.shape[1]).swapaxes(1, 2)
+        parameters = self._p.reshape(len(self._memory), LANES, self._p.shape[1])
+        self._section("parameters", self._p.shape[1])[:] = parameters.swapaxes(1, 2)
         state = np.hstack((members.q, members.v))[chosen]
         self._section("state", 2 * n)[:] = state.reshape(-1, LANES, 2 * n).swapaxes(1, 2)
         self._march(0, fresh=True)
@@ -97,7 +99,7 @@ class BatchRun:
     def _section(self, name: str, size: int) -> NDArray[np.float64]:
         """A part of all blocks, (blocks, size, lanes)."""
         begin = self._code.places[name]
-        return self._memory[:, begin : begin + size * LANES].reshape(-1, size, LANES)
+        return self._memory[:, begin : begin + size * LANES].reshape(len(self._memory), size, LANES)
 
     def now(self) -> Matrix:
         """The present states, (N, 2 n)."""
@@ -194,7 +196,7 @@ class BatchRun:
         return np.asarray(good, dtype=bool)
 
 
-def _orders(members: Members, t: float) -> tuple[int, Orders]:
+def _orders(members: Members, t: float, projected: bool) -> tuple[int, Orders]:
     """Orders of pivots from the first member that can be evaluated, and its number."""
     system = members.system
     assert isinstance(system, LagrangianSystem)
@@ -203,7 +205,8 @@ def _orders(members: Members, t: float) -> tuple[int, Orders]:
             continue
         try:
             step = system.with_parameters(**members.parameters(i)).evaluate(t, members.q[i], members.v[i])
-            return i, Orders.of(system, step)
         except BadInput:
             continue
+        refuse_massless_projection(step, projected)
+        return i, Orders.of(system, step)
     raise NotCompiled("no member of the batch can be evaluated at its start")

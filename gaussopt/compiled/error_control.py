@@ -70,7 +70,11 @@ class ErrorControl(GeneratedLoop):
         before, begin = (y.copy(), clock.copy()), perf_counter()
         try:
             done = self._call(self._flat(bounds), LEAP, y, clock, worst, trace)
-        except (ArithmeticError, ValueError):  # CPython raises where compiled arithmetic goes on with inf or nan
+        except (
+            ArithmeticError,
+            ValueError,
+            TypeError,
+        ):  # CPython raises where compiled arithmetic goes on with inf or nan
             y[:], clock[:] = before
             done, clock[5] = 0, 1.0
         self.motion.timing["solve"] += perf_counter() - begin
@@ -79,8 +83,8 @@ class ErrorControl(GeneratedLoop):
         self._note(worst)
         t, state = float(clock[0]), np.array(y)
         q, v = state[:n], state[n:]
-        if done < 0:
-            raise BadInput(gave_up(t, "Required step size is less than spacing between numbers."))
+        stuck = done < 0
+        done = -1 - done if stuck else done
         first = self.steps if own else landed
         self.steps += done
         count = done if own else int(clock[4]) - landed
@@ -89,6 +93,8 @@ class ErrorControl(GeneratedLoop):
         rows = rows[(number % self.every == 0) | (rows[:, 0] >= self.control.t_end)]
         self._record(rows[:, 0], rows[:, 1:])
         self.t = t
+        if stuck:
+            raise BadInput(gave_up(t, "Required step size is less than spacing between numbers."))
         if clock[5]:
             return self._interpret(bounds, clock, t, q, v)
         return t, q, v

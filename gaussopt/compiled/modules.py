@@ -18,7 +18,7 @@ from gaussopt.equations import Model
 from gaussopt.jit import COMPILED
 from gaussopt.stepper import Stepper
 
-VERSION = "10"
+VERSION = "11"
 """Raised whenever the generated loops change."""
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from gaussopt.accelerations import Accelerations
 from gaussopt.certificate import DEFAULT_TOLERANCE, NEGLIGIBLE
 from gaussopt.compiled import modules
-from gaussopt.compiled.job import NotCompiled, Orders
+from gaussopt.compiled.job import NotCompiled, Orders, refuse_massless_projection
 from gaussopt.compiled.loops import ROW
 from gaussopt.errors import BadInput
 from gaussopt.lagrangian import LagrangianSystem
@@ -139,7 +139,9 @@ class GeneratedLoop(ABC):
         begin = perf_counter()
         self.t = self._t0 = t
         system, projected = self.system, isinstance(self.motion.stabiliser, Projection)
-        orders = Orders.of(system, system.evaluate(t, q, v))
+        step = system.evaluate(t, q, v)
+        refuse_massless_projection(step, projected)
+        orders = Orders.of(system, step)
         self._march = modules.march(system.model, self.method, orders, projected)
         array = self._array
         self._p = array(list(system.parameters.values()))
@@ -163,7 +165,7 @@ class GeneratedLoop(ABC):
         flat = [0.0] * (len(times) * width)
         try:
             self._rows(len(times), times.tolist(), states.ravel().tolist(), list(p), flat)
-        except (ArithmeticError, ValueError):
+        except (ArithmeticError, ValueError, TypeError):
             return None
         return np.array(flat).reshape(len(times), width)
 
@@ -219,6 +221,7 @@ class GeneratedLoop(ABC):
             if bad < count:
                 t, q, v = float(times[bad]), states[bad, :n], states[bad, n:]
                 if not np.isfinite(states[bad]).all():
+                    self.t = float(times[bad - 1]) if bad else self.t
                     raise BadInput(DIVERGED)
                 self._interpreted(t, q, v, self.motion.answer(t, q, v))
             at = bad + 1
@@ -301,7 +304,11 @@ class ConstantSteps(GeneratedLoop):
                 self._t0, self.control.dt, self.control.t_end, first, count, self.every, y, self._p, self.limit,
                 self.sharp, self._work, worst, trace,
             )  # fmt: skip
-        except (ArithmeticError, ValueError):  # CPython raises where compiled arithmetic goes on with inf or nan
+        except (
+            ArithmeticError,
+            ValueError,
+            TypeError,
+        ):  # CPython raises where compiled arithmetic goes on with inf or nan
             y[:] = before
         done, place = 0, 0
         while count > 1 and done < count:
