@@ -58,6 +58,9 @@ INSTANT = 1e-14
 UNSHARED = 1e-11
 """Normal force, relative to the largest, below which a contact has none."""
 
+LEAVING = 0.05
+"""Share of what counts as below its limit that a force has lost half-way if it leaves the limit at once."""
+
 VANISHING = 1e-9
 """Slip acceleration or force, relative to the terms it consists of, that counts as zero where modes are decided."""
 
@@ -351,14 +354,22 @@ class EventDriven:
             if interval is None:
                 continue
             low, high = interval
-            if at(low).values[j] <= 0.0:
+            value, level = float(at(low).values[j]), 0.0
+            noise = max(before.noise[j], after.noise[j])
+            shared = watches[j].kind == "stick" and sum(watch.kind == "stick" for watch in watches) > 1
+            if shared and -noise <= value <= noise and after.values[j] < -2.0 * noise:
+                # Where redundant contacts share friction arbitrarily, one of them may be at its limit long before it
+                # slips: what counts is where it leaves the limit, which it may do at once.
+                level = -2.0 * noise
+            if value <= level:
                 roots[int(j)] = low
                 continue
             accuracy = INSTANT * (1.0 + abs(before.t))
             from scipy.optimize import brentq  # a third of a second that motions without events need not wait
 
-            root = float(brentq(lambda s, j=j: float(at(s).values[j]), low, high, xtol=accuracy, rtol=8.9e-16))
-            roots[int(j)] = root
+            root = brentq(lambda s, j=j, z=level: float(at(s).values[j]) - z, low, high, xtol=accuracy, rtol=8.9e-16)
+            at_once = level < 0.0 and at(0.5 * (low + root)).values[j] < LEAVING * level
+            roots[int(j)] = low if at_once else float(root)
         if not roots:
             return [], after
         first = min(roots.values())

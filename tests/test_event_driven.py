@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 from scipy.integrate import quad, solve_ivp
 from scipy.optimize import brentq
 
@@ -901,3 +902,19 @@ def test_modes_that_come_back_at_one_instant_end_the_motion() -> None:
     assert "do not settle" in traj.message
     assert traj.t[-1] == pytest.approx(0.13982, abs=1e-4)
     assert [kind for kind, _ in kinds(traj)] == ["reversal:C"]
+
+
+@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
+@pytest.mark.parametrize("dt", [0.1, 0.003])
+def test_contacts_that_share_friction_arbitrarily_slip_when_their_sum_does(engine: str, dt: float) -> None:
+    x, y, th, vx, vy, w, t = sp.symbols("x y th vx vy w t")
+    bar = go.System.from_lagrangian(
+        [x, y, th], [vx, vy, w], kinetic=(vx**2 + vy**2 + w**2 / 12) / 2, potential=9.81 * y, forces={x: 10 * t}, t=t,
+        contacts=[
+            go.Contact(name, position=(x + a * sp.cos(th), y + a * sp.sin(th)), mu=0.3)
+            for name, a in (("left", -0.5), ("right", 0.5))
+        ],
+    )  # fmt: skip
+    motion = go.simulate(bar, q0=[0, 0, 0], v0=[0, 0, 0], dt=dt, t_end=0.4, engine=engine)
+    assert [(e["kind"], e["contact"]) for e in motion.events] == [("slip", "left"), ("slip", "right")]
+    assert [e["t"] for e in motion.events] == pytest.approx([0.3 * 9.81 / 10] * 2, abs=1e-11)
