@@ -142,7 +142,7 @@ def section(rounds: int = 40) -> Section:
             "microseconds for update and solve; the ratio to that holds our adapter too.",
             why(medians["osqp"], median(alone)),
         ),
-        (Table(("solver", *PARTS), rows, [{"solver": s, **medians[s]} for s in SOLVERS]),),
+        (Table(("solver", *PARTS), rows, [{"engine": s, **medians[s]} for s in SOLVERS]),),
         goals,
     )
 
