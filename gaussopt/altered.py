@@ -33,7 +33,7 @@ class Altered(System):
         """Parameter values by name."""
         return self.regular.parameters
 
-    def with_parameters(self, **values: float) -> Altered:
+    def with_parameters(self, /, **values: float) -> Altered:
         """The same change of the system with other parameter values."""
         return Altered(self.regular.with_parameters(**values), self.change)
 

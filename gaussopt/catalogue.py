@@ -253,7 +253,7 @@ class Problem:
         build = replace(self.build, name=name) if isinstance(self.build, _Given) else self.build
         return replace(self, name=name, title=self.title or name, build=build)
 
-    def at(self, **settings: Any) -> Problem:
+    def at(self, /, **settings: Any) -> Problem:
         """The same problem with other parameter values, another start `q0`, `v0`, a `case` or a `variant`.
 
         Parameters given beside a case override the case's.
@@ -353,7 +353,14 @@ class Problem:
     @property
     def user_events(self) -> tuple[Event, ...]:
         """The problem's own events at these parameter values."""
-        return self.events(self.parameter_values) if self.events is not None else ()
+        if self.events is None:
+            return ()
+        if not callable(self.events):
+            raise BadInput(
+                f"The events of {self.name!r} are {type(self.events).__name__}; give a function of the parameters that "
+                "returns them, or give events to simulate."
+            )
+        return self.events(self.parameter_values)
 
     @property
     def coordinates(self) -> tuple[str, ...]:

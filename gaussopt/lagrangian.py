@@ -102,7 +102,7 @@ class LagrangianSystem(System):
         """Parameter values by name."""
         return dict(self._parameters)
 
-    def with_parameters(self, **values: float) -> LagrangianSystem:
+    def with_parameters(self, /, **values: float) -> LagrangianSystem:
         """The same equations with other parameter values; nothing is derived again.
 
         Raises

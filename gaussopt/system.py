@@ -164,7 +164,7 @@ class System:
         """Parameter values by name; plain callables keep theirs to themselves."""
         return {}
 
-    def with_parameters(self, **values: float) -> System:
+    def with_parameters(self, /, **values: float) -> System:
         """The same system with other parameter values.
 
         Raises

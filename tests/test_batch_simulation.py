@@ -334,3 +334,11 @@ def test_a_system_without_parameters() -> None:
     data = go.simulate_batch(system, initial={"q0": [[1.0], [2.0]], "v0": [[0.0], [0.0]]}, dt=0.01, t_end=0.1)
     assert (data.status == "solved").all()
     np.testing.assert_allclose(data.q.values[:, -1, 0], np.cos(0.1) * np.array([1.0, 2.0]), atol=1e-9)
+
+
+def test_a_parameter_may_be_called_self() -> None:
+    x, vx, k = sp.symbols("x vx self")
+    system = go.System.from_lagrangian([x], [vx], kinetic=vx**2 / 2, potential=k * x**2 / 2, parameters={k: 1.0})
+    start = {"q0": [1.0], "v0": [0.0]}
+    data = go.simulate_batch(system, parameters={"self": [1.0, 4.0]}, initial=start, dt=0.01, t_end=0.1)
+    np.testing.assert_allclose(data.q.values[:, -1, 0], np.cos([0.1, 0.2]), atol=1e-9)
