@@ -351,19 +351,6 @@ def test_an_adaptive_motion_that_gets_stuck_keeps_what_was_computed(dt: float | 
         assert len(compiled.t) == len(interpreted.t)
 
 
-def test_a_singular_mass_matrix_is_projected_by_the_interpreted_loop() -> None:
-    x, y, th, vx, vy, w = sp.symbols("x y th vx vy w")
-    system = go.System.from_lagrangian(
-        [x, y, th], [vx, vy, w], kinetic=(vx**2 + vy**2) / 2, potential=9.81 * y,
-        holonomic=[x - sp.cos(th), y - sp.sin(th)],
-    )  # fmt: skip
-    settings: dict[str, Any] = {"q0": [1, 0, 0], "v0": [0, 0, 0], "dt": 0.01, "t_end": 0.1}
-    compiled, interpreted = both(system, **settings)
-    assert relative(compiled.q, interpreted.q) <= 1e-12
-    with pytest.raises(NotAccepted, match="mass matrix is singular"):
-        go.simulate(system, stabilise="projection", engine="compiled", **settings)
-
-
 def test_what_only_contacts_have_is_refused() -> None:
     with pytest.raises(NotAccepted, match="is for motions with contacts"):
         go.simulate("crank-slider", stepper="moreau-jean", t_end=0.01, dt=0.005)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gaussopt.batch_members import Members
 from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.compiled import modules
-from gaussopt.compiled.job import NotCompiled, Orders, refuse_massless_projection
+from gaussopt.compiled.job import NotCompiled, Orders
 from gaussopt.compiled.loops import ROW
 from gaussopt.compiled.run import CHUNK, norms, passing
 from gaussopt.compiled.sharing import share
@@ -69,9 +69,8 @@ class BatchRun:
         assert isinstance(system, LagrangianSystem)
         self.members, self.instants, self.tolerance, self.threads = members, instants, tolerance, threads
         self._sharp = stabiliser.tolerance if isinstance(stabiliser, Projection) else 0.0
-        projected = isinstance(stabiliser, Projection)
-        self._sample, orders = _orders(members, instants.begin, projected)
-        self._code = modules.blocks(system.model, method, orders, projected)
+        self._sample, orders = _orders(members, instants.begin)
+        self._code = modules.blocks(system.model, method, orders, isinstance(stabiliser, Projection))
         self._rows: Callable[..., None] | None = None
         with suppress(NotCompiled):
             self._rows = modules.rows(system.model, system.source, orders, True, together=True)
@@ -196,7 +195,7 @@ class BatchRun:
         return np.asarray(good, dtype=bool)
 
 
-def _orders(members: Members, t: float, projected: bool) -> tuple[int, Orders]:
+def _orders(members: Members, t: float) -> tuple[int, Orders]:
     """Orders of pivots from the first member that can be evaluated, and its number."""
     system = members.system
     assert isinstance(system, LagrangianSystem)
@@ -205,8 +204,7 @@ def _orders(members: Members, t: float, projected: bool) -> tuple[int, Orders]:
             continue
         try:
             step = system.with_parameters(**members.parameters(i)).evaluate(t, members.q[i], members.v[i])
+            return i, Orders.of(system, step)
         except BadInput:
             continue
-        refuse_massless_projection(step, projected)
-        return i, Orders.of(system, step)
     raise NotCompiled("no member of the batch can be evaluated at its start")

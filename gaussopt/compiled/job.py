@@ -22,10 +22,6 @@ MOST_LINES = 2500
 """Lines of a step beyond which unrolled code takes too long to compile."""
 
 
-SINGULAR = 1e-10
-"""Smallest eigenvalue of the scaled mass matrix up to which it counts as singular."""
-
-
 class NotCompiled(Exception):
     """Why a motion has no generated loop, as a part of a sentence."""
 
@@ -112,18 +108,6 @@ class Job:
         """The lines of a projection, None without one."""
         orders = self.orders.positions, self.orders.step
         return source.projection(self.model, orders, self.fast) if self.projected else None
-
-
-def refuse_massless_projection(step: StepData, projected: bool) -> None:
-    """Generated projections weigh corrections by masses, others those of massless coordinates in another way.
-
-    Raises
-    ------
-    NotCompiled
-    """
-    size = np.sqrt(np.maximum(step.M.diagonal(), 0.0))
-    if projected and not (size.all() and np.linalg.eigvalsh(step.M / np.outer(size, size))[0] > SINGULAR):
-        raise NotCompiled("its mass matrix is singular, and a projection moves coordinates without mass")
 
 
 def within_limit(lines: source.Lines) -> source.Lines:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from gaussopt.accelerations import Accelerations
 from gaussopt.certificate import DEFAULT_TOLERANCE, NEGLIGIBLE
 from gaussopt.compiled import modules
-from gaussopt.compiled.job import NotCompiled, Orders, refuse_massless_projection
+from gaussopt.compiled.job import NotCompiled, Orders
 from gaussopt.compiled.loops import ROW
 from gaussopt.errors import BadInput
 from gaussopt.lagrangian import LagrangianSystem
@@ -139,9 +139,7 @@ class GeneratedLoop(ABC):
         begin = perf_counter()
         self.t = self._t0 = t
         system, projected = self.system, isinstance(self.motion.stabiliser, Projection)
-        step = system.evaluate(t, q, v)
-        refuse_massless_projection(step, projected)
-        orders = Orders.of(system, step)
+        orders = Orders.of(system, system.evaluate(t, q, v))
         self._march = modules.march(system.model, self.method, orders, projected)
         array = self._array
         self._p = array(list(system.parameters.values()))
