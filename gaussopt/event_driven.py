@@ -215,8 +215,9 @@ class EventDriven:
         leap = self.leaps.take(self.t, self.q, self.v, mu, origin)
         if leap is None:
             return False
-        states = zip(leap.t, leap.q, leap.v, strict=True)
-        leap = leap[: next((i for i, state in enumerate(states) if self._user_event_fell(*state)), len(leap))]
+        states, users = zip(leap.t, leap.q, leap.v, strict=True), range(len(self.user_events))
+        fallen = (i for i, state in enumerate(states) if any(self._user_value(j, *state) < 0 for j in users))
+        leap = leap[: next(fallen, len(leap))]
         if not len(leap):
             return False
         power = np.einsum("Nkd,Nkd->N", leap.lam_T, leap.slip)
@@ -234,12 +235,10 @@ class EventDriven:
             self.progress((self.t - origin) / (self.control.t_end - origin))
         return True
 
-    def _user_event_fell(self, t: float, q: Vector, v: Vector) -> bool:
-        """Whether a user event has a value below zero, on the side that it is watched from."""
-        return any(
-            (-event.direction or side) * event.value(t, q, v) < 0
-            for event, side in zip(self.user_events, self._sides, strict=True)
-        )
+    def _user_value(self, i: int, t: float, q: Vector, v: Vector) -> float:
+        """A user event, above zero on the side that it is watched from."""
+        event = self.user_events[i]
+        return (-event.direction or self._sides[i]) * event.value(t, q, v)
 
     def _turn(self) -> None:
         """In space, let the directions of friction follow the slip."""
@@ -310,9 +309,7 @@ class EventDriven:
         """
         i, phase = watch.index, self.motion.phase
         if watch.kind == "user":
-            event = self.user_events[i]
-            side = -event.direction or self._sides[i]
-            return side * event.value(t, q, v), math.nan, math.nan, 0.0
+            return self._user_value(i, t, q, v), math.nan, math.nan, 0.0
         if watch.kind == "gap":
             assert step.g_N is not None
             assert step.gdot_N is not None
