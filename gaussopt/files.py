@@ -15,6 +15,8 @@ from gaussopt.programs import LCP, QP
 from gaussopt.stepdata import StepData
 
 KINDS = ("step", "qp", "lcp")
+PROBE = ".probe"
+"""How the name of a file ends that is made to see whether a folder can be written, and removed at once."""
 
 
 def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -168,7 +170,7 @@ def prepare_folder(folder: Path) -> None:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
+        with tempfile.TemporaryFile(dir=folder, suffix=PROBE):
             pass
     except OSError as error:
         raise BadInput(f"Cannot write to {folder}: {error.strerror or error}.") from None

@@ -29,7 +29,7 @@ from typing import Any
 import gaussopt
 from gaussopt.cases import Case, Outcome
 from gaussopt.errors import BadInput
-from gaussopt.files import prepare_folder, write_bytes, write_text
+from gaussopt.files import PROBE, prepare_folder, write_bytes, write_text
 from gaussopt.identity import environment
 
 FORMAT = 1
@@ -195,24 +195,27 @@ class Store:
     def _open(self) -> None:
         prepare_folder(self.folder)
         head = self.folder / HEAD
-        if head.exists():
+        found = {f.name for f in self.folder.iterdir() if f.suffix not in (".tmp", PROBE)}
+        other = sorted(found - _PARTS)
+        if HEAD in found:
             self._check(head)
-        else:
-            other = sorted(f.name for f in self.folder.iterdir() if f.name not in _PARTS and f.suffix != ".tmp")
-            if other:  # a report there may be somebody's; nothing of it is overwritten
-                raise BadInput(f"{self.folder} is no store and holds other things ({other[0]}); name an empty folder.")
-        prepare_folder(self._cases)
-        if not head.exists():
-            about = {"kind": KIND, "format": FORMAT, "written_by": f"gaussopt {gaussopt.__version__}"}
-            write_text(head, json.dumps(about, indent=1) + "\n")
+        elif other:  # a report there may be somebody's; nothing of it is overwritten
+            raise BadInput(f"{self.folder} is no store and holds other things ({other[0]}); name an empty folder.")
         # Everybody who uses the store holds a shared lock: whoever gets an exclusive one is alone and may clean up.
-        self._presence = (self.folder / ".users").open("ab")
-        weakref.finalize(self, self._presence.close)
-        with contextlib.suppress(OSError):
-            fcntl.flock(self._presence, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._clean()
-        with contextlib.suppress(OSError):
-            fcntl.flock(self._presence, fcntl.LOCK_SH)
+        # Who opens it holds none yet, so they come one after the other: else one sweeps away what another is writing.
+        with self._alone():
+            if not head.exists():
+                about = {"kind": KIND, "format": FORMAT, "written_by": f"gaussopt {gaussopt.__version__}"}
+                write_text(head, json.dumps(about, indent=1) + "\n")
+            self._check(head)  # it may be somebody else's by now
+            prepare_folder(self._cases)
+            self._presence = (self.folder / ".users").open("ab")
+            weakref.finalize(self, self._presence.close)
+            with contextlib.suppress(OSError):
+                fcntl.flock(self._presence, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._clean()
+            with contextlib.suppress(OSError):
+                fcntl.flock(self._presence, fcntl.LOCK_SH)
 
     def _check(self, head: Path) -> None:
         try:

@@ -286,6 +286,30 @@ def test_two_writers_do_each_other_no_harm(tmp_path: Path, case: Case) -> None:
     assert not (tmp_path / "set-aside").exists()
 
 
+def test_a_store_may_be_opened_by_many_at_once(tmp_path: Path) -> None:
+    """Whoever comes first makes it; nobody takes the making of another for leftovers or for somebody's files."""
+    heard: list[str] = []
+
+    def open_it(folder: Path) -> None:
+        try:
+            Store(folder, heard.append)
+        except go.BadInput as error:
+            heard.append(str(error))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # the threads change places as often as processes do
+    try:
+        for n in range(60):
+            threads = [threading.Thread(target=open_it, args=(tmp_path / f"{n}",)) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert heard == []
+
+
 def test_a_finished_case_is_not_run_again(tmp_path: Path, guarded: ModuleType) -> None:
     marks = tmp_path / "marks"
     marks.mkdir()
