@@ -109,6 +109,8 @@ class EventDriven:
     ----------
     leaps : Leaps or None
         What takes many steps at once where nothing happens.
+    steps : int
+        Steps taken, those that end at an event included.
     """
 
     def __init__(
@@ -125,6 +127,7 @@ class EventDriven:
         self.motion, self.method, self.control, self.impact, self.close = motion, method, control, impact, close
         self.system, self.user_events, self.record, self.progress = motion.system, user_events, record, progress
         self.leaps: Leaps | None = None
+        self.steps = 0
         self.events: list[dict[str, Any]] = []
         self.t, self.q, self.v = 0.0, np.zeros(0), np.zeros(0)
         self._impacts: dict[int, list[float]] = {}
@@ -190,6 +193,7 @@ class EventDriven:
                     f"grow without bound (Painleve). {error}"
                 )
             hits, reached = self._first(watches, live, before, after)
+            self.steps += 1
             if hits:
                 self.t, self.q, self.v = reached.t, reached.q, reached.v
                 self._record()
@@ -220,6 +224,7 @@ class EventDriven:
         leap = leap[: next(fallen, len(leap))]
         if not len(leap):
             return False
+        self.steps += len(leap)
         power = np.einsum("Nkd,Nkd->N", leap.lam_T, leap.slip)
         extent = np.abs(leap.lam_T).max(axis=(1, 2), initial=0.0) * np.linalg.norm(leap.v, axis=1)
         begin = 0

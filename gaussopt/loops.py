@@ -18,9 +18,17 @@ from gaussopt.without_events import WithoutEvents
 
 
 class Loop(Protocol):
-    """What integrates a motion and says how it ended."""
+    """What integrates a motion and says how it ended.
+
+    Attributes
+    ----------
+    t : the last instant reached
+    steps : steps of the method taken up to there; those of an adaptive one are its own, recorded or not
+    events : what happened
+    """
 
     t: float
+    steps: int
     events: list[dict[str, Any]]
 
     def integrate(self, t: float, q: Vector, v: Vector) -> tuple[Status, str]:

@@ -175,7 +175,7 @@ def simulate(
         contact = _contact_accelerations(system, formulation, solver, solver_options, tolerance, warm_start, stabiliser,
                                          t0, q, v)  # fmt: skip
         engine = contact_engine(choice, contact, method, control, (t0, q, v))
-        accelerations, about = contact, lambda: {"engine": engine}
+        accelerations, about = contact, lambda: {"engine": engine, "steps": loop.steps}
         loop = make_loop(
             method,
             contact,
@@ -243,7 +243,7 @@ def simulate(
         "dt": dt, "t_end": t_end, "rtol": rtol if method.adaptive else None, "atol": atol if method.adaptive else None,
         "tolerance": tolerance if math.isfinite(tolerance) else "inf", "stabilisation": stabiliser.name,
         "warm_start": warm_start, "state": kind_name,
-        "coordinates": list(system.coordinates(len(q))), "steps": max(len(recorder) - 1, 0),
+        "coordinates": list(system.coordinates(len(q))),
         "evaluations": accelerations.evaluations, "iterations": accelerations.iterations,
         "contacts": list(system.contact_names), "impact": impact if contacts else None, **about(),
     }  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gaussopt.accelerations import Accelerations
-from gaussopt.errors import BadInput
+from gaussopt.errors import BadInput, GaussoptError
 from gaussopt.solving import Answer
 from gaussopt.status import Status
 from gaussopt.stepdata import Vector
@@ -41,8 +41,15 @@ class Smooth:
         self.t = t
         self.record(t, q, v, motion.answer(t, q, v))
         integration = self.method.start(motion, t, q, motion.state_of(t, q, v), self.control)
+        count = 0
         while t < end:
-            t, q, u = integration.advance()
+            try:
+                t, q, u = integration.advance()
+            except GaussoptError:
+                within = integration.before_failure()
+                if within is not None:
+                    self.t, self.steps = within[0], self.steps + within[1]
+                raise
             if not math.isfinite(float(q.sum()) + float(u.sum())):
                 raise BadInput(DIVERGED)
             v = motion.velocity(t, q, u)
@@ -50,11 +57,12 @@ class Smooth:
             if corrected is not None:
                 q, v = corrected
                 integration.replace(q, motion.state_of(t, q, v))
-            self.steps += 1
+            count += 1
             answer = motion.answer(t, q, v)  # the first of the next step: certified whether recorded or not
-            if self.steps % self.every == 0 or t >= end:
+            if count % self.every == 0 or t >= end:
                 self.record(t, q, v, answer)
             self.t = t
+            self.steps += integration.taken
             if self.progress is not None:
                 self.progress((t - start) / (end - start))
         return Status.SOLVED, f"Reached t = {end:g}."

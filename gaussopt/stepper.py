@@ -97,7 +97,15 @@ class Tableau:
 
 
 class Integration(ABC):
-    """An integration under way."""
+    """An integration under way.
+
+    Attributes
+    ----------
+    taken : int
+        Steps of the method in the latest `advance`; more than one where an adaptive one went to a recording instant.
+    """
+
+    taken = 1
 
     @abstractmethod
     def advance(self) -> State:
@@ -106,6 +114,10 @@ class Integration(ABC):
     @abstractmethod
     def replace(self, q: Vector, u: Vector) -> None:
         """Continue from a corrected state at the same instant (projection)."""
+
+    def before_failure(self) -> tuple[float, int] | None:
+        """Instant and steps that an `advance` got to which failed; None where it got nowhere."""
+        return None
 
 
 class Stepper(ABC):
@@ -256,16 +268,22 @@ class ScipyIntegration(Integration):
     def advance(self) -> State:
         """One accepted step, or up to the next recording instant."""
         s = self._solver
+        self.taken = 0
         while True:
             message = s.step()
             if s.status == "failed":
                 raise BadInput(gave_up(s.t, message))
+            self.taken += 1
             if self._control.dt is None or self._control.every_step or s.status == "finished":
                 break
         t, y = float(s.t), s.y
         if s.status == "finished" and t < self._control.t_end:
             self._begin(t, y, s.h_abs)
         return t, y[: self._n].copy(), y[self._n :].copy()
+
+    def before_failure(self) -> tuple[float, int] | None:
+        """The latest accepted step."""
+        return float(self._solver.t), self.taken
 
     def replace(self, q: Vector, u: Vector) -> None:
         """Continue from a corrected state."""

@@ -63,7 +63,7 @@ class TimeStepping:
         self.motion, self.method, self.control = motion, method, control
         self.system, self.user_events, self.record, self.progress = motion.system, user_events, record, progress
         self.events: list[dict[str, Any]] = []
-        self.t = 0.0
+        self.t, self.steps = 0.0, 0
 
     def integrate(self, t: float, q: Vector, v: Vector) -> tuple[Status, str]:
         """From a state to the end; returns status and message."""
@@ -73,17 +73,15 @@ class TimeStepping:
         refuse_penetration(self.system, self.motion.whole(t, q, v))
         idle: dict[int, int] = {}
         sides = [event.value(t, q, v) for event in self.user_events]
-        count = 0
         while t < end:
-            count += 1
-            following = min(start + count * dt, end)
+            following = min(start + (self.steps + 1) * dt, end)
             if following > end - 1e-9 * dt:
                 following = end
             h = following - t
             answer, active, dv = self._step(t, q, v, h)
             force = replace(answer, a=dv / h, lam=None if answer.lam is None else answer.lam / h,
                             lam_N=answer.lam_N / h, lam_T=answer.lam_T / h)  # fmt: skip
-            if count == 1:
+            if not self.steps:
                 self.record(t, q, v, force)
             self._note_contacts(following, q, v, dv, answer, active, idle)
             q, v, t = q + h * (v + THETA * dv), v + dv, following
@@ -91,6 +89,7 @@ class TimeStepping:
             if corrected is not None:
                 q, v = corrected
             self.t = t
+            self.steps += 1
             self.record(t, q, v, force)
             for j, event in enumerate(self.user_events):
                 value = event.value(t, q, v)

@@ -76,6 +76,8 @@ class Trajectory:
     worst : WorstCertificate
     timing : seconds by part, summed over the run
     meta : what was run
+        Among it `steps`, the steps of the method up to the last instant reached, whether recorded or not; those of an
+        adaptive one are the accepted steps of its own, also where dt is the recording interval.
     failed_step : the step that was not accepted, if any
     failed_step_file : where it was saved
     """

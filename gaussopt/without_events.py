@@ -48,7 +48,7 @@ class WithoutEvents:
     ) -> None:
         self.motion, self.method, self.control, self.record, self.progress = motion, method, control, record, progress
         self.events: list[dict[str, Any]] = []
-        self.t = 0.0
+        self.t, self.steps = 0.0, 0
 
     def integrate(self, t: float, q: Vector, v: Vector) -> tuple[Status, str]:
         """From a state to the end; returns status and message."""
@@ -64,6 +64,7 @@ class WithoutEvents:
                 raise BadInput("the motion diverged and is no longer finite; use a smaller step.")
             self.record(t, q, v, motion.answer(t, q, v))
             self.t = t
+            self.steps += integration.taken
             if self.progress is not None:
                 self.progress((t - start) / (end - start))
         return Status.SOLVED, f"Reached t = {end:g}; no gap, slip or impact was looked for."

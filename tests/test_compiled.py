@@ -101,6 +101,7 @@ def test_error_control_takes_the_same_steps(
     compiled, interpreted = both("crank-slider", stepper=stepper, t_end=0.4, stabilise=stabilise, **settings)
     assert compiled.status is Status.SOLVED
     assert len(compiled.t) == len(interpreted.t)
+    assert compiled.meta["steps"] == interpreted.meta["steps"] >= len(compiled.t) - 1
     assert compiled.t[-1] == interpreted.t[-1] == 0.4
     assert relative(compiled.q[-1], interpreted.q[-1]) < 1e-8
     if settings.get("dt"):
@@ -169,6 +170,38 @@ def test_a_motion_that_runs_away_is_reported(plain: None, tmp_path: Any) -> None
     )  # fmt: skip
     assert motion.status is not Status.SOLVED
     assert np.isfinite(motion.q).all()
+
+
+ENDS = {
+    "a root": (lambda x: sp.sqrt(1 - x), [0.0], "math domain error"),
+    "a power": (lambda x: -(x**4), [1.0], "not finite"),
+}
+"""Potentials whose motion cannot go on, where it starts, and what is said."""
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("every", [1, 7, 1000])
+@pytest.mark.parametrize("stepper", ["rk4", "velocity-gauss", "dop853"])
+@pytest.mark.parametrize("end", ["a root", "a power"])
+def test_where_and_why_a_motion_ends_is_said_as_in_an_interpreted_one(
+    monkeypatch: pytest.MonkeyPatch, fast: bool, every: int, stepper: str, end: str
+) -> None:
+    monkeypatch.setattr(modules, "has_llvm", lambda: fast)
+    x, v = sp.symbols("x v")
+    potential, q0, why = ENDS[end]
+    system = go.System.from_lagrangian([x], [v], kinetic=v**2 / 2, potential=potential(x), name=end)
+    compiled, interpreted = both(
+        system, q0=q0, v0=[1.0], t_end=3.0, dt=1e-2, stepper=stepper, record_every=every, step_folder=None
+    )
+    assert compiled.status is interpreted.status is Status.BAD_INPUT
+    if stepper == "dop853":
+        assert compiled.message[:27] == interpreted.message[:27]  # Stopped after t = 0.7530905
+        assert compiled.meta["steps"] == pytest.approx(interpreted.meta["steps"], rel=0.02)  # rounding next to a pole
+        return
+    assert why in compiled.message
+    assert compiled.message == interpreted.message
+    assert compiled.t.tolist() == pytest.approx(interpreted.t.tolist(), abs=1e-14)
+    assert compiled.meta["steps"] == interpreted.meta["steps"]
 
 
 def test_angles_too_large_for_the_polynomials_are_handed_over() -> None:

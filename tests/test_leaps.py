@@ -146,3 +146,16 @@ def test_progress_and_an_interrupt() -> None:
     assert done == sorted(done)
     assert 0.05 <= ours.t[-1] < 0.1
     assert len(ours.lam_N) == len(ours.t)
+
+
+@pytest.mark.parametrize("dt", [None, 0.01])
+def test_contact_motions_count_the_same_steps_in_both_engines(dt: float | None) -> None:
+    bars = go.problem("two-bar", case="contact")
+    compiled, interpreted = (go.simulate(bars, engine=e, t_end=0.2, dt=dt) for e in ("compiled", "interpreted"))
+    events = {event["t"] for event in compiled.events}
+    assert compiled.meta["steps"] == interpreted.meta["steps"]
+    assert compiled.meta["steps"] == round(0.2 / compiled.meta["dt"]) + len(events)
+    adaptive = go.simulate(bars, stepper="dop853", dt=0.1, t_end=0.2)
+    assert adaptive.meta["steps"] > 2
+    stepping = go.simulate(bars, stepper="moreau-jean", dt=0.01, t_end=0.2)
+    assert stepping.meta["steps"] == 20

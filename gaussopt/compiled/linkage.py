@@ -233,6 +233,13 @@ class LinkageSteps(ConstantSteps):
         clock = self._t0, control.dt, control.t_end
         return self._row_march.steps(clock, first, count, self.every, y, trace, worst, self.limit, self.sharp)
 
+    def _one_step(self, number: int, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
+        row, y = self._row_march.row, self._row_march.row.placed(q, v)
+        half = len(y) // 2
+        if not self._march_steps(number, 1, y, np.empty((2, len(y))), np.zeros(2)) or not np.isfinite(y).all():
+            return None
+        return row.coordinates(y[None, :half])[0], row.coordinates(y[None, half:])[0]
+
     def _leap(self, count: int, total: int, q: Vector, v: Vector) -> tuple[int, Vector, Vector]:
         """As many steps as the kernels can do and their recorded states have room for; the state reached."""
         row, worst = self._row_march.row, np.zeros(2)
@@ -284,11 +291,11 @@ class LinkageSteps(ConstantSteps):
             finite = math.isfinite(float(a.sum()) + float(lam.sum()))
             certificate = certify(step, a, lam) if finite else None
             if certificate is None or not certificate.passed(min(motion.solver.tolerance, DEFAULT_TOLERANCE)):
-                self._interpreted(t, q, v, motion.answer(t, q, v))
+                self._write(t, q, v, motion.answer(t, q, v))
                 continue
             spent = Timing(0.0, 0.0, 0.0, 0.0, 0.0, perf_counter() - begin, 0.0)
             answer = Answer(
                 a, lam, step.zeta_N[:0], step.v_T[:0], Status.SOLVED, Status.SOLVED, Status.SOLVED.sentence,
                 certificate, 0, spent,
             )  # fmt: skip
-            self._interpreted(t, q, v, motion.counted(step, answer))
+            self._write(t, q, v, motion.counted(step, answer))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.accelerations import Accelerations
+from gaussopt.accelerations import Accelerations, Rejected
 from gaussopt.certificate import DEFAULT_TOLERANCE, NEGLIGIBLE
 from gaussopt.compiled import modules
 from gaussopt.compiled.job import NotCompiled, Orders
@@ -25,7 +25,8 @@ from gaussopt.compiled.loops import ROW
 from gaussopt.errors import BadInput
 from gaussopt.lagrangian import LagrangianSystem
 from gaussopt.linalg import EPS
-from gaussopt.smooth import DIVERGED, Record
+from gaussopt.smooth import DIVERGED, Record, Smooth
+from gaussopt.solving import Answer
 from gaussopt.stabilisation import Projection, Stabilisation, Unstabilised
 from gaussopt.status import Status
 from gaussopt.stepdata import Matrix, Vector
@@ -37,6 +38,9 @@ CHUNK = 0.2
 
 FIRST = 1000
 """Steps before the first report."""
+
+AGAIN = 3
+"""Steps that are interpreted where a motion fails: the one that does, and its neighbours."""
 
 
 SOLVER = "kkt"
@@ -219,10 +223,19 @@ class GeneratedLoop(ABC):
             if bad < count:
                 t, q, v = float(times[bad]), states[bad, :n], states[bad, n:]
                 if not np.isfinite(states[bad]).all():
-                    self.t = float(times[bad - 1]) if bad else self.t
                     raise BadInput(DIVERGED)
-                self._interpreted(t, q, v, self.motion.answer(t, q, v))
+                self._write(t, q, v, self.motion.answer(t, q, v))
             at = bad + 1
+
+    def _write(self, t: float, q: Vector, v: Vector, answer: Answer) -> None:
+        """Write down a state that was certified by itself."""
+        self._interpreted(t, q, v, answer)
+        self._reached(t, q, v)
+
+    def _reached(self, t: float, q: Vector, v: Vector) -> None:
+        """Remember the last state that is known."""
+        self._known = t, q, v
+        self.t = max(self.t, t)
 
     def _keep(self, times: Vector, states: Matrix, table: Matrix, found: Matrix) -> None:
         if not len(times):
@@ -242,6 +255,7 @@ class GeneratedLoop(ABC):
             speed, kinetic, potential, power,
         )  # fmt: skip
         self.motion.evaluations += len(times)
+        self._reached(float(times[-1]), states[-1, :n].copy(), states[-1, n:].copy())
 
 
 class ConstantSteps(GeneratedLoop):
@@ -257,6 +271,55 @@ class ConstantSteps(GeneratedLoop):
     def integrate(self, t: float, q: Vector, v: Vector) -> tuple[Status, str]:
         """From a state to the end; returns status and message."""
         self._record(np.array([t]), np.concatenate((q, v))[None, :])
+        try:
+            return self._to_the_end(t, q, v)
+        except (BadInput, Rejected):
+            self._retrace()
+            raise
+
+    def _retrace(self) -> None:
+        """Where a motion fails, find the step that does, which may be far from any recorded state.
+
+        Generated code goes again from the last recorded state, step by step, and the interpreted motion does the last
+        steps, to say what is wrong.
+
+        Raises
+        ------
+        GaussoptError
+            What the interpreted motion says; nothing if it does not fail.
+        """
+        t, q, v = self._known
+        dt, end = self.control.dt, self.control.t_end
+        assert dt is not None
+        last, self.steps = self.steps, round((t - self._t0) / dt)
+        behind = self.steps, q, v
+        while self.steps < last + 1:
+            reached = self._one_step(self.steps, q, v)
+            if reached is None:
+                break
+            behind = self.steps, q, v
+            self.steps += 1
+            q, v = reached
+        self.steps, q, v = behind
+        self.t = t = float(self._times(np.array([self.steps]), last + 2)[0])
+        control = replace(self.control, t_end=min(t + AGAIN * dt, end), origin=self._t0)
+        again = Smooth(self.motion, self.method, control, lambda *state: None, None)
+        try:
+            again.integrate(t, q, v)
+        finally:
+            self.t = again.t
+            self.steps += again.steps
+
+    def _one_step(self, number: int, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
+        """The state behind a step of generated code; None where it cannot do it, or the state is not finite."""
+        n, y = len(q), self._array([*q.tolist(), *v.tolist()])
+        if not self._march_steps(number, 1, y, self._zeros(2 * n), self._array([0.0, 0.0])):
+            return None
+        state = np.array(y)
+        return (state[:n], state[n:]) if np.isfinite(state).all() else None
+
+    def _to_the_end(self, t: float, q: Vector, v: Vector) -> tuple[Status, str]:
+        """The steps of `integrate`, all states finite and certified."""
         dt, end = self.control.dt, self.control.t_end
         assert dt is not None
         total = max(1, math.ceil((end - t) / dt - 1e-9))
