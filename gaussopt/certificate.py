@@ -329,6 +329,10 @@ def _norm(x: Vector) -> float:
     return math.sqrt(float(x @ x)) if x.size else 0.0
 
 
+def _floor(c: Certificate) -> str:
+    return f"{c.rounding_floor / (1 + c.norm_a):.3g}" if math.isfinite(c.rounding_floor) else "beyond any bound"
+
+
 def explain(step: StepData, certificate: Certificate, tolerance: float) -> str:
     """One sentence on why a candidate does not pass."""
     c = certificate
@@ -339,7 +343,7 @@ def explain(step: StepData, certificate: Certificate, tolerance: float) -> str:
     if c.rounding_floor > tolerance * (1 + c.norm_a):
         return (
             f"The step is so ill-conditioned that no answer can be certified at the tolerance {tolerance:.3g}: the "
-            f"rounding floor of the certificate is {c.rounding_floor / (1 + c.norm_a):.3g}."
+            f"rounding floor of the certificate is {_floor(c)}."
         )
     parts = [f"the acceleration is {c.relative_error:.3g} (relative, mass norm) from the true one"]
     if c.error_bound > math.sqrt(tolerance) * (c.natural_scale + c.norm_a):

@@ -10,10 +10,16 @@ import numpy as np
 from gaussopt.certificate import CONSISTENCY, equilibrate
 from gaussopt.errors import NotAccepted
 from gaussopt.linalg import row_space
-from gaussopt.stepdata import Matrix, StepData
+from gaussopt.stepdata import Matrix, StepData, Vector
 
 NEGLIGIBLE = 1e-9
 """Coefficients of a dependency below this (of unit rows) are rounding."""
+
+NEAR = 1e-4
+"""Length of a combination of unit rows, relative to its coefficients, below which they nearly depend on each other."""
+
+MOST_NAMED = 6
+"""Rows that a sentence names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +33,42 @@ class Dependency:
     def sentence(self) -> str:
         """In words, rows counted from 1."""
         if self.coefficients:
-            terms = " + ".join(f"{c:.6g} x row {k + 1}" for k, c in self.coefficients.items())
-            text = f"Row {self.row + 1} of J is {terms}"
+            listed = sorted(self.coefficients.items(), key=lambda term: -abs(term[1]))
+            named = sorted(listed[:MOST_NAMED])
+            terms = " + ".join(f"{c:.6g} x row {k + 1}" for k, c in named)
+            more = f" + parts of {len(listed) - len(named)} more" if len(listed) > len(named) else ""
+            text = f"Row {self.row + 1} of J is {terms}{more}"
         else:
             text = f"Row {self.row + 1} of J is zero"
         return f"{text}, but gamma differs by {self.contradiction:.3g}." if self.contradiction else f"{text}."
+
+
+@dataclass(frozen=True, slots=True)
+class NearDependency:
+    """Rows of J that nearly depend on each other.
+
+    Attributes
+    ----------
+    weights : (m,)
+        A combination of the rows, taken at unit length, that nearly vanishes.
+    closeness : float
+        Its length in coordinates of unit mass, relative to that of the weights.
+    """
+
+    weights: Vector
+    closeness: float
+
+    def sentence(self) -> str:
+        """In words, rows counted from 1."""
+        size = np.abs(self.weights)
+        rows = np.flatnonzero(size > 0.01 * size.max())
+        largest = np.sort(rows[np.argsort(-size[rows], kind="stable")][:MOST_NAMED])
+        names = ", ".join(str(i + 1) for i in largest)
+        more = f" and {len(rows) - len(largest)} more" if len(rows) > len(largest) else ""
+        return (
+            f"The rows {names}{more} of J nearly depend on each other, to {self.closeness:.2g} of their length: too close "
+            "for independent rows and not close enough for redundant ones. Remove one of them, or correct it."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,3 +171,47 @@ def _dependencies(
         coefficients = {k: float(x * unit[i] / unit[k]) for k, x in zip(kept, c, strict=True) if abs(x) > NEGLIGIBLE}
         found.append(Dependency(i, coefficients, contradiction))
     return tuple(found)
+
+
+def contradictions(step: StepData) -> list[Dependency]:
+    """Dependencies of rows whose right-hand sides contradict each other; of a sparse step the plainest one.
+
+    Parameters
+    ----------
+    step : StepData
+        Contacts take no part.
+    """
+    if not step.sparse:
+        return [d for d in rank_report(step).dependencies if d.contradiction]
+    from gaussopt.sparse_certificate import idle_combination
+
+    found = idle_combination(step, by_gamma=True)
+    if found is None:
+        return []
+    w, row, _ = found
+    # Of rows that count alike the last one, as it is told of dense rows.
+    i = int(np.flatnonzero(np.abs(w) > (1.0 - 1e-6) * np.abs(w).max())[-1])
+    terms = {int(k): float(-w[k] * row[k] / (w[i] * row[i])) for k in np.flatnonzero(np.abs(w) > NEGLIGIBLE) if k != i}
+    return [Dependency(i, terms, float(w @ (row * step.gamma) / (w[i] * row[i])))]
+
+
+def near_dependency(step: StepData) -> NearDependency | None:
+    """The rows of J that come closest to a dependency without being one; None where they are far from it."""
+    if not step.m:
+        return None
+    if step.sparse:
+        from gaussopt.sparse_certificate import idle_combination
+
+        found = idle_combination(step)
+        if found is None:
+            return None
+        near = NearDependency(found[0], found[2])
+    else:
+        d, row = equilibrate(step.M, step.J)
+        J = step.J * d * row[:, None]
+        space = row_space(J)
+        if not space.rank:
+            return None
+        U, s, _ = np.linalg.svd(J, full_matrices=False)
+        near = NearDependency(U[:, space.rank - 1], float(s[space.rank - 1]))
+    return near if near.closeness < NEAR else None

@@ -19,7 +19,7 @@ from gaussopt.formulation import Candidate, Formulation, SlidingFormulation
 from gaussopt.lcp_solving import check_lcp, judge_lcp
 from gaussopt.programs import LCP, QP, LeastSquares, LinearSystem, Program, RawSolution, Solution, Timing
 from gaussopt.qp_certificate import certify_qp
-from gaussopt.ranks import rank_report
+from gaussopt.ranks import contradictions, near_dependency
 from gaussopt.solver import Solver, make_solver
 from gaussopt.status import Status
 from gaussopt.stepdata import StepData, Vector, as_array
@@ -273,7 +273,12 @@ def judge(step: StepData, raw: RawSolution, certificate: Certificate, tolerance:
             return Status.SOLVED, RECORDED
         return Status.SOLVED, Status.SOLVED.sentence
     if math.isfinite(certificate.error_bound) and raw.claim in (Status.SOLVED, Status.INACCURATE):
-        return Status.INACCURATE, f"{explain(step, certificate, tolerance)} {Status.INACCURATE.sentence}"
+        why = explain(step, certificate, tolerance)
+        if certificate.rounding_floor > tolerance * (1.0 + certificate.norm_a):
+            # No solver and no option can change that.
+            near = near_dependency(step)
+            return Status.INACCURATE, f"{why} {ILL_CONDITIONED if near is None else near.sentence()}"
+        return Status.INACCURATE, f"{why} {Status.INACCURATE.sentence}"
     if raw.claim in (Status.INFEASIBLE, Status.UNBOUNDED):
         return (
             Status.SOLVER_ERROR,
@@ -290,6 +295,8 @@ def judge(step: StepData, raw: RawSolution, certificate: Certificate, tolerance:
         return Status.SOLVER_ERROR, "The solver returned no finite acceleration although it says solved."
     return raw.claim, f"{raw.claim.sentence} ({raw.note})" if raw.note else raw.claim.sentence
 
+
+ILL_CONDITIONED = "Look for masses of very different size and for rows that nearly depend on each other."
 
 CONTRADICTORY_EQUATIONS = (
     "The equations contradict each other: a force acts on a direction that has neither mass nor constraint; add mass "
@@ -308,12 +315,9 @@ UNDECIDED = "Whether it is the only solution was not decided: there are too many
 def why_ill_posed(step: StepData, certificate: Certificate) -> str:
     """The verdict's sentence, how many solutions there are, and which rows contradict each other."""
     verdict = certificate.verdict
-    if step.sparse:
-        return verdict.sentence
     if isinstance(certificate, ContactCertificate) and certificate.contact.reason == "enumeration":
         return _why_not_one(certificate.contact)
-    contradictions = [d.sentence() for d in rank_report(step).dependencies if d.contradiction]
-    return " ".join([verdict.sentence, *contradictions[:3]])
+    return " ".join([verdict.sentence, *(d.sentence() for d in contradictions(step)[:3])])
 
 
 def _why_not_one(contact: Verdict) -> str:

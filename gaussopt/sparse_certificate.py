@@ -40,7 +40,7 @@ ENOUGH = 1e-8
 LEFT = 1e-6
 """Part of a right-hand side that refinement must leave behind for the matrix to be looked at as singular."""
 
-PROOF = 1e-11
+PROOF = 1e-13
 """Size of M w, J w and J^T w, relative to w, that counts as zero in unit masses and rows of unit length."""
 
 ASCENTS = 1
@@ -93,6 +93,41 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
         called = saddle.solve(np.zeros_like(a), step.gamma, ENOUGH).x
         certificate = replace(certificate, natural_scale=_norm(f * saddle.scale) + _norm(called / saddle.scale))
     return certificate
+
+
+def idle_combination(step: StepData, by_gamma: bool = False) -> tuple[Vector, Vector, float] | None:
+    """Rows of a sparse step that together vanish, or nearly.
+
+    Parameters
+    ----------
+    step : StepData
+    by_gamma : bool
+        Of several such combinations the one that gamma contradicts most, instead of any.
+
+    Returns
+    -------
+    w, row, closeness : (m,), (m,), float
+        Weights of the rows taken at unit length, of length 1; what makes the rows that long; the length of the sum of
+        the weighted rows. None where all rows are safely independent, or the step is beyond any factors.
+    """
+    M, J = parts(step)
+    saddle = Saddle.of(M, J)
+    if saddle is None or saddle.regular:
+        return None
+    row = saddle.row
+    probe = step.gamma if by_gamma else np.random.default_rng(0).standard_normal(step.m) / row
+    whole = saddle.left_null(probe)
+    if not _norm(whole) > 0:
+        return None
+    # Of all such combinations that of the row that counts most, and what goes with it.
+    unit = np.zeros(step.m)
+    i = int(np.flatnonzero(np.abs(whole) > (1.0 - 1e-6) * np.abs(whole).max())[-1])
+    unit[i] = 1.0 / row[i]
+    w = saddle.left_null(unit)
+    if not _norm(w) > 0:
+        return None
+    w = w / _norm(w)
+    return w, row, _norm(times(J.T, w * row) * saddle.scale)
 
 
 def lift(M: Sparse, J: Sparse, r: Vector) -> Vector:

@@ -54,7 +54,7 @@ REGULARISATION = 1e-8
 
 MOST_REFINEMENTS = 40
 
-PURIFICATIONS = 3
+PURIFICATIONS = 6
 """Passes that take out of a null vector what is none; each by a factor of delta over the eigenvalue."""
 
 

@@ -24,7 +24,7 @@ class Status(Enum):
     INACCURATE = (
         "inaccurate",
         "The answer's certificate exceeds the tolerance; tighten the solver's options, choose an exact "
-        "solver (kkt), or set a larger tolerance to study the inexact answer.",
+        "solver (kkt, or sparse-kkt for a sparse step), or set a larger tolerance to study the inexact answer.",
     )
     INFEASIBLE = (
         "infeasible",

@@ -214,9 +214,9 @@ class System:
         if self._equality is None:
             J, gamma = np.zeros((0, n)), np.zeros(0)
         else:
-            pair = self._call("equality", self._equality, t, q, v)
-            if not isinstance(pair, tuple | list) or len(pair) != 2:
-                raise BadInput(f"equality of {self.name!r} must return the pair (J, gamma).")
+            pair = self._rows(t, q, v)
+            if is_sparse(pair[0]):
+                return self._evaluate_sparse(mass, t, q, v, pair)
             J = self._checked("equality (J)", pair[0], (None, n), t, q, v)
             gamma = self._checked("equality (gamma)", pair[1], (len(J),), t, q, v)
         if self._contacts is None:
@@ -227,12 +227,19 @@ class System:
             gdot_N=c.gdot_N, e_N=coefficients.e_N, e_T=coefficients.e_T,
         )  # fmt: skip
 
-    def _evaluate_sparse(self, mass: Any, t: float, q: Vector, v: Vector) -> StepData:
-        """`evaluate` for a sparse mass matrix."""
+    def _rows(self, t: float, q: Vector, v: Vector) -> Any:
+        """J and gamma as they are given."""
+        pair = self._call("equality", self._equality, t, q, v)
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise BadInput(f"equality of {self.name!r} must return the pair (J, gamma).")
+        return pair
+
+    def _evaluate_sparse(self, mass: Any, t: float, q: Vector, v: Vector, pair: Any = None) -> StepData:
+        """`evaluate` where the mass matrix or J is sparse; `pair` holds J and gamma where they are known."""
         from gaussopt.sparse import as_sparse, check_sparse_mass, sparse_step
 
         if self._contacts is not None:
-            raise BadInput(f"{self.name!r} has contacts and a sparse mass matrix; contacts need dense matrices.")
+            raise BadInput(f"{self.name!r} has contacts and sparse matrices; contacts need a dense M and a dense J.")
         n = len(q)
         where = f", at {_state(t, q, v)}."
         try:
@@ -240,11 +247,8 @@ class System:
                 M = check_sparse_mass(as_sparse(f"mass of {self.name!r}", mass, (n, n)), f"mass of {self.name!r}")
                 self._checked_mass = mass, M
             M = self._checked_mass[1]
-            pair: Any = (np.zeros((0, n)), np.zeros(0))
-            if self._equality is not None:
-                pair = self._call("equality", self._equality, t, q, v)
-                if not isinstance(pair, tuple | list) or len(pair) != 2:
-                    raise BadInput(f"equality of {self.name!r} must return the pair (J, gamma).")
+            if pair is None:
+                pair = (np.zeros((0, n)), np.zeros(0)) if self._equality is None else self._rows(t, q, v)
             J = as_sparse(f"equality (J) of {self.name!r}", pair[0], (None, n))
         except BadInput as error:
             raise BadInput(f"{str(error).rstrip('.')}{where}" if where not in str(error) else str(error)) from None

@@ -28,7 +28,7 @@ class Stateless(Solver[O]):
     Class attributes
     ----------------
     sparse : bool
-        Whether the backend takes compressed columns.
+        Whether the backend takes compressed columns, and with them sparse programs.
     own_rows : bool
         Whether it solves a program without rows itself. Where it does not, qpsolvers would answer in its place with
         SciPy's LSQR; a row 0 x <= 1 keeps the answer the backend's.
@@ -51,7 +51,8 @@ class Stateless(Solver[O]):
         self._eq = eq = qp.equality
         self._lower, self._upper = ~eq & np.isfinite(qp.l), ~eq & np.isfinite(qp.u)
         matrix = sparse.csc_matrix if self.sparse else np.array  # copies: not every backend takes read-only memory
-        G = np.vstack((-qp.A[self._lower], qp.A[self._upper]))
+        # The rows of a sparse program are equalities.
+        G = np.zeros((0, qp.n)) if qp.sparse else np.vstack((-qp.A[self._lower], qp.A[self._upper]))
         h = np.concatenate((-qp.l[self._lower], qp.u[self._upper]))
         if not len(G) and not eq.any() and not self.own_rows:
             G, h = np.zeros((1, qp.n)), np.ones(1)

@@ -87,7 +87,7 @@ def test_bad_rows_are_named_with_their_state() -> None:
     J = sparse.coo_array(([1.0, np.inf], ([0, 0], [1, 3])), shape=(1, 4))
     with pytest.raises(go.BadInput, match=r"equality \(J\) of 'pair'\[0, 3\] is inf.*at t = 0"):
         pendulums(sparse.eye_array(4), J).evaluate(0.0, np.zeros(4), np.zeros(4))
-    with pytest.raises(go.BadInput, match="contacts need dense matrices"):
+    with pytest.raises(go.BadInput, match="contacts need a dense M"):
         go.System(sparse.eye_array(1), [0.0], contacts=lambda t, q, v: {"g_N": q}).evaluate(0.0, [1.0], [0.0])
 
 
@@ -189,3 +189,28 @@ def test_rows_that_contradict_positions_are_found() -> None:
 
     with pytest.raises(go.BadInput, match="contradicts equality"):
         system(J=wrong).check_rows(0.0, q, v)
+
+
+def test_sparse_rows_beside_a_dense_mass_become_sparse() -> None:
+    settings: dict[str, Any] = {"q0": np.zeros(4), "v0": np.zeros(4), "dt": 0.1, "t_end": 0.3}
+    mixed, whole = (go.simulate(pendulums(M), **settings) for M in (np.eye(4), sparse.eye_array(4)))
+    np.testing.assert_array_equal(mixed.q, whole.q)
+    assert mixed.meta["solver"] == "sparse-kkt"
+    held = go.System(
+        np.eye(1), [0.0], lambda t, q, v: (sparse.csr_array([[1.0]]), [0.0]), contacts=lambda t, q, v: {"g_N": q}
+    )
+    with pytest.raises(go.BadInput, match="contacts need a dense M and a dense J"):
+        held.evaluate(0.0, [1.0], [0.0])
+
+
+@pytest.mark.parametrize("solver", ["osqp", "clarabel", "scs", "highs", "daqp", "kkt", "newton", "piqp", "quadprog"])
+def test_solvers_take_sparse_programs_or_say_who_does(solver: str) -> None:
+    pytest.importorskip({"piqp": "piqp", "quadprog": "quadprog"}.get(solver, "numpy"))
+    chain = Chain(5)
+    step = chain.system.evaluate(0.0, *chain.hanging())
+    try:
+        answer = go.solve_step(step, "gauss", solver)
+    except go.NotAccepted as refused:
+        assert "use sparse-kkt or osqp" in str(refused)
+    else:
+        assert answer.status is go.Status.SOLVED, answer.message

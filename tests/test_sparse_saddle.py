@@ -178,3 +178,35 @@ def test_sparse_step_without_state_has_none() -> None:
     step = sparse_step(M, np.zeros(60), np.zeros(60), J, np.zeros(40), 0.0, None, None)
     assert step.q is None
     assert step.finite()
+
+
+def pair(closeness: float, miss: float = 0.0) -> go.StepData:
+    """Three rows of the chain's step and their sum, but for a little."""
+    M, J = parts(STEPS["chain"])
+    rng = np.random.default_rng(2)
+    last = sparse.csr_array(
+        J[[3]] + J[[7]] - 2 * J[[11]] + closeness * sparse.csr_array(rng.standard_normal((1, J.shape[1])))
+    )
+    g = STEPS["chain"].gamma
+    return step_of(M, sparse.vstack((J, last)), STEPS["chain"].Q, np.append(g, g[3] + g[7] - 2 * g[11] + miss))
+
+
+def test_contradicting_rows_are_named_as_those_of_a_dense_step(backend: str) -> None:
+    step = pair(0.0, 1e-3)
+    found, expected = go.solve_step(step, "gauss", "sparse-kkt"), go.solve_step(dense(step), "gauss", "kkt")
+    assert found.status is expected.status is Status.INFEASIBLE
+    assert "is 1 x row 4 + 1 x row 8 + -2 x row 12, but gamma differs by 0.001" in found.message
+    assert found.message == expected.message
+
+
+@pytest.mark.parametrize("closeness", [1e-12, 1e-10, 1e-8])
+def test_nearly_dependent_rows_are_named_and_their_step_does_not_pass(backend: str, closeness: float) -> None:
+    """As independent rows they ask for another acceleration than as dependent ones."""
+    step = pair(closeness)
+    for answer in (go.solve_step(step, "gauss", "sparse-kkt"), go.solve_step(dense(step), "gauss", "kkt")):
+        if answer.status is SOLVED:
+            assert answer.forces_unique
+            continue
+        assert answer.status is Status.INACCURATE
+        assert "4, 8, 12, 61 of J nearly depend on each other" in answer.message
+        assert "kkt" not in answer.message
