@@ -21,13 +21,13 @@ import numpy as np
 from gaussopt.errors import BadInput
 from gaussopt.linkage import GROUND, Linkage, LinkageSystem
 from gaussopt.sparse import Sparse
-from gaussopt.stepdata import Vector
+from gaussopt.stepdata import Vector, as_array, finite_number
 
 GRAVITY = 9.81
 """m/s^2, along -y."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Chain:
     """A chain of equal, slender links.
 
@@ -37,6 +37,7 @@ class Chain:
         Number of links N; n = 3 N coordinates.
     end : (x, y) or None
         Where the head of the last link is pinned to the ground, m; None leaves it free. m = 2 N rows, or 2 N + 2.
+        Of two links or more.
     length : float
         Of a link, m.
     mass : float or (N,)
@@ -47,7 +48,8 @@ class Chain:
     Raises
     ------
     BadInput
-        No links, lengths or masses that are not positive, or an end that the chain does not reach.
+        No links, lengths or masses that are not positive, numbers that are none, or an end that the chain does not
+        reach.
     """
 
     links: int
@@ -55,23 +57,29 @@ class Chain:
     length: float = 0.1
     mass: float | Vector = 0.1
     gravity: float = GRAVITY
-    masses: Vector = field(init=False, repr=False, compare=False)
+    masses: Vector = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.links, bool) or not isinstance(self.links, int | np.integer) or self.links < 1:
             raise BadInput(f"The number of links is {self.links!r}; give a positive whole number.")
-        if not (np.isfinite(self.length) and self.length > 0):
-            raise BadInput(f"The length of a link is {self.length:g} m; it is positive.")
-        mass = np.asarray(self.mass, dtype=np.float64)
-        if mass.shape not in ((), (self.links,)):
-            raise BadInput(f"mass has shape {mass.shape}, expected () or ({self.links},).")
-        if not (np.isfinite(mass).all() and (mass > 0).all()):
+        length = finite_number("The length of a link", self.length)
+        if length <= 0:
+            raise BadInput(f"The length of a link is {length:g} m; it is positive.")
+        object.__setattr__(self, "length", length)
+        object.__setattr__(self, "gravity", finite_number("gravity", self.gravity))
+        mass = as_array("mass", self.mass, () if np.isscalar(self.mass) else (self.links,))
+        if not (mass > 0).all():
             raise BadInput("The mass of a link is not a positive number.")
-        if self.end is not None and not np.hypot(*self.end) < self.links * self.length:
-            raise BadInput(
-                f"The chain of {self.links} links of {self.length:g} m does not reach its end at {self.end} without "
-                "being taut; move it closer."
-            )
+        if self.end is not None:
+            end = as_array("end", self.end, (2,))
+            object.__setattr__(self, "end", (float(end[0]), float(end[1])))
+            if self.links == 1:
+                raise BadInput("A chain of one link that is pinned at both ends is rigid; leave end out, or add links.")
+            if not np.hypot(*end) < self.links * length:
+                raise BadInput(
+                    f"The chain of {self.links} links of {length:g} m does not reach its end at {self.end} without "
+                    "being taut; move it closer."
+                )
         object.__setattr__(self, "masses", np.broadcast_to(mass, (self.links,)).copy())
 
     @property
@@ -100,8 +108,15 @@ class Chain:
     # -- geometry ------------------------------------------------------------------------------
 
     def state(self, phi: Vector, spin: Vector | None = None) -> tuple[Vector, Vector]:
-        """Positions and velocities with these angles and rates, (N,) each: every pin closed but the one at `end`."""
-        spin = np.zeros(self.links) if spin is None else spin
+        """Positions and velocities with these angles and rates, (N,) each: every pin closed but the one at `end`.
+
+        Raises
+        ------
+        BadInput
+            If there is not one finite number for each link.
+        """
+        phi = as_array("phi", phi, (self.links,))
+        spin = np.zeros(self.links) if spin is None else as_array("spin", spin, (self.links,))
         c, s = np.cos(phi), np.sin(phi)
         bar = self.length * np.column_stack((c, s))
         turn = self.length * np.column_stack((-s * spin, c * spin))
@@ -114,7 +129,7 @@ class Chain:
 
     def arc(self, opening: float) -> tuple[Vector, Vector]:
         """The chain at rest along an arc, whose tangent turns evenly by `opening` rad in all, from -opening/2."""
-        return self.state(opening * ((np.arange(self.links) + 0.5) / self.links - 0.5))
+        return self.state(finite_number("opening", opening) * ((np.arange(self.links) + 0.5) / self.links - 0.5))
 
     def gaps(self, q: Vector) -> Vector:
         """What the pins keep at zero, (m,), m."""
@@ -149,9 +164,11 @@ def closed_arc(
     ------
     BadInput
     """
-    if not 0 < opening < 2 * np.pi:
+    if not 0 < finite_number("opening", opening) < 2 * np.pi:
         raise BadInput(f"The opening of the arc is {opening:g}; it lies between 0 and 2 pi.")
     free = Chain(links, None, length, mass, gravity)
+    if links == 1:
+        raise BadInput("One link has no arc between two pins; give two or more.")
     q, v = free.arc(opening)
     x, y = q[-3:-1] + 0.5 * free.length * np.array((np.cos(q[-1]), np.sin(q[-1])))
     return Chain(links, (float(x), float(y)), length, mass, gravity), q, v

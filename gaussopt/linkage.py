@@ -22,7 +22,7 @@ from scipy import sparse
 
 from gaussopt.errors import BadInput
 from gaussopt.sparse import Sparse
-from gaussopt.stepdata import Vector, as_array
+from gaussopt.stepdata import Vector, as_array, finite_number
 from gaussopt.system import System
 
 GROUND = -1
@@ -64,8 +64,8 @@ class Linkage:
     Raises
     ------
     BadInput
-        Tables of the wrong shape, masses that are not positive, pins of bodies that do not exist or of a body to
-        itself.
+        No bodies, tables of the wrong shape, masses that are not positive, pins of bodies that do not exist or of a
+        body to itself.
     """
 
     mass: Vector
@@ -79,6 +79,8 @@ class Linkage:
 
     def __post_init__(self) -> None:
         mass = as_array("mass", self.mass, (None,))
+        if not len(mass):
+            raise BadInput("A linkage without bodies has no motion; give the mass of at least one.")
         inertia = as_array("inertia", self.inertia, (len(mass),))
         for what, values in (("mass", mass), ("inertia", inertia)):
             if not (values > 0).all():
@@ -90,8 +92,13 @@ class Linkage:
             raise BadInput(f"first names {len(first)} bodies and second {len(second)}; a pin joins one of each.")
         if (first == second).any():
             raise BadInput(f"Pin {int(np.argmax(first == second))} joins a body to itself.")
+        object.__setattr__(self, "gravity", finite_number("gravity", self.gravity))
         points = [
-            as_array(f"at_{what}", x, (len(first), 2))
+            as_array(
+                f"at_{what}",
+                np.zeros((0, 2)) if not len(first) and isinstance(x, list | tuple) and not x else x,
+                (len(first), 2),
+            )
             for what, x in (("first", self.at_first), ("second", self.at_second))
         ]
         for what, value in zip(
@@ -208,7 +215,10 @@ def _turned(arm: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _numbers(name: str, value: ArrayLike, bodies: int) -> NDArray[np.intp]:
     """Numbers of bodies, checked."""
-    found: NDArray[Any] = np.asarray(value)
+    try:
+        found: NDArray[Any] = np.asarray(value)
+    except ValueError:  # rows of several lengths
+        found = np.zeros((0, 0))
     if found.ndim != 1 or not (found.size == 0 or np.issubdtype(found.dtype, np.integer)):
         raise BadInput(f"{name} is no list of whole numbers; give the number of a body for every pin.")
     bad = (found < GROUND) | (found >= bodies)

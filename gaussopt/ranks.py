@@ -66,8 +66,8 @@ class NearDependency:
         names = ", ".join(str(i + 1) for i in largest)
         more = f" and {len(rows) - len(largest)} more" if len(rows) > len(largest) else ""
         return (
-            f"The rows {names}{more} of J nearly depend on each other, to {self.closeness:.2g} of their length: too close "
-            "for independent rows and not close enough for redundant ones. Remove one of them, or correct it."
+            f"The rows {names}{more} of J nearly depend on each other, to {self.closeness:.2g} of their length: too "
+            "close for independent rows and not close enough for redundant ones. Remove one of them, or correct it."
         )
 
 

@@ -5,6 +5,7 @@ M a + h = Q + J^T lam + J_N^T lam_N + J_T^T lam_T,     J a = gamma,     J_N a + 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -57,6 +58,22 @@ def as_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> NDAr
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise BadInput(f"{name}{list(where)} is {array[where]}; all entries must be finite.")
     return array
+
+
+def finite_number(name: str, value: Any) -> float:
+    """A finite number.
+
+    Raises
+    ------
+    BadInput
+    """
+    try:
+        found = float(value)
+    except (TypeError, ValueError, OverflowError):
+        found = math.nan
+    if isinstance(value, str | bytes) or not math.isfinite(found):
+        raise BadInput(f"{name} is {value!r}; give a finite number.")
+    return found
 
 
 def check_mass_matrix(M: Matrix, what: str = "the mass matrix M") -> Matrix:

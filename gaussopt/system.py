@@ -57,7 +57,7 @@ class System:
     ----------
     mass : (n, n) array or callable (t, q, v) -> (n, n)
         Mass matrix M, symmetric positive semidefinite; a SciPy sparse matrix for systems of many bodies, block
-        diagonal, with J sparse then.
+        diagonal. Where one of M and J is sparse the other becomes so.
     force : (n,) array or callable (t, q, v) -> (n,)
         Generalised applied force Q.
     equality : callable (t, q, v) -> (J, gamma), optional
@@ -110,7 +110,7 @@ class System:
         coordinates: Sequence[str] | None = None,
         name: str = "system",
     ) -> None:
-        self.name = name
+        self.name = name = str(name)
         self._mass = mass
         self._force = force
         self._inertia = inertia
@@ -229,6 +229,7 @@ class System:
 
     def _rows(self, t: float, q: Vector, v: Vector) -> Any:
         """J and gamma as they are given."""
+        assert self._equality is not None
         pair = self._call("equality", self._equality, t, q, v)
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise BadInput(f"equality of {self.name!r} must return the pair (J, gamma).")

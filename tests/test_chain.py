@@ -202,10 +202,21 @@ def test_the_family_is_compared_by_what_takes_sparse_steps() -> None:
         (lambda: Chain(0), "positive whole number"),
         (lambda: Chain(2.5), "positive whole number"),  # type: ignore[arg-type]
         (lambda: Chain(3, length=0.0), "length of a link"),
-        (lambda: Chain(3, mass=np.ones(2)), r"expected \(\) or \(3,\)"),
+        (lambda: Chain(3, length="long"), "length of a link is 'long'; give a finite number"),  # type: ignore[arg-type]
+        (lambda: Chain(3, gravity=np.nan), "gravity is nan; give a finite number"),
+        (lambda: Chain(3, mass=np.ones(2)), r"mass has shape \(2,\), expected \(3,\)"),
+        (lambda: Chain(3, mass="heavy"), "mass is not an array of numbers"),  # type: ignore[arg-type]
         (lambda: Chain(3, mass=-1.0), "not a positive number"),
         (lambda: Chain(3, (1.0, 0.0)), "does not reach"),
-        (lambda: Chain(3, (np.nan, 0.0)), "does not reach"),
+        (lambda: Chain(3, (np.nan, 0.0)), r"end\[0\] is nan"),
+        (lambda: Chain(3, (0.1, 0.0, 0.0)), r"end has shape \(3,\)"),  # type: ignore[arg-type]
+        (lambda: Chain(3, 0.1), r"end has shape \(\)"),  # type: ignore[arg-type]
+        (lambda: Chain(1, (0.0, 0.0)), "one link that is pinned at both ends is rigid"),
+        (lambda: Chain(2).state([1.0]), r"phi has shape \(1,\), expected \(2,\)"),  # type: ignore[arg-type]
+        (lambda: Chain(2).state(np.ones(2), np.ones(3)), "spin has shape"),
+        (lambda: Chain(2).arc(np.inf), "opening is inf"),
+        (lambda: closed_arc(1), "One link has no arc"),
+        (lambda: closed_arc(3, "wide"), "opening is 'wide'"),  # type: ignore[arg-type]
         (lambda: closed_arc(3, 0.0), "between 0 and 2 pi"),
     ],
 )

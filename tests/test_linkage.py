@@ -87,7 +87,11 @@ def test_pins_at_any_points_have_rows_that_are_derivatives() -> None:
         ({"inertia": [1.0]}, "inertia has shape"),
         ({"first": [2]}, r"first\[0\] is 2"),
         ({"first": [0.5]}, "no list of whole numbers"),
+        ({"first": [[0], [0, 1]]}, "no list of whole numbers"),
         ({"first": [1]}, "joins a body to itself"),
+        ({"mass": [], "inertia": []}, "A linkage without bodies"),
+        ({"gravity": np.nan}, "gravity is nan"),
+        ({"gravity": "down"}, "gravity is 'down'"),
         ({"first": [0, 1]}, "names 2 bodies"),
         ({"at_first": [[0.0, 0.0, 0.0]]}, "at_first has shape"),
     ],
@@ -99,6 +103,12 @@ def test_impossible_tables_are_refused(change: dict[str, Any], words: str) -> No
     }  # fmt: skip
     with pytest.raises(go.BadInput, match=words):
         Linkage(**{**tables, **change})
+
+
+def test_bodies_without_pins_fall() -> None:
+    linkage = Linkage([1.0], [1.0], [], [], [], [])  # type: ignore[arg-type]
+    motion = go.simulate(linkage.system, q0=np.zeros(3), v0=np.zeros(3), dt=0.1, t_end=1.0)
+    assert motion.q[-1, 1] == pytest.approx(-0.5 * 9.81)
 
 
 # -- rows of bodies ------------------------------------------------------------------------------------

@@ -203,14 +203,8 @@ def test_sparse_rows_beside_a_dense_mass_become_sparse() -> None:
         held.evaluate(0.0, [1.0], [0.0])
 
 
-@pytest.mark.parametrize("solver", ["osqp", "clarabel", "scs", "highs", "daqp", "kkt", "newton", "piqp", "quadprog"])
-def test_solvers_take_sparse_programs_or_say_who_does(solver: str) -> None:
-    pytest.importorskip({"piqp": "piqp", "quadprog": "quadprog"}.get(solver, "numpy"))
+@pytest.mark.parametrize("solver", ["osqp", "clarabel", "scs", "highs"])
+def test_solvers_that_take_compressed_columns_take_sparse_programs(solver: str) -> None:
     chain = Chain(5)
-    step = chain.system.evaluate(0.0, *chain.hanging())
-    try:
-        answer = go.solve_step(step, "gauss", solver)
-    except go.NotAccepted as refused:
-        assert "use sparse-kkt or osqp" in str(refused)
-    else:
-        assert answer.status is go.Status.SOLVED, answer.message
+    answer = go.solve_step(chain.system.evaluate(0.0, *chain.hanging()), "gauss", solver)
+    assert answer.status is go.Status.SOLVED, answer.message
