@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from gaussopt.catalogue import problem as find_problem
 from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.errors import BadInput
 from gaussopt.instants import Instants
+from gaussopt.interrupts import Interrupts
 from gaussopt.simulation import check_settings
 from gaussopt.stabilisation import Stabilisation
 from gaussopt.system import System
@@ -101,17 +103,20 @@ def simulate_batch(
                 "tolerance": tolerance, "stabilise": stabiliser}  # fmt: skip
     check_size(members, instants, certify)
     batch = Batch(members, method, stabiliser, instants, settings, certify, progress or (lambda done: None))
-    try:
-        batch.run(threads)
-    except KeyboardInterrupt:
-        if not keep_interrupted:
-            raise
-        batch.interrupt()
-    return batch.dataset(
-        problem=entry.name, variant=entry.variant if isinstance(entry, Problem) else "", stepper=method.name, dt=dt,
-        t_end=t_end, tolerance=str(tolerance), stabilisation=stabiliser.name, record_every=record_every,
-        engine=batch.engine, timing=json.dumps({**batch.timing, "total": perf_counter() - begin}),
-    )  # fmt: skip
+    with Interrupts() if keep_interrupted else nullcontext(Interrupts()) as interrupts:
+        try:
+            batch.run(threads)
+            interrupts.listening = False
+        except KeyboardInterrupt:
+            if not keep_interrupted:
+                raise
+            interrupts.listening = False
+            batch.interrupt()
+        return batch.dataset(
+            problem=entry.name, variant=entry.variant if isinstance(entry, Problem) else "", stepper=method.name, dt=dt,
+            t_end=t_end, tolerance=str(tolerance), stabilisation=stabiliser.name, record_every=record_every,
+            engine=batch.engine, timing=json.dumps({**batch.timing, "total": perf_counter() - begin}),
+        )  # fmt: skip
 
 
 def _check_threads(threads: int | None) -> None:

@@ -1,0 +1,46 @@
+"""Ctrl-C that ends a computation and spares what it has computed."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Any
+
+
+class Interrupts:
+    """Ctrl-C is a KeyboardInterrupt while it is listened to, and nothing otherwise.
+
+    A KeyboardInterrupt may come between any two instructions, also while a result is put together, and then all of it
+    is lost. Within this context the first Ctrl-C that is listened to raises one, and none of the others does: what
+    follows is heard to the end. Elsewhere than in the main thread, where none arrives, and beside a handler of somebody
+    else nothing is changed.
+
+    Attributes
+    ----------
+    listening : bool
+        Whether Ctrl-C raises KeyboardInterrupt.
+    """
+
+    def __init__(self) -> None:
+        self.listening = True
+        self._before: Any = None
+
+    def __enter__(self) -> Interrupts:
+        """Take over where Ctrl-C is Python's own."""
+        main = threading.current_thread() is threading.main_thread()
+        if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._before = signal.signal(signal.SIGINT, self._hear)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Give back."""
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _hear(self, number: int, frame: FrameType | None) -> None:
+        if self.listening:
+            self.listening = False
+            raise KeyboardInterrupt
