@@ -24,7 +24,7 @@ from sympy.printing.pycode import PythonCodePrinter
 
 from gaussopt.errors import BadInput
 
-VERSION = 5
+VERSION = 6
 """Raised whenever the generated source changes, so that stale files are not reused."""
 
 
@@ -40,6 +40,24 @@ class Printer(PythonCodePrinter):  # type: ignore[misc]
         if base.is_Symbol and exponent in (2, 3):
             return "(" + "*".join([self._print(base)] * int(exponent)) + ")"
         return str(super()._print_Pow(expr, **kwargs))
+
+    def _print_Piecewise(self, expr: Any) -> str:
+        if expr.args[-1].cond is not sp.true:  # undefined where no case holds, and None is no number
+            expr = sp.Piecewise(*expr.args, (sp.nan, True), evaluate=False)
+        return str(super()._print_Piecewise(expr))
+
+
+class Unwritable(BadInput):
+    """An expression that has no counterpart in Python.
+
+    Attributes
+    ----------
+    expression : the smallest part of it that has none
+    """
+
+    def __init__(self, expression: Any) -> None:
+        self.expression = expression
+        super().__init__(f"{expression} has no counterpart in Python's math module; use elementary functions only.")
 
 
 @dataclass(frozen=True)
@@ -67,7 +85,7 @@ def source(
 
     Raises
     ------
-    BadInput
+    Unwritable
         If an expression holds a function that has no counterpart in Python's math module.
     """
     printer = Printer()
@@ -95,8 +113,13 @@ def _function(f: Function, printer: Printer) -> str:
     lines = [f"def {f.name}({', '.join([*f.arguments, 'out'])}):", f'    """{f.doc}"""']
     for argument, symbols in f.arguments.items():
         lines += [f"    {s} = {argument}[{i}]" for i, s in enumerate(symbols or ()) if s in used]
-    lines += [f"    {s} = {printed(printer, e)}" for s, e in shared]
-    lines += [f"    out[{i}] = {printed(printer, e)}" for i, e in enumerate(reduced) if e != 0]
+    try:
+        lines += [f"    {s} = {printed(printer, e)}" for s, e in shared]
+        lines += [f"    out[{i}] = {printed(printer, e)}" for i, e in enumerate(reduced) if e != 0]
+    except Unwritable:
+        for part in sorted({x for e in exprs for x in e.atoms(sp.Function)}, key=sp.count_ops):
+            printed(printer, part)  # without what was shared with others
+        raise
     if len(lines) == 2:
         lines.append("    return")
     return "\n".join(lines)
@@ -107,17 +130,16 @@ def printed(printer: Printer, expr: Any) -> str:
 
     Raises
     ------
-    BadInput
+    Unwritable
         If it holds a function that has no counterpart.
     """
     try:
         # Rationals and integers become floats: exact ones would make integer arithmetic.
         text = str(printer.doprint(sp.Float(expr) if expr.is_Rational else expr))
-    except Exception as error:  # the printer's error types vary by version
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise BadInput(f"Cannot write {expr} as Python source ({reason}); use elementary functions only.") from None
+    except Exception:  # the printer's error types vary by version
+        raise Unwritable(expr) from None
     if "Not supported" in text:
-        raise BadInput(f"Cannot write {expr} as Python source; use elementary functions only.")
+        raise Unwritable(expr)
     return text
 
 

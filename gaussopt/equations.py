@@ -5,8 +5,8 @@ Derived from energies and constraints, see `gaussopt.lagrangian`; everything gen
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -34,6 +34,7 @@ class Model:
     quasi_velocities : omega(q, v, t)
     contacts : their gaps, slips and coefficients
     tangents : tangent dimension d of the contacts
+    names : of the coordinates by their velocities, for messages
     """
 
     name: str
@@ -48,6 +49,7 @@ class Model:
     quasi_velocities: Sequence[Any]
     contacts: Sequence[ContactSymbols]
     tangents: int
+    names: Mapping[Any, str] = field(default_factory=dict)
 
     @cached_property
     def key(self) -> str:
@@ -74,7 +76,7 @@ class Model:
         M = [[d(T, a, b) for b in vs] for a in vs]
         for i in range(n):
             for j in range(n):
-                quick = sorted(str(s)[2:] for s in M[i][j].free_symbols if str(s).startswith("v_"))
+                quick = sorted(self.names.get(s, str(s)) for s in M[i][j].free_symbols if s in vs)
                 if quick:
                     raise BadInput(
                         f"kinetic of {name!r} is more than quadratic in the velocities: M[{i}, {j}] depends on the "

@@ -302,7 +302,8 @@ class LagrangianSystem(System):
         flat = np.frombuffer(out) if out else _NOTHING
         # The square overflows only far beyond any physical number; then the entries themselves are asked.
         if not math.isfinite(flat.dot(flat)) and not np.isfinite(flat).all():
-            raise BadInput(f"{function.__name__} of {self.name!r} is not finite at {_state(t, *state)}.")
+            why = "; of a Piecewise no case may hold there" if hasattr(self._module, "nan") else ""
+            raise BadInput(f"{function.__name__} of {self.name!r} is not finite at {_state(t, *state)}{why}.")
         return out
 
 
@@ -351,7 +352,8 @@ def derive(
     if n == 0:
         raise BadInput(f"{name!r} has no coordinates; give at least one.")
     values = _values(parameters, name)
-    rename, coordinates = _renaming(q, v, list(values), t, name)
+    rename, safe, coordinates = _renaming(q, v, list(values), t, name)
+    theirs = {ours: sp.Symbol(str(given)) for given, ours in rename.items()}
     if isinstance(contacts, Contact):
         contacts = [contacts]
 
@@ -363,20 +365,21 @@ def derive(
         )
         expr = _replace(expr, rename)
         unknown = sorted(str(s) for s in expr.free_symbols - ours)
-        unknown += sorted(str(f) for f in expr.atoms(AppliedUndef, sp.Derivative))
+        unknown += sorted(str(f.xreplace(theirs)) for f in expr.atoms(AppliedUndef, sp.Derivative))
         if unknown:
             raise BadInput(
                 f"{label} of {name!r} holds the unknown symbol {unknown[0]!r}; make it a coordinate or give its "
                 "value in parameters."
             )
         if "v" not in allowed:
-            moving = sorted(str(s)[2:] for s in expr.free_symbols if str(s).startswith("v_"))
+            moving = sorted(names[s] for s in expr.free_symbols if s in names)
             if moving:
                 raise BadInput(f"{label} of {name!r} depends on the velocity of {moving[0]!r}; it must not.")
         return expr
 
-    qs = [sp.Symbol(f"q_{c}", real=True) for c in coordinates]
-    vs = [sp.Symbol(f"v_{c}", real=True) for c in coordinates]
+    qs = [sp.Symbol(f"q_{c}", real=True) for c in safe]
+    vs = [sp.Symbol(f"v_{c}", real=True) for c in safe]
+    names = dict(zip(vs, coordinates, strict=True))
     ps = [rename[sp.Symbol(s)] for s in values]
     T = clean("kinetic", kinetic, "qvt")
     V = clean("potential", potential, "qt")
@@ -393,10 +396,14 @@ def derive(
         _listed("contacts", contacts, name), clean, lambda e: along(e, qs, vs), vs, ps, name
     )
 
-    model = Model(name, qs, vs, ps, T, V, F, phi, f, omega, touching, layout.d)
+    model = Model(name, qs, vs, ps, T, V, F, phi, f, omega, touching, layout.d, names)
     module = codegen.load(name, model.key)
     if module is None:
-        module = codegen.store(name, model.key, model.source())
+        try:
+            text = model.source()
+        except codegen.Unwritable as error:
+            raise BadInput(f"In {name!r} {codegen.Unwritable(error.expression.xreplace(theirs))}") from None
+        module = codegen.store(name, model.key, text)
     system = LagrangianSystem(model, coordinates, values, module, layout)
     if omega:
         _check_independent(system)
@@ -507,8 +514,8 @@ def _force_list(forces: Sequence[Any] | Mapping[Any, Any] | None, q: list[Any], 
 
 def _renaming(
     q: list[Any], v: Sequence[Any] | None, parameters: Sequence[str], t: Any, name: str
-) -> tuple[dict[Any, Any], tuple[str, ...]]:
-    """The user's symbols to ours (real, prefixed by their role), and the coordinates' names."""
+) -> tuple[dict[Any, Any], tuple[str, ...], tuple[str, ...]]:
+    """The user's symbols to ours (real, prefixed by their role), and the coordinates as identifiers and by name."""
     for c in q:
         if not isinstance(c, sp.Symbol | AppliedUndef):
             raise BadInput(
@@ -548,7 +555,7 @@ def _renaming(
     for p, s in zip(parameters, _identifiers(parameters), strict=True):
         rename[sp.Symbol(p)] = sp.Symbol(f"p_{s}", real=True)
     rename[time] = TIME
-    return rename, safe
+    return rename, safe, tuple(s if c.isspace() or not c else c for c, s in zip(names, safe, strict=True))
 
 
 def _check_names(q: Sequence[Any], v: Sequence[Any], parameters: Sequence[str], time: Any, owner: str) -> None:
