@@ -53,7 +53,7 @@ class Members:
         given = {k: _numbers(f"parameters[{k!r}]", x, (0, 1)) for k, x in _mapping("parameters", parameters).items()}
         for name in given:
             if name not in base:
-                raise UnknownName(f"parameter of {problem.name}", name, base)
+                raise UnknownName(f"parameter of {problem.name}" if problem.name else "parameter", name, base)
         states = {k: _numbers(f"initial[{k!r}]", x, (1, 2)) for k, x in _mapping("initial", initial).items()}
         for name in states:
             if name not in INITIAL:
@@ -100,7 +100,16 @@ def _mapping(label: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
     if not isinstance(given, Mapping | None):
         example = '{"m1": [...]}' if label == "parameters" else '{"q0": [...], "v0": [...]}'
         raise BadInput(f"{label} is {type(given).__name__}; give names with arrays, such as {example}.")
-    return given or {}
+    found: dict[str, Any] = {}
+    for key, value in (given or {}).items():
+        # A SymPy symbol stands for its name, as in from_lagrangian; asking for it imports nothing.
+        name = key if isinstance(key, str) else getattr(key, "name", None)
+        if not isinstance(name, str):
+            raise BadInput(f"{label} has the key {key!r}; give names.")
+        if name in found:
+            raise BadInput(f"{label} names {name!r} twice.")
+        found[name] = value
+    return found
 
 
 def _numbers(label: str, given: Any, dimensions: tuple[int, ...]) -> NDArray[np.float64]:

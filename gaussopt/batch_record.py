@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,10 @@ CONTACTS = {
     "slip": ("contact", "tangent"),
 }  # fmt: skip
 """Variables of a dataset, with their dimensions beside trajectory and time."""
+
+
+DIMENSIONS = ("trajectory", "time", "coordinate", "row", "contact", "tangent")
+"""Names that no parameter has in a dataset."""
 
 
 def check_size(members: Members, instants: Instants, certify: bool) -> None:
@@ -212,9 +216,9 @@ class Batch:
         GaussoptError
         """
         members = self.members
-        one, contacts = members.one(i), bool(members.system.contact_names) or bool(self.method.loop)
+        one, contacts = members.one(i), bool(members.system.contact_names)
         given: dict[str, Any] = dict(self._settings, q0=members.q[i], v0=members.v[i])
-        given |= {"step_folder": None, "keep_interrupted": True, "record_every": 1 if contacts else self.instants.every}
+        given |= {"step_folder": None, "keep_interrupted": True, "record_every": self.instants.every}
         if not contacts:
             try:
                 return simulate(one, **given, engine="compiled")
@@ -258,7 +262,19 @@ class Batch:
         }  # fmt: skip
         if any("contact" in dims for _, (dims, _) in variables.items()):
             coords["contact"] = list(members.system.contact_names)
-        for name in members.varied:
-            key = name if name not in variables and name not in coords else f"p_{name}"
-            coords[key] = ("trajectory", np.asarray(members.values[name]))
+        for name, key in _keys(members.varied, {*variables, *coords, *DIMENSIONS}).items():
+            coords[key] = ("trajectory", np.asarray(members.values[name]), {"long_name": name} if key != name else {})
         return xr.Dataset(variables, coords, attributes)
+
+
+def _keys(names: Sequence[str], taken: set[str]) -> dict[str, str]:
+    """What parameters are called in a dataset that is to be a file: as they are, where that can be."""
+    fits = {name: "".join(c if c.isalnum() or c in "_'" else "_" for c in name) or "p_" for name in names}
+    keys: dict[str, str] = {}
+    for name in sorted(names, key=lambda name: fits[name] != name or name in taken):
+        key = fits[name]
+        while key in taken:
+            key = f"p_{key}"
+        taken = taken | {key}
+        keys[name] = key
+    return {name: keys[name] for name in names}

@@ -16,10 +16,12 @@ from gaussopt.batch_record import Batch, check_size
 from gaussopt.catalogue import Problem
 from gaussopt.catalogue import problem as find_problem
 from gaussopt.certificate import DEFAULT_TOLERANCE
+from gaussopt.engine import stride
 from gaussopt.errors import BadInput
 from gaussopt.instants import Instants
 from gaussopt.interrupts import Interrupts
-from gaussopt.simulation import check_settings
+from gaussopt.simulation import check_impacts, check_settings
+from gaussopt.solving import check_tolerance
 from gaussopt.stabilisation import Stabilisation
 from gaussopt.system import System
 
@@ -41,6 +43,8 @@ def simulate_batch(
     atol: float = 1e-9,
     tolerance: float = DEFAULT_TOLERANCE,
     stabilise: str | Stabilisation = "none",
+    impact: str = "newton",
+    accumulation: str = "stop",
     record_every: int = 1,
     certify: bool = True,
     threads: int | None = None,
@@ -58,11 +62,11 @@ def simulate_batch(
     ----------
     problem : name, Problem or System
         A bare system needs `initial` with q0 and v0, `dt` and `t_end`.
-    parameters : mapping of names to (N,) arrays
+    parameters : mapping of names, or their SymPy symbols, to (N,) arrays
         A single number is for all trajectories; what is not named has the problem's value.
     initial : mapping with "q0" and "v0", each (N, n), or (n,) for all trajectories
         The problem's own start at each trajectory's parameters if not given.
-    stepper, dt, t_end, t0, rtol, atol, tolerance, stabilise : as in `simulate`
+    stepper, dt, t_end, t0, rtol, atol, tolerance, stabilise, impact, accumulation : as in `simulate`
     record_every : int
         Steps between two recorded states; of an adaptive method, intervals of dt.
     certify : bool
@@ -79,7 +83,8 @@ def simulate_batch(
     xarray.Dataset
         Dimensions trajectory (N), time, coordinate (n), row (m). q, v and, with `certify`, what `Trajectory` has: NaN
         where a trajectory did not get to. status and message of each trajectory, and `reached`, the last instant it is
-        known at (NaN if none). The given parameters are coordinates.
+        known at (NaN if none). The given parameters are coordinates; one whose name the dataset has already, or no file
+        can hold, is called p_... or written with _, and keeps its own name as `long_name`.
 
     Raises
     ------
@@ -87,8 +92,9 @@ def simulate_batch(
         If the batch as a whole makes no sense; what is wrong with one trajectory is in its status.
     """
     begin = perf_counter()
-    if isinstance(record_every, bool) or not isinstance(record_every, int) or record_every < 1:
-        raise BadInput(f"record_every is {record_every!r}; give a whole number of steps, 1 or more.")
+    record_every = stride(record_every)
+    check_tolerance(tolerance)
+    check_impacts(impact, accumulation)
     entry = problem if isinstance(problem, System | Problem) else find_problem(problem)
     if isinstance(entry, Problem):
         dt, t_end = entry.dt if dt is None else dt, entry.t_end if t_end is None else t_end
@@ -100,7 +106,8 @@ def simulate_batch(
     members = Members.of(entry, parameters, initial)
     instants = Instants(t0, t_end, dt, record_every)
     settings = {"stepper": stepper, "dt": dt, "t_end": t_end, "t0": t0, "rtol": rtol, "atol": atol,
-                "tolerance": tolerance, "stabilise": stabiliser}  # fmt: skip
+                "tolerance": tolerance, "stabilise": stabiliser, "impact": impact,
+                "accumulation": accumulation}  # fmt: skip
     check_size(members, instants, certify)
     batch = Batch(members, method, stabiliser, instants, settings, certify, progress or (lambda done: None))
     with Interrupts() if keep_interrupted else nullcontext(Interrupts()) as interrupts:
@@ -125,5 +132,5 @@ def _check_threads(threads: int | None) -> None:
     from gaussopt.compiled.sharing import cores
 
     most = cores()
-    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= most:
+    if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or not 1 <= threads <= most:
         raise BadInput(f"threads is {threads!r}; give a whole number from 1 to {most}.")

@@ -288,7 +288,9 @@ class Problem:
                 vector = as_array(key, value, (n,))
                 q0, v0 = (vector, v0) if key == "q0" else (q0, vector)
             elif key not in known:
-                raise UnknownName(f"parameter of {self.name}", key, {*known, "q0", "v0", *self._choices})
+                raise UnknownName(
+                    f"parameter of {self.name}" if self.name else "parameter", key, {*known, "q0", "v0", *self._choices}
+                )
             else:
                 try:
                     values[key] = float(value)

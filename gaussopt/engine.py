@@ -10,6 +10,8 @@ from importlib import import_module
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gaussopt.accelerations import Accelerations
 from gaussopt.errors import BadInput, NotAccepted, UnknownName
 from gaussopt.event_driven import EventDriven
@@ -35,6 +37,19 @@ LONG_STATE = 100
 """Coordinates that count as one small system."""
 
 
+def stride(record_every: Any) -> int:
+    """The number of steps between two recorded states.
+
+    Raises
+    ------
+    BadInput
+    """
+    whole = isinstance(record_every, int | np.integer) and not isinstance(record_every, bool)
+    if not whole or record_every < 1:
+        raise BadInput(f"record_every is {record_every!r}; give a whole number of steps, 1 or more.")
+    return int(record_every)
+
+
 @dataclass(frozen=True)
 class Choice:
     """What a person chose of formulation, solver and engine.
@@ -56,11 +71,9 @@ class Choice:
     record_every: int
 
     def __post_init__(self) -> None:
-        """Refuse what is no engine and no stride."""
+        """Refuse what is no engine."""
         if self.engine not in ENGINES:
             raise UnknownName("engine", self.engine, ENGINES)
-        if isinstance(self.record_every, bool) or not isinstance(self.record_every, int) or self.record_every < 1:
-            raise BadInput(f"record_every is {self.record_every!r}; give a whole number of steps, 1 or more.")
 
     def why_interpreted(self, motion: Accelerations, solver: str) -> str | None:
         """Why formulation and solver keep a motion from code that stands for a solver, None if they do not."""
@@ -132,11 +145,7 @@ def contact_engine(
     ------
     NotAccepted
         If the kernel was asked for and does not stand for formulation, solver and stepper.
-    BadInput
-        If states are not to be recorded at every step: contacts are recorded at events.
     """
-    if choice.record_every != 1:
-        raise BadInput("record_every is for motions without contacts; give a larger step dt.")
     reason = f"the stepper {method.name!r} has a loop of its own" if method.loop else motion.why_interpreted()
     if choice.engine == "compiled" and reason is not None:
         raise NotAccepted(_refused(reason))

@@ -104,6 +104,8 @@ class EventDriven:
     progress : called with the fraction done, or None
     close : bool
         Whether a contact whose impacts accumulate is closed, with e_N = 0, instead of ending the motion.
+    every : int
+        Steps of dt, or of an adaptive method's own, between two recorded states; events are recorded in any case.
 
     Attributes
     ----------
@@ -123,11 +125,12 @@ class EventDriven:
         record: Record,
         progress: Callable[[float], None] | None,
         close: bool = False,
+        every: int = 1,
     ) -> None:
         self.motion, self.method, self.control, self.impact, self.close = motion, method, control, impact, close
         self.system, self.user_events, self.record, self.progress = motion.system, user_events, record, progress
         self.leaps: Leaps | None = None
-        self.steps = 0
+        self.every, self.steps = every, 0
         self.events: list[dict[str, Any]] = []
         self.t, self.q, self.v = 0.0, np.zeros(0), np.zeros(0)
         self._impacts: dict[int, list[float]] = {}
@@ -205,8 +208,9 @@ class EventDriven:
                 self._project(self.motion.phase.closed, self.motion.phase.sticking)
                 integration.replace(self.q, self.v)
                 before = self._sample(watches, self.t, self.q, self.v)
-            if self._on_grid(origin):
-                self._record()
+            number = self._number(origin)
+            if number is not None:
+                self._record(number % self.every == 0 or self.t >= control.t_end)
             if self.progress is not None:
                 self.progress((self.t - origin) / (control.t_end - origin))
         return None
@@ -225,16 +229,19 @@ class EventDriven:
         if not len(leap):
             return False
         self.steps += len(leap)
+        dt = self.control.dt
+        assert dt is not None
+        due = np.round((leap.t - origin) / dt).astype(int) % self.every == 0
         power = np.einsum("Nkd,Nkd->N", leap.lam_T, leap.slip)
         extent = np.abs(leap.lam_T).max(axis=(1, 2), initial=0.0) * np.linalg.norm(leap.v, axis=1)
         begin = 0
         for i in np.flatnonzero(leap.undecided | (power > FED * (1.0 + extent))).tolist():
-            # Where there is something to confirm or to say the state is recorded as any other.
-            self.leaps.record(leap[begin:i])
+            # Where there is something to confirm or to say the state is looked at as any other.
+            self.leaps.record(leap[begin:i][due[begin:i]])
             self.t, self.q, self.v = leap.state(i)
-            self._record()
+            self._record(bool(due[i]))
             begin = i + 1
-        self.leaps.record(leap[begin:])
+        self.leaps.record(leap[begin:][due[begin:]])
         self.t, self.q, self.v = leap.state(-1)
         if self.progress is not None:
             self.progress((self.t - origin) / (self.control.t_end - origin))
@@ -256,18 +263,21 @@ class EventDriven:
                 phase, sigma=np.where(follow, -slip / np.where(speed > 0, speed, 1.0), phase.sigma)
             )
 
-    def _on_grid(self, origin: float) -> bool:
+    def _number(self, origin: float) -> int | None:
+        """Which of the instants that may be recorded the present one is; None where it is none of them."""
         dt = self.control.dt
         if dt is None or self.t >= self.control.t_end:
-            return True
+            return self.steps
         steps = (self.t - origin) / dt
-        return abs(steps - round(steps)) < 1e-9 * max(1.0, steps)
+        return round(steps) if abs(steps - round(steps)) < 1e-9 * max(1.0, steps) else None
 
-    def _record(self) -> None:
+    def _record(self, due: bool = True) -> None:
+        """Look at the present state, and write it down where it is due."""
         answer = self.motion.answer(self.t, self.q, self.v)
         if answer.contact is not None and answer.contact.reason == "undecided":
             self.motion.confirm(self.motion.step(self.t, self.q, self.v), self.motion.solvers.main)
-        self.record(self.t, self.q, self.v, answer)
+        if due:
+            self.record(self.t, self.q, self.v, answer)
         # Friction opposes the slip by construction; that it feeds no power is checked all the same.
         lam_T, slip = self.motion.forces(answer)[1], self.motion.whole(self.t, self.q, self.v).v_T
         power = float(np.vdot(lam_T, slip))

@@ -56,7 +56,8 @@ def make_loop(
     record: Record,
     progress: Callable[[float], None] | None,
     close: bool = False,
+    every: int = 1,
 ) -> Loop:
     """The loop that the stepper names."""
-    more = {"close": close} if method.loop == "" else {}
-    return LOOPS[method.loop](motion, method, control, impact, events, record, progress, **more)
+    more: dict[str, Any] = {"close": close} if method.loop == "" else {}
+    return LOOPS[method.loop](motion, method, control, impact, events, record, progress, every=every, **more)

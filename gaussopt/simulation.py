@@ -19,10 +19,10 @@ from gaussopt.catalogue import Problem
 from gaussopt.catalogue import problem as find_problem
 from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.contacts import Event
-from gaussopt.engine import Choice, contact_engine, leap_over, smooth_loop
+from gaussopt.engine import Choice, contact_engine, leap_over, smooth_loop, stride
 from gaussopt.errors import BadInput, GaussoptError, IllPosed, MotionStopped, NotAccepted, UnknownName
 from gaussopt.formulation import Formulation
-from gaussopt.impacts import impact_law
+from gaussopt.impacts import ImpactLaw, impact_law
 from gaussopt.loops import Loop, make_loop
 from gaussopt.phases import ContactAccelerations, Phase, Solvers
 from gaussopt.smooth import Record
@@ -127,7 +127,7 @@ def simulate(
         steps in which nothing happens run as one compiled loop, every stage certified (see `gaussopt.compiled.leaps`).
         By default long runs that name neither formulation nor solver are compiled where that is possible.
     record_every : int
-        Steps between two recorded states; without contacts.
+        Steps between two recorded states; events are recorded in any case.
 
     Returns
     -------
@@ -145,9 +145,7 @@ def simulate(
     if method.adaptive and not explicit_dt:
         dt = None
     stabiliser = stabilisation.make(stabilise)
-    law = impact_law(impact)
-    if accumulation not in ACCUMULATION:
-        raise UnknownName("way through accumulations", accumulation, ACCUMULATION)
+    law = check_impacts(impact, accumulation)
     for event in events:
         if not isinstance(event, Event):
             raise BadInput(f"events holds a {type(event).__name__}; give gaussopt.Event objects.")
@@ -165,7 +163,7 @@ def simulate(
     contacts = bool(system.contact_names)
     if not contacts:
         _check_without_contacts(system, method, [*user_events, *events])
-    choice = Choice(engine, named, formulation, solver, solver_options, record_every)
+    choice = Choice(engine, named, formulation, solver, solver_options, stride(record_every))
     recorder = Recorder(len(system.contact_names))
     accelerations: Accelerations
     loop: Loop
@@ -185,6 +183,7 @@ def simulate(
             recording(recorder, contact),
             progress,
             accumulation == "close",
+            choice.record_every,
         )
         if engine == "compiled":
             leap_over(loop, contact, method, control, recorder)
@@ -245,6 +244,7 @@ def simulate(
         "warm_start": warm_start, "state": kind_name,
         "coordinates": list(system.coordinates(len(q))),
         "evaluations": accelerations.evaluations, "iterations": accelerations.iterations,
+        "record_every": choice.record_every,
         "contacts": list(system.contact_names), "impact": impact if contacts else None, **about(),
     }  # fmt: skip
     file = _save_failed(failed, name, message, step_folder)
@@ -312,6 +312,9 @@ def check_settings(
     UnknownName, BadInput
     """
     method: Stepper = registry.load("stepper", stepper)
+    for label, value in (("t0", t0), ("dt", dt), ("t_end", t_end), ("rtol", rtol), ("atol", atol)):
+        if value is not None and (isinstance(value, str) or not hasattr(value, "__float__")):
+            raise BadInput(f"{label} is {value!r}; give a number.")
     if not (math.isfinite(t_end) and t_end > t0):
         raise BadInput(f"t_end is {t_end:g}; it must be a finite time after the start at t = {t0:g}.")
     if dt is not None and not (math.isfinite(dt) and dt > 0):
@@ -328,6 +331,18 @@ def check_settings(
     if method.adaptive and rtol < LEAST_RTOL:
         raise BadInput(f"rtol is {rtol:g}; rounding allows no less than {LEAST_RTOL:g}.")
     return method
+
+
+def check_impacts(impact: str, accumulation: str) -> ImpactLaw:
+    """The impact law, if there are such a law and such a way through accumulations.
+
+    Raises
+    ------
+    UnknownName
+    """
+    if accumulation not in ACCUMULATION:
+        raise UnknownName("way through accumulations", accumulation, ACCUMULATION)
+    return impact_law(impact)
 
 
 def _check_stepper(method: Stepper, system: System, state: str, stabiliser: Stabilisation) -> None:

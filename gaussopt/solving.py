@@ -27,6 +27,18 @@ from gaussopt.stepdata import StepData, Vector, as_array
 RECORDED = "Recorded: the tolerance is infinite, only the error bound is known."
 
 
+def check_tolerance(tolerance: Any) -> None:
+    """Refuse what is no tolerance of a certificate.
+
+    Raises
+    ------
+    BadInput
+    """
+    number = isinstance(tolerance, int | float | np.integer | np.floating) and not isinstance(tolerance, bool)
+    if not number or not tolerance > 0:
+        raise BadInput(f"tolerance is {tolerance}; it must be positive (inf records the bounds only).")
+
+
 class Engine:
     """One solver following a sequence of programs: sets up when the pattern changes, else updates.
 
@@ -189,8 +201,7 @@ class StepSolver:
         thorough: bool = True,
         reuse: bool = True,
     ) -> None:
-        if math.isnan(tolerance) or tolerance <= 0:
-            raise BadInput(f"tolerance is {tolerance}; it must be positive (inf records the bounds only).")
+        check_tolerance(tolerance)
         self.thorough = thorough
         self.formulation: Formulation = (
             registry.load("formulation", formulation) if isinstance(formulation, str) else formulation
@@ -419,8 +430,7 @@ def solve(
     ------
     UnknownName, BadInput, MissingBackend, NotAccepted
     """
-    if math.isnan(tolerance) or tolerance <= 0:
-        raise BadInput(f"tolerance is {tolerance}; it must be positive (inf records the bounds only).")
+    check_tolerance(tolerance)
     if isinstance(program, QP):
         program = QP.from_mapping(program.to_mapping())  # programs made by hand are checked like files
     elif isinstance(program, LCP):

@@ -55,6 +55,7 @@ class TimeStepping:
         user_events: Sequence[Event],
         record: Record,
         progress: Callable[[float], None] | None,
+        every: int = 1,
     ) -> None:
         if impact is not newton:
             raise BadInput(
@@ -63,7 +64,7 @@ class TimeStepping:
         self.motion, self.method, self.control = motion, method, control
         self.system, self.user_events, self.record, self.progress = motion.system, user_events, record, progress
         self.events: list[dict[str, Any]] = []
-        self.t, self.steps = 0.0, 0
+        self.every, self.t, self.steps = every, 0.0, 0
 
     def integrate(self, t: float, q: Vector, v: Vector) -> tuple[Status, str]:
         """From a state to the end; returns status and message."""
@@ -90,7 +91,9 @@ class TimeStepping:
                 q, v = corrected
             self.t = t
             self.steps += 1
-            self.record(t, q, v, force)
+            due = self.steps % self.every == 0 or t >= end
+            if due:
+                self.record(t, q, v, force)
             for j, event in enumerate(self.user_events):
                 value = event.value(t, q, v)
                 crossed = value * sides[j] < 0 and event.direction * (value - sides[j]) >= 0
@@ -98,6 +101,8 @@ class TimeStepping:
                 if crossed:
                     self.events.append({"t": t, "kind": event.name, "terminal": event.terminal})
                     if event.terminal:
+                        if not due:
+                            self.record(t, q, v, force)
                         return Status.SOLVED, f"Ended at the event {event.name!r} before t = {t:.12g}."
             if self.progress is not None:
                 self.progress((t - start) / (end - start))

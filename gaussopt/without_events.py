@@ -45,10 +45,11 @@ class WithoutEvents:
         user_events: Sequence[Event],
         record: Record,
         progress: Callable[[float], None] | None,
+        every: int = 1,
     ) -> None:
         self.motion, self.method, self.control, self.record, self.progress = motion, method, control, record, progress
         self.events: list[dict[str, Any]] = []
-        self.t, self.steps = 0.0, 0
+        self.every, self.t, self.steps = every, 0.0, 0
 
     def integrate(self, t: float, q: Vector, v: Vector) -> tuple[Status, str]:
         """From a state to the end; returns status and message."""
@@ -58,11 +59,15 @@ class WithoutEvents:
         self.t = t
         self.record(t, q, v, motion.answer(t, q, v))
         integration = self.method.start(motion, t, q, v, self.control)
+        count = 0
         while t < end:
             t, q, v = integration.advance()
             if not math.isfinite(float(q.sum()) + float(v.sum())):
                 raise BadInput("the motion diverged and is no longer finite; use a smaller step.")
-            self.record(t, q, v, motion.answer(t, q, v))
+            answer = motion.answer(t, q, v)
+            count += 1
+            if count % self.every == 0 or t >= end:
+                self.record(t, q, v, answer)
             self.t = t
             self.steps += integration.taken
             if self.progress is not None:

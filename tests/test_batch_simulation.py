@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -228,6 +229,43 @@ def test_contacts_one_by_one() -> None:
     assert data.q[1, -1, 0] == one.q[-1, 0]
 
 
+def test_laws_of_impact_are_those_of_a_single_motion(assert_sentence: Callable[..., None]) -> None:
+    """What the message recommends can be done."""
+    settings: dict[str, Any] = {"parameters": {"e": [0.5]}, "dt": 0.01, "t_end": 2.0, "record_every": 20}
+    stopped = go.simulate_batch("bouncing-ball", **settings)
+    assert stopped.status[0] == "accumulation"
+    assert "accumulation='close'" in str(stopped.message[0].values)
+    closed = go.simulate_batch("bouncing-ball", accumulation="close", **settings)
+    assert closed.status[0] == "solved"
+    assert abs(float(closed.q[0, -1, 0])) < 1e-12
+    for wrong in ({"accumulation": "closed"}, {"impact": "newtown"}):
+        with pytest.raises(UnknownName):
+            go.simulate_batch("bouncing-ball", **settings, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [("row", "p_row"), ("tangent", "p_tangent"), ("status", "p_status"), ("a/b", "a_b"), ("", "p_"), ("k 1", "k_1"),
+     ("q", "p_q"), ("mass", "mass")],
+)  # fmt: skip
+def test_a_parameter_may_have_a_name_that_a_file_cannot_hold(name: str, key: str, tmp_path: Path) -> None:
+    import xarray as xr
+
+    x, v = sp.symbols("x v")
+    other = sp.Symbol(f"p_{name}")
+    system = go.System.from_lagrangian(
+        [x], [v], kinetic=(1 + sp.Symbol(name) ** 2) * v**2 / 2, forces=[other], parameters={name: 1.0, other: 1.0}
+    )
+    problem = go.Problem.of(system, q0=[0.0], t_end=0.1, dt=0.1)
+    data = go.simulate_batch(problem, parameters={other: 2.0, sp.Symbol(name): [1.0, 3.0]})
+    data.to_netcdf(tmp_path / "batch.nc", engine="h5netcdf")
+    found = xr.load_dataset(tmp_path / "batch.nc", engine="h5netcdf")
+    labels = {found[c].attrs.get("long_name", c): found[c].values.tolist() for c in found.coords}
+    assert labels[name] == [1.0, 3.0]
+    assert labels[str(other)] == [2.0, 2.0]
+    assert key in found.coords
+
+
 def test_plain_functions_one_by_one() -> None:
     system = go.System(mass=np.eye(1), force=lambda t, q, v: -q, name="spring")
     data = go.simulate_batch(system, initial={"q0": [[1.0], [2.0]], "v0": [0.0]}, dt=0.1, t_end=1.0)
@@ -269,6 +307,11 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"parameters": [1.0]}, "parameters is list"),
     ({"initial": {"q0": [[1.0]]}}, "rows of 1 entries, expected 2"),
     ({"parameters": {"l": [1.0]}, "record_every": 0}, "record_every is 0"),
+    ({"parameters": {"l": [1.0]}, "tolerance": 0}, "tolerance is 0; it must be positive"),
+    ({"parameters": {"l": [1.0]}, "tolerance": "small"}, "tolerance is small"),
+    ({"parameters": {"l": [1.0]}, "t_end": "long"}, "t_end is 'long'; give a number"),
+    ({"parameters": {1: [1.0]}}, "parameters has the key 1; give names"),
+    ({"parameters": {"l": [1.0], sp.Symbol("l"): [2.0]}}, "parameters names 'l' twice"),
     ({"parameters": {"l": [1.0]}, "threads": 0}, "threads is 0"),
     ({"parameters": {"l": [1.0]}, "dt": -1.0}, "the step size must be positive"),
     ({"parameters": {"l": np.ones(10**4)}, "t_end": 200.0}, "GiB, more than 4; raise record_every to"),
@@ -286,8 +329,9 @@ def test_what_makes_no_sense_is_one_sentence(
 
 @pytest.mark.parametrize("settings", [{"parameters": {"mass": [1.0]}}, {"initial": {"x": [[1.0, 0.0]]}}])
 def test_unknown_names(pendulum: go.Problem, settings: dict[str, Any]) -> None:
-    with pytest.raises(UnknownName):
+    with pytest.raises(UnknownName) as error:
         go.simulate_batch(pendulum, **settings)
+    assert "  " not in str(error.value)
 
 
 def test_a_bare_system_needs_its_states(pendulum: go.Problem) -> None:

@@ -269,6 +269,39 @@ def test_piecewise_and_sign_run_as_written() -> None:
 # -- parameters -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("engine", ["compiled", "interpreted"])
+def test_a_piecewise_without_a_last_case_is_undefined_beyond_its_cases(engine: str) -> None:
+    x, v = sp.symbols("x v")
+    system = go.System.from_lagrangian(
+        [x], [v], kinetic=v**2 / 2, potential=sp.Piecewise((x, x > 0.5), (2 * x, x > 0.2))
+    )
+    motion = go.simulate(system, q0=[1.0], v0=[0.0], dt=0.01, t_end=3.0, engine=engine)
+    assert motion.status is go.Status.BAD_INPUT
+    assert 0.2 < motion.q[-1, 0] < 0.21
+    assert motion.message.endswith("of a Piecewise no case may hold there.")
+
+
+def test_messages_hold_the_names_that_were_given() -> None:
+    angle, rate, y, vy, m = sp.symbols("θ ω y/z v m")
+
+    def system(**parts: Any) -> go.System:
+        given = {"kinetic": m * (rate**2 + vy**2), "parameters": {m: 1.0}, **parts}
+        return go.System.from_lagrangian([angle, y], [rate, vy], **given)
+
+    assert system().coordinates(2) == ("θ", "y/z")
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"potential": sp.besselj(0, m * angle) + sp.exp(m * angle)}, "besselj(1, m*θ) has no counterpart"),
+        ({"potential": sp.Function("F")(angle)}, "unknown symbol 'F(θ)'"),
+        ({"kinetic": rate**4}, "velocity of 'θ'"),
+        ({"holonomic": [vy]}, "velocity of 'y/z'"),
+    ]
+    for parts, words in wrong:
+        with pytest.raises(go.BadInput) as error:
+            system(**parts)
+        assert words in str(error.value)
+        assert "q_" not in str(error.value)
+
+
 def test_overriding_a_parameter_derives_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     model = double_pendulum()
     system = model.system("double-pendulum")

@@ -159,3 +159,27 @@ def test_contact_motions_count_the_same_steps_in_both_engines(dt: float | None) 
     assert adaptive.meta["steps"] > 2
     stepping = go.simulate(bars, stepper="moreau-jean", dt=0.01, t_end=0.2)
     assert stepping.meta["steps"] == 20
+
+
+@pytest.mark.parametrize(("stepper", "dt"), [("rk4", 2e-3), ("dop853", 0.02), ("dop853", None), ("moreau-jean", 0.01)])
+def test_recorded_states_of_a_motion_with_contacts_are_thinned_out_and_events_kept(
+    stepper: str, dt: float | None
+) -> None:
+    settings: dict[str, Any] = {"t_end": 0.7, "dt": dt, "stepper": stepper}
+    if stepper == "rk4":
+        motions = [go.simulate("bouncing-ball", engine=e, record_every=k, **settings)
+                   for e in ("compiled", "interpreted") for k in (1, 7)]  # fmt: skip
+        assert motions[1].t.tolist() == pytest.approx(motions[3].t.tolist(), abs=1e-12)
+    else:
+        motions = [go.simulate("bouncing-ball", record_every=k, **settings) for k in (1, 7)]
+    whole, thin = motions[:2]
+    assert [e["t"] for e in whole.events] == [e["t"] for e in thin.events]
+    assert whole.meta["steps"] == thin.meta["steps"]
+    assert set(thin.t) <= set(whole.t)
+    assert thin.t[[0, -1]].tolist() == whole.t[[0, -1]].tolist()
+    assert len(thin.t) < len(whole.t) / 2 or dt is None
+    if stepper != "moreau-jean":
+        assert {e["t"] for e in whole.events} <= set(thin.t)
+    kept = np.isin(whole.t, thin.t)
+    np.testing.assert_array_equal(thin.q, whole.q[kept])
+    np.testing.assert_array_equal(thin.lam_N, whole.lam_N[kept])

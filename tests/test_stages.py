@@ -10,7 +10,7 @@ import pytest
 import gaussopt as go
 from gaussopt import phases
 from gaussopt.contact_certificate import certify_contact
-from gaussopt.errors import BadInput, NotAccepted
+from gaussopt.errors import NotAccepted
 from gaussopt.phases import Phase
 from gaussopt.solving import StepSolver
 from gaussopt.stages import Stages
@@ -93,8 +93,6 @@ def test_what_the_kernel_does_not_stand_for_is_said() -> None:
     for settings in ({"solver": "newton"}, {"stepper": "moreau-jean"}):
         with pytest.raises(NotAccepted, match="'compiled' cannot run this motion"):
             go.simulate("sliding-rod", engine="compiled", **settings)
-    with pytest.raises(BadInput, match="record_every"):
-        go.simulate("sliding-rod", record_every=2)
 
 
 def test_long_runs_that_name_nothing_use_the_kernel() -> None:

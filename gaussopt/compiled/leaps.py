@@ -60,7 +60,7 @@ class Leap:
     def __len__(self) -> int:
         return len(self.t)
 
-    def __getitem__(self, part: slice) -> Leap:
+    def __getitem__(self, part: slice | NDArray[np.bool_]) -> Leap:
         """Some of the steps."""
         return Leap(*(getattr(self, name)[part] for name in self.__dataclass_fields__))
 
