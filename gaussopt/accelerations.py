@@ -7,6 +7,7 @@ from time import perf_counter
 import numpy as np
 
 from gaussopt.errors import GaussoptError
+from gaussopt.ranks import open_forces
 from gaussopt.solving import Answer, StepSolver
 from gaussopt.stabilisation import Stabilisation
 from gaussopt.status import Status
@@ -23,7 +24,14 @@ class Rejected(GaussoptError):
 
 
 class Accelerations:
-    """Accelerations of a system by a formulation and a solver, each one certified."""
+    """Accelerations of a system by a formulation and a solver, each one certified.
+
+    Attributes
+    ----------
+    open_forces : set of (name, number)
+        Forces that were found to be some of many where a state was recorded: lam, lam_N or lam_T, and the row or the
+        contact, counted from 0.
+    """
 
     def __init__(self, system: System, solver: StepSolver, stabiliser: Stabilisation) -> None:
         self.system, self.solver, self.stabiliser = system, solver, stabiliser
@@ -32,6 +40,7 @@ class Accelerations:
             ("error_bound", "relative_error", "constraint_residual", "force_residual", "rounding_floor"), 0.0
         )
         self.evaluations = self.iterations = 0
+        self.open_forces: set[tuple[str, int]] = set()
         self._last: tuple[float, bytes, Answer] | None = None
 
     def answer(self, t: float, q: Vector, v: Vector) -> Answer:
@@ -100,6 +109,14 @@ class Accelerations:
         for name, value in zip(worst, values, strict=True):
             if value > worst[name]:
                 worst[name] = value
+
+    def determined(self, t: float, q: Vector, v: Vector, answer: Answer) -> bool:
+        """Whether the forces of the answer at a state are the only ones; others are noted in `open_forces`."""
+        if not answer.forces_unique and not self.open_forces:
+            step = self.step(t, q, v)
+            rows = range(0) if step.sparse else open_forces(step)[0]
+            self.open_forces.update(("lam", i) for i in rows)
+        return answer.forces_unique
 
     def velocity(self, t: float, q: Vector, u: Vector) -> Vector:
         """dq/dt: u is the velocity."""

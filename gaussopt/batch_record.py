@@ -36,7 +36,7 @@ MARCHING = 0.8
 STATES = {"q": ("coordinate",), "v": ("coordinate",)}
 CERTIFIED = {
     "a": ("coordinate",), "lam": ("row",), "error_bound": (), "relative_error": (), "position_drift": (),
-    "velocity_drift": (), "kinetic": (), "potential": (), "power": (),
+    "velocity_drift": (), "kinetic": (), "potential": (), "power": (), "forces_unique": (),
 }  # fmt: skip
 CONTACTS = {
     "lam_N": ("contact",), "gap": ("contact",), "mode": ("contact",), "lam_T": ("contact", "tangent"),

@@ -277,12 +277,15 @@ def _run_mapping(traj: Trajectory) -> dict[str, Any]:
         "parameters": traj.meta["parameters"], "settings": {
             k: traj.meta[k] for k in ("dt", "t_end", "rtol", "atol", "tolerance", "stabilisation", "solver_options")
         },
-        "engine": traj.meta.get("engine", "interpreted"),
+        "engine": traj.meta.get("engine", "interpreted"), "forces_unique": bool(traj.forces_unique.all()),
+        "open_forces": traj.meta.get("open_forces", {}),
         "failed_step_file": traj.failed_step_file,
     }  # fmt: skip
 
 
 def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
+    from gaussopt.ranks import named_forces
+
     data = _run_mapping(traj)
     print(
         f"{data['problem']}: {data['formulation']} by {data['solver']}, {data['stepper']}: {data['status']}",
@@ -305,6 +308,12 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
         f"certified: relative error at most {w.relative_error:.2g} over {_certified(traj)}",
         file=out,
     )
+    if not data["forces_unique"]:
+        which = named_forces(data["open_forces"])
+        some = int((~traj.forces_unique).sum())
+        print(
+            f"forces: one choice of many at {some} of {len(traj.t)} recorded instants{which and f': {which}'}", file=out
+        )
     constrained = traj.lam.shape[1] or traj.contacts
     drift = {k: x for k, x in data["drift"].items() if constrained and x is not None and math.isfinite(x)}
     if drift:

@@ -14,6 +14,7 @@ from gaussopt.contact_certificate import QUICK, decide, independent
 from gaussopt.contact_operator import ContactOperator
 from gaussopt.errors import BadInput, NotAccepted
 from gaussopt.programs import LCP
+from gaussopt.ranks import open_forces
 from gaussopt.solver import Solver
 from gaussopt.solving import Answer, StepSolver
 from gaussopt.stabilisation import Baumgarte, Stabilisation
@@ -295,6 +296,19 @@ class ContactAccelerations(Accelerations):
         """The jump of the velocity that an impact makes; unique, or rejected."""
         self.solvers.impact.thorough = True
         return Accelerations.solve(self, step, self.solvers.impact)
+
+    def determined(self, t: float, q: Vector, v: Vector, answer: Answer) -> bool:
+        """Whether the forces of the answer at a state are the only ones that cause its acceleration.
+
+        Quick proofs of uniqueness leave open what independent columns decide: one acceleration has one set of forces.
+        """
+        if answer.forces_unique:
+            return True
+        closed, names = self.phase.closed, ("lam", "lam_N", "lam_T")
+        found = open_forces(self.step(t, q, v))
+        for name, numbers in zip(names, found, strict=True):
+            self.open_forces.update((name, i if name == "lam" else closed[i]) for i in numbers)
+        return not any(found)
 
     def forces(self, answer: Answer) -> tuple[Vector, Matrix]:
         """Contact forces of all contacts, (k,) and (k, d); negative where a two-sided one bears on its other wall."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,10 @@ NEGLIGIBLE = 1e-9
 
 NEAR = 1e-4
 """Length of a combination of unit rows, relative to its coefficients, below which they nearly depend on each other."""
+
+LOOSE = 1e-6
+"""Singular value of unit columns below which they count as dependent where forces are asked for, as in
+`gaussopt.contact_certificate.independent`."""
 
 MOST_NAMED = 6
 """Rows that a sentence names."""
@@ -215,3 +220,45 @@ def near_dependency(step: StepData) -> NearDependency | None:
         U, s, _ = np.linalg.svd(J, full_matrices=False)
         near = NearDependency(U[:, space.rank - 1], float(s[space.rank - 1]))
     return near if near.closeness < NEAR else None
+
+
+def open_forces(step: StepData) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Forces that may change together without any change of the acceleration.
+
+    They are those that the null space of the columns of J^T, J_N^T and J_T^T takes part in, the friction of a sliding
+    contact going with its normal force. What bounds the forces (no pull, Coulomb's law) is not asked: at a bound the
+    share may be settled all the same.
+
+    Parameters
+    ----------
+    step : StepData
+        Of closed contacts; `v_T` tells which of them slide.
+
+    Returns
+    -------
+    lam, lam_N, lam_T : numbers of multipliers and contacts, each counted from 0
+    """
+    held = np.flatnonzero(step.resting)
+    columns = np.vstack((step.J, step.friction_map.T, step.J_T[held].reshape(-1, step.n)))
+    if not len(columns):
+        return (), (), ()
+    d, row = equilibrate(step.M, columns)
+    U, s, _ = np.linalg.svd(columns * d * row[:, None])
+    null = U[:, int((s > LOOSE).sum()) :]
+    taking = np.flatnonzero(np.abs(null).max(axis=1, initial=0.0) > LOOSE)
+    m, k, tangents = step.m, step.k, step.J_T.shape[1]
+    normal = [int(i) - m for i in taking if m <= i < m + k]
+    friction = {int(held[(i - m - k) // tangents]) for i in taking if i >= m + k}
+    friction |= {i for i in normal if step.mu[i] > 0 and i not in held}
+    return tuple(int(i) for i in taking if i < m), tuple(normal), tuple(sorted(friction))
+
+
+def named_forces(forces: Mapping[str, Sequence[Any]]) -> str:
+    """Forces in words: rows of lam, counted from 1 (given from 0), and contacts of lam_N and lam_T by name."""
+    named = []
+    for name, where in forces.items():
+        listed = [str(x + 1) if name == "lam" else str(x) for x in where[:MOST_NAMED]]
+        more = f" and {len(where) - MOST_NAMED} more" if len(where) > MOST_NAMED else ""
+        rows = ("row " if len(where) == 1 else "rows ") if name == "lam" else ""
+        named.append(f"{name} of {rows}{', '.join(listed)}{more}")
+    return "; ".join(named)

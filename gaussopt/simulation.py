@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt import registry, stabilisation
 from gaussopt.accelerations import Accelerations, QuasiVelocities, Rejected
@@ -25,6 +26,7 @@ from gaussopt.formulation import Formulation
 from gaussopt.impacts import ImpactLaw, impact_law
 from gaussopt.loops import Loop, make_loop
 from gaussopt.phases import ContactAccelerations, Phase, Solvers
+from gaussopt.ranks import named_forces
 from gaussopt.smooth import Record
 from gaussopt.solving import Answer, StepSolver, default_solver
 from gaussopt.stabilisation import Projection, Stabilisation
@@ -235,6 +237,9 @@ def simulate(
     timing = {**accelerations.timing, "total": perf_counter() - begin}
     if math.isnan(timing["backend"]):
         del timing["backend"]
+    columns = recorder.arrays(len(q))
+    many = _of_many(accelerations.open_forces, system.contact_names)
+    message += _in_words(many, columns["forces_unique"])
     meta = {
         "problem": name, "variant": problem.variant if isinstance(problem, Problem) else "",
         "parameters": values, "formulation": formulation, "solver": solver,
@@ -244,7 +249,7 @@ def simulate(
         "warm_start": warm_start, "state": kind_name,
         "coordinates": list(system.coordinates(len(q))),
         "evaluations": accelerations.evaluations, "iterations": accelerations.iterations,
-        "record_every": choice.record_every,
+        "record_every": choice.record_every, "open_forces": many,
         "contacts": list(system.contact_names), "impact": impact if contacts else None, **about(),
     }  # fmt: skip
     file = _save_failed(failed, name, message, step_folder)
@@ -252,7 +257,7 @@ def simulate(
         message = f"{message} The step is saved in {file}."
     worst = WorstCertificate(**accelerations.worst, evaluations=accelerations.evaluations)
     return Trajectory(
-        **recorder.arrays(len(q)), status=status, message=message, worst=worst, timing=timing, meta=meta,
+        **columns, status=status, message=message, worst=worst, timing=timing, meta=meta,
         events=tuple(loop.events), failed_step=failed, failed_step_file=file,
     )  # fmt: skip
 
@@ -434,6 +439,7 @@ def recording(recorder: Recorder, motion: Accelerations) -> Record:
         recorder.add(
             t, q, v, answer.a, answer.lam, c.error_bound, c.relative_error, *drift,
             *((math.nan,) * 3 if energy is None else (energy.kinetic, energy.potential, energy.power)),
+            motion.determined(t, q, v, answer),
         )  # fmt: skip
         if isinstance(motion, ContactAccelerations):
             step = motion.whole(t, q, v)
@@ -461,6 +467,23 @@ def _largest(residual: Vector | None) -> float:
         return float(np.abs(residual).max())
     sizes = [abs(x) for x in residual.ravel().tolist()]
     return max(sizes, default=0.0) if math.isfinite(sum(sizes)) else math.nan
+
+
+def _of_many(found: Collection[tuple[str, int]], contacts: Sequence[str]) -> dict[str, list[Any]]:
+    """Forces that are some of many: rows of lam, counted from 0, and contacts of lam_N and lam_T by name."""
+    many: dict[str, list[Any]] = {}
+    for name, i in sorted(found):
+        many.setdefault(name, []).append(i if name == "lam" else contacts[i])
+    return many
+
+
+def _in_words(many: Mapping[str, list[Any]], unique: NDArray[np.bool_]) -> str:
+    """What is said where recorded forces are not the only ones; nothing where they are."""
+    some, named = int((~unique).sum()), named_forces(many)
+    if not some:
+        return ""
+    forces = f"the forces ({named})" if named else "the forces"
+    return f" At {some} of {len(unique)} recorded instants {forces} are one choice of many."
 
 
 def _save_failed(step: StepData | None, name: str, message: str, folder: str | Path | None) -> str | None:

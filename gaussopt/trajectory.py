@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+PER_TIME = ("error_bound", "relative_error", "position_drift", "velocity_drift", "kinetic", "potential", "power")
+
+
 def _first_line(error: Exception) -> str:
     """Type and first line of an error of a library, which may dump much more."""
     return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}".rstrip(": .")
@@ -69,6 +72,9 @@ class Trajectory:
         Gaps in m, slip velocities in m/s.
     mode : (N, k)
         0 open, 1 sliding, 2 sticking.
+    forces_unique : (N,), bool
+        Whether lam, lam_N and lam_T are the only forces that cause the acceleration. Where they are not, as of two
+        contacts of one body that stick, only their resultant has a meaning; the message names them.
     events : tuple of dict
         What happened when: {"t", "kind", ...}.
     status, message
@@ -106,6 +112,7 @@ class Trajectory:
     gap: Matrix = field(default_factory=lambda: np.zeros((0, 0)))
     slip: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0, 1)))
     mode: Matrix = field(default_factory=lambda: np.zeros((0, 0)))
+    forces_unique: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     events: tuple[dict[str, Any], ...] = ()
 
     @property
@@ -123,25 +130,22 @@ class Trajectory:
         """Total mechanical energy, (N,), J."""
         return self.kinetic + self.potential
 
+    @property
+    def _per_time(self) -> tuple[str, ...]:
+        """What there is one number of at each instant."""
+        known = len(self.forces_unique) == len(self.t)
+        return PER_TIME + (("forces_unique",) if known else ())
+
     def to_xarray(self) -> xr.Dataset:
         """As an xarray Dataset with dimensions time, coordinate and row."""
         import xarray as xr
 
-        per_time = (
-            "error_bound",
-            "relative_error",
-            "position_drift",
-            "velocity_drift",
-            "kinetic",
-            "potential",
-            "power",
-        )
         variables: dict[str, Any] = {
             "q": (("time", "coordinate"), self.q),
             "v": (("time", "coordinate"), self.v),
             "a": (("time", "coordinate"), self.a),
             "lam": (("time", "row"), self.lam),
-            **{name: (("time",), getattr(self, name)) for name in per_time},
+            **{name: (("time",), getattr(self, name)) for name in self._per_time},
         }
         coords: dict[str, Any] = {"time": self.t, "coordinate": list(self.coordinates)}
         if self.contacts:
@@ -167,16 +171,7 @@ class Trajectory:
         for prefix, block in (("", self.q), ("v_", self.v), ("a_", self.a)):
             columns |= {prefix + name: block[:, i] for i, name in enumerate(self.coordinates)}
         columns |= {f"lam{i + 1}": self.lam[:, i] for i in range(self.lam.shape[1])}
-        for name in (
-            "error_bound",
-            "relative_error",
-            "position_drift",
-            "velocity_drift",
-            "kinetic",
-            "potential",
-            "power",
-        ):
-            columns[name] = getattr(self, name)
+        columns |= {name: getattr(self, name) for name in self._per_time}
         for i, name in enumerate(self.contacts):
             columns |= {f"{what}_{name}": getattr(self, what)[:, i] for what in ("lam_N", "gap", "mode")}
             for j in range(self.lam_T.shape[2]):
@@ -219,6 +214,7 @@ class Trajectory:
                 attrs: dict[str, Any] = {key: json.loads(data.attrs[key]) for key in ("worst", "timing", "meta")}
                 worst: dict[str, Any] = {k: math.nan if v is None else v for k, v in attrs["worst"].items()}
                 rows = len(data["time"])
+                get["forces_unique"] = get.get("forces_unique", np.zeros(rows)) > 0
                 for name in ("lam_N", "gap", "mode"):
                     get.setdefault(name, np.zeros((rows, 0)))
                 for name in ("lam_T", "slip"):
@@ -244,7 +240,7 @@ class Recorder:
         self._k = contacts
 
     def add(self, *row: Any) -> None:
-        """One instant: t, q, v, a, lam, error_bound, relative_error, drifts, energies, power."""
+        """One instant: t, q, v, a, lam, error_bound, relative_error, drifts, energies, power, forces_unique."""
         self._rows.append(row)
 
     def add_contacts(self, *row: Any) -> None:
@@ -274,7 +270,7 @@ class Recorder:
         """The columns of `Trajectory`."""
         names = (
             "t", "q", "v", "a", "lam", "error_bound", "relative_error", "position_drift", "velocity_drift",
-            "kinetic", "potential", "power",
+            "kinetic", "potential", "power", "forces_unique",
         )  # fmt: skip
         rows = len(self)
         self._pack()
@@ -282,6 +278,7 @@ class Recorder:
         for i, name in enumerate(names):
             wide = (0, 0 if name == "lam" else n) if name in ("q", "v", "a", "lam") else (0,)
             out[name] = np.concatenate([block[i] for block in self._blocks]) if rows else np.zeros(wide)
+        out["forces_unique"] = out["forces_unique"] > 0
         for i, name in enumerate(("lam_N", "lam_T", "gap", "slip", "mode")):
             blocks = [block[i] for block in self._contact_blocks]
             flat = np.concatenate(blocks) if blocks else np.zeros(0)

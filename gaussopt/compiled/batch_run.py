@@ -179,6 +179,7 @@ class BatchRun:
         assert self.table is not None
         error, a = (np.sqrt(np.abs(self.table[..., i])) for i in (1, 6))
         found = {"error_bound": error, "relative_error": error / (1.0 + a)}
+        found["forces_unique"] = np.where(np.isnan(error), np.nan, 1.0)  # regular pivots
         for i, name in enumerate(("kinetic", "potential", "power", "position_drift", "velocity_drift")):
             found[name] = self.table[..., 9 + i]
         return found | {"a": self.table[..., ROW : ROW + self.n], "lam": self.table[..., ROW + self.n :]}

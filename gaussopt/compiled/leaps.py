@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gaussopt.compiled import contact_march as kernel
 from gaussopt.compiled.contact_equations import contact_equations
 from gaussopt.compiled.run import CHUNK
-from gaussopt.contact_stage import UNDECIDED, stage
+from gaussopt.contact_stage import MONOTONE, UNDECIDED, stage
 from gaussopt.jit import COMPILED, prepare
 from gaussopt.lagrangian import LagrangianSystem
 from gaussopt.phases import STICKING, ContactAccelerations, Phase
@@ -39,6 +39,8 @@ class Leap:
     ----------
     undecided : (N,)
         Whether uniqueness of the contact forces is still to be confirmed.
+    forces_unique : (N,)
+        Whether it is known.
     """
 
     t: Vector
@@ -56,6 +58,7 @@ class Leap:
     gap: Matrix
     slip: NDArray[np.float64]
     undecided: NDArray[np.bool_]
+    forces_unique: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.t)
@@ -166,6 +169,7 @@ class Leaps:
         self._recorder.extend(
             leap.t, leap.q, leap.v, leap.a, leap.lam, leap.error_bound, leap.relative_error, leap.position_drift,
             leap.velocity_drift, *leap.energies.T,
+            leap.forces_unique.astype(np.float64),
         )  # fmt: skip
         modes = np.tile(self._motion.phase.modes().astype(float), (len(leap), 1))
         self._recorder.extend_contacts(leap.lam_N, leap.lam_T, leap.gap, leap.slip, modes)
@@ -188,5 +192,5 @@ class Leaps:
         return Leap(
             t, q, v, a, lam, error[:, 0], error[:, 0] / (1.0 + norm_a[:, 0]), largest(phi, gap[:, closed]),
             largest(velocity, rate[:, closed], slip[:, sticking]), energies, lam_N, lam_T, gap, slip[:, :, None],
-            how[:, 0] == UNDECIDED,
+            how[:, 0] == UNDECIDED, how[:, 0] < MONOTONE,
         )  # fmt: skip

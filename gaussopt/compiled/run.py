@@ -252,7 +252,7 @@ class GeneratedLoop(ABC):
         kinetic, potential, power, drift, speed = table[:, 9:ROW].T
         self._recorder.extend(
             times, states[:, :n], states[:, n:], table[:, ROW : ROW + n], table[:, ROW + n :], error, relative, drift,
-            speed, kinetic, potential, power,
+            speed, kinetic, potential, power, np.ones(len(times)),
         )  # fmt: skip
         self.motion.evaluations += len(times)
         self._reached(float(times[-1]), states[-1, :n].copy(), states[-1, n:].copy())
