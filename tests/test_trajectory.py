@@ -12,7 +12,7 @@ import gaussopt as go
 
 ARRAYS = [
     "t", "q", "v", "a", "lam", "error_bound", "relative_error", "position_drift", "velocity_drift", "kinetic",
-    "potential", "power", "lam_N", "lam_T", "gap", "slip", "mode",
+    "potential", "power", "lam_N", "lam_T", "gap", "slip", "mode", "forces_unique",
 ]  # fmt: skip
 
 
