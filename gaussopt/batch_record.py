@@ -20,15 +20,12 @@ from gaussopt.solving import StepSolver
 from gaussopt.stabilisation import Stabilisation
 from gaussopt.status import Status
 from gaussopt.stepper import Stepper
-from gaussopt.trajectory import Recorder, Trajectory
+from gaussopt.trajectory import MOST_BYTES, Recorder, Trajectory
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from gaussopt.compiled.batch_run import BatchRun
-
-MOST_BYTES = 4 * 2**30
-"""Size of a recording beyond which a batch is refused."""
 
 MARCHING = 0.8
 """What marching all members together counts for in the progress."""

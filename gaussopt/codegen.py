@@ -117,7 +117,7 @@ def _function(f: Function, printer: Printer) -> str:
         lines += [f"    {s} = {printed(printer, e)}" for s, e in shared]
         lines += [f"    out[{i}] = {printed(printer, e)}" for i, e in enumerate(reduced) if e != 0]
     except Unwritable:
-        for part in sorted({x for e in exprs for x in e.atoms(sp.Function)}, key=sp.count_ops):
+        for part in sorted({x for e in exprs for x in e.atoms(sp.Function, sp.Derivative)}, key=sp.count_ops):
             printed(printer, part)  # without what was shared with others
         raise
     if len(lines) == 2:

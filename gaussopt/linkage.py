@@ -44,6 +44,9 @@ class LinkageSystem(System):
             name=linkage.name,
         )  # fmt: skip
 
+    def check_rows(self, t: float, q: Vector, v: Vector) -> None:
+        """Nothing: the rows belong to the pins, whatever their size."""
+
 
 @dataclass(frozen=True, eq=False)
 class Linkage:

@@ -34,7 +34,7 @@ from gaussopt.status import Status
 from gaussopt.stepdata import StepData, Vector, as_array
 from gaussopt.stepper import Control, Stepper
 from gaussopt.system import System
-from gaussopt.trajectory import Recorder, Trajectory, WorstCertificate
+from gaussopt.trajectory import MOST_BYTES, Recorder, Trajectory, WorstCertificate
 
 START_TOLERANCE = 1e-8
 """Largest constraint residual of an initial state, relative to 1 + its largest entry."""
@@ -151,7 +151,9 @@ def simulate(
     for event in events:
         if not isinstance(event, Event):
             raise BadInput(f"events holds a {type(event).__name__}; give gaussopt.Event objects.")
-    system.evaluate(t0, q, v)  # a plain system learns here how many contacts it has
+    first = system.evaluate(t0, q, v)  # a plain system learns here how many contacts it has
+    every = stride(record_every)
+    _check_size(first, dt, t_end - t0, every)
     named = formulation is not None or solver is not None
     if method.pair is not None:
         formulation, solver = formulation or method.pair[0], solver or method.pair[1]
@@ -165,7 +167,7 @@ def simulate(
     contacts = bool(system.contact_names)
     if not contacts:
         _check_without_contacts(system, method, [*user_events, *events])
-    choice = Choice(engine, named, formulation, solver, solver_options, stride(record_every))
+    choice = Choice(engine, named, formulation, solver, solver_options, every)
     recorder = Recorder(len(system.contact_names))
     accelerations: Accelerations
     loop: Loop
@@ -355,6 +357,19 @@ def _check_stepper(method: Stepper, system: System, state: str, stabiliser: Stab
     reason = method.refuses(system, state, stabiliser)
     if reason is not None:
         raise NotAccepted(f"The stepper {method.name!r} does not fit: {reason}.")
+
+
+def _check_size(step: StepData, dt: float | None, duration: float, every: int) -> None:
+    """Refuse a recording that does not fit into a usual memory."""
+    if dt is None:
+        return
+    instants = duration / dt / every
+    size = 8 * instants * (3 * step.n + step.m + 16 + step.k * (3 + 2 * step.J_T.shape[1]))
+    if size > MOST_BYTES:
+        raise BadInput(
+            f"Recording {instants:.3g} instants takes {size / 2**30:.1f} GiB, more than {MOST_BYTES / 2**30:g}; raise "
+            f"record_every to {math.ceil(every * size / MOST_BYTES)}."
+        )
 
 
 def _check_without_contacts(system: System, method: Stepper, events: Sequence[Event]) -> None:

@@ -474,14 +474,19 @@ def _equilibrate(M: Sparse, J: Sparse, d: Vector) -> tuple[Vector, Vector]:
 
 
 def _regularised(M: Sparse, J: Sparse, d: Vector, row: Vector) -> Any:
-    """Upper triangle of the regularised system in compressed columns, every place of M and J and the diagonal kept."""
-    D, T = sparse.diags_array(d), sparse.diags_array(row)
+    """Upper triangle of the regularised system in compressed columns, every place of M and J and the diagonal kept.
+
+    Products and sums of sparse matrices drop entries that happen to be zero, and factors are updated place by place.
+    """
     n, m = len(d), len(row)
-    delta = REGULARISATION
-    mass = sparse.triu(D @ M @ D, format="csr") + delta * sparse.eye_array(n)
-    return sparse.csc_matrix(
-        sparse.block_array([[mass, (T @ J @ D).T], [None, -delta * sparse.eye_array(m)]], format="csc")
-    )
+    mass, rows = Pattern.of(M), Pattern.of(J)
+    upper = mass.rows <= mass.indices
+    i, k = mass.rows[upper], mass.indices[upper]
+    diagonal = np.arange(n + m, dtype=rows.indices.dtype)
+    values = (M.data[upper] * d[i] * d[k], J.data * row[rows.rows] * d[rows.indices], np.full(n, REGULARISATION),
+              np.full(m, -REGULARISATION))  # fmt: skip
+    places = np.concatenate((i, rows.indices, diagonal)), np.concatenate((k, rows.rows + n, diagonal))
+    return sparse.csc_matrix(sparse.coo_array((np.concatenate(values), places), shape=(n + m, n + m)))
 
 
 def _norm(x: Vector) -> float:

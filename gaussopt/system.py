@@ -248,6 +248,8 @@ class System:
                 M = check_sparse_mass(as_sparse(f"mass of {self.name!r}", mass, (n, n)), f"mass of {self.name!r}")
                 self._checked_mass = mass, M
             M = self._checked_mass[1]
+            if M.shape[0] != n:
+                raise BadInput(f"mass of {self.name!r} has shape {M.shape}, expected ({n}, {n})")
             if pair is None:
                 pair = (np.zeros((0, n)), np.zeros(0)) if self._equality is None else self._rows(t, q, v)
             J = as_sparse(f"equality (J) of {self.name!r}", pair[0], (None, n))

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+MOST_BYTES = 4 * 2**30
+"""Size of a recording beyond which it is refused."""
+
 PER_TIME = ("error_bound", "relative_error", "position_drift", "velocity_drift", "kinetic", "potential", "power")
 
 

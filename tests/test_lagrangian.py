@@ -291,6 +291,7 @@ def test_messages_hold_the_names_that_were_given() -> None:
     assert system().coordinates(2) == ("θ", "y/z")
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"potential": sp.besselj(0, m * angle) + sp.exp(m * angle)}, "besselj(1, m*θ) has no counterpart"),
+        ({"potential": sp.floor(angle) * y}, "Derivative(floor(θ), θ) has no counterpart"),
         ({"potential": sp.Function("F")(angle)}, "unknown symbol 'F(θ)'"),
         ({"kinetic": rate**4}, "velocity of 'θ'"),
         ({"holonomic": [vy]}, "velocity of 'y/z'"),

@@ -105,6 +105,15 @@ def test_impossible_tables_are_refused(change: dict[str, Any], words: str) -> No
         Linkage(**{**tables, **change})
 
 
+def test_small_linkages_and_short_states() -> None:
+    """Micrometres: the angles are large beside the lengths."""
+    chain = Chain(3, length=1e-6, mass=1e-9)
+    q, v = chain.state(np.array([0.0, 1.0, 2.0]))
+    assert go.simulate(chain.system, q0=q, v0=v, dt=1e-6, t_end=1e-5).status is SOLVED
+    with pytest.raises(go.BadInput, match=r"has shape \(9, 9\), expected \(3, 3\)"):
+        go.simulate(chain.system, q0=q[:3], v0=v[:3], dt=1e-6, t_end=1e-5)
+
+
 def test_bodies_without_pins_fall() -> None:
     linkage = Linkage([1.0], [1.0], [], [], [], [])  # type: ignore[arg-type]
     motion = go.simulate(linkage.system, q0=np.zeros(3), v0=np.zeros(3), dt=0.1, t_end=1.0)

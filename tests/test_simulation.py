@@ -361,6 +361,12 @@ def test_bad_settings_are_named(
     assert_sentence(caught.value, *culprits)
 
 
+def test_a_recording_beyond_memory_is_refused_with_the_way_out(assert_sentence: Callable[..., None]) -> None:
+    with pytest.raises(go.BadInput) as error:
+        go.simulate("crank-slider", dt=1e-7, t_end=60.0)
+    assert_sentence(error.value, "GiB, more than 4; raise record_every to")
+
+
 def test_unknown_problems_and_parameters_get_the_nearest(assert_sentence: Callable[..., None]) -> None:
     for attempt, culprits in (
         (lambda: go.simulate("crank_slider"), ("'crank_slider'", "did you mean 'crank-slider'")),

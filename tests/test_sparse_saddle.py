@@ -13,6 +13,7 @@ from scipy import sparse
 import gaussopt as go
 from gaussopt import sparse_saddle
 from gaussopt.certificate import certify
+from gaussopt.chain import Chain
 from gaussopt.sparse import parts, sparse_step
 from gaussopt.sparse_saddle import Saddle
 
@@ -210,3 +211,21 @@ def test_nearly_dependent_rows_are_named_and_their_step_does_not_pass(backend: s
         assert answer.status is Status.INACCURATE
         assert "4, 8, 12, 61 of J nearly depend on each other" in answer.message
         assert "kkt" not in answer.message
+
+
+def test_entries_that_happen_to_be_zero_keep_their_places(backend: str) -> None:
+    """The rows of a folded chain depend on each other, and some entries are zero where it lies level."""
+    chain = Chain(2, end=(0.0, 0.0))
+    before: Saddle | None = None
+    for angle in (0.0, 1e-3, 0.0, 0.4, 0.5 * np.pi):
+        step = chain.system.evaluate(0.0, *chain.state(np.array([angle, angle + np.pi])))
+        before, fresh = Saddle.of(*parts(step), before), Saddle.of(*parts(step))
+        assert before is not None
+        assert fresh is not None
+        assert not fresh.regular
+        f, g = np.sin(np.arange(6.0)), parts(step)[1] @ np.cos(np.arange(6.0))
+        np.testing.assert_allclose(before.solve(f, g, 1e-8).x, fresh.solve(f, g, 1e-8).x, atol=1e-6)
+    q, v = chain.state(np.array([0.0, np.pi]))
+    motion = go.simulate(chain.system, q0=q, v0=v, dt=0.01, t_end=0.3, step_folder=None)
+    assert motion.status is SOLVED, motion.message
+    assert not motion.forces_unique.any()
