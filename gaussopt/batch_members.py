@@ -97,11 +97,11 @@ class Members:
 
 
 def _mapping(label: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    if not isinstance(given, Mapping | None):
+    if given is not None and not hasattr(given, "items"):  # a table of pandas has them, too
         example = '{"m1": [...]}' if label == "parameters" else '{"q0": [...], "v0": [...]}'
         raise BadInput(f"{label} is {type(given).__name__}; give names with arrays, such as {example}.")
     found: dict[str, Any] = {}
-    for key, value in (given or {}).items():
+    for key, value in () if given is None else given.items():
         # A SymPy symbol stands for its name, as in from_lagrangian; asking for it imports nothing.
         name = key if isinstance(key, str) else getattr(key, "name", None)
         if not isinstance(name, str):

@@ -14,13 +14,12 @@ from gaussopt import stabilisation
 from gaussopt.batch_members import Members
 from gaussopt.batch_record import Batch, check_size
 from gaussopt.catalogue import Problem
-from gaussopt.catalogue import problem as find_problem
 from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.engine import stride
 from gaussopt.errors import BadInput
 from gaussopt.instants import Instants
 from gaussopt.interrupts import Interrupts
-from gaussopt.simulation import check_impacts, check_settings
+from gaussopt.simulation import check_impacts, check_kinds, check_settings, problem_or_system
 from gaussopt.solving import check_tolerance
 from gaussopt.stabilisation import Stabilisation
 from gaussopt.system import System
@@ -95,7 +94,8 @@ def simulate_batch(
     record_every = stride(record_every)
     check_tolerance(tolerance)
     check_impacts(impact, accumulation)
-    entry = problem if isinstance(problem, System | Problem) else find_problem(problem)
+    check_kinds(stabilise, progress)
+    entry = problem_or_system(problem)
     if isinstance(entry, Problem):
         dt, t_end = entry.dt if dt is None else dt, entry.t_end if t_end is None else t_end
     if dt is None or t_end is None:

@@ -37,6 +37,10 @@ LONG_STATE = 100
 """Coordinates that count as one small system."""
 
 
+NEVER = 2**40
+"""Steps between two recorded states that are more than any motion has."""
+
+
 def stride(record_every: Any) -> int:
     """The number of steps between two recorded states.
 
@@ -47,7 +51,7 @@ def stride(record_every: Any) -> int:
     whole = isinstance(record_every, int | np.integer) and not isinstance(record_every, bool)
     if not whole or record_every < 1:
         raise BadInput(f"record_every is {record_every!r}; give a whole number of steps, 1 or more.")
-    return int(record_every)
+    return min(int(record_every), NEVER)
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,9 @@ class BadInput(GaussoptError, ValueError):
 class UnknownName(GaussoptError, KeyError):
     """A name that is not registered; the message suggests the nearest one."""
 
-    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, what: str, name: object, known: Iterable[str]) -> None:
         known = sorted(known)
-        near = get_close_matches(name, known, n=1, cutoff=0.5)
+        near = get_close_matches(name, known, n=1, cutoff=0.5) if isinstance(name, str) else []
         hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known) or 'none'}."
         self.sentence = f"Unknown {what} {name!r}; {hint}"
         super().__init__(self.sentence)

@@ -141,6 +141,11 @@ def simulate(
     GaussoptError
         If the run cannot begin.
     """
+    check_kinds(stabilise, progress)
+    if not isinstance(solver_options, Mapping | None):
+        raise BadInput(f"solver_options is {solver_options!r}; give names with values.")
+    if not isinstance(events, list | tuple):
+        raise BadInput(f"events is {events!r}; give a list of gaussopt.Event objects.")
     explicit_dt = dt is not None
     system, values, q, v, dt, t_end, name, user_events = _resolve(problem, q0, v0, dt, t_end)
     method = check_settings(dt, t_end, stepper, t0, rtol, atol)
@@ -268,10 +273,7 @@ def _resolve(
     problem: str | Problem | System, q0: Any, v0: Any, dt: float | None, t_end: float | None
 ) -> tuple[System, dict[str, float], Vector, Vector, float | None, float, str, Sequence[Event]]:
     """System, parameter values, initial state, step, end, name and events."""
-    if isinstance(problem, str | os.PathLike):
-        problem = find_problem(problem)
-    if not isinstance(problem, System | Problem):
-        raise BadInput(f"{problem!r} is neither a problem nor a system, nor the name or file of one.")
+    problem = problem_or_system(problem)
     if isinstance(problem, System):
         if q0 is None or v0 is None or t_end is None:
             raise BadInput("A bare system needs q0, v0 and t_end.")
@@ -284,6 +286,22 @@ def _resolve(
         problem.system, problem.parameter_values, problem.q0, problem.v0, problem.dt if dt is None else dt,
         problem.t_end if t_end is None else t_end, problem.name or problem.system.name, problem.user_events,
     )  # fmt: skip
+
+
+def problem_or_system(given: Any) -> Problem | System:
+    """What a person names or gives.
+
+    Raises
+    ------
+    BadInput, UnknownName
+    """
+    if isinstance(given, str | os.PathLike):
+        return find_problem(given)
+    if isinstance(given, System | Problem):
+        return given
+    kind = "None" if given is None else f"A {type(given).__name__}"
+    hint = "; give its .system" if isinstance(getattr(given, "system", None), System) else ""
+    raise BadInput(f"{kind} is neither a problem nor a system, nor the name or file of one{hint}.")
 
 
 def check_start(problem: Problem) -> None:
@@ -338,6 +356,19 @@ def check_settings(
     if method.adaptive and rtol < LEAST_RTOL:
         raise BadInput(f"rtol is {rtol:g}; rounding allows no less than {LEAST_RTOL:g}.")
     return method
+
+
+def check_kinds(stabilise: Any, progress: Any) -> None:
+    """Refuse what is no stabilisation and no function.
+
+    Raises
+    ------
+    BadInput
+    """
+    if not (isinstance(stabilise, str) or hasattr(stabilise, "correct")):
+        raise BadInput(f"stabilise is {stabilise!r}; give none, baumgarte, projection or a Stabilisation.")
+    if progress is not None and not callable(progress):
+        raise BadInput(f"progress is {progress!r}; give a function of the fraction done.")
 
 
 def check_impacts(impact: str, accumulation: str) -> ImpactLaw:

@@ -229,6 +229,15 @@ def test_contacts_one_by_one() -> None:
     assert data.q[1, -1, 0] == one.q[-1, 0]
 
 
+def test_tables_of_parameters(pendulum: go.Problem) -> None:
+    import pandas as pd
+
+    table = pd.DataFrame({"l": [0.5, 1.0], "m": [1.0, 2.0]}, index=[7, 3])
+    data = go.simulate_batch(pendulum, parameters=table)
+    assert data.l.values.tolist() == [0.5, 1.0]
+    assert (data.status == "solved").all()
+
+
 def test_laws_of_impact_are_those_of_a_single_motion(assert_sentence: Callable[..., None]) -> None:
     """What the message recommends can be done."""
     settings: dict[str, Any] = {"parameters": {"e": [0.5]}, "dt": 0.01, "t_end": 2.0, "record_every": 20}

@@ -11,6 +11,8 @@ import sympy as sp
 
 import gaussopt as go
 from gaussopt import files
+from gaussopt.chain import Chain
+from gaussopt.errors import GaussoptError
 
 inf = float("inf")
 THETA1_2S = -47.12812672469871
@@ -359,6 +361,39 @@ def test_bad_settings_are_named(
     with pytest.raises(go.GaussoptError) as caught:
         go.simulate(crank, **settings)
     assert_sentence(caught.value, *culprits)
+
+
+@pytest.mark.parametrize(
+    ("settings", "culprit"),
+    [
+        ({"engine": None}, "Unknown engine None; known: auto"),
+        ({"stepper": 3}, "Unknown stepper 3"),
+        ({"stabilise": None}, "stabilise is None"),
+        ({"events": None}, "events is None"),
+        ({"solver_options": "fast"}, "solver_options is 'fast'"),
+        ({"progress": 3}, "progress is 3; give a function"),
+        ({"dt": "small"}, "dt is 'small'; give a number"),
+        ({"tolerance": "small"}, "tolerance is small"),
+    ],
+)
+def test_settings_of_another_kind_are_one_sentence(
+    settings: dict[str, Any], culprit: str, assert_sentence: Callable[..., None]
+) -> None:
+    with pytest.raises(GaussoptError) as error:
+        go.simulate("crank-slider", t_end=0.01, **settings)
+    assert_sentence(error.value, culprit)
+
+
+def test_what_holds_a_system_is_not_one(assert_sentence: Callable[..., None]) -> None:
+    for run in (go.simulate, go.simulate_batch):
+        with pytest.raises(go.BadInput) as error:
+            run(Chain(2), t_end=0.01)  # type: ignore[operator]
+        assert_sentence(error.value, "A Chain is neither a problem nor a system", "give its .system")
+
+
+def test_more_steps_between_records_than_there_are() -> None:
+    for engine in ("compiled", "interpreted"):
+        assert go.simulate("crank-slider", t_end=0.01, record_every=10**30, engine=engine).t.tolist() == [0.0, 0.01]
 
 
 def test_a_recording_beyond_memory_is_refused_with_the_way_out(assert_sentence: Callable[..., None]) -> None:
