@@ -348,6 +348,8 @@ def check_settings(
         raise BadInput(
             f"dt is {dt:g}; that makes {(t_end - t0) / dt:.2g} steps to t = {t_end:g}, more than {MOST_STEPS:g}."
         )
+    if dt is not None and dt < 8 * math.ulp(max(abs(t0), abs(t_end))):
+        raise BadInput(f"dt is {dt:g}; instants that close cannot be told apart at t = {max(t0, t_end, key=abs):g}.")
     if dt is None and not method.adaptive:
         raise BadInput(f"The stepper {method.name!r} needs a step size dt.")
     for label, value in (("rtol", rtol), ("atol", atol)):

@@ -204,6 +204,21 @@ def test_where_and_why_a_motion_ends_is_said_as_in_an_interpreted_one(
     assert compiled.meta["steps"] == interpreted.meta["steps"]
 
 
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_state_that_cannot_be_written_down_ends_the_motion_before_it(
+    monkeypatch: pytest.MonkeyPatch, fast: bool
+) -> None:
+    """A spring too stiff for the step: the energy overflows while the state does not."""
+    monkeypatch.setattr(modules, "has_llvm", lambda: fast)
+    x, v = sp.symbols("x v")
+    system = go.System.from_lagrangian([x], [v], kinetic=v**2 / 2, potential=5e11 * x**2, name="spring")
+    compiled, interpreted = both(system, q0=[1.0], v0=[0.0], t_end=1.0, dt=0.01, step_folder=None)
+    assert "energy of 'spring' is not finite at t = 0.11" in compiled.message
+    assert compiled.message[:120] == interpreted.message[:120]
+    assert compiled.t.tolist() == interpreted.t.tolist()
+    assert compiled.meta["steps"] == interpreted.meta["steps"]
+
+
 def test_angles_too_large_for_the_polynomials_are_handed_over() -> None:
     x, v = sp.symbols("x v")
     system = go.System.from_lagrangian([x], [v], kinetic=v**2 / 2, potential=-sp.cos(x), name="far pendulum")

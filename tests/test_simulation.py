@@ -373,6 +373,7 @@ def test_bad_settings_are_named(
         ({"solver_options": "fast"}, "solver_options is 'fast'"),
         ({"progress": 3}, "progress is 3; give a function"),
         ({"dt": "small"}, "dt is 'small'; give a number"),
+        ({"dt": 1e-12, "t0": 1e6, "t_end": 1e6 + 1e-9}, "dt is 1e-12; instants that close cannot be told apart"),
         ({"tolerance": "small"}, "tolerance is small"),
     ],
 )
@@ -380,7 +381,7 @@ def test_settings_of_another_kind_are_one_sentence(
     settings: dict[str, Any], culprit: str, assert_sentence: Callable[..., None]
 ) -> None:
     with pytest.raises(GaussoptError) as error:
-        go.simulate("crank-slider", t_end=0.01, **settings)
+        go.simulate("crank-slider", **{"t_end": 0.01, **settings})
     assert_sentence(error.value, culprit)
 
 

@@ -280,6 +280,7 @@ class LinkageSteps(ConstantSteps):
         """
         motion, n = self.motion, states.shape[1] // 2
         for t, state in zip(times.tolist(), states, strict=True):
+            self._suspect = t
             if not np.isfinite(state).all():
                 raise BadInput(DIVERGED)
             q, v = state[:n].copy(), state[n:].copy()

@@ -22,7 +22,7 @@ from gaussopt.certificate import DEFAULT_TOLERANCE, NEGLIGIBLE
 from gaussopt.compiled import modules
 from gaussopt.compiled.job import NotCompiled, Orders
 from gaussopt.compiled.loops import ROW
-from gaussopt.errors import BadInput
+from gaussopt.errors import BadInput, GaussoptError
 from gaussopt.lagrangian import LagrangianSystem
 from gaussopt.linalg import EPS
 from gaussopt.smooth import DIVERGED, Record, Smooth
@@ -118,6 +118,7 @@ class GeneratedLoop(ABC):
         self.steps = self.handed_over = 0
         self.residuals = [0.0, 0.0]
         self.t = 0.0
+        self._suspect: float | None = None
         self._array: Any = np.array if modules.has_llvm() else list
         self.sharp = motion.stabiliser.tolerance if isinstance(motion.stabiliser, Projection) else 0.0
         self.limit = min(motion.solver.tolerance, DEFAULT_TOLERANCE) ** 2
@@ -221,7 +222,8 @@ class GeneratedLoop(ABC):
         for bad in [*np.flatnonzero(~good), count]:
             self._keep(times[at:bad], states[at:bad], table[at:bad], found[:, at:bad])
             if bad < count:
-                t, q, v = float(times[bad]), states[bad, :n], states[bad, n:]
+                self._suspect = t = float(times[bad])
+                q, v = states[bad, :n], states[bad, n:]
                 if not np.isfinite(states[bad]).all():
                     raise BadInput(DIVERGED)
                 self._write(t, q, v, self.motion.answer(t, q, v))
@@ -234,7 +236,7 @@ class GeneratedLoop(ABC):
 
     def _reached(self, t: float, q: Vector, v: Vector) -> None:
         """Remember the last state that is known."""
-        self._known = t, q, v
+        self._known, self._suspect = (t, q, v), None
         self.t = max(self.t, t)
 
     def _keep(self, times: Vector, states: Matrix, table: Matrix, found: Matrix) -> None:
@@ -291,9 +293,10 @@ class ConstantSteps(GeneratedLoop):
         t, q, v = self._known
         dt, end = self.control.dt, self.control.t_end
         assert dt is not None
-        last, self.steps = self.steps, round((t - self._t0) / dt)
+        last = self.steps + 1 if self._suspect is None else math.ceil((self._suspect - self._t0) / dt - 1e-9)
+        self.steps = round((t - self._t0) / dt)
         behind = self.steps, q, v
-        while self.steps < last + 1:
+        while self.steps < last:
             reached = self._one_step(self.steps, q, v)
             if reached is None:
                 break
@@ -301,14 +304,15 @@ class ConstantSteps(GeneratedLoop):
             self.steps += 1
             q, v = reached
         self.steps, q, v = behind
-        self.t = t = float(self._times(np.array([self.steps]), last + 2)[0])
-        control = replace(self.control, t_end=min(t + AGAIN * dt, end), origin=self._t0)
+        self.t = t = float(self._times(np.array([self.steps]), last + 1)[0])
+        control = replace(self.control, t_end=self._suspect or min(t + AGAIN * dt, end), origin=self._t0)
         again = Smooth(self.motion, self.method, control, lambda *state: None, None)
         try:
             again.integrate(t, q, v)
-        finally:
+        except GaussoptError:
             self.t = again.t
             self.steps += again.steps
+            raise
 
     def _one_step(self, number: int, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
         """The state behind a step of generated code; None where it cannot do it, or the state is not finite."""
