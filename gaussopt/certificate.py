@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from gaussopt.errors import NotAccepted
-from gaussopt.linalg import EPS, cholesky, invert_lower, mass_scale, row_space, solve_lower, solve_lower_transposed
+from gaussopt.linalg import EPS, cholesky, equilibrate, invert_lower, row_space, solve_lower, solve_lower_transposed
 from gaussopt.status import Status
-from gaussopt.stepdata import Matrix, StepData, Vector, check_mass_matrix
+from gaussopt.stepdata import StepData, Vector, check_mass_matrix
 
 DEFAULT_TOLERANCE = 1e-7
 """Relative distance to the true acceleration that a step may have."""
@@ -184,29 +184,6 @@ def _natural_scale(step: StepData) -> float:
     d, row = equilibrate(step.M, step.J)
     fd, gd = step.force * d, step.gamma * row
     return _norm(fd) + _norm(row_space(step.J * d * row[:, None]).pinv @ gd)
-
-
-def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
-    """Scales of coordinates and rows that make ranks independent of units.
-
-    Coordinates with mass are measured in units of mass 1, coordinates without by the rows that hold them; rows have
-    unit length.
-
-    Returns
-    -------
-    d, row : (n,), (m,)
-        The scaled data are M d d^T and row J d.
-    """
-    d = mass_scale(M)
-    light = M.diagonal() <= 0
-    row = np.ones(len(J))
-    for _ in range(3 if light.any() else 1):
-        length = np.linalg.norm(J * d, axis=1)
-        row = np.where(length > 0, 1.0 / np.where(length > 0, length, 1.0), 1.0)
-        if light.any() and len(J):
-            held = np.abs(row[:, None] * J * d).max(axis=0)
-            d = np.where(light & (held > 0), d / np.where(held > 0, held, 1.0), d)
-    return d, row
 
 
 def _generated(step: StepData, a: Vector, lam: Vector | None) -> Certificate | None:

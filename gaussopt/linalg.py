@@ -65,6 +65,33 @@ def mass_scale(M: Matrix) -> Vector:
     return np.asarray(1.0 / np.sqrt(diagonal))
 
 
+def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
+    """Scales of coordinates and rows that make ranks independent of units.
+
+    Coordinates with mass are measured in units of mass 1, coordinates without by the rows that hold them, beginning at
+    rows that hold masses too; rows have unit length.
+
+    Returns
+    -------
+    d, row : (n,), (m,)
+        The scaled data are M d d^T and row J d.
+    """
+    d, size = mass_scale(M), np.abs(J)
+    measured = M.diagonal() > 0
+    while True:
+        length = np.linalg.norm(J[:, measured] * d[measured], axis=1)
+        row = np.where(length > 0, 1.0 / np.where(length > 0, length, 1.0), 0.0)
+        held = (row[:, None] * size).max(axis=0, initial=0.0)
+        fresh = ~measured & (held > 0)
+        if not fresh.any():  # what is left hangs on rows without mass alone: one of it sets the measure
+            held = size.max(axis=0, initial=0.0)
+            fresh = ~measured & (held > 0)
+            fresh[np.flatnonzero(fresh)[1:]] = False
+        if not fresh.any():
+            return d, np.where(length > 0, row, 1.0)
+        d[fresh], measured = 1.0 / held[fresh], measured | fresh
+
+
 @dataclass(frozen=True, slots=True)
 class RowSpace:
     """Singular value decomposition of J split at its rank.

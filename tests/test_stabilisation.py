@@ -104,6 +104,27 @@ def test_projection_handles_redundant_constraints_and_massless_coordinates() -> 
         np.testing.assert_allclose(system.velocity_residual(0.0, q, v), np.zeros(3), atol=1e-14)
 
 
+def test_projection_leaves_no_work_to_massless_coordinates() -> None:
+    """Nearest in the mass metric whatever the units: what has mass moves as if the massless were eliminated."""
+    M, J = np.diag([4.0, 1.0, 0.0]), np.array([[1.0, 1.0, 1.0], [1.0, -1.0, 2.0]])
+    phi = np.array([0.3, -0.1])
+    # z = -x - y in the first row leaves -x - 3 y = phi_2 - 2 phi_1 in the second: the smallest x, y in the metric.
+    row, inverse = np.array([-1.0, -3.0]), np.array([0.25, 1.0])
+    xy = inverse * row * (phi[1] - 2.0 * phi[0]) / (row @ (inverse * row))
+    expected = np.array([*xy, phi[0] - xy.sum()])
+    for unit in (1e-6, 1.0, 1e6):
+        scale = np.array([1.0, unit, 1.0 / unit])
+        system = go.System(
+            mass=M / np.outer(scale, scale),
+            force=np.zeros(3),
+            equality=lambda t, q, v, scale=scale: (J / scale, np.zeros(2)),  # type: ignore[misc]
+            position=lambda t, q, scale=scale: J @ (q / scale),  # type: ignore[misc]
+        )
+        q0 = np.linalg.lstsq(J, phi, rcond=None)[0]
+        q, _ = Projection().correct(system, 0.0, scale * q0, np.zeros(3))
+        np.testing.assert_allclose(q / scale, q0 - expected, rtol=1e-12, atol=1e-14)
+
+
 def test_the_crank_slider_stays_together(crank: go.Problem) -> None:
     traj = go.simulate(crank, "lagrange", "kkt", dt=2e-3, t_end=1.0, stabilise="projection")
     assert traj.position_drift.max() <= 1e-14 * (1 + np.abs(traj.q).max()) * 10
