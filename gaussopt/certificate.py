@@ -20,7 +20,16 @@ from typing import Any
 import numpy as np
 
 from gaussopt.errors import NotAccepted
-from gaussopt.linalg import EPS, cholesky, equilibrate, invert_lower, row_space, solve_lower, solve_lower_transposed
+from gaussopt.linalg import (
+    EPS,
+    cholesky,
+    equilibrate,
+    invert_lower,
+    nearest,
+    row_space,
+    solve_lower,
+    solve_lower_transposed,
+)
 from gaussopt.status import Status
 from gaussopt.stepdata import StepData, Vector, check_mass_matrix
 
@@ -180,10 +189,9 @@ def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Cert
 
 
 def _natural_scale(step: StepData) -> float:
-    """||M^-1 (Q - h)||_M plus the mass norm of what J a = gamma alone asks for."""
-    d, row = equilibrate(step.M, step.J)
-    fd, gd = step.force * d, step.gamma * row
-    return _norm(fd) + _norm(row_space(step.J * d * row[:, None]).pinv @ gd)
+    """About ||M^-1 (Q - h)||_M plus the size of what J a = gamma alone asks for, of massless coordinates too."""
+    d, _ = equilibrate(step.M, step.J)
+    return _norm(step.force * d) + _norm(nearest(step.M, step.J, step.gamma) / d)
 
 
 def _generated(step: StepData, a: Vector, lam: Vector | None) -> Certificate | None:
@@ -282,10 +290,14 @@ def _careful(step: StepData, a: Vector | None, lam: Vector | None) -> Certificat
         L = None if singular else cholesky(Md)
         reported = _norm(gap if L is None else solve_lower(L, gap))
     condition = float(values[-1] / values[0]) if len(values) else 1.0
-    size = np.abs(Md) @ np.abs(ad) + np.abs(fd)
-    # Nearly dependent rows amplify rounding too.
+    # Rounding of the residuals, as the error in the mass norm that it may feign. The basis of a null space is as exact
+    # as the rows are independent, and lets as much of the constraint forces through.
+    size_f, size_c = np.abs(Md) @ np.abs(ad) + np.abs(fd), np.abs(Jd) @ np.abs(ad) + np.abs(gd)
+    answers = (Z @ vectors / np.sqrt(values)).T  # to forces
+    called = Jp - answers.T @ (answers @ (Md @ Jp))  # by rows
+    lengths = np.sqrt(np.maximum(np.einsum("ij,ij->j", called, Md @ called), 0.0))
+    floor = EPS * (n * space.condition * _norm(1.0 / np.sqrt(values)) * _norm(size_f) + float(lengths @ size_c))
     condition *= space.condition
-    floor = EPS * condition * (_norm(size) + _norm(np.abs(Jd) @ np.abs(ad) + np.abs(gd)))
     return Certificate(
         math.sqrt(max(float(ed @ Md @ ed), 0.0)), _norm(ed * d), _norm(step.J @ a - step.gamma), reported, floor,
         condition, math.sqrt(max(float(ad @ Md @ ad), 0.0)), _norm(a), _norm(step.gamma), Status.SOLVED,

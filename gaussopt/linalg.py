@@ -126,3 +126,19 @@ def row_space(J: Matrix) -> RowSpace:
     pinv = (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
     condition = float(s[0] / s[rank - 1]) if rank else 1.0
     return RowSpace(rank, Vt[rank:].T, pinv, U[:, rank:], condition)
+
+
+def nearest(M: Matrix, J: Matrix, r: Vector) -> Vector:
+    """Smallest x in the mass metric with J x = r, (n,), also where M is singular or rows depend on each other.
+
+    Massless coordinates follow at no cost; of what neither mass nor rows decide, least. Rows that contradict each other
+    are met in the least-squares sense. In the null space of J: of x_p - Z z the z with Z^T M (x_p - Z z) = 0.
+    """
+    d, row = equilibrate(M, J)
+    scaled = M * np.outer(d, d)
+    space = row_space(J * d * row[:, None])
+    x_p, Z = space.pinv @ (r * row), space.Z
+    values, vectors = np.linalg.eigh(Z.T @ scaled @ Z)
+    held = values > 64 * len(d) * EPS
+    Z = Z @ vectors[:, held]
+    return np.asarray(d * (x_p - Z @ ((Z.T @ (scaled @ x_p)) / values[held])))

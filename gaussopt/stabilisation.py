@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from gaussopt.errors import BadInput, UnknownName
-from gaussopt.linalg import EPS, cholesky, equilibrate, row_space, solve_lower
+from gaussopt.linalg import cholesky, nearest, solve_lower
 from gaussopt.stepdata import Matrix, StepData, Vector, is_sparse
 from gaussopt.system import System
 
@@ -158,34 +158,18 @@ class Projection:
 
 
 def _lift(M: Matrix, J: Matrix, r: Vector) -> Vector:
-    """Smallest x in the mass metric with J x = r, (n,).
-
-    Where M is singular the massless coordinates follow at no cost; of what neither mass nor rows decide, least. Rows
-    that contradict each other are met in the least-squares sense.
-    """
+    """Smallest x in the mass metric with J x = r, (n,)."""
     if is_sparse(M):
         from gaussopt.sparse_certificate import lift
 
         return lift(M, J, r)  # type: ignore[arg-type]
     L = cholesky(M)
     if L is None:
-        return _lift_singular(M, J, r)
+        return nearest(M, J, r)
     B = solve_lower(L, J.T)
     # x = L^-T B (B^T B)^+ r
     y, *_ = np.linalg.lstsq(B.T, r, rcond=None)
     return np.asarray(np.linalg.solve(L.T, y))
-
-
-def _lift_singular(M: Matrix, J: Matrix, r: Vector) -> Vector:
-    """The same in the null space of J: of x_0 - Z z the z with Z^T M (x_0 - Z z) = 0, in coordinates without units."""
-    d, row = equilibrate(M, J)
-    scaled = M * np.outer(d, d)
-    space = row_space(J * d * row[:, None])
-    x_0, Z = space.pinv @ (r * row), space.Z
-    values, vectors = np.linalg.eigh(Z.T @ scaled @ Z)
-    held = values > 64 * len(d) * EPS
-    Z = Z @ vectors[:, held]
-    return np.asarray(d * (x_0 - Z @ ((Z.T @ (scaled @ x_0)) / values[held])))
 
 
 NAMES = ("none", "baumgarte", "projection")

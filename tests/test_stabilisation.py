@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import gaussopt as go
 from gaussopt import stabilisation
-from gaussopt.stabilisation import Baumgarte, Projection
+from gaussopt.stabilisation import Baumgarte, Projection, _lift
 
 # IFToMM A01: 1 m, g = 9.81, released at rest from (1, 0). Position at t = 2 s, by elliptic functions.
 START: dict[str, Any] = {"q0": [1.0, 0.0], "v0": [0.0, 0.0]}
@@ -123,6 +124,26 @@ def test_projection_leaves_no_work_to_massless_coordinates() -> None:
         q0 = np.linalg.lstsq(J, phi, rcond=None)[0]
         q, _ = Projection().correct(system, 0.0, scale * q0, np.zeros(3))
         np.testing.assert_allclose(q / scale, q0 - expected, rtol=1e-12, atol=1e-14)
+
+
+def test_sparse_projections_are_the_dense_ones() -> None:
+    """Massless coordinates, redundant rows, and units that span eight decades."""
+    rng = np.random.default_rng(1)
+    for k in range(100):
+        n = int(rng.integers(3, 9))
+        mass = rng.uniform(0.1, 5.0, n) * (rng.random(n) < 0.6)
+        J = rng.normal(size=(int(rng.integers(1, n)), n)) * (rng.random(n) < 0.7)
+        if k % 3 == 0:
+            J = np.vstack((J, 2.0 * J[:1]))
+        residual, units = J @ rng.normal(size=n), 10.0 ** rng.integers(-4, 5, n)
+        dense, found = (
+            _lift(matrix(np.diag(mass / units**2)), matrix(J / units), residual) / units  # type: ignore[operator]
+            for matrix in (np.asarray, sparse.csr_array)
+        )
+        size = 1.0 + np.abs(dense).max()
+        np.testing.assert_allclose(J @ dense, residual, rtol=0.0, atol=1e-12 * size)
+        np.testing.assert_allclose(J @ found, residual, rtol=0.0, atol=1e-9 * size)
+        assert found @ (mass * found) == pytest.approx(dense @ (mass * dense), rel=1e-9, abs=1e-12)
 
 
 def test_the_crank_slider_stays_together(crank: go.Problem) -> None:
