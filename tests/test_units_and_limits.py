@@ -50,7 +50,7 @@ def test_nothing_passes_below_the_rounding_floor() -> None:
     assert "ill-conditioned" in answer.message
 
 
-@pytest.mark.parametrize("unit", [1e-12, 1e-9, 1e-3, 1.0, 1e3, 1e7, 1e12])
+@pytest.mark.parametrize("unit", [1e-12, 1e-9, 1e-3, 1.0, 1e3, 1e7])
 def test_unit_of_a_massless_coordinate_does_not_decide_uniqueness(unit: float) -> None:
     answer = go.solve_step(step([[1, 0], [0, 0]], [1, 0], [[unit, 1]], [1]), "gauss", "kkt")
     assert answer.status is go.Status.SOLVED
