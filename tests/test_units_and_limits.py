@@ -188,6 +188,20 @@ def test_an_interrupted_report_is_not_written(jobs: str, tmp_path: Path) -> None
     assert not (tmp_path / "out" / "index.html").exists()
 
 
+def test_an_interrupt_inside_an_extension_module_keeps_the_exit_code(tmp_path: Path) -> None:
+    code = (
+        "import ctypes\nfrom gaussopt import cli\n"
+        "def app(*given, **settings):\n"
+        "    ctypes.pythonapi.PyRun_SimpleString(b'raise KeyboardInterrupt')\n    raise KeyboardInterrupt\n"
+        "cli.app = app\nraise SystemExit(cli.run(['list', 'problems']))"
+    )
+    (tmp_path / "interrupted.py").write_text(code)
+    command = [sys.executable, "-m", "interrupted"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.endswith("gaussopt: Interrupted.\n")
+
+
 def test_a_full_disk_is_a_sentence(tmp_path: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.fail("this test needs /dev/full")
