@@ -24,7 +24,7 @@ from sympy.printing.pycode import PythonCodePrinter
 
 from gaussopt.errors import BadInput
 
-VERSION = 5
+VERSION = 6
 """Raised whenever the generated source changes, so that stale files are not reused."""
 
 
@@ -92,7 +92,8 @@ def _function(f: Function, printer: Printer) -> str:
     temporaries = (s for s in sp.numbered_symbols("w") if str(s) not in taken)
     shared, reduced = sp.cse(exprs, symbols=temporaries, order="none")
     used = set().union(*(e.free_symbols for e in [*reduced, *(e for _, e in shared)]), set())
-    lines = [f"def {f.name}({', '.join([*f.arguments, 'out'])}):", f'    """{f.doc}"""']
+    parameters = [f"{name}: {'float' if symbols is None else 'list'}" for name, symbols in f.arguments.items()]
+    lines = [f"def {f.name}({', '.join([*parameters, 'out: list'])}):", f'    """{f.doc}"""']
     for argument, symbols in f.arguments.items():
         lines += [f"    {s} = {argument}[{i}]" for i, s in enumerate(symbols or ()) if s in used]
     lines += [f"    {s} = {printed(printer, e)}" for s, e in shared]
