@@ -26,6 +26,7 @@ from measuring import Spread, machine  # noqa: E402
 from page import Goal, Section, Table, markdown  # noqa: E402
 
 import gaussopt as go  # noqa: E402
+from gaussopt import registry  # noqa: E402
 
 SOLVERS = ("kkt", "osqp", "daqp", "cvxpy")
 STEPS = 200
@@ -55,24 +56,30 @@ class Alone:
 
     def __init__(self) -> None:
         import osqp
+        from scipy import sparse
 
-        calls: list[dict[str, Any]] = []
-        setups: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
-        own_setup, own_update = osqp.OSQP.setup, osqp.OSQP.update
+        programs: list[go.programs.QP] = []
+        adapter = registry.load("solver", "osqp")
 
-        def setup(model: Any, *matrices: Any, **settings: Any) -> Any:
-            setups.append((matrices, settings))
-            return own_setup(model, *matrices, **settings)
+        def noted(function: Any) -> Any:
+            def note(solver: Any, program: Any) -> None:
+                programs.append(program)
+                function(solver, program)
 
-        def update(model: Any, **values: Any) -> Any:
-            calls.append(values)
-            return own_update(model, **values)
+            return note
 
-        with patch.object(osqp.OSQP, "setup", setup), patch.object(osqp.OSQP, "update", update):
+        with patch.multiple(adapter, setup=noted(adapter.setup), update=noted(adapter.update)):
             measure("osqp")
-        matrices, settings = setups[0]
-        self._model, self._calls = osqp.OSQP(algebra="builtin"), calls
-        self._model.setup(*matrices, **settings)
+        first, *others = programs
+        n, m = first.n, first.m
+        upper = np.tril_indices(n)[::-1]  # row by row of the transpose: column by column
+        P = sparse.csc_matrix((first.P[upper], upper[0], np.cumsum(np.arange(n + 1))), shape=(n, n))
+        full = np.tile(np.arange(m), n), np.arange(n + 1) * m
+        A = sparse.csc_matrix((first.A.ravel(order="F"), *full), shape=(m, n))
+        settings = {k: x for k, x in vars(adapter.options_type()).items() if k != "time_limit"}
+        self._model = osqp.OSQP(algebra="builtin")
+        self._model.setup(P, first.q, A, first.l, first.u, verbose=False, warm_starting=True, **settings)
+        self._calls = [{"Px": x.P[upper], "Ax": x.A.ravel(order="F"), "q": x.q, "l": x.l, "u": x.u} for x in others]
 
     def measure(self) -> float:
         """Microseconds per update and solve."""

@@ -212,14 +212,9 @@ def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
 def _generated(step: StepData, a: Vector, lam: Vector | None) -> Certificate | None:
     """The regular path by the system's straight-line source, some six times faster; None where a pivot fails."""
     assert step.arithmetic is not None
-    certificate, flat = step.arithmetic
-    out = [0.0] * (8 + step.m)
-    try:
-        if not certificate(flat, a.tolist(), None if lam is None else lam.tolist(), out):
-            return None
-    except (OverflowError, ZeroDivisionError):
-        return None
-    if not math.isfinite(sum(out)):
+    evaluation, flat = step.arithmetic
+    out = evaluation.certificate(flat, a, lam, step.m)
+    if out is None:
         return None
     # Sums of squares; abs, because rounding may leave a zero slightly negative.
     return Certificate(

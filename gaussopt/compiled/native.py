@@ -37,19 +37,23 @@ VERSION = "3"
 ENTRANCE = "_entrance"
 """Behind the name of a function, where it is called from outside."""
 
-_HEAD = object.__basicsize__
-DATA, AXES, SHAPE, KIND, FLAGS = _HEAD, _HEAD + 8, _HEAD + 16, _HEAD + 40, _HEAD + 48
-"""Where numpy's object of an array holds the place of its entries, how many axes it has, the places of its shape and of
-its kind of numbers, and its flags: `PyArrayObject_fields` of numpy's C interface. What machine code reads itself costs
-nothing; through Python it would be a microsecond and more an array.
-"""
+
+class Places:
+    """Where objects hold what machine code reads of them itself, which through Python would take a microsecond each.
+
+    Of every object its type, of a float its number, of a tuple the places of its items; of numpy's arrays
+    (`PyArrayObject_fields` of its C interface) the place of the entries, the number of axes, the places of the shape
+    and of the kind of numbers, and the flags.
+    """
+
+    _HEAD = object.__basicsize__
+    TYPE, VALUE, ITEMS = _HEAD - 8, _HEAD, tuple.__basicsize__
+    DATA, AXES, SHAPE, KIND, FLAGS = _HEAD, _HEAD + 8, _HEAD + 16, _HEAD + 40, _HEAD + 48
+
 
 WRITEABLE = 0x400
 USUAL = 0x1 | 0x100 | WRITEABLE
 """Numpy's flags of an array that is contiguous, aligned and may be written."""
-
-TYPE, VALUE, ITEMS = _HEAD - 8, _HEAD, tuple.__basicsize__
-"""Where CPython's objects hold their type, a float its number, and a tuple the places of its items."""
 
 _DIGEST = 32
 
@@ -69,20 +73,23 @@ def target() -> tuple[str, str]:
     return llvm.get_host_cpu_name(), features
 
 
-def _peek(x: Any, offset: int) -> int:
-    return ctypes.c_size_t.from_address(id(x) + offset).value
+def _peek(x: Any, offset: int, kind: type[Any] = ctypes.c_size_t) -> Any:
+    return kind.from_address(id(x) + offset).value
 
 
 def _layout_is_known() -> bool:
     """Whether objects are laid out as machine code expects them."""
     table, pair = np.zeros((2, 3)), (2.5, None)
-    return (
-        [_peek(table, DATA), _peek(table, KIND), _peek(table, TYPE)] == [table.ctypes.data, id(_FLOAT), id(np.ndarray)]
-        and ctypes.c_int64.from_address(_peek(table, SHAPE) + 8).value == 3
-        and [ctypes.c_int.from_address(id(table) + i).value for i in (AXES, FLAGS)] == [2, table.flags.num]
-        and [_peek(pair, ITEMS), _peek(pair, ITEMS + 8)] == [id(pair[0]), id(None)]
-        and (ctypes.c_double.from_address(id(pair[0]) + VALUE).value, _peek(pair[0], TYPE)) == (2.5, id(float))
-    )
+    number = pair[0]
+    found = [
+        _peek(table, Places.TYPE), _peek(table, Places.KIND), _peek(table, Places.DATA),
+        _peek(table, Places.AXES, ctypes.c_int), _peek(table, Places.FLAGS, ctypes.c_int),
+        ctypes.c_int64.from_address(_peek(table, Places.SHAPE) + 8).value,
+        _peek(pair, Places.ITEMS), _peek(pair, Places.ITEMS + 8), _peek(number, Places.TYPE),
+        _peek(number, Places.VALUE, ctypes.c_double),
+    ]  # fmt: skip
+    expected = [id(np.ndarray), id(_FLOAT), table.ctypes.data, 2, table.flags.num, 3, id(number), id(None), id(float)]
+    return found == [*expected, number]
 
 
 if not _layout_is_known():
@@ -142,7 +149,7 @@ def _compiled(
         VERSION,
         llvmlite.__version__,
         llvm.get_process_triple(),
-        str(DATA),
+        str(Places.DATA),
     ]
     assert module.__file__ is not None
     file = codegen.cache_folder() / f"{Path(module.__file__).stem}_{codegen.key_of(*about, *target())}.o"

@@ -28,9 +28,7 @@ from typing import Any, NamedTuple, TypeAlias
 from llvmlite import ir
 
 from gaussopt.compiled.job import NotCompiled
-from gaussopt.compiled.native import (
-    AXES, DATA, ENTRANCE, FLAGS, ITEMS, KIND, SHAPE, TYPE, USUAL, VALUE, WRITEABLE,
-)  # fmt: skip
+from gaussopt.compiled.native import ENTRANCE, USUAL, WRITEABLE, Places
 
 REAL, INTEGER, SHORT, TRUTH, FLOATS, BYTES = (
     ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(1), ir.DoubleType().as_pointer(),
@@ -345,10 +343,10 @@ class _Entrance:
             return [self._taken(part) for part in _parts(kind)]
         record = self._taken(BYTES)
         entry, dimensions = (kind.entry, kind.dimensions) if isinstance(kind, Arrays) else (REAL, 0)
-        first = self._at(record, DATA, entry.as_pointer())
+        first = self._at(record, Places.DATA, entry.as_pointer())
         if not dimensions:
             return [first]
-        shape = self._at(record, SHAPE, INTEGER.as_pointer())
+        shape = self._at(record, Places.SHAPE, INTEGER.as_pointer())
         places = [b.gep(shape, [ir.Constant(INTEGER, i)], source_etype=INTEGER) for i in range(dimensions)]
         return [first, *(b.load(place, typ=INTEGER) for place in places)]
 
@@ -932,24 +930,24 @@ class _Exact(_Body):
         def alike(record: ir.Value, template: ir.Value, offset: int) -> None:
             insist(b.icmp_unsigned("==", read(record, offset, INTEGER), read(template, offset, INTEGER)))
 
-        number, array = (read(templates, ITEMS + 8 * i, BYTES) for i in range(2))
+        number, array = (read(templates, Places.ITEMS + 8 * i, BYTES) for i in range(2))
         names = [x.arg for x in self._definition.args.args]
         insist(b.icmp_signed("==", count, ir.Constant(INTEGER, len(names))))
         values = []
         for i, name in enumerate(names):
             record = b.load(b.gep(given, [ir.Constant(INTEGER, i)], source_etype=BYTES), typ=BYTES)
             if name not in self._sequences:
-                alike(record, number, TYPE)
-                values.append(read(record, VALUE, REAL))
+                alike(record, number, Places.TYPE)
+                values.append(read(record, Places.VALUE, REAL))
                 continue
-            alike(record, array, TYPE)
-            alike(record, array, KIND)
-            insist(b.icmp_signed("==", read(record, AXES, SHORT), ir.Constant(SHORT, 1)))
+            alike(record, array, Places.TYPE)
+            alike(record, array, Places.KIND)
+            insist(b.icmp_signed("==", read(record, Places.AXES, SHORT), ir.Constant(SHORT, 1)))
             flags = ir.Constant(SHORT, USUAL if name in self._written else USUAL & ~WRITEABLE)
-            insist(b.icmp_signed("==", b.and_(read(record, FLAGS, SHORT), flags), flags))
-            length = b.load(read(record, SHAPE, INTEGER.as_pointer()), typ=INTEGER)
+            insist(b.icmp_signed("==", b.and_(read(record, Places.FLAGS, SHORT), flags), flags))
+            length = b.load(read(record, Places.SHAPE, INTEGER.as_pointer()), typ=INTEGER)
             insist(b.icmp_signed(">", length, ir.Constant(INTEGER, self._sequences[name])))
-            values.append(read(record, DATA, FLOATS))
+            values.append(read(record, Places.DATA, FLOATS))
         b.ret(b.call(answer, [b.zext(b.call(self._function, values), INTEGER)]))
 
     def _require(self, holds: ir.Value) -> None:
