@@ -21,6 +21,7 @@ import numpy as np
 
 from gaussopt.errors import NotAccepted
 from gaussopt.linalg import EPS, cholesky, invert_lower, mass_scale, row_space, solve_lower, solve_lower_transposed
+from gaussopt.quick import quick
 from gaussopt.status import Status
 from gaussopt.stepdata import Matrix, StepData, Vector, check_mass_matrix
 
@@ -37,6 +38,7 @@ CONSISTENCY = 1e-9
 """Relative contradiction between dependent rows beyond which a step is infeasible."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Certificate:
     """What is proved about a candidate (a, lam).

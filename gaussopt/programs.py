@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.errors import BadInput
+from gaussopt.quick import quick
 from gaussopt.status import Status
 from gaussopt.stepdata import DEFINITE_TOLERANCE, Matrix, Vector, as_array, given_sparse, is_sparse
 
@@ -325,6 +326,7 @@ class Timing(NamedTuple):
         return {**parts, "backend": None if np.isnan(self.backend) else self.backend, "total": self.total}
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class RawSolution:
     """What a solver hands back: its word, not yet verified.

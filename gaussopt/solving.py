@@ -19,6 +19,7 @@ from gaussopt.formulation import Candidate, Formulation, SlidingFormulation
 from gaussopt.lcp_solving import check_lcp, judge_lcp
 from gaussopt.programs import LCP, QP, LeastSquares, LinearSystem, Program, RawSolution, Solution, Timing
 from gaussopt.qp_certificate import certify_qp
+from gaussopt.quick import quick
 from gaussopt.ranks import rank_report
 from gaussopt.solver import Solver, make_solver
 from gaussopt.status import Status
@@ -117,6 +118,7 @@ def _crash(error: Exception) -> RawSolution:
     return RawSolution(None, None, Status.CRASHED, note=note)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A certified answer to a step.

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gaussopt.errors import BadInput
+from gaussopt.quick import quick
 
 if TYPE_CHECKING:
     from gaussopt.evaluation import Evaluation
@@ -89,6 +90,7 @@ def check_mass_matrix(M: Matrix, what: str = "the mass matrix M") -> Matrix:
     return M
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class StepData:
     """The data of one time step.
