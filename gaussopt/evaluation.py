@@ -18,7 +18,7 @@ from types import FunctionType, ModuleType
 import numpy as np
 
 from gaussopt.jit import COMPILED
-from gaussopt.stepdata import Vector
+from gaussopt.stepdata import Vector, all_finite
 
 ENOUGH = 5000
 """Calls by CPython of a model's functions, in one process, after which they are compiled: it takes about as long."""
@@ -96,12 +96,11 @@ class Evaluation:
         except (ValueError, ZeroDivisionError, OverflowError, TypeError) as error:  # TypeError: complex, or no case
             raise Undefined(str(error)) from None
         flat = np.frombuffer(out) if out else np.zeros(0)
-        # The square overflows only far beyond any physical number; then the entries themselves are asked.
-        if not math.isfinite(flat.dot(flat)) and not np.isfinite(flat).all():
+        if not all_finite(flat):
             raise Undefined
         return flat
 
-    def certificate(self, step: Vector, a: Vector, lam: Vector | None, m: int) -> Sequence[float] | None:
+    def certificate(self, step: Vector, a: Vector, lam: Vector | None, m: int) -> tuple[Sequence[float], Vector] | None:
         """What the generated certificate finds of a step and a candidate, see `gaussopt.straight_line`.
 
         Parameters
@@ -113,7 +112,7 @@ class Evaluation:
 
         Returns
         -------
-        (8 + m,) or None
+        numbers, multipliers : (8,), (m,)
             None where a pivot is too small or a number is not finite.
         """
         code = self.code.get("certificate")
@@ -122,14 +121,14 @@ class Evaluation:
             if code(step, a, np.zeros(m) if lam is None else lam, found):
                 if lam is None:
                     found[3] = 0.0
-                return found.tolist()
+                return found[:_NUMBERS].tolist(), found[_NUMBERS:]
         out = [0.0] * (_NUMBERS + m)
         try:
             if not self.module.certificate(step.tolist(), a.tolist(), None if lam is None else lam.tolist(), out):
                 return None
         except (OverflowError, ZeroDivisionError):
             return None
-        return out if math.isfinite(sum(out)) else None
+        return (out[:_NUMBERS], np.array(out[_NUMBERS:])) if math.isfinite(sum(out)) else None
 
     def _count(self) -> None:
         """One call more by CPython; compile once there were enough."""

@@ -278,8 +278,7 @@ class LagrangianSystem(System):
 
     def energy(self, t: float, q: Vector, v: Vector) -> Energy | None:
         """Kinetic and potential energy and the power of the given generalised forces."""
-        kinetic, potential, power = self._run("energy", 3, t, q, v)
-        return Energy(float(kinetic), float(potential), float(power))
+        return Energy(*self._run("energy", 3, t, q, v).tolist())
 
     def _run(self, function: str, size: int, t: float, *state: Vector) -> Vector:
         """The output of a generated function, finite, in memory of its own."""

@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 def quick(cls: type[T]) -> type[T]:
-    """A frozen dataclass with slots whose objects are made in a third of the time; nothing else about it changes.
+    """A frozen dataclass whose objects are made in a third of the time; nothing else about it changes.
 
     A frozen dataclass fills every field by a call, because plain assignment is what it forbids. Here an object is of a
     class of the same layout that allows it until its fields are filled. A class that is derived from it needs to be a
@@ -17,7 +17,7 @@ def quick(cls: type[T]) -> type[T]:
     """
     known: dict[str, Any] = {
         "become": object.__setattr__,
-        "Fillable": type(cls.__name__, (), {"__slots__": tuple(x.name for x in fields(cls))}),  # type: ignore[arg-type]
+        "Fillable": type(cls.__name__, (), {"__slots__": slots} if (slots := vars(cls).get("__slots__")) else {}),
         "MISSING": MISSING,
     }
     parameters, body = [], ["kind = self.__class__", "become(self, '__class__', Fillable)"]

@@ -5,6 +5,7 @@ M a + h = Q + J^T lam + J_N^T lam_N + J_T^T lam_T,     J a = gamma,     J_N a + 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,12 @@ SYMMETRY_TOLERANCE = 1e-10
 
 DEFINITE_TOLERANCE = 1e-10
 """Most negative eigenvalue of M, relative to the largest, that still counts as zero."""
+
+
+def all_finite(x: Vector) -> bool:
+    """Whether all numbers of a vector are finite, (n,)."""
+    # The square overflows only far beyond any physical number; then the entries themselves are asked.
+    return math.isfinite(x.dot(x)) or bool(np.isfinite(x).all())
 
 
 def is_sparse(A: Any) -> bool:

@@ -159,7 +159,7 @@ def _upper_csc(P: Matrix) -> Any:
 
 def _upper_values(P: Matrix) -> Vector:
     """Upper triangle of P column by column."""
-    return np.asarray(P.take(_upper_places(len(P))))
+    return P.take(_upper_places(len(P)))
 
 
 @cache
