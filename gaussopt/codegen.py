@@ -144,10 +144,17 @@ def load(name: str, key: str) -> ModuleType | None:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return None
-    head, _, body = text.partition("\n")
-    if head != _seal(body):
+    if not _intact(text):
         return None  # damaged or edited: derive again
     return _import(path)
+
+
+def unchanged(module: ModuleType) -> bool:
+    """Whether the file of a generated module is still what was generated."""
+    try:
+        return _intact(Path(str(module.__file__)).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def store(name: str, key: str, text: str) -> ModuleType:
@@ -173,6 +180,11 @@ def _in_folder(folder: Path, name: str, key: str) -> Path:
 
 def _seal(body: str) -> str:
     return "# sha256 " + hashlib.sha256(body.encode()).hexdigest()
+
+
+def _intact(text: str) -> bool:
+    head, _, body = text.partition("\n")
+    return head == _seal(body)
 
 
 def _write(path: Path, text: str) -> None:

@@ -17,6 +17,7 @@ from types import FunctionType, ModuleType
 
 import numpy as np
 
+from gaussopt.codegen import unchanged
 from gaussopt.jit import COMPILED
 from gaussopt.stepdata import Vector, all_finite
 
@@ -136,8 +137,8 @@ class Evaluation:
         if self._left == 0:
             from gaussopt.compiled.job import NotCompiled
 
-            # Nothing is lost where it fails, whether for a form without translation or for a file swept away.
-            with suppress(NotCompiled, ImportError, OSError):
+            # Nothing is lost where it fails; a Python whose objects machine code cannot read is an ImportError.
+            with suppress(NotCompiled, ImportError):
                 self.code = _compiled(self.module)
 
 
@@ -154,6 +155,8 @@ def _compiled(module: ModuleType) -> Mapping[str, Callable[..., bool]]:
     functions = {name: x for name, x in vars(module).items() if isinstance(x, FunctionType)}
     if sum(len(x.__code__.co_code) for x in functions.values()) > LONGEST:
         raise NotCompiled("its equations are too long")
+    if not unchanged(module):
+        raise NotCompiled("the file of its equations was changed or swept away")
     return exact(module, list(functions))
 
 

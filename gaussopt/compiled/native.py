@@ -149,7 +149,7 @@ def _compiled(
         VERSION,
         llvmlite.__version__,
         llvm.get_process_triple(),
-        str(Places.DATA),
+        repr([x for name, x in vars(Places).items() if name.isupper()]),
     ]
     assert module.__file__ is not None
     file = codegen.cache_folder() / f"{Path(module.__file__).stem}_{codegen.key_of(*about, *target())}.o"

@@ -985,8 +985,8 @@ class _Exact(_Body):
     def _binary(self, op: ast.operator, x: ir.Value, y: ir.Value) -> ir.Value:
         if isinstance(op, ast.Div):
             self._require(self._holds("!=", self._cast(y, REAL), _constant(0.0)))
-        elif isinstance(op, ast.Mod | ast.FloorDiv):
-            raise NotCompiled("its generated source holds a remainder, whose digits are CPython's own")
+        elif isinstance(op, ast.Mod | ast.FloorDiv) or REAL not in (x.type, y.type):
+            raise NotCompiled("its generated source holds remainders or sums of whole numbers, which are CPython's own")
         return super()._binary(op, x, y)
 
     def _power(self, base: ir.Value, exponent: ast.expr) -> ir.Value:
