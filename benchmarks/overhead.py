@@ -127,8 +127,8 @@ def section(rounds: int = 40) -> Section:
     """Interleave the solvers: the table of the parts, and what OSQP's and CVXPY's steps cost beside their own calls."""
     found: dict[str, list[dict[str, float]]] = defaultdict(list)
     numpy_times = []
-    for solver in SOLVERS:
-        measure(solver)  # warm up: imports, caches
+    for solver in 2 * SOLVERS:
+        measure(solver)  # warm up: imports, caches, and calls enough for machine code
     osqp, alone, extension = Alone(), [], []
     for i in range(rounds):
         for solver in SOLVERS:

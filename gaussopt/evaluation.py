@@ -21,11 +21,11 @@ from gaussopt.codegen import unchanged
 from gaussopt.jit import COMPILED
 from gaussopt.stepdata import Vector, all_finite
 
-ENOUGH = 5000
+ENOUGH = 10_000
 """Calls by CPython of a model's functions, in one process, after which they are compiled: it takes about as long."""
 
-LONGEST = 100_000
-"""Bytes of CPython's code of a model's functions, some five thousand lines, beyond which compiling takes too long."""
+LONGEST = 50_000
+"""Bytes of CPython's code of a model's functions, some 2500 lines, beyond which compiling takes more than a second."""
 
 _NUMBERS = 8
 """Numbers of a certificate before the multipliers, see `gaussopt.straight_line`."""
@@ -137,8 +137,9 @@ class Evaluation:
         if self._left == 0:
             from gaussopt.compiled.job import NotCompiled
 
-            # Nothing is lost where it fails; a Python whose objects machine code cannot read is an ImportError.
-            with suppress(NotCompiled, ImportError):
+            # Nothing is lost where it fails: on a Python whose objects machine code cannot read (ImportError), or on a
+            # processor that LLVM does not know (RuntimeError).
+            with suppress(NotCompiled, ImportError, RuntimeError):
                 self.code = _compiled(self.module)
 
 

@@ -17,7 +17,7 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
-from gaussopt import evaluation
+from gaussopt import evaluation, registry
 from gaussopt.certificate import certify
 from gaussopt.errors import BadInput
 from gaussopt.evaluation import Evaluation
@@ -89,6 +89,13 @@ def test_no_digit_of_a_motion_depends_on_when_machine_code_takes_over(name: str,
         assert (other.worst, other.message) == (plain.worst, plain.message)
         for row in ROWS:
             assert getattr(other, row).tobytes() == getattr(plain, row).tobytes(), row
+
+
+@pytest.mark.parametrize("name", registry.names("problem"))
+def test_the_equations_of_every_problem_have_machine_code(name: str) -> None:
+    system = go.problem(name).system
+    if isinstance(system, LagrangianSystem):
+        assert {"step", "position", "velocity", "energy"} <= set(evaluation._compiled(system._module))
 
 
 @pytest.mark.parametrize("name", ["crank-slider", "knife-edge-body", "sliding-rod", "two-bar"])
