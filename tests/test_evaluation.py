@@ -298,6 +298,7 @@ def test_where_machine_code_is_not_wanted_the_digits_are_the_same() -> None:
 
 def test_the_number_of_calls_is_counted_for_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluation, "ENOUGH", 3)
+    monkeypatch.setattr(evaluation, "COMPILED", True)
     system = falling(sp.sin(x) ** 2, "counted")
     assert isinstance(system, LagrangianSystem)
     known = system._evaluation
