@@ -30,6 +30,7 @@ from gaussopt.linalg import (
     solve_lower,
     solve_lower_transposed,
 )
+from gaussopt.quick import quick
 from gaussopt.status import Status
 from gaussopt.stepdata import StepData, Vector, check_mass_matrix
 
@@ -46,6 +47,7 @@ CONSISTENCY = 1e-9
 """Relative contradiction between dependent rows beyond which a step is infeasible."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Certificate:
     """What is proved about a candidate (a, lam).
@@ -99,13 +101,11 @@ class Certificate:
         """Whether the candidate is within tolerance (relative, plus the same absolute amount)."""
         if self.verdict is not Status.SOLVED or not math.isfinite(self.error_bound):
             return False
-        scale = tolerance * (1.0 + self.norm_a)
+        scale, anything = tolerance * (1.0 + self.norm_a), math.isinf(tolerance)
         # The "1 +" has a unit. Where masses are so small that everything is far below it, the error must at least be
         # small beside what the step itself calls for; and nothing passes that the arithmetic cannot resolve.
-        sensible = math.isinf(tolerance) or self.error_bound <= math.sqrt(tolerance) * (
-            self.natural_scale + self.norm_a
-        )
-        resolved = math.isinf(tolerance) or not self.rounding_floor > scale
+        sensible = anything or self.error_bound <= math.sqrt(tolerance) * (self.natural_scale + self.norm_a)
+        resolved = anything or not self.rounding_floor > scale
         good = (
             sensible
             and resolved
@@ -197,19 +197,15 @@ def _natural_scale(step: StepData) -> float:
 def _generated(step: StepData, a: Vector, lam: Vector | None) -> Certificate | None:
     """The regular path by the system's straight-line source, some six times faster; None where a pivot fails."""
     assert step.arithmetic is not None
-    certificate, flat = step.arithmetic
-    out = [0.0] * (8 + step.m)
-    try:
-        if not certificate(flat, a.tolist(), None if lam is None else lam.tolist(), out):
-            return None
-    except (OverflowError, ZeroDivisionError):
+    evaluation, flat = step.arithmetic
+    found = evaluation.certificate(flat, a, lam, step.m)
+    if found is None:
         return None
-    if not math.isfinite(sum(out)):
-        return None
+    out, best = found
     # Sums of squares; abs, because rounding may leave a zero slightly negative.
     return Certificate(
         sqrt(abs(out[0])), sqrt(abs(out[1])), sqrt(out[2]), sqrt(abs(out[3])), EPS * sqrt(abs(out[4])), math.nan,
-        sqrt(abs(out[5])), sqrt(out[6]), sqrt(out[7]), Status.SOLVED, True, False, np.array(out[8:]),
+        sqrt(abs(out[5])), sqrt(out[6]), sqrt(out[7]), Status.SOLVED, True, False, best,
     )  # fmt: skip
 
 

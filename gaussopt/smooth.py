@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,7 @@ from gaussopt.accelerations import Accelerations
 from gaussopt.errors import BadInput
 from gaussopt.solving import Answer
 from gaussopt.status import Status
-from gaussopt.stepdata import Vector
+from gaussopt.stepdata import Vector, all_finite
 from gaussopt.stepper import Control, Stepper
 
 DIVERGED = "the motion diverged and is no longer finite; use a smaller step or an exact formulation."
@@ -43,7 +42,7 @@ class Smooth:
         integration = self.method.start(motion, t, q, motion.state_of(t, q, v), self.control)
         while t < end:
             t, q, u = integration.advance()
-            if not math.isfinite(float(q.sum()) + float(u.sum())):
+            if not (all_finite(q) and all_finite(u)):
                 raise BadInput(DIVERGED)
             v = motion.velocity(t, q, u)
             corrected = motion.stabiliser.correct(motion.system, t, q, v)
