@@ -81,3 +81,15 @@ def test_derived_dataclasses_are_their_own() -> None:
     assert (type(one), one.a, one.c, one.e) == (More, 1, [], 6)
     with pytest.raises(FrozenInstanceError):
         one.e = 7  # type: ignore[misc]
+
+
+def test_what_does_more_at_its_making_is_refused() -> None:
+    @dataclass(frozen=True)
+    class Checked:
+        a: int
+
+        def __post_init__(self) -> None:
+            """Nothing."""
+
+    with pytest.raises(TypeError, match="Checked has __post_init__"):
+        quick(Checked)
