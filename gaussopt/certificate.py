@@ -20,9 +20,19 @@ from typing import Any
 import numpy as np
 
 from gaussopt.errors import NotAccepted
-from gaussopt.linalg import EPS, cholesky, invert_lower, mass_scale, row_space, solve_lower, solve_lower_transposed
+from gaussopt.linalg import (
+    EPS,
+    cholesky,
+    equilibrate,
+    invert_lower,
+    nearest,
+    row_space,
+    solve_lower,
+    solve_lower_transposed,
+)
+from gaussopt.quick import quick
 from gaussopt.status import Status
-from gaussopt.stepdata import Matrix, StepData, Vector, check_mass_matrix
+from gaussopt.stepdata import StepData, Vector, check_mass_matrix
 
 DEFAULT_TOLERANCE = 1e-7
 """Relative distance to the true acceleration that a step may have."""
@@ -37,6 +47,7 @@ CONSISTENCY = 1e-9
 """Relative contradiction between dependent rows beyond which a step is infeasible."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Certificate:
     """What is proved about a candidate (a, lam).
@@ -90,13 +101,11 @@ class Certificate:
         """Whether the candidate is within tolerance (relative, plus the same absolute amount)."""
         if self.verdict is not Status.SOLVED or not math.isfinite(self.error_bound):
             return False
-        scale = tolerance * (1.0 + self.norm_a)
+        scale, anything = tolerance * (1.0 + self.norm_a), math.isinf(tolerance)
         # The "1 +" has a unit. Where masses are so small that everything is far below it, the error must at least be
         # small beside what the step itself calls for; and nothing passes that the arithmetic cannot resolve.
-        sensible = math.isinf(tolerance) or self.error_bound <= math.sqrt(tolerance) * (
-            self.natural_scale + self.norm_a
-        )
-        resolved = math.isinf(tolerance) or not self.rounding_floor > scale
+        sensible = anything or self.error_bound <= math.sqrt(tolerance) * (self.natural_scale + self.norm_a)
+        resolved = anything or not self.rounding_floor > scale
         good = (
             sensible
             and resolved
@@ -180,51 +189,23 @@ def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Cert
 
 
 def _natural_scale(step: StepData) -> float:
-    """||M^-1 (Q - h)||_M plus the mass norm of what J a = gamma alone asks for."""
-    d, row = equilibrate(step.M, step.J)
-    fd, gd = step.force * d, step.gamma * row
-    return _norm(fd) + _norm(row_space(step.J * d * row[:, None]).pinv @ gd)
-
-
-def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
-    """Scales of coordinates and rows that make ranks independent of units.
-
-    Coordinates with mass are measured in units of mass 1, coordinates without by the rows that hold them; rows have
-    unit length.
-
-    Returns
-    -------
-    d, row : (n,), (m,)
-        The scaled data are M d d^T and row J d.
-    """
-    d = mass_scale(M)
-    light = M.diagonal() <= 0
-    row = np.ones(len(J))
-    for _ in range(3 if light.any() else 1):
-        length = np.linalg.norm(J * d, axis=1)
-        row = np.where(length > 0, 1.0 / np.where(length > 0, length, 1.0), 1.0)
-        if light.any() and len(J):
-            held = np.abs(row[:, None] * J * d).max(axis=0)
-            d = np.where(light & (held > 0), d / np.where(held > 0, held, 1.0), d)
-    return d, row
+    """About ||M^-1 (Q - h)||_M plus the size of what J a = gamma alone asks for, of massless coordinates too."""
+    d, _ = equilibrate(step.M, step.J)
+    return _norm(step.force * d) + _norm(nearest(step.M, step.J, step.gamma) / d)
 
 
 def _generated(step: StepData, a: Vector, lam: Vector | None) -> Certificate | None:
     """The regular path by the system's straight-line source, some six times faster; None where a pivot fails."""
     assert step.arithmetic is not None
-    certificate, flat = step.arithmetic
-    out = [0.0] * (8 + step.m)
-    try:
-        if not certificate(flat, a.tolist(), None if lam is None else lam.tolist(), out):
-            return None
-    except (OverflowError, ZeroDivisionError):
+    evaluation, flat = step.arithmetic
+    found = evaluation.certificate(flat, a, lam, step.m)
+    if found is None:
         return None
-    if not math.isfinite(sum(out)):
-        return None
+    out, best = found
     # Sums of squares; abs, because rounding may leave a zero slightly negative.
     return Certificate(
         sqrt(abs(out[0])), sqrt(abs(out[1])), sqrt(out[2]), sqrt(abs(out[3])), EPS * sqrt(abs(out[4])), math.nan,
-        sqrt(abs(out[5])), sqrt(out[6]), sqrt(out[7]), Status.SOLVED, True, False, np.array(out[8:]),
+        sqrt(abs(out[5])), sqrt(out[6]), sqrt(out[7]), Status.SOLVED, True, False, best,
     )  # fmt: skip
 
 
@@ -305,10 +286,14 @@ def _careful(step: StepData, a: Vector | None, lam: Vector | None) -> Certificat
         L = None if singular else cholesky(Md)
         reported = _norm(gap if L is None else solve_lower(L, gap))
     condition = float(values[-1] / values[0]) if len(values) else 1.0
-    size = np.abs(Md) @ np.abs(ad) + np.abs(fd)
-    # Nearly dependent rows amplify rounding too.
+    # Rounding of the residuals, as the error in the mass norm that it may feign. The basis of a null space is as exact
+    # as the rows are independent, and lets as much of the constraint forces through.
+    size_f, size_c = np.abs(Md) @ np.abs(ad) + np.abs(fd), np.abs(Jd) @ np.abs(ad) + np.abs(gd)
+    answers = (Z @ vectors / np.sqrt(values)).T  # to forces
+    called = Jp - answers.T @ (answers @ (Md @ Jp))  # by rows
+    lengths = np.sqrt(np.maximum(np.einsum("ij,ij->j", called, Md @ called), 0.0))
+    floor = EPS * (n * space.condition * _norm(1.0 / np.sqrt(values)) * _norm(size_f) + float(lengths @ size_c))
     condition *= space.condition
-    floor = EPS * condition * (_norm(size) + _norm(np.abs(Jd) @ np.abs(ad) + np.abs(gd)))
     return Certificate(
         math.sqrt(max(float(ed @ Md @ ed), 0.0)), _norm(ed * d), _norm(step.J @ a - step.gamma), reported, floor,
         condition, math.sqrt(max(float(ad @ Md @ ad), 0.0)), _norm(a), _norm(step.gamma), Status.SOLVED,

@@ -7,6 +7,7 @@ one JSON object, also on failure. Exit codes: 0 done, 1 a step or solve did not 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import math
 import os
 import sys
@@ -62,13 +63,13 @@ def _run(given: list[str]) -> int:
     with talk as out:
         try:
             if app(given, standalone_mode=False, obj=out) == TYPER_INTERRUPTED:
-                return _fail(out, as_json, "Interrupted.", code=1)
+                return _interrupted(out, as_json)
         except Done as done:
             return done.code
         except typer.TyperException as error:
             return _fail(out, as_json, _sentence(error.format_message()))
         except (typer.Abort, KeyboardInterrupt):
-            return _fail(out, as_json, "Interrupted.", code=1)
+            return _interrupted(out, as_json)
         except GaussoptError as error:
             return _fail(out, as_json, str(error))
         except BrokenPipeError:
@@ -111,6 +112,13 @@ def _quiet_backends() -> Iterator[Any]:
         os.dup2(out.fileno(), 1)
         with contextlib.suppress(OSError):
             out.close()
+
+
+def _interrupted(out: Any, as_json: bool) -> int:
+    # An interrupt inside Python code that an extension module runs (as some do when imported) is noted by CPython,
+    # which would then end by the signal, whatever the exit code. Running nothing in the same way forgets it.
+    ctypes.pythonapi.PyRun_SimpleString(b"")
+    return _fail(out, as_json, "Interrupted.", code=1)
 
 
 def _fail(out: Any, as_json: bool, sentence: str, code: int = 2) -> int:

@@ -110,7 +110,8 @@ def _function(f: Function, printer: Printer) -> str:
     temporaries = (s for s in sp.numbered_symbols("w") if str(s) not in taken)
     shared, reduced = sp.cse(exprs, symbols=temporaries, order="none")
     used = set().union(*(e.free_symbols for e in [*reduced, *(e for _, e in shared)]), set())
-    lines = [f"def {f.name}({', '.join([*f.arguments, 'out'])}):", f'    """{f.doc}"""']
+    parameters = [f"{name}: {'float' if symbols is None else 'list'}" for name, symbols in f.arguments.items()]
+    lines = [f"def {f.name}({', '.join([*parameters, 'out: list'])}):", f'    """{f.doc}"""']
     for argument, symbols in f.arguments.items():
         lines += [f"    {s} = {argument}[{i}]" for i, s in enumerate(symbols or ()) if s in used]
     try:
@@ -165,10 +166,17 @@ def load(name: str, key: str) -> ModuleType | None:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return None
-    head, _, body = text.partition("\n")
-    if head != _seal(body):
+    if not _intact(text):
         return None  # damaged or edited: derive again
     return _import(path)
+
+
+def unchanged(module: ModuleType) -> bool:
+    """Whether the file of a generated module is still what was generated."""
+    try:
+        return _intact(Path(str(module.__file__)).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def store(name: str, key: str, text: str) -> ModuleType:
@@ -194,6 +202,11 @@ def _in_folder(folder: Path, name: str, key: str) -> Path:
 
 def _seal(body: str) -> str:
     return "# sha256 " + hashlib.sha256(body.encode()).hexdigest()
+
+
+def _intact(text: str) -> bool:
+    head, _, body = text.partition("\n")
+    return head == _seal(body)
 
 
 def _write(path: Path, text: str) -> None:

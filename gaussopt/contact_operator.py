@@ -18,10 +18,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.certificate import certify, equilibrate
+from gaussopt.certificate import certify
 from gaussopt.errors import NotAccepted
 from gaussopt.lcp_matrix import power_of_two, subsets
-from gaussopt.linalg import EPS, cholesky, mass_scale, row_space, solve_lower, solve_lower_transposed
+from gaussopt.linalg import EPS, cholesky, equilibrate, mass_scale, row_space, solve_lower, solve_lower_transposed
 from gaussopt.programs import LCP
 from gaussopt.status import Status
 from gaussopt.stepdata import Matrix, StepData, Vector

@@ -17,8 +17,7 @@ Contacts: gap and slip with their derivatives, see `gaussopt.contact_derivation`
 from __future__ import annotations
 
 import math
-from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -33,6 +32,7 @@ from gaussopt.contact_derivation import Layout, read_contacts
 from gaussopt.contacts import Coefficients, Contact, Kinematics, check_coefficients, vanishing_normal
 from gaussopt.equations import TIME, Model, along
 from gaussopt.errors import BadInput, UnknownName
+from gaussopt.evaluation import Evaluation, Parameters, Undefined
 from gaussopt.stepdata import Matrix, StepData, Vector
 from gaussopt.system import Energy, System, _state
 
@@ -69,16 +69,16 @@ class LagrangianSystem(System):
         self._shape = (self.n,)
         self._coordinates = coordinates
         self._parameters = dict(parameters)
-        self._p = list(self._parameters.values())
+        self._p = Parameters(list(self._parameters.values()))
         self._module = module
-        self._step: Callable[..., None] = module.step
-        self._certificate: Callable[..., bool] | None = getattr(module, "certificate", None)
+        self._evaluation = Evaluation.of(module)
+        self._certified = hasattr(module, "certificate")
         n, m = self.n, self.m
         self._layout = contacts
         self._coefficients: Coefficients | None = None
         self._contact_cuts = self._layout.cuts(n)
         self._smooth = n * n + 2 * n + m * n + m
-        self._zeros = array("d", [0.0] * (self._smooth + self._contact_cuts[-1]))
+        self._size = self._smooth + self._contact_cuts[-1]
         self._cuts = (n * n, n * n + n, n * n + 2 * n, n * n + 2 * n + m * n)
 
     @property
@@ -130,15 +130,14 @@ class LagrangianSystem(System):
         """
         q = np.asarray(q, dtype=np.float64)
         v = np.asarray(v, dtype=np.float64)
-        out = self._output(self._step, self._zeros, t, q, v)
-        flat = np.frombuffer(out)
+        flat = self._run("step", self._size, t, q, v)
         n, m, (a, b, c, d) = self.n, self.m, self._cuts
         D_omega = w_omega = None
         if self.p_omega:
             inverse = self._omega_inverse(t, q, v)
             D_omega = inverse[:, : self.p_omega]
-            w_omega = -inverse @ self._run("omega_bias", [0.0] * n, t, q, v)
-        arithmetic = None if self._certificate is None else (self._certificate, out)
+            w_omega = -inverse @ self._run("omega_bias", n, t, q, v)
+        arithmetic = (self._evaluation, flat) if self._certified else None
         if not self._layout.names:
             return StepData.smooth(
                 flat[:a].reshape(n, n), flat[a:b], flat[b:c], flat[c:d].reshape(m, n), flat[d:], t, q, v, D_omega,
@@ -173,7 +172,7 @@ class LagrangianSystem(System):
             k = self._layout.k
             out = [0.0] * (3 * k)
             try:
-                self._module.coefficients(self._p, out)
+                self._module.coefficients(self._p.list, out)
             except (ValueError, ZeroDivisionError, OverflowError) as error:
                 raise BadInput(f"The contact coefficients of {self.name!r} are undefined ({error}).") from None
             mu, e_N, e_T = np.array(out).reshape(3, k)
@@ -197,23 +196,23 @@ class LagrangianSystem(System):
 
     def gaps(self, t: float, q: Vector) -> Vector:
         """Gaps g_N of all contacts, (k,), m."""
-        return self._run("gaps", [0.0] * self._layout.k, t, q) if self._layout.names else _NOTHING
+        return self._run("gaps", self._layout.k, t, q) if self._layout.names else _NOTHING
 
     def gap_rates(self, t: float, q: Vector, v: Vector) -> Vector:
         """Gap rates of all contacts, (k,), m/s."""
-        return self._run("gap_rates", [0.0] * self._layout.k, t, q, v) if self._layout.names else _NOTHING
+        return self._run("gap_rates", self._layout.k, t, q, v) if self._layout.names else _NOTHING
 
     def position_residual(self, t: float, q: Vector) -> Vector | None:
         """Holonomic constraint functions, (m_h,)."""
-        return self._run("position", [0.0] * self.m_h, t, q)
+        return self._run("position", self.m_h, t, q)
 
     def position_jacobian(self, t: float, q: Vector) -> Matrix:
         """Jacobian of the holonomic constraints, (m_h, n)."""
-        return self._run("position_jacobian", [0.0] * (self.m_h * self.n), t, q).reshape(self.m_h, self.n)
+        return self._run("position_jacobian", self.m_h * self.n, t, q).reshape(self.m_h, self.n)
 
     def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector | None:
         """Constraint residuals at velocity level, (m,)."""
-        return self._run("velocity", [0.0] * self.m, t, q, v)
+        return self._run("velocity", self.m, t, q, v)
 
     def check_rows(self, t: float, q: Vector, v: Vector) -> None:
         """Nothing: derived rows belong to their functions."""
@@ -227,7 +226,7 @@ class LagrangianSystem(System):
         """The quasi-velocities omega(q, v, t), (p,)."""
         if not self.p_omega:
             return super().quasi_velocity(t, q, v)
-        return self._run("omega", [0.0] * self.n, t, q, v)[: self.p_omega]
+        return self._run("omega", self.n, t, q, v)[: self.p_omega]
 
     def velocity_from(self, t: float, q: Vector, omega: Vector, guess: Vector) -> Vector:
         """The velocity with these quasi-velocities on the velocity constraints, (n,), by Newton's method.
@@ -246,7 +245,7 @@ class LagrangianSystem(System):
         goal = 4e-15 * (1.0 + float(np.abs(omega).max(initial=0.0)))
         best = math.inf
         for _ in range(30):
-            residual = self._run("omega", [0.0] * self.n, t, q, v) - target
+            residual = self._run("omega", self.n, t, q, v) - target
             size = float(np.abs(residual).max())
             if size <= goal or (size < 1e3 * goal and size >= 0.5 * best):
                 return v
@@ -259,12 +258,12 @@ class LagrangianSystem(System):
         if not self.p_omega:
             return super().quasi_velocity(t, q, v)
         n, p = self.n, self.p_omega
-        W = self._run("omega_jacobian", [0.0] * (n * n), t, q, v).reshape(n, n)
-        return np.asarray(W[:p] @ a + self._run("omega_bias", [0.0] * n, t, q, v)[:p])
+        W = self._run("omega_jacobian", n * n, t, q, v).reshape(n, n)
+        return np.asarray(W[:p] @ a + self._run("omega_bias", n, t, q, v)[:p])
 
     def _omega_inverse(self, t: float, q: Vector, v: Vector) -> Matrix:
         n = self.n
-        W = self._run("omega_jacobian", [0.0] * (n * n), t, q, v).reshape(n, n)
+        W = self._run("omega_jacobian", n * n, t, q, v).reshape(n, n)
         try:
             inverse = np.asarray(np.linalg.inv(W), dtype=np.float64)
         except np.linalg.LinAlgError:
@@ -279,32 +278,22 @@ class LagrangianSystem(System):
 
     def energy(self, t: float, q: Vector, v: Vector) -> Energy | None:
         """Kinetic and potential energy and the power of the given generalised forces."""
-        kinetic, potential, power = self._run("energy", [0.0] * 3, t, q, v)
-        return Energy(float(kinetic), float(potential), float(power))
+        return Energy(*self._run("energy", 3, t, q, v).tolist())
 
-    def _run(self, function: str, zeros: list[float], t: float, *state: Vector) -> Vector:
-        """The output of a generated function as an array."""
-        out = self._output(getattr(self._module, function), array("d", zeros), t, *state)
-        return np.frombuffer(out) if out else _NOTHING
-
-    def _output(self, function: Callable[..., None], zeros: array[float], t: float, *state: Vector) -> array[float]:
-        """The output of a generated function, finite, in a buffer that numpy reads without copying."""
-        out = zeros[:]
+    def _run(self, function: str, size: int, t: float, *state: Vector) -> Vector:
+        """The output of a generated function, finite, in memory of its own."""
         for part in state:
             if part.shape != self._shape:
                 name = "q" if part is state[0] else "v"
                 raise BadInput(f"{name} of {self.name!r} has shape {part.shape}, expected ({self.n},).")
         try:
-            # Lists, not arrays: CPython's float arithmetic is several times faster than numpy's scalars.
-            function(t, *[s.tolist() for s in state], self._p, out)
-        except (ValueError, ZeroDivisionError, OverflowError, TypeError) as error:  # TypeError: complex, or no case
-            raise BadInput(f"The equations of {self.name!r} are undefined ({error}) at {_state(t, *state)}.") from None
-        flat = np.frombuffer(out) if out else _NOTHING
-        # The square overflows only far beyond any physical number; then the entries themselves are asked.
-        if not math.isfinite(flat.dot(flat)) and not np.isfinite(flat).all():
-            why = "; of a Piecewise no case may hold there" if hasattr(self._module, "nan") else ""
-            raise BadInput(f"{function.__name__} of {self.name!r} is not finite at {_state(t, *state)}{why}.")
-        return out
+            return self._evaluation(function, size, float(t), state, self._p)
+        except Undefined as error:
+            reason, why = f"The equations of {self.name!r} are undefined ({error})", ""
+            if not error.args:
+                reason = f"{function} of {self.name!r} is not finite"
+                why = "; of a Piecewise no case may hold there" if hasattr(self._module, "nan") else ""
+            raise BadInput(f"{reason} at {_state(t, *state)}{why}.") from None
 
 
 def derive(

@@ -65,6 +65,33 @@ def mass_scale(M: Matrix) -> Vector:
     return np.asarray(1.0 / np.sqrt(diagonal))
 
 
+def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
+    """Scales of coordinates and rows that make ranks independent of units.
+
+    Coordinates with mass are measured in units of mass 1, coordinates without by the rows that hold them, beginning at
+    rows that hold masses too; rows have unit length.
+
+    Returns
+    -------
+    d, row : (n,), (m,)
+        The scaled data are M d d^T and row J d.
+    """
+    d, size = mass_scale(M), np.abs(J)
+    measured = M.diagonal() > 0
+    while True:
+        length = np.linalg.norm(J[:, measured] * d[measured], axis=1)
+        row = np.where(length > 0, 1.0 / np.where(length > 0, length, 1.0), 0.0)
+        held = (row[:, None] * size).max(axis=0, initial=0.0)
+        fresh = ~measured & (held > 0)
+        if not fresh.any():  # what is left hangs on rows without mass alone: one of it sets the measure
+            held = size.max(axis=0, initial=0.0)
+            fresh = ~measured & (held > 0)
+            fresh[np.flatnonzero(fresh)[1:]] = False
+        if not fresh.any():
+            return d, np.where(length > 0, row, 1.0)
+        d[fresh], measured = 1.0 / held[fresh], measured | fresh
+
+
 @dataclass(frozen=True, slots=True)
 class RowSpace:
     """Singular value decomposition of J split at its rank.
@@ -99,3 +126,19 @@ def row_space(J: Matrix) -> RowSpace:
     pinv = (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
     condition = float(s[0] / s[rank - 1]) if rank else 1.0
     return RowSpace(rank, Vt[rank:].T, pinv, U[:, rank:], condition)
+
+
+def nearest(M: Matrix, J: Matrix, r: Vector) -> Vector:
+    """Smallest x in the mass metric with J x = r, (n,), also where M is singular or rows depend on each other.
+
+    Massless coordinates follow at no cost; of what neither mass nor rows decide, least. Rows that contradict each other
+    are met in the least-squares sense. In the null space of J: of x_p - Z z the z with Z^T M (x_p - Z z) = 0.
+    """
+    d, row = equilibrate(M, J)
+    scaled = M * np.outer(d, d)
+    space = row_space(J * d * row[:, None])
+    x_p, Z = space.pinv @ (r * row), space.Z
+    values, vectors = np.linalg.eigh(Z.T @ scaled @ Z)
+    held = values > 64 * len(d) * EPS
+    Z = Z @ vectors[:, held]
+    return np.asarray(d * (x_p - Z @ ((Z.T @ (scaled @ x_p)) / values[held])))

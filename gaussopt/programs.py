@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.errors import BadInput
+from gaussopt.quick import quick
 from gaussopt.status import Status
 from gaussopt.stepdata import DEFINITE_TOLERANCE, Matrix, Vector, as_array, given_sparse, is_sparse
 
@@ -25,6 +26,7 @@ INFINITE_BOUND = 1e20
 """Bounds at or beyond this magnitude in a file count as infinite."""
 
 
+@quick
 @dataclass(frozen=True)
 class QP:
     """A convex quadratic program, min 1/2 x^T P x + q^T x subject to l <= A x <= u.
@@ -65,9 +67,15 @@ class QP:
         """Whether every row is an equality; the Gauss QP, whose bounds are one array, answers at once."""
         return self.l is self.u or bool(self.equality.all())
 
-    @cached_property
+    @property
     def pattern(self) -> tuple[Any, ...]:
         """What must stay the same for a solver to update instead of being set up again."""
+        if self.equalities_only and not self.sparse:
+            return self.P.shape, self.A.shape
+        return self._whole_pattern
+
+    @cached_property
+    def _whole_pattern(self) -> tuple[Any, ...]:
         if self.sparse:
             from gaussopt.sparse import Pattern
 
@@ -293,9 +301,11 @@ def as_qp(program: Program) -> QP:
     TypeError
         For a linear system or an LCP, which no QP solver accepts.
     """
-    if isinstance(program, LinearSystem | LCP):
-        raise TypeError(f"{type(program).__name__} is no quadratic program")
-    return program.as_qp() if isinstance(program, LeastSquares) else program
+    if isinstance(program, QP):
+        return program
+    if isinstance(program, LeastSquares):
+        return program.as_qp()
+    raise TypeError(f"{type(program).__name__} is no quadratic program")
 
 
 class Timing(NamedTuple):
@@ -325,6 +335,7 @@ class Timing(NamedTuple):
         return {**parts, "backend": None if np.isnan(self.backend) else self.backend, "total": self.total}
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class RawSolution:
     """What a solver hands back: its word, not yet verified.

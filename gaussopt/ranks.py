@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.certificate import CONSISTENCY, equilibrate
+from gaussopt.certificate import CONSISTENCY
 from gaussopt.errors import NotAccepted
-from gaussopt.linalg import row_space
+from gaussopt.linalg import equilibrate, row_space
 from gaussopt.stepdata import Matrix, StepData, Vector
 
 NEGLIGIBLE = 1e-9

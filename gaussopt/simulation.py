@@ -511,10 +511,10 @@ def _with_contacts(drift: tuple[float, float], step: StepData, phase: Phase) -> 
 def _largest(residual: Vector | None) -> float:
     if residual is None:
         return math.nan
-    if len(residual) > FEW:
-        return float(np.abs(residual).max())
-    sizes = [abs(x) for x in residual.ravel().tolist()]
-    return max(sizes, default=0.0) if math.isfinite(sum(sizes)) else math.nan
+    if not 0 < len(residual) <= FEW:
+        return float(np.abs(residual).max(initial=0.0))
+    values = residual.ravel().tolist()
+    return max(0.0, max(values), -min(values)) if math.isfinite(sum(values)) else math.nan
 
 
 def _of_many(found: Collection[tuple[str, int]], contacts: Sequence[str]) -> dict[str, list[Any]]:

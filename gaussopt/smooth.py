@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,7 @@ from gaussopt.accelerations import Accelerations
 from gaussopt.errors import BadInput, GaussoptError
 from gaussopt.solving import Answer
 from gaussopt.status import Status
-from gaussopt.stepdata import Vector
+from gaussopt.stepdata import Vector, all_finite
 from gaussopt.stepper import Control, Stepper
 
 DIVERGED = "the motion diverged and is no longer finite; use a smaller step or an exact formulation."
@@ -50,7 +49,7 @@ class Smooth:
                 if within is not None:
                     self.t, self.steps = within[0], self.steps + within[1]
                 raise
-            if not math.isfinite(float(q.sum()) + float(u.sum())):
+            if not (all_finite(q) and all_finite(u)):
                 raise BadInput(DIVERGED)
             v = motion.velocity(t, q, u)
             corrected = motion.stabiliser.correct(motion.system, t, q, v)

@@ -19,6 +19,7 @@ from gaussopt.formulation import Candidate, Formulation, SlidingFormulation
 from gaussopt.lcp_solving import check_lcp, judge_lcp
 from gaussopt.programs import LCP, QP, LeastSquares, LinearSystem, Program, RawSolution, Solution, Timing
 from gaussopt.qp_certificate import certify_qp
+from gaussopt.quick import quick
 from gaussopt.ranks import contradictions, near_dependency
 from gaussopt.solver import Solver, make_solver
 from gaussopt.status import Status
@@ -112,15 +113,18 @@ class Engine:
 
 def _well_formed(raw: RawSolution, program: Program) -> RawSolution:
     """What a solver returned, if it is what a solver returns; adapters come from anybody."""
-    note = ""
     if not isinstance(raw, RawSolution):
         note = f"it returned a {type(raw).__name__} and no RawSolution"
-    elif raw.x is not None and not (isinstance(raw.x, np.ndarray) and raw.x.dtype.kind == "f"):
+    elif raw.x is None:
+        return raw
+    elif not (isinstance(raw.x, np.ndarray) and raw.x.dtype.kind == "f"):
         kind = raw.x.dtype if isinstance(raw.x, np.ndarray) else type(raw.x).__name__
         note = f"it returned an answer of type {kind}, expected an array of floats"
-    elif raw.x is not None and raw.x.shape != (program.n,):
+    elif raw.x.shape != (program.n,):
         note = f"it returned an answer of shape {raw.x.shape}, expected ({program.n},)"
-    return RawSolution(None, None, Status.SOLVER_ERROR, note=note) if note else raw
+    else:
+        return raw
+    return RawSolution(None, None, Status.SOLVER_ERROR, note=note)
 
 
 def _crash(error: Exception) -> RawSolution:
@@ -129,6 +133,7 @@ def _crash(error: Exception) -> RawSolution:
     return RawSolution(None, None, Status.CRASHED, note=note)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A certified answer to a step.

@@ -52,6 +52,9 @@ DEPENDENT = 1e-8
 REGULARISATION = 1e-8
 """delta, relative to unit masses and rows of unit length."""
 
+PIVOT = 0.01
+"""Least pivot beside its column where M is singular: delta alone on the diagonal would swallow half of the digits."""
+
 MOST_REFINEMENTS = 40
 
 PURIFICATIONS = 6
@@ -203,14 +206,17 @@ class Qdldl:
 
 
 class SuperLU:
-    """L U after minimum degree by SuperLU, with pivots on the diagonal."""
+    """L U after minimum degree by SuperLU.
 
-    def __init__(self, upper: Any) -> None:
+    Pivots are those on the diagonal as long as they are not below `threshold` times the largest entry of their column.
+    """
+
+    def __init__(self, upper: Any, threshold: float = 0.0) -> None:
         from scipy.sparse.linalg import splu
 
         strict = sparse.triu(upper, k=1)
         self._lu = splu(
-            sparse.csc_matrix(upper + strict.T), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
+            sparse.csc_matrix(upper + strict.T), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=threshold,
             options={"SymmetricMode": True},
         )  # fmt: skip
         self.fill = int(self._lu.L.nnz)
@@ -222,10 +228,14 @@ class SuperLU:
         return np.asarray(self._lu.solve(b))
 
 
-def factorise(upper: Any, before: Factor | None = None) -> Qdldl | SuperLU | None:
-    """Factors of a symmetric matrix given by its upper triangle in compressed columns; None where a pivot vanishes."""
+def factorise(upper: Any, before: Factor | None = None, threshold: float = 0.0) -> Qdldl | SuperLU | None:
+    """Factors of a symmetric matrix given by its upper triangle in compressed columns; None where a pivot vanishes.
+
+    With a `threshold`, of pivots as in `SuperLU`; without, in any order.
+    """
     try:
-        return Qdldl(upper, before) if importlib.util.find_spec("qdldl") else SuperLU(upper)
+        fixed = not threshold and importlib.util.find_spec("qdldl")
+        return Qdldl(upper, before) if fixed else SuperLU(upper, threshold)
     except RuntimeError:  # how both report a vanishing pivot
         return None
 
@@ -381,7 +391,8 @@ class Saddle:
                 return cls(M, J, scale, np.ones(J.shape[0]), True, schur, structure, R)
         scale, row = _equilibrate(M, J, scale)
         K = _regularised(M, J, scale, row)
-        factor = factorise(K, usable.factor if usable is not None and not usable.regular else None)
+        used = usable.factor if usable is not None and not usable.regular else None
+        factor = factorise(K, used, 0.0 if root is not None else PIVOT)
         if factor is None:
             return None
         return cls(M, J, scale, row, False, factor, structure, R)
@@ -460,17 +471,21 @@ def _mass_scale(M: Sparse) -> Vector:
 
 
 def _equilibrate(M: Sparse, J: Sparse, d: Vector) -> tuple[Vector, Vector]:
-    """`gaussopt.certificate.equilibrate` for sparse matrices."""
-    light = M.diagonal() <= 0
-    row = np.ones(J.shape[0])
-    places = Pattern.of(J)
-    for _ in range(3 if light.any() else 1):
-        length = np.sqrt(np.bincount(places.rows, (J.data * d[J.indices]) ** 2, minlength=len(row)))
-        row = np.where(length > 0, 1.0 / np.where(length > 0, length, 1.0), 1.0)
+    """`gaussopt.linalg.equilibrate` for sparse matrices; all that hangs on rows without mass is measured at once."""
+    measured, places, size = M.diagonal() > 0, Pattern.of(J), np.abs(J.data)
+    while True:
+        known = np.where(measured, d, 0.0)[J.indices]
+        length = np.sqrt(np.bincount(places.rows, (size * known) ** 2, minlength=J.shape[0]))
+        row = np.where(length > 0, 1.0 / np.where(length > 0, length, 1.0), 0.0)
         held = np.zeros(len(d))
-        np.maximum.at(held, J.indices, np.abs(row[places.rows] * J.data * d[J.indices]))
-        d = np.where(light & (held > 0), d / np.where(held > 0, held, 1.0), d)
-    return d, row
+        np.maximum.at(held, J.indices, row[places.rows] * size)
+        fresh = ~measured & (held > 0)
+        if not fresh.any():
+            np.maximum.at(held, J.indices, size)
+            fresh = ~measured & (held > 0)
+        if not fresh.any():
+            return d, np.where(length > 0, row, 1.0)
+        d, measured = np.where(fresh, 1.0 / np.where(fresh, held, 1.0), d), measured | fresh
 
 
 def _regularised(M: Sparse, J: Sparse, d: Vector, row: Vector) -> Any:

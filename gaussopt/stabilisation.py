@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from gaussopt.errors import BadInput, UnknownName
-from gaussopt.linalg import cholesky, row_space, solve_lower
+from gaussopt.linalg import cholesky, nearest, solve_lower
 from gaussopt.stepdata import Matrix, StepData, Vector, is_sparse
 from gaussopt.system import System
 
@@ -158,14 +158,14 @@ class Projection:
 
 
 def _lift(M: Matrix, J: Matrix, r: Vector) -> Vector:
-    """Smallest x in the mass metric with J x = r (least squares where M is singular)."""
+    """Smallest x in the mass metric with J x = r, (n,)."""
     if is_sparse(M):
         from gaussopt.sparse_certificate import lift
 
         return lift(M, J, r)  # type: ignore[arg-type]
     L = cholesky(M)
     if L is None:
-        return row_space(J).pinv @ r
+        return nearest(M, J, r)
     B = solve_lower(L, J.T)
     # x = L^-T B (B^T B)^+ r
     y, *_ = np.linalg.lstsq(B.T, r, rcond=None)

@@ -6,25 +6,35 @@ M a + h = Q + J^T lam + J_N^T lam_N + J_T^T lam_T,     J a = gamma,     J_N a + 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gaussopt.errors import BadInput
+from gaussopt.quick import quick
+
+if TYPE_CHECKING:
+    from gaussopt.evaluation import Evaluation
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
-Arithmetic = tuple[Callable[..., bool], Sequence[float]]
-"""A generated `certificate(s, a, lam, out)` and its `s`; see `gaussopt.straight_line`."""
+Arithmetic = tuple["Evaluation", Vector]
+"""What computes the generated certificate, and the flat step that it reads; see `gaussopt.straight_line`."""
 
 SYMMETRY_TOLERANCE = 1e-10
 """Largest relative asymmetry of M that still counts as rounding."""
 
 DEFINITE_TOLERANCE = 1e-10
 """Most negative eigenvalue of M, relative to the largest, that still counts as zero."""
+
+
+def all_finite(x: Vector) -> bool:
+    """Whether all numbers of a vector are finite, (n,)."""
+    # The square overflows only far beyond any physical number; then the entries themselves are asked.
+    return math.isfinite(x.dot(x)) or bool(np.isfinite(x).all())
 
 
 def is_sparse(A: Any) -> bool:
@@ -103,6 +113,7 @@ def check_mass_matrix(M: Matrix, what: str = "the mass matrix M") -> Matrix:
     return M
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class StepData:
     """The data of one time step.
@@ -336,10 +347,10 @@ class StepData:
         """The same step with another right-hand side of the equality rows (stabilisation)."""
         if self.arithmetic is None:
             return replace(self, gamma=gamma)
-        certificate, flat = self.arithmetic
-        known, begin = list(flat), self.n * self.n + 2 * self.n + self.m * self.n
-        known[begin : begin + self.m] = gamma.tolist()
-        return replace(self, gamma=gamma, arithmetic=(certificate, known))
+        evaluation, flat = self.arithmetic
+        known, begin = flat.copy(), self.n * self.n + 2 * self.n + self.m * self.n
+        known[begin : begin + self.m] = gamma
+        return replace(self, gamma=gamma, arithmetic=(evaluation, known))
 
     def to_mapping(self) -> dict[str, Any]:
         """The contents of a `step` file; empty arrays are left out."""

@@ -195,7 +195,7 @@ def _certificate_source(n: int, m: int, M: Sequence[bool], J: Sequence[bool]) ->
     w.lines.append("return True")
     body = "\n".join(f"    {line}" for line in _once(w.lines))
     return (
-        "def certificate(s, a, lam, out):\n"
+        "def certificate(s: list, a: list, lam: list, out: list) -> bool:\n"
         '    """Squares of error, its 2-norm, residuals, floor and norms; see gaussopt.straight_line."""\n' + body
     )
 

@@ -18,6 +18,7 @@ from gaussopt.contacts import (
     vanishing_normal,
 )
 from gaussopt.errors import BadInput, UnknownName, one_line
+from gaussopt.quick import quick
 from gaussopt.stepdata import Matrix, StepData, Vector, _with_axis, as_array, check_mass_matrix, is_sparse
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ StateFunction = Callable[[float, Vector, Vector], ArrayLike]
 PositionFunction = Callable[[float, Vector], ArrayLike]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Energy:
     """Energies of one state, in joule; `power` is that of the non-conservative forces, in watt."""

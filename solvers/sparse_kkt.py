@@ -10,6 +10,7 @@ Math. Prog. Comp. 12, 2020; SuperLU for linear systems, X. S. Li et al., ACM TOM
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -78,19 +79,43 @@ class SparseKKT(Solver[Options]):
 
 
 def _equations(program: LinearSystem) -> RawSolution:
-    """LU with refinement; minimum degree of K^T K, since K need not be definite."""
-    from scipy.sparse import csc_matrix
+    """LU with refinement, minimum degree of K^T K, since K need not be definite; where K is singular, least x.
+
+    That, min sum (c_i x_i)^2 subject to K x = b with the lengths c_i of the columns, is the saddle point of a program
+    whose rows may depend on each other.
+    """
+    from scipy.sparse import csc_matrix, csr_array, diags_array
     from scipy.sparse.linalg import splu
 
-    K, b = program.K, program.b
-    try:
+    from gaussopt.sparse_saddle import Saddle
+
+    K: Any = program.K
+    b = program.b
+    x, left = np.full(len(b), np.nan), np.nan
+    with suppress(RuntimeError):  # how a vanishing pivot is reported; rounding may hide one
         lu = splu(csc_matrix(K), permc_spec="COLAMD")
-    except RuntimeError:
+        x = lu.solve(b)
+        for _ in range(2):
+            x = x + lu.solve(b - K @ x)
+        left = _missed(program, x)
+    if left <= RESIDUAL:
+        return RawSolution(x, None, Status.SOLVED)
+    lengths = np.asarray(K.multiply(K).sum(axis=0)).ravel()
+    saddle = Saddle.of(csr_array(diags_array(np.where(lengths > 0, lengths, 1.0))), csr_array(K))
+    if saddle is None:
         return RawSolution(None, None, Status.SOLVER_ERROR, note="the matrix is singular")
-    x = lu.solve(b)
-    for _ in range(2):
-        x = x + lu.solve(b - K @ x)
-    return RawSolution(x, None, Status.SOLVED)
+    found = saddle.solve(np.zeros(len(b)), b, ACCURACY)
+    least = _missed(program, found.x)
+    if not left < least:  # a solution of ill-conditioned equations may be large, and then its residual is
+        x, left = found.x, least
+    good = left <= RESIDUAL
+    note = "" if good else f"the matrix is singular or nearly so, and the equations are missed by {left:.3g}, relative"
+    return RawSolution(x, None, Status.SOLVED if good else Status.INACCURATE, note=note)
+
+
+def _missed(program: LinearSystem, x: Vector) -> float:
+    """Largest residual of an equation, relative to 1 + the largest right-hand side."""
+    return float(np.abs(program.K @ x - program.b).max(initial=0.0) / (1.0 + np.abs(program.b).max(initial=0.0)))
 
 
 solver = SparseKKT

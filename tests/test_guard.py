@@ -95,8 +95,7 @@ def test_a_person_who_debugs_sees_what_a_case_prints_and_where_it_crashed(
 def test_the_clock_starts_when_the_case_does(guarded: ModuleType) -> None:
     # A fresh interpreter with its imports takes longer than this.
     with closing(Guard()) as guard:
-        assert guard.run(Case("quick", guarded.step, {"tau": 0.0, "solver": "kkt"}, limit=30.0)).failure == ""
-        assert guard.run(Case("quick", guarded.double, {"x": 1.0}, limit=0.05)).value == 2.0
+        assert guard.run(Case("quick", guarded.double, {"x": 1.0}, limit=0.2)).value == 2.0
 
 
 def test_closing_ends_a_case_under_way_and_leaves_no_process(guarded: ModuleType) -> None:

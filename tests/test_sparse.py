@@ -164,6 +164,29 @@ def test_sparse_programs_are_solved_and_certified() -> None:
         QP.from_mapping({**qp.to_mapping(), "u": [float(x) + (i == 1) for i, x in enumerate(qp.u)]})
 
 
+@pytest.mark.parametrize("formulation", ["gauss", "lagrange"])
+def test_massless_coordinates_and_redundant_rows(formulation: str) -> None:
+    """What is solved densely is solved sparsely, in units that span four decades."""
+    rng, solved = np.random.default_rng(11), 0
+    for k in range(120):
+        n = int(rng.integers(2, 10))
+        J = rng.normal(size=(int(rng.integers(1, n + 1)), n)) * (rng.random(n) < 0.8)
+        J = np.vstack((J, 2.0 * J[:1] - J[-1:])) if k % 3 == 0 else J
+        unit = 10.0 ** rng.integers(-2, 3, n)
+        M = np.diag(rng.uniform(0.1, 5.0, n) * (rng.random(n) < 0.7) / unit**2)
+        numbers = {"M": M, "Q": rng.normal(size=n) / unit, "J": J / unit, "gamma": J @ rng.normal(size=n)}
+        dense = go.solve_step(go.StepData.from_mapping({"kind": "step", **numbers}), formulation, "kkt")
+        numbers |= {"M": sparse.csr_array(M), "J": sparse.csr_array(J / unit)}
+        found = go.solve_step(go.StepData.from_mapping({"kind": "step", **numbers}), formulation, "sparse-kkt")
+        if dense.status is go.Status.SOLVED:
+            assert found.status is go.Status.SOLVED, k
+            np.testing.assert_allclose(found.a / unit, dense.a / unit, atol=1e-6 * (1 + np.abs(dense.a / unit).max()))
+            solved += 1
+        else:
+            assert found.status is not go.Status.SOLVED, k
+    assert solved > 60
+
+
 def test_ranks_of_sparse_steps_are_not_guessed() -> None:
     chain = Chain(3)
     with pytest.raises(go.NotAccepted, match="dense"):

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import gaussopt as go
 from gaussopt import stabilisation
-from gaussopt.stabilisation import Baumgarte, Projection
+from gaussopt.stabilisation import Baumgarte, Projection, _lift
 
 # IFToMM A01: 1 m, g = 9.81, released at rest from (1, 0). Position at t = 2 s, by elliptic functions.
 START: dict[str, Any] = {"q0": [1.0, 0.0], "v0": [0.0, 0.0]}
@@ -102,6 +103,47 @@ def test_projection_handles_redundant_constraints_and_massless_coordinates() -> 
         q, v = Projection().correct(system, 0.0, np.array([1.5, 0.2, 0.2]), np.ones(3))
         np.testing.assert_allclose(system.position_residual(0.0, q), np.zeros(3), atol=1e-14)
         np.testing.assert_allclose(system.velocity_residual(0.0, q, v), np.zeros(3), atol=1e-14)
+
+
+def test_projection_leaves_no_work_to_massless_coordinates() -> None:
+    """Nearest in the mass metric whatever the units: what has mass moves as if the massless were eliminated."""
+    M, J = np.diag([4.0, 1.0, 0.0]), np.array([[1.0, 1.0, 1.0], [1.0, -1.0, 2.0]])
+    phi = np.array([0.3, -0.1])
+    # z = -x - y in the first row leaves -x - 3 y = phi_2 - 2 phi_1 in the second: the smallest x, y in the metric.
+    row, inverse = np.array([-1.0, -3.0]), np.array([0.25, 1.0])
+    xy = inverse * row * (phi[1] - 2.0 * phi[0]) / (row @ (inverse * row))
+    expected = np.array([*xy, phi[0] - xy.sum()])
+    for unit in (1e-6, 1.0, 1e6):
+        scale = np.array([1.0, unit, 1.0 / unit])
+        system = go.System(
+            mass=M / np.outer(scale, scale),
+            force=np.zeros(3),
+            equality=lambda t, q, v, scale=scale: (J / scale, np.zeros(2)),  # type: ignore[misc]
+            position=lambda t, q, scale=scale: J @ (q / scale),  # type: ignore[misc]
+        )
+        q0 = np.linalg.lstsq(J, phi, rcond=None)[0]
+        q, _ = Projection().correct(system, 0.0, scale * q0, np.zeros(3))
+        np.testing.assert_allclose(q / scale, q0 - expected, rtol=1e-12, atol=1e-14)
+
+
+def test_sparse_projections_are_the_dense_ones() -> None:
+    """Massless coordinates, redundant rows, and units that span eight decades."""
+    rng = np.random.default_rng(1)
+    for k in range(100):
+        n = int(rng.integers(3, 9))
+        mass = rng.uniform(0.1, 5.0, n) * (rng.random(n) < 0.6)
+        J = rng.normal(size=(int(rng.integers(1, n)), n)) * (rng.random(n) < 0.7)
+        if k % 3 == 0:
+            J = np.vstack((J, 2.0 * J[:1]))
+        residual, units = J @ rng.normal(size=n), 10.0 ** rng.integers(-4, 5, n)
+        dense, found = (
+            _lift(matrix(np.diag(mass / units**2)), matrix(J / units), residual) / units  # type: ignore[operator]
+            for matrix in (np.asarray, sparse.csr_array)
+        )
+        size = 1.0 + np.abs(dense).max()
+        np.testing.assert_allclose(J @ dense, residual, rtol=0.0, atol=1e-12 * size)
+        np.testing.assert_allclose(J @ found, residual, rtol=0.0, atol=1e-9 * size)
+        assert found @ (mass * found) == pytest.approx(dense @ (mass * dense), rel=1e-9, abs=1e-12)
 
 
 def test_the_crank_slider_stays_together(crank: go.Problem) -> None:

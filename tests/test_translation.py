@@ -342,3 +342,111 @@ def test_contraction_is_asked_for() -> None:
     assert " contract " not in str(Translation(text, ["f"], False, {}))
     x = 1.0 + 2.0**-30
     assert both(text)[0](x, x, -x * x) == 0.0
+
+
+# -- straight lines that stand for CPython --------------------------------------------------------------
+
+
+def standing_in(lines: str, arguments: str = "x: float, y: float, out: list") -> tuple[Any, Any]:
+    """Straight lines that stand for CPython, and CPython."""
+    text = "from math import *\n\n\n" + f"def f({arguments}):\n" + "".join(f"    {x}\n" for x in lines.split("; "))
+    module = module_of(text)
+    return native.exact(module, ["f"])["f"], module.f
+
+
+STRAIGHT = (
+    "x + y*2 - -x", "x/y", "x**2 + y**3", "(x + y)**2", "x**-2", "(1/3)*x**4", "abs(x)**1.5", "x**(1/3)",
+    "max(x, y, 0.5)", "x if x > 0.0 and not y > 1.0 else 1/y", "sin(x)*cos(y) + tan(x/4)", "exp(x) + log(y)",
+    "sqrt(x*y) + asin(x)", "atan2(x, y) + sinh(x)*cosh(y) + tanh(x)", "log1p(x) + expm1(y) + erf(x)",
+    "((0) if x < 0 else (1/2) if x == 0 else (1))", "0.0 if x == 0 else copysign(1, x)",
+    "acos(x) + acosh(y) + atanh(x)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("expression", STRAIGHT)
+def test_straight_lines_have_every_digit_of_cpython_or_leave_it_to_it(expression: str) -> None:
+    fast, plain = standing_in(f"out[0] = {expression}")
+    random = np.random.default_rng(11)
+    special = [0.0, -0.0, 1.0, -1.0, 1e-310, 1e200, -1e200, math.inf, math.nan]
+    pairs = [tuple(p) for p in random.normal(size=(2000, 2)).tolist()] + [(a, b) for a in special for b in special]
+    done = 0
+    for x, y in pairs:
+        out, expected, fails = np.full(1, 7.0), [7.0], False
+        try:
+            plain(x, y, expected)
+        except (ValueError, ZeroDivisionError, OverflowError, TypeError):
+            fails = True
+        if isinstance(expected[0], complex) or not math.isfinite(expected[0]):
+            fails = True
+        if fast(x, y, out):
+            assert not fails, (x, y)
+            assert out.tobytes() == np.array(expected, dtype=float).tobytes(), (x, y)
+            done += 1
+        else:  # beyond what fails it may leave a few that are enormous
+            assert fails or max(abs(x), abs(y)) >= 1e200 or not math.isfinite(x + y), (x, y)
+    assert done > 200
+
+
+def test_what_is_returned_and_written_on_the_way_counts() -> None:
+    fast, _ = standing_in("out[1] = 1.0/y; out[0] = 2.0*out[1]")
+    out = np.zeros(2)
+    assert fast(0.0, 2.0, out) is True
+    assert out.tolist() == [1.0, 0.5]
+    assert fast(0.0, 0.0, out) is False
+    for value, expected in ((1.0, True), (-1.0, False)):
+        answers, _ = standing_in("if not x > 0.0: return False; out[0] = x; return True", "x: float, out: list")
+        assert answers(value, out) is expected
+
+
+def test_arguments_of_another_kind_are_refused_and_nothing_is_written() -> None:
+    fast, _ = standing_in("out[2] = x*p[1]", "x: float, p: list, out: list")
+    p, out = np.array([1.0, 2.0]), np.zeros(3)
+    assert fast(3.0, p, out)
+    assert out[2] == 6.0
+    frozen = np.zeros(3)
+    frozen.setflags(write=False)
+    table = np.zeros((3, 3))
+
+    class Own(np.ndarray[Any, Any]):
+        """Not an array alone."""
+
+    refused: list[tuple[Any, ...]] = [
+        (), (3.0, p), (3.0, p, out, out), (3, p, out), (True, p, out), ("3", p, out), (None, p, out),
+        (np.float64(3), p, out),
+        (3.0, p[:1], out), (3.0, p, out[:2]), (3.0, [1.0, 2.0], out), (3.0, p, [0.0] * 3), (3.0, p, table),
+        (3.0, table[:, 0], out), (3.0, p.astype(np.float32), out), (3.0, p.astype(">f8"), out), (3.0, p, frozen),
+        (3.0, p.astype(np.int64), out), (3.0, p, None), (3.0, p.view(Own), out), (3.0, p, bytearray(24)), (p, 3.0, out),
+    ]  # fmt: skip
+    out[:] = 7.0
+    for arguments in refused:
+        assert fast(*arguments) is False, arguments
+    assert (out == 7.0).all()
+    assert not table.any()
+    # What is only read may be frozen, and longer than it needs to be.
+    assert fast(3.0, frozen, out)
+    with pytest.raises(TypeError):
+        fast(x=3.0, p=p, out=out)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "out[0] = x % y", "out[0] = floor(x)", "out[0] = lgamma(x)", "out[0] = hypot(x, y)", "out[int(x)] = y",
+        "out[0] = 3 + 4", "out[0] = out[-1]", "for i in range(3): out[i] = x", "out[0] = None if x > 0.0 else y",
+    ],
+)  # fmt: skip
+def test_what_is_not_certain_to_have_the_digits_of_cpython_is_refused(lines: str) -> None:
+    with pytest.raises(NotCompiled):
+        standing_in(lines)
+
+
+def test_straight_lines_are_kept_on_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "def kept(x: float, out: list):\n    out[0] = x**5\n"
+    module = module_of(text)
+    first = native.exact(module, ["kept"])["kept"]
+    monkeypatch.setattr(native, "_translated", None)
+    again = native.exact(module, ["kept"])["kept"]
+    for function in (first, again):
+        out = np.zeros(1)
+        assert function(1.7, out)
+        assert out[0] == 1.7**5

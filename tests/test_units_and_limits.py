@@ -50,7 +50,7 @@ def test_nothing_passes_below_the_rounding_floor() -> None:
     assert "ill-conditioned" in answer.message
 
 
-@pytest.mark.parametrize("unit", [1e-9, 1e-3, 1.0, 1e3, 1e7])
+@pytest.mark.parametrize("unit", [1e-12, 1e-9, 1e-3, 1.0, 1e3, 1e7])
 def test_unit_of_a_massless_coordinate_does_not_decide_uniqueness(unit: float) -> None:
     answer = go.solve_step(step([[1, 0], [0, 0]], [1, 0], [[unit, 1]], [1]), "gauss", "kkt")
     assert answer.status is go.Status.SOLVED
@@ -176,13 +176,30 @@ def test_an_interrupted_report_is_not_written(jobs: str, tmp_path: Path) -> None
         # A test run in the background ignores SIGINT, and its children would inherit that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
-    time.sleep(5)
+    while not (tmp_path / "out").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    time.sleep(1.0)  # it is at work by now
     process.send_signal(signal.SIGINT)
     out, error = process.communicate(timeout=60)
     assert process.returncode == 1
     assert "Interrupted" in error
     assert out == ""
     assert not (tmp_path / "out" / "index.html").exists()
+
+
+def test_an_interrupt_inside_an_extension_module_keeps_the_exit_code(tmp_path: Path) -> None:
+    code = (
+        "import ctypes\nfrom gaussopt import cli\n"
+        "def app(*given, **settings):\n"
+        "    ctypes.pythonapi.PyRun_SimpleString(b'raise KeyboardInterrupt')\n    raise KeyboardInterrupt\n"
+        "cli.app = app\nraise SystemExit(cli.run(['list', 'problems']))"
+    )
+    (tmp_path / "interrupted.py").write_text(code)
+    command = [sys.executable, "-m", "interrupted"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.endswith("gaussopt: Interrupted.\n")
 
 
 def test_a_full_disk_is_a_sentence(tmp_path: Path) -> None:

@@ -11,11 +11,10 @@ from gaussopt import codegen
 from gaussopt.compiled.modules import native
 from gaussopt.lagrangian import LagrangianSystem
 
-VERSION = "2"
+VERSION = "3"
 """Raised whenever these modules change."""
 
-_PLAIN = "(t, q, v, p, out):"
-_TYPED = "(t: float, q: Vector, v: Vector, p: Vector, out: Vector) -> None:"
+_SIGNATURE = "(t: float, q: Vector, v: Vector, p: Vector, out: Vector) -> None:"
 
 _NEEDED = ("position", "velocity", "energy")
 """Functions of the model that `about` calls."""
@@ -47,13 +46,13 @@ def _source(system: LagrangianSystem) -> str:
     text = system.source
     functions = {part.partition("(")[0]: f"def {part.strip()}" for part in text.split("\ndef ")[1:]}
     m_h = len(system.model.holonomic)
-    about = f'''def about{_PLAIN}
+    step = f"def step{_SIGNATURE}\n{functions['step'].partition(chr(10))[2]}"
+    about = f'''def about{_SIGNATURE}
     """Energies and power, residuals of the constraints at the level of positions, and of velocities."""
     energy(t, q, v, p, out[:3])
     position(t, q, p, out[3:{3 + m_h}])
     velocity(t, q, v, p, out[{3 + m_h}:])'''
-    entered = [text.replace(_PLAIN, _TYPED, 1) for text in (functions["step"], about)]
-    texts = [*entered, *(functions[name] for name in _NEEDED)]
+    texts = [step, about, *(functions[name] for name in _NEEDED)]
     imports = [line for line in text.splitlines() if line.startswith("from math")]
     title = codegen.plain(f"Compiled equations of {system.model.name}.")
     head = [

@@ -31,16 +31,29 @@ _ARRAYS: dict[str, tuple[Any, int]] = {
     "Index": (np.int64, 1), "Active": (np.int64, 1), "Indices": (np.int64, 2),
 }  # fmt: skip
 
-VERSION = "2"
+VERSION = "3"
 """Raised whenever the translation changes."""
 
 ENTRANCE = "_entrance"
 """Behind the name of a function, where it is called from outside."""
 
-DATA, SHAPE = object.__basicsize__, object.__basicsize__ + 16
-"""Where numpy's object of an array holds the places of its entries and of its shape: `PyArrayObject_fields` of numpy's
-C interface. What machine code reads itself costs nothing; through Python it would be a microsecond and more an array.
-"""
+
+class Places:
+    """Where objects hold what machine code reads of them itself, which through Python would take a microsecond each.
+
+    Of every object its type, of a float its number, of a tuple the places of its items; of numpy's arrays
+    (`PyArrayObject_fields` of its C interface) the place of the entries, the number of axes, the places of the shape
+    and of the kind of numbers, and the flags.
+    """
+
+    _HEAD = object.__basicsize__
+    TYPE, VALUE, ITEMS = _HEAD - 8, _HEAD, tuple.__basicsize__
+    DATA, AXES, SHAPE, KIND, FLAGS = _HEAD, _HEAD + 8, _HEAD + 16, _HEAD + 40, _HEAD + 48
+
+
+WRITEABLE = 0x400
+USUAL = 0x1 | 0x100 | WRITEABLE
+"""Numpy's flags of an array that is contiguous, aligned and may be written."""
 
 _DIGEST = 32
 
@@ -60,13 +73,27 @@ def target() -> tuple[str, str]:
     return llvm.get_host_cpu_name(), features
 
 
-def _peek(x: Any, offset: int) -> int:
-    return ctypes.c_size_t.from_address(id(x) + offset).value
+def _peek(x: Any, offset: int, kind: type[Any] = ctypes.c_size_t) -> Any:
+    return kind.from_address(id(x) + offset).value
 
 
-_sample = np.zeros((2, 3))
-if (_peek(_sample, DATA), ctypes.c_int64.from_address(_peek(_sample, SHAPE) + 8).value) != (_sample.ctypes.data, 3):
-    raise ImportError("Machine code cannot read the arrays of this numpy; set GAUSSOPT_COMPILE=0.")
+def _layout_is_known() -> bool:
+    """Whether objects are laid out as machine code expects them."""
+    table, pair = np.zeros((2, 3)), (2.5, None)
+    number = pair[0]
+    found = [
+        _peek(table, Places.TYPE), _peek(table, Places.KIND), _peek(table, Places.DATA),
+        _peek(table, Places.AXES, ctypes.c_int), _peek(table, Places.FLAGS, ctypes.c_int),
+        ctypes.c_int64.from_address(_peek(table, Places.SHAPE) + 8).value,
+        _peek(pair, Places.ITEMS), _peek(pair, Places.ITEMS + 8), _peek(number, Places.TYPE),
+        _peek(number, Places.VALUE, ctypes.c_double),
+    ]  # fmt: skip
+    expected = [id(np.ndarray), id(_FLOAT), table.ctypes.data, 2, table.flags.num, 3, id(number), id(None), id(float)]
+    return found == [*expected, number]
+
+
+if not _layout_is_known():
+    raise ImportError("Machine code cannot read the objects of this Python or numpy; set GAUSSOPT_COMPILE=0.")
 
 
 def functions(
@@ -86,6 +113,31 @@ def functions(
     NotCompiled
         If the source holds what has no translation.
     """
+    address = _compiled(module, names, contract, vectors)
+    return {name: _callable(module, name, address) for name in names}
+
+
+def exact(module: ModuleType, names: Sequence[str]) -> dict[str, Callable[..., bool]]:
+    """Straight lines of a module as machine code that stands for CPython, called in a twentieth of a microsecond.
+
+    Each function takes what it takes in the module, floats and arrays of floats. It returns True where all that it has
+    written is, to the last digit, what CPython would have written, and it returned nothing or True. Else it returns
+    False, and the function of the module is to be called: CPython would have raised something, a number would not be
+    finite (or nearly not), or an argument is of another kind, or an array too short.
+
+    Raises
+    ------
+    NotCompiled
+        If the source holds anything but straight lines of arithmetic and functions of the C library.
+    """
+    address = _compiled(module, names, False, False, exactly=True)
+    return {name: _method(name, address(name + ENTRANCE)) for name in names}
+
+
+def _compiled(
+    module: ModuleType, names: Sequence[str], contract: bool, vectors: bool, exactly: bool = False
+) -> Callable[[str], int]:
+    """Machine code from the disk or compiled now: what finds the address of a function."""
     sources = _sources(module, names)
     parts = [part for text, known in sources for part in (text, repr(known))]
     about = [
@@ -93,24 +145,26 @@ def functions(
         *names,
         str(contract),
         str(vectors),
+        str(exactly),
         VERSION,
         llvmlite.__version__,
         llvm.get_process_triple(),
-        str(DATA),
+        repr([x for name, x in vars(Places).items() if name.isupper()]),
     ]
     assert module.__file__ is not None
     file = codegen.cache_folder() / f"{Path(module.__file__).stem}_{codegen.key_of(*about, *target())}.o"
     code = _kept(file)
     if code is None:
-        code = _translated(sources, names, contract, vectors)
+        code = _translated(sources, names, contract, vectors, exactly)
         with suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
             codegen.write_aside(file, hashlib.sha256(code).digest() + code)
+    llvm.add_symbol("PyBool_FromLong", _place_of(ctypes.pythonapi.PyBool_FromLong))
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     _engines.append(engine)
-    return {name: _callable(module, name, engine.get_function_address) for name in names}
+    return engine.get_function_address  # type: ignore[no-any-return]
 
 
 def _sources(module: ModuleType, names: Sequence[str]) -> list[tuple[str, dict[str, float]]]:
@@ -168,12 +222,13 @@ def _machine() -> Any:
 
 
 def _translated(
-    sources: Sequence[tuple[str, Mapping[str, float]]], names: Sequence[str], contract: bool, vectors: bool
-) -> bytes:
+    sources: Sequence[tuple[str, Mapping[str, float]]], names: Sequence[str], contract: bool, vectors: bool,
+    exactly: bool,
+) -> bytes:  # fmt: skip
     from gaussopt.compiled.translation import Source, Translation
 
     (text, known), *others = sources
-    translation = Translation(text, names, contract, known, [Source(*other) for other in others])
+    translation = Translation(text, names, contract, known, [Source(*other) for other in others], exactly)
     module = llvm.parse_assembly(str(translation))
     module.verify()
     machine = _machine()
@@ -297,3 +352,39 @@ def _results(annotation: str) -> str:
         return _NUMBERS["float"] * 2
     parts = annotation.removeprefix("tuple").strip("[]").split(", ")
     return "".join(_NUMBERS.get(part, "") for part in parts)
+
+
+class _Definition(ctypes.Structure):
+    """CPython's `PyMethodDef`."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+_FAST = 0x80
+"""CPython's METH_FASTCALL: arguments come as an array of objects and their number."""
+
+_new_method = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
+    ("PyCFunction_NewEx", ctypes.pythonapi)
+)
+
+_TEMPLATES = 0.0, np.zeros(1)
+"""Objects of the kinds that exact functions take."""
+
+_definitions: list[_Definition] = []
+"""They must live as long as what is called by them."""
+
+
+def _method(name: str, entrance: int) -> Callable[..., bool]:
+    """What CPython calls as one of its own functions, without ctypes between, which takes ten times as long."""
+    _definitions.append(_Definition(name.encode(), entrance, _FAST, None))
+    return _new_method(ctypes.addressof(_definitions[-1]), _TEMPLATES, None)  # type: ignore[no-any-return]
+
+
+def _place_of(function: Any) -> int:
+    """The address of a function of CPython."""
+    return int(ctypes.cast(function, ctypes.c_void_p).value or 0)

@@ -12,6 +12,8 @@ by the name of a `Callable` of the module. Those of others take the types of the
 function without annotation returns a truth value, if anything. In a function decorated with `any_order` sums may be
 taken in any order, so that they run in vector registers; `inlined` ones are put into their callers. `zeros` makes an
 array of constant size on the stack, `np.zeros` and `np.empty` one of any size that lives until the function returns.
+
+Straight lines may also be translated `exactly`, for a call from Python that stands for CPython's own: see `_Exact`.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from typing import Any, NamedTuple, TypeAlias
 from llvmlite import ir
 
 from gaussopt.compiled.job import NotCompiled
-from gaussopt.compiled.native import DATA, ENTRANCE, SHAPE
+from gaussopt.compiled.native import ENTRANCE, USUAL, WRITEABLE, Places
 
 REAL, INTEGER, SHORT, TRUTH, FLOATS, BYTES = (
     ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(1), ir.DoubleType().as_pointer(),
@@ -146,6 +148,15 @@ LIBRARY = {
 } | {"gamma": "tgamma", "lgamma": "lgamma"}  # fmt: skip
 """Functions of Python's math module by their names in the C library, where it takes them from, too."""
 
+EXACT = frozenset(
+    ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "exp",
+     "expm1", "log", "log10", "log1p", "log2", "erf", "erfc", "copysign", "pow", "sqrt", "fabs", "abs")
+)  # fmt: skip
+"""Functions whose digits CPython takes from the C library as they are, or leaves no choice."""
+
+LARGE = 1e300
+"""What is at least as large is left to CPython."""
+
 CONSTANTS = {"pi": 3.141592653589793, "e": 2.718281828459045, "inf": float("inf"), "nan": float("nan")}
 
 _ORDERS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
@@ -178,6 +189,7 @@ class Translation:
     contract : whether a product and a sum may become one operation with one rounding
     known : numbers of the module by name
     others : modules that it takes functions and records from
+    exactly : whether functions return if they have done what CPython would have done, see `_Exact`
 
     Raises
     ------
@@ -187,9 +199,10 @@ class Translation:
 
     def __init__(
         self, text: str, exported: Iterable[str], contract: bool, known: Mapping[str, float],
-        others: Iterable[Source] = (),
+        others: Iterable[Source] = (), exactly: bool = False,
     ) -> None:  # fmt: skip
         self.flags = ("contract",) if contract else ()
+        self._exactly = exactly
         self.module = ir.Module("generated")
         self.tables: dict[str, ir.Value] = {}
         self._definitions: dict[str, tuple[ast.FunctionDef, Mapping[str, float]]] = {}
@@ -202,7 +215,8 @@ class Translation:
             annotations = [a.annotation for a in self._definitions[name][0].args.args]
             function, kinds = self.function(name, [self._kind(x) for x in annotations if x])
             function.linkage = "external"
-            self._enter(function, kinds)
+            if not exactly:
+                self._enter(function, kinds)
 
     def _read(self, node: ast.stmt, known: Mapping[str, float]) -> None:
         """A statement of a module."""
@@ -267,7 +281,7 @@ class Translation:
             result = _result(definition.returns)
         else:
             answers = any(isinstance(x, ast.Return) and x.value is not None for x in ast.walk(definition))
-            result = TRUTH if answers else ir.VoidType()
+            result = TRUTH if answers or self._exactly else ir.VoidType()
         parts = [part for kind in kinds for part in _parts(kind)]
         function = ir.Function(self.module, ir.FunctionType(result, parts), name)
         function.linkage = "internal"
@@ -277,7 +291,12 @@ class Translation:
             function.attributes.add("alwaysinline")
         self._functions[name] = function, kinds
         flags = (*self.flags, "reassoc") if "any_order" in decorators else self.flags
-        _Body(self, function, definition, kinds, known, flags).translate()
+        if self._exactly:
+            body = _Exact(self, function, definition, kinds, known, flags)
+            body.translate()
+            body.enter()
+        else:
+            _Body(self, function, definition, kinds, known, flags).translate()
         return self._functions[name]
 
     def outside(self, name: str, result: ir.Type, parameters: Sequence[ir.Type]) -> ir.Function:
@@ -292,6 +311,14 @@ class Translation:
         if intrinsic:
             return self.module.declare_intrinsic(name, [REAL], kind)
         return self.outside(name, kind.return_type, kind.args)
+
+    def unknown(self, name: str, arguments: int) -> ir.GlobalVariable:
+        """Where the address of a function of the C library stands, for all that LLVM knows of any function."""
+        place = f"{name}_place"
+        if place not in self.module.globals:
+            function = self.outside(name, REAL, [REAL] * arguments)
+            ir.GlobalVariable(self.module, function.type, place).initializer = function
+        return self.module.globals[place]
 
 
 class _Entrance:
@@ -316,10 +343,10 @@ class _Entrance:
             return [self._taken(part) for part in _parts(kind)]
         record = self._taken(BYTES)
         entry, dimensions = (kind.entry, kind.dimensions) if isinstance(kind, Arrays) else (REAL, 0)
-        first = self._at(record, DATA, entry.as_pointer())
+        first = self._at(record, Places.DATA, entry.as_pointer())
         if not dimensions:
             return [first]
-        shape = self._at(record, SHAPE, INTEGER.as_pointer())
+        shape = self._at(record, Places.SHAPE, INTEGER.as_pointer())
         places = [b.gep(shape, [ir.Constant(INTEGER, i)], source_etype=INTEGER) for i in range(dimensions)]
         return [first, *(b.load(place, typ=INTEGER) for place in places)]
 
@@ -381,11 +408,15 @@ class _Body:
                 self._values[name.arg] = value
         self._statements(self._definition.body)
         if not self._b.block.is_terminated:
-            if isinstance(self._function.function_type.return_type, ir.VoidType):
-                self._return(None)
-            else:
-                self._b.unreachable()
+            self._end()
         self._entry.branch(body)
+
+    def _end(self) -> None:
+        """Behind the last statement."""
+        if isinstance(self._function.function_type.return_type, ir.VoidType):
+            self._return(None)
+        else:
+            self._b.unreachable()
 
     # -- statements ------------------------------------------------------------------------------------
 
@@ -852,6 +883,133 @@ class _Body:
         if x.type == REAL and kind in (INTEGER, SHORT):
             return b.fptosi(x, kind)
         raise NotCompiled(f"its generated source takes {x.type} for {kind}")
+
+
+class _Exact(_Body):
+    """Straight lines that do what CPython would do with them, digit by digit, or say that they have not.
+
+    The function returns whether CPython would have raised nothing, and would have written no number of size `LARGE` or
+    more; of a function that returns truth values, its own as well. Where it returns False, what it has written is of no
+    use. Functions of the C library are called as they are: LLVM would write a square for a power of two, whose last
+    digit may be another.
+    """
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._regular = self._entry.alloca(TRUTH)
+        self._entry.store(_constant(True), self._regular)
+        names = [x.arg for x in self._definition.args.args]
+        self._sequences = {name: -1 for name, kind in zip(names, self._kinds, strict=True) if kind == FLOATS}
+        self._written: set[str] = set()
+
+    def enter(self) -> None:
+        """Where CPython calls it as a method of a module, see `gaussopt.compiled.native.exact`.
+
+        Arguments that are not floats, or arrays of floats with all entries that the function asks for, are refused
+        with False.
+        """
+        place = BYTES.as_pointer()
+        outer = ir.FunctionType(BYTES, [BYTES, place, INTEGER])
+        entrance = ir.Function(self._whole.module, outer, f"{self._function.name}{ENTRANCE}")
+        b = ir.IRBuilder(entrance.append_basic_block())
+        templates, given, count = entrance.args
+        answer = self._whole.outside("PyBool_FromLong", BYTES, [INTEGER])
+        refused = entrance.append_basic_block()
+        no = ir.IRBuilder(refused)
+        no.ret(no.call(answer, [ir.Constant(INTEGER, 0)]))
+
+        def read(record: ir.Value, offset: int, kind: ir.Type) -> ir.Value:
+            at = b.gep(record, [ir.Constant(INTEGER, offset)], source_etype=ir.IntType(8))
+            return b.load(b.bitcast(at, kind.as_pointer()), typ=kind)
+
+        def insist(holds: ir.Value) -> None:
+            onwards = b.append_basic_block()
+            b.cbranch(holds, onwards, refused)
+            b.position_at_end(onwards)
+
+        def alike(record: ir.Value, template: ir.Value, offset: int) -> None:
+            insist(b.icmp_unsigned("==", read(record, offset, INTEGER), read(template, offset, INTEGER)))
+
+        number, array = (read(templates, Places.ITEMS + 8 * i, BYTES) for i in range(2))
+        names = [x.arg for x in self._definition.args.args]
+        insist(b.icmp_signed("==", count, ir.Constant(INTEGER, len(names))))
+        values = []
+        for i, name in enumerate(names):
+            record = b.load(b.gep(given, [ir.Constant(INTEGER, i)], source_etype=BYTES), typ=BYTES)
+            if name not in self._sequences:
+                alike(record, number, Places.TYPE)
+                values.append(read(record, Places.VALUE, REAL))
+                continue
+            alike(record, array, Places.TYPE)
+            alike(record, array, Places.KIND)
+            insist(b.icmp_signed("==", read(record, Places.AXES, SHORT), ir.Constant(SHORT, 1)))
+            flags = ir.Constant(SHORT, USUAL if name in self._written else USUAL & ~WRITEABLE)
+            insist(b.icmp_signed("==", b.and_(read(record, Places.FLAGS, SHORT), flags), flags))
+            length = b.load(read(record, Places.SHAPE, INTEGER.as_pointer()), typ=INTEGER)
+            insist(b.icmp_signed(">", length, ir.Constant(INTEGER, self._sequences[name])))
+            values.append(read(record, Places.DATA, FLOATS))
+        b.ret(b.call(answer, [b.zext(b.call(self._function, values), INTEGER)]))
+
+    def _require(self, holds: ir.Value) -> None:
+        self._b.store(self._b.and_(self._b.load(self._regular, typ=TRUTH), holds), self._regular)
+
+    def _below(self, x: ir.Value, bound: float) -> None:
+        """Require that a number is smaller in size."""
+        size = self._b.call(self._whole.library("llvm.fabs", 1, True), [x])
+        self._require(self._holds("<", size, _constant(bound)))
+
+    def _end(self) -> None:
+        self._return(None)
+
+    def _return(self, value: ir.Value | None) -> None:
+        regular = self._b.load(self._regular, typ=TRUTH)
+        super()._return(regular if value is None else self._b.and_(value, regular))
+
+    def _assign(self, target: ast.expr, value: Any) -> None:
+        super()._assign(target, value)
+        if isinstance(target, ast.Subscript):
+            self._written.add(ast.unparse(target.value))
+            self._below(self._cast(value, REAL), LARGE)
+
+    def _place(self, node: ast.Subscript) -> tuple[ir.Value, Any]:
+        match node:
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int() as index)):
+                if name in self._sequences and name in self._values:
+                    self._sequences[name] = max(self._sequences[name], index)
+                    return super()._place(node)
+        raise _untranslated(node)
+
+    def _guarded(self, node: ast.expr, conditions: Sequence[ast.expr]) -> bool:
+        return True
+
+    def _binary(self, op: ast.operator, x: ir.Value, y: ir.Value) -> ir.Value:
+        if isinstance(op, ast.Div):
+            self._require(self._holds("!=", self._cast(y, REAL), _constant(0.0)))
+        elif isinstance(op, ast.Mod | ast.FloorDiv) or REAL not in (x.type, y.type):
+            raise NotCompiled("its generated source holds remainders or sums of whole numbers, which are CPython's own")
+        return super()._binary(op, x, y)
+
+    def _power(self, base: ir.Value, exponent: ast.expr) -> ir.Value:
+        return self._outside("pow", [base, self._value(exponent)])
+
+    def _call(self, node: ast.expr, name: str, nodes: Sequence[ast.expr]) -> Any:
+        if name in ("max", "min", "float"):
+            return super()._call(node, name, nodes)
+        if name not in EXACT or self._whole.defines(name):
+            raise _untranslated(node)
+        if name in INTRINSICS:
+            found = super()._call(node, name, nodes)
+            self._below(found, CONSTANTS["inf"])
+            return found
+        return self._outside(LIBRARY[name], [self._value(x) for x in nodes])
+
+    def _outside(self, name: str, values: Sequence[ir.Value]) -> ir.Value:
+        """A function of the C library, of which LLVM knows nothing."""
+        place = self._whole.unknown(name, len(values))
+        function = self._b.load(place, typ=place.type.pointee)
+        found = self._b.call(function, [self._cast(x, REAL) for x in values])
+        self._below(found, CONSTANTS["inf"])
+        return found
 
 
 def _constant(value: float) -> ir.Constant:

@@ -26,7 +26,7 @@ class Gauss(Formulation):
 
     def refuses(self, step: StepData) -> str | None:
         """Contacts with friction."""
-        if step.mu.any():
+        if step.k and step.mu.any():
             i = int(np.argmax(step.mu > 0))
             return (
                 f"contact {i + 1} has friction (mu = {step.mu[i]:g}), whose force depends on the normal force; use "
