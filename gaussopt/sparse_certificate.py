@@ -179,10 +179,16 @@ def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
     d, row = saddle.scale, saddle.row
     f, gamma = step.force, step.gamma
     found = saddle.solve(f, gamma, EPS)
-    if _norm(found.rest_g * row) > CONSISTENCY * (1.0 + _norm(gamma * row)):
-        return (Status.INFEASIBLE, False, True) if _idle_rows(saddle, found.rest_g) else (Status.SOLVED, False, False)
-    if _norm(found.rest_f * d) > CONSISTENCY * (1.0 + _norm(f * d)):
-        return (Status.UNBOUNDED, False, True) if _unheld(saddle, found.rest_f) else (Status.SOLVED, False, False)
+    limit_g, limit_f = CONSISTENCY * (1.0 + _norm(gamma * row)), CONSISTENCY * (1.0 + _norm(f * d))
+    missed_g, missed_f = _norm(found.rest_g * row) > limit_g, _norm(found.rest_f * d) > limit_f
+    # Where accelerations or forces grow without bound their rounding misses rows that do not contradict, and the other
+    # way round: what is proved is that a dependency of rows meets gamma, or that a free direction meets a force.
+    if missed_g and _idle_rows(saddle, found.rest_g, gamma, limit_g):
+        return Status.INFEASIBLE, False, True
+    if (missed_f or missed_g) and _unheld(saddle, f, f, limit_f):
+        return Status.UNBOUNDED, False, True
+    if missed_g or missed_f:
+        return Status.SOLVED, False, False
     # Nothing is missed, but is the answer the only one, and do its digits count? Ask for something arbitrary.
     rng = np.random.default_rng(0)
     probe_f, probe_g = rng.standard_normal(len(d)), rng.standard_normal(len(row))
@@ -195,18 +201,20 @@ def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
     return Status.SOLVED, True, True
 
 
-def _idle_rows(saddle: Saddle, g: Vector) -> bool:
-    """Whether what is left of g is a dependency of the rows to the last digit: J^T w = 0."""
+def _idle_rows(saddle: Saddle, g: Vector, gamma: Vector | None = None, limit: float = 0.0) -> bool:
+    """Whether g leads to a dependency of the rows to the last digit, J^T w = 0, which gamma contradicts if given."""
     w = saddle.left_null(g)
-    return _norm(times(saddle.J.T, w * saddle.row) * saddle.scale) <= PROOF * _norm(w)
+    idle = _norm(times(saddle.J.T, w * saddle.row) * saddle.scale) <= PROOF * _norm(w)
+    return idle and (gamma is None or abs(float(w @ (gamma * saddle.row))) > limit * _norm(w))
 
 
-def _unheld(saddle: Saddle, f: Vector) -> bool:
-    """Whether what is left of f is a direction that neither mass nor constraint resists: M w = 0 and J w = 0."""
+def _unheld(saddle: Saddle, f: Vector, force: Vector | None = None, limit: float = 0.0) -> bool:
+    """Whether f leads to a direction that nothing resists, M w = 0 and J w = 0, and a force pulls along if given."""
     w = saddle.null(f)
     way = w * saddle.scale
     resisted = math.hypot(_norm(times(saddle.M, way) * saddle.scale), _norm(times(saddle.J, way) * saddle.row))
-    return resisted <= PROOF * _norm(w)
+    free = resisted <= PROOF * _norm(w)
+    return free and (force is None or abs(float(way @ force)) > limit * _norm(w))
 
 
 def _floor(resolved: bool) -> float:

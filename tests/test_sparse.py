@@ -175,6 +175,8 @@ def test_massless_coordinates_and_redundant_rows(formulation: str) -> None:
         unit = 10.0 ** rng.integers(-2, 3, n)
         M = np.diag(rng.uniform(0.1, 5.0, n) * (rng.random(n) < 0.7) / unit**2)
         numbers = {"M": M, "Q": rng.normal(size=n) / unit, "J": J / unit, "gamma": J @ rng.normal(size=n)}
+        if k % 6 == 0:
+            numbers["gamma"][-1] += 0.1  # contradicts the rows it depends on
         dense = go.solve_step(go.StepData.from_mapping({"kind": "step", **numbers}), formulation, "kkt")
         numbers |= {"M": sparse.csr_array(M), "J": sparse.csr_array(J / unit)}
         found = go.solve_step(go.StepData.from_mapping({"kind": "step", **numbers}), formulation, "sparse-kkt")
@@ -183,7 +185,7 @@ def test_massless_coordinates_and_redundant_rows(formulation: str) -> None:
             np.testing.assert_allclose(found.a / unit, dense.a / unit, atol=1e-6 * (1 + np.abs(dense.a / unit).max()))
             solved += 1
         else:
-            assert found.status is not go.Status.SOLVED, k
+            assert found.status is dense.status, (k, found.message)
     assert solved > 60
 
 
