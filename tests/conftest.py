@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -166,3 +167,11 @@ def assert_optimal() -> Callable[..., None]:
         assert (np.abs(y[~absent]) * slack <= tolerance * size_of_forces * size_of_rows[~absent]).all()
 
     return check
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """As on a terminal: whatever runs the tests in the background may have SIGINT ignored, children included."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

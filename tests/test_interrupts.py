@@ -14,7 +14,8 @@ import gaussopt as go
 from gaussopt.batch_record import Batch
 from gaussopt.interrupts import Interrupts
 
-BEFORE = signal.getsignal(signal.SIGINT)
+pytestmark = pytest.mark.usefixtures("interruptible")
+BEFORE = signal.default_int_handler
 
 
 def press() -> None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
@@ -139,14 +139,6 @@ def test_workers_that_are_killed_cost_no_finished_case(guarded: ModuleType) -> N
     assert [o.value for o in outcomes.values()] == [0.0, 2.0, 4.0, None]
     assert outcomes["long"].kind == "lost"
     assert "BrokenProcessPool" in outcomes["long"].failure
-
-
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """As on a terminal: whatever runs the tests in the background may have SIGINT ignored, children included."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def test_an_interrupt_ends_all_processes_and_keeps_what_had_finished(
