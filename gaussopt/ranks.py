@@ -193,11 +193,14 @@ def contradictions(step: StepData) -> list[Dependency]:
     found = idle_combination(step, by_gamma=True)
     if found is None:
         return []
-    w, row, _ = found
+    w, row, closeness = found
+    contradiction = float(w @ (row * step.gamma))
+    if closeness > NEGLIGIBLE or abs(contradiction) <= CONSISTENCY * (1.0 + float(np.linalg.norm(row * step.gamma))):
+        return []
     # Of rows that count alike the last one, as it is told of dense rows.
     i = int(np.flatnonzero(np.abs(w) > (1.0 - 1e-6) * np.abs(w).max())[-1])
     terms = {int(k): float(-w[k] * row[k] / (w[i] * row[i])) for k in np.flatnonzero(np.abs(w) > NEGLIGIBLE) if k != i}
-    return [Dependency(i, terms, float(w @ (row * step.gamma) / (w[i] * row[i])))]
+    return [Dependency(i, terms, contradiction / float(w[i] * row[i]))]
 
 
 def near_dependency(step: StepData) -> NearDependency | None:

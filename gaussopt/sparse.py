@@ -194,7 +194,8 @@ def memory(step: StepData) -> int:
 
 
 def to_triplets(A: Sparse) -> dict[str, Any]:
-    """The entries of a sparse matrix, for JSON."""
+    """The entries of a sparse matrix of any format, for JSON."""
+    A = sparse.csr_array(A)
     return {
         "shape": [int(s) for s in A.shape], "row": Pattern.of(A).rows.tolist(), "column": A.indices.tolist(),
         "value": A.data.tolist(),

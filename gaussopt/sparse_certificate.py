@@ -178,6 +178,8 @@ def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
     """Verdict on the step, whether its forces are unique, and whether that is proved."""
     d, row = saddle.scale, saddle.row
     f, gamma = step.force, step.gamma
+    rng = np.random.default_rng(0)
+    probe_f, probe_g = rng.standard_normal(len(d)), rng.standard_normal(len(row))
     found = saddle.solve(f, gamma, EPS)
     limit_g, limit_f = CONSISTENCY * (1.0 + _norm(gamma * row)), CONSISTENCY * (1.0 + _norm(f * d))
     missed_g, missed_f = _norm(found.rest_g * row) > limit_g, _norm(found.rest_f * d) > limit_f
@@ -186,16 +188,15 @@ def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
     if missed_g and _idle_rows(saddle, found.rest_g, gamma, limit_g):
         return Status.INFEASIBLE, False, True
     if (missed_f or missed_g) and _unheld(saddle, f, f, limit_f):
-        return Status.UNBOUNDED, False, True
+        return Status.UNBOUNDED, not _idle_rows(saddle, probe_g / row), True
     if missed_g or missed_f:
         return Status.SOLVED, False, False
     # Nothing is missed, but is the answer the only one, and do its digits count? Ask for something arbitrary.
-    rng = np.random.default_rng(0)
-    probe_f, probe_g = rng.standard_normal(len(d)), rng.standard_normal(len(row))
     probe = saddle.solve(probe_f / d, probe_g / row, EPS)
     if _norm(probe.rest_f * d) > LEFT * _norm(probe_f):
-        unheld = _unheld(saddle, probe.rest_f)
-        return Status.ACCELERATION_NOT_UNIQUE if unheld else Status.SOLVED, False, unheld
+        if _unheld(saddle, probe.rest_f):
+            return Status.ACCELERATION_NOT_UNIQUE, not _idle_rows(saddle, probe_g / row), True
+        return Status.SOLVED, False, False
     if _norm(probe.rest_g * row) > LEFT * _norm(probe_g):
         return Status.SOLVED, False, _idle_rows(saddle, probe.rest_g)
     return Status.SOLVED, True, True

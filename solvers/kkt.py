@@ -47,12 +47,16 @@ class KKT(Solver[Options]):
         K[:n, :n] = program.P
         K[:n, n:] = program.A.T
         K[n:, :n] = program.A
-        z = _solve(K, np.concatenate((-program.q, program.l)))
+        z = _solve(K, np.concatenate((-program.q, program.l)), n)
         return RawSolution(z[:n], -z[n:], Status.SOLVED)
 
 
-def _solve(K: Matrix, b: Vector) -> Vector:
-    """LU; if its pivots look singular, LU of the equilibrated matrix; if they still do, least norm."""
+def _solve(K: Matrix, b: Vector, n: int = 0) -> Vector:
+    """LU; if its pivots look singular, LU of the equilibrated matrix; if they still do, least norm.
+
+    Of optimality conditions in n unknowns the least norm is taken with P as large as A, so that masses of tonnes or
+    milligrams are not in the way of ranks; multipliers of least norm are the same.
+    """
     if not len(b):
         return b
     x = _lu(K, b)
@@ -65,7 +69,12 @@ def _solve(K: Matrix, b: Vector) -> Vector:
         scaled = _lu(K * np.outer(d, d), b * d)
         if scaled is not None:
             return scaled * d
-        x = np.asarray(np.linalg.lstsq(K, b, rcond=16 * len(b) * EPS)[0])
+        s = np.ones(len(b))
+        P, A = np.abs(K[:n, :n]).max(initial=0.0), np.abs(K[n:, :n]).max(initial=0.0)
+        if P > 0 and A > 0:
+            half = 2.0 ** round(0.5 * np.log2(P / A))  # a power of two adds no rounding
+            s[:n], s[n:] = 1.0 / half, half
+        x = s * np.linalg.lstsq(K * np.outer(s, s), b * s, rcond=16 * len(b) * EPS)[0]
     return x
 
 

@@ -13,29 +13,61 @@ nobody reads here.
 from __future__ import annotations
 
 import sys
+import threading
 from dataclasses import dataclass, fields
 from functools import cache
-from io import TextIOBase
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from gaussopt.errors import BadInput
 from gaussopt.programs import QP, LeastSquares, Program, RawSolution, as_qp
 from gaussopt.solver import Options, Solver, backend
 from gaussopt.status import Status
 from gaussopt.stepdata import Matrix, Vector
 
 
-class _Silence(TextIOBase):
-    """Takes what OSQP prints, and keeps nothing."""
+class _Hush:
+    """Standard output for all threads but those in which OSQP is at work: what it prints there is dropped.
+
+    OSQP prints by Python's `sys.stdout`, which all threads share, so the last one that leaves puts it back.
+    """
+
+    _lock = threading.Lock()
+    _here = threading.local()
+    _users = 0
+    _shown: Any = None
+
+    def __enter__(self) -> None:
+        with _Hush._lock:
+            if not _Hush._users:
+                _Hush._shown, sys.stdout = sys.stdout, self
+            _Hush._users += 1
+        self._here.quiet = True
+
+    def __exit__(self, *error: object) -> None:
+        self._here.quiet = False
+        with _Hush._lock:
+            _Hush._users -= 1
+            if not _Hush._users:
+                sys.stdout = _Hush._shown
 
     def write(self, text: str) -> int:
-        return len(text)
+        """Pass on what others print."""
+        if getattr(self._here, "quiet", False) or self._shown is None:
+            return len(text)
+        return int(self._shown.write(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._shown, name)
 
 
-_SILENCE = _Silence()
+_HUSH = _Hush()
+
+REFUSED_SETTINGS = "2"
+"""OSQP's number of an error in its settings."""
 
 _CLAIMS = {
     1: Status.SOLVED,
@@ -93,16 +125,29 @@ class OSQP(Solver[OSQPOptions]):
         extension.osqp_set_default_settings(settings)
         for option in fields(o):
             if option.name != "time_limit":
-                setattr(settings, option.name, getattr(o, option.name))
+                try:
+                    setattr(settings, option.name, getattr(o, option.name))
+                except TypeError:
+                    raise BadInput(
+                        f"OSQP does not take {option.name} = {getattr(o, option.name)!r}; see its documentation."
+                    ) from None
         if o.time_limit > 0:
             settings.time_limit = o.time_limit
         settings.verbose, settings.warm_starting = False, True
         P = sparse.csc_matrix(sparse.triu(qp.P)) if qp.sparse else _upper_csc(qp.P)
         A = sparse.csc_matrix(qp.A) if qp.sparse else _dense_csc(qp.A)
         self._infinity = extension.OSQP_INFTY
-        self._model = extension.OSQPSolver(
-            extension.CSC(P), qp.q, extension.CSC(A), *self._bounds(qp), qp.m, qp.n, settings
-        )
+        matrices = extension.CSC(_short(P)), qp.q, extension.CSC(_short(A))
+        try:
+            with _HUSH:
+                self._model = extension.OSQPSolver(*matrices, *self._bounds(qp), qp.m, qp.n, settings)
+        except ValueError as error:
+            if str(error) != REFUSED_SETTINGS:
+                raise
+            given = ", ".join(f"{x.name}={getattr(o, x.name)!r}" for x in fields(o) if getattr(o, x.name) != x.default)
+            raise BadInput(
+                f"OSQP does not take these settings: {given}; see its documentation for their ranges."
+            ) from None
         self._model.update_rho(o.rho)
         self._size = qp.n, qp.m
 
@@ -122,11 +167,8 @@ class OSQP(Solver[OSQPOptions]):
         model, (n, m) = self._model, self._size
         x, y = (np.zeros(n), None) if start is None else start
         model.warm_start(x, np.zeros(m) if y is None else -y)
-        shown, sys.stdout = sys.stdout, _SILENCE  # polish reports an empty active set there, even when not verbose
-        try:
+        with _HUSH:  # polish reports an empty active set, even when not verbose
             model.solve()
-        finally:
-            sys.stdout = shown
         info = model.info
         claim = _CLAIMS.get(info.status_val, Status.SOLVER_ERROR)
         seconds = info.update_time + info.solve_time + info.polish_time
@@ -140,6 +182,12 @@ class OSQP(Solver[OSQPOptions]):
         if qp.equalities_only:
             return qp.l, qp.u
         return np.maximum(qp.l, -self._infinity), np.minimum(qp.u, self._infinity)
+
+
+def _short(A: Any) -> Any:
+    """The matrix with the short indices that OSQP takes."""
+    A.indices, A.indptr = A.indices.astype(np.int32, copy=False), A.indptr.astype(np.int32, copy=False)
+    return A
 
 
 def _dense_csc(A: Matrix) -> Any:

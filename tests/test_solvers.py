@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import sys
+import threading
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -522,3 +524,39 @@ def test_a_sequence_of_genetic_solves_repeats_too() -> None:
         engine = Engine("deap", {"generations": 5})
         ends.append([engine.solve(equality_program(seed)[0])[0].x for seed in range(3)])
     np.testing.assert_array_equal(ends[0], ends[1])
+
+
+@pytest.mark.parametrize("mass", [1e-7, 1.0, 1e4, 1e7])
+def test_masses_of_any_size_with_redundant_rows(mass: float) -> None:
+    J = [[2.0, 0.0, 0.0], [-2.0, 0.0, 1.0], [6.0, 0.0, 0.0]]
+    numbers = {"M": mass * np.eye(3), "Q": mass * np.array([0.0, -9.81, -0.981]), "J": J, "gamma": np.zeros(3)}
+    answer = go.solve_step(go.StepData.from_mapping(numbers), "gauss", "kkt")
+    assert answer.status is go.Status.SOLVED
+    np.testing.assert_allclose(answer.a, [0.0, -9.81, 0.0], atol=1e-12)
+
+
+@pytest.mark.parametrize("option", [{"eps_abs": -1.0}, {"alpha": 3.0}, {"max_iter": 10**12}])
+def test_settings_that_osqp_refuses_are_named(
+    option: dict[str, Any], assert_sentence: Callable[..., None], capfd: pytest.CaptureFixture[str]
+) -> None:
+    step = go.StepData.from_mapping({"M": [[1.0]], "Q": [1.0]})
+    with pytest.raises(go.BadInput) as caught:
+        go.solve_step(step, "gauss", "osqp", **option)
+    assert_sentence(caught.value, *option, "OSQP")
+    assert capfd.readouterr().out == ""
+
+
+def test_osqp_in_threads_leaves_standard_output_alone() -> None:
+    shown, done = sys.stdout, []
+
+    def work() -> None:
+        motion = go.simulate("crank-slider", "gauss", "osqp", dt=1e-3, t_end=0.05, step_folder=None)
+        done.append(motion.status)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert done == [go.Status.SOLVED] * 4
+    assert sys.stdout is shown

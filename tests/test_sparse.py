@@ -189,6 +189,36 @@ def test_massless_coordinates_and_redundant_rows(formulation: str) -> None:
     assert solved > 60
 
 
+@pytest.mark.parametrize("solver", ["sparse-kkt", "osqp"])
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_array, sparse.coo_array, sparse.csc_matrix])
+def test_sparse_programs_of_any_format_are_the_same(form: Any, solver: str) -> None:
+    A, b = np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([1.0, 3.0])
+    answer = go.solve(QP(form(np.eye(2)), np.zeros(2), form(A), b, b), solver)
+    assert answer.status is go.Status.SOLVED
+    np.testing.assert_allclose(answer.x, [1.0, 2.0], atol=1e-9)
+
+
+@pytest.mark.parametrize("solver", ["sparse-kkt", "osqp"])
+def test_programs_of_sparse_steps_are_solved_by_themselves(solver: str) -> None:
+    chain = Chain(5)
+    step = chain.system.evaluate(0.0, *chain.hanging())
+    answer = go.solve(go.formulate(step, "gauss"), solver)
+    assert answer.status is go.Status.SOLVED
+    np.testing.assert_allclose(answer.x, go.solve_step(step, "gauss", "sparse-kkt").a, atol=1e-6)
+
+
+@pytest.mark.parametrize("pull", [0.0, 2.0])
+def test_a_free_direction_is_no_contradiction_of_rows(pull: float) -> None:
+    numbers = {"Q": [1.0, -9.8, 3.0, pull], "gamma": [1.0]}
+    M, J = np.diag([1.0, 2.0, 3.0, 0.0]), np.array([[1.0, 0.0, 1.0, 0.0]])
+    dense = go.solve_step(go.StepData.from_mapping({"M": M, "J": J, **numbers}), "gauss", "kkt")
+    step = go.StepData.from_mapping({"M": sparse.csr_array(M), "J": sparse.csr_array(J), **numbers})
+    found = go.solve_step(step, "gauss", "sparse-kkt")
+    assert found.status is dense.status
+    assert found.forces_unique is dense.forces_unique is True
+    assert "Row" not in found.message
+
+
 def test_ranks_of_sparse_steps_are_not_guessed() -> None:
     chain = Chain(3)
     with pytest.raises(go.NotAccepted, match="dense"):
