@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gaussopt.stepdata import Matrix, Vector
+
+if TYPE_CHECKING:
+    from gaussopt.sparse import Sparse
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -57,7 +60,7 @@ def invert_lower(L: Matrix) -> Matrix:
     return np.asarray(inverse)
 
 
-def mass_scale(M: Matrix) -> Vector:
+def mass_scale(M: Matrix | Sparse) -> Vector:
     """1 / sqrt(M_ii), and 1 for coordinates without mass: coordinates in these units all have mass 1."""
     diagonal = M.diagonal()
     if not (positive := diagonal > 0).all():

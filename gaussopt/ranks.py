@@ -188,7 +188,7 @@ def contradictions(step: StepData) -> list[Dependency]:
     """
     if not step.sparse:
         return [d for d in rank_report(step).dependencies if d.contradiction]
-    from gaussopt.sparse_certificate import idle_combination
+    from gaussopt.sparse_certificate import idle_combination, leading
 
     found = idle_combination(step, by_gamma=True)
     if found is None:
@@ -197,8 +197,7 @@ def contradictions(step: StepData) -> list[Dependency]:
     contradiction = float(w @ (row * step.gamma))
     if closeness > NEGLIGIBLE or abs(contradiction) <= CONSISTENCY * (1.0 + float(np.linalg.norm(row * step.gamma))):
         return []
-    # Of rows that count alike the last one, as it is told of dense rows.
-    i = int(np.flatnonzero(np.abs(w) > (1.0 - 1e-6) * np.abs(w).max())[-1])
+    i = leading(w)
     terms = {int(k): float(-w[k] * row[k] / (w[i] * row[i])) for k in np.flatnonzero(np.abs(w) > NEGLIGIBLE) if k != i}
     return [Dependency(i, terms, contradiction / float(w[i] * row[i]))]
 

@@ -121,13 +121,19 @@ def idle_combination(step: StepData, by_gamma: bool = False) -> tuple[Vector, Ve
         return None
     # Of all such combinations that of the row that counts most, and what goes with it.
     unit = np.zeros(step.m)
-    i = int(np.flatnonzero(np.abs(whole) > (1.0 - 1e-6) * np.abs(whole).max())[-1])
+    i = leading(whole)
     unit[i] = 1.0 / row[i]
     w = saddle.left_null(unit)
     if not _norm(w) > 0:
         return None
     w = w / _norm(w)
     return w, row, _norm(times(J.T, w * row) * saddle.scale)
+
+
+def leading(w: Vector) -> int:
+    """The row that counts most in a combination; of rows that count alike the last one, as it is told of dense rows."""
+    size = np.abs(w)
+    return int(np.flatnonzero(size > (1.0 - 1e-6) * size.max())[-1])
 
 
 def lift(M: Sparse, J: Sparse, r: Vector) -> Vector:

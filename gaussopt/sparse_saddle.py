@@ -32,7 +32,7 @@ from scipy import sparse
 from scipy.linalg import lapack
 from scipy.sparse import csgraph
 
-from gaussopt.linalg import EPS
+from gaussopt.linalg import EPS, mass_scale
 from gaussopt.solver import backend
 from gaussopt.sparse import LARGEST_BLOCK, Indices, Pattern, Sparse, block_layout, is_diagonal, times
 from gaussopt.stepdata import Vector
@@ -382,7 +382,7 @@ class Saddle:
         structure = Structure.of(M, J)
         usable = before if before is not None and before.structure is structure else None
         root = structure.blocks.inverse_root(M)
-        scale = _mass_scale(M)
+        scale = mass_scale(M)
         pattern = structure.blocks.root
         R = None if root is None else sparse.csr_array((root, pattern.indices, pattern.indptr), shape=pattern.shape)
         if root is not None and structure.eliminates:
@@ -463,11 +463,6 @@ class Saddle:
     def _least_gain(self) -> float:
         # A regularised system converges slowly where S has eigenvalues near delta, and yet it does.
         return 0.5 if self.regular else 0.98
-
-
-def _mass_scale(M: Sparse) -> Vector:
-    mass = M.diagonal()
-    return np.asarray(np.where(mass > 0, 1.0 / np.sqrt(np.where(mass > 0, mass, 1.0)), 1.0))
 
 
 def _equilibrate(M: Sparse, J: Sparse, d: Vector) -> tuple[Vector, Vector]:
