@@ -5,8 +5,8 @@ Reference: B. Stellato, G. Banjac, P. Goulart, A. Bemporad, S. Boyd, "OSQP: an o
 quadratic programs", Math. Prog. Comp. 12, 2020. Its default accuracy of 1e-3 is far too coarse for mechanics;
 the defaults here are tight and polished.
 
-The solver is called where OSQP's own Python class calls it, in its extension module: on small programs that class takes
-half as long again as the solver, for conveniences (every figure of a solution, what derivatives may ask for) that
+The solver is called where OSQP's own Python class calls it, in its extension module: on small programs that class costs
+time that is not the solver's (docs/performance.md says how much), for conveniences (every figure of a solution, what derivatives may ask for) that
 nobody reads here.
 """
 
