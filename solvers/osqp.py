@@ -6,8 +6,8 @@ quadratic programs", Math. Prog. Comp. 12, 2020. Its default accuracy of 1e-3 is
 the defaults here are tight and polished.
 
 The solver is called where OSQP's own Python class calls it, in its extension module: on small programs that class costs
-time that is not the solver's (docs/performance.md says how much), for conveniences (every figure of a solution, what derivatives may ask for) that
-nobody reads here.
+time that is not the solver's (docs/performance.md says how much), for conveniences (every figure of a solution, what
+derivatives may ask for) that nobody reads here.
 """
 
 from __future__ import annotations
