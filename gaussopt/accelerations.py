@@ -31,6 +31,8 @@ class Accelerations:
     open_forces : set of (name, number)
         Forces that were found to be some of many where a state was recorded: lam, lam_N or lam_T, and the row or the
         contact, counted from 0.
+    warnings : list of str
+        Sentences about the motion as a whole, for `Trajectory.warnings` and its message.
     """
 
     def __init__(self, system: System, solver: StepSolver, stabiliser: Stabilisation) -> None:
@@ -41,6 +43,7 @@ class Accelerations:
         )
         self.evaluations = self.iterations = 0
         self.open_forces: set[tuple[str, int]] = set()
+        self.warnings: list[str] = []
         self._last: tuple[float, bytes, Answer] | None = None
 
     def answer(self, t: float, q: Vector, v: Vector) -> Answer:

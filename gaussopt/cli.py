@@ -286,7 +286,7 @@ def _run_mapping(traj: Trajectory) -> dict[str, Any]:
             k: traj.meta[k] for k in ("dt", "t_end", "rtol", "atol", "tolerance", "stabilisation", "solver_options")
         },
         "engine": traj.meta.get("engine", "interpreted"), "forces_unique": bool(traj.forces_unique.all()),
-        "open_forces": traj.meta.get("open_forces", {}),
+        "open_forces": traj.meta.get("open_forces", {}), "warnings": list(traj.warnings),
         "failed_step_file": traj.failed_step_file,
     }  # fmt: skip
 
@@ -311,6 +311,8 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
             )
     for event in traj.events:
         print(f"event at t = {event['t']:.12g}: {_event_words(event)}", file=out)
+    for warning in traj.warnings:
+        print(f"warning: {warning}", file=out)
     w = traj.worst
     print(
         f"certified: relative error at most {w.relative_error:.2g} over {_certified(traj)}",

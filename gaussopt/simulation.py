@@ -247,6 +247,8 @@ def simulate(
     columns = recorder.arrays(len(q))
     many = _of_many(accelerations.open_forces, system.contact_names)
     message += _in_words(many, columns["forces_unique"])
+    warnings = tuple(accelerations.warnings)
+    message = " ".join([message, *warnings])
     meta = {
         "problem": name, "variant": problem.variant if isinstance(problem, Problem) else "",
         "parameters": values, "formulation": formulation, "solver": solver,
@@ -265,7 +267,7 @@ def simulate(
     worst = WorstCertificate(**accelerations.worst, evaluations=accelerations.evaluations)
     return Trajectory(
         **columns, status=status, message=message, worst=worst, timing=timing, meta=meta,
-        events=tuple(loop.events), failed_step=failed, failed_step_file=file,
+        events=tuple(loop.events), failed_step=failed, failed_step_file=file, warnings=warnings,
     )  # fmt: skip
 
 

@@ -82,6 +82,9 @@ class Trajectory:
         What happened when: {"t", "kind", ...}.
     status, message
         How the run ended. A run that stops early keeps what it has.
+    warnings : tuple of str
+        Sentences about a motion as a whole that its status does not tell, such as that it passed a singular position;
+        they stand in the message, too.
     worst : WorstCertificate
     timing : seconds by part, summed over the run
     meta : what was run
@@ -117,6 +120,7 @@ class Trajectory:
     mode: Matrix = field(default_factory=lambda: np.zeros((0, 0)))
     forces_unique: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     events: tuple[dict[str, Any], ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def contacts(self) -> tuple[str, ...]:
@@ -158,6 +162,7 @@ class Trajectory:
         data = xr.Dataset(variables, coords=coords)
         data.attrs.update(
             events=json.dumps(list(self.events)),
+            warnings=json.dumps(list(self.warnings)),
             status=str(self.status),
             message=self.message,
             worst=json.dumps(self.worst.to_mapping()),
@@ -226,7 +231,8 @@ class Trajectory:
                 return cls(
                     np.asarray(data["time"].values), status=status, message=message, timing=attrs["timing"],
                     worst=WorstCertificate(**worst),
-                    meta=attrs["meta"], events=tuple(json.loads(data.attrs.get("events", "[]"))), **get,
+                    meta=attrs["meta"], events=tuple(json.loads(data.attrs.get("events", "[]"))),
+                    warnings=tuple(json.loads(data.attrs.get("warnings", "[]"))), **get,
                 )  # fmt: skip
         except (OSError, KeyError, ValueError, TypeError) as error:
             raise BadInput(f"{path} is not a trajectory file ({_first_line(error)}).") from None
