@@ -4,10 +4,6 @@ Algorithm family: operator splitting (ADMM) on a quasi-definite KKT system, poli
 Reference: B. Stellato, G. Banjac, P. Goulart, A. Bemporad, S. Boyd, "OSQP: an operator splitting solver for
 quadratic programs", Math. Prog. Comp. 12, 2020. Its default accuracy of 1e-3 is far too coarse for mechanics;
 the defaults here are tight and polished.
-
-The solver is called where OSQP's own Python class calls it, in its extension module: on small programs that class costs
-time that is not the solver's (docs/performance.md says how much), for conveniences (every figure of a solution, what
-derivatives may ask for) that nobody reads here.
 """
 
 from __future__ import annotations
@@ -66,9 +62,6 @@ class _Hush:
 
 _HUSH = _Hush()
 
-REFUSED_SETTINGS = "2"
-"""OSQP's number of an error in its settings."""
-
 _CLAIMS = {
     1: Status.SOLVED,
     2: Status.INACCURATE,
@@ -118,37 +111,22 @@ class OSQP(Solver[OSQPOptions]):
 
     def setup(self, program: Program) -> None:
         """Scale and factorise; all entries are kept so that later values fit the pattern."""
-        extension = backend("osqp.ext_builtin")
+        osqp = backend("osqp")
         qp = as_qp(program)
         o = self.options
-        settings = extension.OSQPSettings()
-        extension.osqp_set_default_settings(settings)
-        for option in fields(o):
-            if option.name != "time_limit":
-                try:
-                    setattr(settings, option.name, getattr(o, option.name))
-                except TypeError:
-                    raise BadInput(
-                        f"OSQP does not take {option.name} = {getattr(o, option.name)!r}; see its documentation."
-                    ) from None
-        if o.time_limit > 0:
-            settings.time_limit = o.time_limit
-        settings.verbose, settings.warm_starting = False, True
+        settings = {x.name: getattr(o, x.name) for x in fields(o) if x.name != "time_limit" or o.time_limit > 0}
         P = sparse.csc_matrix(sparse.triu(qp.P)) if qp.sparse else _upper_csc(qp.P)
         A = sparse.csc_matrix(qp.A) if qp.sparse else _dense_csc(qp.A)
-        self._infinity = extension.OSQP_INFTY
-        matrices = extension.CSC(_short(P)), qp.q, extension.CSC(_short(A))
+        self._model = osqp.OSQP(algebra="builtin")
         try:
             with _HUSH:
-                self._model = extension.OSQPSolver(*matrices, *self._bounds(qp), qp.m, qp.n, settings)
-        except ValueError as error:
-            if str(error) != REFUSED_SETTINGS:
+                self._model.setup(_short(P), qp.q, _short(A), qp.l, qp.u, verbose=False, warm_starting=True, **settings)
+        except TypeError:
+            raise BadInput(_refused(o)) from None
+        except osqp.OSQPException as error:
+            if error != osqp.SolverError.OSQP_SETTINGS_VALIDATION_ERROR:
                 raise
-            given = ", ".join(f"{x.name}={getattr(o, x.name)!r}" for x in fields(o) if getattr(o, x.name) != x.default)
-            raise BadInput(
-                f"OSQP does not take these settings: {given}; see its documentation for their ranges."
-            ) from None
-        self._model.update_rho(o.rho)
+            raise BadInput(_refused(o)) from None
         self._size = qp.n, qp.m
 
     def update(self, program: Program) -> None:
@@ -158,9 +136,10 @@ class OSQP(Solver[OSQPOptions]):
             Px, Ax = sparse.triu(qp.P, format="csc").data, sparse.csc_matrix(qp.A).data
         else:
             Px, Ax = _upper_values(qp.P), qp.A.ravel(order="F")
-        l, u = self._bounds(qp) if qp.m else (None, None)
-        self._model.update_data_vec(qp.q, l, u)
-        self._model.update_data_mat(Px, None, Ax if qp.m else None, None)
+        if qp.m:
+            self._model.update(q=qp.q, l=qp.l, u=qp.u, Px=Px, Ax=Ax)
+        else:
+            self._model.update(q=qp.q, Px=Px)
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         """Iterate from the start, or from zero."""
@@ -168,20 +147,20 @@ class OSQP(Solver[OSQPOptions]):
         x, y = (np.zeros(n), None) if start is None else start
         model.warm_start(x, np.zeros(m) if y is None else -y)
         with _HUSH:  # polish reports an empty active set, even when not verbose
-            model.solve()
-        info = model.info
+            found = model.solve(raise_error=False)
+        info = found.info
         claim = _CLAIMS.get(info.status_val, Status.SOLVER_ERROR)
         seconds = info.update_time + info.solve_time + info.polish_time
         if claim in (Status.INFEASIBLE, Status.UNBOUNDED):
             return RawSolution(None, None, claim, info.iter, seconds, info.status)
-        found = model.solution
         return RawSolution(found.x, -found.y, claim, info.iter, seconds, info.status)
 
-    def _bounds(self, qp: QP) -> tuple[Vector, Vector]:
-        """The bounds as OSQP takes them: finite."""
-        if qp.equalities_only:
-            return qp.l, qp.u
-        return np.maximum(qp.l, -self._infinity), np.minimum(qp.u, self._infinity)
+
+def _refused(options: OSQPOptions) -> str:
+    """The sentence for settings that OSQP does not take."""
+    given = ", ".join(f"{x.name} = {getattr(options, x.name)!r}" for x in fields(options)
+                      if getattr(options, x.name) != x.default)  # fmt: skip
+    return f"OSQP does not take these settings: {given}; see its documentation for their types and ranges."
 
 
 def _short(A: Any) -> Any:
