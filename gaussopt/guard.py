@@ -283,6 +283,13 @@ def _death(code: int, seconds: float) -> Outcome:
 # One guard for each thread of a worker process, kept from case to case.
 _own = threading.local()
 
+_guarded = False
+
+
+def is_guarded() -> bool:
+    """Whether this process is the child of a guard, so that its death costs one case."""
+    return _guarded
+
 
 def use_guard(guard: Guard) -> None:
     """Let this thread run its orders in a guard that somebody else closes."""
@@ -302,6 +309,8 @@ def run_order(order: Order) -> Reply:
 
 def serve(connection: Connection, parent: int) -> NoReturn:
     """Run the orders that come over the connection, until it is closed."""
+    global _guarded
+    _guarded = True
     os.set_inheritable(connection.fileno(), False)
     _die_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

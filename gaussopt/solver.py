@@ -41,6 +41,7 @@ class Solver(ABC, Generic[O]):
     stochastic : whether it searches at random, from a seed; it promises no digits and serves as a control
     updates : whether new numbers of the same pattern reuse the set-up
     warm_starts : whether it makes use of a start
+    aborts : whether its backend is known to end the process that it runs in; it then runs in a helper process
     precision : option sets from loose to tight, for curves of error against time; empty if it has no such dial
     options_type : the dataclass of its options
     """
@@ -57,6 +58,7 @@ class Solver(ABC, Generic[O]):
     stochastic: ClassVar[bool] = False
     updates: ClassVar[bool] = False
     warm_starts: ClassVar[bool] = False
+    aborts: ClassVar[bool] = False
     precision: ClassVar[tuple[Mapping[str, Any], ...]] = ()
     options_type: ClassVar[type[Options]] = Options
 
@@ -68,6 +70,10 @@ class Solver(ABC, Generic[O]):
     def variants(cls) -> tuple[str, ...]:
         """Names that may follow the solver's name after a colon."""
         return ()
+
+    def may_abort(self) -> bool:
+        """Whether this solver, with its variant, is known to end the process that it runs in."""
+        return self.aborts
 
     def refuses(self, program: Program) -> str | None:
         """Why the program is not taken, or None."""

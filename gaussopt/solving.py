@@ -16,6 +16,7 @@ from gaussopt.certificate import DEFAULT_TOLERANCE, Certificate, certify, explai
 from gaussopt.contact_certificate import ContactCertificate, Verdict, certify_contact
 from gaussopt.errors import BadInput, IllPosed, NotAccepted
 from gaussopt.formulation import Candidate, Formulation, SlidingFormulation
+from gaussopt.guarded import answering
 from gaussopt.lcp_solving import check_lcp, judge_lcp
 from gaussopt.programs import LCP, QP, LeastSquares, LinearSystem, Program, RawSolution, Solution, Timing
 from gaussopt.qp_certificate import certify_qp
@@ -53,6 +54,7 @@ class Engine:
 
     Attributes
     ----------
+    answering : the solver, or its stand-in where it runs in a helper process
     latest : (Program, RawSolution) or None
         The program solved last and the solver's word on it.
     """
@@ -68,6 +70,7 @@ class Engine:
         self.warm_start = warm_start
         self.reuse = reuse
         self.latest: tuple[Program, RawSolution] | None = None
+        self.answering = answering(self.solver)
         self._pattern: tuple[Any, ...] | None = None
         self._last: tuple[Vector, Vector | None] | None = None
 
@@ -86,13 +89,13 @@ class Engine:
         update = same and self.reuse and self.solver.updates
         try:
             if update:
-                self.solver.update(program)
+                self.answering.update(program)
             else:
-                self.solver.setup(program)
+                self.answering.setup(program)
             if not same:
                 self._last = None
             ready = perf_counter()
-            raw = self.solver.solve(self._last if self.warm_start else None)
+            raw = self.answering.solve(self._last if self.warm_start else None)
         except (BadInput, KeyboardInterrupt, MemoryError):
             raise
         except Exception as error:
@@ -452,7 +455,7 @@ def solve(
     if start is not None and raw.claim is not Status.CRASHED:
         begin = perf_counter()
         try:
-            raw = engine.solver.solve(start)
+            raw = engine.answering.solve(start)
         except Exception as error:
             raw = _crash(error)
         timing = timing._replace(solve=perf_counter() - begin, backend=raw.backend)

@@ -61,7 +61,7 @@ class Status(Enum):
     )
     BAD_INPUT = "bad_input", "The input does not describe a problem; the message says what and where."
     SOLVER_ERROR = "solver_error", "The solver reported an error of its own; try another solver."
-    CRASHED = "crashed", "The solver raised an exception; try another solver and report the case."
+    CRASHED = "crashed", "The solver raised an exception or ended its process; try another solver and report the case."
 
     def __str__(self) -> str:
         return str(self.value)

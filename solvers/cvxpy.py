@@ -68,6 +68,10 @@ class CVXPY(Solver[CVXPYOptions]):
         conic = {"CLARABEL", "SCS", "COPT", "CUCLARABEL", "ECOS", "CVXOPT", "MOSEK", "QOCO", "SDPA"}
         return tuple(s for s in cp.installed_solvers() if s in {*defines.QP_SOLVERS, *conic})
 
+    def may_abort(self) -> bool:
+        """HiGHS ends its process by itself on some programs, whoever calls it."""
+        return self.variant == "HIGHS"
+
     @property
     def text(self) -> str:
         """The program as CVXPY prints it."""

@@ -6,8 +6,9 @@ Weaknesses: only about 1e-5 can be counted on in mechanics. By default HiGHS add
 moves every acceleration of the crank-slider by up to 1e-5; the default here, 1e-14, serves only to walk in flat
 directions and leaves most answers at rounding level. But where the accelerations are small beside the entries of P
 and A, as near rest, its solver stops with an error of its own and a point that is 1e-4 to 1e-6 off, whatever the
-tolerances; without `qp_iteration_limit` it can also cycle for ever. It has called unbounded programs solved; the
-certificate does not.
+tolerances. On singular programs with entries of very different size (1e30 in the dual of a step) it writes beyond its
+memory, which ends the process; no condition is known that rules this out, so it runs in a helper process. Without
+`qp_iteration_limit` it can also cycle for ever. It has called unbounded programs solved; the certificate does not.
 Reference: Q. Huangfu, J. A. J. Hall, "Parallelizing the dual revised simplex method", Math. Prog. Comp. 10, 2018.
 """
 
@@ -42,6 +43,7 @@ class HiGHS(Stateless[HiGHSOptions]):
     extra = "highs"
     exact = False
     own_rows = True
+    aborts = True
     options_type = HiGHSOptions
 
     def verdict(self, solution: Any, warned: str) -> tuple[Status, int, float, str]:
