@@ -11,6 +11,7 @@ import ctypes
 import math
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gaussopt import __version__
+from gaussopt.cache import UnsafeCache, check_chosen
 from gaussopt.cli_animate import animate_command
 from gaussopt.cli_atlas import atlas_command
 from gaussopt.cli_common import Done, Json, Set, pairs_of, plain, print_json, progress_bar, settings_of
@@ -51,10 +53,29 @@ def run(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code instead of leaving the interpreter."""
     given = sys.argv[1:] if arguments is None else arguments
     try:
-        return _run(given)
+        with _plain_warnings():
+            return _run(given)
     except OSError as error:  # standard output takes nothing: a full disk, a closed pipe
         print(f"gaussopt: Cannot write the result: {error.strerror or error}.", file=sys.stderr)
         return 1
+
+
+@contextlib.contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Our own warnings are sentences on standard error; those of others stay as they are."""
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        if issubclass(category, UnsafeCache):
+            print(f"gaussopt: {message}", file=sys.stderr)
+        else:
+            usual(message, category, *where)
+
+    warnings.showwarning = show  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        warnings.showwarning = usual
 
 
 def _run(given: list[str]) -> int:
@@ -143,6 +164,7 @@ def _root(
     if context.invoked_subcommand is None:
         print(context.get_help(), file=context.obj)
         raise Done(2)
+    check_chosen()
 
 
 @app.command("list")

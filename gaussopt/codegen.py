@@ -11,10 +11,10 @@ import hashlib
 import importlib.util
 import os
 import sys
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.abc import ExecutionLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,9 +22,11 @@ from typing import Any
 import sympy as sp
 from sympy.printing.pycode import PythonCodePrinter
 
+from gaussopt import cache
+from gaussopt.cache import cache_folder as cache_folder
 from gaussopt.errors import BadInput
 
-VERSION = 6
+VERSION = 7
 """Raised whenever the generated source changes, so that stale files are not reused."""
 
 
@@ -144,96 +146,103 @@ def printed(printer: Printer, expr: Any) -> str:
     return text
 
 
-def cache_folder() -> Path:
-    """Where generated modules live: GAUSSOPT_CACHE, else the user's cache folder."""
-    chosen = os.environ.get("GAUSSOPT_CACHE")
-    if chosen:
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "gaussopt"
-
-
 def key_of(*parts: str) -> str:
     """A short name for the inputs of a derivation."""
     return hashlib.sha256("\n".join([str(VERSION), sp.__version__, *parts]).encode()).hexdigest()[:16]
 
 
 def load(name: str, key: str) -> ModuleType | None:
-    """The module generated earlier under this key, or None."""
-    path = _path(name, key)
-    if (known := sys.modules.get(_module_name(path))) is not None:
+    """The module generated earlier under this key, or None.
+
+    Raises
+    ------
+    BadInput
+        If GAUSSOPT_CACHE names a folder that others can write to.
+    """
+    file = _file(name, key)
+    if (known := sys.modules.get(_module_name(file))) is not None:
         return known
+    body = cache.read(file)
+    if body is None:
+        return None  # not there, damaged, edited, or somebody else's: derive again
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        text = body.decode()
+    except UnicodeDecodeError:
         return None
-    if not _intact(text):
-        return None  # damaged or edited: derive again
-    return _import(path)
-
-
-def unchanged(module: ModuleType) -> bool:
-    """Whether the file of a generated module is still what was generated."""
-    try:
-        return _intact(Path(str(module.__file__)).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError):
-        return False
+    return _imported(file, text, cache.cache_folder() / file)
 
 
 def store(name: str, key: str, text: str) -> ModuleType:
-    """Write the module file (aside, then renamed) and import it."""
-    path = _path(name, key)
-    try:
-        _write(path, text)
-    except OSError:  # a read-only home still computes
-        path = Path(tempfile.gettempdir()) / f"gaussopt-{os.getuid()}" / path.name
-        _write(path, text)
-    return _import(path)
+    """Keep the source of a module, if there is a place for it, and import it.
+
+    Raises
+    ------
+    BadInput
+        As `load`.
+    """
+    file = _file(name, key)
+    return _imported(file, text, cache.write(file, text.encode()))
 
 
-def _path(name: str, key: str) -> Path:
-    return _in_folder(cache_folder(), name, key)
+def text_of(module: ModuleType) -> str:
+    """The source that a module was made of, whatever has become of its file since."""
+    loader = module.__loader__
+    if isinstance(loader, _Loader):
+        return loader.text
+    return Path(str(module.__file__)).read_text(encoding="utf-8")
+
+
+def path_of(module: ModuleType) -> Path:
+    """A file with the source of a generated module, written now where it could not be kept.
+
+    Raises
+    ------
+    BadInput
+        If it cannot be written.
+    """
+    path = Path(str(module.__file__))
+    if not path.is_absolute():
+        return cache.private_file(path.name, text_of(module).encode())
+    return path
 
 
 @lru_cache(maxsize=1024)
-def _in_folder(folder: Path, name: str, key: str) -> Path:
+def _file(name: str, key: str) -> str:
     safe = "".join(c if c.isalnum() and c.isascii() else "_" for c in name)[:40]
-    return folder / f"{safe}_{key}.py"
+    return f"{safe}_{key}.py"
 
 
-def _seal(body: str) -> str:
-    return "# sha256 " + hashlib.sha256(body.encode()).hexdigest()
+def _module_name(file: str) -> str:
+    return f"gaussopt_generated_{file.removesuffix('.py')}"
 
 
-def _intact(text: str) -> bool:
-    head, _, body = text.partition("\n")
-    return head == _seal(body)
+class _Loader(ExecutionLoader):
+    """Compiles a text that was checked; byte code is neither kept nor used, as nobody could check that."""
+
+    def __init__(self, text: str, path: str) -> None:
+        self.text = text
+        self._path = path
+
+    def get_source(self, fullname: str) -> str:
+        return self.text
+
+    def get_filename(self, fullname: str) -> str:
+        return self._path
 
 
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_aside(path, f"{_seal(text)}\n{text}".encode())
-
-
-def write_aside(path: Path, content: bytes) -> None:
-    """Write a file aside, then rename it, so that nobody reads a part of it."""
-    handle, aside = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-    os.replace(aside, path)
-
-
-def _module_name(path: Path) -> str:
-    return f"gaussopt_generated_{path.stem}"
-
-
-def _import(path: Path) -> ModuleType:
-    name = _module_name(path)
+def _imported(file: str, text: str, path: Path | None) -> ModuleType:
+    name = _module_name(file)
     if name in sys.modules:
         return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise BadInput(f"The generated module {path.name} cannot be imported.")
+    # Without a file the lines are shown by the loader, see `linecache`.
+    loader = _Loader(text, os.path.abspath(path) if path else f"gaussopt-generated/{file}")
+    spec = importlib.util.spec_from_loader(name, loader)
+    assert spec is not None  # the loader is given
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    try:
+        loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
     return module

@@ -8,16 +8,15 @@ undefined, is left to CPython.
 from __future__ import annotations
 
 import math
+import sys
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from importlib import import_module
 from types import FunctionType, ModuleType
 
 import numpy as np
 
-from gaussopt.codegen import unchanged
 from gaussopt.jit import COMPILED
 from gaussopt.stepdata import Vector, all_finite
 
@@ -156,11 +155,9 @@ def _compiled(module: ModuleType) -> Mapping[str, Callable[..., bool]]:
     functions = {name: x for name, x in vars(module).items() if isinstance(x, FunctionType)}
     if sum(len(x.__code__.co_code) for x in functions.values()) > LONGEST:
         raise NotCompiled("its equations are too long")
-    if not unchanged(module):
-        raise NotCompiled("the file of its equations was changed or swept away")
     return exact(module, list(functions))
 
 
 def _of_module(name: str) -> Evaluation:
     """The evaluation of a generated module that this process has loaded."""
-    return Evaluation.of(import_module(name))
+    return Evaluation.of(sys.modules[name])

@@ -83,13 +83,19 @@ class LagrangianSystem(System):
 
     @property
     def source_path(self) -> Path:
-        """The generated module file."""
-        return Path(str(self._module.__file__))
+        """The generated module file.
+
+        Raises
+        ------
+        BadInput
+            If there is no place for it, neither in the cache folder nor among temporary files.
+        """
+        return codegen.path_of(self._module)
 
     @property
     def source(self) -> str:
         """The generated source."""
-        return self.source_path.read_text(encoding="utf-8")
+        return codegen.text_of(self._module)
 
     @property
     def constant_entries(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -6,12 +6,11 @@ LLVM comes with llvmlite. Calls release the interpreter's lock, so that threads 
 from __future__ import annotations
 
 import ctypes
-import hashlib
+import functools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from struct import Struct
 from types import FunctionType, ModuleType
@@ -21,7 +20,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
-from gaussopt import codegen
+from gaussopt import cache, codegen
 
 _NUMBERS = {"float": "d", "int": "q", "bool": "q"}
 _ADDRESS = "N"
@@ -31,7 +30,7 @@ _ARRAYS: dict[str, tuple[Any, int]] = {
     "Index": (np.int64, 1), "Active": (np.int64, 1), "Indices": (np.int64, 2),
 }  # fmt: skip
 
-VERSION = "3"
+VERSION = "4"
 """Raised whenever the translation changes."""
 
 ENTRANCE = "_entrance"
@@ -55,10 +54,8 @@ WRITEABLE = 0x400
 USUAL = 0x1 | 0x100 | WRITEABLE
 """Numpy's flags of an array that is contiguous, aligned and may be written."""
 
-_DIGEST = 32
 
-
-@cache
+@functools.cache
 def target() -> tuple[str, str]:
     """Name and features of the processor.
 
@@ -152,13 +149,11 @@ def _compiled(
         repr([x for name, x in vars(Places).items() if name.isupper()]),
     ]
     assert module.__file__ is not None
-    file = codegen.cache_folder() / f"{Path(module.__file__).stem}_{codegen.key_of(*about, *target())}.o"
-    code = _kept(file)
+    file = f"{Path(module.__file__).stem}_{codegen.key_of(*about, *target())}.o"
+    code = cache.read(file)
     if code is None:
         code = _translated(sources, names, contract, vectors, exactly)
-        with suppress(OSError):
-            file.parent.mkdir(parents=True, exist_ok=True)
-            codegen.write_aside(file, hashlib.sha256(code).digest() + code)
+        cache.write(file, code)
     llvm.add_symbol("PyBool_FromLong", _place_of(ctypes.pythonapi.PyBool_FromLong))
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
@@ -186,7 +181,7 @@ def _sources(module: ModuleType, names: Sequence[str]) -> list[tuple[str, dict[s
             if isinstance(record, type) and (home := sys.modules[record.__module__]) not in met:
                 met.append(home)
     ordered = [module, *sorted(met[1:], key=lambda x: x.__name__)]
-    texts = [Path(str(x.__file__)).read_text(encoding="utf-8") for x in ordered]
+    texts = [codegen.text_of(x) for x in ordered]
     numbers = [{name: y for name, y in vars(x).items() if isinstance(y, int | float)} for x in ordered]
     return list(zip(texts, numbers, strict=True))
 
@@ -204,16 +199,6 @@ def _name(annotation: Any) -> str:
 
 _engines: list[Any] = []
 """They own the machine code."""
-
-
-def _kept(file: Path) -> bytes | None:
-    """Machine code from the disk; None if it is not there or damaged."""
-    try:
-        content = file.read_bytes()
-    except OSError:
-        return None
-    code = content[_DIGEST:]
-    return code if hashlib.sha256(code).digest() == content[:_DIGEST] else None
 
 
 def _machine() -> Any:
