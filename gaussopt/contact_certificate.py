@@ -20,17 +20,12 @@ from typing import Any
 import numpy as np
 
 from gaussopt.certificate import Certificate, certify
+from gaussopt.contact_distance import DEFINITE, distance, law_residual, length, nearest_forces
 from gaussopt.contact_operator import ContactOperator
-from gaussopt.lcp import MAX_ENUMERATED, LCPSolutions, classify_matrix, enumerate_lcp
-from gaussopt.linalg import EPS, mass_scale
+from gaussopt.lcp import MAX_ENUMERATED, classify_matrix
+from gaussopt.linalg import mass_scale
 from gaussopt.status import Status
 from gaussopt.stepdata import Matrix, StepData, Vector
-
-EXACT = 1e-11
-"""Relative violation of a law that a solution computed here may have: rounding of its linear system."""
-
-DEFINITE = 1e-12
-"""Smallest eigenvalue of sym A^ that counts as positive."""
 
 QUICK = 8
 """Size of the LCP up to which all modes of sliding contacts are tried at every stage of a motion."""
@@ -107,13 +102,13 @@ class ContactCertificate(Certificate):
     def passed(self, tolerance: float = 1e-7) -> bool:
         """Whether acceleration, forces and laws hold within the tolerance."""
         # Not super(): a slotted dataclass is another class than the one whose body this is.
-        if not Certificate.passed(self, tolerance):
-            return False
-        # As for the error: where masses are tiny, forces and laws must hold beside what the step itself calls for.
-        sensible = math.sqrt(tolerance) * (self.natural_scale + self.norm_a)
-        return self.law_residual <= tolerance * (1.0 + self.norm_a) and (
-            math.isinf(tolerance) or max(self.law_residual, self.force_residual) <= sensible
-        )
+        if not (Certificate.passed(self, tolerance) and math.isfinite(self.law_residual + self.norm_a)):
+            return False  # beside an infinite norm anything would be small
+        if math.isinf(tolerance):
+            return True
+        # The "1 +" of the error's scale has a unit; beside what the step itself calls for, all must hold in any unit.
+        scale = tolerance * min(1.0 + self.norm_a, self.natural_scale + self.norm_a)
+        return max(self.error_bound, self.law_residual, self.force_residual, self.rounding_floor) <= scale
 
     def to_mapping(self) -> dict[str, Any]:
         """For JSON."""
@@ -162,18 +157,18 @@ def certify_contact(
     if a is None or not np.isfinite(a).all() or verdict.status is not Status.SOLVED:
         return _without(base, verdict)
     if lam_N is None or not np.isfinite(lam_N).all() or (lam_T is not None and not np.isfinite(lam_T).all()):
-        lam_N, lam_T = op.split(_nearest(op, a, thorough))
+        lam_N, lam_T = op.split(nearest_forces(op, a, thorough))
         lam = None
     if lam_T is None:
         lam_T = op.split(np.concatenate((lam_N, np.zeros(int(op.resting.sum())))))[1]
     x = op.unknowns(lam_N, lam_T)
     own = certify(step.with_forces(lam_N, lam_T), a, lam)
-    laws = _law_residual(op, a, lam_N, lam_T)
-    bound, norm, floor = _distance(op, a, x, own, laws, thorough)
+    laws = law_residual(op, a, lam_N, lam_T)
+    bound, norm, floor = distance(op, a, x, own, laws, verdict.reason, thorough)
     power = float(np.einsum("kd,kd->", lam_T, step.v_T))
     w = step.J_N @ a + step.zeta_N
     d = mass_scale(step.M)
-    natural = _length(op.joints.a_J / d) + _length(a / d) + _length(step.force * d)
+    natural = length(op.joints.a_J / d) + length(a / d) + length(step.force * d)
     return ContactCertificate(
         error_bound=bound, error_norm=norm, constraint_residual=own.constraint_residual,
         force_residual=own.force_residual if lam is not None else own.error_bound,
@@ -265,11 +260,9 @@ def independent(op: ContactOperator) -> bool:
 
 
 def _enumerated(op: ContactOperator, joints_unique: bool) -> Verdict:
-    step, joints = op.step, op.joints
-    d = mass_scale(step.M)
+    step, joints, found = op.step, op.joints, op.enumerated
     to_a = op.effect @ op.to_x
     a_0 = op.acceleration(op.x_0)
-    found: LCPSolutions = enumerate_lcp(op.lcp, to_a / d[:, None], a_0 / d, size=op.lcp_size, supports=op.supports)
     ranges = None
     unique = found.unique and joints_unique
     if found.status is Status.ACCELERATION_NOT_UNIQUE or (found.status is Status.SOLVED and not found.unique):
@@ -315,183 +308,3 @@ def _solution(op: ContactOperator, z: Vector) -> ContactSolution:
     a = op.acceleration(x)
     lam_N, lam_T = op.split(x)
     return ContactSolution(a, op.multipliers(x), lam_N, lam_T, op.step.J_N @ a + op.step.zeta_N)
-
-
-# -- distance ----------------------------------------------------------------------------------------------
-
-
-def _length(x: Vector) -> float:
-    return math.sqrt(float(x @ x)) if x.size else 0.0
-
-
-def _weights(op: ContactOperator) -> Vector:
-    """sqrt(row K row^T) of every row: one unit of force there is this much acceleration in the mass norm."""
-    own = np.sqrt(np.maximum(((op.rows @ op.joints.root) ** 2).sum(axis=1), 0.0))
-    # An inert direction (a dead centre) is measured with what the bodies would do without joints.
-    bare = np.linalg.norm(op.rows * mass_scale(op.step.M), axis=1)
-    return np.asarray(np.where(own > 1e-8 * bare, own, np.where(bare > 0, bare, 1.0)))
-
-
-def _law_residual(op: ContactOperator, a: Vector, lam_N: Vector, lam_T: Matrix) -> float:
-    """The natural map of all laws at the reported point, in the unit of the mass norm."""
-    step, k = op.step, op.k
-    weight = _weights(op)
-    w = step.J_N @ a + step.zeta_N
-    normal = np.minimum((lam_N - step.least) * weight[:k], w / weight[:k])
-    parts = [normal]
-    expected = step.sigma * (step.mu * lam_N)[:, None]
-    sliding = ~op.resting
-    tangent = np.linalg.norm(np.einsum("kdn,nr->kdr", step.J_T, op.joints.root), axis=(1, 2))
-    parts.append((np.linalg.norm(lam_T - expected, axis=1) * tangent)[sliding])
-    if op.resting.any():
-        t, limit, g = lam_T[op.resting, 0], step.mu[op.resting] * np.maximum(lam_N[op.resting], 0.0), weight[k:]
-        s = step.J_T[op.resting, 0] @ a + step.zeta_T[op.resting, 0]
-        parts.append((t - np.clip(t - s / g**2, -limit, limit)) * g)
-    return _length(np.concatenate(parts))
-
-
-def _distance(
-    op: ContactOperator, a: Vector, x: Vector, own: Certificate, laws: float, thorough: bool
-) -> tuple[float, float, float]:
-    """Error in the mass norm and in the 2-norm, and the rounding floor of what was added here."""
-    step = op.step
-    true, floor = complete(op, x)
-    if true is not None:
-        e = a - op.acceleration(true)
-        return math.sqrt(max(float(e @ step.M @ e), 0.0)), _length(e), floor
-    if laws <= EXACT * (own.norm_a + _length(op.joints.a_J / mass_scale(step.M))):
-        # All laws hold to rounding: this is a solution, even if the mode that it names is degenerate.
-        size = own.error_bound + laws
-        return size, size * float(np.abs(mass_scale(step.M)).max()), 0.0
-    bound = own.error_bound + _natural_bound(op, x)
-    if not math.isfinite(bound) and thorough and op.lcp.n <= MAX_ENUMERATED:
-        points = enumerate_lcp(op.lcp, size=op.lcp_size, supports=op.supports).solutions
-        errors = [a - op.acceleration(op.x(z)) for z in points]
-        if errors:
-            e = min(errors, key=lambda e: float(e @ step.M @ e))
-            return math.sqrt(max(float(e @ step.M @ e), 0.0)), _length(e), 0.0
-    scale = float(np.abs(mass_scale(step.M)).max())
-    return bound, bound * scale, 0.0
-
-
-def complete(op: ContactOperator, x: Vector) -> tuple[Vector | None, float]:
-    """The true solution in the contact mode that x names, nearest to x; None if that mode holds none.
-
-    Returns
-    -------
-    x, floor
-        Rounding of its acceleration, in the mass norm: what one rounding of every row of the mode's linear system does
-        to it. Forces that are ill-determined but cause no acceleration do not count.
-    """
-    k, step = op.k, op.step
-    if not k:
-        return x, 0.0
-    g = _weights(op)
-    R = op.response / np.outer(g, g)
-    least = step.least * g[:k]
-    index = np.flatnonzero(op.resting)
-    mu = step.mu[index] * g[k:] / g[index]  # friction bound in scaled forces
-    f = x * g
-    y = R @ f + op.start / g
-    N, w, T, s = f[:k], y[:k], f[k:], y[k:]
-    closed = w < N - least
-    gripping = closed[index] | (least[index] > 0)
-    stick = gripping & (mu * N[index] - np.abs(T) >= np.abs(s))
-    slip = gripping & ~stick
-    side = np.where(T >= 0, 1.0, -1.0)
-    # f = P m + p: m holds the normal forces of closed contacts, then the friction of those that stick.
-    c, t = int(closed.sum()), int(stick.sum())
-    P, p = np.zeros((len(f), c + t)), np.zeros(len(f))
-    P[np.flatnonzero(closed), np.arange(c)] = 1.0
-    p[:k] = np.where(closed, 0.0, least)
-    P[k + np.flatnonzero(stick), c + np.arange(t)] = 1.0
-    for i in np.flatnonzero(slip):  # friction at its bound
-        P[k + i] = side[i] * mu[i] * P[index[i]]
-        p[k + i] = side[i] * mu[i] * p[index[i]]
-    held = np.concatenate((closed, stick))
-    C = R[held] @ P
-    b = R @ p + op.start / g
-    U, values, Vt = np.linalg.svd(C) if C.size else (np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0)))
-    rank = int((values > 1e-10 * values[0]).sum()) if len(values) else 0
-    scale = float((np.abs(R) @ np.abs(f) + np.abs(op.start / g)).max() + np.abs(f).max())
-    m = np.concatenate((N[closed], T[stick]))
-    for _ in range(3):
-        residual = C @ m + b[held]
-        m = m - Vt[:rank].T @ ((U[:, :rank].T @ residual) / values[:rank])
-    full = P @ m + p
-    y = R @ full + op.start / g
-    rounding = np.abs(R) @ np.abs(full) + np.abs(op.start / g)
-    tiny = EXACT * scale
-    N, w, T, s = full[:k], y[:k], full[k:], y[k:]
-    lawful = (
-        np.abs(y[held]).max(initial=0.0) <= tiny
-        and (N - least).min() >= -tiny
-        and w.min() >= -tiny
-        and (np.abs(T) <= mu * N[index] + tiny).all()
-        and (side * s)[slip].max(initial=0.0) <= tiny
-    )
-    if not lawful:
-        return None, math.inf
-    motion = (op.joints.root.T @ op.forces) / g
-    amplified = np.abs(motion @ P @ (Vt[:rank].T / values[:rank])) @ (np.abs(U[:, :rank].T) @ rounding[held])
-    summed = np.abs(motion) @ np.abs(full) + np.abs(op.joints.root.T @ (step.M @ op.joints.a_J))
-    return full / g, EPS * (_length(amplified) + _length(summed))
-
-
-def _natural_bound(op: ContactOperator, x: Vector) -> float:
-    """Bound on || root^T F (x - x*) || for sliding contacts with positive definite sym A, else infinite."""
-    if op.resting.any():
-        return math.inf
-    A = op.delassus
-    diagonal = A.diagonal()
-    if not (diagonal > 0).all():
-        return math.inf
-    e = 1.0 / np.sqrt(diagonal)
-    scaled = A * np.outer(e, e)
-    c = float(np.linalg.eigvalsh(0.5 * (scaled + scaled.T))[0])
-    if c <= DEFINITE * len(A):
-        return math.inf
-    r = np.minimum(x - op.step.least, (A @ x + op.bias) / diagonal)
-    forces = (1.0 + float(np.linalg.norm(scaled, 2))) / c * _length(r / e)
-    return float(np.linalg.norm(op.joints.root.T @ op.forces * e, 2)) * forces
-
-
-def _nearest(op: ContactOperator, a: Vector, thorough: bool) -> Vector:
-    """The true forces next to an acceleration given without them; an estimate where they are not found."""
-    x = _estimate(op, a)
-    true, _ = complete(op, x)
-    if true is not None:
-        return true
-    if thorough and op.lcp.n <= MAX_ENUMERATED:
-        # Redundant contacts: least squares may name a mode that shares the forces unlawfully.
-        points = [op.x(z) for z in enumerate_lcp(op.lcp, size=op.lcp_size, supports=op.supports).solutions]
-        if points:
-            d = mass_scale(op.step.M)
-            return min(points, key=lambda p: _length((op.acceleration(p) - a) / d))
-    return x
-
-
-def _estimate(op: ContactOperator, a: Vector) -> Vector:
-    """Contact forces that explain an acceleration given without them, each within its friction cone."""
-    from scipy.optimize import lsq_linear
-
-    k, least = op.k, op.step.least
-    index = np.flatnonzero(op.resting)
-    # Coefficients of the columns (lam_N of contacts that slide, the two edges of the cone of those without slip).
-    edges = np.zeros((k + len(index), k + len(index)))
-    edges[:k, :k] = np.eye(k)
-    for place, i in enumerate(index):
-        edges[k + place, i] = -op.step.mu[i]
-        edges[i, k + place], edges[k + place, k + place] = 1.0, op.step.mu[i]
-    g = _weights(op)
-    root = op.joints.root.T @ op.forces
-    # The part of a - a_J that contact forces can cause.
-    values, vectors = np.linalg.eigh(op.joints.K)
-    keep = values > 1e-12 * values[-1]
-    inverse = (vectors[:, keep] / values[keep]) @ vectors[:, keep].T
-    start = np.concatenate((least, np.zeros(len(index))))
-    goal = op.joints.root.T @ (inverse @ (a - op.joints.a_J)) - root @ start
-    columns = root @ edges
-    size = np.linalg.norm(columns, axis=0)
-    size = np.where(size > 0, size, np.maximum(g, 1e-300))
-    return np.asarray(start + edges @ (lsq_linear(columns / size, goal, bounds=(0.0, np.inf), tol=1e-14).x / size))

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from gaussopt.certificate import certify
 from gaussopt.errors import NotAccepted
+from gaussopt.lcp_enumeration import LCPSolutions, enumerate_lcp
 from gaussopt.lcp_matrix import power_of_two, subsets
 from gaussopt.linalg import EPS, cholesky, equilibrate, mass_scale, row_space, solve_lower, solve_lower_transposed
 from gaussopt.programs import LCP
@@ -260,12 +261,29 @@ class ContactOperator:
         return power_of_two(((self.rows[self.k :] * mass_scale(self.step.M)) ** 2).sum(axis=1))
 
     @cached_property
-    def lcp_size(self) -> Vector:
-        """Size of the terms that the LCP's q was summed from, for whoever asks whether it vanishes."""
-        r = int(self.resting.sum())
+    def start_size(self) -> Vector:
+        """Size of the terms that `start`, with the least forces, was summed from, (k + r,)."""
         zeta = np.concatenate((self.step.zeta_N, self.step.zeta_T[self.resting, 0]))
         size = np.abs(self.rows) @ np.abs(self.joints.a_J) + np.abs(zeta) + np.abs(self.response) @ np.abs(self.x_0)
-        return np.concatenate((size, np.zeros(r)))
+        return np.asarray(size)
+
+    @cached_property
+    def lcp_size(self) -> Vector:
+        """Size of the terms that the LCP's q was summed from, for whoever asks whether it vanishes."""
+        return np.concatenate((self.start_size, np.zeros(int(self.resting.sum()))))
+
+    @cached_property
+    def enumerated(self) -> LCPSolutions:
+        """All solutions of the LCP, told apart by their accelerations in units in which masses are 1.
+
+        Raises
+        ------
+        NotAccepted
+            If there are too many contacts.
+        """
+        d = mass_scale(self.step.M)
+        observe, offset = (self.effect @ self.to_x) / d[:, None], self.acceleration(self.x_0) / d
+        return enumerate_lcp(self.lcp, observe, offset, size=self.lcp_size, supports=self.supports)
 
     @cached_property
     def x_0(self) -> Vector:

@@ -74,7 +74,7 @@ class Regular(NamedTuple):
         """As the certificate says, which is asked only where the sum of all errors is not far below the tolerance."""
         bound, _, missed, reported, floor, norm_a, _, natural, laws, *_ = self.numbers
         total = bound + missed + reported + floor + laws
-        small = total <= tolerance < math.inf and total <= math.sqrt(tolerance) * (natural + norm_a)
+        small = total <= tolerance < math.inf and total <= tolerance * (natural + norm_a)
         return small or self.certificate.passed(tolerance)
 
     @property
