@@ -1,0 +1,155 @@
+"""Which formulations and solvers a program is given to, and what they answer, in the terms of a finding.
+
+Fast exact solvers take every program that they accept; slow ones take a stated share, so that a campaign of many
+trials tries all of them and ends.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import gaussopt as go
+from gaussopt.contact_certificate import ContactCertificate
+from gaussopt.errors import GaussoptError, MissingBackend, NotAccepted
+from gaussopt.programs import LCP, QP
+from gaussopt.stepdata import StepData
+
+from .families import Data
+from .findings import Claim
+
+SHARES: dict[str, float] = {
+    "clarabel": 0.05, "scs": 0.05, "highs": 0.05, "cvxpy": 0.004, "deap": 0.002, "deap-cma": 0.002,
+}  # fmt: skip
+"""The share of the programs that slow and inexact solvers take; solvers not named take all."""
+
+INEXACT = ("osqp", "scs", "piqp", "proxqp", "clarabel", "highs", "cvxpy", "deap", "deap-cma", "pgs", "newton")
+"""Solvers that iterate to a tolerance: their refusals are counted, but not as those of exact ones."""
+
+DIRECT = ("gauss", "dual", "lagrange", "routh", "null-space", "udwadia-kalaba", "least-squares")
+PRINTED = ("least-squares-as-printed", "pinv-mass-as-printed")
+LINEAR_SOLVERS = ("daqp", "newton", "osqp", "piqp", "proxqp")
+CONTACT_PAIRS = (
+    ("lcp", "lemke"), ("lcp", "newton"), ("lcp", "principal-pivoting"), ("lcp", "enumerate"), ("lcp", "pgs"),
+    ("stick-slip", "lemke"), ("stick-slip", "newton"), ("stick-slip", "principal-pivoting"), ("stick-slip", "enumerate"),
+    ("stick-slip", "pgs"), ("lcp-qp", "daqp"), ("lcp-qp", "piqp"), ("lcp-qp", "osqp"), ("lcp-qp", "proxqp"),
+    ("frozen-friction", "daqp"), ("weighted-normal-force-qp", "daqp"), ("normal-force-qp", "daqp"),
+    ("joint-force-qp", "daqp"), ("gauss", "daqp"),
+)  # fmt: skip
+LCP_SOLVERS = ("lemke", "principal-pivoting", "newton", "enumerate", "pgs")
+QP_SOLVERS = ("daqp", "newton", "piqp", "osqp", "proxqp", "quadprog", "kkt")
+
+
+def slow_solvers(rng: np.random.Generator) -> Iterator[str]:
+    """The slow solvers that take part this time."""
+    for name, share in SHARES.items():
+        if rng.random() < share:
+            if name != "cvxpy":
+                yield name
+                continue
+            cls = go.registry.load("solver", "cvxpy")
+            yield f"cvxpy:{rng.choice(cls.variants())}"
+
+
+def pairs(kind: str, data: Data, rng: np.random.Generator) -> list[tuple[str, str]]:
+    """The formulations and solvers for one program; the formulation is empty for programs that are none of a step."""
+    if kind == "lcp":
+        chosen = [("", s) for s in LCP_SOLVERS]
+        chosen += [("", s) for s in ("deap", "deap-cma") if rng.random() < SHARES[s]]
+    elif kind == "qp":
+        chosen = [("", s) for s in (*QP_SOLVERS, *slow_solvers(rng))]
+    elif "J_N" in data:
+        # Enough of the pairs each time; all of them over many programs.
+        places = rng.choice(len(CONTACT_PAIRS), 11, replace=False)
+        chosen = [CONTACT_PAIRS[i] for i in sorted(places)]
+        chosen += [("lcp-qp", s) for s in slow_solvers(rng)]
+        if rng.random() < 0.002:
+            chosen.append(("stick-slip", "deap"))
+    else:
+        chosen = [(f, "kkt") for f in DIRECT] + [("gauss", s) for s in LINEAR_SOLVERS]
+        chosen += [(str(rng.choice(("dual", "udwadia-kalaba", "least-squares"))), str(rng.choice(LINEAR_SOLVERS)))]
+        chosen += [(str(rng.choice(PRINTED)), "kkt"), (str(rng.choice(("gauss", "lagrange"))), "sparse-kkt")]
+        chosen += [("gauss", s) for s in slow_solvers(rng)]
+    return chosen
+
+
+class Refused(Exception):
+    """The pair does not take the program; no trial."""
+
+
+def subject(kind: str, data: Data) -> Any:
+    """The object that gaussopt makes of the file's contents."""
+    if kind == "qp":
+        return QP.from_mapping(data)
+    if kind == "lcp":
+        return LCP.from_mapping(data)
+    return StepData.from_mapping(data)
+
+
+def sparse_step(data: Data) -> StepData:
+    from scipy.sparse import csr_array
+
+    n = len(data["Q"])
+    J = csr_array(np.array(data.get("J", np.zeros((0, n))), dtype=float).reshape(-1, n))
+    return StepData.from_mapping({**data, "M": csr_array(np.array(data["M"])), "J": J, "gamma": data.get("gamma", [])})
+
+
+def answer(kind: str, thing: Any, data: Data, formulation: str, solver: str) -> Claim:
+    """What gaussopt says.
+
+    Raises
+    ------
+    Refused
+        Where the formulation or solver does not take the program.
+    """
+    options: dict[str, Any] = {"seed": 1, "generations": 30} if False else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            if kind in ("qp", "lcp"):
+                return of_solution(kind, go.solve(thing, solver, **options))
+            step = sparse_step(data) if solver == "sparse-kkt" else thing
+            return of_answer(go.solve_step(step, formulation, solver, **options))
+        except (NotAccepted, MissingBackend) as error:
+            raise Refused(str(error)) from None
+
+
+def of_answer(found: Any) -> Claim:
+    """The claim of an answer to a step."""
+    c = found.certificate
+    return claimed(str(found.status), found.a, found.lam, found.lam_N, found.lam_T, c)
+
+
+def claimed(status: str, a: Any, lam: Any, lam_N: Any, lam_T: Any, c: Any) -> Claim:
+    contact = isinstance(c, ContactCertificate)
+    floor = c.rounding_floor if math.isfinite(c.rounding_floor) else math.inf
+    return Claim(
+        status, _list(a), _list(lam), _list(lam_N) if contact else None, _list(lam_T) if contact else None,
+        c.error_bound, floor, bool(c.forces_unique) if status == "solved" else None,
+        not (contact and c.contact.reason == "undecided"), str(c.verdict),
+    )  # fmt: skip
+
+
+def of_solution(kind: str, found: Any) -> Claim:
+    """The claim of a solution of a program."""
+    c = found.certificate
+    bound = c.get("error_bound")
+    verdict = c.get("verdict", "solved") if kind == "qp" else c.get("verdict")
+    unique = c.get("forces_unique") if found.status is go.Status.SOLVED else None
+    return Claim(
+        str(found.status), _list(found.x), _list(found.y), error_bound=math.inf if bound is None else bound,
+        forces_unique=unique, sure=kind == "qp" or verdict is not None, verdict=verdict,
+    )  # fmt: skip
+
+
+def _list(x: Any) -> Any:
+    return None if x is None else x.tolist()
+
+
+def unexpected(error: BaseException) -> bool:
+    """Whether an exception is no sentence of gaussopt's own."""
+    return not isinstance(error, GaussoptError)

@@ -1,0 +1,203 @@
+"""Programs of a campaign from a seed: what all kinds share, and steps without contacts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Data = dict[str, Any]
+Maker = Callable[[np.random.Generator], Data]
+GAPS = (1.0, 1e-3, 1e-6, 1e-9, 1e-12, 2.0**-52)
+"""Relative sizes of contradictions: by a lot and by a little."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """One program: the contents of its file, without arrays, and where it comes from."""
+
+    kind: str
+    family: str
+    data: Data
+    index: int
+
+
+def dyadic(rng: np.random.Generator, *shape: int, top: int = 4, bits: int = 1) -> Any:
+    """Small multiples of 2^-bits, whose sums and products are exact in floats."""
+    return rng.integers(-top << bits, (top << bits) + 1, shape) / 2.0**bits
+
+
+def definite(rng: np.random.Generator, n: int) -> Any:
+    """A well-conditioned positive definite matrix of floats."""
+    L = rng.standard_normal((n, n))
+    M = L @ L.T + 0.5 * n * np.eye(n)
+    return 0.5 * (M + M.T)
+
+
+def definite_dyadic(rng: np.random.Generator, n: int) -> Any:
+    """A positive definite matrix of small dyadic numbers, diagonal half of the time."""
+    if rng.random() < 0.5:
+        return np.diag(2.0 ** rng.integers(-2, 3, n) * rng.choice([1.0, 3.0], n))
+    L = np.tril(rng.integers(-2, 3, (n, n)), -1) + np.eye(n)
+    return L @ np.diag(2.0 ** rng.integers(-1, 3, n)) @ L.T
+
+
+def singular_dyadic(rng: np.random.Generator, n: int) -> Any:
+    """An exactly singular positive semidefinite matrix of small integers."""
+    r = int(rng.integers(0, n))
+    L = rng.integers(-2, 3, (n, r)).astype(float)
+    return L @ L.T
+
+
+def rows_like(rng: np.random.Generator, J: Any, count: int) -> Any:
+    """Rows that are small integer combinations of the rows of J, exactly."""
+    if not len(J):
+        return np.zeros((count, J.shape[1]))
+    return rng.integers(-2, 3, (count, len(J))) @ J
+
+
+def plain(data: Data) -> Data:
+    """Arrays as lists; empty ones left out."""
+    out: Data = {}
+    for key, value in data.items():
+        if isinstance(value, np.ndarray):
+            if value.size:
+                out[key] = value.tolist()
+        elif value is not None:
+            out[key] = value
+    return out
+
+
+def sizes(rng: np.random.Generator, most: int = 6) -> tuple[int, int]:
+    n = int(rng.integers(1, most + 1))
+    return n, int(rng.integers(0, n + 1))
+
+
+# -- steps without contacts --------------------------------------------------------------------------------
+
+
+def regular(rng: np.random.Generator) -> Data:
+    """Well-conditioned floats."""
+    n, m = sizes(rng)
+    m = min(m, max(n - 1, 1))
+    return {"M": definite(rng, n), "Q": rng.standard_normal(n), "J": rng.standard_normal((m, n)), "gamma": rng.standard_normal(m)}
+
+
+def small_numbers(rng: np.random.Generator) -> Data:
+    """Small dyadic numbers, h too; rows may depend on each other by chance."""
+    n, m = sizes(rng)
+    return {
+        "M": definite_dyadic(rng, n), "Q": dyadic(rng, n), "h": dyadic(rng, n), "J": dyadic(rng, m, n, top=2),
+        "gamma": dyadic(rng, m),
+    }  # fmt: skip
+
+
+def singular_mass(rng: np.random.Generator) -> Data:
+    """M exactly singular; rows may hold the free directions or not, forces may pull along them or not."""
+    n, m = sizes(rng)
+    M = singular_dyadic(rng, n)
+    J = dyadic(rng, m, n, top=2)
+    Q = dyadic(rng, n) if rng.random() < 0.5 else M @ dyadic(rng, n) + J.T @ dyadic(rng, m)
+    return {"M": M, "Q": Q, "J": J, "gamma": J @ dyadic(rng, n) if rng.random() < 0.8 else dyadic(rng, m)}
+
+
+def redundant(rng: np.random.Generator) -> Data:
+    """Exactly dependent rows that agree with each other, zero rows among them."""
+    n, m = sizes(rng)
+    M = definite_dyadic(rng, n) if rng.random() < 0.7 else singular_dyadic(rng, n)
+    J = dyadic(rng, m, n, top=2)
+    J = np.vstack((J, rows_like(rng, J, int(rng.integers(1, 4)))))
+    J = J[rng.permutation(len(J))]
+    return {"M": M, "Q": dyadic(rng, n), "J": J, "gamma": J @ dyadic(rng, n)}
+
+
+def contradictory(rng: np.random.Generator) -> Data:
+    """Dependent rows that contradict each other, by a lot or by a little."""
+    data = redundant(rng)
+    gamma, gap = data["gamma"].copy(), float(rng.choice(GAPS))
+    i = int(rng.integers(len(gamma)))
+    gamma[i] = gamma[i] * (1.0 + gap) if gamma[i] else gap
+    return {**data, "gamma": gamma}
+
+
+def nearly_dependent(rng: np.random.Generator) -> Data:
+    """Rows that depend on each other, or a mass matrix that is singular, but for a little."""
+    n = int(rng.integers(2, 6))
+    m = int(rng.integers(1, n))
+    gap = 10.0 ** -float(rng.uniform(3, 15))
+    J = rng.standard_normal((m, n))
+    if rng.random() < 0.5 and m > 1:
+        J[-1] = J[0] * rng.uniform(0.5, 2) + gap * rng.standard_normal(n)
+        M = definite(rng, n)
+    else:
+        V = np.linalg.qr(rng.standard_normal((n, n)))[0]
+        M = (V * np.append(np.ones(n - 1), gap)) @ V.T
+        M = 0.5 * (M + M.T)
+    return {"M": M, "Q": rng.standard_normal(n), "J": J, "gamma": rng.standard_normal(m)}
+
+
+def square(rng: np.random.Generator) -> Data:
+    """As many rows as coordinates and more."""
+    n = int(rng.integers(1, 5))
+    J = dyadic(rng, n, n, top=2)
+    a = dyadic(rng, n)
+    J = np.vstack((J, rows_like(rng, J, int(rng.integers(0, 3)))))
+    gamma = J @ a
+    if rng.random() < 0.2:
+        gamma[-1] += float(rng.choice(GAPS))
+    return {"M": definite_dyadic(rng, n), "Q": dyadic(rng, n), "J": J, "gamma": gamma}
+
+
+def in_units(make: Maker) -> Maker:
+    """The same steps with coordinates, rows, masses and time in other units, all powers of two up to 2^+-40."""
+
+    def made(rng: np.random.Generator) -> Data:
+        data = make(rng)
+        span = int(rng.choice([4, 12, 24, 40]))
+        n = len(data["Q"])
+        d = 2.0 ** rng.integers(-span, span + 1, n)
+        r = 2.0 ** rng.integers(-span, span + 1, len(data["J"]))
+        mass, time = (2.0 ** int(rng.integers(-span, span + 1)) if rng.random() < 0.3 else 1.0 for _ in range(2))
+        out = {**data, "M": mass * data["M"] * np.outer(d, d), "J": data["J"] * d * r[:, None]}
+        out["gamma"] = data["gamma"] * r * time
+        for key in ("Q", "h"):
+            if key in data:
+                out[key] = data[key] * d * mass * time
+        return out
+
+    return made
+
+
+def in_magnitude(make: Maker) -> Maker:
+    """The same steps with all right-hand sides, or all masses, huge or tiny."""
+
+    def made(rng: np.random.Generator) -> Data:
+        data = make(rng)
+        e = int(rng.choice([-500, -300, -100, -60, 60, 100, 300, 480])) + int(rng.integers(-20, 20))
+        factor = 2.0**e
+        if rng.random() < 0.5:
+            scaled = {key: data[key] * factor for key in ("Q", "h", "gamma") if key in data}
+        else:
+            scaled = {key: data[key] * factor for key in ("M", "Q", "h") if key in data}
+        return {**data, **scaled}
+
+    return made
+
+
+BILATERAL: dict[str, tuple[float, Maker]] = {
+    "regular": (3.0, regular),
+    "small numbers": (2.0, small_numbers),
+    "singular mass": (2.0, singular_mass),
+    "redundant rows": (2.0, redundant),
+    "contradictory rows": (2.0, contradictory),
+    "nearly dependent": (1.0, nearly_dependent),
+    "as many rows as coordinates": (1.0, square),
+    "units of regular": (2.0, in_units(regular)),
+    "units of small numbers": (1.0, in_units(small_numbers)),
+    "units of redundant": (1.0, in_units(redundant)),
+    "units of singular mass": (1.0, in_units(singular_mass)),
+    "units of contradictory": (1.0, in_units(contradictory)),
+    "huge and tiny": (1.0, in_magnitude(small_numbers)),
+}

@@ -1,0 +1,387 @@
+"""What the exact judge says of an answer: right, refuted, refused, or within rounding of a border."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from soundness.judge import bilateral, complementarity, contact, convex
+from soundness.judge.exact import Exact, common, difference, length, product, quotient
+
+TOLERANCE = 1e-7
+SLACK = 1.0 + 1e-6
+"""The criterion itself is computed with roundings; an error this much beyond it is no fault."""
+PROPORTION = 1e-3
+"""Error relative to the sizes of the step itself that no answer called solved may have, whatever its unit."""
+FLOORS = 1.0
+"""An error bound may be below the truth by this many of the rounding floors that it states."""
+
+RIGHT, WRONG, UNDECIDED, REFUSED, RIGHTLY, MISNAMED = "right", "wrong", "undecided", "refused", "rightly refused", "misnamed"
+NOT_TAKEN, CRASHED = "not taken", "crashed"
+VERDICTS = ("infeasible", "unbounded", "acceleration_not_unique", "no_solution", "multiple_solutions")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What gaussopt says: status and numbers. `sure` is False where it says that uniqueness was not decided."""
+
+    status: str
+    x: Sequence[float] | None = None
+    lam: Sequence[float] | None = None
+    lam_N: Sequence[float] | None = None
+    lam_T: Any = None
+    error_bound: float = math.inf
+    rounding_floor: float = 0.0
+    forces_unique: bool | None = None
+    sure: bool = True
+    verdict: str | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Outcome, cause (a few words, the same for the same kind of fault) and the number behind it."""
+
+    outcome: str
+    cause: str = ""
+    number: float = 0.0
+
+
+def finite(values: Any) -> bool:
+    return values is not None and bool(np.isfinite(np.asarray(values, dtype=float)).all())
+
+
+# -- steps without contacts --------------------------------------------------------------------------------
+
+
+def of_step(truth: bilateral.Truth, claim: Claim) -> Finding:
+    """Steps without contacts."""
+    if claim.status != "solved":
+        return _not_solved(truth.verdict, claim, lambda: near_border(truth), _wrong_bound(truth.step, truth.a, claim))
+    if truth.verdict != bilateral.SOLVED:
+        if near_border(truth):
+            return Finding(UNDECIDED, f"{truth.verdict}, within rounding")
+        return Finding(WRONG, f"solved, but {truth.verdict}", truth.contradiction)
+    assert truth.a is not None
+    found = _near(truth.step, truth.a, claim) or _forces(truth.step, truth.forces_unique, claim)
+    if found is not None and near_border(truth):
+        return Finding(UNDECIDED, f"{found.cause}, within rounding", found.number)
+    return found or Finding(RIGHT)
+
+
+def _not_solved(verdict: str, claim: Claim, border: Any, bound: Finding | None) -> Finding:
+    if claim.status == "crashed":
+        # A backend's exception, caught: an answer of its own kind.
+        return Finding(REFUSED if verdict == "solved" else RIGHTLY, "backend raised")
+    if bound is not None and not border():
+        return bound
+    if verdict == "solved":
+        if border():
+            return Finding(UNDECIDED, f"{claim.status}, within rounding")
+        return Finding(REFUSED, claim.status)
+    if claim.verdict in VERDICTS and claim.verdict != verdict:
+        if border():
+            return Finding(UNDECIDED, f"{claim.verdict}, within rounding")
+        return Finding(MISNAMED, f"{claim.verdict}, but {verdict}")
+    return Finding(RIGHTLY)
+
+
+def _wrong_bound(step: bilateral.Step, a: Exact | None, claim: Claim) -> Finding | None:
+    """A finite error bound below the true error, also of an answer that is not called solved."""
+    if a is None or not finite(claim.x) or not math.isfinite(claim.error_bound):
+        return None
+    error = length(difference(claim.x, a), step.M)
+    if error > claim.error_bound * SLACK + FLOORS * claim.rounding_floor:
+        return Finding(WRONG, "error bound below the error", error)
+    return None
+
+
+def _near(step: bilateral.Step, a: Exact, claim: Claim) -> Finding | None:
+    """Whether an answer called solved is near the true acceleration."""
+    if not finite(claim.x):
+        return Finding(WRONG, "solved without an acceleration")
+    gap = difference(claim.x, a)
+    error, size = length(gap, step.M), length(common(claim.x), step.M)
+    if error > TOLERANCE * (1.0 + size) * SLACK:
+        return Finding(WRONG, "far from the true acceleration", error / (1.0 + size))
+    if error > PROPORTION * (size + length(a, step.M) + natural(step)):
+        return Finding(WRONG, "error as large as the step calls for", error)
+    if error > claim.error_bound * SLACK + FLOORS * claim.rounding_floor:
+        return Finding(WRONG, "error bound below the error", error)
+    if any(step.M[i][i] == 0 for i in range(step.n)):
+        plain = length(gap)
+        if plain > TOLERANCE * (1.0 + length(common(claim.x))) * SLACK:
+            return Finding(WRONG, "far along a direction without mass", plain)
+    return None
+
+
+def natural(step: bilateral.Step) -> float:
+    """A size of the accelerations that forces and rows call for, in the mass norm."""
+    d = [1.0 / math.sqrt(float(step.M[i][i])) if step.M[i][i] > 0 else 1.0 for i in range(step.n)]
+    free = math.hypot(*(float(f) * s for f, s in zip(step.force, d, strict=True)))
+    rows = [math.hypot(*(float(v) * s for v, s in zip(row, d, strict=True))) for row in step.J]
+    return free + math.hypot(*(float(g) / r for g, r in zip(step.gamma, rows, strict=True) if r > 0))
+
+
+def _forces(step: bilateral.Step, unique: bool, claim: Claim, pull: list[Fraction] | None = None) -> Finding | None:
+    """Whether rows and forces of an answer called solved hold, and whether they are unique as it says."""
+    if claim.forces_unique and not unique:
+        return Finding(WRONG, "forces called unique, but are not")
+    assert claim.x is not None
+    exact = [Fraction(v) for v in claim.x]
+    miss = [a - b for a, b in zip(product(step.J, exact), step.gamma, strict=True)]
+    if length(common(miss)) > TOLERANCE * (1.0 + length(common(step.gamma))) * SLACK:
+        return Finding(WRONG, "constraint rows missed", length(common(miss)))
+    if claim.lam is None or (len(claim.lam) and not finite(claim.lam)):
+        return None
+    lam = [Fraction(v) for v in claim.lam]
+    total = [
+        sum((row[i] * f for row, f in zip(step.J, lam, strict=True) if f), pull[i] if pull else Fraction(0))
+        for i in range(step.n)
+    ]
+    gap, part = bilateral.force_gap(step, list(claim.x), total)
+    if gap > TOLERANCE * (1.0 + length(common(claim.x), step.M)) * SLACK + FLOORS * claim.rounding_floor:
+        return Finding(WRONG, "forces do not explain the acceleration", gap)
+    if part > PROPORTION:
+        return Finding(WRONG, "forces do not balance where there is no mass", part)
+    return None
+
+
+def near_border(truth: bilateral.Truth) -> bool:
+    """Whether rounding of the data could turn the verdict: contradictions and ranks that are not zero but tiny."""
+    step = truth.step
+    limit = bilateral.band(step)
+    if truth.verdict == bilateral.SOLVED or truth.contradiction <= 4 * limit:
+        if truth.verdict in (bilateral.INFEASIBLE, bilateral.UNBOUNDED):
+            return True
+    return gap_of_ranks(step) <= 100 * limit
+
+
+def scaled(step: bilateral.Step) -> tuple[np.ndarray, np.ndarray]:
+    """M with unit diagonal, J accordingly with rows of unit length, as floats."""
+    d = [math.sqrt(float(step.M[i][i])) if step.M[i][i] > 0 else 0.0 for i in range(step.n)]
+    for i, size in enumerate(d):
+        if not size:
+            d[i] = max((abs(float(row[i])) for row in step.J), default=0.0) or 1.0
+    M = np.array([[float(v / Fraction(a) / Fraction(b)) for v, b in zip(row, d, strict=True)] for row, a in zip(step.M, d, strict=True)])
+    J = np.array([[float(v / Fraction(b)) for v, b in zip(row, d, strict=True)] for row in step.J]).reshape(-1, step.n)
+    size = np.linalg.norm(J, axis=1)
+    return M, J / np.where(size > 0, size, 1.0)[:, None]
+
+
+def gap_of_ranks(step: bilateral.Step) -> float:
+    """The smallest singular value that is not exactly zero, of J and of [M; J], relative to the largest."""
+    from soundness.judge.exact import integers, rank
+
+    M, J = scaled(step)
+    least = 1.0
+    for matrix, exact in ((J, step.J), (np.vstack((M, J)), [*step.M, *step.J])):
+        if not len(matrix):
+            continue
+        values = np.linalg.svd(matrix, compute_uv=False)
+        r = rank([integers(row) for row in exact], step.n)
+        if r:
+            least = min(least, float(values[r - 1] / values[0]))
+    return least
+
+
+def condition(step: bilateral.Step) -> float:
+    """Condition number of the scaled saddle-point matrix, exact dependencies apart."""
+    M, J = scaled(step)
+    K = np.block([[M, J.T], [J, np.zeros((len(J), len(J)))]])
+    values = np.linalg.svd(K, compute_uv=False)
+    values = values[values > 1e-13 * values[0]]
+    return float(values[0] / values[-1])
+
+
+# -- steps with contacts -----------------------------------------------------------------------------------
+
+
+def of_contact_step(truth: contact.Truth, claim: Claim) -> Finding:
+    """Steps with contacts."""
+    found = _contact(truth, claim)
+    if found.outcome in (WRONG, REFUSED, MISNAMED) and fragile(truth):
+        return Finding(UNDECIDED, f"{found.cause}, within rounding", found.number)
+    return found
+
+
+def _contact(truth: contact.Truth, claim: Claim) -> Finding:
+    several = truth.verdict in (bilateral.SEVERAL, bilateral.NOT_UNIQUE) and not claim.sure and truth.a
+    if claim.status != "solved":
+        bound = None
+        if truth.verdict == bilateral.SOLVED:
+            bound = _wrong_bound(truth.step, truth.a[0], claim)
+        return _not_solved(truth.verdict, claim, lambda: False, bound)
+    if truth.verdict != bilateral.SOLVED and not several:
+        return Finding(WRONG, f"solved, but {truth.verdict}")
+    if not finite(claim.x):
+        return Finding(WRONG, "solved without an acceleration")
+    assert truth.laws is not None and truth.base is not None
+    nearest = min(truth.a, key=lambda a: length(difference(claim.x, a), truth.step.M))
+    found = _near(truth.step, nearest, claim)
+    if found is not None:
+        return found
+    if not finite(claim.lam_N):
+        return _forces(truth.step, truth.forces_unique, Claim("solved", claim.x, forces_unique=claim.forces_unique))
+    pull = _contact_pull(truth, claim)
+    return _forces(truth.step, truth.forces_unique, claim, pull) or _laws(truth, claim, nearest) or Finding(RIGHT)
+
+
+def _contact_pull(truth: contact.Truth, claim: Claim) -> list[Fraction]:
+    """Generalised forces of the reported contact forces."""
+    c = truth.contacts
+    total = [Fraction(0)] * truth.step.n
+    friction = claim.lam_T if claim.lam_T is not None else [[0.0] * c.d for _ in range(c.k)]
+    for i in range(c.k):
+        parts = [(c.J_N[i], claim.lam_N[i]), *zip(c.J_T[i], friction[i], strict=False)]
+        for row, force in parts:
+            if force:
+                total = [t + r * Fraction(force) for t, r in zip(total, row, strict=True)]
+    return total
+
+
+def _laws(truth: contact.Truth, claim: Claim, a: Exact) -> Finding | None:
+    """Whether the reported contact forces obey the laws, in the unit of the mass norm."""
+    c = truth.contacts
+    allowed = TOLERANCE * (1.0 + length(a, truth.step.M)) * 1.01 + FLOORS * claim.rounding_floor
+    exact = [Fraction(v) for v in claim.x]
+    for i in range(c.k):
+        g = truth.weights[i]
+        if not g > 0:
+            continue
+        N = claim.lam_N[i]
+        w = float(sum((r * v for r, v in zip(c.J_N[i], exact, strict=True) if r), c.zeta_N[i]))
+        if abs(min(N * g, w / g)) > allowed:
+            return Finding(WRONG, "normal law missed", min(N * g, w / g))
+        if claim.lam_T is None or not c.d:
+            continue
+        if i in c.resting:
+            j = c.k + c.resting.index(i)
+            if truth.weights[j] > 0 and abs(claim.lam_T[i][0]) * truth.weights[j] > (
+                float(c.mu[i]) * max(N, 0.0) * truth.weights[j] + 2 * allowed * (1 + float(c.mu[i]) * truth.weights[j] / g)
+            ):
+                return Finding(WRONG, "friction beyond its bound", claim.lam_T[i][0])
+        else:
+            expected = [float(c.mu[i] * s) * N for s in c.sigma[i]]
+            size = math.hypot(*(t - e for t, e in zip(claim.lam_T[i], expected, strict=True)))
+            if size > 1e-6 * (abs(N) * float(c.mu[i]) + allowed / g):
+                return Finding(WRONG, "sliding friction missed", size)
+    return None
+
+
+def fragile(truth: contact.Truth) -> bool:
+    """Whether a number that decides the verdict is not zero, but rounding beside the terms it is the sum of."""
+    if truth.base is None or near_border(truth.base):
+        return True
+    laws = truth.laws
+    if laws is None:
+        return False
+    n, p, k = truth.step.n, len(laws.effect), truth.contacts.k
+    normals = [*truth.contacts.J_N, *(truth.contacts.J_T[i][0] for i in truth.contacts.resting)]
+    for r, row in enumerate(normals):
+        for j in range(p + 1):
+            column = laws.start if j == p else laws.effect[j]
+            size = sum(abs(row[i] * column[i]) for i in range(n))
+            if 0 < abs(laws.rows[r][j]) < Fraction(1, 10**11) * size:
+                return True
+    if truth.contacts.resting:
+        return False
+    return complementarity.margin([row[:-1] for row in laws.rows[:k]], [row[-1] for row in laws.rows[:k]]) < 1e-11
+
+
+# -- linear complementarity problems -----------------------------------------------------------------------
+
+
+def of_lcp(truth: complementarity.Truth, claim: Claim) -> Finding:
+    """Linear complementarity problems."""
+    found = _lcp(truth, claim)
+    if found.outcome in (WRONG, REFUSED, MISNAMED) and complementarity.margin(truth.M, truth.q) < 1e-11:
+        return Finding(UNDECIDED, f"{found.cause}, within rounding", found.number)
+    return found
+
+
+def _lcp(truth: complementarity.Truth, claim: Claim) -> Finding:
+    if claim.status != "solved":
+        return _not_solved(truth.verdict, claim, lambda: False, None)
+    if truth.verdict != bilateral.SOLVED and claim.sure:
+        return Finding(WRONG, f"solved, but {truth.verdict}")
+    if not truth.parts:
+        return Finding(WRONG, f"solved, but {truth.verdict}")
+    if not finite(claim.x):
+        return Finding(WRONG, "solved without z")
+    if claim.forces_unique and not truth.unique:
+        return Finding(WRONG, "z called unique, but is not")
+    n, d = len(truth.q), units(truth.M)
+    z = [Fraction(v) for v in claim.x]
+    w = [a + b for a, b in zip(product(truth.M, z), truth.q, strict=True)]
+    size = math.hypot(*(float(v) / s for v, s in zip(z, d, strict=True))) + math.hypot(*(float(v) * s for v, s in zip(truth.q, d, strict=True)))
+    allowed = 10 * TOLERANCE * size
+    if truth.unique:
+        true = truth.parts[0].vertices[0]
+        error = math.hypot(*(float(z[i] - true.fraction(i)) / d[i] for i in range(n)))
+        return Finding(WRONG, "far from the solution", error / size if size else error) if error > allowed else Finding(RIGHT)
+    best = math.inf
+    for image in truth.images:
+        worst = 0.0
+        for i in range(n):
+            level = image.fraction(i)
+            worst = max(worst, abs(float(w[i] - level)) * d[i], -float(z[i]) / d[i], abs(float(z[i])) / d[i] if level else 0.0)
+        best = min(best, worst)
+    return Finding(WRONG, "far from every solution", best / size if size else best) if best > allowed else Finding(RIGHT)
+
+
+def units(M: list[list[Fraction]]) -> list[float]:
+    """d with d_i M_ii d_i = 1; from the sizes of row and column where the diagonal is not positive."""
+    found = []
+    for i, row in enumerate(M):
+        if row[i] > 0:
+            found.append(1.0 / math.sqrt(float(row[i])))
+            continue
+        size = float(max(map(abs, row))) * float(max(abs(other[i]) for other in M))
+        found.append(size**-0.25 if size > 0 else 1.0)
+    return found
+
+
+# -- convex programs ---------------------------------------------------------------------------------------
+
+
+def of_qp(truth: convex.Truth, claim: Claim) -> Finding:
+    """Convex quadratic programs."""
+    limit = 8.0 * max(len(truth.q), len(truth.A)) * bilateral.EPS
+    border = truth.verdict == bilateral.INFEASIBLE and truth.contradiction <= 4 * limit
+    if claim.status != "solved":
+        return _not_solved(truth.verdict, claim, lambda: border, None)
+    if truth.verdict != bilateral.SOLVED:
+        if border:
+            return Finding(UNDECIDED, f"{truth.verdict}, within rounding")
+        return Finding(WRONG, f"solved, but {truth.verdict}", truth.contradiction)
+    if not finite(claim.x):
+        return Finding(WRONG, "solved without x")
+    return _optimal(truth, claim) or Finding(RIGHT)
+
+
+def _optimal(truth: convex.Truth, claim: Claim) -> Finding | None:
+    assert truth.x is not None and truth.least is not None
+    x = [Fraction(v) for v in claim.x]
+    for row, l, u, s in zip(truth.A, truth.l, truth.u, product(truth.A, x), strict=True):
+        miss = max(Fraction(0), l - s if l is not None else Fraction(0), s - u if u is not None else Fraction(0))
+        if miss:
+            size = sum((abs(a * v) for a, v in zip(row, x, strict=True)), Fraction(0))
+            size += max((abs(b) for b in (l, u) if b is not None), default=Fraction(0))
+            if miss > Fraction(1, 10**6) * (1 + size) or miss > Fraction(1, 1000) * size:
+                return Finding(WRONG, "a row is missed", float(miss / size))
+    gap = abs(convex.objective(truth.P, truth.q, x) - truth.least)
+    size = sum((abs(a * b) for a, b in zip(truth.q, x, strict=True)), Fraction(0)) + abs(truth.least)
+    size += sum((abs(a * x[i] * x[j]) for i, row in enumerate(truth.P) for j, a in enumerate(row) if a), Fraction(0))
+    if gap > Fraction(1, 10**6) * (1 + size) or gap > Fraction(1, 1000) * size:
+        return Finding(WRONG, "the objective is not least", quotient((gap / size).numerator, (gap / size).denominator))
+    error, norm = length(difference(claim.x, truth.x), truth.P), length(common(claim.x), truth.P)
+    if truth.definite and error > TOLERANCE * (1.0 + norm) * SLACK:
+        return Finding(WRONG, "far from the minimiser", error / (1.0 + norm))
+    if error > claim.error_bound * SLACK + 1e-13 * (1.0 + norm):
+        return Finding(WRONG, "error bound below the error", error)
+    return None
