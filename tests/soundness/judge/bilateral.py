@@ -122,6 +122,8 @@ def force_gap(step: Step, a: list[float], pull: list[Fraction]) -> tuple[float, 
     """
     gap = part = 0.0
     exact = [Fraction(v) for v in a]
+    # A size for forces that ought to be zero: the largest force of the step, whatever its unit.
+    most = max(abs(f) for f in (*step.force, *pull))
     for i in range(step.n):
         terms = [m * x for m, x in zip(step.M[i], exact, strict=True) if m and x]
         terms += [-step.force[i], -pull[i]]
@@ -129,6 +131,6 @@ def force_gap(step: Step, a: list[float], pull: list[Fraction]) -> tuple[float, 
         if step.M[i][i] > 0:
             gap = max(gap, math.sqrt(float(r * r / step.M[i][i])))
         else:
-            size = sum((abs(t) for t in terms), Fraction(0))
+            size = sum((abs(t) for t in terms), most)
             part = max(part, float(r / size) if size else 0.0)
     return gap, part

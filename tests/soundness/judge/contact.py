@@ -182,7 +182,9 @@ def judge(data: Mapping[str, Any]) -> Truth:
 def modes(laws: Laws, contacts: Contacts) -> Iterator[Polyhedron]:
     """The solutions in x of every mode that has any."""
     rows = [integers(row) for row in laws.rows]
-    options = [("open", "stick", "right", "left") if i in contacts.resting else ("open", "closed") for i in range(contacts.k)]
+    options = [
+        ("open", "stick", "right", "left") if i in contacts.resting else ("open", "closed") for i in range(contacts.k)
+    ]
     for mode in choices(*options):
         yield from _mode(rows, contacts, mode)
 
@@ -204,9 +206,8 @@ def _mode(rows: list[Row], contacts: Contacts, mode: tuple[str, ...]) -> Iterato
 
     def inner(r: int, sign: int = 1) -> Row:
         row = rows[r]
-        return integers([
-            *(sign * sum((row[a] * P[a][b] for a in range(p) if P[a][b]), Fraction(0)) for b in range(size)), sign * row[p],
-        ])  # fmt: skip
+        slopes = (sum((row[a] * P[a][b] for a in range(p) if P[a][b]), Fraction(0)) for b in range(size))
+        return integers([*(sign * slope for slope in slopes), sign * row[p]])
 
     equations = [inner(i) for i in closed] + [inner(k + j) for j in stuck]
     inequalities = [[int(a == b) for b in range(size)] + [0] for a in range(len(closed))]
@@ -223,9 +224,12 @@ def _mode(rows: list[Row], contacts: Contacts, mode: tuple[str, ...]) -> Iterato
                 row[normal], row[tangent] = contacts.mu[i], Fraction(sign)
                 inequalities.append(integers(row))
     found = describe(equations, inequalities, size)
-    if found is None:
-        return
-    yield Polyhedron(
-        tuple(lowest(common(sum((P[a][b] * v.fraction(b) for b in range(size) if P[a][b]), Fraction(0)) for a in range(p))) for v in found.vertices),
-        tuple(common(sum((P[a][b] * r[b] for b in range(size) if P[a][b]), Fraction(0)) for a in range(p)).top for r in found.rays),
-    )  # fmt: skip
+    if found is not None:
+        vertices = (_outer(P, [v.fraction(b) for b in range(size)]) for v in found.vertices)
+        rays = (_outer(P, list(map(Fraction, ray))).top for ray in found.rays)
+        yield Polyhedron(tuple(vertices), tuple(rays))
+
+
+def _outer(P: list[list[Fraction]], y: list[Fraction]) -> Exact:
+    """P y."""
+    return lowest(common(_dot(row, y) for row in P))

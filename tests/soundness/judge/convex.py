@@ -154,7 +154,9 @@ def _pivot(table: list[Row], i: int, j: int, d: int) -> int:
     return abs(p)
 
 
-def _contradiction(row: Row, nonbasic: list[int], usable: list[int], name: int, rows: Any, levels: Any, d: int) -> float:
+def _contradiction(
+    row: Row, nonbasic: list[int], usable: list[int], name: int, rows: Any, levels: Any, d: int
+) -> float:
     """|sum y_r b_r| / sum |y_r b_r| of the combination y of the rows whose left side vanishes."""
     scale = [_factor(full) for full in rows]
     weights = {name: Fraction(d)}

@@ -64,8 +64,8 @@ def reduce_rows(rows: Sequence[Row], columns: int) -> tuple[list[Row], list[int]
     Returns
     -------
     rows, pivots, d
-        Row i < len(pivots) has d in column pivots[i] and zero in the other pivot columns; the other rows are zero in the
-        first `columns` columns.
+        Row i < len(pivots) has d in column pivots[i] and zero in the other pivot columns; the other rows are zero in
+        the first `columns` columns.
     """
     work = list(rows)
     pivots: list[int] = []

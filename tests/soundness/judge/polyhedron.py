@@ -83,10 +83,9 @@ def _with_freedom(point: Exact, kernel: Sequence[Sequence[int]], inequalities: S
             d = [sign * v for v in directions[0]]
             if all(sum(r * v for r, v in zip(row, d, strict=False)) >= 0 for row in rows):
                 rays.add(tuple(d))
-    return Polyhedron(
-        tuple(_back(point, kernel, t) for t in vertices),
-        tuple(tuple(sum(t * k[i] for t, k in zip(ray, kernel, strict=True)) for i in range(len(point.top))) for ray in rays),
-    )  # fmt: skip
+    n = len(point.top)
+    back = (tuple(sum(t * k[i] for t, k in zip(ray, kernel, strict=True)) for i in range(n)) for ray in rays)
+    return Polyhedron(tuple(_back(point, kernel, t) for t in vertices), tuple(back))
 
 
 def _back(point: Exact, kernel: Sequence[Sequence[int]], t: Exact) -> Exact:

@@ -34,12 +34,11 @@ DIRECT = ("gauss", "dual", "lagrange", "routh", "null-space", "udwadia-kalaba", 
 PRINTED = ("least-squares-as-printed", "pinv-mass-as-printed")
 LINEAR_SOLVERS = ("daqp", "newton", "osqp", "piqp", "proxqp")
 CONTACT_PAIRS = (
-    ("lcp", "lemke"), ("lcp", "newton"), ("lcp", "principal-pivoting"), ("lcp", "enumerate"), ("lcp", "pgs"),
-    ("stick-slip", "lemke"), ("stick-slip", "newton"), ("stick-slip", "principal-pivoting"), ("stick-slip", "enumerate"),
-    ("stick-slip", "pgs"), ("lcp-qp", "daqp"), ("lcp-qp", "piqp"), ("lcp-qp", "osqp"), ("lcp-qp", "proxqp"),
-    ("frozen-friction", "daqp"), ("weighted-normal-force-qp", "daqp"), ("normal-force-qp", "daqp"),
-    ("joint-force-qp", "daqp"), ("gauss", "daqp"),
-)  # fmt: skip
+    *((f, s) for f in ("lcp", "stick-slip") for s in ("lemke", "newton", "principal-pivoting", "enumerate", "pgs")),
+    *(("lcp-qp", s) for s in ("daqp", "piqp", "osqp", "proxqp")),
+    *((f, "daqp") for f in ("frozen-friction", "weighted-normal-force-qp", "normal-force-qp", "joint-force-qp")),
+    ("gauss", "daqp"),
+)
 LCP_SOLVERS = ("lemke", "principal-pivoting", "newton", "enumerate", "pgs")
 QP_SOLVERS = ("daqp", "newton", "piqp", "osqp", "proxqp", "quadprog", "kkt")
 
@@ -106,14 +105,13 @@ def answer(kind: str, thing: Any, data: Data, formulation: str, solver: str) -> 
     Refused
         Where the formulation or solver does not take the program.
     """
-    options: dict[str, Any] = {"seed": 1, "generations": 30} if False else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             if kind in ("qp", "lcp"):
-                return of_solution(kind, go.solve(thing, solver, **options))
+                return of_solution(kind, go.solve(thing, solver))
             step = sparse_step(data) if solver == "sparse-kkt" else thing
-            return of_answer(go.solve_step(step, formulation, solver, **options))
+            return of_answer(go.solve_step(step, formulation, solver))
         except (NotAccepted, MissingBackend) as error:
             raise Refused(str(error)) from None
 

@@ -1,7 +1,7 @@
 """Which programs are well-conditioned: those that an exact solver has no excuse to refuse.
 
-The condition number of the linear system that the true solution satisfies, after scaling coordinates by their masses and
-rows to unit length, is at most 1e6; exact dependencies of rows do not count.
+The condition number of the linear system that the true solution satisfies, after scaling coordinates by their masses
+and rows to unit length, is at most 1e6; exact dependencies of rows do not count.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import math
 from typing import Any
 
 import numpy as np
-
 from soundness.judge import bilateral, convex
 
 from .findings import condition, units

@@ -20,7 +20,16 @@ def slips(rng: np.random.Generator, k: int, d: int) -> np.ndarray:
     return np.where(rng.random((k, 1)) < 0.5, v, v[:, ::-1])
 
 
-def assembled(rng: np.random.Generator, k: int, d: int, exact: bool, resting: float = 0.0, mu: float = 0.5, n: int = 0, joints: float = 0.4) -> Data:
+def assembled(
+    rng: np.random.Generator,
+    k: int,
+    d: int,
+    exact: bool,
+    resting: float = 0.0,
+    mu: float = 0.5,
+    n: int = 0,
+    joints: float = 0.4,
+) -> Data:
     """A step of k contacts; dyadic numbers or floats."""
     n = n or int(rng.integers(1 if exact else 2, 6))
     m = int(rng.integers(1, 3)) if rng.random() < joints and n > 2 else 0
@@ -90,7 +99,9 @@ def redundant_contacts(rng: np.random.Generator) -> Data:
 def border(rng: np.random.Generator) -> Data:
     """A diagonal entry of the contact operator exactly zero: friction cancels the own mass."""
     for _ in range(30):
-        data = assembled(rng, number(rng, 4), int(rng.integers(1, 3)), True, mu=2.0, joints=0.0, n=int(rng.integers(2, 5)))
+        data = assembled(
+            rng, number(rng, 4), int(rng.integers(1, 3)), True, mu=2.0, joints=0.0, n=int(rng.integers(2, 5))
+        )
         n = len(data["Q"])
         data["M"] = np.diag(rng.choice([0.25, 0.5, 1.0, 2.0], n))
         done = 0
@@ -110,12 +121,14 @@ def _cancelling(data: Data, i: int) -> float | None:
     """The friction coefficient at which row i meets no resistance of its own, if it is a float."""
     v = [Fraction(x) for x in data["v_T"][i].tolist()]
     square = sum(x * x for x in v)
-    speed = Fraction(int(round(float(square) ** 0.5)))
+    speed = Fraction(round(float(square) ** 0.5))
     if not speed or speed * speed != square:
         return None
     masses = [Fraction(x) for x in np.diag(data["M"]).tolist()]
     normal = [Fraction(x) for x in data["J_N"][i].tolist()]
-    along = [sum(-a / speed * Fraction(t) for a, t in zip(v, column, strict=True)) for column in data["J_T"][i].T.tolist()]
+    along = [
+        sum(-a / speed * Fraction(t) for a, t in zip(v, column, strict=True)) for column in data["J_T"][i].T.tolist()
+    ]
     own = sum(a * a / m for a, m in zip(normal, masses, strict=True))
     other = sum(a * b / m for a, b, m in zip(normal, along, masses, strict=True))
     if other >= 0:
@@ -200,7 +213,10 @@ def in_units(make: Maker) -> Maker:
         out = dict(data)
         out["M"] = mass * data["M"] * np.outer(d, d)
         out["Q"] = data["Q"] * d * mass * time * unit
-        out["J"], out["gamma"] = data["J"] * d * rows[:, None] if len(rows) else data["J"], data["gamma"] * rows * time * unit
+        out["J"], out["gamma"] = (
+            data["J"] * d * rows[:, None] if len(rows) else data["J"],
+            data["gamma"] * rows * time * unit,
+        )
         out["J_N"], out["zeta_N"] = data["J_N"] * d, data["zeta_N"] * time * unit
         if "J_T" in data:
             out["J_T"], out["zeta_T"] = data["J_T"] * d, data["zeta_T"] * time * unit

@@ -82,7 +82,12 @@ def regular(rng: np.random.Generator) -> Data:
     """Well-conditioned floats."""
     n, m = sizes(rng)
     m = min(m, max(n - 1, 1))
-    return {"M": definite(rng, n), "Q": rng.standard_normal(n), "J": rng.standard_normal((m, n)), "gamma": rng.standard_normal(m)}
+    return {
+        "M": definite(rng, n),
+        "Q": rng.standard_normal(n),
+        "J": rng.standard_normal((m, n)),
+        "gamma": rng.standard_normal(m),
+    }
 
 
 def small_numbers(rng: np.random.Generator) -> Data:

@@ -9,19 +9,25 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-
 from soundness.judge import bilateral, complementarity, contact, convex
-from soundness.judge.exact import Exact, common, difference, length, product, quotient
+from soundness.judge.exact import Exact, common, difference, integers, length, product, quotient, rank
 
 TOLERANCE = 1e-7
 SLACK = 1.0 + 1e-6
 """The criterion itself is computed with roundings; an error this much beyond it is no fault."""
 PROPORTION = 1e-3
 """Error relative to the sizes of the step itself that no answer called solved may have, whatever its unit."""
-FLOORS = 1.0
-"""An error bound may be below the truth by this many of the rounding floors that it states."""
+FLOORS = 10.0
+"""The truth may exceed an error bound by this many of the rounding floors stated beside it (`at_rounding_level`)."""
 
-RIGHT, WRONG, UNDECIDED, REFUSED, RIGHTLY, MISNAMED = "right", "wrong", "undecided", "refused", "rightly refused", "misnamed"
+RIGHT, WRONG, UNDECIDED, REFUSED, RIGHTLY, MISNAMED = (
+    "right",
+    "wrong",
+    "undecided",
+    "refused",
+    "rightly refused",
+    "misnamed",
+)
 NOT_TAKEN, CRASHED = "not taken", "crashed"
 VERDICTS = ("infeasible", "unbounded", "acceleration_not_unique", "no_solution", "multiple_solutions")
 
@@ -155,9 +161,8 @@ def near_border(truth: bilateral.Truth) -> bool:
     """Whether rounding of the data could turn the verdict: contradictions and ranks that are not zero but tiny."""
     step = truth.step
     limit = bilateral.band(step)
-    if truth.verdict == bilateral.SOLVED or truth.contradiction <= 4 * limit:
-        if truth.verdict in (bilateral.INFEASIBLE, bilateral.UNBOUNDED):
-            return True
+    if truth.verdict in (bilateral.INFEASIBLE, bilateral.UNBOUNDED) and truth.contradiction <= 4 * limit:
+        return True
     return gap_of_ranks(step) <= 100 * limit
 
 
@@ -167,7 +172,12 @@ def scaled(step: bilateral.Step) -> tuple[np.ndarray, np.ndarray]:
     for i, size in enumerate(d):
         if not size:
             d[i] = max((abs(float(row[i])) for row in step.J), default=0.0) or 1.0
-    M = np.array([[float(v / Fraction(a) / Fraction(b)) for v, b in zip(row, d, strict=True)] for row, a in zip(step.M, d, strict=True)])
+    M = np.array(
+        [
+            [float(v / Fraction(a) / Fraction(b)) for v, b in zip(row, d, strict=True)]
+            for row, a in zip(step.M, d, strict=True)
+        ]
+    )
     J = np.array([[float(v / Fraction(b)) for v, b in zip(row, d, strict=True)] for row in step.J]).reshape(-1, step.n)
     size = np.linalg.norm(J, axis=1)
     return M, J / np.where(size > 0, size, 1.0)[:, None]
@@ -175,8 +185,6 @@ def scaled(step: bilateral.Step) -> tuple[np.ndarray, np.ndarray]:
 
 def gap_of_ranks(step: bilateral.Step) -> float:
     """The smallest singular value that is not exactly zero, of J and of [M; J], relative to the largest."""
-    from soundness.judge.exact import integers, rank
-
     M, J = scaled(step)
     least = 1.0
     for matrix, exact in ((J, step.J), (np.vstack((M, J)), [*step.M, *step.J])):
@@ -190,12 +198,12 @@ def gap_of_ranks(step: bilateral.Step) -> float:
 
 
 def condition(step: bilateral.Step) -> float:
-    """Condition number of the scaled saddle-point matrix, exact dependencies apart."""
+    """Condition number of the scaled saddle-point matrix of a step with one acceleration, exact dependencies apart."""
     M, J = scaled(step)
     K = np.block([[M, J.T], [J, np.zeros((len(J), len(J)))]])
     values = np.linalg.svd(K, compute_uv=False)
-    values = values[values > 1e-13 * values[0]]
-    return float(values[0] / values[-1])
+    last = values[step.n + rank([integers(row) for row in step.J], step.n) - 1]
+    return float(values[0] / last) if last > 0 else math.inf
 
 
 # -- steps with contacts -----------------------------------------------------------------------------------
@@ -220,13 +228,14 @@ def _contact(truth: contact.Truth, claim: Claim) -> Finding:
         return Finding(WRONG, f"solved, but {truth.verdict}")
     if not finite(claim.x):
         return Finding(WRONG, "solved without an acceleration")
-    assert truth.laws is not None and truth.base is not None
+    assert truth.laws is not None
     nearest = min(truth.a, key=lambda a: length(difference(claim.x, a), truth.step.M))
     found = _near(truth.step, nearest, claim)
     if found is not None:
         return found
     if not finite(claim.lam_N):
-        return _forces(truth.step, truth.forces_unique, Claim("solved", claim.x, forces_unique=claim.forces_unique))
+        bare = Claim("solved", claim.x, forces_unique=claim.forces_unique)
+        return _forces(truth.step, truth.forces_unique, bare) or Finding(RIGHT)
     pull = _contact_pull(truth, claim)
     return _forces(truth.step, truth.forces_unique, claim, pull) or _laws(truth, claim, nearest) or Finding(RIGHT)
 
@@ -262,7 +271,8 @@ def _laws(truth: contact.Truth, claim: Claim, a: Exact) -> Finding | None:
         if i in c.resting:
             j = c.k + c.resting.index(i)
             if truth.weights[j] > 0 and abs(claim.lam_T[i][0]) * truth.weights[j] > (
-                float(c.mu[i]) * max(N, 0.0) * truth.weights[j] + 2 * allowed * (1 + float(c.mu[i]) * truth.weights[j] / g)
+                float(c.mu[i]) * max(N, 0.0) * truth.weights[j]
+                + 2 * allowed * (1 + float(c.mu[i]) * truth.weights[j] / g)
             ):
                 return Finding(WRONG, "friction beyond its bound", claim.lam_T[i][0])
         else:
@@ -318,20 +328,30 @@ def _lcp(truth: complementarity.Truth, claim: Claim) -> Finding:
     n, d = len(truth.q), units(truth.M)
     z = [Fraction(v) for v in claim.x]
     w = [a + b for a, b in zip(product(truth.M, z), truth.q, strict=True)]
-    size = math.hypot(*(float(v) / s for v, s in zip(z, d, strict=True))) + math.hypot(*(float(v) * s for v, s in zip(truth.q, d, strict=True)))
+    size = math.hypot(*(float(v) / s for v, s in zip(z, d, strict=True))) + math.hypot(
+        *(float(v) * s for v, s in zip(truth.q, d, strict=True))
+    )
     allowed = 10 * TOLERANCE * size
     if truth.unique:
         true = truth.parts[0].vertices[0]
         error = math.hypot(*(float(z[i] - true.fraction(i)) / d[i] for i in range(n)))
-        return Finding(WRONG, "far from the solution", error / size if size else error) if error > allowed else Finding(RIGHT)
+        return (
+            Finding(WRONG, "far from the solution", error / size if size else error)
+            if error > allowed
+            else Finding(RIGHT)
+        )
     best = math.inf
     for image in truth.images:
         worst = 0.0
         for i in range(n):
             level = image.fraction(i)
-            worst = max(worst, abs(float(w[i] - level)) * d[i], -float(z[i]) / d[i], abs(float(z[i])) / d[i] if level else 0.0)
+            worst = max(
+                worst, abs(float(w[i] - level)) * d[i], -float(z[i]) / d[i], abs(float(z[i])) / d[i] if level else 0.0
+            )
         best = min(best, worst)
-    return Finding(WRONG, "far from every solution", best / size if size else best) if best > allowed else Finding(RIGHT)
+    return (
+        Finding(WRONG, "far from every solution", best / size if size else best) if best > allowed else Finding(RIGHT)
+    )
 
 
 def units(M: list[list[Fraction]]) -> list[float]:
@@ -365,19 +385,23 @@ def of_qp(truth: convex.Truth, claim: Claim) -> Finding:
 
 
 def _optimal(truth: convex.Truth, claim: Claim) -> Finding | None:
-    assert truth.x is not None and truth.least is not None
+    assert truth.x is not None
+    assert truth.least is not None
     x = [Fraction(v) for v in claim.x]
+    # A size for numbers that ought to be zero: the largest unknown, whatever its unit.
+    most = max(max(map(abs, x)), max(abs(truth.x.fraction(i)) for i in range(len(x))))
     for row, l, u, s in zip(truth.A, truth.l, truth.u, product(truth.A, x), strict=True):
         miss = max(Fraction(0), l - s if l is not None else Fraction(0), s - u if u is not None else Fraction(0))
         if miss:
             size = sum((abs(a * v) for a, v in zip(row, x, strict=True)), Fraction(0))
             size += max((abs(b) for b in (l, u) if b is not None), default=Fraction(0))
-            if miss > Fraction(1, 10**6) * (1 + size) or miss > Fraction(1, 1000) * size:
+            if miss > Fraction(1, 10**6) * (1 + size) or miss > Fraction(1, 1000) * (size + most * sum(map(abs, row))):
                 return Finding(WRONG, "a row is missed", float(miss / size))
     gap = abs(convex.objective(truth.P, truth.q, x) - truth.least)
     size = sum((abs(a * b) for a, b in zip(truth.q, x, strict=True)), Fraction(0)) + abs(truth.least)
     size += sum((abs(a * x[i] * x[j]) for i, row in enumerate(truth.P) for j, a in enumerate(row) if a), Fraction(0))
-    if gap > Fraction(1, 10**6) * (1 + size) or gap > Fraction(1, 1000) * size:
+    whole = most * sum(map(abs, truth.q)) + most * most * sum(abs(v) for row in truth.P for v in row)
+    if gap > Fraction(1, 10**6) * (1 + size) or gap > Fraction(1, 1000) * (size + whole):
         return Finding(WRONG, "the objective is not least", quotient((gap / size).numerator, (gap / size).denominator))
     error, norm = length(difference(claim.x, truth.x), truth.P), length(common(claim.x), truth.P)
     if truth.definite and error > TOLERANCE * (1.0 + norm) * SLACK:

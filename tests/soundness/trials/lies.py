@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from soundness.judge.exact import Exact
 
 from gaussopt.certificate import certify
 from gaussopt.contact_certificate import certify_contact
 from gaussopt.lcp_solving import verify_lcp
 from gaussopt.qp_certificate import certify_qp
-
-from soundness.judge.exact import Exact
 
 from .calls import claimed
 from .findings import Claim
@@ -21,7 +20,9 @@ from .findings import Claim
 def perturbed(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
     """Somewhere off, by a relative amount between 1e-6 and 1."""
     size = 10.0 ** -float(rng.uniform(0, 6))
-    return x * (1.0 + size * rng.standard_normal(len(x))) + size * float(np.abs(x).max(initial=0.0)) * rng.standard_normal(len(x))
+    return x * (1.0 + size * rng.standard_normal(len(x))) + size * float(
+        np.abs(x).max(initial=0.0)
+    ) * rng.standard_normal(len(x))
 
 
 def lies(rng: np.random.Generator, x: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
@@ -47,7 +48,9 @@ def lies(rng: np.random.Generator, x: np.ndarray) -> Iterator[tuple[str, np.ndar
             yield name, y
 
 
-def on_program(kind: str, thing: Any, points: list[np.ndarray], rng: np.random.Generator) -> Iterator[tuple[str, Claim]]:
+def on_program(
+    kind: str, thing: Any, points: list[np.ndarray], rng: np.random.Generator
+) -> Iterator[tuple[str, Claim]]:
     """Lies about a QP or an LCP, next to a true solution."""
     base = points[int(rng.integers(len(points)))] if points else rng.standard_normal(len(thing.q))
     for name, x in lies(rng, base):
@@ -76,7 +79,9 @@ def on_step(step: Any, a: np.ndarray, lam: np.ndarray | None, rng: np.random.Gen
         yield "forces perturbed", claimed("solved" if c.passed() else "inaccurate", a, wrong, None, None, c)
 
 
-def on_contact_step(step: Any, laws: Any, contacts: Any, x: Exact, rng: np.random.Generator) -> Iterator[tuple[str, Claim]]:
+def on_contact_step(
+    step: Any, laws: Any, contacts: Any, x: Exact, rng: np.random.Generator
+) -> Iterator[tuple[str, Claim]]:
     """Lies about a step with contacts: wrong contact forces with the acceleration that they cause, and others."""
     forces = np.array(x.floats())
     for name, f in lies(rng, forces):

@@ -9,7 +9,9 @@ from .families import GAPS, Data, Maker, definite, definite_dyadic, dyadic, rows
 INF = np.inf
 
 
-def boxed(rng: np.random.Generator, A: np.ndarray, inside: np.ndarray, exact: bool = True) -> tuple[np.ndarray, np.ndarray]:
+def boxed(
+    rng: np.random.Generator, A: np.ndarray, inside: np.ndarray, exact: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
     """Bounds that a point satisfies: two-sided, one-sided, equal, and touching the point."""
     s = A @ inside
     room = np.abs(dyadic(rng, 2, len(A), top=2)) if exact else rng.random((2, len(A)))
@@ -81,7 +83,11 @@ def redundant(rng: np.random.Generator) -> Data:
         i, f = int(rng.integers(len(A))), float(rng.choice([1.0, 2.0, 0.25]))
         A, l, u = np.vstack((A, f * A[i])), np.append(l, f * l[i]), np.append(u, f * u[i])
     if rng.random() < 0.5:
-        A, l, u = np.vstack((A, np.zeros(n))), np.append(l, -float(rng.choice([0.0, 1e9, 1.0]))), np.append(u, float(rng.choice([0.0, 1e9])))
+        A, l, u = (
+            np.vstack((A, np.zeros(n))),
+            np.append(l, -float(rng.choice([0.0, 1e9, 1.0]))),
+            np.append(u, float(rng.choice([0.0, 1e9]))),
+        )
     return {**data, "A": A, "l": l, "u": u}
 
 

@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-
 from soundness.judge import bilateral, complementarity, contact, convex
 from soundness.judge.exact import Exact
 
@@ -47,7 +46,9 @@ class Tally:
     seconds: float = 0.0
     _kept: Counter[str] = field(default_factory=Counter)
 
-    def add(self, program: Program, formulation: str, solver: str, found: Finding, claim: Claim | None, well: bool) -> None:
+    def add(
+        self, program: Program, formulation: str, solver: str, found: Finding, claim: Claim | None, well: bool
+    ) -> None:
         """One trial."""
         key = "|".join((program.kind, program.family, formulation, solver, found.outcome, found.cause, str(int(well))))
         self.counts[key] += 1
@@ -135,7 +136,9 @@ def one_program(seed: int, index: int, skip: set[tuple[int, str]], note: Note, t
         return
     well = conditions.well(program.kind, truth)
     try:
-        thing = calls.subject("step" if "M" in program.data and program.kind.endswith("step") else program.kind, program.data)
+        thing = calls.subject(
+            "step" if "M" in program.data and program.kind.endswith("step") else program.kind, program.data
+        )
     except calls.GaussoptError as error:
         tally.add(program, "", "reading", Finding("refused as input", str(error)[:60]), None, False)
         return
@@ -160,7 +163,9 @@ def one_program(seed: int, index: int, skip: set[tuple[int, str]], note: Note, t
         _lie(program, thing, truth, compare, rng, tally, note)
 
 
-def _lie(program: Program, thing: Any, truth: Any, compare: Any, rng: np.random.Generator, tally: Tally, note: Note) -> None:
+def _lie(
+    program: Program, thing: Any, truth: Any, compare: Any, rng: np.random.Generator, tally: Tally, note: Note
+) -> None:
     """Wrong answers through the certificates; only those that pass are compared, the others are right to fail."""
     note(program.index, "lies")
     try:
@@ -170,7 +175,9 @@ def _lie(program: Program, thing: Any, truth: Any, compare: Any, rng: np.random.
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        tally.add(program, "verify", "lies", Finding(CRASHED, f"{type(error).__name__}: {str(error)[:80]}"), None, False)
+        tally.add(
+            program, "verify", "lies", Finding(CRASHED, f"{type(error).__name__}: {str(error)[:80]}"), None, False
+        )
 
 
 def _bound_only(truth: Any, compare: Any, claim: Claim) -> Finding:
