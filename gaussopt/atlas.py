@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt import netcdf
 from gaussopt.atlas_grid import AtlasGrid, Axis, default_grid
 from gaussopt.catalogue import Problem
 from gaussopt.catalogue import problem as find
 from gaussopt.errors import BadInput, NotAccepted, UnknownName
-from gaussopt.files import check_target, replacing
 from gaussopt.stacked import (
     JOINT_CLASSES,
     LCP_CLASSES,
@@ -86,6 +86,9 @@ MEANINGS = {
     "delassus": ("contact operator", "1/kg"),
     "bias": ("gap accelerations without contact forces", "m/s^2"),
 }
+
+OF_CONTACTS = {"lam_lcp": 1, "lam_qp": 1, "eta": 1, "bias": 1, "delassus": 2}
+"""Variables with one or two axes of contacts behind those of the grid."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,12 +163,8 @@ class Atlas:
         BadInput
             If the file cannot be written.
         """
-        check_target(Path(path))
-        target = Path(os.path.realpath(path))
         packed = {str(name): {"zlib": True, "complevel": 4} for name in self.data.data_vars}
-        with replacing(target, ".nc.tmp") as aside:
-            self.data.to_netcdf(aside, engine="h5netcdf", encoding=packed)
-        return target
+        return netcdf.write(self.data, path, packed)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Atlas:
@@ -176,21 +175,36 @@ class Atlas:
         BadInput
             If the file is missing or is no atlas.
         """
-        import xarray as xr
-
+        data = netcdf.read(path, "an atlas file")
         try:
-            with xr.open_dataset(path, engine="h5netcdf") as data:
-                data.load()
             meta: dict[str, Any] = json.loads(data.attrs["atlas"])
             axes = tuple(Axis(name, data[name].values) for name in meta["axes"])
             slips = np.array(meta["slips"], dtype=int)
-            loads = None if meta["loads"] is None else np.array(meta["loads"])
+            loads = None if meta["loads"] is None else np.array(meta["loads"], dtype=np.float64)
+            _check_shapes(data, axes, slips, loads, meta)
             return cls(
                 meta["problem"], axes, tuple(meta["units"]), slips, loads, tuple(meta["contacts"]), data,
-                meta["settings"], meta["seconds"],
+                meta["settings"], float(meta["seconds"]),
             )  # fmt: skip
-        except (OSError, KeyError, ValueError, TypeError) as error:
-            raise BadInput(f"{path} is not an atlas file ({type(error).__name__}: {error}).") from None
+        except (KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+            raise BadInput(f"{path} is not an atlas file ({netcdf.first_line(error)}).") from None
+
+
+def _check_shapes(
+    data: xr.Dataset, axes: tuple[Axis, ...], slips: NDArray[Any], loads: Matrix | None, meta: Mapping[str, Any]
+) -> None:
+    """Raise KeyError or ValueError where the arrays of a file are not those of the grid that it names."""
+    contacts = len(meta["contacts"])
+    grid = (*(len(a.values) for a in axes), len(slips), *(() if loads is None else (len(loads),)))
+    for name in MEANINGS:
+        array, shape = data[name].values, (*grid, *(contacts,) * OF_CONTACTS.get(name, 0))
+        if array.shape != shape or array.dtype.kind not in "fiub":
+            raise ValueError(f"{name} is of shape {array.shape} and type {array.dtype}, expected numbers of {shape}")
+    for name, classes in CLASSES.items():
+        if (data[name].values < 0).any() or (data[name].values >= len(classes)).any():
+            raise ValueError(f"{name} holds codes of no class")
+    if len(meta["units"]) != len(axes) or slips.shape[1:] != (contacts,):
+        raise ValueError("its axes and signs do not fit its arrays")
 
 
 def scan(

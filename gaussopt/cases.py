@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from gaussopt.errors import GaussoptError
+from gaussopt.machine import is_machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Outcome:
     kind : str
         Of the failure: "" none; "error" the case raised; "crashed" its process died; "time_limit" it was ended after
         its limit; "lost" it was not run to its end for a reason outside it (a worker gone, a process killed by
-        somebody), so that another run may do better.
+        somebody, a full disk, no memory), so that another run may do better.
     """
 
     value: Any
@@ -62,7 +63,20 @@ def run_case(case: Case) -> Outcome:
     try:
         return Outcome(case.function(**case.arguments), "", perf_counter() - begin)
     except Exception as error:
-        return Outcome(None, sentence(error), perf_counter() - begin, "error")
+        return failure_of(error, perf_counter() - begin)
+
+
+def failure_of(error: BaseException, seconds: float, doing: str = "") -> Outcome:
+    """The outcome of a case that raised; what the machine failed at is held against nobody.
+
+    Parameters
+    ----------
+    error : what was raised
+    seconds : float
+    doing : what went wrong, such as "The answer cannot be read"; what the error says if not given
+    """
+    said = f"{doing}: {sentence(error)}" if doing else sentence(error)
+    return Outcome(None, f"lost: {said}", seconds, "lost") if is_machine(error) else Outcome(None, said, seconds, "error")
 
 
 def sentence(error: BaseException) -> str:

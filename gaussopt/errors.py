@@ -1,6 +1,7 @@
 """Errors that a person caused and can mend: one clear sentence each, never a stack trace.
 
-Everything here derives from `GaussoptError`; the command line prints the sentence and exits with code 2.
+Everything here derives from `GaussoptError`; the command line prints the sentence and exits with code 2, or with 1
+where the machine failed.
 """
 
 from __future__ import annotations
@@ -22,6 +23,17 @@ class GaussoptError(Exception):
 
 class BadInput(GaussoptError, ValueError):
     """The data do not describe a problem: wrong shape, NaN, asymmetric mass matrix, and so on."""
+
+
+class MachineFailure(BadInput):
+    """The machine gave out, neither the data nor a solver: a full disk, no memory, no more open files.
+
+    What was asked may succeed another time, so nothing of it is held against anybody; see `gaussopt.machine`.
+    """
+
+
+class Unverified(UserWarning):
+    """A file was read that carries no checksum: damage to it goes unnoticed."""
 
 
 class UnknownName(GaussoptError, KeyError):

@@ -5,18 +5,76 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import stat
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from gaussopt.errors import BadInput
+from gaussopt.machine import file_error
 from gaussopt.programs import LCP, QP
 from gaussopt.stepdata import StepData
 
 KINDS = ("step", "qp", "lcp")
+MOST_TEXT = 256 * 2**20
+"""Most bytes of a file of text, or of a program, that are read."""
+
+CHUNK = 2**20
+"""Bytes that are read at once, where it is not known how many there are."""
+
 PROBE = ".probe"
 """How the name of a file ends that is made to see whether a folder can be written, and removed at once."""
+
+
+def read_bytes(path: str | os.PathLike[str], most: int = MOST_TEXT) -> bytes:
+    """The contents of a file, or of a pipe, that a person names.
+
+    Raises
+    ------
+    BadInput
+        If it is missing, cannot be read, or holds more than `most` bytes (a device may never end).
+    """
+    try:
+        with open(path, "rb") as file:
+            return _limited(file, path, most)
+    except FileNotFoundError:
+        raise BadInput(f"There is no file {path}.") from None
+    except OSError as error:
+        raise file_error(f"Cannot read {path}", error) from None
+    except ValueError:  # a zero byte in the name
+        raise BadInput(f"{str(path)!r} is no name of a file.") from None
+
+
+def read_regular(path: str | os.PathLike[str], most: int = MOST_TEXT) -> bytes:
+    """The contents of a regular file; nothing else is opened to the end, and no link is followed at its place.
+
+    Raises
+    ------
+    BadInput
+        As `read_bytes`, and if it is a folder, device, pipe or link.
+    """
+    try:
+        # A pipe nobody writes to must not make the reader wait.
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with open(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise BadInput(f"Cannot read {path}: it is not a regular file.")
+            return _limited(file, path, most)
+    except FileNotFoundError:
+        raise BadInput(f"There is no file {path}.") from None
+    except OSError as error:
+        raise file_error(f"Cannot read {path}", error) from None
+
+
+def _limited(file: BinaryIO, path: str | os.PathLike[str], most: int) -> bytes:
+    parts, size = [], 0
+    while part := file.read(CHUNK):
+        parts.append(part)
+        size += len(part)
+        if size > most:
+            raise BadInput(f"{path} holds more than {most / 2**20:g} MiB, which is more than is read of such a file.")
+    return b"".join(parts)
 
 
 def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -27,14 +85,21 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     BadInput
         If the file is missing, is no JSON, or holds something else than an object.
     """
+    return json_object(read_bytes(path), path)
+
+
+def json_object(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The JSON object in the contents of a file of that name.
+
+    Raises
+    ------
+    BadInput
+        If it is no JSON, or something else than an object.
+    """
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise BadInput(f"There is no file {path}.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"Cannot read {path}: {getattr(error, 'strerror', None) or 'it is not text'}.") from None
-    try:
-        data = json.loads(text)
+        data = json.loads(content.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise BadInput(f"Cannot read {path}: it is not text.") from None
     except json.JSONDecodeError as error:
         raise BadInput(f"{path} is not JSON: {error.msg} in line {error.lineno}, column {error.colno}.") from None
     except RecursionError:
@@ -79,31 +144,45 @@ def load(path: str | os.PathLike[str]) -> StepData | QP | LCP:
         raise BadInput(f"{path}: {error}") from None
 
 
-@contextlib.contextmanager
-def replacing(target: Path, suffix: str = ".tmp", mode: int = 0o644, durable: bool = True) -> Iterator[str]:
-    """A file aside that takes the place of `target` when the block has written it, whole or not at all.
-
-    What has returned is on the disk if it is to be `durable`: file and folder are synchronised.
+def write_text(path: Path, text: str, *, durable: bool = True) -> None:
+    """Write a text file whole or not at all, see `write_bytes`.
 
     Raises
     ------
     BadInput
         If it cannot be written.
     """
+    write_bytes(path, text.encode(), durable=durable)
+
+
+def write_bytes(path: Path, *parts: bytes | memoryview, durable: bool = True, mode: int = 0o644) -> None:
+    """Write a file of these parts whole or not at all: beside its place first, then renamed.
+
+    What has returned is on the disk if it is to be `durable`: file and folder are synchronised.
+
+    Raises
+    ------
+    BadInput
+        If it cannot be written; MachineFailure among them where the disk is full or gave out.
+    """
     aside = ""
     try:
-        handle, aside = tempfile.mkstemp(dir=target.parent, suffix=suffix)
-        os.close(handle)
-        yield aside
-        os.chmod(aside, mode)
-        if durable:
-            _synchronise(Path(aside))
-        os.replace(aside, target)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, aside = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
+        with open(handle, "wb") as file:
+            for part in parts:
+                file.write(part)
+            file.flush()
+            os.fchmod(handle, mode)
+            if durable:
+                os.fsync(handle)
+        os.replace(aside, path)
+        aside = ""
         if durable:
             with contextlib.suppress(OSError):  # not every file system synchronises folders
-                _synchronise(target.parent)
+                _synchronise(path.parent)
     except OSError as error:
-        raise BadInput(f"Cannot write {target}: {error.strerror or error}.") from None
+        raise file_error(f"Cannot write {path}", error) from None
     finally:
         if aside:
             Path(aside).unlink(missing_ok=True)
@@ -115,33 +194,6 @@ def _synchronise(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def write_text(path: Path, text: str, *, durable: bool = True) -> None:
-    """Write a text file whole or not at all, see `replacing`.
-
-    Raises
-    ------
-    BadInput
-        If it cannot be written.
-    """
-    write_bytes(path, text.encode(), durable=durable)
-
-
-def write_bytes(path: Path, content: bytes, *, durable: bool = True) -> None:
-    """Write a file whole or not at all, see `replacing`.
-
-    Raises
-    ------
-    BadInput
-        If it cannot be written.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(f"Cannot write {path}: {error.strerror or error}.") from None
-    with replacing(path, durable=durable) as aside, open(aside, "wb") as file:
-        file.write(content)
 
 
 def check_target(path: Path) -> None:
@@ -173,4 +225,4 @@ def prepare_folder(folder: Path) -> None:
         with tempfile.TemporaryFile(dir=folder, suffix=PROBE):
             pass
     except OSError as error:
-        raise BadInput(f"Cannot write to {folder}: {error.strerror or error}.") from None
+        raise file_error(f"Cannot write to {folder}", error) from None

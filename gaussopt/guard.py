@@ -27,7 +27,7 @@ from time import monotonic, perf_counter, sleep
 from typing import NoReturn
 
 from gaussopt import identity, registry
-from gaussopt.cases import Case, Outcome, run_case, sentence
+from gaussopt.cases import Case, Outcome, failure_of, run_case, sentence
 
 START = 120.0
 """Seconds that a child may take, beyond a case's limit, to import what the case needs."""
@@ -43,8 +43,8 @@ ONE_THREAD = dict.fromkeys(
 )
 """Small matrices: threads inside BLAS cost more than they give, disturb timings, and change the last digit."""
 
-OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-"""Signals that no solver dies of by itself."""
+OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGXCPU, signal.SIGXFSZ)
+"""Signals that no solver dies of by itself: somebody's, or those of limits and of want of memory."""
 
 _DEBUG = "GAUSSOPT_DEBUG"
 _PR_SET_PDEATHSIG = 1
@@ -100,7 +100,7 @@ def outcome_of(reply: Reply) -> Outcome:
     try:
         outcome: Outcome = pickle.loads(reply)
     except Exception as error:
-        return Outcome(None, f"The answer cannot be read in this process: {sentence(error)}", 0.0, "error")
+        return failure_of(error, 0.0, "The answer cannot be read in this process")
     return outcome
 
 
@@ -355,8 +355,8 @@ def _pickled(outcome: Outcome) -> bytes:
     try:
         return pickle.dumps(outcome)
     except Exception as error:
-        reason = f"What the case returned cannot be sent to another process: {sentence(error)}"
-        return pickle.dumps(Outcome(None, reason, outcome.seconds, "error"))
+        doing = "What the case returned cannot be sent to another process"
+        return pickle.dumps(failure_of(error, outcome.seconds, doing))
 
 
 def _die_with(parent: int) -> None:

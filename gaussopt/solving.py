@@ -96,9 +96,11 @@ class Engine:
                 self._last = None
             ready = perf_counter()
             raw = self.answering.solve(self._last if self.warm_start else None)
-        except (BadInput, KeyboardInterrupt, MemoryError):
+        except (BadInput, KeyboardInterrupt):
             raise
         except Exception as error:
+            if is_machine(error):  # no fault of the backend
+                raise machine_failure(f"The solver {self.solver.name!r} was stopped", error) from None
             # A backend may fail in any way; its failure is an answer, not a stack trace.
             self._pattern = self._last = None
             self.latest = program, _crash(error)
@@ -457,6 +459,8 @@ def solve(
         try:
             raw = engine.answering.solve(start)
         except Exception as error:
+            if is_machine(error):
+                raise machine_failure(f"The solver {solver!r} was stopped", error) from None
             raw = _crash(error)
         timing = timing._replace(solve=perf_counter() - begin, backend=raw.backend)
     return verified(program, raw, timing, tolerance)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt import netcdf
 from gaussopt.errors import BadInput
-from gaussopt.files import check_target, replacing
 from gaussopt.status import Status
 from gaussopt.stepdata import Matrix, StepData, Vector
 
@@ -27,11 +27,6 @@ MOST_BYTES = 4 * 2**30
 """Size of a recording beyond which it is refused."""
 
 PER_TIME = ("error_bound", "relative_error", "position_drift", "velocity_drift", "kinetic", "potential", "power")
-
-
-def _first_line(error: Exception) -> str:
-    """Type and first line of an error of a library, which may dump much more."""
-    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}".rstrip(": .")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,49 +188,80 @@ class Trajectory:
         Raises
         ------
         BadInput
-            If the file cannot be written.
+            If the file cannot be written; MachineFailure where the disk is full.
         """
-        check_target(Path(path))
-        target = Path(os.path.realpath(path))  # a link stays a link
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o644
-        with replacing(target, ".nc.tmp", mode) as aside:
-            self.to_xarray().to_netcdf(aside, engine="h5netcdf")
-        return target
+        return netcdf.write(self.to_xarray(), path)
+
+    def to_netcdf(self) -> bytes:
+        """The contents of the file that `save` writes."""
+        return b"".join(netcdf.image(self.to_xarray()))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trajectory:
-        """Read what `save` wrote.
+        """Read what `save` wrote, once its checksum is verified; see `gaussopt.netcdf.read` for files without one.
 
         Raises
         ------
         BadInput
-            If the file is missing or is no trajectory.
+            If the file is missing, damaged or no trajectory.
         """
-        import xarray as xr
-
-        if not Path(path).exists():
-            raise BadInput(f"There is no file {path}.")
+        data = netcdf.read(path, "a trajectory file")
         try:
-            with xr.open_dataset(path, engine="h5netcdf") as data:
-                data.load()
-                get: dict[str, Any] = {str(name): np.asarray(data[name].values) for name in data.data_vars}
-                attrs: dict[str, Any] = {key: json.loads(data.attrs[key]) for key in ("worst", "timing", "meta")}
-                worst: dict[str, Any] = {k: math.nan if v is None else v for k, v in attrs["worst"].items()}
-                rows = len(data["time"])
-                get["forces_unique"] = get.get("forces_unique", np.zeros(rows)) > 0
-                for name in ("lam_N", "gap", "mode"):
-                    get.setdefault(name, np.zeros((rows, 0)))
-                for name in ("lam_T", "slip"):
-                    get.setdefault(name, np.zeros((rows, 0, 1)))
-                status, message = Status(data.attrs["status"]), str(data.attrs["message"])
-                return cls(
-                    np.asarray(data["time"].values), status=status, message=message, timing=attrs["timing"],
-                    worst=WorstCertificate(**worst),
-                    meta=attrs["meta"], events=tuple(json.loads(data.attrs.get("events", "[]"))),
-                    warnings=tuple(json.loads(data.attrs.get("warnings", "[]"))), **get,
-                )  # fmt: skip
-        except (OSError, KeyError, ValueError, TypeError) as error:
-            raise BadInput(f"{path} is not a trajectory file ({_first_line(error)}).") from None
+            return cls(**_columns(data), **_attributes(data.attrs))
+        except (KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+            raise BadInput(f"{path} is not a trajectory file ({netcdf.first_line(error)}).") from None
+
+
+def _columns(data: xr.Dataset) -> dict[str, NDArray[Any]]:
+    """The arrays of a trajectory in a file, each of the shape that the others call for.
+
+    Raises
+    ------
+    KeyError, ValueError, TypeError
+        Where they are not those of a trajectory.
+    """
+    found = {str(name): np.asarray(data[name].values) for name in data.data_vars}
+    found["t"] = np.asarray(data["time"].values)
+    N, n, m = len(found["t"]), *(found[name].shape[-1] for name in ("q", "lam"))
+    k, d = found["lam_T"].shape[1:] if "lam_T" in found else (0, 1)
+    shapes = {"t": (N,), "lam": (N, m)} | dict.fromkeys(("q", "v", "a"), (N, n)) | dict.fromkeys(PER_TIME, (N,))
+    shapes |= dict.fromkeys(("lam_N", "gap", "mode"), (N, k)) | dict.fromkeys(("lam_T", "slip"), (N, k, d))
+    for name, shape in shapes.items():
+        array = found[name] if k or name in found else np.zeros(shape)
+        if array.shape != shape or array.dtype.kind not in "fiub":
+            raise ValueError(f"{name} is of shape {array.shape} and type {array.dtype}, expected numbers of {shape}")
+        found[name] = array.astype(np.float64)
+    unique = found.get("forces_unique", np.zeros(N))
+    if unique.shape != (N,):
+        raise ValueError(f"forces_unique is of shape {unique.shape}, expected {(N,)}")
+    if not (np.isfinite(found["t"]).all() and (np.diff(found["t"]) >= 0).all()):
+        raise ValueError("its instants do not follow each other")
+    return found | {"forces_unique": unique > 0}
+
+
+def _attributes(attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """What a trajectory is beside its arrays.
+
+    Raises
+    ------
+    KeyError, ValueError, TypeError, AttributeError
+        Where it is not that of a trajectory.
+    """
+    read: dict[str, Any] = {key: json.loads(attrs[key]) for key in ("worst", "timing", "meta")}
+    lists = {key: json.loads(attrs.get(key, "[]")) for key in ("events", "warnings")}
+    worst: dict[str, Any] = {k: math.nan if v is None else v for k, v in read["worst"].items()}
+    numbers = [*worst.values(), *read["timing"].values()]
+    if not all(isinstance(x, int | float) for x in numbers):
+        raise TypeError("worst and timing hold numbers")
+    names = [x for key in ("coordinates", "contacts") for x in read["meta"].get(key, ())]
+    if not all(isinstance(x, str) for x in (*names, *lists["warnings"])):
+        raise TypeError("names and warnings are text")
+    if not all(isinstance(x["t"], int | float) and isinstance(x["kind"], str) for x in lists["events"]):
+        raise TypeError("events have a time and a kind")
+    return {
+        "status": Status(attrs["status"]), "message": str(attrs["message"]), "timing": read["timing"],
+        "worst": WorstCertificate(**worst), "meta": read["meta"], **{key: tuple(x) for key, x in lists.items()},
+    }  # fmt: skip
 
 
 class Recorder:

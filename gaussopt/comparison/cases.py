@@ -9,9 +9,7 @@ from __future__ import annotations
 import gc
 import math
 import random
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -249,9 +247,7 @@ def motion_case(
         str(traj.status), traj.message, traj.worst.evaluations, error, traj.worst.relative_error,
         _largest(traj.position_drift), _largest(traj.velocity_drift), energy_drift(traj),
     )  # fmt: skip
-    with tempfile.TemporaryDirectory() as folder:
-        content = traj.save(Path(folder) / "trajectory.nc").read_bytes() if len(traj.t) else b""
-    return {"motion": motion.to_mapping(), "trajectory.nc": content}
+    return {"motion": motion.to_mapping(), "trajectory.nc": traj.to_netcdf() if len(traj.t) else b""}
 
 
 def _largest(values: Any) -> float:
