@@ -20,8 +20,18 @@ if TYPE_CHECKING:
     from gaussopt.contact_certificate import ContactCertificate, certify_contact
     from gaussopt.contact_operator import ContactOperator
     from gaussopt.contacts import Contact, ContactData, Event, contact_points
-    from gaussopt.errors import BadInput, GaussoptError, IllPosed, MissingBackend, NotAccepted, UnknownName
+    from gaussopt.errors import (
+        BadInput,
+        GaussoptError,
+        IllPosed,
+        MachineFailure,
+        MissingBackend,
+        NotAccepted,
+        UnknownName,
+        Unverified,
+    )
     from gaussopt.lcp import LCPSolutions, MatrixClass, certify_lcp, classify_matrix, enumerate_lcp
+    from gaussopt.netcdf import load_dataset, save_dataset
     from gaussopt.programs import LCP, QP, LeastSquares, LinearSystem, Solution
     from gaussopt.qp_certificate import certify_qp
     from gaussopt.ranks import rank_report
@@ -46,28 +56,28 @@ _HOME = {
     "ContactCertificate": "contact_certificate", "ContactClass": "classification", "ContactData": "contacts",
     "ContactOperator": "contact_operator", "Energy": "system", "Event": "contacts", "GaussoptError": "errors",
     "IllPosed": "errors", "LCP": "programs", "LCPSolutions": "lcp", "LeastSquares": "programs",
-    "LinearSystem": "programs", "MatrixClass": "lcp", "MissingBackend": "errors", "NotAccepted": "errors",
-    "Problem": "catalogue", "Projection": "stabilisation", "QP": "programs", "Results": "comparison.compare",
-    "Sketch": "sketch", "Solution": "programs", "Status": "status", "StepData": "stepdata",
-    "StepSolver": "solving", "System": "system", "Trajectory": "trajectory", "UnknownName": "errors",
-    "animate": "reporting.animation", "certify": "certificate", "certify_contact": "contact_certificate",
-    "certify_lcp": "lcp", "certify_qp": "qp_certificate", "classify_matrix": "lcp",
-    "classify_step": "classification", "compare": "comparison.compare", "contact_points": "contacts",
-    "enumerate_lcp": "lcp", "formulate": "solving", "make_solver": "solver", "names": "registry",
-    "problem": "catalogue", "rank_report": "ranks", "register": "registry", "scan": "atlas",
-    "simulate": "simulation", "simulate_batch": "batch_simulation", "solve": "solving",
-    "solve_batch": "batch", "solve_step": "solving",
+    "LinearSystem": "programs", "MachineFailure": "errors", "MatrixClass": "lcp", "MissingBackend": "errors",
+    "NotAccepted": "errors", "Problem": "catalogue", "Projection": "stabilisation", "QP": "programs",
+    "Results": "comparison.compare", "Sketch": "sketch", "Solution": "programs", "Status": "status",
+    "StepData": "stepdata", "StepSolver": "solving", "System": "system", "Trajectory": "trajectory",
+    "UnknownName": "errors", "Unverified": "errors", "animate": "reporting.animation", "certify": "certificate",
+    "certify_contact": "contact_certificate", "certify_lcp": "lcp", "certify_qp": "qp_certificate",
+    "classify_matrix": "lcp", "classify_step": "classification", "compare": "comparison.compare",
+    "contact_points": "contacts", "enumerate_lcp": "lcp", "formulate": "solving", "load_dataset": "netcdf",
+    "make_solver": "solver", "names": "registry", "problem": "catalogue", "rank_report": "ranks",
+    "register": "registry", "save_dataset": "netcdf", "scan": "atlas", "simulate": "simulation",
+    "simulate_batch": "batch_simulation", "solve": "solving", "solve_batch": "batch", "solve_step": "solving",
 }  # fmt: skip
 
 __all__ = [
     "LCP", "QP", "Answer", "Atlas", "AtlasGrid", "Axis", "BadInput", "BatchSolution", "Baumgarte", "Certificate",
     "Contact", "ContactCertificate", "ContactClass", "ContactData", "ContactOperator", "Energy", "Event",
-    "GaussoptError", "IllPosed", "LCPSolutions", "LeastSquares", "LinearSystem", "MatrixClass", "MissingBackend",
-    "NotAccepted", "Problem", "Projection", "Results", "Sketch", "Solution", "Status", "StepData", "StepSolver",
-    "System", "Trajectory", "UnknownName", "animate", "certify", "certify_contact", "certify_lcp", "certify_qp",
-    "classify_matrix", "classify_step", "compare", "contact_points", "enumerate_lcp", "formulate", "make_solver",
-    "names", "problem", "rank_report", "register", "scan", "simulate", "simulate_batch", "solve", "solve_batch",
-    "solve_step",
+    "GaussoptError", "IllPosed", "LCPSolutions", "LeastSquares", "LinearSystem", "MachineFailure", "MatrixClass",
+    "MissingBackend", "NotAccepted", "Problem", "Projection", "Results", "Sketch", "Solution", "Status", "StepData",
+    "StepSolver", "System", "Trajectory", "UnknownName", "Unverified", "animate", "certify", "certify_contact",
+    "certify_lcp", "certify_qp", "classify_matrix", "classify_step", "compare", "contact_points", "enumerate_lcp",
+    "formulate", "load_dataset", "make_solver", "names", "problem", "rank_report", "register", "save_dataset", "scan",
+    "simulate", "simulate_batch", "solve", "solve_batch", "solve_step",
 ]  # fmt: skip
 
 

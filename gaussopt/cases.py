@@ -76,7 +76,9 @@ def failure_of(error: BaseException, seconds: float, doing: str = "") -> Outcome
     doing : what went wrong, such as "The answer cannot be read"; what the error says if not given
     """
     said = f"{doing}: {sentence(error)}" if doing else sentence(error)
-    return Outcome(None, f"lost: {said}", seconds, "lost") if is_machine(error) else Outcome(None, said, seconds, "error")
+    return (
+        Outcome(None, f"lost: {said}", seconds, "lost") if is_machine(error) else Outcome(None, said, seconds, "error")
+    )
 
 
 def sentence(error: BaseException) -> str:

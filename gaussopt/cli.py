@@ -24,7 +24,8 @@ from gaussopt.cli_animate import animate_command
 from gaussopt.cli_atlas import atlas_command
 from gaussopt.cli_common import Done, Json, Set, pairs_of, plain, print_json, progress_bar, settings_of
 from gaussopt.cli_compare import compare_command, export_command, report_command
-from gaussopt.errors import BadInput, GaussoptError, IllPosed
+from gaussopt.errors import BadInput, GaussoptError, IllPosed, MachineFailure
+from gaussopt.machine import machine_failure
 
 if TYPE_CHECKING:
     from gaussopt.stepdata import StepData
@@ -92,9 +93,11 @@ def _run(given: list[str]) -> int:
         except (typer.Abort, KeyboardInterrupt):
             return _interrupted(out, as_json)
         except GaussoptError as error:
-            return _fail(out, as_json, str(error))
+            return _fail(out, as_json, str(error), code=1 if isinstance(error, MachineFailure) else 2)
         except BrokenPipeError:
             return 1
+        except MemoryError as error:
+            return _fail(out, as_json, str(machine_failure("The command was not done", error)), code=1)
         except OSError:
             raise
         except Exception as error:
@@ -268,15 +271,27 @@ def run_command(
             solver_options=options, progress=progress, engine=engine, record_every=record_every,
             step_folder="." if save is None else save.parent, keep_interrupted=True,
         )  # fmt: skip
-    if save is not None:
-        trajectory.save(save)
+    lost = None if save is None else _saved(trajectory, save)
     if json_:
-        print_json(context.obj, _run_mapping(trajectory))
+        unsaved = {"status": "crashed", "message": f"{lost} {trajectory.message}"} if lost else {}
+        print_json(context.obj, _run_mapping(trajectory) | unsaved)
     else:
-        _print_run(context.obj, trajectory, save)
+        _print_run(context.obj, trajectory, None if lost else save)
+    if lost:
+        print(f"gaussopt: {lost}", file=sys.stderr)
+        raise Done(1)
     if str(trajectory.status) != "solved":
         print(f"gaussopt: {trajectory.message}", file=sys.stderr)
         raise Done(2 if str(trajectory.status) == "bad_input" else 1)
+
+
+def _saved(trajectory: Trajectory, path: Path) -> str | None:
+    """Save a motion; why that failed, in a sentence: what was computed is printed all the same."""
+    try:
+        trajectory.save(path)
+    except BadInput as error:
+        return str(error)
+    return None
 
 
 def _run_mapping(traj: Trajectory) -> dict[str, Any]:

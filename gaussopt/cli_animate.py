@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -42,7 +43,7 @@ def animate_command(
 ) -> None:
     """Simulate a problem and draw its motion: bodies, contact forces, paths, events."""
     from gaussopt.catalogue import problem as find
-    from gaussopt.errors import BadInput
+    from gaussopt.errors import BadInput, Unverified
     from gaussopt.files import check_target
     from gaussopt.reporting.animation import animate, check_ending
     from gaussopt.simulation import simulate
@@ -59,7 +60,11 @@ def animate_command(
         for name, value in given.items():
             if value is not None and value != []:
                 raise BadInput(f"{name} belongs to a simulation; with --from the motion is read from {from_}.")
-        trajectory = Trajectory.load(from_)
+        with warnings.catch_warnings(record=True) as noted:
+            warnings.simplefilter("always", Unverified)
+            trajectory = Trajectory.load(from_)
+        for warning in noted:
+            print(f"gaussopt: {warning.message}", file=sys.stderr)
         if trajectory.meta.get("problem") != entry.name:
             raise BadInput(f"{from_} holds a motion of {trajectory.meta.get('problem')!r}, not of {entry.name!r}.")
     else:

@@ -25,6 +25,7 @@ from gaussopt.errors import BadInput, GaussoptError, IllPosed, MotionStopped, No
 from gaussopt.formulation import Formulation
 from gaussopt.impacts import ImpactLaw, impact_law
 from gaussopt.loops import Loop, make_loop
+from gaussopt.machine import is_machine, machine_failure
 from gaussopt.phases import ContactAccelerations, Phase, Solvers
 from gaussopt.ranks import named_forces
 from gaussopt.smooth import Record
@@ -210,6 +211,7 @@ def simulate(
     q, v = _consistent(system, t0, q, v, stabiliser)
     system.check_rows(t0, q, v)
     failed: StepData | None = None
+    gave_out = False  # the machine
     begin = perf_counter()
     try:
         status, message = loop.integrate(t0, q, v)
@@ -223,11 +225,13 @@ def simulate(
                 f"Stopped at t = {failed.t:.9g}: the motion diverged (an entry of the state is {size:.3g}); use a "
                 "smaller step."
             )
-    except GaussoptError as error:
+    except (GaussoptError, MemoryError) as error:
         if not len(recorder):
             raise
         reason = str(error)
-        if isinstance(error, NotAccepted):
+        if gave_out := is_machine(error):
+            status, reason = Status.CRASHED, str(machine_failure("the step was not done", error))
+        elif isinstance(error, NotAccepted):
             status = Status.UNSUPPORTED
             if "stick in space" in reason:
                 reason = (
@@ -260,6 +264,7 @@ def simulate(
         "evaluations": accelerations.evaluations, "iterations": accelerations.iterations,
         "record_every": choice.record_every, "open_forces": many,
         "contacts": list(system.contact_names), "impact": impact if contacts else None, **about(),
+        **({"machine_failure": True} if gave_out else {}),
     }  # fmt: skip
     file = _save_failed(failed, name, message, step_folder)
     if file is not None:

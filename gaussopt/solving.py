@@ -18,6 +18,7 @@ from gaussopt.errors import BadInput, IllPosed, NotAccepted
 from gaussopt.formulation import Candidate, Formulation, SlidingFormulation
 from gaussopt.guarded import answering
 from gaussopt.lcp_solving import check_lcp, judge_lcp
+from gaussopt.machine import is_machine, machine_failure
 from gaussopt.programs import LCP, QP, LeastSquares, LinearSystem, Program, RawSolution, Solution, Timing
 from gaussopt.qp_certificate import certify_qp
 from gaussopt.quick import quick

@@ -212,7 +212,7 @@ class Trajectory:
             raise BadInput(f"{path} is not a trajectory file ({netcdf.first_line(error)}).") from None
 
 
-def _columns(data: xr.Dataset) -> dict[str, NDArray[Any]]:
+def _columns(data: xr.Dataset) -> dict[str, Any]:
     """The arrays of a trajectory in a file, each of the shape that the others call for.
 
     Raises
@@ -220,7 +220,7 @@ def _columns(data: xr.Dataset) -> dict[str, NDArray[Any]]:
     KeyError, ValueError, TypeError
         Where they are not those of a trajectory.
     """
-    found = {str(name): np.asarray(data[name].values) for name in data.data_vars}
+    found: dict[str, Any] = {str(name): np.asarray(data[name].values) for name in data.data_vars}
     found["t"] = np.asarray(data["time"].values)
     N, n, m = len(found["t"]), *(found[name].shape[-1] for name in ("q", "lam"))
     k, d = found["lam_T"].shape[1:] if "lam_T" in found else (0, 1)

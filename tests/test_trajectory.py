@@ -109,18 +109,16 @@ def test_a_stopped_run_saves_what_it_has(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), RuntimeError("backend failed")])
+@pytest.mark.parametrize("place", ["os.fsync", "xarray.Dataset.to_netcdf"])
 def test_a_failed_save_leaves_nothing_behind(
-    error: Exception, traj: go.Trajectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: str, error: Exception, traj: go.Trajectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import xarray as xr
-
-    def fail(self: xr.Dataset, path: Any, **settings: Any) -> None:
-        Path(path).write_bytes(b"half of it")
+    def fail(*given: Any, **settings: Any) -> None:
         raise error
 
     older = traj.save(tmp_path / "run.nc").read_bytes()
-    monkeypatch.setattr(xr.Dataset, "to_netcdf", fail)
-    with pytest.raises((go.BadInput, RuntimeError)):
+    monkeypatch.setattr(place, fail)
+    with pytest.raises((go.BadInput, RuntimeError, OSError)):
         traj.save(tmp_path / "run.nc")
     assert [p.name for p in tmp_path.iterdir()] == ["run.nc"]
     assert (tmp_path / "run.nc").read_bytes() == older

@@ -24,7 +24,7 @@ from gaussopt.comparison.residuals import Residuals
 from gaussopt.comparison.sources import Item, Spec, spec_of
 from gaussopt.comparison.specs import parse_word, solver_class, stepper_settings
 from gaussopt.comparison.trajectories import energy_drift, errors_against
-from gaussopt.errors import NotAccepted
+from gaussopt.errors import MachineFailure, NotAccepted
 from gaussopt.programs import LCP, QP, Timing
 from gaussopt.status import Status
 from gaussopt.stepdata import StepData
@@ -224,6 +224,8 @@ def motion_case(
     ------
     NotAccepted
         If the pair does not fit after all.
+    MachineFailure
+        If the machine gave out on the way.
     """
     from gaussopt.simulation import simulate
 
@@ -236,6 +238,8 @@ def motion_case(
         entry, formulation, name, solver_options=options, stepper=method, t_end=t_end, tolerance=tolerance,
         step_folder=None, **{**own_step, **settings_of_it},  # type: ignore[arg-type]
     )  # fmt: skip
+    if traj.meta.get("machine_failure"):
+        raise MachineFailure(traj.message)
     error = math.nan
     own = {**entry.parameter_values, "variant": entry.variant}
     for reference in entry.references:
