@@ -42,7 +42,9 @@ def read_bytes(path: str | os.PathLike[str], most: int = MOST_TEXT) -> bytes:
         raise BadInput(f"There is no file {path}.") from None
     except OSError as error:
         raise file_error(f"Cannot read {path}", error) from None
-    except ValueError:  # a zero byte in the name
+    except ValueError as error:  # a zero byte in the name
+        if isinstance(error, BadInput):
+            raise
         raise BadInput(f"{str(path)!r} is no name of a file.") from None
 
 

@@ -130,11 +130,13 @@ class QP:
     def _sparse_from_mapping(cls, data: Mapping[str, Any], q: Vector) -> QP:
         from gaussopt.sparse import as_sparse, check_sparse_mass, from_triplets
 
-        def matrix(name: str, rows: int | None) -> Any:
+        def matrix(name: str, rows: int) -> Any:
             value = np.zeros((0, len(q))) if data.get(name) is None else data[name]
-            return as_sparse(name, from_triplets(name, value) if isinstance(value, Mapping) else value, (rows, len(q)))
+            shape = (rows, len(q))
+            return from_triplets(name, value, shape) if isinstance(value, Mapping) else as_sparse(name, value, shape)
 
-        P, A = check_sparse_mass(matrix("P", len(q)), "P"), matrix("A", None)
+        rows = len(data["l"]) if isinstance(data.get("l"), list | tuple | np.ndarray) else 0  # all are equalities
+        P, A = check_sparse_mass(matrix("P", len(q)), "P"), matrix("A", rows)
         l, u = _both_bounds(data, A.shape[0])
         if not np.array_equal(l, u):
             i = int(np.argmax(l != u))

@@ -202,21 +202,33 @@ def to_triplets(A: Sparse) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def from_triplets(name: str, data: Mapping[str, Any]) -> Sparse:
+def from_triplets(name: str, data: Mapping[str, Any], shape: tuple[int, int]) -> Sparse:
     """What `to_triplets` wrote, as `as_sparse` makes it.
+
+    Parameters
+    ----------
+    name : of the matrix
+    data : with 'shape', and 'row', 'column' and 'value' of the entries
+    shape : (rows, columns)
+        What the vectors beside the matrix call for. Nothing is made of a declared shape before it is known to be this
+        one: a few bytes can declare thousands of millions of rows.
 
     Raises
     ------
     BadInput
     """
     try:
-        shape = tuple(int(s) for s in data["shape"])
-        A = sparse.coo_array((data["value"], (data["row"], data["column"])), shape=shape, dtype=np.float64)
+        declared = tuple(int(s) for s in data["shape"])
+        if declared == shape:
+            A = sparse.coo_array((data["value"], (data["row"], data["column"])), shape=shape, dtype=np.float64)
+            return as_sparse(name, A, shape)
+    except BadInput:
+        raise
     except (KeyError, TypeError, ValueError, OverflowError):
         raise BadInput(
             f"{name} is no sparse matrix; give 'shape', and 'row', 'column' and 'value' of its entries."
         ) from None
-    return as_sparse(name, A, (None, shape[1]))
+    raise BadInput(f"{name} has shape {declared}, expected {shape}.")
 
 
 def step_from_mapping(data: Mapping[str, Any]) -> StepData:
@@ -235,7 +247,10 @@ def step_from_mapping(data: Mapping[str, Any]) -> StepData:
 
     def matrix(name: str, rows: int | None) -> Sparse:
         value = data[name]
-        return as_sparse(name, from_triplets(name, value) if isinstance(value, Mapping) else value, (rows, n))
+        if isinstance(value, Mapping):
+            known = len(as_array("gamma", data["gamma"], (None,))) if rows is None else rows
+            return from_triplets(name, value, (known, n))
+        return as_sparse(name, value, (rows, n))
 
     M = check_sparse_mass(matrix("M", n))
     if data.get("J") is None:

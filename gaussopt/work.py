@@ -9,12 +9,29 @@ from typing import TYPE_CHECKING
 
 from gaussopt import identity
 from gaussopt.cases import Case, Outcome, run_case, sentence
+from gaussopt.errors import BadInput
 from gaussopt.guard import Guard, Order, Reply, outcome_of, run_order, use_guard
 
 if TYPE_CHECKING:
     from gaussopt.store import Store
 
 __all__ = ["Case", "Outcome", "Workers", "run_case", "run_cases"]
+
+
+MOST_JOBS = 1000
+"""Processes beyond which no machine is quicker."""
+
+
+def check_jobs(jobs: int) -> int:
+    """A number of processes, from 1 to MOST_JOBS.
+
+    Raises
+    ------
+    BadInput
+    """
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or not 1 <= jobs <= MOST_JOBS:
+        raise BadInput(f"jobs is {jobs!r}; give a number of processes, at most {MOST_JOBS}.")
+    return jobs
 
 
 class Workers(ThreadPoolExecutor):

@@ -124,7 +124,7 @@ def test_steps_and_programs_survive_a_file(tmp_path: Path) -> None:
     assert read.sparse
     assert read.pattern == program.pattern
     A = sparse.csr_array(np.array([[0.0, 2.0], [0.0, 0.0]]))
-    np.testing.assert_array_equal(from_triplets("A", to_triplets(A)).toarray(), A.toarray())
+    np.testing.assert_array_equal(from_triplets("A", to_triplets(A), A.shape).toarray(), A.toarray())
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ from gaussopt.errors import BadInput
 from gaussopt.simulation import check_settings, check_start
 from gaussopt.stepdata import StepData
 from gaussopt.store import Store
-from gaussopt.work import Case, Outcome, Workers, run_cases
+from gaussopt.work import Case, Outcome, Workers, check_jobs, run_cases
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -202,6 +202,7 @@ def compare(
         Before anything is computed.
     """
     asked_for = _asked_for(sources)
+    check_jobs(max(1, jobs))  # less than one has always been one
     steppers = (stepper,) if isinstance(stepper, str) else tuple(stepper)
     plan = _plan(
         asked_for, formulations, solvers, steppers, dt, t_end, tolerance, stride, precision, motions, time_budget,

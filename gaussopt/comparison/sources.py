@@ -25,7 +25,7 @@ from gaussopt.comparison.records import Source
 from gaussopt.contact_state import closed_contacts, tolerances
 from gaussopt.errors import BadInput
 from gaussopt.family import Family, sweep_values
-from gaussopt.files import parse, read_json
+from gaussopt.files import parse, read_bytes, read_json
 from gaussopt.programs import LCP, QP
 from gaussopt.stepdata import StepData, Vector
 
@@ -418,10 +418,7 @@ def _load(path: str) -> StepData | QP | LCP:
 
 
 def _digest(path: Path) -> str:
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
-        raise BadInput(f"Cannot read {path}: {error.strerror or error}.") from None
+    return hashlib.sha256(read_bytes(path)).hexdigest()
 
 
 def _check_digest(path: Path, digest: str) -> None:

@@ -42,8 +42,9 @@ def reproduce(
         If the folder cannot be written, before anything is computed.
     """
     from gaussopt.reporting.render import prepare_report, write
-    from gaussopt.work import Workers, run_cases
+    from gaussopt.work import Workers, check_jobs, run_cases
 
+    check_jobs(max(1, jobs))
     prepare_report(out, keep=True)
 
     def share(begin: float, end: float) -> Callable[[float], None]:
