@@ -22,6 +22,8 @@ FAULTS = Path(__file__).parent / "faults"
 TRIPLETS = {"shape": [1_000_000_000, 2], "row": [0], "column": [0], "value": [1.0]}
 SMALL = {"shape": [2, 2], "row": [0, 1], "column": [0, 1], "value": [1.0, 1.0]}
 
+QP = {"kind": "qp", "P": SMALL, "q": [0, 1], "l": [1], "u": [1]}
+
 
 def within(megabytes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The command line with so much memory beyond what an import takes."""
@@ -44,9 +46,9 @@ def test_a_sparse_matrix_is_as_large_as_the_vectors_beside_it() -> None:
         ({"kind": "step", "M": {**SMALL, "shape": [10**9, 10**9]}, "Q": [0, 1]}, r"M has shape .*, expected \(2, 2\)"),
         ({"kind": "step", "M": SMALL, "Q": [0, 1], "J": TRIPLETS, "gamma": 1.0}, "gamma has shape"),
         ({"kind": "qp", "P": {**SMALL, "shape": [2, 10**12]}, "q": [0, 1]}, "P has shape"),
-        ({"kind": "qp", "P": SMALL, "q": [0, 1], "A": TRIPLETS, "l": [1], "u": [1]}, r"A has shape .* expected \(1, 2\)"),
-        ({"kind": "qp", "P": SMALL, "q": [0, 1], "A": {**TRIPLETS, "shape": [-1, 2]}, "l": [1], "u": [1]}, "A has shape"),
-        ({"kind": "qp", "P": SMALL, "q": [0, 1], "A": {**TRIPLETS, "shape": [10**40]}, "l": [1], "u": [1]}, "A has shape"),
+        ({**QP, "A": TRIPLETS}, r"A has shape .* expected \(1, 2\)"),
+        ({**QP, "A": {**TRIPLETS, "shape": [-1, 2]}}, "A has shape"),
+        ({**QP, "A": {**TRIPLETS, "shape": [10**40]}}, "A has shape"),
     ],
 )  # fmt: skip
 def test_declared_shapes_are_compared_first(data: dict[str, Any], words: str, tmp_path: Path) -> None:
