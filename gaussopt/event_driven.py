@@ -20,12 +20,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gaussopt.accelerations import Rejected
 from gaussopt.accumulation import Accumulation, accumulates
+from gaussopt.between import GOLDEN, Looking, Within
 from gaussopt.contact_operator import eliminate_joints
 from gaussopt.contact_state import refuse_penetration, tolerances
 from gaussopt.contacts import Event
@@ -33,15 +35,16 @@ from gaussopt.errors import BadInput, MotionStopped
 from gaussopt.impacts import ImpactLaw
 from gaussopt.linalg import mass_scale
 from gaussopt.phases import ContactAccelerations, ContactSurface, Phase
+from gaussopt.scanning import unmoved
 from gaussopt.solving import Answer
 from gaussopt.stabilisation import Projection
 from gaussopt.status import Status
 from gaussopt.stepdata import Matrix, StepData, Vector
-from gaussopt.stepper import Control, Stepper
+from gaussopt.stepper import Control, Integration, Stepper
 from gaussopt.watching import Sample, Watch, bracket
 
 if TYPE_CHECKING:
-    from gaussopt.compiled.leaps import Leaps
+    from gaussopt.compiled.leaps import Leap, Leaps
 
 MOST_CHANGES = 30
 """Changes of the contact modes at one instant beyond which the state is said not to settle."""
@@ -137,6 +140,8 @@ class EventDriven:
         self._loose: dict[int, Vector] = {}
         self._changes: tuple[float, list[str]] = (0.0, [])
         self._sides = [0.0] * len(user_events)
+        self._just: set[int] = set()
+        self._looking = Looking(motion.system, method.adaptive)
 
     # -- the loop ----------------------------------------------------------------------------------------------
 
@@ -170,8 +175,10 @@ class EventDriven:
         watches = self._watches()
         before = self._sample(watches, self.t, self.q, self.v)
         # What starts at zero counts as starting above it: a contact just opened, a slip just begun. The others have to
-        # be above it once before they can fall through it.
+        # be above it once before they can fall through it, and so has a person's function that has just passed it.
         live = np.array([w.kind not in ("definite", "user") for w in watches]) | (before.values > 0)
+        live &= np.array([w.kind != "user" or w.index not in self._just for w in watches])
+        self._just.clear()
         integration = self.method.start(self.motion, self.t, self.q, self.v, control)
         while self.t < control.t_end:
             if self._leap(origin):
@@ -195,8 +202,10 @@ class EventDriven:
                     f"Stopped at t = {self.t:.9g}: the contact operator loses its definiteness and the contact forces "
                     f"grow without bound (Painleve). {error}"
                 )
-            hits, reached = self._first(watches, live, before, after)
+            hits, reached, pierced = self._first(watches, live, before, after, integration)
             self.steps += 1
+            if pierced is not None:
+                return Status.INACCURATE, pierced
             if hits:
                 self.t, self.q, self.v = reached.t, reached.q, reached.v
                 self._record()
@@ -223,11 +232,13 @@ class EventDriven:
         leap = self.leaps.take(self.t, self.q, self.v, mu, origin)
         if leap is None:
             return False
-        states, users = zip(leap.t, leap.q, leap.v, strict=True), range(len(self.user_events))
-        fallen = (i for i, state in enumerate(states) if any(self._user_value(j, *state) < 0 for j in users))
-        leap = leap[: next(fallen, len(leap))]
-        if not len(leap):
-            return False
+        if self.user_events:
+            quiet = self._uneventful(leap)
+            if quiet < len(leap):
+                self.leaps.shortened(quiet)
+                leap = leap[:quiet]
+            if not quiet:
+                return False
         self.steps += len(leap)
         dt = self.control.dt
         assert dt is not None
@@ -246,6 +257,12 @@ class EventDriven:
         if self.progress is not None:
             self.progress((self.t - origin) / (self.control.t_end - origin))
         return True
+
+    def _uneventful(self, leap: Leap) -> int:
+        """The number of steps of a leap, from the first, in which no person's function comes near zero."""
+        states = [(self.t, self.q, self.v), *zip(leap.t, leap.q, leap.v, strict=True)]
+        values = np.array([[self._user_value(j, *state) for state in states] for j in range(len(self.user_events))])
+        return unmoved(values)
 
     def _user_value(self, i: int, t: float, q: Vector, v: Vector) -> float:
         """A user event, above zero on the side that it is watched from."""
@@ -312,7 +329,7 @@ class EventDriven:
         assert answer.a is not None
         w, s, inverse = step.J_N @ answer.a + step.zeta_N, step.J_T @ answer.a + step.zeta_T, mass_scale(step.M) ** 2
         rows = [self._value(watch, step, answer, w, s, inverse, t, q, v) for watch in watches]
-        return Sample(t, q, v, *np.array(rows).reshape(-1, 4).T)
+        return Sample(t, q, v, answer.a, *np.array(rows).reshape(-1, 4).T)
 
     def _value(
         self, watch: Watch, step: StepData, answer: Answer, w: Vector, s: Matrix, inverse: Vector, t: float, q: Vector,
@@ -350,8 +367,10 @@ class EventDriven:
         slipping = float(np.linalg.norm(s[i]) / (step.J_T[i] ** 2 @ inverse).max())
         return bound - friction - slipping, math.nan, math.nan, noise
 
-    def _first(self, watches: list[Watch], live: Any, before: Sample, after: Sample) -> tuple[list[int], Sample]:
-        """The watches that fall through zero first within a step, and the state there."""
+    def _first(
+        self, watches: list[Watch], live: Any, before: Sample, after: Sample, integration: Integration
+    ) -> tuple[list[int], Sample, str | None]:
+        """The watches that fall through zero first within a step, the state there, and what went through unseen."""
         h = after.t - before.t
         known: dict[float, Sample] = {0.0: before, h: after}
 
@@ -360,30 +379,15 @@ class EventDriven:
                 known[s] = self._sample(watches, *self._repeat(before, s))
             return known[s]
 
+        step = self._looking.between(before, after, integration.within)
+        inner = self._inner(watches, step)
         roots: dict[int, float] = {}
-        for j in np.flatnonzero(live):
-            interval = bracket(before, after, int(j), h, at)
-            if interval is None:
-                continue
-            low, high = interval
-            value, level = float(at(low).values[j]), 0.0
-            noise = max(before.noise[j], after.noise[j])
-            shared = watches[j].kind == "stick" and sum(watch.kind == "stick" for watch in watches) > 1
-            if shared and -noise <= value <= noise and after.values[j] < -2.0 * noise:
-                # Where redundant contacts share friction arbitrarily, one of them may be at its limit long before it
-                # slips: what counts is where it leaves the limit, which it may do at once.
-                level = -2.0 * noise
-            if value <= level:
-                roots[int(j)] = low
-                continue
-            accuracy = INSTANT * (1.0 + abs(before.t))
-            from scipy.optimize import brentq  # a third of a second that motions without events need not wait
-
-            root = brentq(lambda s, j=j, z=level: float(at(s).values[j]) - z, low, high, xtol=accuracy, rtol=8.9e-16)
-            at_once = level < 0.0 and at(0.5 * (low + root)).values[j] < LEAVING * level
-            roots[int(j)] = low if at_once else float(root)
+        for j, watch in enumerate(watches):
+            interval = self._interval(j, watch, bool(live[j]), step, inner, at)
+            if interval is not None:
+                roots[j] = self._root(j, watches, interval, before, after, at)
         if not roots:
-            return [], after
+            return [], after, self._pierced(watches, step, at)
         first = min(roots.values())
         same = 1e-12 * (1.0 + abs(before.t))
         reached = at(first)
@@ -392,7 +396,69 @@ class EventDriven:
         if any(watches[j].kind == "stick" for j in hits):
             loose = reached.values <= np.maximum(1e3 * reached.noise, 0.0)
             hits = sorted({*hits, *(j for j in range(len(watches)) if watches[j].kind == "stick" and loose[j])})
-        return hits, reached
+        return hits, reached, None
+
+    def _inner(self, watches: list[Watch], step: Within) -> list[Sample]:
+        """Samples at the ends of a step and, where more than gaps and a person's functions is watched, of its pieces."""
+        if step.number == 1 or all(watch.kind in ("gap", "user") for watch in watches):
+            return [step.before, step.after]
+        instants = (i / step.number * step.h for i in range(1, step.number))
+        between = [self._sample(watches, step.before.t + s, *step.state(s)) for s in instants]
+        return [step.before, *between, step.after]
+
+    def _interval(
+        self, j: int, watch: Watch, live: bool, step: Within, inner: list[Sample], at: Callable[[float], Sample]
+    ) -> tuple[float, float] | None:
+        """Where within a step watch j falls through zero first, or None."""
+        if watch.kind == "gap":
+            return step.closing(j, watch.index, at)
+        if watch.kind == "user":
+            event = self.user_events[watch.index]
+            return step.happening(j, lambda *state: self._user_value(watch.index, *state), live, event.name, at)
+        begin = step.before.t
+        for left, right in pairwise(inner):
+            if live:
+                shift = left.t - begin
+                found = bracket(left, right, j, right.t - left.t, lambda s, shift=shift: at(shift + s))
+                if found is not None:
+                    return shift + found[0], shift + found[1]
+            live = live or right.values[j] > 0
+        return None
+
+    def _root(
+        self, j: int, watches: list[Watch], interval: tuple[float, float], before: Sample, after: Sample,
+        at: Callable[[float], Sample],
+    ) -> float:  # fmt: skip
+        """The instant at which watch j falls through zero, as a time after `before`."""
+        low, high = interval
+        value, level = float(at(low).values[j]), 0.0
+        noise = max(before.noise[j], after.noise[j])
+        shared = watches[j].kind == "stick" and sum(watch.kind == "stick" for watch in watches) > 1
+        if shared and -noise <= value <= noise and after.values[j] < -2.0 * noise:
+            # Where redundant contacts share friction arbitrarily, one of them may be at its limit long before it
+            # slips: what counts is where it leaves the limit, which it may do at once.
+            level = -2.0 * noise
+        if value <= level:
+            return low
+        accuracy = INSTANT * (1.0 + abs(before.t))
+        from scipy.optimize import brentq  # a third of a second that motions without events need not wait
+
+        root = brentq(lambda s: float(at(s).values[j]) - level, low, high, xtol=accuracy, rtol=8.9e-16)
+        at_once = level < 0.0 and at(0.5 * (low + root)).values[j] < LEAVING * level
+        return low if at_once else float(root)
+
+    def _pierced(self, watches: list[Watch], step: Within, at: Callable[[float], Sample]) -> str | None:
+        """What is said where a contact was inside its obstacle within a step that is about to be taken."""
+        gaps = [(j, watch.index) for j, watch in enumerate(watches) if watch.kind == "gap"]
+        found = step.pierced(self.steps * GOLDEN % 1.0, gaps, at)
+        if found is None:
+            return None
+        contact, s, gap = found
+        return (
+            f"Stopped at t = {self.t:.9g}: within the step that follows, at t = {self.t + s:.9g}, contact "
+            f"{self.system.contact_names[contact]!r} was {-gap:.3g} inside its obstacle, and its impact was not found; "
+            "limit the steps by dt."
+        )
 
     def _repeat(self, before: Sample, s: float, least_tolerance: float = 0.0) -> tuple[float, Vector, Vector]:
         """The state a time s after `before`, by the same method."""
@@ -444,6 +510,7 @@ class EventDriven:
             )
         hints: dict[int, str] = {}
         terminal: Event | None = None
+        self._just = {watch.index for watch in hits if watch.kind == "user"}
         for watch in hits:
             i = watch.index
             if watch.kind == "user":

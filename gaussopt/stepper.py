@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from gaussopt.system import System
 
 State = tuple[float, Vector, Vector]
+
+QUINTIC = 6
+"""Order of a method up to which a quintic follows its steps as exactly as they are."""
 
 
 class Motion(Protocol):
@@ -117,6 +121,13 @@ class Integration(ABC):
 
     def before_failure(self) -> tuple[float, int] | None:
         """Instant and steps that an `advance` got to which failed; None where it got nowhere."""
+        return None
+
+    def within(self) -> Callable[[float], Vector] | None:
+        """The latest step as a function of time, (q, u) in one array of 2 n entries.
+
+        None where the quintic through positions, velocities and accelerations at its ends is as good.
+        """
         return None
 
 
@@ -224,7 +235,7 @@ class Adaptive(Stepper):
 
     def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> ScipyIntegration:
         """Begin; with a recording interval the method lands on its multiples."""
-        return ScipyIntegration(self.scipy_class(), motion, t, q, u, control)
+        return ScipyIntegration(self.scipy_class(), motion, t, q, u, control, self.order)
 
 
 def gave_up(t: float, reason: str) -> str:
@@ -235,8 +246,11 @@ def gave_up(t: float, reason: str) -> str:
 class ScipyIntegration(Integration):
     """A method of SciPy under way."""
 
-    def __init__(self, method: Any, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> None:
-        self._make = method
+    def __init__(
+        self, method: Any, motion: Motion, t: float, q: Vector, u: Vector, control: Control, order: int
+    ) -> None:
+        self._make, self._high = method, order > QUINTIC
+        self._stepped: Any = None
         n = len(q)
 
         def field(t: float, y: Vector) -> Vector:
@@ -260,6 +274,13 @@ class ScipyIntegration(Integration):
             first = min(first, bound - t)
         self._solver = self._make(self._field, t, y, bound, rtol=c.rtol, atol=c.atol, first_step=first)
 
+    def within(self) -> Callable[[float], Vector] | None:
+        """The dense output of a method whose steps are too long for a quintic."""
+        if self._high and self._stepped is not None:
+            dense: Callable[[float], Vector] = self._stepped.dense_output()
+            return dense
+        return None
+
     @property
     def next_step(self) -> float:
         """Length of the next trial step."""
@@ -271,6 +292,7 @@ class ScipyIntegration(Integration):
         self.taken = 0
         while True:
             message = s.step()
+            self._stepped = s
             if s.status == "failed":
                 raise BadInput(gave_up(s.t, message))
             self.taken += 1

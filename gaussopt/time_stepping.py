@@ -12,6 +12,7 @@ Reference: J. J. Moreau, "Unilateral contact and dry friction in finite freedom 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -23,11 +24,13 @@ from gaussopt.contacts import Event
 from gaussopt.errors import BadInput
 from gaussopt.impacts import Impact, ImpactLaw, newton
 from gaussopt.phases import ContactAccelerations, Phase
+from gaussopt.scanning import SHALLOW, Look, Scan
 from gaussopt.smooth import Record
 from gaussopt.solving import Answer
 from gaussopt.status import Status
 from gaussopt.stepdata import StepData, Vector
 from gaussopt.stepper import Control, Stepper
+from gaussopt.turning import MOST, TURN, Turning, length, turning_of
 from gaussopt.velocity_level import jump_step
 
 THETA = 0.5
@@ -65,6 +68,7 @@ class TimeStepping:
         self.system, self.user_events, self.record, self.progress = motion.system, user_events, record, progress
         self.events: list[dict[str, Any]] = []
         self.every, self.t, self.steps = every, 0.0, 0
+        self._turning: Turning | None = None
 
     def integrate(self, t: float, q: Vector, v: Vector) -> tuple[Status, str]:
         """From a state to the end; returns status and message."""
@@ -84,6 +88,9 @@ class TimeStepping:
                             lam_N=answer.lam_N / h, lam_T=answer.lam_T / h)  # fmt: skip
             if not self.steps:
                 self.record(t, q, v, force)
+            through = self._through(t, q, v + THETA * dv, h, active)
+            if through is not None:
+                return Status.INACCURATE, through
             self._note_contacts(following, q, v, dv, answer, active, idle)
             q, v, t = q + h * (v + THETA * dv), v + dv, following
             corrected = self.motion.stabiliser.correct(self.system, t, q, v)
@@ -136,6 +143,35 @@ class TimeStepping:
                 return answer, active, dv
             force = new
         raise BadInput(f"The force of the step at t = {t:.9g} does not settle; use a smaller step.")
+
+    def _through(self, t: float, q: Vector, v: Vector, h: float, active: list[int]) -> str | None:
+        """What is said of a step too long to see a contact that enters its obstacle and leaves it again within.
+
+        Penetration at the ends of steps is the method's error, of order h, and so is what lies between two ends while
+        the gaps do not turn far.
+        """
+        if self._turning is None:
+            self._turning = turning_of(self.system, t, q)
+        turn = length(h, self._turning.at(t, q, v), self._turning.at(t + h, q + h * v, v))
+        if turn <= TURN:
+            return None
+        for i in sorted(set(range(len(self.system.contact_names))) - set(active)):
+
+            def gap(s: float, i: int = i) -> tuple[float, float]:
+                at = t + s, q + s * v
+                return float(self.system.gaps(*at)[i]), float(self.system.gap_rates(*at, v)[i])
+
+            begin, end = Look(0.0, *gap(0.0)), Look(h, *gap(h))
+            depth = SHALLOW * (1.0 + float(np.abs(q).max()))
+            name = f"The gap of contact {self.system.contact_names[i]!r} near t = {t:.9g}"
+            found = Scan(gap, h, depth, 0.0, name).first(begin, end, math.ceil(min(turn / TURN, MOST)))
+            if found is not None and end.value >= 0 and found[1] < h:
+                return (
+                    f"Stopped at t = {t:.9g}: within the step that follows, at t = {t + found[1]:.9g}, contact "
+                    f"{self.system.contact_names[i]!r} is {-gap(found[1])[0]:.3g} inside its obstacle, and outside "
+                    "again at the end of the step; use a smaller dt."
+                )
+        return None
 
     def _solve(self, jump: StepData) -> Answer:
         solvers = self.motion.solvers

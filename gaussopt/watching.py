@@ -28,6 +28,7 @@ class Sample:
     t: float
     q: Vector
     v: Vector
+    a: Vector
     values: Vector
     rates: Vector
     accelerations: Vector
@@ -69,7 +70,7 @@ def bracket(
     low = 0.0
     if start <= noise and r0 > 0:
         # It starts at zero and rises: a bound below the first crossing is where it culminates.
-        low = _culmination(before, j, h)
+        low = culmination(before, j, h)
     if y1 >= -noise and not (r0 < 0 < r1):
         return None
     high = h
@@ -83,7 +84,7 @@ def bracket(
     return (low if low > 1e-12 * h else 0.0), high
 
 
-def _culmination(before: Sample, j: int, h: float) -> float:
+def culmination(before: Sample, j: int, h: float) -> float:
     """Time after `before` at which a function that starts at zero and rises is highest, by its acceleration there."""
     rate, acceleration = before.rates[j], before.accelerations[j]
     if math.isfinite(acceleration) and acceleration < 0:

@@ -3,8 +3,8 @@
 Everything but the equations is the same for all systems, so that it is compiled once; the equations come in as
 functions of one signature, by their addresses. A step is taken only if every stage is regular (see
 `gaussopt.contact_stage`), its certificate passes, and no watched function can have fallen through zero (see
-`gaussopt.watching`): the first step of which that is not sure is left to the event loop. Contacts are those of the
-plane.
+`gaussopt.watching`, and `gaussopt.scanning` for the gaps): the first step of which that is not sure is left to the
+event loop. Contacts are those of the plane.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ from gaussopt.jit import kernel
 from gaussopt.phases import OPEN as APART
 from gaussopt.phases import STICKING, Phase
 from gaussopt.pivoting import SOLVED, Active, Index
+from gaussopt.scanning import CURVED
 from gaussopt.stepdata import Matrix, Vector
 
 NONE = -1
 """In the place of how uniqueness is known: the instant has no certified answer here."""
 
-SEEN = 6
-"""Numbers of a contact that are watched: value, rate and noise of its gap or normal force, and of its slip or stick."""
+SEEN = 7
+"""Numbers of a contact that are watched: value, rate and noise of its gap or normal force, and of its slip or stick;
+and the acceleration of its gap."""
 
 
 Equations = Callable[[float, Vector, Vector, Vector, Vector], None]
@@ -159,6 +161,9 @@ def watch(
     for i in range(k):
         seen[i, 0], seen[i, 1], seen[i, 2] = flat[gaps + i], flat[gaps + k + i], still
         seen[i, 3], seen[i, 4], seen[i, 5] = 1.0, math.nan, 0.0
+        seen[i, 6] = data[at_N + k * n + i]
+        for j in range(n):
+            seen[i, 6] += data[at_N + i * n + j] * a[j]
     for p in range(c):
         i = closed[p]
         w, s = data[at_N + k * n + i], data[at_T + k * n + i]
@@ -177,14 +182,29 @@ def watch(
             seen[i, 3], seen[i, 4], seen[i, 5] = -modes[i] * data[at_v + i], -modes[i] * s, moving
 
 
-def quiet(before: Matrix, after: Matrix) -> bool:
-    """Whether `watching.bracket` sees nothing in a step: no value below its noise, no dip in between."""
+def above(before: Matrix, after: Matrix, i: int, h: float) -> bool:
+    """`gaussopt.scanning.above` of the gap of contact i in a step of length h."""
+    y0, y1, r0, r1 = before[i, 0], after[i, 0], before[i, 1], after[i, 1]
+    lowest = min(min(y0, y1), min(y0 + h / 3.0 * r0, y1 - h / 3.0 * r1))
+    curvature = max(max(abs(before[i, 6]), abs(after[i, 6])), abs(r1 - r0) / h)
+    return bool(lowest > CURVED * curvature * h * h / 8.0)
+
+
+def quiet(before: Matrix, after: Matrix, kinds: Index, h: float) -> bool:
+    """Whether the event loop would see nothing in a step of length h in which no angle turns far.
+
+    No gap comes near zero, no other value is below its noise, no slip dips in between.
+    """
     for i in range(len(after)):
-        for j in range(0, SEEN, 3):
-            if not after[i, j] >= -max(before[i, j + 2], after[i, j + 2]):
+        if kinds[i] == APART:
+            if not above(before, after, i, h):
                 return False
-            if before[i, j + 1] < 0.0 < after[i, j + 1]:
-                return False
+        elif not after[i, 0] >= -max(before[i, 2], after[i, 2]):
+            return False
+        if not after[i, 3] >= -max(before[i, 5], after[i, 5]):
+            return False
+        if before[i, 4] < 0.0 < after[i, 4]:
+            return False
     return True
 
 
@@ -244,7 +264,7 @@ def march(
             # the quick proof that it has not.
             watch(flat, data, out, closed, kinds, modes, y, m, after)
             if evaluation:
-                sound = (how == DEFINITE or sticking or not sliding) and quiet(before, after)
+                sound = (how == DEFINITE or sticking or not sliding) and quiet(before, after, kinds, dt)
             if evaluation and sound:
                 row = rows[done]
                 at = copy(out, row, copy(y, row, 0))

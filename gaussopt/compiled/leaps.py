@@ -23,6 +23,7 @@ from gaussopt.stabilisation import Unstabilised
 from gaussopt.stepdata import Matrix, Vector
 from gaussopt.stepper import Control, Stepper
 from gaussopt.trajectory import Recorder
+from gaussopt.turning import TURN, turning_of, turns
 
 FIRST = 16
 """Steps of the first leap of a phase, at most."""
@@ -92,6 +93,7 @@ class Leaps:
         self._equations = contact_equations(system)
         prepare(stage, kernel.march)
         self._A, self._b, self._c = (np.array(x, dtype=np.float64) for x in (tableau.A, tableau.b, tableau.c))
+        self._turning = turning_of(system, 0.0, np.zeros(system.n))
         self._p = np.array(list(system.parameters.values()))
         self._n, self._m, self._k = system.n, system.m, len(system.contact_names)
         self._about = 3 + system.m_h + self._m
@@ -139,6 +141,8 @@ class Leaps:
         if self._rest:
             self._rest -= 1
             return None
+        if any(abs(rate) * dt > TURN for rate in self._turning.at(t, q, v)[1]):
+            return None
         n, m = self._n, self._m
         rows = np.zeros((count, 2 * n + len(self._space.out) + 3 + 3 * self._k + self._about))
         y, worst = np.concatenate((q, v)), np.zeros(5)
@@ -149,9 +153,10 @@ class Leaps:
         )  # fmt: skip
         spent = perf_counter() - begin
         motion.timing["solve"] += spent
+        instants = np.array([origin + (first + i) * dt for i in range(done + 1)])
+        done = self._seen(instants, q, v, rows[:done])
         if not done:
-            self._pause = min(2 * self._pause + 1, PATIENCE)
-            self._rest = self._pause
+            self._wait()
             return None
         self._pause = 0
         motion.evaluations += done * self._stages
@@ -159,8 +164,32 @@ class Leaps:
         for name, value in zip(motion.worst, worst.tolist(), strict=True):
             motion.worst[name] = max(motion.worst[name], value)
         self._most = max(FIRST, min(4 * count, int(count * CHUNK / max(spent, 1e-9))))
-        instants = np.array([origin + (first + 1 + i) * dt for i in range(done)])
-        return self._read(instants, rows[:done])
+        return self._read(instants[1 : done + 1], rows[:done])
+
+    def shortened(self, steps: int) -> None:
+        """Take note that no more than the first steps of the latest leap were of use."""
+        self._most = max(FIRST, steps)
+        if not steps:
+            self._wait()
+
+    def _wait(self) -> None:
+        """Leave a few steps to the event loop, more of them each time."""
+        self._pause = min(2 * self._pause + 1, PATIENCE)
+        self._rest = self._pause
+
+    def _seen(self, t: Vector, q: Vector, v: Vector, rows: Matrix) -> int:
+        """The number of steps, from the first, in which no angle turns so far that more looks are needed.
+
+        Parameters
+        ----------
+        t : (N + 1,)
+        q, v : the state at t[0]
+        rows : (N, width), those of the steps
+        """
+        n = self._n
+        states = np.vstack((np.concatenate((q, v)), rows[:, : 2 * n]))
+        far = turns(self._turning, t, states[:, :n], states[:, n:]) > TURN
+        return int(far.argmax()) if far.any() else len(rows)
 
     def record(self, leap: Leap) -> None:
         """Write down every step; an empty leap leaves nothing."""
