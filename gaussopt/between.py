@@ -75,7 +75,8 @@ class Within:
         dense: Callable[[], Callable[[float], Vector] | None], adaptive: bool,
     ) -> None:  # fmt: skip
         self.system, self.before, self.after, self.h = system, before, after, after.t - before.t
-        self._dense, self._adaptive, self._path = dense, adaptive, None
+        self._dense, self._adaptive = dense, adaptive
+        self._path: State | None = None
         self._seen: dict[float, tuple[list[float], list[float]]] = {}
         self.coarse = turning.least if adaptive else 1
         turn = length(self.h, *angles)

@@ -399,7 +399,7 @@ class EventDriven:
         return hits, reached, None
 
     def _inner(self, watches: list[Watch], step: Within) -> list[Sample]:
-        """Samples at the ends of a step and, where more than gaps and a person's functions is watched, of its pieces."""
+        """Samples at the ends of a step; of its pieces where more is watched than gaps and a person's functions."""
         if step.number == 1 or all(watch.kind in ("gap", "user") for watch in watches):
             return [step.before, step.after]
         instants = (i / step.number * step.h for i in range(1, step.number))
@@ -419,7 +419,11 @@ class EventDriven:
         for left, right in pairwise(inner):
             if live:
                 shift = left.t - begin
-                found = bracket(left, right, j, right.t - left.t, lambda s, shift=shift: at(shift + s))
+
+                def later(s: float, shift: float = shift) -> Sample:
+                    return at(shift + s)
+
+                found = bracket(left, right, j, right.t - left.t, later)
                 if found is not None:
                     return shift + found[0], shift + found[1]
             live = live or right.values[j] > 0

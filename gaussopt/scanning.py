@@ -1,9 +1,9 @@
 """Where within a step a function first falls below zero, however often it does so.
 
 The function is known with its rate at any instant of the step. On a piece between two instants it is its cubic up to a
-defect, which is bounded from what one more look in the middle finds, for the halves an eighth of it, although the
-defect of a smooth function falls to a sixteenth. A half whose cubic stays above zero by more than the bound, or falls
-steadily through it, is decided; others are halved again.
+defect, which is bounded by what one more look in the middle finds. A half whose cubic stays above zero by more than
+that, or falls steadily through it, is decided; others are halved again. The defect of a smooth function falls to a
+sixteenth in each half, so that to take that of the whole for the halves leaves room for error.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Scan:
         if b.s - a.s <= self._finest:
             return (a.s, b.s) if b.value < -self._noise else None
         middle = self._look(0.5 * (a.s + b.s))
-        defect = _defect(a, middle, b) / 8.0
+        defect = _defect(a, middle, b)
         for left, right in ((a, middle), (middle, b)):
             if right.value < -self._noise:
                 return (left.s, right.s) if _falls(left, right, defect) else self._in_piece(left, right)
