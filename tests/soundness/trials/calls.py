@@ -23,6 +23,7 @@ from .families import Data
 from .findings import Claim
 
 SHARES: dict[str, float] = {
+    "newton": 0.3, "pgs": 0.05,
     "clarabel": 0.05, "scs": 0.05, "highs": 0.05, "cvxpy": 0.004, "deap": 0.002, "deap-cma": 0.002,
 }  # fmt: skip
 """The share of the programs that slow and inexact solvers take; solvers not named take all."""
@@ -32,21 +33,21 @@ INEXACT = ("osqp", "scs", "piqp", "proxqp", "clarabel", "highs", "cvxpy", "deap"
 
 DIRECT = ("gauss", "dual", "lagrange", "routh", "null-space", "udwadia-kalaba", "least-squares")
 PRINTED = ("least-squares-as-printed", "pinv-mass-as-printed")
-LINEAR_SOLVERS = ("daqp", "newton", "osqp", "piqp", "proxqp")
+LINEAR_SOLVERS = ("daqp", "osqp", "piqp", "proxqp")
 CONTACT_PAIRS = (
     *((f, s) for f in ("lcp", "stick-slip") for s in ("lemke", "newton", "principal-pivoting", "enumerate", "pgs")),
     *(("lcp-qp", s) for s in ("daqp", "piqp", "osqp", "proxqp")),
     *((f, "daqp") for f in ("frozen-friction", "weighted-normal-force-qp", "normal-force-qp", "joint-force-qp")),
     ("gauss", "daqp"),
 )
-LCP_SOLVERS = ("lemke", "principal-pivoting", "newton", "enumerate", "pgs")
-QP_SOLVERS = ("daqp", "newton", "piqp", "osqp", "proxqp", "quadprog", "kkt")
+LCP_SOLVERS = ("lemke", "principal-pivoting", "enumerate", "newton", "pgs", "deap", "deap-cma")
+QP_SOLVERS = ("daqp", "piqp", "osqp", "proxqp", "quadprog", "kkt")
 
 
 def slow_solvers(rng: np.random.Generator) -> Iterator[str]:
     """The slow solvers that take part this time."""
     for name, share in SHARES.items():
-        if rng.random() < share:
+        if rng.random() < share and name != "pgs":
             if name != "cvxpy":
                 yield name
                 continue
@@ -57,14 +58,13 @@ def slow_solvers(rng: np.random.Generator) -> Iterator[str]:
 def pairs(kind: str, data: Data, rng: np.random.Generator) -> list[tuple[str, str]]:
     """The formulations and solvers for one program; the formulation is empty for programs that are none of a step."""
     if kind == "lcp":
-        chosen = [("", s) for s in LCP_SOLVERS]
-        chosen += [("", s) for s in ("deap", "deap-cma") if rng.random() < SHARES[s]]
+        chosen = [("", s) for s in LCP_SOLVERS if rng.random() < SHARES.get(s, 1.0)]
     elif kind == "qp":
         chosen = [("", s) for s in (*QP_SOLVERS, *slow_solvers(rng))]
     elif "J_N" in data:
         # Enough of the pairs each time; all of them over many programs.
         places = rng.choice(len(CONTACT_PAIRS), 11, replace=False)
-        chosen = [CONTACT_PAIRS[i] for i in sorted(places)]
+        chosen = [CONTACT_PAIRS[i] for i in sorted(places) if rng.random() < SHARES.get(CONTACT_PAIRS[i][1], 1.0)]
         chosen += [("lcp-qp", s) for s in slow_solvers(rng)]
         if rng.random() < 0.002:
             chosen.append(("stick-slip", "deap"))
