@@ -15,6 +15,8 @@ from soundness.judge.exact import Exact, common, difference, integers, length, p
 TOLERANCE = 1e-7
 SLACK = 1.0 + 1e-6
 """The criterion itself is computed with roundings; an error this much beyond it is no fault."""
+ROUGH = 1.01
+"""The same of the error bound of an answer that is not called solved: it says how far off it is."""
 PROPORTION = 1e-3
 """Error relative to the sizes of the step itself that no answer called solved may have, whatever its unit."""
 FLOORS = 10.0
@@ -101,7 +103,7 @@ def _wrong_bound(step: bilateral.Step, a: Exact | None, claim: Claim) -> Finding
     if a is None or not finite(claim.x) or not math.isfinite(claim.error_bound):
         return None
     error = length(difference(claim.x, a), step.M)
-    if error > claim.error_bound * SLACK + FLOORS * claim.rounding_floor:
+    if error > claim.error_bound * ROUGH + FLOORS * claim.rounding_floor:
         return Finding(WRONG, "error bound below the error", error)
     return None
 
@@ -384,12 +386,24 @@ def of_qp(truth: convex.Truth, claim: Claim) -> Finding:
     return _optimal(truth, claim) or Finding(RIGHT)
 
 
+def _reach(truth: convex.Truth) -> Fraction:
+    """A size for unknowns that ought to be zero, whatever their units: where rows and gradients vanish."""
+    reach = Fraction(0)
+    for row, l, u in zip(truth.A, truth.l, truth.u, strict=True):
+        size = max(map(abs, row))
+        if size:
+            reach = max([reach, *(abs(b) / size for b in (l, u) if b is not None)])
+    for i, q in enumerate(truth.q):
+        if truth.P[i][i] > 0:
+            reach = max(reach, abs(q) / truth.P[i][i])
+    return reach
+
+
 def _optimal(truth: convex.Truth, claim: Claim) -> Finding | None:
     assert truth.x is not None
     assert truth.least is not None
     x = [Fraction(v) for v in claim.x]
-    # A size for numbers that ought to be zero: the largest unknown, whatever its unit.
-    most = max(max(map(abs, x)), max(abs(truth.x.fraction(i)) for i in range(len(x))))
+    most = max(_reach(truth), *map(abs, x), *(abs(truth.x.fraction(i)) for i in range(len(x))))
     for row, l, u, s in zip(truth.A, truth.l, truth.u, product(truth.A, x), strict=True):
         miss = max(Fraction(0), l - s if l is not None else Fraction(0), s - u if u is not None else Fraction(0))
         if miss:
