@@ -235,6 +235,16 @@ def test_a_rod_in_painleves_region(bias, verdict):
     assert truth.verdict == verdict
 
 
+@pytest.mark.parametrize(("e", "v"), [(0.0, 0), (0.5, 1), (1.0, 2)])
+def test_a_ball_bounces(e, v):
+    ball = {"M": [[2]], "Q": [-20], "J_N": [[1]], "zeta_N": [0], "v": [-2.0], "e_N": [e]}
+    truth = contact.judge(contact.jump(ball))
+    assert values(truth.a[0]) == [v + 2]
+    # A step of 1/4 s towards the floor with gravity ends at the same velocity, one away from it does not.
+    assert values(contact.judge(contact.jump({**ball, "dt": 0.25})).a[0]) == [v + 2]
+    assert values(contact.judge(contact.jump({**ball, "v": [4.0], "dt": 0.25, "e_N": [0.0]})).a[0]) == [-2.5]
+
+
 def test_redundant_contacts_leave_forces_open_and_friction_may_spread_the_acceleration():
     twice = {"M": [[1]], "Q": [-10], "J_N": [[1], [1]], "zeta_N": [0, 0]}
     truth = contact.judge(twice)

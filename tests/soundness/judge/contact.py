@@ -179,6 +179,30 @@ def judge(data: Mapping[str, Any]) -> Truth:
     return Truth(base.step, contacts, verdict, unique, tuple(distinct), parts, laws.weights, laws, base)
 
 
+def jump(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The step whose acceleration is the jump of the velocity: an impact, or with `dt` a step of Moreau and Jean.
+
+    M dv = dt (Q - h) + J^T Lam + J_N^T Lam_N + J_T^T Lam_T, with the laws of a step without slip in which
+    zeta_N = (1 + e_N) J_N v and zeta_T = (1 + e_T) J_T v; joints are kept as they are by an impact, and brought to rest
+    by a time step.
+    """
+    n = len(data["Q"])
+    step, contacts, v = Step.of(data), Contacts.of(data, n), fractions(data["v"])
+    zero = [Fraction(0)] * contacts.k
+    e_N, e_T = (fractions(data[name]) if data.get(name) is not None else zero for name in ("e_N", "e_T"))
+    dt = Fraction(data["dt"]) if data.get("dt") is not None else Fraction(0)
+    out = {
+        "M": step.M, "Q": [dt * f for f in step.force], "J": step.J,
+        "gamma": [-_dot(row, v) if dt else Fraction(0) for row in step.J], "J_N": contacts.J_N,
+        "zeta_N": [(1 + e) * _dot(row, v) for row, e in zip(contacts.J_N, e_N, strict=True)],
+    }  # fmt: skip
+    if contacts.d:
+        slips = [[(1 + e) * _dot(row, v) for row in rows] for rows, e in zip(contacts.J_T, e_T, strict=True)]
+        none = [[Fraction(0)] * contacts.d for _ in range(contacts.k)]
+        out |= {"J_T": contacts.J_T, "zeta_T": slips, "v_T": none, "mu": contacts.mu}
+    return out
+
+
 def modes(laws: Laws, contacts: Contacts) -> Iterator[Polyhedron]:
     """The solutions in x of every mode that has any."""
     rows = [integers(row) for row in laws.rows]

@@ -15,7 +15,7 @@ import numpy as np
 
 import gaussopt as go
 from gaussopt.contact_certificate import ContactCertificate
-from gaussopt.errors import GaussoptError, MissingBackend, NotAccepted
+from gaussopt.errors import BadInput, GaussoptError, MissingBackend, NotAccepted
 from gaussopt.programs import LCP, QP
 from gaussopt.stepdata import StepData
 
@@ -61,6 +61,9 @@ def pairs(kind: str, data: Data, rng: np.random.Generator) -> list[tuple[str, st
         chosen = [("", s) for s in LCP_SOLVERS if rng.random() < SHARES.get(s, 1.0)]
     elif kind == "qp":
         chosen = [("", s) for s in (*QP_SOLVERS, *slow_solvers(rng))]
+    elif "v" in data:
+        name = "moreau-jean" if "dt" in data else "impact"
+        chosen = [(name, s) for s in LCP_SOLVERS if rng.random() < SHARES.get(s, 1.0)]
     elif "J_N" in data:
         # Enough of the pairs each time; all of them over many programs.
         places = rng.choice(len(CONTACT_PAIRS), 11, replace=False)
@@ -69,7 +72,8 @@ def pairs(kind: str, data: Data, rng: np.random.Generator) -> list[tuple[str, st
         if rng.random() < 0.002:
             chosen.append(("stick-slip", "deap"))
     else:
-        chosen = [(f, "kkt") for f in DIRECT] + [("gauss", s) for s in LINEAR_SOLVERS]
+        chosen = [(f, "kkt") for f in (*DIRECT, *(("quasi-velocity",) if "D_omega" in data else ()))]
+        chosen += [("gauss", s) for s in LINEAR_SOLVERS]
         chosen += [(str(rng.choice(("dual", "udwadia-kalaba", "least-squares"))), str(rng.choice(LINEAR_SOLVERS)))]
         chosen += [(str(rng.choice(PRINTED)), "kkt"), (str(rng.choice(("gauss", "lagrange"))), "sparse-kkt")]
         chosen += [("gauss", s) for s in slow_solvers(rng)]
@@ -94,7 +98,8 @@ def sparse_step(data: Data) -> StepData:
 
     n = len(data["Q"])
     J = csr_array(np.array(data.get("J", np.zeros((0, n))), dtype=float).reshape(-1, n))
-    return StepData.from_mapping({**data, "M": csr_array(np.array(data["M"])), "J": J, "gamma": data.get("gamma", [])})
+    plain = {key: value for key, value in data.items() if key not in ("D_omega", "w_omega")}
+    return StepData.from_mapping({**plain, "M": csr_array(np.array(data["M"])), "J": J, "gamma": data.get("gamma", [])})
 
 
 def answer(kind: str, thing: Any, data: Data, formulation: str, solver: str) -> Claim:
@@ -114,6 +119,8 @@ def answer(kind: str, thing: Any, data: Data, formulation: str, solver: str) -> 
             return of_answer(go.solve_step(step, formulation, solver))
         except (NotAccepted, MissingBackend) as error:
             raise Refused(str(error)) from None
+        except BadInput:
+            return Claim("bad_input")
 
 
 def of_answer(found: Any) -> Claim:

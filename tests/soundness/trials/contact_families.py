@@ -199,6 +199,20 @@ def dependent_joints(rng: np.random.Generator) -> Data:
     return data
 
 
+def impact(rng: np.random.Generator) -> Data:
+    """Contacts in touch with a velocity: an impact after Newton, restitution included."""
+    data = assembled(rng, number(rng, 2), 1, True, mu=1.0, n=int(rng.integers(2, 5)))
+    v = dyadic(rng, len(data["Q"]), top=2)
+    k = len(data["mu"])
+    data["v_T"] = np.einsum("kdn,n->kd", data["J_T"], v)
+    return {**data, "v": v, "e_N": rng.integers(0, 5, k) / 4.0, "e_T": rng.integers(0, 3, k) / 4.0}
+
+
+def time_step(rng: np.random.Generator) -> Data:
+    """The same over a length of time."""
+    return {**impact(rng), "dt": float(rng.choice([0.5, 2.0**-10, 2.0**-20]))}
+
+
 def in_units(make: Maker) -> Maker:
     """Coordinates, contact rows, masses and time in units up to 2^+-40."""
 
@@ -236,6 +250,8 @@ CONTACT: dict[str, tuple[float, Maker]] = {
     "border": (2.0, border),
     "ties": (1.5, ties),
     "opposed": (1.0, opposed),
+    "impact": (0.7, impact),
+    "time step": (0.7, time_step),
     "singular mass": (0.5, on_singular_mass),
     "dependent joints": (0.5, dependent_joints),
     "units of sliding": (1.0, in_units(sliding)),

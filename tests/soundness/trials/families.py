@@ -127,6 +127,20 @@ def contradictory(rng: np.random.Generator) -> Data:
     return {**data, "gamma": gamma}
 
 
+def with_quasi_velocities(rng: np.random.Generator) -> Data:
+    """Small numbers, with a basis of the motions that the rows allow."""
+    n = int(rng.integers(2, 6))
+    m = int(rng.integers(1, n))
+    a = dyadic(rng, n, top=2)
+    J = np.hstack((np.eye(m), dyadic(rng, m, n - m, top=2)))
+    D = np.vstack((-J[:, m:], np.eye(n - m)))
+    order = rng.permutation(n)
+    J, D = J[:, order], D[order]
+    return {
+        "M": definite_dyadic(rng, n), "Q": dyadic(rng, n), "J": J, "gamma": J @ a, "D_omega": D, "w_omega": a,
+    }  # fmt: skip
+
+
 def nearly_dependent(rng: np.random.Generator) -> Data:
     """Rows that depend on each other, or a mass matrix that is singular, but for a little."""
     n = int(rng.integers(2, 6))
@@ -196,6 +210,7 @@ BILATERAL: dict[str, tuple[float, Maker]] = {
     "small numbers": (2.0, small_numbers),
     "singular mass": (2.0, singular_mass),
     "redundant rows": (2.0, redundant),
+    "quasi-velocities": (0.5, with_quasi_velocities),
     "contradictory rows": (2.0, contradictory),
     "nearly dependent": (1.0, nearly_dependent),
     "as many rows as coordinates": (1.0, square),

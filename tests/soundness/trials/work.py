@@ -109,7 +109,7 @@ def judged(program: Program) -> tuple[Any, Callable[[Any, Claim], Finding]]:
     if program.kind == "step":
         return bilateral.judge(d), findings.of_step
     if program.kind == "contact step":
-        return contact.judge(d), findings.of_contact_step
+        return contact.judge(contact.jump(d) if "v" in d else d), findings.of_contact_step
     if program.kind == "lcp":
         return complementarity.judge(d["M"], d["q"]), findings.of_lcp
     cut = without_infinity(d)
@@ -159,7 +159,7 @@ def one_program(seed: int, index: int, skip: set[tuple[int, str]], note: Note, t
         except BaseException as error:
             found = Finding(CRASHED, f"{type(error).__name__}: {str(error)[:80]}")
         tally.add(program, formulation, solver, found, claim, well)
-    if rng.random() < LYING:
+    if rng.random() < LYING and "v" not in program.data:
         _lie(program, thing, truth, compare, rng, tally, note)
 
 
