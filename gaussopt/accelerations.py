@@ -6,10 +6,11 @@ from time import perf_counter
 
 import numpy as np
 
-from gaussopt.errors import GaussoptError
+from gaussopt.errors import BadInput, GaussoptError
 from gaussopt.ranks import open_forces
 from gaussopt.solving import Answer, StepSolver
 from gaussopt.stabilisation import Stabilisation
+from gaussopt.state_functions import WRITES
 from gaussopt.status import Status
 from gaussopt.stepdata import StepData, Vector
 from gaussopt.system import System
@@ -21,6 +22,12 @@ class Rejected(GaussoptError):
     def __init__(self, step: StepData, answer: Answer) -> None:
         super().__init__(answer.message)
         self.step, self.answer = step, answer
+
+
+def _rows(m: int, k: int, d: int) -> str:
+    """Numbers of rows in words."""
+    contacts = f" and {k} contacts with {d} directions of friction" if k else ""
+    return f"{m} equality row{'' if m == 1 else 's'}{contacts}"
 
 
 class Accelerations:
@@ -45,6 +52,7 @@ class Accelerations:
         self.open_forces: set[tuple[str, int]] = set()
         self.warnings: list[str] = []
         self._last: tuple[float, bytes, Answer] | None = None
+        self._shape: tuple[int, int, int] | None = None
 
     def answer(self, t: float, q: Vector, v: Vector) -> Answer:
         """The certified answer at a state; asking again for the same state costs nothing."""
@@ -52,8 +60,12 @@ class Accelerations:
             t0, state, known = self._last
             if t == t0 and q.tobytes() + v.tobytes() == state:
                 return known
+        asked = q.tobytes() + v.tobytes()
         answer = self._answer(t, q, v)
-        self._last = (t, q.tobytes() + v.tobytes(), answer)
+        state = q.tobytes() + v.tobytes()
+        if state != asked:
+            raise BadInput(f"The system {self.system.name!r} {WRITES}, at t = {t:.9g}.")
+        self._last = (t, state, answer)
         return answer
 
     def _answer(self, t: float, q: Vector, v: Vector) -> Answer:
@@ -65,7 +77,24 @@ class Accelerations:
 
     def step(self, t: float, q: Vector, v: Vector) -> StepData:
         """The step data that are solved at a state."""
-        return self.stabiliser.shape(self.system, self.system.evaluate(t, q, v))
+        return self.stabiliser.shape(self.system, self._of_this_motion(self.system.evaluate(t, q, v)))
+
+    def _of_this_motion(self, step: StepData) -> StepData:
+        """The step itself, if it has as many rows as all others of the motion.
+
+        Raises
+        ------
+        BadInput
+        """
+        shape = step.m, step.k, step.v_T.shape[1]
+        if self._shape is None:
+            self._shape = shape
+        elif shape != self._shape:
+            raise BadInput(
+                f"The system {self.system.name!r} has {_rows(*shape)} at t = {step.t:.9g}, and had {_rows(*self._shape)} "
+                "before; their number never changes in a motion."
+            )
+        return step
 
     def solve(self, step: StepData, solver: StepSolver | None = None) -> Answer:
         """Solve and certify, keeping count.

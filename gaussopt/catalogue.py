@@ -408,7 +408,7 @@ class _Given:
         return system
 
 
-def problem(name: str | os.PathLike[str], **settings: Any) -> Problem:
+def problem(name: str | os.PathLike[str] = "", /, **settings: Any) -> Problem:
     """A registered problem, or one in a Python file, with parameter overrides.
 
     Parameters
@@ -421,6 +421,8 @@ def problem(name: str | os.PathLike[str], **settings: Any) -> Problem:
     ------
     UnknownName, BadInput
     """
+    if name == "":
+        name = settings.pop("name", "")  # by keyword; beside a name it is a setting like others
     if registry.is_file(name):
         name = registry.named_by_file("problem", name)
     name = os.fspath(name)

@@ -100,7 +100,9 @@ def _run(given: list[str]) -> int:
             return _fail(out, as_json, str(machine_failure("The command was not done", error)), code=1)
         except OSError:
             raise
-        except Exception as error:
+        except MemoryError:
+            return _fail(out, as_json, "The memory of this machine is used up.", code=1)
+        except BaseException as error:  # a person's file may raise SystemExit and what else there is
             if "GAUSSOPT_DEBUG" in os.environ:
                 raise
             text = f"Unexpected {type(error).__name__}: {error}; this is a defect (GAUSSOPT_DEBUG=1 shows where)."

@@ -34,7 +34,7 @@ class Done(Exception):
 
 def print_json(out: Any, data: Any) -> None:
     """One JSON object on standard output."""
-    print(json.dumps(plain(data), allow_nan=False), file=out)
+    print(json.dumps(plain(data), allow_nan=False, default=str), file=out)
 
 
 def plain(data: Any) -> Any:

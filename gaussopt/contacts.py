@@ -16,7 +16,8 @@ import numpy as np
 from numpy.exceptions import ComplexWarning
 from numpy.typing import ArrayLike, NDArray
 
-from gaussopt.errors import BadInput, one_line
+from gaussopt.errors import BadInput, one_line, passes
+from gaussopt.state_functions import WRITES, Changed, call_with_copies
 from gaussopt.stepdata import Matrix, Vector
 
 Positions = Callable[[float, Vector], ArrayLike]
@@ -94,8 +95,12 @@ class Event:
             If it raises, or is something else.
         """
         try:
-            number = float(self.function(t, q, v))
-        except Exception as error:
+            number = float(call_with_copies(self.function, t, q, v))
+        except Changed:
+            raise BadInput(f"Event {self.name!r} {WRITES}, at t = {t:.9g}.") from None
+        except BaseException as error:
+            if passes(error):
+                raise
             raise BadInput(
                 f"Event {self.name!r} raised {type(error).__name__} at t = {t:.9g}: {one_line(error)}."
             ) from error

@@ -252,7 +252,7 @@ class ContactAccelerations(Accelerations):
         """Step data of all contacts."""
         known = self._whole
         if known is None or known.t != t or known.q is not q or known.v is not v:
-            known = self._whole = self.system.evaluate(t, q, v)
+            known = self._whole = self._of_this_motion(self.system.evaluate(t, q, v))
         return known
 
     def solve(self, step: StepData, solver: StepSolver | None = None) -> Answer:

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from gaussopt.errors import BadInput, GaussoptError, UnknownName
+from gaussopt.errors import BadInput, GaussoptError, UnknownName, passes
 
 PACKAGES = {
     "problem": "gaussopt.problems",
@@ -110,7 +110,9 @@ def register(path: str | os.PathLike[str], source: bytes | None = None, wanted: 
     sys.modules[spec.name] = module
     try:
         loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if passes(error):
+            raise
         raise BadInput(_blame(file, error)) from error
     for kind in (wanted,) if wanted else KINDS:
         if hasattr(module, kind):
@@ -119,13 +121,30 @@ def register(path: str | os.PathLike[str], source: bytes | None = None, wanted: 
                 raise BadInput(
                     f"{file.name} would be the {kind} {name!r}, which ships with gaussopt; give the file another name."
                 )
-            _registered[kind][name] = _entry(module, kind, name)
+            entry = _entry(module, kind, name)
+            check_entry(entry, kind, file.name)
+            _registered[kind][name] = entry
             _files.pop((kind, name), None)
             _files[kind, name] = Registered(str(file), source)
             return kind, name
     if wanted:
         raise BadInput(f"{file.name} defines no {wanted!r}; {HOW.get(wanted, 'name the entry so')}.")
     raise BadInput(f"{file.name} defines none of {', '.join(KINDS)}; name the entry so.")
+
+
+def check_entry(entry: Any, kind: str, where: str) -> None:
+    """Refuse an entry that could not be listed or used.
+
+    Raises
+    ------
+    BadInput
+        Naming the file, `where`, and what the entry lacks.
+    """
+    from gaussopt.entries import lacking
+
+    lack = lacking(entry, kind)
+    if lack:
+        raise BadInput(f"The {kind} in {where} {lack}.")
 
 
 def is_file(word: str | os.PathLike[str]) -> bool:

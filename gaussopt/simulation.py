@@ -22,7 +22,8 @@ from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.contacts import Event
 from gaussopt.engine import Choice, contact_engine, leap_over, smooth_loop, stride
 from gaussopt.errors import BadInput, GaussoptError, IllPosed, MotionStopped, NotAccepted, UnknownName
-from gaussopt.formulation import Formulation
+from gaussopt.foreign import raised
+from gaussopt.foreign_formulation import find
 from gaussopt.impacts import ImpactLaw, impact_law
 from gaussopt.loops import Loop, make_loop
 from gaussopt.machine import is_machine, machine_failure
@@ -158,6 +159,7 @@ def simulate(
         if not isinstance(event, Event):
             raise BadInput(f"events holds a {type(event).__name__}; give gaussopt.Event objects.")
     first = system.evaluate(t0, q, v)  # a plain system learns here how many contacts it has
+    system = system.of_motion(first.m)
     every = stride(record_every)
     _check_size(first, dt, t_end - t0, every)
     named = formulation is not None or solver is not None
@@ -241,6 +243,11 @@ def simulate(
         else:
             status = Status.SOLVER_ERROR if isinstance(error, MotionStopped) else Status.BAD_INPUT
         message = f"Stopped after t = {loop.t:.9g}: {reason}"
+    except Exception as error:
+        # Whatever it is, a defect of this package included: what was computed until then is not lost.
+        if not len(recorder) or "GAUSSOPT_DEBUG" in os.environ:
+            raise
+        status, message = _unexpected(error, loop.t)
     except KeyboardInterrupt:
         if not (keep_interrupted and len(recorder)):
             raise
@@ -461,7 +468,7 @@ def _pair(
     name = formulation or ("stick-slip" if system.contact_names else "gauss")
     if solver is not None:
         return name, solver
-    entry: Formulation = registry.load("formulation", name)
+    entry = find(name)
     step = system.evaluate(t, q, v)
     if step.k:
         step = replace(step, v_T=np.where(step.v_T == 0, 1.0, step.v_T))  # the kind of program does not depend on it
@@ -481,6 +488,14 @@ def _contact_accelerations(
     return ContactAccelerations(system, solvers, stabiliser, Phase.flight(step.k, step.J_T.shape[1]))
 
 
+def _unexpected(error: Exception, t: float) -> tuple[Status, str]:
+    """Status and message of a motion that ended by an exception that nobody has put into words."""
+    if isinstance(error, MemoryError):
+        return Status.SOLVER_ERROR, f"Stopped after t = {t:.9g}: the memory of this machine is used up."
+    said = raised(error).rstrip(".")
+    return Status.CRASHED, f"Stopped after t = {t:.9g}: {said} (GAUSSOPT_DEBUG=1 shows where). The motion is kept."
+
+
 def recording(recorder: Recorder, motion: Accelerations) -> Record:
     """What writes down a state of a motion."""
     system = motion.system
@@ -491,14 +506,18 @@ def recording(recorder: Recorder, motion: Accelerations) -> Record:
         c = answer.certificate
         if isinstance(motion, ContactAccelerations):
             drift = _with_contacts(drift, motion.whole(t, q, v), motion.phase)
-        recorder.add(
+        row = (
             t, q, v, answer.a, answer.lam, c.error_bound, c.relative_error, *drift,
             *((math.nan,) * 3 if energy is None else (energy.kinetic, energy.potential, energy.power)),
             motion.determined(t, q, v, answer),
         )  # fmt: skip
         if isinstance(motion, ContactAccelerations):
             step = motion.whole(t, q, v)
-            recorder.add_contacts(*motion.forces(answer), step.g_N, step.v_T, motion.phase.modes())
+            contacts = (*motion.forces(answer), step.g_N, step.v_T, motion.phase.modes())
+            recorder.add(*row)
+            recorder.add_contacts(*contacts)
+        else:
+            recorder.add(*row)
 
     return record
 

@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from gaussopt import registry
 from gaussopt.certificate import DEFAULT_TOLERANCE, Certificate, certify, explain
 from gaussopt.contact_certificate import ContactCertificate, Verdict, certify_contact
-from gaussopt.errors import BadInput, IllPosed, NotAccepted
+from gaussopt.errors import BadInput, GaussoptError, IllPosed, NotAccepted
+from gaussopt.foreign import is_foreign, private, raised, well_formed
+from gaussopt.foreign_formulation import find
 from gaussopt.formulation import Candidate, Formulation, SlidingFormulation
 from gaussopt.guarded import answering
 from gaussopt.lcp_solving import check_lcp, judge_lcp
-from gaussopt.machine import is_machine, machine_failure
+from gaussopt.machine import pass_on
 from gaussopt.programs import LCP, QP, LeastSquares, LinearSystem, Program, RawSolution, Solution, Timing
 from gaussopt.qp_certificate import certify_qp
 from gaussopt.quick import quick
@@ -72,42 +74,49 @@ class Engine:
         self.reuse = reuse
         self.latest: tuple[Program, RawSolution] | None = None
         self.answering = answering(self.solver)
+        self._foreign = is_foreign(self.solver)
         self._pattern: tuple[Any, ...] | None = None
         self._last: tuple[Vector, Vector | None] | None = None
 
     def solve(self, program: Program) -> tuple[RawSolution, Timing]:
         """The solver's word and the seconds of setup, update and solve.
 
+        A solver from outside the package gets copies of the program and of the start; what any solver returns is
+        copied, so that nothing it does later changes an answer.
+
         Raises
         ------
         NotAccepted
             Before anything is solved, if the solver does not take the program.
         """
-        self.solver.check(program)
-        start = perf_counter()
+        given = private(program) if self._foreign else program
         pattern = (type(program), *program.pattern)
         same = self._pattern == pattern
+        start = perf_counter()
+        try:
+            self.solver.check(given)
+        except GaussoptError:
+            raise
+        except BaseException as error:
+            return self._crashed(program, error), Timing(solve=perf_counter() - start)
         update = same and self.reuse and self.solver.updates
+        start = perf_counter()
         try:
             if update:
-                self.answering.update(program)
+                self.answering.update(given)
             else:
-                self.answering.setup(program)
+                self.answering.setup(given)
             if not same:
                 self._last = None
             ready = perf_counter()
-            raw = self.answering.solve(self._last if self.warm_start else None)
-        except (BadInput, KeyboardInterrupt):
+            raw = self.answering.solve(self._start() if self.warm_start else None)
+        except BadInput:
             raise
-        except Exception as error:
-            if is_machine(error):  # no fault of the backend
-                raise machine_failure(f"The solver {self.solver.name!r} was stopped", error) from None
+        except BaseException as error:
             # A backend may fail in any way; its failure is an answer, not a stack trace.
-            self._pattern = self._last = None
-            self.latest = program, _crash(error)
-            return self.latest[1], Timing(solve=perf_counter() - start)
+            return self._crashed(program, error), Timing(solve=perf_counter() - start)
         done = perf_counter()
-        raw = _well_formed(raw, program)
+        raw = well_formed(raw, program)
         self._pattern = pattern
         self.latest = program, raw
         # The square is finite wherever a warm start makes sense, and faster to ask for than the entries.
@@ -116,27 +125,35 @@ class Engine:
         timing = Timing(0.0, 0.0 if update else handed, handed if update else 0.0, done - ready, 0.0, 0.0, raw.backend)
         return raw, timing
 
+    def solve_again(self, start: tuple[Vector, Vector | None]) -> tuple[RawSolution, float]:
+        """The program solved last, from another start: the solver's word and the seconds of solve."""
+        assert self.latest is not None
+        program, begin = self.latest[0], perf_counter()
+        self._last = start
+        try:
+            raw = self.answering.solve(self._start())
+        except BadInput:
+            raise
+        except BaseException as error:
+            return self._crashed(program, error), perf_counter() - begin
+        seconds = perf_counter() - begin
+        self.latest = program, well_formed(raw, program)
+        return self.latest[1], seconds
 
-def _well_formed(raw: RawSolution, program: Program) -> RawSolution:
-    """What a solver returned, if it is what a solver returns; adapters come from anybody."""
-    if not isinstance(raw, RawSolution):
-        note = f"it returned a {type(raw).__name__} and no RawSolution"
-    elif raw.x is None:
+    def _start(self) -> tuple[Vector, Vector | None] | None:
+        """The start of the next solve; answers that were handed out are not for a foreign solver to change."""
+        if self._last is None or not self._foreign:
+            return self._last
+        x, y = self._last
+        return x.copy(), None if y is None else y.copy()
+
+    def _crashed(self, program: Program, error: BaseException) -> RawSolution:
+        """What an exception of the solver means for its answer; the next program is set up afresh."""
+        pass_on(f"The solver {self.solver.name!r} was stopped", error)
+        self._pattern = self._last = None
+        raw = RawSolution(None, None, Status.CRASHED, note=raised(error))
+        self.latest = program, raw
         return raw
-    elif not (isinstance(raw.x, np.ndarray) and raw.x.dtype.kind == "f"):
-        kind = raw.x.dtype if isinstance(raw.x, np.ndarray) else type(raw.x).__name__
-        note = f"it returned an answer of type {kind}, expected an array of floats"
-    elif raw.x.shape != (program.n,):
-        note = f"it returned an answer of shape {raw.x.shape}, expected ({program.n},)"
-    else:
-        return raw
-    return RawSolution(None, None, Status.SOLVER_ERROR, note=note)
-
-
-def _crash(error: Exception) -> RawSolution:
-    """What a backend's exception means for its answer."""
-    note = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
-    return RawSolution(None, None, Status.CRASHED, note=note)
 
 
 @quick
@@ -214,9 +231,7 @@ class StepSolver:
     ) -> None:
         check_tolerance(tolerance)
         self.thorough = thorough
-        self.formulation: Formulation = (
-            registry.load("formulation", formulation) if isinstance(formulation, str) else formulation
-        )
+        self.formulation = find(formulation)
         self.engine = Engine(solver, options, warm_start, reuse)
         self.tolerance = tolerance
 
@@ -377,7 +392,7 @@ def formulate(step: StepData, formulation: str) -> Program:
     ------
     UnknownName, NotAccepted
     """
-    entry: Formulation = registry.load("formulation", formulation)
+    entry = find(formulation)
     step = entry.prepare(step.select(entry.contacts(step)))
     entry.check(step)
     return entry.apply(step)[0]
@@ -456,14 +471,8 @@ def solve(
         )
     raw, timing = engine.solve(program)
     if start is not None and raw.claim is not Status.CRASHED:
-        begin = perf_counter()
-        try:
-            raw = engine.answering.solve(start)
-        except Exception as error:
-            if is_machine(error):
-                raise machine_failure(f"The solver {solver!r} was stopped", error) from None
-            raw = _crash(error)
-        timing = timing._replace(solve=perf_counter() - begin, backend=raw.backend)
+        raw, seconds = engine.solve_again(start)
+        timing = timing._replace(solve=seconds, backend=raw.backend)
     return verified(program, raw, timing, tolerance)
 
 

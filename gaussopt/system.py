@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,7 +18,8 @@ from gaussopt.contacts import (
     check_coefficients,
     vanishing_normal,
 )
-from gaussopt.errors import BadInput, UnknownName, one_line
+from gaussopt.errors import BadInput, UnknownName, one_line, passes
+from gaussopt.state_functions import WRITES, Changed, call_with_copies
 from gaussopt.quick import quick
 from gaussopt.stepdata import Matrix, StepData, Vector, _with_axis, as_array, check_mass_matrix, is_sparse
 
@@ -95,6 +97,9 @@ class System:
 
     compiled: ClassVar[str] = ""
     """Name of the module in `gaussopt.compiled` that runs motions of such systems, if there is one."""
+
+    _equality: Callable[[float, Vector, Vector], tuple[MatrixLike, ArrayLike]] | None = None
+    _rows_of_motion: int | None = None
 
     def __init__(
         self,
@@ -221,6 +226,11 @@ class System:
                 return self._evaluate_sparse(mass, t, q, v, pair)
             J = self._checked("equality (J)", pair[0], (None, n), t, q, v)
             gamma = self._checked("equality (gamma)", pair[1], (len(J),), t, q, v)
+            if self._rows_of_motion not in (None, len(J)):
+                raise BadInput(
+                    f"equality of {self.name!r} returned {len(J)} rows, and {self._rows_of_motion} before; their number "
+                    f"never changes in a motion, at {_state(t, q, v)}."
+                )
         if self._contacts is None:
             return StepData.smooth(M, h, Q, J, gamma, t, q, v)
         c, coefficients = self._contact_arrays(t, q, v)
@@ -228,6 +238,14 @@ class System:
             M, h, Q, J, gamma, c.J_N, c.zeta_N, c.J_T, c.zeta_T, c.v_T, coefficients.mu, t, q, v, g_N=c.g_N,
             gdot_N=c.gdot_N, e_N=coefficients.e_N, e_T=coefficients.e_T,
         )  # fmt: skip
+
+    def of_motion(self, rows: int) -> System:
+        """The same system for one motion, in which the number of equality rows never changes."""
+        if self._equality is None:
+            return self
+        system = copy(self)
+        system._rows_of_motion = rows
+        return system
 
     def _rows(self, t: float, q: Vector, v: Vector) -> Any:
         """J and gamma as they are given."""
@@ -408,15 +426,27 @@ class System:
         value = self._call(label, part, t, q, v) if callable(part) else part
         return self._checked(label, value, shape, t, q, v)
 
-    def _call(self, label: str, function: Callable[..., Any], *state: Any) -> Any:
+    def _call(self, label: str, function: Callable[..., Any], t: float, q: Vector, v: Vector | None = None) -> Any:
+        """What a person's function returns at a state, which it is given as copies.
+
+        Raises
+        ------
+        BadInput
+            If it raises, or changes the copies: it would compute with another state than the one that is meant.
+        """
         try:
-            return function(*state)
+            value = call_with_copies(function, t, q, v)
         except BadInput:
             raise
-        except Exception as error:
+        except Changed:
+            raise BadInput(f"{label} of {self.name!r} {WRITES}, at {_state(t, q, v)}.") from None
+        except BaseException as error:
+            if passes(error):
+                raise
             raise BadInput(
-                f"{label} of {self.name!r} raised {type(error).__name__}: {one_line(error)}, at {_state(*state)}."
+                f"{label} of {self.name!r} raised {type(error).__name__}: {one_line(error)}, at {_state(t, q, v)}."
             ) from error
+        return value
 
     def _checked(
         self, label: str, value: Any, shape: tuple[int | None, ...], t: float, q: Vector, v: Vector | None

@@ -309,14 +309,17 @@ class Recorder:
         )  # fmt: skip
         rows = len(self)
         self._pack()
+        if self._k:
+            # An interrupt may come between an instant and its contacts.
+            rows = min(rows, sum(len(block[0]) for block in self._contact_blocks))
         out: dict[str, Any] = {}
         for i, name in enumerate(names):
             wide = (0, 0 if name == "lam" else n) if name in ("q", "v", "a", "lam") else (0,)
-            out[name] = np.concatenate([block[i] for block in self._blocks]) if rows else np.zeros(wide)
+            out[name] = np.concatenate([block[i] for block in self._blocks])[:rows] if rows else np.zeros(wide)
         out["forces_unique"] = out["forces_unique"] > 0
         for i, name in enumerate(("lam_N", "lam_T", "gap", "slip", "mode")):
             blocks = [block[i] for block in self._contact_blocks]
-            flat = np.concatenate(blocks) if blocks else np.zeros(0)
+            flat = np.concatenate(blocks)[:rows] if blocks else np.zeros(0)
             shape = (rows, self._k, -1 if flat.size else 1) if name in ("lam_T", "slip") else (rows, self._k)
             out[name] = flat.reshape(shape)
         return out

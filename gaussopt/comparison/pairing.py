@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from gaussopt import registry
 from gaussopt.comparison.specs import registered_name
 from gaussopt.errors import IllPosed, NotAccepted
+from gaussopt.foreign_formulation import find
 from gaussopt.formulation import Formulation
 from gaussopt.programs import LCP, QP, Program
 from gaussopt.solver import missing_packages
@@ -24,7 +25,7 @@ def pairs(formulations: Sequence[str], solvers: Sequence[str], typical: StepData
         return [("", s) for s in solvers if _takes(s, typical)]
     found = []
     for f in formulations:
-        formulation = registry.load("formulation", f)
+        formulation = find(f)
         if misfit(formulation, typical):
             continue
         program = formulation.apply(formulation.prepare(typical))[0]
