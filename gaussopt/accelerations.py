@@ -91,8 +91,8 @@ class Accelerations:
             self._shape = shape
         elif shape != self._shape:
             raise BadInput(
-                f"The system {self.system.name!r} has {_rows(*shape)} at t = {step.t:.9g}, and had {_rows(*self._shape)} "
-                "before; their number never changes in a motion."
+                f"The system {self.system.name!r} has {_rows(*shape)} at t = {step.t:.9g}, and had "
+                f"{_rows(*self._shape)} before; their number never changes in a motion."
             )
         return step
 

@@ -21,6 +21,7 @@ from gaussopt import registry
 from gaussopt.atlas_grid import AtlasGrid
 from gaussopt.contacts import Event
 from gaussopt.errors import BadInput, UnknownName
+from gaussopt.foreign import call
 from gaussopt.sketch import Draw, Sketch
 from gaussopt.stepdata import Matrix, Vector, as_array
 from gaussopt.system import System
@@ -276,7 +277,7 @@ class Problem:
                 raise UnknownName(f"case of {self.name}", case, self.cases)
             values |= self.cases[case].values
             t_end = self.cases[case].t_end
-        n = len(self.starts.get(variant, self.start)(self.parameter_values)[0])
+        n = len(self._start_of(variant)[0])
         q0, v0 = self.state if self.state is not None else (None, None)
         if q0 is not None and len(q0) != n:
             raise BadInput(
@@ -336,21 +337,32 @@ class Problem:
     def system(self) -> System:
         """The system at these parameter values; the equations are derived once per process."""
         build = self.variants[self.variant] if self.variant else self.build
-        return _built(build).with_parameters(**self.parameter_values)
+        system = call(f"The model of {self.name!r}", _built, build)
+        if not isinstance(system, System):
+            raise BadInput(f"The model of {self.name!r} is a {type(system).__name__}; return a gaussopt.System.")
+        return system.with_parameters(**self.parameter_values)
 
     @property
     def q0(self) -> Vector:
         """Initial coordinates, (n,)."""
-        return self.state[0] if self.state is not None else np.asarray(self._start[0], dtype=np.float64)
+        return self.state[0] if self.state is not None else self._start[0]
 
     @property
     def v0(self) -> Vector:
         """Initial velocities, (n,)."""
-        return self.state[1] if self.state is not None else np.asarray(self._start[1], dtype=np.float64)
+        return self.state[1] if self.state is not None else self._start[1]
 
     @cached_property
     def _start(self) -> tuple[Vector, Vector]:
-        return self.starts.get(self.variant, self.start)(self.parameter_values)
+        return self._start_of(self.variant)
+
+    def _start_of(self, variant: str) -> tuple[Vector, Vector]:
+        """The start of a variant; its function is a person's."""
+        start = call(f"The start of {self.name!r}", self.starts.get(variant, self.start), self.parameter_values)
+        if not isinstance(start, tuple | list) or len(start) != 2:
+            raise BadInput(f"The start of {self.name!r} is a {type(start).__name__}; return the pair (q0, v0).")
+        q = as_array("q0", start[0], (None,))
+        return q, as_array("v0", start[1], (len(q),))
 
     @property
     def user_events(self) -> tuple[Event, ...]:
@@ -362,7 +374,10 @@ class Problem:
                 f"The events of {self.name!r} are {type(self.events).__name__}; give a function of the parameters that "
                 "returns them, or give events to simulate."
             )
-        return self.events(self.parameter_values)
+        found = call(f"The function of the events of {self.name!r}", self.events, self.parameter_values)
+        if not isinstance(found, tuple | list) or not all(isinstance(event, Event) for event in found):
+            raise BadInput(f"The function of the events of {self.name!r} returned something else than gaussopt.Event.")
+        return tuple(found)
 
     @property
     def coordinates(self) -> tuple[str, ...]:

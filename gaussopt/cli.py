@@ -100,8 +100,6 @@ def _run(given: list[str]) -> int:
             return _fail(out, as_json, str(machine_failure("The command was not done", error)), code=1)
         except OSError:
             raise
-        except MemoryError:
-            return _fail(out, as_json, "The memory of this machine is used up.", code=1)
         except BaseException as error:  # a person's file may raise SystemExit and what else there is
             if "GAUSSOPT_DEBUG" in os.environ:
                 raise
@@ -518,7 +516,7 @@ def verify_command(
     from gaussopt.stepdata import as_array
 
     data = files.load(file)
-    given = files.read_json(answer_file)
+    given = files.read_answer(answer_file, data)
     _check_tolerance(tolerance)
 
     def entry(name: str, size: int) -> Any:
@@ -602,7 +600,7 @@ def _tangent_forces(given: Any, step: StepData) -> Any:
     if given is None:
         return None
     shape = step.v_T.shape
-    if shape[1] == 1 and (not given or not isinstance(given[0], list)):
+    if shape[1] == 1 and not (isinstance(given, list) and given and isinstance(given[0], list)):
         return as_array("lam_T", given, (shape[0],))[:, None]
     return as_array("lam_T", given, shape)
 

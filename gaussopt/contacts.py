@@ -16,7 +16,8 @@ import numpy as np
 from numpy.exceptions import ComplexWarning
 from numpy.typing import ArrayLike, NDArray
 
-from gaussopt.errors import BadInput, one_line, passes
+from gaussopt.errors import BadInput, one_line
+from gaussopt.machine import pass_on
 from gaussopt.state_functions import WRITES, Changed, call_with_copies
 from gaussopt.stepdata import Matrix, Vector
 
@@ -99,8 +100,7 @@ class Event:
         except Changed:
             raise BadInput(f"Event {self.name!r} {WRITES}, at t = {t:.9g}.") from None
         except BaseException as error:
-            if passes(error):
-                raise
+            pass_on(f"The event {self.name!r} was not looked at", error)
             raise BadInput(
                 f"Event {self.name!r} raised {type(error).__name__} at t = {t:.9g}: {one_line(error)}."
             ) from error

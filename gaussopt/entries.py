@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from dataclasses import is_dataclass
 from typing import Any
 
@@ -45,10 +46,10 @@ def _solver(entry: Any) -> str:
     names = ", ".join(p.__name__ for p in PROGRAMS)
     if not isinstance(accepts, tuple) or not accepts or not all(a in PROGRAMS for a in accepts):
         return f"does not say which programs it takes; give it accepts = a tuple of {names}"
-    for name, length in (("requires", str), ("precision", dict)):
+    for name, kind in (("requires", str), ("precision", Mapping)):
         value = getattr(entry, name)
-        if not isinstance(value, tuple) or not all(isinstance(x, length) for x in value):
-            return f"has {name} = {value!r}, expected a tuple of {length.__name__}"
+        if not isinstance(value, tuple) or not all(isinstance(x, kind) for x in value):
+            return f"has {name} = {value!r}, expected a tuple of {kind.__name__}"
     options = entry.options_type
     if not (isinstance(options, type) and issubclass(options, Options) and is_dataclass(options)):
         return "has an options_type that is no dataclass derived from gaussopt.solver.Options"

@@ -17,11 +17,6 @@ def one_line(error: object) -> str:
     return " ".join(str(error).split())
 
 
-def passes(error: BaseException) -> bool:
-    """Whether an exception is none of the code that it came through: Ctrl-C, or a machine without memory."""
-    return type(error) is KeyboardInterrupt or isinstance(error, MemoryError)
-
-
 class GaussoptError(Exception):
     """Base of all errors that gaussopt raises on purpose."""
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from gaussopt.errors import BadInput
+from gaussopt.file_entries import check_entries, unique
 from gaussopt.machine import file_error
 from gaussopt.programs import LCP, QP
 from gaussopt.stepdata import StepData
@@ -85,7 +86,7 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     Raises
     ------
     BadInput
-        If the file is missing, is no JSON, or holds something else than an object.
+        If the file is missing, is no JSON, holds an entry twice, or holds something else than an object.
     """
     return json_object(read_bytes(path), path)
 
@@ -99,7 +100,9 @@ def json_object(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
         If it is no JSON, or something else than an object.
     """
     try:
-        data = json.loads(content.decode("utf-8"))
+        data = json.loads(content.decode("utf-8"), object_pairs_hook=unique)
+    except BadInput as error:
+        raise BadInput(f"{path}: {error}") from None
     except UnicodeDecodeError:
         raise BadInput(f"Cannot read {path}: it is not text.") from None
     except json.JSONDecodeError as error:
@@ -121,6 +124,8 @@ def parse(data: Mapping[str, Any]) -> StepData | QP | LCP:
     BadInput
     """
     kind = data.get("kind")
+    if isinstance(kind, str) and kind in KINDS:
+        check_entries(data, kind)
     if kind == "step":
         return StepData.from_mapping(data)
     if kind == "qp":
@@ -130,6 +135,22 @@ def parse(data: Mapping[str, Any]) -> StepData | QP | LCP:
     if kind is None:
         raise BadInput(f"The file has no 'kind'; write \"kind\": {' or '.join(repr(k) for k in KINDS)}.")
     raise BadInput(f"The kind {kind!r} is not known here; known: {', '.join(KINDS)}.")
+
+
+def read_answer(path: str | os.PathLike[str], problem: StepData | QP | LCP) -> dict[str, Any]:
+    """The entries of an answer to a step, a qp or an lcp.
+
+    Raises
+    ------
+    BadInput
+    """
+    data = read_json(path)
+    what = "a step" if isinstance(problem, StepData) else "a qp" if isinstance(problem, QP) else "an lcp"
+    try:
+        check_entries(data, f"answer to {what}")
+    except BadInput as error:
+        raise BadInput(f"{path}: {error}") from None
+    return data
 
 
 def load(path: str | os.PathLike[str]) -> StepData | QP | LCP:

@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gaussopt.errors import BadInput, GaussoptError, one_line, passes
+from gaussopt.errors import BadInput, GaussoptError, one_line
+from gaussopt.machine import pass_on
 from gaussopt.programs import QP, Program, RawSolution
 from gaussopt.status import Status
 from gaussopt.stepdata import StepData, Vector, is_sparse
@@ -59,8 +60,7 @@ def call(what: str, function: Callable[..., T], *arguments: Any) -> T:
     except GaussoptError:
         raise
     except BaseException as error:
-        if passes(error):
-            raise
+        pass_on(f"{what} was stopped", error)
         raise BadInput(f"{what} raised {raised(error).rstrip('.')}.") from error
 
 
@@ -88,8 +88,7 @@ def well_formed(raw: Any, program: Program) -> RawSolution:
     except Malformed as error:
         note = str(error)
     except BaseException as error:  # its own attributes may raise anything
-        if passes(error):
-            raise
+        pass_on("The answer of a solver was not read", error)
         note = f"its answer cannot be read ({raised(error)})"
     return RawSolution(None, None, Status.SOLVER_ERROR, note=note)
 

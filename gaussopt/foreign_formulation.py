@@ -59,7 +59,7 @@ class Guarded(Formulation):
         return numbers
 
     def prepare(self, step: StepData) -> StepData:
-        """The step whose laws the answer satisfies; only a formulation at velocity level has another than it is given."""
+        """The step whose laws the answer satisfies: the step itself, but for formulations at velocity level."""
         if self.level == "acceleration":
             return step
         prepared = self._call(self.formulation.prepare, private(step))
@@ -73,7 +73,8 @@ class Guarded(Formulation):
 
     def misfit(self, step: StepData) -> str | None:
         """Why the step does not fit, or None."""
-        return self._call(self.formulation.misfit, private(step))
+        reason = self._call(self.formulation.misfit, private(step))
+        return None if reason is None else str(reason)
 
     def apply(self, step: StepData) -> tuple[Program, Any]:
         """The program; what `recover` needs is the formulation's own, beside the step."""
@@ -147,6 +148,3 @@ def _program(program: Any) -> Program:
     if not fit:
         raise Malformed(f"the arrays of its program do not fit each other: {shapes}")
     return private(program)
-
-
-

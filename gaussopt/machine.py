@@ -36,6 +36,21 @@ def machine_failure(what: str, error: BaseException) -> MachineFailure:
     return MachineFailure(f"{what}: {_reason(error)}{f'; {remedy}' if remedy else ''}.")
 
 
+def pass_on(what: str, error: BaseException) -> None:
+    """Raise again what is no fault of the code that it came through, `what` being what could not be done.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C; what is merely derived from it is somebody's own.
+    MachineFailure
+    """
+    if type(error) is KeyboardInterrupt:
+        raise error
+    if is_machine(error):
+        raise machine_failure(what, error) from None
+
+
 def file_error(what: str, error: OSError) -> BadInput:
     """The error of a file, `what` being such as "Cannot read motion.nc"."""
     return machine_failure(what, error) if is_machine(error) else BadInput(f"{what}: {_reason(error)}.")

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from gaussopt.errors import BadInput
 from gaussopt.quick import quick
 from gaussopt.status import Status
-from gaussopt.stepdata import DEFINITE_TOLERANCE, Matrix, Vector, as_array, given_sparse, is_sparse
+from gaussopt.stepdata import DEFINITE_TOLERANCE, Matrix, Vector, as_array, given_sparse, is_sparse, real_array
 
 INFINITE_BOUND = 1e20
 """Bounds at or beyond this magnitude in a file count as infinite."""
@@ -432,8 +432,8 @@ def _bounds(name: str, value: Any, m: int, infinite: float) -> Vector:
     if len(filled) != m:
         raise BadInput(f"{name} has shape ({len(filled)},), expected ({m},).")
     try:
-        bounds = np.array(filled, dtype=np.float64)
-    except (TypeError, ValueError):
+        bounds = real_array(filled)
+    except (TypeError, ValueError, OverflowError):
         raise BadInput(f"{name} is not a list of numbers.") from None
     if bounds.ndim != 1 or np.isnan(bounds).any():
         raise BadInput(f"{name} holds an entry that is not a number; null means infinite.")

@@ -20,7 +20,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from gaussopt.errors import BadInput, GaussoptError, UnknownName, passes
+from gaussopt.errors import BadInput, GaussoptError, UnknownName
+from gaussopt.machine import pass_on
 
 PACKAGES = {
     "problem": "gaussopt.problems",
@@ -111,8 +112,7 @@ def register(path: str | os.PathLike[str], source: bytes | None = None, wanted: 
     try:
         loader.exec_module(module)
     except BaseException as error:
-        if passes(error):
-            raise
+        pass_on(f"{file.name} was not loaded", error)
         raise BadInput(_blame(file, error)) from error
     for kind in (wanted,) if wanted else KINDS:
         if hasattr(module, kind):

@@ -227,27 +227,12 @@ def simulate(
                 f"Stopped at t = {failed.t:.9g}: the motion diverged (an entry of the state is {size:.3g}); use a "
                 "smaller step."
             )
-    except (GaussoptError, MemoryError) as error:
-        if not len(recorder):
-            raise
-        reason = str(error)
-        if gave_out := is_machine(error):
-            status, reason = Status.CRASHED, str(machine_failure("the step was not done", error))
-        elif isinstance(error, NotAccepted):
-            status = Status.UNSUPPORTED
-            if "stick in space" in reason:
-                reason = (
-                    "a contact came to rest, and stick in space is a cone program that no formulation here solves; "
-                    "end the motion before, or model the contact in the plane."
-                )
-        else:
-            status = Status.SOLVER_ERROR if isinstance(error, MotionStopped) else Status.BAD_INPUT
-        message = f"Stopped after t = {loop.t:.9g}: {reason}"
     except Exception as error:
         # Whatever it is, a defect of this package included: what was computed until then is not lost.
-        if not len(recorder) or "GAUSSOPT_DEBUG" in os.environ:
+        if not len(recorder):
             raise
-        status, message = _unexpected(error, loop.t)
+        gave_out = is_machine(error)
+        status, message = _ended_by(error, loop.t)
     except KeyboardInterrupt:
         if not (keep_interrupted and len(recorder)):
             raise
@@ -488,12 +473,25 @@ def _contact_accelerations(
     return ContactAccelerations(system, solvers, stabiliser, Phase.flight(step.k, step.J_T.shape[1]))
 
 
-def _unexpected(error: Exception, t: float) -> tuple[Status, str]:
-    """Status and message of a motion that ended by an exception that nobody has put into words."""
-    if isinstance(error, MemoryError):
-        return Status.SOLVER_ERROR, f"Stopped after t = {t:.9g}: the memory of this machine is used up."
-    said = raised(error).rstrip(".")
-    return Status.CRASHED, f"Stopped after t = {t:.9g}: {said} (GAUSSOPT_DEBUG=1 shows where). The motion is kept."
+def _ended_by(error: Exception, t: float) -> tuple[Status, str]:
+    """Status and message of a motion that an exception ended."""
+    reason = str(error)
+    if is_machine(error):
+        status, reason = Status.CRASHED, str(machine_failure("the step was not done", error))
+    elif isinstance(error, NotAccepted):
+        status = Status.UNSUPPORTED
+        if "stick in space" in reason:
+            reason = (
+                "a contact came to rest, and stick in space is a cone program that no formulation here solves; "
+                "end the motion before, or model the contact in the plane."
+            )
+    elif isinstance(error, GaussoptError):
+        status = Status.SOLVER_ERROR if isinstance(error, MotionStopped) else Status.BAD_INPUT
+    elif "GAUSSOPT_DEBUG" in os.environ:
+        raise error
+    else:
+        status, reason = Status.CRASHED, f"{raised(error).rstrip('.')} (GAUSSOPT_DEBUG=1 shows where)."
+    return status, f"Stopped after t = {t:.9g}: {reason}"
 
 
 def recording(recorder: Recorder, motion: Accelerations) -> Record:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from gaussopt import registry
 from gaussopt.errors import BadInput, MissingBackend, NotAccepted
+from gaussopt.foreign import call
 from gaussopt.programs import Program, RawSolution
 from gaussopt.stepdata import Vector
 
@@ -117,10 +118,11 @@ def make_solver(name: str, options: Mapping[str, Any] | None = None) -> Solver[A
     if missing:
         where = f"pip install 'gaussopt[{cls.extra}]'" if cls.extra else f"pip install {' '.join(missing)}"
         raise MissingBackend(f"The solver {base!r} needs the package {missing[0]!r}, which is not installed: {where}.")
-    if variant and variant not in cls.variants():
-        known = ", ".join(cls.variants()) or "none"
-        raise BadInput(f"The solver {base!r} has no variant {variant!r}; known: {known}.")
-    return cls(variant or None, parse_options(cls, options or {}))
+    what = f"The solver {base!r}"
+    if variant and variant not in (known := call(what, cls.variants)):
+        raise BadInput(f"{what} has no variant {variant!r}; known: {', '.join(known) or 'none'}.")
+    made: Solver[Any] = call(what, cls, variant or None, call(what, parse_options, cls, options or {}))
+    return made
 
 
 def missing_packages(cls: type[Solver[Any]]) -> list[str]:

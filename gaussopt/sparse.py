@@ -23,6 +23,7 @@ from gaussopt.stepdata import (
     Vector,
     as_array,
     check_mass_matrix,
+    is_absent,
     is_sparse,
 )
 
@@ -71,6 +72,8 @@ def as_sparse(name: str, value: Any, shape: tuple[int | None, int]) -> Sparse:
         Naming the matrix, the place and what was expected.
     """
     try:
+        if np.iscomplexobj(value):
+            raise TypeError
         A = sparse.csr_array(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise BadInput(f"{name} is not a sparse matrix of numbers.") from None
@@ -240,7 +243,7 @@ def step_from_mapping(data: Mapping[str, Any]) -> StepData:
         Also if the step has contacts or quasi-velocities, which need dense matrices.
     """
     for key in ("J_N", "J_T", "D_omega"):
-        if data.get(key) is not None and len(data[key]):
+        if not is_absent(data.get(key)):
             raise BadInput(f"A step with sparse matrices holds {key!r}; contacts and quasi-velocities need dense ones.")
     Q = as_array("Q", data["Q"], (None,))
     n = len(Q)
@@ -254,7 +257,7 @@ def step_from_mapping(data: Mapping[str, Any]) -> StepData:
 
     M = check_sparse_mass(matrix("M", n))
     if data.get("J") is None:
-        if data.get("gamma") is not None and len(data["gamma"]):
+        if not is_absent(data.get("gamma")):
             raise BadInput("'gamma' is given without 'J'.")
         J, gamma = sparse.csr_array((0, n)), np.zeros(0)
     else:
@@ -266,7 +269,7 @@ def step_from_mapping(data: Mapping[str, Any]) -> StepData:
     def vector(name: str) -> Vector | None:
         return None if data.get(name) is None else as_array(name, data[name], (n,))
 
-    t = float(data["t"]) if isinstance(data.get("t"), int | float) else 0.0
+    t = float(as_array("t", data["t"], ())) if isinstance(data.get("t"), int | float) else 0.0
     h = vector("h")
     return sparse_step(M, np.zeros(n) if h is None else h, Q, J, gamma, t, vector("q"), vector("v"))
 

@@ -56,7 +56,7 @@ def as_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> NDAr
         Naming the array, the place and what was expected.
     """
     try:
-        array = np.array(value, dtype=np.float64)
+        array = real_array(value)
     except (TypeError, ValueError, OverflowError):
         raise BadInput(f"{name} is not an array of numbers; give nested lists of equal length.") from None
     expected = "(" + ", ".join("any" if s is None else str(s) for s in shape) + ("," if len(shape) == 1 else "") + ")"
@@ -68,6 +68,24 @@ def as_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> NDAr
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise BadInput(f"{name}{list(where)} is {array[where]}; all entries must be finite.")
     return array
+
+
+def real_array(value: ArrayLike) -> NDArray[np.float64]:
+    """A copy of `value` as an array of floats.
+
+    Raises
+    ------
+    TypeError, ValueError, OverflowError
+        Also for texts and complex numbers, which NumPy would turn into floats.
+    """
+    array = np.array(value)
+    if array.dtype == np.float64:
+        return array
+    if array.dtype.kind not in "fiubO" or (
+        array.dtype.kind == "O" and any(isinstance(x, str | bytes | complex) for x in array.flat)
+    ):
+        raise TypeError
+    return array.astype(np.float64)
 
 
 def finite_number(name: str, value: Any) -> float:
@@ -220,8 +238,8 @@ class StepData:
             raise BadInput("A step needs at least one coordinate; M is empty.")
 
         def rows(matrix: str, vector: str) -> tuple[Matrix, Vector]:
-            if _absent(data.get(matrix)):
-                if not _absent(data.get(vector)):
+            if is_absent(data.get(matrix)):
+                if not is_absent(data.get(vector)):
                     raise BadInput(f"{vector!r} is given without {matrix!r}.")
                 return np.zeros((0, n)), np.zeros(0)
             A = as_array(matrix, data[matrix], (None, n))
@@ -235,7 +253,7 @@ class StepData:
         if (silent := ~J_N.any(axis=1)).any():
             raise BadInput(f"J_N[{int(np.argmax(silent))}] is zero; a contact needs a normal direction.")
         h = np.zeros(n) if data.get("h") is None else as_array("h", data["h"], (n,))
-        if k == 0 and any(not _absent(data.get(key)) for key in ("J_T", "zeta_T", "v_T", "mu")):
+        if k == 0 and any(not is_absent(data.get(key)) for key in ("J_T", "zeta_T", "v_T", "mu")):
             raise BadInput("Tangential contact data are given without the normal rows 'J_N'.")
         J_T, zeta_T, v_T, mu = _tangential(data, k, n)
         if (silent := (mu > 0) & ~J_T.any(axis=(1, 2))).any():
@@ -252,8 +270,8 @@ class StepData:
         step = cls(M, h, Q, J, gamma, J_N, zeta_N, J_T, zeta_T, v_T, mu, t, q, v, D_omega, w_omega)
         kinematics = {
             name: as_array(name, data[name], (k,))
-            for name in ("g_N", "gdot_N", "e_N", "e_T")
-            if not _absent(data.get(name))
+            for name in ("g_N", "gdot_N", "e_N", "e_T", "least_N")
+            if not is_absent(data.get(name))
         }
         for name in ("e_N", "e_T"):
             if name in kinematics and not ((kinematics[name] >= 0) & (kinematics[name] <= 1)).all():
@@ -267,7 +285,7 @@ class StepData:
             return step
         return replace(
             step, g_N=kinematics.get("g_N"), gdot_N=kinematics.get("gdot_N"), e_N=kinematics.get("e_N"),
-            e_T=kinematics.get("e_T"),
+            e_T=kinematics.get("e_T"), least_N=kinematics.get("least_N"),
         )  # fmt: skip
 
     @property
@@ -376,7 +394,8 @@ class StepData:
         return all(bool(np.isfinite(x).all()) for x in arrays if isinstance(x, np.ndarray))
 
 
-def _absent(value: Any) -> bool:
+def is_absent(value: Any) -> bool:
+    """Whether an entry of a step is not given: it is missing, null or empty."""
     return value is None or (isinstance(value, list | tuple | np.ndarray) and len(value) == 0)
 
 
@@ -401,11 +420,11 @@ _EMPTY: dict[int, tuple[Matrix, Vector, NDArray[np.float64], Matrix, Matrix, Vec
 
 def _tangential(data: Mapping[str, Any], k: int, n: int) -> tuple[NDArray[np.float64], Matrix, Matrix, Vector]:
     """J_T, zeta_T, v_T and mu; in the plane JSON may drop the tangent axis."""
-    mu = np.zeros(k) if _absent(data.get("mu")) else as_array("mu", data["mu"], (k,))
+    mu = np.zeros(k) if is_absent(data.get("mu")) else as_array("mu", data["mu"], (k,))
     if (mu < 0).any():
         i = int(np.argmax(mu < 0))
         raise BadInput(f"mu[{i}] is {mu[i]:.6g}; a friction coefficient is not negative.")
-    if _absent(data.get("J_T")):
+    if is_absent(data.get("J_T")):
         if (mu > 0).any():
             raise BadInput("mu is positive but the tangential rows 'J_T' are missing.")
         return np.zeros((k, 1, n)), np.zeros((k, 1)), np.zeros((k, 1)), mu
@@ -413,7 +432,7 @@ def _tangential(data: Mapping[str, Any], k: int, n: int) -> tuple[NDArray[np.flo
     d = J_T.shape[1]
 
     def tangent(name: str) -> Matrix:
-        if _absent(data.get(name)):
+        if is_absent(data.get(name)):
             return np.zeros((k, d))
         return as_array(name, _with_axis(data[name], 1), (k, d))
 
@@ -423,7 +442,7 @@ def _tangential(data: Mapping[str, Any], k: int, n: int) -> tuple[NDArray[np.flo
 def _with_axis(value: Any, flat: int) -> Any:
     """Planar data with the tangent axis put back; anything else as it is, for `as_array` to judge."""
     try:
-        raw = np.array(value, dtype=np.float64)
+        raw = real_array(value)
     except (TypeError, ValueError, OverflowError):
         return value
     return raw[:, None] if raw.ndim == flat else raw

@@ -18,9 +18,10 @@ from gaussopt.contacts import (
     check_coefficients,
     vanishing_normal,
 )
-from gaussopt.errors import BadInput, UnknownName, one_line, passes
-from gaussopt.state_functions import WRITES, Changed, call_with_copies
+from gaussopt.errors import BadInput, UnknownName, one_line
+from gaussopt.machine import pass_on
 from gaussopt.quick import quick
+from gaussopt.state_functions import WRITES, Changed, call_with_copies
 from gaussopt.stepdata import Matrix, StepData, Vector, _with_axis, as_array, check_mass_matrix, is_sparse
 
 if TYPE_CHECKING:
@@ -228,8 +229,8 @@ class System:
             gamma = self._checked("equality (gamma)", pair[1], (len(J),), t, q, v)
             if self._rows_of_motion not in (None, len(J)):
                 raise BadInput(
-                    f"equality of {self.name!r} returned {len(J)} rows, and {self._rows_of_motion} before; their number "
-                    f"never changes in a motion, at {_state(t, q, v)}."
+                    f"equality of {self.name!r} returned {len(J)} rows, and {self._rows_of_motion} before; their "
+                    f"number never changes in a motion, at {_state(t, q, v)}."
                 )
         if self._contacts is None:
             return StepData.smooth(M, h, Q, J, gamma, t, q, v)
@@ -441,8 +442,7 @@ class System:
         except Changed:
             raise BadInput(f"{label} of {self.name!r} {WRITES}, at {_state(t, q, v)}.") from None
         except BaseException as error:
-            if passes(error):
-                raise
+            pass_on(f"{label} of {self.name!r} was not computed", error)
             raise BadInput(
                 f"{label} of {self.name!r} raised {type(error).__name__}: {one_line(error)}, at {_state(t, q, v)}."
             ) from error
