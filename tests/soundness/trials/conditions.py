@@ -12,26 +12,26 @@ from typing import Any
 import numpy as np
 from soundness.judge import bilateral, convex
 
-from .findings import condition, units
+from .findings import condition, scaled, units
 
 WELL = 1e6
 
 
-def well(kind: str, truth: Any) -> bool:
-    """Whether a program is solvable and well-conditioned."""
+def well(kind: str, truth: Any) -> int:
+    """0 or whether a program is solvable and well-conditioned: 2 if its mass matrix is too, otherwise 1."""
     if truth.verdict != bilateral.SOLVED:
-        return False
+        return 0
     with np.errstate(all="ignore"):
         try:
-            if kind == "step":
-                return condition(truth.step) <= WELL
-            if kind == "contact step":
-                return condition(truth.step) <= WELL and _contact(truth)
+            if kind in ("step", "contact step"):
+                if condition(truth.step) > WELL or (kind == "contact step" and not _contact(truth)):
+                    return 0
+                return 2 if np.linalg.cond(scaled(truth.step)[0]) <= WELL else 1
             if kind == "lcp":
-                return truth.unique and _basis(truth.M, truth.parts[0].vertices[0], units(truth.M))
-            return _convex(truth)
+                return 2 * (truth.unique and _basis(truth.M, truth.parts[0].vertices[0], units(truth.M)))
+            return 2 * _convex(truth)
         except (np.linalg.LinAlgError, OverflowError, ZeroDivisionError):
-            return False
+            return 0
 
 
 def _contact(truth: Any) -> bool:

@@ -16,10 +16,12 @@ from .findings import CRASHED, MISNAMED, NOT_TAKEN, REFUSED, RIGHT, RIGHTLY, UND
 
 BEGIN, END = "<!-- campaign -->", "<!-- /campaign -->"
 BAD = (WRONG, CRASHED)
+OF_MASS = ("dual", "routh", "udwadia-kalaba", "least-squares")
+"""Formulations that begin with M^-1 or M^(-1/2): their programs are well-conditioned where M is."""
 NOT_LAWS = (*PRINTED, "normal-force-qp", "joint-force-qp", "gauss", "frozen-friction")
 """Formulations that are not the mechanics of every step they take (printed formulas, an iteration that may end)."""
 
-Key = tuple[str, str, str, str, str, str, bool]
+Key = tuple[str, str, str, str, str, str, int]
 
 
 def rows_of(results: Iterable[dict[str, Any]]) -> Counter[Key]:
@@ -28,7 +30,7 @@ def rows_of(results: Iterable[dict[str, Any]]) -> Counter[Key]:
     for result in results:
         for text, n in result["counts"].items():
             kind, family, formulation, solver, outcome, cause, well = text.split("|")
-            total[kind, family, formulation, solver, outcome, cause, well == "1"] += n
+            total[kind, family, formulation, solver, outcome, cause, int(well)] += n
     return total
 
 
@@ -107,7 +109,9 @@ HEAD = (
 
 def exact_pair(key: Key) -> bool:
     """Whether formulation and solver promise to solve every well-conditioned program that they take."""
-    kind, _, formulation, solver, _, _, _ = key
+    kind, _, formulation, solver, *_ = key
+    if not key[6] or (formulation in OF_MASS and key[6] < 2):
+        return False
     if formulation == "verify" or solver.split(":")[0] in INEXACT or formulation in PRINTED:
         return False
     return not (formulation in NOT_LAWS and kind == "contact step")
@@ -118,7 +122,7 @@ def refusals(total: Counter[Key]) -> tuple[int, int, Counter[tuple[str, str]]]:
     trials = refused = 0
     causes: Counter[tuple[str, str]] = Counter()
     for key, n in total.items():
-        if not key[6] or key[4] == NOT_TAKEN or not exact_pair(key):
+        if key[4] == NOT_TAKEN or not exact_pair(key):
             continue
         trials += n
         if key[4] == REFUSED:

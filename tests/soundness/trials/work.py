@@ -47,7 +47,7 @@ class Tally:
     _kept: Counter[str] = field(default_factory=Counter)
 
     def add(
-        self, program: Program, formulation: str, solver: str, found: Finding, claim: Claim | None, well: bool
+        self, program: Program, formulation: str, solver: str, found: Finding, claim: Claim | None, well: int
     ) -> None:
         """One trial."""
         key = "|".join((program.kind, program.family, formulation, solver, found.outcome, found.cause, str(int(well))))
