@@ -122,9 +122,19 @@ def _near(step: bilateral.Step, a: Exact, claim: Claim) -> Finding | None:
         return Finding(WRONG, "error bound below the error", error)
     if any(step.M[i][i] == 0 for i in range(step.n)):
         plain = length(gap)
-        if plain > TOLERANCE * (1.0 + length(common(claim.x))) * SLACK:
+        if plain > TOLERANCE * (1.0 + length(common(claim.x))) * SLACK and in_units(step, gap) > 10 * TOLERANCE * size:
             return Finding(WRONG, "far along a direction without mass", plain)
     return None
+
+
+def in_units(step: bilateral.Step, gap: Exact) -> float:
+    """An error in coordinates of unit mass, those without mass measured by the rows that hold them."""
+    return math.hypot(*(quotient(e, gap.den) * s for e, s in zip(gap.top, measures(step), strict=True)))
+
+
+def _terms(row: list[Fraction], x: list[Fraction], level: Fraction) -> Fraction:
+    """The sizes of the terms of row . x - level."""
+    return sum((abs(r * v) for r, v in zip(row, x, strict=True)), abs(level))
 
 
 def natural(step: bilateral.Step) -> float:
@@ -143,7 +153,11 @@ def _forces(step: bilateral.Step, unique: bool, claim: Claim, pull: list[Fractio
     exact = [Fraction(v) for v in claim.x]
     miss = [a - b for a, b in zip(product(step.J, exact), step.gamma, strict=True)]
     if length(common(miss)) > TOLERANCE * (1.0 + length(common(step.gamma))) * SLACK:
-        return Finding(WRONG, "constraint rows missed", length(common(miss)))
+        share = max(
+            abs(r) / _terms(row, exact, g) if r else r for r, row, g in zip(miss, step.J, step.gamma, strict=True)
+        )
+        if share > TOLERANCE * SLACK:
+            return Finding(WRONG, "constraint rows missed", float(share))
     if claim.lam is None or (len(claim.lam) and not finite(claim.lam)):
         return None
     lam = [Fraction(v) for v in claim.lam]
@@ -168,12 +182,22 @@ def near_border(truth: bilateral.Truth) -> bool:
     return gap_of_ranks(step) <= 100 * limit
 
 
-def scaled(step: bilateral.Step) -> tuple[np.ndarray, np.ndarray]:
-    """M with unit diagonal, J accordingly with rows of unit length, as floats."""
+def measures(step: bilateral.Step) -> list[float]:
+    """sqrt(M_ii), or how much the rows speak of a coordinate without mass beside those with."""
     d = [math.sqrt(float(step.M[i][i])) if step.M[i][i] > 0 else 0.0 for i in range(step.n)]
     for i, size in enumerate(d):
         if not size:
-            d[i] = max((abs(float(row[i])) for row in step.J), default=0.0) or 1.0
+            held = 0.0
+            for row in step.J:
+                own = math.hypot(*(float(v) / s for v, s in zip(row, d, strict=True) if s > 0))
+                held = max(held, abs(float(row[i])) / own if own > 0 else 0.0)
+            d[i] = held or max((abs(float(row[i])) for row in step.J), default=0.0) or 1.0
+    return d
+
+
+def scaled(step: bilateral.Step) -> tuple[np.ndarray, np.ndarray]:
+    """M with unit diagonal, J accordingly with rows of unit length, as floats."""
+    d = measures(step)
     M = np.array(
         [
             [float(v / Fraction(a) / Fraction(b)) for v, b in zip(row, d, strict=True)]
