@@ -70,6 +70,25 @@ def read_regular(path: str | os.PathLike[str], most: int = MOST_TEXT) -> bytes:
         raise file_error(f"Cannot read {path}", error) from None
 
 
+def inside(folder: Path, name: Any) -> Path:
+    """The place of a file that a list in a folder names, once links are followed.
+
+    Raises
+    ------
+    BadInput
+        If it is no relative path, or leads out of the folder.
+    """
+    if not isinstance(name, str) or not name or "\0" in name or Path(name).is_absolute() or ".." in Path(name).parts:
+        raise BadInput(f"{folder} names the file {name!r}; give a path inside the folder.")
+    try:
+        place = (folder / name).resolve()
+        if not place.is_relative_to(folder.resolve()):
+            raise BadInput(f"{folder / name} leads out of the folder, to {place}; put the file itself there.")
+    except (OSError, RuntimeError):  # links in a circle
+        raise BadInput(f"Cannot read {folder / name}: its links lead nowhere.") from None
+    return place
+
+
 def _limited(file: BinaryIO, path: str | os.PathLike[str], most: int) -> bytes:
     parts, size = [], 0
     while part := file.read(CHUNK):

@@ -19,17 +19,19 @@ import numpy as np
 
 import gaussopt
 from gaussopt import registry
+from gaussopt.archives import arrays_of
 from gaussopt.catalogue import Problem
+from gaussopt.comparison.manifest import FORMAT, check_manifest
 from gaussopt.comparison.sources import SIMULATED, Item, states_of
 from gaussopt.errors import BadInput, NotAccepted, UnknownName
-from gaussopt.files import prepare_folder, read_json, write_bytes, write_text
+from gaussopt.files import inside, json_object, parse, prepare_folder, read_regular, write_bytes, write_text
 from gaussopt.programs import LCP, QP, LinearSystem, Program, as_qp
 from gaussopt.solving import default_solver, formulate, solve
 from gaussopt.status import Status
-from gaussopt.stepdata import StepData, Vector
+from gaussopt.stepdata import StepData
 
-FORMAT = 1
-"""Of the manifest."""
+ARRAYS = ("P", "q", "G", "h", "A", "b", "lb", "ub")
+"""What an archive of qpsolvers holds."""
 
 TEST_SET = '''"""The step programs of this folder as a test set: qpbenchmark step_sequence.py run"""
 
@@ -185,18 +187,23 @@ def _archive(qp: QP) -> bytes:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of an exported folder.
+    """The manifest of an exported folder, checked entry by entry.
 
     Raises
     ------
     BadInput
-        If there is none, or it was written in another format.
+        If there is none, it was written in another format, or an entry is not what it is to be.
     """
-    if not (folder / "manifest.json").is_file():
+    path = folder / "manifest.json"
+    if not path.is_file():
         raise BadInput(f"{folder} holds no manifest.json; give a folder that `gaussopt export` wrote.")
-    manifest = read_json(folder / "manifest.json")
+    manifest = json_object(read_regular(inside(folder, path.name)), path)
     if manifest.get("format") != FORMAT or not isinstance(manifest.get("programs"), list):
-        raise BadInput(f"{folder / 'manifest.json'} is no manifest of format {FORMAT}; export the sequence again.")
+        raise BadInput(f"{path} is no manifest of format {FORMAT}; export the sequence again.")
+    try:
+        check_manifest(manifest)
+    except BadInput as error:
+        raise BadInput(f"{path}: {error}; export the sequence again.") from None
     return manifest
 
 
@@ -206,37 +213,61 @@ def read_sequence(folder: Path) -> list[QP | LCP]:
     Raises
     ------
     BadInput
-        If a file is missing or is not what the manifest says.
+        If a file is missing, lies elsewhere, or is not what the manifest says.
     """
     manifest = read_manifest(folder)
     found: list[QP | LCP] = []
     for row in manifest["programs"]:
-        path = folder / str(row["file"])
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise BadInput(f"Cannot read {path}: {error.strerror or error}.") from None
+        content = read_regular(inside(folder, row["file"]))
+        path = folder / row["file"]
         if hashlib.sha256(content).hexdigest() != row["sha256"]:
             raise BadInput(f"{path} is not the file that the manifest names; export the sequence again.")
-        found.append(LCP.from_mapping(json.loads(content)) if row["kind"] == "lcp" else _unarchive(content, row))
+        try:
+            program = _lcp(content, path) if row["kind"] == "lcp" else _unarchive(content, row)
+            if program.n != row["n"]:
+                raise BadInput(f"the program has {program.n} unknowns, the manifest says {row['n']}.")
+        except BadInput as error:
+            raise BadInput(f"{path}: {str(error).rstrip('.')}; export the sequence again.") from None
+        found.append(program)
     return found
 
 
-def _unarchive(content: bytes, row: dict[str, Any]) -> QP:
-    from qpsolvers import Problem as Foreign
+def _lcp(content: bytes, path: Path) -> LCP:
+    program = parse(json_object(content, path))
+    if not isinstance(program, LCP):
+        raise BadInput("it is no lcp, as the manifest says")
+    return program
 
-    p = Foreign.load(io.BytesIO(content))
-    (m,) = row["rows"]
-    A, l, u = np.zeros((m, row["n"])), np.full(m, -np.inf), np.full(m, np.inf)
+
+def _unarchive(content: bytes, row: dict[str, Any]) -> QP:
+    """A quadratic program, checked like one from a file.
+
+    Raises
+    ------
+    BadInput
+    """
+    found = arrays_of(content, ARRAYS)
     eq, low, high = (np.array(row[k], dtype=np.intp) for k in ("equality", "lower", "upper"))
-    G, h = _rows(p.G, p.h)
-    if len(eq):
-        A[eq], b = _rows(p.A, p.b)
-        l[eq] = u[eq] = b
+    n, (m,) = row["n"], row["rows"]
+    shapes = {
+        "P": (n, n), "q": (n,), "G": (len(low) + len(high), n), "h": (len(low) + len(high),), "A": (len(eq), n),
+        "b": (len(eq),),
+    }  # fmt: skip
+    given: dict[str, Any] = {}
+    for name, shape in shapes.items():
+        array = found[name]
+        given[name] = np.zeros(shape) if array is None and shape[0] == 0 else array
+        if given[name] is None or given[name].shape != shape:
+            have = "is missing" if array is None else f"has shape {array.shape}"
+            raise BadInput(f"{name} {have}, the manifest calls for {shape}")
+    if found["lb"] is not None or found["ub"] is not None:
+        raise BadInput("it bounds the unknowns themselves (lb, ub), which no exported program does")
+    A, l, u = np.zeros((m, n)), np.full(m, -np.inf), np.full(m, np.inf)
+    A[eq], l[eq], u[eq] = given["A"], given["b"], given["b"]
+    G, h = given["G"], given["h"]
+    if not (np.array_equal(G[: len(low)][np.isin(low, high)], -G[len(low) :][np.isin(high, low)])):
+        raise BadInput("the two sides of a row do not fit each other")
     A[low], l[low] = -G[: len(low)], -h[: len(low)]
     A[high], u[high] = G[len(low) :], h[len(low) :]
-    return QP(np.asarray(p.P), np.asarray(p.q), A, l, u)
-
-
-def _rows(A: Any, b: Any) -> tuple[Any, Vector]:
-    return (np.zeros((0, 1)), np.zeros(0)) if A is None else (np.asarray(A), np.asarray(b))
+    # Their zeros have a sign, which the program's own need not have; the numbers are the same.
+    return QP.from_mapping({"kind": "qp", "P": given["P"], "q": given["q"], "A": A, "l": l, "u": u})

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
+from gaussopt.archives import gunzip
 from gaussopt.comparison.compare import Results
 from gaussopt.errors import BadInput
-from gaussopt.files import write_bytes
+from gaussopt.files import read_regular, write_bytes
 from gaussopt.store import HEAD
 
 FILE = "results.json.gz"
@@ -23,8 +26,14 @@ def write_results(results: Results, folder: Path) -> None:
     BadInput
         If the folder cannot be written.
     """
-    text = json.dumps({"format": FORMAT, **results.to_mapping()})
+    data = {"format": FORMAT, **results.to_mapping()}
+    text = json.dumps({**data, "checksum": _checksum(data)})
     write_bytes(folder / FILE, gzip.compress(text.encode(), mtime=0))
+
+
+def _checksum(data: dict[str, Any]) -> str:
+    """Of everything that a file of results holds beside it, as it is read again."""
+    return hashlib.sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def read_results(folder: Path) -> Results:
@@ -38,23 +47,36 @@ def read_results(folder: Path) -> Results:
     path = folder / FILE
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder} is not a folder; give one that `gaussopt compare --out` wrote.")
-    try:
-        data = json.loads(gzip.decompress(path.read_bytes()))
-    except FileNotFoundError:
+    if not path.exists():
         if (folder / HEAD).is_file():
             kept = sum(1 for _ in (folder / "cases").glob("*.json"))
             raise BadInput(
                 f"The comparison in {folder} has not come to its end; start the same `gaussopt compare` again: "
                 f"{kept} finished cases are kept."
-            ) from None
-        raise BadInput(
-            f"{folder} holds no {FILE}; give a folder in which `gaussopt compare --out` came to its end."
-        ) from None
-    except (OSError, EOFError, ValueError) as error:
-        raise BadInput(f"{path} is damaged ({error}); run the comparison again, finished cases are kept.") from None
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
+            )
+        raise BadInput(f"{folder} holds no {FILE}; give a folder in which `gaussopt compare --out` came to its end.")
+    data = _contents(path)
+    if data.get("format") != FORMAT:
         raise BadInput(f"{path} is not of format {FORMAT}; run the comparison again with this version.")
+    if data.pop("checksum", None) != _checksum(data):
+        raise _damaged(path, "its checksum is missing or wrong")
     try:
         return Results.from_mapping(data, folder)
-    except (KeyError, TypeError) as error:
-        raise BadInput(f"{path} is damaged ({error}); run the comparison again, finished cases are kept.") from None
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise _damaged(path, str(error)) from None
+
+
+def _contents(path: Path) -> dict[str, Any]:
+    """The JSON object in a packed file."""
+    packed = read_regular(path.resolve())
+    try:
+        data = json.loads(gunzip(packed))
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, str(error)) from None
+    if not isinstance(data, dict):
+        raise _damaged(path, "it holds no object")
+    return data
+
+
+def _damaged(path: Path, why: str) -> BadInput:
+    return BadInput(f"{path} is damaged ({why.rstrip('.')}); run the comparison again, finished cases are kept.")
