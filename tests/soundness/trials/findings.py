@@ -410,36 +410,47 @@ def of_qp(truth: convex.Truth, claim: Claim) -> Finding:
     return _optimal(truth, claim) or Finding(RIGHT)
 
 
-def _reach(truth: convex.Truth) -> Fraction:
-    """A size for unknowns that ought to be zero, whatever their units: where rows and gradients vanish."""
-    reach = Fraction(0)
+def _reach(truth: convex.Truth, x: list[Fraction]) -> list[Fraction]:
+    """A size for every unknown, also where it ought to be zero: from its own box and its own gradient."""
+    assert truth.x is not None
+    found = [max(abs(v), abs(truth.x.fraction(i))) for i, v in enumerate(x)]
     for row, l, u in zip(truth.A, truth.l, truth.u, strict=True):
-        size = max(map(abs, row))
-        if size:
-            reach = max([reach, *(abs(b) / size for b in (l, u) if b is not None)])
+        places = [i for i, v in enumerate(row) if v]
+        if len(places) == 1:
+            i = places[0]
+            found[i] = max([found[i], *(abs(b / row[i]) for b in (l, u) if b is not None)])
     for i, q in enumerate(truth.q):
         if truth.P[i][i] > 0:
-            reach = max(reach, abs(q) / truth.P[i][i])
-    return reach
+            found[i] = max(found[i], abs(q) / truth.P[i][i])
+    # Noise in an unknown that nothing gives a size to is measured by the others.
+    most = max(found)
+    return [v if v > most * Fraction(1, 10**12) else most for v in found]
+
+
+def _missed(miss: Fraction, size: Fraction, whole: Fraction) -> bool:
+    """Beyond 1e-6 of its terms (plus the same in its unit), or a thousandth of all that the data call for."""
+    beside = miss > Fraction(1, 10**6) * (1 + size) and miss > Fraction(1, 10**9) * whole
+    return beside or miss > Fraction(1, 1000) * (size + whole)
 
 
 def _optimal(truth: convex.Truth, claim: Claim) -> Finding | None:
     assert truth.x is not None
     assert truth.least is not None
     x = [Fraction(v) for v in claim.x]
-    most = max(_reach(truth), *map(abs, x), *(abs(truth.x.fraction(i)) for i in range(len(x))))
+    reach = _reach(truth, x)
     for row, l, u, s in zip(truth.A, truth.l, truth.u, product(truth.A, x), strict=True):
         miss = max(Fraction(0), l - s if l is not None else Fraction(0), s - u if u is not None else Fraction(0))
         if miss:
             size = sum((abs(a * v) for a, v in zip(row, x, strict=True)), Fraction(0))
             size += max((abs(b) for b in (l, u) if b is not None), default=Fraction(0))
-            if miss > Fraction(1, 10**6) * (1 + size) or miss > Fraction(1, 1000) * (size + most * sum(map(abs, row))):
+            if _missed(miss, size, sum((abs(a) * r for a, r in zip(row, reach, strict=True)), Fraction(0))):
                 return Finding(WRONG, "a row is missed", float(miss / size))
     gap = abs(convex.objective(truth.P, truth.q, x) - truth.least)
     size = sum((abs(a * b) for a, b in zip(truth.q, x, strict=True)), Fraction(0)) + abs(truth.least)
     size += sum((abs(a * x[i] * x[j]) for i, row in enumerate(truth.P) for j, a in enumerate(row) if a), Fraction(0))
-    whole = most * sum(map(abs, truth.q)) + most * most * sum(abs(v) for row in truth.P for v in row)
-    if gap > Fraction(1, 10**6) * (1 + size) or gap > Fraction(1, 1000) * (size + whole):
+    whole = sum((abs(q) * r for q, r in zip(truth.q, reach, strict=True)), Fraction(0))
+    whole += sum(abs(a) * reach[i] * reach[j] for i, row in enumerate(truth.P) for j, a in enumerate(row) if a)
+    if _missed(gap, size, whole):
         return Finding(WRONG, "the objective is not least", quotient((gap / size).numerator, (gap / size).denominator))
     error, norm = length(difference(claim.x, truth.x), truth.P), length(common(claim.x), truth.P)
     if truth.definite and error > TOLERANCE * (1.0 + norm) * SLACK:
