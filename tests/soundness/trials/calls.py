@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,8 @@ from .families import Data
 from .findings import Claim
 
 SHARES: dict[str, float] = {
-    "newton": 0.3, "pgs": 0.05,
-    "clarabel": 0.05, "scs": 0.05, "highs": 0.05, "cvxpy": 0.004, "deap": 0.002, "deap-cma": 0.002,
+    "piqp": 0.6, "osqp": 0.4, "newton": 0.3, "proxqp": 0.15, "pgs": 0.05, "clarabel": 0.05, "scs": 0.05, "highs": 0.05,
+    "cvxpy": 0.004, "deap": 0.002, "deap-cma": 0.002,
 }  # fmt: skip
 """The share of the programs that slow and inexact solvers take; solvers not named take all."""
 
@@ -33,50 +33,44 @@ INEXACT = ("osqp", "scs", "piqp", "proxqp", "clarabel", "highs", "cvxpy", "deap"
 
 DIRECT = ("gauss", "dual", "lagrange", "routh", "null-space", "udwadia-kalaba", "least-squares")
 PRINTED = ("least-squares-as-printed", "pinv-mass-as-printed")
-LINEAR_SOLVERS = ("daqp", "osqp", "piqp", "proxqp")
 CONTACT_PAIRS = (
     *((f, s) for f in ("lcp", "stick-slip") for s in ("lemke", "newton", "principal-pivoting", "enumerate", "pgs")),
-    *(("lcp-qp", s) for s in ("daqp", "piqp", "osqp", "proxqp")),
-    *((f, "daqp") for f in ("frozen-friction", "weighted-normal-force-qp", "normal-force-qp", "joint-force-qp")),
-    ("gauss", "daqp"),
-)
+    *((f, "daqp") for f in ("lcp-qp", "frozen-friction", "weighted-normal-force-qp", "normal-force-qp")),
+    ("joint-force-qp", "daqp"), ("gauss", "daqp"),
+)  # fmt: skip
 LCP_SOLVERS = ("lemke", "principal-pivoting", "enumerate", "newton", "pgs", "deap", "deap-cma")
-QP_SOLVERS = ("daqp", "piqp", "osqp", "proxqp", "quadprog", "kkt")
+QP_SOLVERS = (
+    "daqp", "piqp", "osqp", "proxqp", "newton", "clarabel", "scs", "highs", "cvxpy", "quadprog", "deap", "deap-cma",
+)  # fmt: skip
 
 
-def slow_solvers(rng: np.random.Generator) -> Iterator[str]:
-    """The slow solvers that take part this time."""
-    for name, share in SHARES.items():
-        if rng.random() < share and name != "pgs":
-            if name != "cvxpy":
-                yield name
-                continue
-            cls = go.registry.load("solver", "cvxpy")
-            yield f"cvxpy:{rng.choice(cls.variants())}"
+def drawn(rng: np.random.Generator, names: Iterable[str]) -> list[str]:
+    """The solvers that take part this time."""
+    found = [name for name in names if rng.random() < SHARES.get(name, 1.0)]
+    if "cvxpy" in found:
+        found[found.index("cvxpy")] = f"cvxpy:{rng.choice(go.registry.load('solver', 'cvxpy').variants())}"
+    return found
 
 
 def pairs(kind: str, data: Data, rng: np.random.Generator) -> list[tuple[str, str]]:
     """The formulations and solvers for one program; the formulation is empty for programs that are none of a step."""
     if kind == "lcp":
-        chosen = [("", s) for s in LCP_SOLVERS if rng.random() < SHARES.get(s, 1.0)]
-    elif kind == "qp":
-        chosen = [("", s) for s in (*QP_SOLVERS, *slow_solvers(rng))]
-    elif "v" in data:
-        name = "moreau-jean" if "dt" in data else "impact"
-        chosen = [(name, s) for s in LCP_SOLVERS if rng.random() < SHARES.get(s, 1.0)]
-    elif "J_N" in data:
-        # Enough of the pairs each time; all of them over many programs.
-        places = rng.choice(len(CONTACT_PAIRS), 11, replace=False)
-        chosen = [CONTACT_PAIRS[i] for i in sorted(places) if rng.random() < SHARES.get(CONTACT_PAIRS[i][1], 1.0)]
-        chosen += [("lcp-qp", s) for s in slow_solvers(rng)]
-        if rng.random() < 0.002:
-            chosen.append(("stick-slip", "deap"))
-    else:
-        chosen = [(f, "kkt") for f in (*DIRECT, *(("quasi-velocity",) if "D_omega" in data else ()))]
-        chosen += [("gauss", s) for s in LINEAR_SOLVERS]
-        chosen += [(str(rng.choice(("dual", "udwadia-kalaba", "least-squares"))), str(rng.choice(LINEAR_SOLVERS)))]
-        chosen += [(str(rng.choice(PRINTED)), "kkt"), (str(rng.choice(("gauss", "lagrange"))), "sparse-kkt")]
-        chosen += [("gauss", s) for s in slow_solvers(rng)]
+        return [("", s) for s in drawn(rng, LCP_SOLVERS)]
+    if kind == "qp":
+        return [("", s) for s in drawn(rng, ("kkt", *QP_SOLVERS))]
+    if "v" in data:
+        return [("moreau-jean" if "dt" in data else "impact", s) for s in drawn(rng, LCP_SOLVERS)]
+    if "J_N" in data:
+        # Some of the pairs each time; all of them over many programs.
+        places = sorted(rng.choice(len(CONTACT_PAIRS), 9, replace=False))
+        chosen = [CONTACT_PAIRS[i] for i in places if rng.random() < SHARES.get(CONTACT_PAIRS[i][1], 1.0)]
+        return chosen + [("lcp-qp", s) for s in drawn(rng, QP_SOLVERS[1:])]
+    chosen = [(f, "kkt") for f in (*DIRECT, *(("quasi-velocity",) if "D_omega" in data else ()))]
+    chosen += [("gauss", s) for s in drawn(rng, QP_SOLVERS)]
+    chosen += [
+        (str(rng.choice(("dual", "udwadia-kalaba", "least-squares"))), s) for s in drawn(rng, QP_SOLVERS[:4])[-1:]
+    ]
+    chosen += [(str(rng.choice(PRINTED)), "kkt"), (str(rng.choice(("gauss", "lagrange"))), "sparse-kkt")]
     return chosen
 
 
