@@ -34,7 +34,7 @@ INERT = 1e-12
 """Motion of a row by its own force, relative to that of the free bodies, that counts as none."""
 
 CANCELLED = 16 * EPS
-"""Response to a force, relative to the terms that it was summed from, that is rounding."""
+"""Response to a force, or acceleration without contact forces, relative to its own terms, that is rounding."""
 
 
 @dataclass(frozen=True)
@@ -213,8 +213,9 @@ class ContactOperator:
         value = self.rows @ self.joints.a_J + zeta
         d = mass_scale(self.step.M)
         size = np.linalg.norm(self.rows * d, axis=1) * np.linalg.norm(self.joints.a_J / d) + np.abs(zeta)
-        # Rounding must not decide to which side a held contact slips.
-        return np.where(self.inert & (np.abs(value) <= INERT * size), 0.0, value)
+        terms = np.abs(self.rows) @ np.abs(self.joints.a_J) + np.abs(zeta)
+        # Rounding must decide neither to which side a held contact slips nor whether a contact closes.
+        return np.where(np.abs(value) <= np.where(self.inert, INERT * size, CANCELLED * terms), 0.0, value)
 
     @cached_property
     def lcp(self) -> LCP:

@@ -183,11 +183,11 @@ def enumerate_lcp(
     feasible = regular & (x >= -FEASIBLE * f).all(axis=-1)
     points = [_point(masks[s], x[s], f[s], C) for s in np.flatnonzero(feasible)]
     # Far below zero in an ill-conditioned basis may be within its tolerance, but without it the rows no longer hold.
-    points = [p for p in points if _holds(p, lcp, q_size / R)]
+    points = [p for part in points if (p := _lawful(part, lcp, q_size / R, C))]
     continua: list[_Part] = []
     for s in np.flatnonzero(~regular):
         part = _polyhedron(M, q, q_size, masks[s], C)
-        if part is not None and _holds(part, lcp, q_size / R):
+        if part is not None and (part := _lawful(part, lcp, q_size / R, C)):
             (continua if len(part.rays) or len(part.vertices) > 1 else points).append(part)
     continua = _maximal(continua, lcp)
     points = _isolated(points, continua, lcp)
@@ -265,6 +265,16 @@ def _polyhedron(M: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) 
     rays = _rays(N)
     scale = np.where(support, C, 0.0)
     return _Part(support, vertices * scale, rays * scale, floors * scale)
+
+
+def _lawful(part: _Part, lcp: LCP, size: Vector, C: Vector) -> _Part | None:
+    """The part if it satisfies every row, or does without the entries that rounding beside larger ones left in it."""
+    if _holds(part, lcp, size):
+        return part
+    scaled = part.vertices / C
+    noise = 4 * lcp.n * EPS * scaled.max(axis=1, keepdims=True, initial=0.0)
+    part = part._replace(vertices=np.where(scaled > noise, part.vertices, 0.0))
+    return part if _holds(part, lcp, size) else None
 
 
 def _holds(part: _Part, lcp: LCP, size: Vector) -> bool:
