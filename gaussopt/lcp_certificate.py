@@ -22,7 +22,7 @@ import numpy as np
 
 from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.lcp_enumeration import MAX_ENUMERATED, LCPSolutions, enumerate_lcp
-from gaussopt.lcp_matrix import MatrixClass, classify_matrix, subsets, unit_diagonal
+from gaussopt.lcp_matrix import SINGULAR, MatrixClass, classify_matrix, regular_inverse, subsets, unit_diagonal
 from gaussopt.linalg import EPS
 from gaussopt.programs import LCP
 from gaussopt.status import Status
@@ -51,7 +51,7 @@ class LCPCertificate:
     residual : float
         ||r||, in the norm above.
     relative_residual : float
-        Relative to the size of the data, ||z|| + the same norm of q.
+        Relative to ||z|| + the same norm of q where the error has a bound, to the norm of q alone where it has none.
     own_residual : float
         Largest entry of r relative to the terms of its own row.
     error_bound : float
@@ -137,8 +137,7 @@ def certify_lcp(lcp: LCP, z: Vector | None) -> LCPCertificate:
     r, size, d = natural_residual(lcp, z)
     norm = float(np.linalg.norm(z / d) + np.linalg.norm(d * lcp.q))
     residual = float(np.linalg.norm(r / d))
-    terms = np.abs(z) + size + NEGLIGIBLE * d * norm
-    own = float((np.abs(r) / np.where(terms > 0, terms, 1.0)).max(initial=0.0))
+    own = _largest(r, np.abs(z) + size + NEGLIGIBLE * d * norm)
     certain = (np.abs(r) + (lcp.n + 2) * EPS * size) / d
     A = d[:, None] * lcp.M * d
     bound, source = math.inf, "none"
@@ -155,9 +154,17 @@ def certify_lcp(lcp: LCP, z: Vector | None) -> LCPCertificate:
         if measured < bound:
             bound, source = measured, "enumeration"
     verdict, unique = _verdict(lcp, kind, found, z)
-    return LCPCertificate(
-        verdict, unique, kind, found, residual, _quotient(residual, norm), own, bound, _quotient(bound, norm), source
-    )
+    relative = _quotient(residual, norm)
+    if not math.isfinite(bound):
+        # Nothing ties z to the data, and beside a z that runs away every residual would be small.
+        given = float(np.linalg.norm(d * lcp.q)) or norm
+        relative, own = _quotient(residual, given), max(own, _largest(r, size + NEGLIGIBLE * d * given))
+    return LCPCertificate(verdict, unique, kind, found, residual, relative, own, bound, _quotient(bound, norm), source)
+
+
+def _largest(r: Vector, terms: Vector) -> float:
+    """The largest entry of r relative to its terms."""
+    return float((np.abs(r) / np.where(terms > 0, terms, 1.0)).max(initial=0.0))
 
 
 def _quotient(a: float, b: float) -> float:
@@ -242,11 +249,12 @@ def polish(lcp: LCP, z: Vector) -> Vector:
         A = (d[:, None] * lcp.M * d)[np.ix_(push, push)]
         b = d[push] * (lcp.q[push])
         x = z[push] / d[push]
-        try:
-            x = np.asarray(np.linalg.solve(A, -b), dtype=np.float64)
-            x -= np.linalg.solve(A, A @ x + b)
-        except np.linalg.LinAlgError:
-            x = x - np.asarray(np.linalg.lstsq(A, A @ x + b, rcond=None)[0], dtype=np.float64)
+        inverse = regular_inverse(A)
+        if inverse is not None:
+            x = -(inverse @ b)
+            x -= inverse @ (A @ x + b)
+        else:
+            x = x - np.asarray(np.linalg.lstsq(A, A @ x + b, rcond=SINGULAR)[0], dtype=np.float64)
         candidate[push] = np.maximum(x * d[push], 0.0)
     if not np.isfinite(candidate).all():
         return z

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.errors import NotAccepted
-from gaussopt.lcp_matrix import equilibrate, subsets
+from gaussopt.lcp_matrix import INVERTED, SINGULAR, equilibrate, subsets
 from gaussopt.linalg import EPS
 from gaussopt.programs import LCP
 from gaussopt.status import Status
@@ -40,13 +40,10 @@ from gaussopt.stepdata import Matrix, Vector
 
 MAX_ENUMERATED = 12
 """Largest n whose 2^n complementary bases are visited."""
-SINGULAR = 1e-11
 FEASIBLE = 1e-13
 FLAT = 1e-11
 CONSISTENT = 1e-9
 """Relative residual at which the equations of a singular basis contradict each other."""
-INVERTED = 1e-4
-"""Deviation of the diagonals of B^-1 B and B B^-1 from 1 at which an inverse is not believed."""
 OBSERVED = 1e-9
 
 Mask = NDArray[np.bool_]

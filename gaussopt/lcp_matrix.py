@@ -19,6 +19,27 @@ SYMMETRIC = 1e-12
 """Relative asymmetry, in scaled rows, that counts as rounding."""
 
 
+SINGULAR = 1e-11
+"""Relative change of one entry that makes a matrix singular whose inverse means nothing."""
+INVERTED = 1e-4
+"""Deviation of the diagonals of B^-1 B and B B^-1 from 1 at which an inverse is not believed."""
+
+
+def regular_inverse(A: Matrix) -> Matrix | None:
+    """The inverse of A, or None where a relative change of `SINGULAR` in one entry makes A singular.
+
+    Independent of the scaling of rows and columns. Elimination on a matrix that is singular but for rounding gives
+    solutions that run away along its null space.
+    """
+    try:
+        inverse = np.asarray(np.linalg.inv(A), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return None
+    both = np.concatenate((np.einsum("ij,ji->i", inverse, A), np.einsum("ij,ji->i", A, inverse)))
+    gain = float((np.abs(A) * np.abs(inverse.T)).max(initial=0.0))
+    return inverse if gain < 1.0 / SINGULAR and (np.abs(both - 1.0) < INVERTED).all() else None
+
+
 @lru_cache(maxsize=16)
 def subsets(n: int) -> NDArray[np.bool_]:
     """All subsets of n indices as rows of a mask, (2^n, n); row s holds the bits of s."""

@@ -230,7 +230,8 @@ def accept(M: Matrix, q: Vector, row: Vector, column: Vector, z: Vector, w: Vect
         value, size = row_of(M, q, z, i)
         w[i] = value
         force = z[i] / column[i]
-        if not abs(min(force, row[i] * value)) <= SOLVES * (row[i] * size + force):
+        # Not beside the force itself: where its own entry of M vanishes it may be as large as it likes.
+        if not abs(min(force, row[i] * value)) <= SOLVES * row[i] * size:
             return False
     return True
 

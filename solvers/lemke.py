@@ -5,7 +5,8 @@ complementary path until z0 leaves the basis (a solution) or the path ends on a 
 keeps degenerate problems from cycling, so that the method always ends. It processes every problem with a copositive
 plus or P0-matrix that is solvable (positive semidefinite and P-matrices among them); for other matrices a ray proves
 nothing, and the path is tried again from other covering vectors (fixed ones, so that runs repeat), as it is where a
-basis becomes singular or a path of a large problem does not end. Rows and columns are scaled first, and c is 1 in
+basis becomes singular or a path of a large problem does not end. Where all paths of a small problem end on rays, its
+complementary bases are visited (`fallback`). Rows and columns are scaled first, and c is 1 in
 scaled rows at the first attempt. A small basis is inverted afresh at every pivot; the inverse of a large one is
 updated, and inverted afresh now and then, wherever the entering column shows that it has lost digits, and before a ray
 is believed. `iterations` counts the pivots of all attempts, the entering of z0 and its leaving among them.
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.lcp import polish
+from gaussopt.lcp import enumerate_lcp, polish
 from gaussopt.lcp_certificate import natural_residual
 from gaussopt.lcp_matrix import equilibrate
 from gaussopt.programs import LCP, Program, RawSolution
@@ -59,12 +60,14 @@ class LemkeOptions(Options):
     """Limits.
 
     `max_iter` pivots; `pivot_tolerance` below which an entry of the scaled column is no pivot; `attempts` with other
-    covering vectors after a secondary ray.
+    covering vectors after a secondary ray; `fallback`: the largest problem of which all complementary bases are
+    visited where every path ends on a ray, 0 for none.
     """
 
     max_iter: int = 10_000
     pivot_tolerance: float = 1e-11
     attempts: int = 20
+    fallback: int = 8
 
 
 class Lemke(Solver[LemkeOptions]):
@@ -108,8 +111,17 @@ def lemke(lcp: LCP, options: LemkeOptions | None = None) -> RawSolution:
         found = _path(lcp, R * cover, C, options, pivots, most)
         pivots = found.iterations
         if found.claim is Status.SOLVED or pivots >= options.max_iter:
-            break
-    return found
+            return found
+    return _visit(lcp, found) if lcp.n <= options.fallback else found
+
+
+def _visit(lcp: LCP, found: RawSolution) -> RawSolution:
+    """A solution that no path has led to, which happens beyond the classes that Lemke's method processes."""
+    solutions = enumerate_lcp(lcp).solutions
+    if not solutions:
+        return found
+    note = "every path ended on a secondary ray or at a singular basis; the complementary bases were visited"
+    return RawSolution(solutions[0], None, Status.SOLVED, found.iterations, note=note)
 
 
 def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int, most: int) -> RawSolution:
@@ -182,9 +194,9 @@ def _point(lcp: LCP, columns: Matrix, basis: NDArray[np.intp], R: Vector, C: Vec
 
 
 def _solves(lcp: LCP, z: Vector) -> bool:
-    """Whether every row holds to `SOLVES` of its own terms."""
+    """Whether every row holds to `SOLVES` of its own terms, large forces of no response to themselves set aside."""
     residual, size, _ = natural_residual(lcp, z)
-    return bool((np.abs(residual) <= SOLVES * (size + np.abs(z))).all())
+    return bool((np.abs(residual) <= SOLVES * size).all())
 
 
 def _stale(columns: Matrix, basis: NDArray[np.intp], column: Vector, entering: Vector) -> bool:

@@ -346,9 +346,10 @@ def test_a_ray_is_named_and_proves_nothing_by_itself() -> None:
     seen = 0
     for _ in range(300):
         problem = go.LCP(rng.standard_normal((3, 3)), rng.standard_normal(3))
-        if enumerate_lcp(problem).status is S.SOLVED and raw("lemke", problem).claim is S.NO_SOLUTION:
+        if enumerate_lcp(problem).status is S.SOLVED and raw("lemke", problem, fallback=0).claim is S.NO_SOLUTION:
             seen += 1
-            solution = go.solve(problem, "lemke")
+            assert go.solve(problem, "lemke").status is S.SOLVED
+            solution = go.solve(problem, "lemke", fallback=0)
             assert solution.status is S.SOLVER_ERROR
             assert "secondary ray" in solution.message
             assert "has a solution" in solution.message
