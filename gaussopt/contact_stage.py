@@ -444,6 +444,10 @@ def stage(
             out[at] = friction
             violated += ((friction - min(max(friction - w[s] / own**2, -bound), bound)) * own) ** 2
     numbers[8], numbers[9] = math.sqrt(violated), smallest
-    if not numbers[8] <= EXACT * (numbers[5] + free):
+    # By what the step calls for: beside huge accelerations of its own any answer would be lawful.
+    called = 0.0
+    for r in range(p):
+        called += q[r] * q[r]
+    if not numbers[8] <= EXACT * (math.sqrt(called) + free):
         return UNLAWFUL, UNDECIDED
     return SOLVED, how if p == c else UNDECIDED
