@@ -101,12 +101,12 @@ def test_a_system_may_have_other_rows_in_another_motion() -> None:
     """What is remembered belongs to one motion, and evaluation alone remembers nothing."""
     rows = [1]
     system = system_of(SMOOTH | {"equality": lambda t, q, v: (np.eye(2)[: rows[0]], np.zeros(rows[0]))})
-    del_velocity = system_of({k: f for k, f in SMOOTH.items() if k not in ("position", "velocity", "equality")}
+    bare = system_of({k: f for k, f in SMOOTH.items() if k not in ("position", "velocity", "equality")}
                              | {"equality": lambda t, q, v: (np.eye(2)[: rows[0]], np.zeros(rows[0]))})  # fmt: skip
     for rows[0] in (1, 2, 1):
         assert system.evaluate(0.0, np.zeros(2), np.zeros(2)).m == rows[0]
         settings = SETTINGS | {"v0": [0.0, 0.0]}
-        assert go.simulate(del_velocity, **settings).lam.shape[1] == rows[0]
+        assert go.simulate(bare, **settings).lam.shape[1] == rows[0]
 
 
 @pytest.mark.parametrize("stepper", ["rk4", "dop853", "moreau-jean"])
@@ -147,7 +147,8 @@ def write(t: float, *state: Any) -> Any:
 WRONG: dict[str, Function] = {
     "raises": fail, "leaves": leave, "writes": write, "None": lambda *_: None, "a text": lambda *_: "hello",
     "not finite": lambda *_: np.full(2, np.nan), "complex": lambda *_: np.ones(2) * 1j,
-    "too many": lambda *_: np.zeros(7), "ragged": lambda *_: [[1.0], [1.0, 2.0]], "a generator": lambda *_: (x for x in (1.0, 2.0)),
+    "too many": lambda *_: np.zeros(7), "ragged": lambda *_: [[1.0], [1.0, 2.0]],
+    "a generator": lambda *_: (x for x in (1.0, 2.0)),
 }  # fmt: skip
 
 
