@@ -110,7 +110,7 @@ def _check_numbers(key: str, value: Any) -> None:
         raise BadInput(f"{where} is {str(entry).lower()}, which is no number; write 1 or 0 if that is meant.")
     if _is_number(entry):
         raise BadInput(f"{where} is the text {entry!r}; write the number without quotation marks.")
-    raise BadInput(f"{where} is the text {entry[:40]!r}; give a number.")
+    raise BadInput(f"{where} is the text {entry[:40]!r}; what is read there are numbers.")
 
 
 def _no_number(value: Any) -> tuple[tuple[int | str, ...], str | bool] | None:
