@@ -225,9 +225,11 @@ def _columns(data: xr.Dataset) -> dict[str, Any]:
     N, n, m = len(found["t"]), *(found[name].shape[-1] for name in ("q", "lam"))
     k, d = found["lam_T"].shape[1:] if "lam_T" in found else (0, 1)
     shapes = {"t": (N,), "lam": (N, m)} | dict.fromkeys(("q", "v", "a"), (N, n)) | dict.fromkeys(PER_TIME, (N,))
-    shapes |= dict.fromkeys(("lam_N", "gap", "mode"), (N, k)) | dict.fromkeys(("lam_T", "slip"), (N, k, d))
-    for name, shape in shapes.items():
-        array = found[name] if k or name in found else np.zeros(shape)
+    contacts = dict.fromkeys(("lam_N", "gap", "mode"), (N, k)) | dict.fromkeys(("lam_T", "slip"), (N, k, d))
+    if "lam_T" not in found:
+        found |= {name: np.zeros(shape) for name, shape in contacts.items() if name not in found}
+    for name, shape in (shapes | contacts).items():
+        array = found[name]
         if array.shape != shape or array.dtype.kind not in "fiub":
             raise ValueError(f"{name} is of shape {array.shape} and type {array.dtype}, expected numbers of {shape}")
         found[name] = array.astype(np.float64)

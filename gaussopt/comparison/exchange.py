@@ -21,7 +21,7 @@ import gaussopt
 from gaussopt import registry
 from gaussopt.archives import arrays_of
 from gaussopt.catalogue import Problem
-from gaussopt.comparison.manifest import FORMAT, check_manifest
+from gaussopt.comparison.manifest import FORMAT, check_manifest, checksum
 from gaussopt.comparison.sources import SIMULATED, Item, states_of
 from gaussopt.errors import BadInput, NotAccepted, UnknownName
 from gaussopt.files import inside, json_object, parse, prepare_folder, read_regular, write_bytes, write_text
@@ -124,7 +124,8 @@ def export_sequence(
     if manifest["kind"] == "qp":
         title = f"{problem.label}, {name}, as {formulation}"
         write_text(folder / "step_sequence.py", TEST_SET.format(title=title, version=gaussopt.__version__))
-    write_text(folder / "manifest.json", json.dumps(manifest, indent=1) + "\n")
+    text = json.dumps({**manifest, "checksum": checksum(manifest)}, indent=1) + "\n"
+    write_text(folder / "manifest.json", text)
     return manifest
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Mapping
 from itertools import pairwise
@@ -21,14 +23,22 @@ MOST_ENTRIES = 50_000_000
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
+def checksum(manifest: Mapping[str, Any]) -> str:
+    """Of everything in a manifest beside the checksum itself."""
+    plain = {key: value for key, value in manifest.items() if key != "checksum"}
+    return hashlib.sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
 def check_manifest(manifest: Mapping[str, Any]) -> None:
-    """Check every entry of a manifest.
+    """Check every entry of a manifest, and its checksum where it carries one.
 
     Raises
     ------
     BadInput
         With words that name the entry, without a full stop.
     """
+    if "checksum" in manifest and manifest["checksum"] != checksum(manifest):
+        raise BadInput("its checksum is wrong")
     for key in ("problem", "reference", "formulation"):
         if not isinstance(manifest.get(key), str):
             raise BadInput(f"{key!r} is {_short(manifest.get(key))}, expected text")

@@ -40,6 +40,7 @@ def change(folder: Path, entry: dict[str, Any], row: int | None = 0) -> None:
     """Change entries of the manifest, or of one of its rows; None removes."""
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text(encoding="utf-8"))
+    manifest.pop("checksum", None)  # so that the entry itself is looked at
     place = manifest if row is None else manifest["programs"][row]
     place |= entry
     for key in [key for key, value in entry.items() if value is None]:
