@@ -8,10 +8,10 @@ from collections.abc import Callable
 import numpy as np
 
 from gaussopt.errors import MotionStopped
-from gaussopt.scanning import SHALLOW, Look, Scan, above
+from gaussopt.scanning import SHALLOW, Function, Look, Scan, above
 from gaussopt.stepdata import Vector
 from gaussopt.system import System
-from gaussopt.turning import MOST, TURN, Angles, Turning, length, turning_of
+from gaussopt.turning import MOST, TURN, Angles, Turning, turn, turning_of
 from gaussopt.watching import Sample, culmination
 
 OFTEN = 4
@@ -79,13 +79,13 @@ class Within:
         self._path: State | None = None
         self._seen: dict[float, tuple[list[float], list[float]]] = {}
         self.coarse = turning.least if adaptive else 1
-        turn = length(self.h, *angles)
-        if turn > MOST * TURN:
+        turned = turn(turning, self.h, *angles)
+        if turned > MOST * TURN:
             raise MotionStopped(
                 f"the step from t = {before.t:.9g} to {after.t:.9g} is too long to see its contacts: the gaps turn by "
-                f"{turn:.3g} rad; limit the steps by dt."
+                f"{turned:.3g} rad; limit the steps by dt."
             )
-        self.number = max(1, math.ceil(turn / TURN))
+        self.number = max(1, math.ceil(turned / TURN))
         self.size = SHALLOW * (1.0 + float(max(np.abs(before.q).max(), np.abs(after.q).max())))
 
     def state(self, s: float) -> tuple[Vector, Vector]:
@@ -147,25 +147,41 @@ class Within:
         begin, end = self._ends(j)
         noise = float(max(self.before.noise[j], self.after.noise[j]))
         name = f"The gap of contact {self.system.contact_names[i]!r} near t = {self.before.t:.9g}"
-        while True:
-            scan = Scan(gap, self.h, max(self.size, noise), noise, name)
-            found = scan.first(begin, end, max(self.number, self.coarse))
-            if found is None:
-                return None
-            low, high = found
-            if high >= self.h:
-                break
-            own = float(at(high).values[j])
-            if own < 0:
-                break
-            # The method's own step stays above zero there: what lies between is the error of the interpolation.
-            noise = 2.0 * (own - gap(high)[0])
+        found = self._confirmed(j, gap, begin, end, max(self.number, self.coarse), (self.size, noise), name, at)
+        if found is None:
+            return None
+        low, high = found
         if low == 0.0 and begin.value <= noise and begin.rate > 0:
             # It starts at zero and rises: a bound below the first crossing is where it culminates.
             low = min(culmination(self.before, j, self.h), 0.5 * high)
         while low > FIRST * self.h and at(low).values[j] <= 0:
             low *= 0.5
         return (low if low > FIRST * self.h else 0.0), high
+
+    def _confirmed(
+        self, j: int, function: Function, begin: Look, end: Look, number: int, small: tuple[float, float], name: str,
+        at: At,
+    ) -> tuple[float, float] | None:  # fmt: skip
+        """The first fall that the method's own step makes as well as the path within the step.
+
+        Parameters
+        ----------
+        j : watch
+        function : its value and rate on the path
+        begin, end, number : as for `Scan.first`
+        small : depth and noise, as for `Scan`
+        name, at : for messages; the method's own step of another length
+        """
+        depth, noise = small
+        while True:
+            found = Scan(function, self.h, max(depth, noise), noise, name).first(begin, end, number)
+            if found is None or found[1] >= self.h:
+                return found
+            own = float(at(found[1]).values[j])
+            if own < 0:
+                return found
+            # The method's own step stays above zero there: what lies between is the error of the interpolation.
+            noise = 2.0 * (own - function(found[1])[0])
 
     def pierced(self, fraction: float, watches: list[tuple[int, int]], at: At) -> tuple[int, float, float] | None:
         """A contact inside its obstacle at one instant of the step that no search has chosen.
@@ -180,8 +196,8 @@ class Within:
         -------
         (contact, time after the beginning, gap), or None
         """
-        near = watches if self._adaptive or self.number > 1 else [(j, i) for j, i in watches if not self.open(j)]
-        if not near or (self._path is None and all(self.open(j) for j, _ in near)):
+        near = [(j, i) for j, i in watches if not self.open(j)]
+        if not near:
             return None
         s = fraction * self.h
         values = self.gaps(s)[0]
@@ -208,7 +224,9 @@ class Within:
             return value(self.before.t + s, *self.state(s))
 
         def down(s: float) -> tuple[float, float]:
-            return of(s), (of(s + delta) - of(s - delta)) / (2.0 * delta)
+            here, side = of(s), delta if s + 2.0 * delta <= self.h else -delta
+            # Of second order and within the step: beyond it the function may be undefined.
+            return here, (4.0 * of(s + side) - of(s + 2.0 * side) - 3.0 * here) / (2.0 * side)
 
         def up(s: float) -> tuple[float, float]:
             height, rate = down(s)
@@ -226,10 +244,7 @@ class Within:
             if risen is None or risen[1] >= self.h:
                 return None
             begin = Look(risen[1], *down(risen[1]))
-        found = Scan(down, self.h, depth, 0.0, title).first(begin, end, number)
-        if found is None or (found[1] < self.h and at(found[1]).values[j] >= 0):
-            return None
-        return found
+        return self._confirmed(j, down, begin, end, number, (depth, 0.0), title, at)
 
 
 FIRST = 1e-12

@@ -30,7 +30,7 @@ from gaussopt.solving import Answer
 from gaussopt.status import Status
 from gaussopt.stepdata import StepData, Vector
 from gaussopt.stepper import Control, Stepper
-from gaussopt.turning import MOST, TURN, Turning, length, turning_of
+from gaussopt.turning import MOST, TURN, Turning, turn, turning_of
 from gaussopt.velocity_level import jump_step
 
 THETA = 0.5
@@ -152,8 +152,8 @@ class TimeStepping:
         """
         if self._turning is None:
             self._turning = turning_of(self.system, t, q)
-        turn = length(h, self._turning.at(t, q, v), self._turning.at(t + h, q + h * v, v))
-        if turn <= TURN:
+        turned = turn(self._turning, h, self._turning.at(t, q, v), self._turning.at(t + h, q + h * v, v))
+        if turned <= TURN:
             return None
         for i in sorted(set(range(len(self.system.contact_names))) - set(active)):
 
@@ -164,7 +164,7 @@ class TimeStepping:
             begin, end = Look(0.0, *gap(0.0)), Look(h, *gap(h))
             depth = SHALLOW * (1.0 + float(np.abs(q).max()))
             name = f"The gap of contact {self.system.contact_names[i]!r} near t = {t:.9g}"
-            found = Scan(gap, h, depth, 0.0, name).first(begin, end, math.ceil(min(turn / TURN, MOST)))
+            found = Scan(gap, h, depth, 0.0, name).first(begin, end, math.ceil(min(turned / TURN, MOST)))
             if found is not None and end.value >= 0 and found[1] < h:
                 return (
                     f"Stopped at t = {t:.9g}: within the step that follows, at t = {t + found[1]:.9g}, contact "

@@ -35,12 +35,17 @@ MOST = 4096
 SHIFTS = (0.1, 0.7, 1.9)
 """Shifts of a coordinate by which it is found out whether it bends a gap."""
 
+CAPPED = 32.0
+"""Turn in a step, rad, that is taken for more where a function has no period and comes to rest far away."""
+
+PERIODIC = (sp.sin, sp.cos, sp.tan, sp.cot, sp.sec, sp.csc)
+
 KINKS = (sp.Abs, sp.sign, sp.Max, sp.Min, sp.Piecewise, sp.Heaviside)
 """Functions that are straight nearly everywhere; what stands inside is looked at, and they are not."""
 
 Angles = tuple[list[float], list[float]]
 
-_KNOWN: dict[str, Callable[..., Any]] = {}
+_KNOWN: dict[str, tuple[Callable[..., Any], int]] = {}
 
 
 class Turning(Protocol):
@@ -49,9 +54,11 @@ class Turning(Protocol):
     Attributes
     ----------
     least : looks at a step, at least
+    periodic : number of the angles that come first and turn without end; of the others no more than `CAPPED` counts
     """
 
     least: int
+    periodic: int
 
     def angles(self, t: ArrayLike, q: NDArray[np.float64], v: NDArray[np.float64]) -> tuple[Any, Any]:
         """Angles and their rates, (A, N), at N instants t, (N,), of states (N, n)."""
@@ -67,7 +74,7 @@ class _OfEnergies:
 
     def __init__(self, system: LagrangianSystem) -> None:
         self._p = list(system.parameters.values())
-        self._function = _function(system.model)
+        self._function, self.periodic = _function(system.model)
 
     def angles(self, t: ArrayLike, q: NDArray[np.float64], v: NDArray[np.float64]) -> tuple[Any, Any]:
         """Of many states."""
@@ -86,6 +93,7 @@ class _OfCoordinates:
     """The angles of a system of plain functions: every coordinate on which the normal rows depend, in its own unit."""
 
     least = FEW
+    periodic = 0
 
     def __init__(self, system: System, t: float, q: Vector) -> None:
         self._bend = [j for j in range(len(q)) if _bends(system, t, q, j)]
@@ -121,7 +129,7 @@ def turns(
     -------
     turns : (N - 1,)
         The length of the control polygon of the cubic with the angle's values and rates at the ends, which no cubic
-        exceeds; of the angle that turns most; infinite where one is undefined.
+        exceeds; of the angle that turns most.
     """
     with np.errstate(all="ignore"):
         psi, rate = turning.angles(t, q, v)
@@ -131,17 +139,20 @@ def turns(
         third = np.diff(t) / 3.0
         first, last = third * rate[:, :-1], third * rate[:, 1:]
         length = np.abs(first) + np.abs(np.diff(psi) - first - last) + np.abs(last)
-    return np.asarray(np.where(np.isfinite(length), length, math.inf).max(axis=0))
+    length = np.where(np.isfinite(length), length, math.inf)
+    length[turning.periodic :] = np.minimum(length[turning.periodic :], CAPPED)
+    return np.asarray(length.max(axis=0))
 
 
-def length(h: float, begin: Angles, end: Angles) -> float:
+def turn(turning: Turning, h: float, begin: Angles, end: Angles) -> float:
     """`turns` of one step of length h between two states."""
     most = 0.0
-    for psi_0, psi_1, rate_0, rate_1 in zip(begin[0], end[0], begin[1], end[1], strict=True):
+    for i, (psi_0, psi_1, rate_0, rate_1) in enumerate(zip(begin[0], end[0], begin[1], end[1], strict=True)):
         first, last = h / 3.0 * rate_0, h / 3.0 * rate_1
-        turn = abs(first) + abs(psi_1 - psi_0 - first - last) + abs(last)
-        if not turn <= most:
-            most = turn if math.isfinite(turn) else math.inf
+        length = abs(first) + abs(psi_1 - psi_0 - first - last) + abs(last)
+        if not math.isfinite(length):
+            length = math.inf
+        most = max(most, length if i < turning.periodic else min(length, CAPPED))
     return most
 
 
@@ -161,28 +172,34 @@ def _bends(system: System, t: float, q: Vector, j: int) -> bool:
     return False
 
 
-def _function(model: Model) -> Callable[..., Any]:
-    """The angles of a model and behind them their rates, as a function (t, q, v, p)."""
+def _function(model: Model) -> tuple[Callable[..., Any], int]:
+    """The angles of a model and behind them their rates, as a function (t, q, v, p); how many are periodic."""
     if model.key not in _KNOWN:
-        found = _angles(model)
+        periodic, others = _angles(model)
+        found = [*periodic, *others]
         rates = [along(x, model.q, model.v) for x in found]
         arguments = (TIME, list(model.q), list(model.v), list(model.p))
-        _KNOWN[model.key] = sp.lambdify(arguments, [*found, *rates], modules=["numpy", "scipy"], cse=True)
+        _KNOWN[model.key] = sp.lambdify(arguments, [*found, *rates], modules=["numpy", "scipy"]), len(periodic)
     return _KNOWN[model.key]
 
 
-def _angles(model: Model) -> list[Any]:
-    """What stands inside the functions of gaps and slips, and logarithms of what has a root or a power below zero."""
-    expressions = [e for contact in model.contacts for e in (contact.gap, *contact.slip)]
+def _angles(model: Model) -> tuple[list[Any], list[Any]]:
+    """What stands inside the functions of gaps and slips, with a period and without.
+
+    Of a root, or a power below zero, it is the logarithm of what stands inside.
+    """
     moving = {TIME, *model.q}
-    found: set[Any] = set()
-    for expression in expressions:
+    periodic: set[Any] = set()
+    others: set[Any] = set()
+    for expression in (e for contact in model.contacts for e in (contact.gap, *contact.slip)):
         for atom in expression.atoms(sp.Function) - expression.atoms(*KINKS):
-            found.update(inside for inside in atom.args if inside.free_symbols & moving)
+            (periodic if isinstance(atom, PERIODIC) else others).update(atom.args)
         for power in expression.atoms(sp.Pow):
             base, exponent = power.as_base_exp()
-            if exponent.free_symbols & moving:
-                found.add(exponent)
-            if base.free_symbols & moving and not (exponent.is_Integer and exponent > 0):
-                found.add(sp.log(sp.Abs(base)))
-    return sorted((x for x in found if not x.free_symbols & set(model.v)), key=str)
+            others.add(exponent)
+            if not (exponent.is_Integer and exponent > 0):
+                others.add(sp.log(base**2) / 2)
+    return tuple(  # type: ignore[return-value]
+        sorted((x for x in found if x.free_symbols & moving and not x.free_symbols & set(model.v)), key=str)
+        for found in (periodic, others - periodic)
+    )
