@@ -11,8 +11,9 @@ several solves and digits: about 1e-10 instead of 1e-15, and at points where mor
 it may cycle or call the rows contradictory. Dependent equality rows are recognised and left out.
 Weaknesses: its tolerances are absolute, so that a P or a row of small units (pivots below 1e-11) counts as zero.
 `scaling` guards against it: where the first program of a pattern is badly scaled, coordinates are divided by
-sqrt(P_ii) and rows by their length. It factorises the Gram matrix of the rows, which squares their condition number:
-on random programs whose masses span sixteen decades it cycles where quadprog does not, and says so.
+sqrt(P_ii), rows by their length, and objective and bounds by the size of what is left of q, l and u. It factorises the
+Gram matrix of the rows, which squares their condition number: on random programs whose masses span sixteen decades it
+cycles where quadprog does not, and says so.
 On small programs a warm start costs more time than it saves: naming the working set is a call of its own, and the
 three iterations saved on eight rows take less.
 Reference: D. Arnstrom, A. Bemporad, D. Axehill, "A dual active-set solver for embedded quadratic programming
@@ -26,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.linalg import equilibrate
 from gaussopt.programs import QP, LeastSquares, Program, RawSolution, as_qp
 from gaussopt.solver import Options, Solver, backend
 from gaussopt.status import Status
@@ -51,7 +53,7 @@ _GUESS = np.array([0, 1 | 2, 1], dtype=np.intc)
 _INFINITY = 1e30
 
 _WELL_SCALED = 1e3
-"""Scaling is left out where all its factors lie between this and its inverse."""
+"""Scaling is left out where all its factors lie between this and its inverse, no further apart than this."""
 
 _SINGULAR = 1e-10
 """Smallest eigenvalue of P, relative to the largest, that DAQP's Cholesky factor is trusted with."""
@@ -133,8 +135,8 @@ class DAQP(Solver[DAQPOptions]):
         claim, note = _CLAIMS.get(flag, (Status.INACCURATE, f"exit flag {flag}"))
         y = -info["lam"]
         if self._units is not None:
-            d, e = self._units
-            x, y = d * x, e * y
+            d, e, size = self._units
+            x, y = size * (d * x), size * (e * y)
         return RawSolution(x, y, claim, info["iterations"], seconds, note)
 
     def _failed(self, flag: int, iterations: int = 0, seconds: float = float("nan")) -> RawSolution:
@@ -145,8 +147,8 @@ class DAQP(Solver[DAQPOptions]):
         """P, q, A and the bounds u, l as DAQP takes them: writable, in rows, finite."""
         P, q, A, l, u = qp.P, qp.q, qp.A, qp.l, qp.u
         if self._units is not None:
-            d, e = self._units
-            P, q, A, l, u = d[:, None] * P * d, d * q, e[:, None] * A * d, e * l, e * u
+            d, e, size = self._units
+            P, q, A, l, u = d[:, None] * P * d, d * q / size, e[:, None] * A * d, e * l / size, e * u / size
         if self._weight:
             rows = A[qp.equality]
             P = P + self._weight * (rows.T @ rows)
@@ -161,16 +163,16 @@ def _own(array: Any) -> Any:
     return array if array.flags.writeable else array.copy()
 
 
-def _units(qp: QP) -> tuple[Vector, Vector] | None:
-    """Units of the coordinates and factors of the rows, None if the program is well scaled as it is."""
-    diagonal = qp.P.diagonal()
-    d = np.where(diagonal > 0, 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 1.0)
-    length = np.linalg.norm(qp.A * d, axis=1)
-    e = np.where(length > 0, 1.0 / np.where(length > 0, length, 1.0), 1.0)
+def _units(qp: QP) -> tuple[Vector, Vector, float] | None:
+    """Units of the coordinates, factors of the rows and the size of bounds; None if all is well scaled as it is."""
+    d, e = equilibrate(qp.P, qp.A)
+    bounds = np.abs(e * np.concatenate((qp.l, qp.u)).reshape(2, -1))
+    size = max(float(np.abs(d * qp.q).max()), float(bounds[bounds < np.inf].max(initial=0.0))) or 1.0
     factors = np.concatenate((d, e))
-    if (factors < _WELL_SCALED).all() and (factors > 1.0 / _WELL_SCALED).all():
+    low, high = float(factors.min()), float(factors.max())
+    if high < _WELL_SCALED * min(low, 1.0) and low > 1.0 / _WELL_SCALED and 1e-6 < size < 1e6:
         return None
-    return d, e
+    return d, e, size
 
 
 def _weight(data: tuple[Matrix, Vector, Matrix, Vector, Vector], equality: Any) -> float:
