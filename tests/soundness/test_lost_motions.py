@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import gaussopt as go
 from gaussopt import registry
@@ -95,6 +96,19 @@ def test_rows_that_change_are_told_where_an_adaptive_method_takes_its_own_steps(
     assert motion.status is Status.BAD_INPUT
     assert motion.t[-1] <= BREAK
     check_kept(motion, tmp_path, motion.t[-1])
+
+
+@pytest.mark.parametrize("stabilise", ["none", "projection"])
+def test_sparse_rows_that_come_end_a_motion_and_lose_none(stabilise: str, tmp_path: Path) -> None:
+    def equality(t: float, q: Any, v: Any) -> Any:
+        m = 2 if t > BREAK else 1
+        return sparse.csr_array(np.eye(2)[:m]), np.zeros(m)
+
+    system = go.System(sparse.csr_array(np.eye(2)), [0.0, -9.81], equality, name="mine")
+    motion = go.simulate(system, stabilise=stabilise, **SETTINGS)
+    assert motion.status is Status.BAD_INPUT
+    assert "has 2 equality rows" in motion.message
+    check_kept(motion, tmp_path)
 
 
 def test_a_system_may_have_other_rows_in_another_motion() -> None:
