@@ -1,0 +1,109 @@
+"""A sample of the campaign of `fuzz.py`: odd files and options end in sentences."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NUMBERS = range(400)
+
+
+@pytest.fixture(scope="module")
+def fuzz() -> Any:
+    sys.path.insert(0, str(Path(__file__).parent))
+    try:
+        import fuzz
+
+        return fuzz
+    finally:
+        del sys.path[0]
+
+
+@pytest.fixture(scope="module")
+def ready(fuzz: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What gaussopt wrote and the inputs spoil."""
+    folder = tmp_path_factory.mktemp("fuzz") / "ready"
+    fuzz.prepare(folder)
+    return folder
+
+
+def test_odd_input_ends_in_sentences(fuzz: Any, ready: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gaussopt import cli
+
+    monkeypatch.setattr(cli, "app", cli.app)  # the campaign builds the command line once
+    fuzz._warm()
+    tally = fuzz.Tally()
+    for batch in fuzz.campaign(1, NUMBERS, ready):
+        for row in batch.rows:
+            tally.add(row)
+    assert tally.count == len(NUMBERS)
+    assert tally.failures == []
+    assert tally.slowest < fuzz.SECONDS
+    assert tally.bytes < fuzz.BYTES
+
+
+def test_an_input_follows_from_its_number(fuzz: Any, ready: Path) -> None:
+    assert [fuzz.case_of(1, n, ready) for n in range(50)] == [fuzz.case_of(1, n, ready) for n in range(50)]
+
+
+@pytest.mark.parametrize(
+    ("code", "out", "err", "wrong"),
+    [
+        (0, "{}\n", "", ""),
+        (2, '{"status": "bad_input"}\n', "gaussopt: So it is.\n", ""),
+        (3, "{}\n", "gaussopt: So it is.\n", "exit code 3"),
+        (1, "{}\n", "gaussopt: Unexpected KeyError: 'x'; this is a defect (x).\n", "Unexpected KeyError"),
+        (1, "{}\n", 'Traceback (most recent call last):\n  File "x"\nKeyError\n', "Traceback"),
+        (2, "{}\n", "", "without a sentence"),
+        (0, "{}\n{}\n", "", "something else"),
+        (0, '{"a": NaN}\n', "", "something else"),
+        (0, "[]\n", "", "no object"),
+    ],
+)
+def test_the_judge_sees_what_is_wrong(fuzz: Any, code: int, out: str, err: str, wrong: str) -> None:
+    found = fuzz.judged(fuzz.Case("solve", ("solve", "--json")), code, out, err)
+    assert wrong in found
+    assert bool(found) == bool(wrong)
+
+
+def test_what_dies_hangs_or_swallows_memory_is_noticed(fuzz: Any, ready: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inputs that kill their process cost themselves only."""
+
+    def dies(path: Path) -> None:
+        import os
+
+        os.kill(os.getpid(), 11)
+
+    def hangs(path: Path) -> None:
+        while True:
+            pass
+
+    def swallows(path: Path) -> None:
+        bytearray(3 << 30)
+
+    monkeypatch.setattr(fuzz, "SECONDS", 0.2)
+    monkeypatch.setattr(fuzz, "READERS", {"0": dies, "1": hangs, "2": swallows, "3": lambda path: None})
+    monkeypatch.setattr(fuzz, "case_of", lambda seed, n, folder: fuzz.Case("x", (str(n % 4), "x"), {}, "reader"))
+    tally = fuzz.Tally()
+    for batch in fuzz.campaign(1, range(8), ready):
+        for row in batch.rows:
+            tally.add(row)
+    assert tally.count == 8
+    found = dict(tally.failures)
+    assert [found.get(n, "") for n in range(3)] == [
+        "the process died by SIGSEGV",
+        "took more than 0.2 s",
+        "MemoryError: ",
+    ]
+    assert sorted(found) == [0, 1, 2, 4, 5, 6]
+
+
+def test_the_campaign_goes_on_where_it_was_stopped(fuzz: Any, ready: Path, tmp_path: Path) -> None:
+    first = fuzz._all(2, range(10), ready, tmp_path, 1)
+    again = fuzz._all(2, range(20), ready, tmp_path, 1)
+    assert first.count == 10
+    assert again.count == 20
+    assert len((tmp_path / "seed-2.jsonl").read_text(encoding="utf-8").splitlines()) == 20
