@@ -445,8 +445,9 @@ def summary(tally: Tally, seed: int) -> str:
         f"defect, with an exit code other than 0, 1 and 2, without the JSON that was asked for, after more than "
         f"{SECONDS:g} s, or with more than 2 GB. The slowest took {tally.slowest:.1f} s; no input took more than "
         f"{tally.bytes / 1e6:.0f} MB beside what is loaded anyway.", "",
-        "| what was varied | inputs | in a process of their own |", "|---|---:|---:|", *rows, *([""] if found else []), *found,
-        "", f"Written by `python tests/soundness/fuzz.py --count {tally.count} --write`; `--only N` tries one input.",
+        "| what was varied | inputs | in a process of their own |", "|---|---:|---:|", *rows,
+        *([""] if found else []), *found, "",
+        f"Written by `python tests/soundness/fuzz.py --count {tally.count} --write`; `--only N` tries one input.",
     ])  # fmt: skip
 
 

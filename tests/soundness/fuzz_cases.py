@@ -5,7 +5,11 @@ Every input follows from a seed and a number. Most are nearly right, as those re
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import gzip
+import hashlib
+import io
 import json
 import math
 import random
@@ -14,6 +18,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+
+from gaussopt import netcdf
 
 DEVICE_ZERO = "/dev/zero"
 Entry = bytes | str | None
@@ -143,7 +151,8 @@ def spoiled(rng: random.Random, data: dict[str, Any]) -> dict[str, Any]:
                 near = rng.choice((name.upper(), name.lower(), f"{name}s", f" {name}", name[:-1], "note", ""))
                 owner[near] = owner.pop(last) if rng.random() < 0.6 else copy.deepcopy(rng.choice(LEAVES))
             case 3 if isinstance(owner[last], int | float):
-                owner[last] = owner[last] * rng.choice((-1, 1e-9, 1e9, 1e154, 1e-200, 2.0**40))
+                with contextlib.suppress(OverflowError):
+                    owner[last] = owner[last] * rng.choice((-1, 1e-9, 1e9, 1e154, 1e-200, 2.0**40))
             case 4 if isinstance(owner[last], list):
                 owner[last] = [owner[last]] if rng.random() < 0.5 else owner[last] * rng.choice((0, 2, 3))
             case 5 if isinstance(owner[last], list | dict):
@@ -359,16 +368,55 @@ def material(folder: Path) -> dict[str, dict[str, bytes]]:
     }
 
 
+OTHERS = (
+    np.zeros(0), np.zeros(2), np.full((2, 3), np.nan), np.float64(1.0), np.arange(5), np.array([b"x", b"y"]),
+    np.zeros((1, 1, 1, 1)), np.array(["a"], dtype="S1"),
+)  # fmt: skip
+
+
 def motion(rng: random.Random, given: dict[str, dict[str, bytes]]) -> Case:
-    """A motion in NetCDF, damaged."""
+    """A motion in NetCDF: damaged, or forged by somebody who knows how its seal is made, or without one."""
     name, content = rng.choice(sorted(given["motions"].items()))
-    return Case("motion", ("motion", name), {name: damaged(rng, content)}, "reader")
+    if rng.random() < 0.2:
+        return Case("motion", ("motion", name), {name: damaged(rng, content)}, "reader")
+    body = content[: content.rindex(netcdf.MARK)]
+    body = _altered(rng, body) if rng.random() < 0.6 else damaged(rng, body)
+    seal = netcdf.MARK + hashlib.sha256(body).hexdigest().encode() + b"\n" if rng.random() < 0.8 else b""
+    return Case("motion", ("motion", name), {name: body + seal}, "reader")
+
+
+def _altered(rng: random.Random, content: bytes) -> bytes:
+    """A NetCDF file with other entries."""
+    import h5py
+
+    place = io.BytesIO(content)
+    with h5py.File(place, "r+") as file:
+        for _ in range(rng.choice((1, 1, 2))):
+            if rng.random() < 0.5:
+                owner: Any = file.attrs if rng.random() < 0.8 else file[rng.choice(sorted(file))].attrs
+                name = rng.choice(sorted(owner) or ["status"])
+                if rng.random() < 0.2 and name in owner:
+                    del owner[name]
+                    continue
+                try:
+                    known = json.loads(owner[name])
+                    owner[name] = json.dumps(spoiled(rng, known if isinstance(known, dict) else {"x": known}))
+                except (KeyError, ValueError, TypeError):
+                    owner[name] = rng.choice(("", "x", 1.5, "[", "{}", "null", "[1]", "NaN"))
+                continue
+            name = rng.choice(sorted(file))
+            other = rng.choice(OTHERS)
+            if rng.random() < 0.3:
+                with contextlib.suppress(Exception):
+                    file[f"{name}x"] = file[name]
+            del file[name]
+            if rng.random() < 0.7:
+                file[name] = other
+    return place.getvalue()
 
 
 def _manifested(rng: random.Random, files: dict[str, bytes]) -> dict[str, bytes]:
     """A sequence whose manifest is spoiled, its sums right where it has any: a forger's work."""
-    import hashlib
-
     manifest = spoiled(rng, json.loads(files["manifest.json"]))
     rows = manifest.get("programs")
     for row in rows if isinstance(rows, list) else ():
@@ -383,8 +431,6 @@ def _manifested(rng: random.Random, files: dict[str, bytes]) -> dict[str, bytes]
 
 def sequence(rng: random.Random, given: dict[str, dict[str, bytes]]) -> Case:
     """An exported sequence with spoiled programs or a spoiled manifest."""
-    import hashlib
-
     part = rng.choice(sorted(name for name in given if name.startswith("sequence")))
     files = dict(given[part])
     name = rng.choice(sorted(name for name in files if not name.endswith(".py")))
@@ -407,8 +453,6 @@ def sequence(rng: random.Random, given: dict[str, dict[str, bytes]]) -> Case:
 
 def results(rng: random.Random, given: dict[str, dict[str, bytes]]) -> Case:
     """The results of a comparison, damaged or spoiled."""
-    import gzip
-
     content = given["store"]["results.json.gz"]
     if rng.random() < 0.3:
         content = damaged(rng, content)
