@@ -24,8 +24,8 @@ from gaussopt.cli_animate import animate_command
 from gaussopt.cli_atlas import atlas_command
 from gaussopt.cli_common import Done, Json, Set, pairs_of, plain, print_json, progress_bar, settings_of
 from gaussopt.cli_compare import compare_command, export_command, report_command
-from gaussopt.errors import BadInput, GaussoptError, IllPosed, MachineFailure
-from gaussopt.machine import machine_failure
+from gaussopt.errors import BadInput, GaussoptError, IllPosed, MachineFailure, Unverified
+from gaussopt.machine import file_error, machine_failure
 
 if TYPE_CHECKING:
     from gaussopt.stepdata import StepData
@@ -67,7 +67,7 @@ def _plain_warnings() -> Iterator[None]:
     usual = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
-        if issubclass(category, UnsafeCache):
+        if issubclass(category, UnsafeCache | Unverified):
             print(f"gaussopt: {message}", file=sys.stderr)
         else:
             usual(message, category, *where)
@@ -98,8 +98,11 @@ def _run(given: list[str]) -> int:
             return 1
         except MemoryError as error:
             return _fail(out, as_json, str(machine_failure("The command was not done", error)), code=1)
-        except OSError:
-            raise
+        except OSError as error:
+            if error.filename is None:
+                raise
+            failure = file_error(f"Cannot use {str(error.filename)!r}", error)
+            return _fail(out, as_json, str(failure), code=1 if isinstance(failure, MachineFailure) else 2)
         except BaseException as error:  # a person's file may raise SystemExit and what else there is
             if "GAUSSOPT_DEBUG" in os.environ:
                 raise
@@ -418,7 +421,7 @@ def solve_command(
         if formulation is not None:
             raise BadInput("A qp is a program already; --formulation applies to steps.")
         name = solver or ("kkt" if data.equality.all() else "newton")
-        solution = solve(data, name, tolerance=tolerance, **options)
+        solution = solve(data, name, tolerance=tolerance, solver_options=options)
         result = {
             "status": str(solution.status), "message": solution.message, "solver": name, "x": solution.x,
             "y": solution.y, "objective": None if solution.x is None else data.objective(solution.x),
@@ -429,7 +432,7 @@ def solve_command(
         result = _solve_lcp(data, formulation or "lcp", solver, tolerance, options)
     else:
         name, by = _defaults(data, formulation, solver)
-        answer = solve_step(data, name, by, tolerance=tolerance, **options)
+        answer = solve_step(data, name, by, tolerance=tolerance, solver_options=options)
         w: Any = [] if answer.a is None else data.J_N @ answer.a + data.zeta_N
         result = {
             "status": str(answer.status), "message": answer.message, "formulation": name, "solver": by, "a": answer.a,
@@ -479,7 +482,7 @@ def _solve_lcp(
 ) -> dict[str, Any]:
     from gaussopt.solving import solve_lcp
 
-    solution, details = solve_lcp(lcp, formulation, solver, tolerance=tolerance, **options)
+    solution, details = solve_lcp(lcp, formulation, solver, tolerance=tolerance, solver_options=options)
     certificate = dict(solution.certificate)
     listed, z_range = certificate.pop("solutions", None), certificate.pop("z_range", None)
     result: dict[str, Any] = {

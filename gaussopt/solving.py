@@ -404,11 +404,13 @@ def solve_step(
     solver: str = "kkt",
     *,
     tolerance: float = DEFAULT_TOLERANCE,
+    solver_options: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Answer:
     """Formulate, solve and certify one step.
 
-    Of a step that knows its gaps, the contacts that are open take no part; their forces are zero.
+    Of a step that knows its gaps, the contacts that are open take no part; their forces are zero. Options of the
+    solver are given as in `solve`.
 
     Raises
     ------
@@ -418,7 +420,7 @@ def solve_step(
     """
     if not isinstance(step, StepData):
         raise BadInput(f"A step is StepData, not {type(step).__name__}; see System.evaluate and StepData.from_mapping.")
-    driver = StepSolver(formulation, solver, options, tolerance)
+    driver = StepSolver(formulation, solver, {**options, **(solver_options or {})}, tolerance)
     closed = driver.formulation.contacts(step)
     answer = driver.solve(step.select(closed))
     return _spread(answer, step, closed) if len(closed) < step.k else answer
@@ -437,6 +439,7 @@ def solve(
     *,
     tolerance: float = DEFAULT_TOLERANCE,
     start: tuple[Vector, Vector | None] | None = None,
+    solver_options: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Solution:
     """Solve a program and verify the answer.
@@ -449,8 +452,8 @@ def solve(
         Of the verification, relative.
     start : (x, y), optional
         Warm start.
-    options
-        Of the solver.
+    options, solver_options
+        Of the solver; by the latter also those that have the name of a parameter here, such as `tolerance`.
 
     Raises
     ------
@@ -461,7 +464,7 @@ def solve(
         program = QP.from_mapping(program.to_mapping())  # programs made by hand are checked like files
     elif isinstance(program, LCP):
         program = check_lcp(program)
-    engine = Engine(solver, options)
+    engine = Engine(solver, {**options, **(solver_options or {})})
     if start is not None:
         x, y = start
         rows = program.m if isinstance(program, QP) else None
@@ -499,9 +502,12 @@ def solve_lcp(
     solver: str | None = None,
     *,
     tolerance: float = DEFAULT_TOLERANCE,
+    solver_options: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> tuple[Solution, dict[str, Any]]:
     """Solve an LCP (delassus, bias) by a formulation in the normal forces, and judge the answer by the LCP itself.
+
+    Options of the solver are given as in `solve`.
 
     Returns
     -------
@@ -522,7 +528,7 @@ def solve_lcp(
     except IllPosed as verdict:
         return Solution(None, None, verdict.status, verdict.status, str(verdict)), {}
     used = solver or default_solver(program)
-    raw, timing = Engine(used, options).solve(program)
+    raw, timing = Engine(used, {**options, **(solver_options or {})}).solve(program)
     z = None if raw.x is None else entry.normal_forces(raw.x)
     begin = perf_counter()
     status, message, certificate = judge_lcp(lcp, replace(raw, x=z, y=None), tolerance)

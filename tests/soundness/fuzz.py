@@ -100,11 +100,15 @@ def judged(case: Case, code: int, out: str, err: str) -> str:
     if "--json" in case.arguments:
         try:
             (line,) = out.splitlines()
-            if not isinstance(json.loads(line, parse_constant=float.fromhex), dict):
+            if not isinstance(json.loads(line, parse_constant=_no_number), dict):
                 return "with --json no object was printed"
         except ValueError:
             return f"with --json something else was printed: {out[:80]!r}"
     return ""
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is no JSON")
 
 
 def _inside(case: Case) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from gaussopt.cli import run
 
 NUMBERS = range(400)
 
@@ -107,3 +110,33 @@ def test_the_campaign_goes_on_where_it_was_stopped(fuzz: Any, ready: Path, tmp_p
     assert first.count == 10
     assert again.count == 20
     assert len((tmp_path / "seed-2.jsonl").read_text(encoding="utf-8").splitlines()) == 20
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"kind": "lcp", "M": [[2.0, 0.0], [0.0, 3.0]], "q": [-1.0, -1.0]},
+        {"kind": "qp", "P": [[1.0]], "q": [-1.0]},
+        {"kind": "step", "M": [[1.0]], "Q": [1.0]},
+    ],
+    ids=["lcp", "qp", "step"],
+)
+def test_options_of_a_solver_may_be_called_as_our_own(
+    given: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "given.json"
+    file.write_text(json.dumps(given), encoding="utf-8")
+    for word in ("tolerance=1e-10", "solver=x", "program=x", "formulation=x", "solver_options=x"):
+        code = run(["solve", str(file), "--solver", "newton", "--solver-option", word, "--json"])
+        shown = json.loads(capsys.readouterr().out)
+        accepted = given["kind"] != "step" and word.startswith("tolerance")
+        assert code == (0 if accepted else 2), (word, shown)
+        if not accepted:
+            assert word.partition("=")[0] in shown["message"] or given["kind"] == "step"
+
+
+def test_a_path_that_the_system_refuses_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", "x" * 300, "--json"]) == 2
+    shown = capsys.readouterr()
+    assert "File name too long" in json.loads(shown.out)["message"]
+    assert "write the result" not in shown.err
