@@ -170,8 +170,14 @@ def _store(path: Path) -> None:
         assert outcome.value["table"].read_bytes() == b"12345", "a changed attachment went unnoticed"
 
 
+def _forged_store(path: Path) -> None:
+    from gaussopt.store import Store
+
+    Store(path).get(_finished())
+
+
 READERS: dict[str, Callable[[Path], None]] = {
-    "motion": _motion, "sequence": _sequence, "results": _results, "store": _store
+    "motion": _motion, "sequence": _sequence, "results": _results, "store": _store, "forged store": _forged_store,
 }  # fmt: skip
 
 

@@ -457,18 +457,30 @@ def results(rng: random.Random, given: dict[str, dict[str, bytes]]) -> Case:
     if rng.random() < 0.3:
         content = damaged(rng, content)
     else:
-        data = json.loads(gzip.decompress(content))
-        content = gzip.compress(written(rng, spoiled(rng, data)), compresslevel=1, mtime=0)
+        data = spoiled(rng, json.loads(gzip.decompress(content)))
+        content = gzip.compress(written(rng, _forged(rng, data)), compresslevel=1, mtime=0)
     return Case("results", ("results", "given"), {"given/results.json.gz": content}, "reader")
 
 
+def _forged(rng: random.Random, data: dict[str, Any]) -> dict[str, Any]:
+    """The same, mostly with a checksum that is right."""
+    if "checksum" in data and rng.random() < 0.7:
+        del data["checksum"]
+        text = json.dumps(data, sort_keys=True, separators=(",", ":"))
+        data["checksum"] = hashlib.sha256(text.encode()).hexdigest()
+    return data
+
+
 def store(rng: random.Random, given: dict[str, dict[str, bytes]]) -> Case:
-    """A store of finished cases, damaged or spoiled."""
+    """A store of finished cases, damaged or forged."""
     files = dict(given["store"])
     name = rng.choice(sorted(n for n in files if n == "store.json" or n.startswith("cases")))
-    content = files[name]
-    files[name] = written(rng, spoiled(rng, json.loads(content))) if rng.random() < 0.6 else damaged(rng, content)
-    return Case("store", ("store", "given"), {f"given/{k}": v for k, v in files.items()}, "reader")
+    content, reader = files[name], "store"
+    if name.endswith(".json") and rng.random() < 0.6:
+        files[name], reader = written(rng, _forged(rng, spoiled(rng, json.loads(content)))), "forged store"
+    else:
+        files[name] = damaged(rng, content)
+    return Case("store", (reader, "given"), {f"given/{k}": v for k, v in files.items()}, "reader")
 
 
 def whole(rng: random.Random, given: dict[str, dict[str, bytes]]) -> Case:
