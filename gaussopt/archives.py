@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.errors import BadInput
+from gaussopt.machine import is_machine, machine_failure
 
 FREE, RATIO = 64 * 2**20, 100
 """What is unpacked may take FREE bytes, and RATIO times the bytes that it was packed in."""
@@ -70,7 +71,11 @@ def arrays_of(content: bytes, names: tuple[str, ...]) -> dict[str, NDArray[np.fl
                 left -= entry.file_size
                 with archive.open(entry) as file:
                     found[name] = _array(name, file, entry.file_size)
-    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError) as error:
+    except BadInput:
+        raise
+    except Exception as error:  # a library on foreign bytes: it raises whatever they lead to
+        if is_machine(error):
+            raise machine_failure("The archive cannot be unpacked", error) from None
         raise BadInput(f"it is no archive of NumPy, or damaged ({str(error).rstrip('.')})") from None
     return found
 

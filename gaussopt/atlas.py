@@ -186,7 +186,7 @@ class Atlas:
                 meta["problem"], axes, tuple(meta["units"]), slips, loads, tuple(meta["contacts"]), data,
                 meta["settings"], float(meta["seconds"]),
             )  # fmt: skip
-        except (KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             raise BadInput(f"{path} is not an atlas file ({netcdf.first_line(error)}).") from None
 
 

@@ -208,7 +208,7 @@ class Trajectory:
         data = netcdf.read(path, "a trajectory file")
         try:
             return cls(**_columns(data), **_attributes(data.attrs))
-        except (KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             raise BadInput(f"{path} is not a trajectory file ({netcdf.first_line(error)}).") from None
 
 
