@@ -542,10 +542,7 @@ def verify_command(
             if verdict is not Status.SOLVED:
                 status, message = verdict, verdict.sentence
             else:
-                message = (
-                    f"The certificate fails: relative residual {qp_certificate.relative_residual:.3g}, error bound "
-                    f"{qp_certificate.error_bound:.3g}; the tolerance is {tolerance:.3g}."
-                )
+                message = qp_certificate.failure(tolerance)
         certificate = qp_certificate.to_mapping()
         result = {"status": str(status), "message": message, "certificate": certificate}
     else:
