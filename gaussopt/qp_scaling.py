@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt.programs import QP
 from gaussopt.stepdata import Matrix, Vector
@@ -66,7 +67,7 @@ def units(diagonal: Vector, A: Matrix, q: Vector) -> tuple[Vector, Vector]:
     return np.ldexp(1.0, np.clip(exponent, -1000, 1000)), np.ldexp(1.0, np.clip(rows, -1000, 1000))
 
 
-def _massless(A: Matrix, exponent: Vector, massed: Vector) -> Vector:
+def _massless(A: Matrix, exponent: NDArray[np.int64], massed: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Exponents of the coordinates without curvature, from the rows that hold them."""
     filled = A != 0
     size = np.zeros(A.shape)
