@@ -42,7 +42,7 @@ MAX_ENUMERATED = 12
 """Largest n whose 2^n complementary bases are visited."""
 FEASIBLE = 1e-13
 FLAT = 1e-11
-CONSISTENT = 1e-9
+CONSISTENT = 1e-11
 """Relative residual at which the equations of a singular basis contradict each other."""
 OBSERVED = 1e-9
 

@@ -175,3 +175,17 @@ def test_norms_beyond_the_range_of_numbers_prove_nothing(size: float) -> None:
     step = StepData.from_mapping(mapping)
     with np.errstate(over="ignore", invalid="ignore"):
         assert not certify_contact(step, np.array([size + 1e153]), np.zeros(0), np.zeros(1)).passed()
+
+
+@pytest.mark.parametrize("gap", [3e-9, 3e-10])
+@pytest.mark.parametrize("unit", [1.0, 2.0**-40, 2.0**40])
+def test_walls_that_contradict_each_other_by_little_have_no_solution(gap: float, unit: float) -> None:
+    """Two walls face each other; one asks for a >= 3, the other for a <= 3 - gap."""
+    mapping = {
+        "kind": "step", "M": [[0.5]], "Q": [unit], "J_N": [[1.0], [-1.0]], "zeta_N": [-3 * unit, (3 - gap) * unit],
+        "J_T": [[1.0], [1.0]], "zeta_T": [0.0, 0.0], "v_T": [1.0, 1.0], "mu": [0.0, 0.0],
+    }  # fmt: skip
+    assert contact_step(mapping).verdict == "none"
+    step = StepData.from_mapping(mapping)
+    for solver in SOLVERS[:-1]:
+        assert go.solve_step(step, "stick-slip", solver).status is Status.INFEASIBLE
