@@ -276,7 +276,8 @@ class _Point:
         x, forces = self.x, np.zeros(qp.m)
         if self.curvature.L is None:  # without what neither P nor the rows that push can see
             seen = np.vstack((qp.P, qp.A[y != 0]))
-            x = np.linalg.lstsq(seen, seen @ x, rcond=None)[0] if np.isfinite(seen @ x).all() else x
+            shortest = np.linalg.lstsq(seen, seen @ x, rcond=None)[0] if np.isfinite(seen @ x).all() else x
+            x = np.where(np.abs(shortest) < np.abs(x), shortest, x)  # it may be longer in single coordinates
         if (pushing := y != 0).any() and np.isfinite(force).all():  # without forces that cancel each other
             forces[pushing] = np.linalg.lstsq(qp.A[pushing].T, force, rcond=None)[0]
         diagonal = qp.P.diagonal()

@@ -119,6 +119,14 @@ def test_no_distance_is_claimed_where_none_is_proved() -> None:
     assert 0 <= told["objective_gap"] < 1e-14
 
 
+def test_the_shortest_point_with_the_same_curvature_does_not_widen_a_row() -> None:
+    """In units of mass 1 the point without its flat part has x[0] = 1152, which made the row look large."""
+    P = np.array([[2.0**-20, 4.0, 0.0], [4.0, 2.0**24, 0.0], [0.0, 0.0, 0.0]])
+    qp = go.QP(P, np.array([-9 / 4096, -9216.0, 0.0]), np.array([[3.0, 0.0, -0.75]]), *2 * (np.array([-1.5]),))
+    assert go.certify_qp(qp, np.array([-0.5, 4609 / 8388608, 0.0])).passed()
+    assert not go.certify_qp(qp, np.array([-0.50005, 4609 / 8388608, 0.0])).passed()
+
+
 def installed() -> list[str]:
     found = []
     for name in ("kkt", "newton", "daqp", "piqp", "proxqp", "quadprog", "clarabel", "osqp", "scs", "highs", "cvxpy"):
