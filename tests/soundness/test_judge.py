@@ -112,7 +112,7 @@ def test_contradictions_are_measured_relative_to_their_terms():
     step = {"M": [[1.0]], "Q": [0.0], "J": [[1.0], [1.0]]}
     assert bilateral.judge({**step, "gamma": [1.0, 1.0 + 2**-40]}).contradiction == pytest.approx(2**-41, rel=1e-6)
     assert findings.near_border(bilateral.judge({**step, "gamma": [1.0, 1.0 + 2**-51]}))
-    assert not findings.near_border(bilateral.judge({**step, "gamma": [1.0, 1.0 + 2**-43]}))
+    assert not findings.near_border(bilateral.judge({**step, "gamma": [1.0, 1.0 + 2**-41]}))
 
 
 def regular_truth():

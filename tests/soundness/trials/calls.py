@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,7 @@ def answer(kind: str, thing: Any, data: Data, formulation: str, solver: str) -> 
             if kind in ("qp", "lcp"):
                 return of_solution(kind, go.solve(thing, solver))
             step = sparse_step(data) if solver == "sparse-kkt" else thing
-            return of_answer(go.solve_step(step, formulation, solver))
+            return replace(of_answer(go.solve_step(step, formulation, solver)), sparse=solver == "sparse-kkt")
         except (NotAccepted, MissingBackend) as error:
             raise Refused(str(error)) from None
         except BadInput:

@@ -48,6 +48,7 @@ class Claim:
     forces_unique: bool | None = None
     sure: bool = True
     verdict: str | None = None
+    sparse: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,14 +70,16 @@ def finite(values: Any) -> bool:
 def of_step(truth: bilateral.Truth, claim: Claim) -> Finding:
     """Steps without contacts."""
     if claim.status != "solved":
-        return _not_solved(truth.verdict, claim, lambda: near_border(truth), _wrong_bound(truth.step, truth.a, claim))
+        return _not_solved(
+            truth.verdict, claim, lambda: near_border(truth, claim.sparse), _wrong_bound(truth.step, truth.a, claim)
+        )
     if truth.verdict != bilateral.SOLVED:
-        if near_border(truth):
+        if near_border(truth, claim.sparse):
             return Finding(UNDECIDED, f"{truth.verdict}, within rounding")
         return Finding(WRONG, f"solved, but {truth.verdict}", truth.contradiction)
     assert truth.a is not None
     found = _near(truth.step, truth.a, claim) or _forces(truth.step, truth.forces_unique, claim)
-    if found is not None and near_border(truth):
+    if found is not None and near_border(truth, claim.sparse):
         return Finding(UNDECIDED, f"{found.cause}, within rounding", found.number)
     return found or Finding(RIGHT)
 
@@ -173,13 +176,39 @@ def _forces(step: bilateral.Step, unique: bool, claim: Claim, pull: list[Fractio
     return None
 
 
-def near_border(truth: bilateral.Truth) -> bool:
+def near_border(truth: bilateral.Truth, sparse: bool = False) -> bool:
     """Whether rounding of the data could turn the verdict: contradictions and ranks that are not zero but tiny."""
     step = truth.step
     limit = bilateral.band(step)
     if truth.verdict in (bilateral.INFEASIBLE, bilateral.UNBOUNDED) and truth.contradiction <= 4 * limit:
         return True
-    return gap_of_ranks(step) <= 100 * limit
+    if truth.verdict == bilateral.INFEASIBLE and barely_contradictory(step, 4 * limit, 4e-12 if sparse else 0.0):
+        return True
+    return gap_of_ranks(step) <= (1e-11 if sparse else 100 * limit)
+
+
+def barely_contradictory(step: bilateral.Step, relative: float, whole: float) -> bool:
+    """Whether what contradicts in J a = gamma is below `relative` of the terms |J| |a| + |gamma|, or `whole` of all."""
+    M, J = scaled(step)
+    d = np.array(measures(step))
+    with np.errstate(all="ignore"):
+        size = np.array([math.hypot(*(float(v) / s for v, s in zip(row, d, strict=True))) for row in step.J])
+        g = np.array([float(v) for v in step.gamma]) / np.where(size > 0, size, 1.0)
+        f = np.array([float(v) for v in step.force]) / d
+        r = rank([integers(row) for row in step.J], step.n)
+        null = np.linalg.svd(J)[0][:, r:]
+        a = np.linalg.pinv(J, rcond=1e-12) @ g
+        Z = np.linalg.svd(J)[2][r:].T
+        if Z.size:
+            a = a + Z @ (np.linalg.pinv(Z.T @ M @ Z, rcond=1e-12) @ (Z.T @ (f - M @ a)))
+        left = np.abs(null @ (null.T @ g))
+        terms = np.abs(J) @ np.abs(a) + np.abs(g)
+        limits = relative * (terms + np.abs(null @ null.T) @ terms)
+        return bool((left <= np.maximum(limits, whole * (norm(f) + norm(g) + norm(a)))).all())
+
+
+def norm(x: np.ndarray) -> float:
+    return math.hypot(*x.tolist())
 
 
 def measures(step: bilateral.Step) -> list[float]:
