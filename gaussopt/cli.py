@@ -1,7 +1,8 @@
 """The command line: list, run, solve, verify, papers; animate, atlas, compare, export and report live beside it.
 
 Results go to standard output, progress and errors to standard error. With --json standard output holds exactly
-one JSON object, also on failure. Exit codes: 0 done, 1 a step or solve did not end `solved`, 2 bad input.
+one JSON object, also on failure. Exit codes: 0 done, 1 a step or solve did not end `solved` or the machine gave out,
+2 bad input.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from gaussopt.cli_atlas import atlas_command
 from gaussopt.cli_common import Done, Json, Set, pairs_of, plain, print_json, progress_bar, settings_of
 from gaussopt.cli_compare import compare_command, export_command, report_command
 from gaussopt.errors import BadInput, GaussoptError, IllPosed, MachineFailure, Unverified
-from gaussopt.machine import file_error, machine_failure
+from gaussopt.machine import NOT_OF_OUTPUT, file_error, machine_failure
 
 if TYPE_CHECKING:
     from gaussopt.stepdata import StepData
@@ -99,9 +100,10 @@ def _run(given: list[str]) -> int:
         except MemoryError as error:
             return _fail(out, as_json, str(machine_failure("The command was not done", error)), code=1)
         except OSError as error:
-            if error.filename is None:
-                raise
-            failure = file_error(f"Cannot use {str(error.filename)!r}", error)
+            if error.filename is None and error.errno not in NOT_OF_OUTPUT:
+                raise  # standard output takes nothing
+            what = "The command was not done" if error.filename is None else f"Cannot use {str(error.filename)!r}"
+            failure = file_error(what, error)
             return _fail(out, as_json, str(failure), code=1 if isinstance(failure, MachineFailure) else 2)
         except BaseException as error:  # a person's file may raise SystemExit and what else there is
             if "GAUSSOPT_DEBUG" in os.environ:

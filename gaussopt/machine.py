@@ -16,6 +16,9 @@ REMEDIES = {
 }  # fmt: skip
 """What the operating system calls such failures, and what can be done about them."""
 
+NOT_OF_OUTPUT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
+"""Those that no write to an open file ends with."""
+
 
 def is_machine(error: BaseException) -> bool:
     """Whether an error says that the machine gave out."""

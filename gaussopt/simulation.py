@@ -22,6 +22,7 @@ from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.contacts import Event
 from gaussopt.engine import Choice, contact_engine, leap_over, smooth_loop, stride
 from gaussopt.errors import BadInput, GaussoptError, IllPosed, MotionStopped, NotAccepted, UnknownName
+from gaussopt.files import write_text
 from gaussopt.foreign import raised
 from gaussopt.foreign_formulation import find
 from gaussopt.impacts import ImpactLaw, impact_law
@@ -559,12 +560,12 @@ def _in_words(many: Mapping[str, list[Any]], unique: NDArray[np.bool_]) -> str:
 
 
 def _save_failed(step: StepData | None, name: str, message: str, folder: str | Path | None) -> str | None:
-    if step is None or folder is None:
+    if step is None or folder is None or not Path(folder).is_dir():
         return None
     safe = "".join(c if c.isalnum() else "-" for c in name)
     path = Path(folder) / f"gaussopt-step-{safe}-t{step.t:.6g}.json"
     try:
-        path.write_text(json.dumps({**step.to_mapping(), "name": name, "note": message}, indent=1), encoding="utf-8")
-    except OSError:
+        write_text(path, json.dumps({**step.to_mapping(), "name": name, "note": message}, indent=1))
+    except BadInput:
         return None  # the step is still on the trajectory; a read-only folder must not hide the reason
     return str(path)

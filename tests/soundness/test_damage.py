@@ -218,3 +218,29 @@ def test_a_killed_case_is_run_again(tmp_path: Path, guarded: ModuleType) -> None
     blamed = Case("blamed", guarded.crash, limit=60.0)
     assert run_cases([blamed], store=store)[blamed.key].kind == "crashed"
     assert store.get(blamed) is not None
+
+
+def test_a_step_that_cannot_be_saved_is_not_half_there(damage: ModuleType, tmp_path: Path) -> None:
+    from gaussopt.simulation import simulate
+
+    stopped = go.System(mass=[[0.0]], force=[1.0])
+    with damage.largest_file(60):
+        motion = simulate(stopped, q0=[0.0], v0=[0.0], dt=0.1, t_end=1.0, step_folder=tmp_path)
+    assert motion.status is go.Status.UNBOUNDED
+    assert motion.failed_step_file is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_too_many_open_files_are_a_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import gaussopt.catalogue
+
+    def many(*given: Any, **more: Any) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(gaussopt.catalogue, "problem", many)
+    assert run(RUN) == 1
+    printed = capsys.readouterr()
+    assert "Too many open files" in json.loads(printed.out)["message"]
+    assert printed.err.count("\n") == 1
