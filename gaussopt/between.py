@@ -173,15 +173,19 @@ class Within:
         name, at : for messages; the method's own step of another length
         """
         depth, noise = small
+        fallen, above = end.value < -noise, 0.0
         while True:
             found = Scan(function, self.h, max(depth, noise), noise, name).first(begin, end, number)
-            if found is None or found[1] >= self.h:
+            if found is None:
+                # The end is a state of the method's own, whatever the path is worth.
+                return (above, self.h) if fallen else None
+            if found[1] >= self.h:
                 return found
             own = float(at(found[1]).values[j])
             if own < 0:
                 return found
             # The method's own step stays above zero there: what lies between is the error of the interpolation.
-            noise = 2.0 * (own - function(found[1])[0])
+            noise, above = 2.0 * (own - function(found[1])[0]), found[1]
 
     def pierced(self, fraction: float, watches: list[tuple[int, int]], at: At) -> tuple[int, float, float] | None:
         """A contact inside its obstacle at one instant of the step that no search has chosen.

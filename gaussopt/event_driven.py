@@ -527,7 +527,7 @@ class EventDriven:
                 if not self.system.two_sided[i]:
                     self._note("lift_off", i)
             elif watch.kind == "stick":
-                hints[i] = "breaks"
+                hints.setdefault(i, "breaks")  # friction vanishes with the normal force of a contact that opens
             elif watch.kind == "slip":
                 hints[i] = "stops"
             elif watch.kind == "definite":
@@ -643,7 +643,7 @@ class EventDriven:
                 continue
             if old.sigma[i].any() and hints.get(i) not in ("stops", "breaks"):
                 sigma[i] = old.sigma[i]
-            elif hints.get(i) == "breaks":
+            elif hints.get(i) == "breaks" and self._loose[i].any():
                 sigma[i] = self._loose[i]
             elif speed > rate and hints.get(i) != "stops":
                 sigma[i] = -step.v_T[i] / speed
@@ -657,9 +657,17 @@ class EventDriven:
         return self._read_modes(answer, old, resting)
 
     def _friction_direction(self, i: int, after: Sample) -> Vector:
-        answer = self.motion.answer(after.t, after.q, after.v)
-        force = answer.lam_T[self.motion.phase.closed.index(i)]
-        return np.asarray(force / np.linalg.norm(force))
+        """The direction of the friction force of contact i: beyond an event, or at it where the contact opens beyond.
+
+        Zero where there is none.
+        """
+        place = self.motion.phase.closed.index(i)
+        for state in ((after.t, after.q, after.v), (self.t, self.q, self.v)):
+            force = self.motion.answer(*state).lam_T[place]
+            size = float(np.linalg.norm(force))
+            if size > 0:
+                return np.asarray(force / size)
+        return np.asarray(force)
 
     def _read_modes(self, answer: Answer, old: Phase, resting: set[int]) -> bool:
         """The phase that the solved contact laws name."""

@@ -374,8 +374,9 @@ def summary(rows: Sequence[dict[str, Any]]) -> str:
         f"{len(rows)} random motions ({', '.join(FAMILIES)}) with {sum(r['impacts'] for r in rows)} impacts and "
         f"{sum(r['marks'] for r in rows)} events of a person's own, every flight between two recorded states compared "
         "with its closed form (pendulums: with an integration of its own to thirteen digits) at looks 0.02 rad apart. "
-        f"Missed is a gap deeper below zero than {SIZE:g} of 1 + the largest coordinate and three times the error of the "
-        "step, or a change of sign of an event, that is not in the list of events; a phantom is an impact without contact. What these motions are held "
+        f"Missed is a gap deeper below zero than {SIZE:g} of 1 + the largest coordinate and three times the error of "
+        "the step, or a change of sign of an event, that is not in the list of events; a phantom is an impact without "
+        "contact. What these motions are held "
         "to is promised in [friction.md](friction.md#which-impacts-are-found).",
         "",
         "| stepper | dt | motions | solved or accumulated | refused | impacts | missed | phantoms |",

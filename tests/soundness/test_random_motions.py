@@ -24,6 +24,12 @@ def test_nothing_is_missed_and_nothing_invented(seed: int) -> None:
     assert row["flights"] + row["closed"] > 0 or row["stepper"] in motions.STEPPING
 
 
+def test_a_contact_that_opens_while_it_sticks_has_no_direction_of_friction() -> None:
+    row = motions.trial(291)
+    assert row["status"] == "solved", row["message"]
+    assert row["missed"] == row["phantoms"] == []
+
+
 def test_the_sample_holds_every_family_and_stepper() -> None:
     chosen = [motions.motion(seed) for seed in SEEDS]
     assert {m.family for m in chosen} == set(motions.FAMILIES)
