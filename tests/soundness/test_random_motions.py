@@ -30,6 +30,11 @@ def test_a_contact_that_opens_while_it_sticks_has_no_direction_of_friction() -> 
     assert row["missed"] == row["phantoms"] == []
 
 
+def test_the_end_of_a_step_counts_whatever_the_path_within_is_worth() -> None:
+    """Of a method of order one the path within a step is that of neither its end nor its beginning."""
+    assert motions.trial(998)["phantoms"] == []
+
+
 def test_the_sample_holds_every_family_and_stepper() -> None:
     chosen = [motions.motion(seed) for seed in SEEDS]
     assert {m.family for m in chosen} == set(motions.FAMILIES)
