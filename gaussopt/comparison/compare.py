@@ -89,11 +89,19 @@ class Results:
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any], store: Path | None = None) -> Self:
-        """The results of a mapping."""
+        """The results of a mapping that comes from a file.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If a record is none.
+        """
+        failures, meta = data["failures"], data["meta"]
+        if not isinstance(meta, dict) or not all(isinstance(x, str) for x in (*failures, *failures.values())):
+            raise TypeError("failures and meta are no mappings of text")
         return cls(
-            tuple(Answers.from_mapping(r) for r in data["answers"]),
-            tuple(Times.from_mapping(r) for r in data["times"]), tuple(Motion(**r) for r in data["motions"]),
-            dict(data["failures"]), dict(data["meta"]), store,
+            tuple(map(Answers.read, data["answers"])), tuple(map(Times.read, data["times"])),
+            tuple(map(Motion.read, data["motions"])), dict(failures), dict(meta), store,
         )  # fmt: skip
 
 

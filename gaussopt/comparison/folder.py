@@ -70,7 +70,10 @@ def _contents(path: Path) -> dict[str, Any]:
     """The JSON object in a packed file."""
     packed = read_regular(path.resolve())
     try:
-        data = json.loads(gunzip(packed))
+        text = gunzip(packed)
+        data = json.loads(text)
+        if b"\\ud" in text.lower():  # halves of characters, which no report can hold
+            json.dumps(data, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise _damaged(path, str(error)) from None
     if not isinstance(data, dict):

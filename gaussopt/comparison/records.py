@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
+from gaussopt.comparison.record_check import check_fields
 from gaussopt.programs import Timing
 
 STARTS = ("setup", "cold", "warm")
@@ -57,6 +58,13 @@ class Source:
         return f"{self.name}, {self.part}" if self.part else self.name
 
 
+def _check_case(source: Source, start: str) -> None:
+    if source.swept and source.swept not in source.dials:
+        raise ValueError(f"{source.swept[:40]!r} is none of the dials of {source.name[:40]!r}")
+    if start not in STARTS:
+        raise ValueError(f"{start[:40]!r} is no way to start")
+
+
 class _Record:
     """A dataclass with a source, as plain data and back."""
 
@@ -70,6 +78,29 @@ class _Record:
     def from_mapping(cls, data: Mapping[str, Any]) -> Self:
         """The record of a mapping."""
         return cls(**{**data, "source": Source(**data["source"])})
+
+    @classmethod
+    def read(cls, data: Any) -> Self:
+        """The record of a mapping that comes from a file.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If it is none.
+        """
+        check_fields(cls, data)
+        check_fields(Source, data["source"])
+        record = cls.from_mapping(data)
+        record.check()
+        return record
+
+    def check(self) -> None:
+        """See that the entries fit each other.
+
+        Raises
+        ------
+        ValueError
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +161,13 @@ class Answers(_Record):
     size: list[int] = field(default_factory=list)
     reasons: dict[str, int] = field(default_factory=dict)
 
+    def check(self) -> None:
+        """See that lists have one entry a step; see `_Record.check`."""
+        _check_case(self.source, self.start)
+        steps = (self.status, self.claim, self.certified, self.error, self.primal, self.dual, self.gap)
+        if len({len(x) for x in (*steps, self.iterations)}) > 1:
+            raise ValueError(f"the lists of {self.solver[:40]!r} are of different lengths")
+
     @property
     def confirmed(self) -> list[bool]:
         """Which answers the certificate confirms."""
@@ -177,6 +215,12 @@ class Times(_Record):
     repetitions: int
     unconfirmed: list[int] = field(default_factory=list)
 
+    def check(self) -> None:
+        """See that every part is there; see `_Record.check`."""
+        _check_case(self.source, self.start)
+        if set(self.parts) != set(PARTS) or any(len(x) != len(QUANTILES) for x in self.parts.values()):
+            raise ValueError(f"the times of {self.solver[:40]!r} are not {len(QUANTILES)} of each part")
+
     @property
     def work(self) -> float:
         """Median seconds of setup + update + solve."""
@@ -218,6 +262,12 @@ class Motion:
     velocity_drift: float
     energy_drift: float
     trajectory: str = ""
+
+    @classmethod
+    def read(cls, data: Any) -> Motion:
+        """The motion of a mapping that comes from a file, see `_Record.read`."""
+        check_fields(cls, data)
+        return cls(**data)
 
     def to_mapping(self) -> dict[str, Any]:
         """For JSON and tables."""

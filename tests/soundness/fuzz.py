@@ -34,7 +34,7 @@ from fuzz_cases import DEVICE_ZERO, Case, case_of
 
 SECONDS = 20.0
 BYTES = 2 << 30
-BATCH = 250
+BATCH = 500
 """Inputs of one process: what leaks or dies costs as many."""
 
 SLACK = 10.0
@@ -225,10 +225,20 @@ def prepare(folder: Path) -> None:
 
 def _warm() -> None:
     """Import once what every process of inputs would import again; build the command line once."""
+    import h5py  # noqa: F401
     import typer.main
+    import xarray  # noqa: F401
 
-    from gaussopt import cli
+    import gaussopt.atlas
+    import gaussopt.papers
+    import gaussopt.reporting.animation
+    import gaussopt.reporting.atlas
+    import gaussopt.reporting.stored  # noqa: F401
+    from gaussopt import cli, registry
 
+    for kind in registry.KINDS:
+        for name in registry.names(kind):
+            registry.load(kind, name)
     command = typer.main.get_command(cli.app)
     cli.app = command  # type: ignore[assignment]
 

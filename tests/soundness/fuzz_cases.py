@@ -503,7 +503,7 @@ def whole(rng: random.Random, given: dict[str, dict[str, bytes]]) -> Case:
 Plain = Callable[[random.Random], Case]
 Given = Callable[[random.Random, dict[str, dict[str, bytes]]], Case]
 PLAIN: tuple[tuple[Plain, float], ...] = ((solve, 30), (verify, 14), (run, 12), (refused, 12), (cheap, 6))
-GIVEN: tuple[tuple[Given, float], ...] = ((motion, 8), (sequence, 9), (results, 4), (store, 4), (whole, 1))
+GIVEN: tuple[tuple[Given, float], ...] = ((motion, 4), (sequence, 9), (results, 5), (store, 4), (whole, 1.5))
 PROCESSES = 0.002
 """Share of the commands that run in a process of their own, where exit codes and crashes are real."""
 
