@@ -166,8 +166,12 @@ def _own(array: Any) -> Any:
 def _units(qp: QP) -> tuple[Vector, Vector, float] | None:
     """Units of the coordinates, factors of the rows and the size of bounds; None if all is well scaled as it is."""
     d, e = equilibrate(qp.P, qp.A)
-    bounds = np.abs(e * np.concatenate((qp.l, qp.u)).reshape(2, -1))
-    size = max(float(np.abs(d * qp.q).max()), float(bounds[bounds < np.inf].max(initial=0.0))) or 1.0
+    # Inequalities may be far away and say nothing of the size of the answer.
+    held = e[qp.equality] * qp.l[qp.equality]
+    size = max(float(np.abs(d * qp.q).max()), float(np.abs(held).max(initial=0.0)))
+    if not size:
+        near = np.minimum(np.abs(qp.l), np.abs(qp.u))[qp.A.any(axis=1)] * e[qp.A.any(axis=1)]
+        size = float(near[near < np.inf].max(initial=0.0)) or 1.0
     factors = np.concatenate((d, e))
     low, high = float(factors.min()), float(factors.max())
     if high < _WELL_SCALED * min(low, 1.0) and low > 1.0 / _WELL_SCALED and 1e-6 < size < 1e6:

@@ -24,6 +24,9 @@ from gaussopt.stepdata import Vector
 ACCURACY = 4 * EPS
 """Relative correction at which refinement ends."""
 
+BALANCING = 20
+"""Passes at most over a matrix whose rows and columns are brought to one size."""
+
 RESIDUAL = 1e-9
 """Relative residual of the optimality conditions up to which the solver calls its answer solved."""
 
@@ -82,40 +85,57 @@ def _equations(program: LinearSystem) -> RawSolution:
     """LU with refinement, minimum degree of K^T K, since K need not be definite; where K is singular, least x.
 
     That, min sum (c_i x_i)^2 subject to K x = b with the lengths c_i of the columns, is the saddle point of a program
-    whose rows may depend on each other.
+    whose rows may depend on each other. Equations and unknowns are multiplied by powers of two first, so that units
+    decide neither pivots nor what an equation is missed by.
     """
     from scipy.sparse import csc_matrix, csr_array, diags_array
     from scipy.sparse.linalg import splu
 
     from gaussopt.sparse_saddle import Saddle
 
-    K: Any = program.K
-    b = program.b
+    r, c = _powers(program.K)
+    K: Any = csr_array(diags_array(r) @ program.K @ diags_array(c))
+    b = r * program.b
     x, left = np.full(len(b), np.nan), np.nan
     with suppress(RuntimeError):  # how a vanishing pivot is reported; rounding may hide one
         lu = splu(csc_matrix(K), permc_spec="COLAMD")
         x = lu.solve(b)
         for _ in range(2):
             x = x + lu.solve(b - K @ x)
-        left = _missed(program, x)
+        left = _missed(K, x, b)
     if left <= RESIDUAL:
-        return RawSolution(x, None, Status.SOLVED)
+        return RawSolution(c * x, None, Status.SOLVED)
     lengths = np.asarray(K.multiply(K).sum(axis=0)).ravel()
-    saddle = Saddle.of(csr_array(diags_array(np.where(lengths > 0, lengths, 1.0))), csr_array(K))
+    saddle = Saddle.of(csr_array(diags_array(np.where(lengths > 0, lengths, 1.0))), K)
     if saddle is None:
         return RawSolution(None, None, Status.SOLVER_ERROR, note="the matrix is singular")
     found = saddle.solve(np.zeros(len(b)), b, ACCURACY)
-    least = _missed(program, found.x)
+    least = _missed(K, found.x, b)
     if not left < least:  # a solution of ill-conditioned equations may be large, and then its residual is
         x, left = found.x, least
     good = left <= RESIDUAL
     note = "" if good else f"the matrix is singular or nearly so, and the equations are missed by {left:.3g}, relative"
-    return RawSolution(x, None, Status.SOLVED if good else Status.INACCURATE, note=note)
+    return RawSolution(c * x, None, Status.SOLVED if good else Status.INACCURATE, note=note)
 
 
-def _missed(program: LinearSystem, x: Vector) -> float:
-    """Largest residual of an equation, relative to 1 + the largest right-hand side."""
-    return float(np.abs(program.K @ x - program.b).max(initial=0.0) / (1.0 + np.abs(program.b).max(initial=0.0)))
+def _powers(K: Any) -> tuple[Vector, Vector]:
+    """Powers of two that bring the largest entries of rows and columns next to 1 (D. Ruiz, RAL-TR-2001-034)."""
+    A = abs(K).tocsr()
+    r, c = np.ones(A.shape[0]), np.ones(A.shape[1])
+    for _ in range(BALANCING):
+        rows, columns = (np.asarray(A.max(axis=axis).todense()).ravel() for axis in (1, 0))
+        for factor, size in ((r, rows), (c, columns)):
+            held = size > 0
+            factor[held] *= 2.0 ** -np.round(0.5 * np.log2(size[held]))
+        if max(np.abs(np.log2(size[size > 0])).max(initial=0.0) for size in (rows, columns)) < 1.5:
+            break
+        A = abs(K).multiply(r[:, None]).multiply(c[None, :]).tocsr()
+    return r, c
+
+
+def _missed(K: Any, x: Vector, b: Vector) -> float:
+    """Largest residual of an equation, relative to the largest right-hand side."""
+    return float(np.abs(K @ x - b).max(initial=0.0) / (np.abs(b).max(initial=0.0) or 1.0))
 
 
 solver = SparseKKT

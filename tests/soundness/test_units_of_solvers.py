@@ -1,4 +1,4 @@
-"""Units and sizes of the numbers of a program do not decide whether DAQP solves it."""
+"""Units and sizes of the numbers of a program do not decide whether DAQP and sparse linear algebra solve it."""
 
 from __future__ import annotations
 
@@ -32,3 +32,27 @@ def test_a_program_in_mixed_units():
     claim = calls.answer("qp", calls.subject("qp", data), data, "", "daqp")
     assert claim.status == "solved"
     assert findings.of_qp(convex.judge(*data.values()), claim).outcome == findings.RIGHT
+
+
+def test_far_bounds_say_nothing_of_the_size_of_the_answer():
+    data = {
+        "P": [[4.0, 4.0], [4.0, 6.0]], "q": [4.0, -0.5], "A": [[-1.5, -2.0], [1.0, 2.0], [-0.375, -0.5], [0.0, 0.0]],
+        "l": [-4.5, None, -1.125, -1e9], "u": [-3.0, 4.0, -0.75, 1e9],
+    }  # fmt: skip
+    claim = calls.answer("qp", calls.subject("qp", data), data, "", "daqp")
+    assert claim.status == "solved"
+
+
+@pytest.mark.parametrize("span", [0, 6, 20, 40])
+def test_sparse_equations_in_mixed_units(span):
+    """The saddle-point matrix of a step with a zero row: singular, and solved in the units of the largest entry."""
+    rng = np.random.default_rng(span)
+    d, row = 2.0 ** rng.integers(-span, span + 1, 6), 2.0 ** rng.integers(-span, span + 1, 2)
+    J = np.array([[768.0, 16.0, -512.0, -32.0, -384.0, -1.0], [0.0] * 6]) * d * row[:, None]
+    data = {
+        "M": np.diag(np.array([3.0, 1.0, 4.0, 2.0, 0.5, 6.0]) * d * d).tolist(), "gamma": [17.0 * float(row[0]), 0.0],
+        "Q": (np.array([-7.0, 0.0, -10.0, 4.0, 1.5, 3.0]) * d).tolist(), "J": J.tolist(),
+    }  # fmt: skip
+    claim = calls.answer("step", calls.subject("step", data), data, "lagrange", "sparse-kkt")
+    assert claim.status == "solved"
+    assert findings.of_step(bilateral.judge(data), claim).outcome == findings.RIGHT

@@ -24,8 +24,8 @@ from .families import Data
 from .findings import Claim
 
 SHARES: dict[str, float] = {
-    "piqp": 0.6, "osqp": 0.4, "newton": 0.3, "proxqp": 0.15, "pgs": 0.05, "clarabel": 0.05, "scs": 0.05, "highs": 0.05,
-    "cvxpy": 0.004, "deap": 0.002, "deap-cma": 0.002,
+    "piqp": 0.6, "osqp": 0.4, "newton": 0.2, "proxqp": 0.15, "pgs": 0.05, "clarabel": 0.05, "scs": 0.05, "highs": 0.05,
+    "cvxpy": 0.004, "deap": 0.001, "deap-cma": 0.001,
 }  # fmt: skip
 """The share of the programs that slow and inexact solvers take; solvers not named take all."""
 

@@ -22,7 +22,7 @@ from .lcp_families import LCPS
 from .qp_families import QPS
 
 KINDS: dict[str, tuple[float, dict[str, tuple[float, Maker]]]] = {
-    "step": (0.40, BILATERAL), "contact step": (0.20, CONTACT), "lcp": (0.20, LCPS), "qp": (0.20, QPS),
+    "step": (0.35, BILATERAL), "contact step": (0.25, CONTACT), "lcp": (0.20, LCPS), "qp": (0.20, QPS),
 }  # fmt: skip
 BLOCK = 100
 """Programs of a block, the unit that is done or not done."""
