@@ -192,10 +192,11 @@ def _finished() -> Any:
     return Work("one", json.dumps, {"obj": [1.0, {"a": None}]})
 
 
-def prepare(folder: Path) -> None:
-    """Write motions, sequences, results and a store, small ones, and load what commands need."""
+def prepare(folder: Path, compared: bool = True) -> None:
+    """Write motions, sequences, results and a store, small ones; `compared`: results of a comparison that takes place."""
     from gaussopt.cases import Outcome
     from gaussopt.cli import run
+    from gaussopt.comparison.folder import write_results
     from gaussopt.store import Store
 
     def wanted(*arguments: str) -> None:
@@ -212,15 +213,32 @@ def prepare(folder: Path) -> None:
     wanted("export", "crank-slider", "--formulation", "dual", "--stride", "1000000", "--out", out)
     out = str(folder / "sequence-lcp")
     wanted("export", "block-on-incline", "--formulation", "lcp", "--stride", "1000000", "--out", out)
+    kept = folder / "store"
+    value = {"rows": [1.0, 2.0], "table": b"12345"}
+    Store(kept).put(_finished(), Outcome(value, None, 0.1))
+    if not compared:
+        write_results(_by_hand(), kept)
+        return
     with tempfile.TemporaryDirectory() as name:
         program = Path(name) / "small.json"
         program.write_text('{"kind": "qp", "P": [[1, 0], [0, 1]], "q": [-1, 1]}', encoding="utf-8")
         out = str(Path(name) / "compared")
         wanted("compare", str(program), "--solvers", "kkt,newton", "--time-budget", "0", "--no-motions", "--out", out)
-        kept = folder / "store"
-        value = {"rows": [1.0, 2.0], "table": b"12345"}
-        Store(kept).put(_finished(), Outcome(value, None, 0.1))
         shutil.copy(Path(out) / "results.json.gz", kept)
+
+
+def _by_hand() -> Any:
+    """Results of a comparison that did not take place."""
+    from gaussopt.comparison.compare import Results
+    from gaussopt.comparison.records import PARTS, Answers, Source, Times
+
+    source = Source("family", "chain", "", {"links": 3.0}, "links")
+    lists: dict[str, Any] = {k: [0.0] for k in ("certified", "error", "primal", "dual", "gap")}
+    answers = Answers(
+        source, "gauss", "kkt", "cold", True, ["solved"], ["solved"], **lists, iterations=[1], size=[1, 0]
+    )
+    times = Times(source, "gauss", "kkt", "cold", {part: [1e-6] * 5 for part in PARTS}, [1e-6], 3, [0])
+    return Results((answers,), (times,), (), {}, {"tolerance": 1e-7, "sources": [source.label]})
 
 
 def _warm() -> None:

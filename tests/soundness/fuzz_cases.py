@@ -233,6 +233,8 @@ def _value(rng: random.Random, option: str) -> str:
         )
     if option == "--family":
         return rng.choice(("sliding-row", "linkage", "box-stack", "chain", "chains"))
+    if option == "--dt":
+        return rng.choice(NUMBERS).replace("1e-7", "1e-4")  # twenty thousand steps may well take long
     return rng.choice(NUMBERS)
 
 
