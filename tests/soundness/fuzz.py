@@ -193,7 +193,7 @@ def _finished() -> Any:
 
 
 def prepare(folder: Path, compared: bool = True) -> None:
-    """Write motions, sequences, results and a store, small ones; `compared`: results of a comparison that takes place."""
+    """Write motions, sequences, a store and results, small ones; `compared`: of a comparison that takes place."""
     from gaussopt.cases import Outcome
     from gaussopt.cli import run
     from gaussopt.comparison.folder import write_results
