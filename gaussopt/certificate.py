@@ -19,14 +19,16 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.balance import Balanced, resistance
 from gaussopt.errors import NotAccepted
 from gaussopt.linalg import (
     EPS,
     cholesky,
     equilibrate,
     invert_lower,
+    mass_norm,
     nearest,
-    row_space,
+    norm,
     solve_lower,
     solve_lower_transposed,
 )
@@ -43,8 +45,11 @@ NEGLIGIBLE = 1e-9
 DEPENDENT = 1e-8
 """Pivot of J M^-1 J^T, relative to its diagonal, below which rows go to the rank-revealing path."""
 
-CONSISTENCY = 1e-9
-"""Relative contradiction between dependent rows beyond which a step is infeasible."""
+TINY = 1e-250
+"""Squares below which the generated certificate may have lost what they stand for."""
+
+LARGE = 1e250
+"""Squares above which it may be about to overflow."""
 
 
 @quick
@@ -79,7 +84,13 @@ class Certificate:
         Multipliers that best explain a.
     natural_scale : float
         Size of the accelerations that the forces and constraints of the step call for, in the mass norm; infinite
-        where the error is so small beside ||a||_M that it is not needed.
+        where errors are so small beside ||a||_M that it is not needed.
+    unit_error : float
+        The error in coordinates of unit mass, coordinates without mass measured by the rows that hold them; NaN where
+        M is regular and `error_bound` says it all, or where it is not known.
+    residual_share : float
+        Largest residual of a row of J a = gamma beside its terms |J| |a| + |gamma|; NaN where the constraint residual
+        is so small that it is not needed.
     """
 
     error_bound: float
@@ -96,26 +107,42 @@ class Certificate:
     singular_mass: bool
     lam: Vector
     natural_scale: float = math.inf
+    unit_error: float = math.nan
+    residual_share: float = math.nan
 
     def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
         """Whether the candidate is within tolerance (relative, plus the same absolute amount)."""
         if self.verdict is not Status.SOLVED or not math.isfinite(self.error_bound):
             return False
         scale, anything = tolerance * (1.0 + self.norm_a), math.isinf(tolerance)
-        # The "1 +" has a unit. Where masses are so small that everything is far below it, the error must at least be
-        # small beside what the step itself calls for; and nothing passes that the arithmetic cannot resolve.
-        sensible = anything or self.error_bound <= math.sqrt(tolerance) * (self.natural_scale + self.norm_a)
-        resolved = anything or not self.rounding_floor > scale
+        if not (math.isfinite(self.norm_a) and math.isfinite(self.norm_gamma) and math.isfinite(self.norm_a_2)):
+            return False  # beyond the range of numbers: nothing can be compared
         good = (
-            sensible
-            and resolved
+            (anything or (self.own_error <= math.sqrt(tolerance) and not self.rounding_floor > scale))
             and self.error_bound <= scale
             and self.force_residual <= scale
-            and self.constraint_residual <= tolerance * (1.0 + self.norm_gamma)
         )
+        # One norm of all rows, which may have units of their own each; or each row beside its own terms.
+        aligned = self.residual_share <= min(tolerance, NEGLIGIBLE)
+        good = good and (aligned or self.constraint_residual <= tolerance * (1.0 + self.norm_gamma))
         if self.singular_mass:
-            good = good and self.error_norm <= tolerance * (1.0 + self.norm_a_2)
+            beside = self.unit_error <= tolerance * self.norm_a
+            good = good and (beside or self.error_norm <= tolerance * (1.0 + self.norm_a_2))
         return good
+
+    @property
+    def own_error(self) -> float:
+        """Largest error, forces, rounding and massless coordinates included, beside what the step itself calls for.
+
+        The "1 +" of `passed` has a unit. Where everything is far below it, errors must at least be small beside this;
+        and nothing passes that the arithmetic cannot resolve.
+        """
+        largest = max(self.error_bound, self.force_residual)
+        for more in (self.unit_error, self.rounding_floor):
+            if more > largest:  # a NaN loses
+                largest = more
+        size = self.natural_scale + self.norm_a
+        return largest / size if size > 0.0 else math.inf if largest > 0.0 else 0.0
 
     @property
     def relative_error(self) -> float:
@@ -183,15 +210,36 @@ def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Cert
         found = _regular(step, a, lam)
     if found is None:
         found = _careful(step, a, lam)
-    if a is not None and found.verdict is Status.SOLVED and found.error_bound > NEGLIGIBLE * found.norm_a:
-        found = replace(found, natural_scale=_natural_scale(step))
+    if a is not None and found.verdict is Status.SOLVED:
+        found = _beside_its_own(step, a, found)
     return found
+
+
+def _beside_its_own(step: StepData, a: Vector, found: Certificate) -> Certificate:
+    """With the scales of the step itself, where its errors are not so small that they do not matter."""
+    c = found
+    if c.rounding_floor > DEFAULT_TOLERANCE * (1.0 + c.norm_a) and not c.singular_mass and math.isnan(c.condition):
+        sharper = _careful(step, a, None)
+        if sharper.rounding_floor < c.rounding_floor and sharper.verdict is Status.SOLVED:
+            found = replace(c, rounding_floor=sharper.rounding_floor, error_bound=sharper.error_bound)
+    least = NEGLIGIBLE * c.norm_a
+    if c.error_bound > least or c.force_residual > least or c.unit_error > least or c.rounding_floor > least:
+        found = replace(found, natural_scale=_natural_scale(step))
+    if c.constraint_residual > NEGLIGIBLE * (1.0 + c.norm_gamma):
+        found = replace(found, residual_share=_residual_share(step, a))
+    return found
+
+
+def _residual_share(step: StepData, a: Vector) -> float:
+    """The largest residual of a row beside its terms."""
+    left, terms = np.abs(step.J @ a - step.gamma), np.abs(step.J) @ np.abs(a) + np.abs(step.gamma)
+    return float((left / np.where(terms > 0, terms, 1.0)).max(initial=0.0))
 
 
 def _natural_scale(step: StepData) -> float:
     """About ||M^-1 (Q - h)||_M plus the size of what J a = gamma alone asks for, of massless coordinates too."""
     d, _ = equilibrate(step.M, step.J)
-    return _norm(step.force * d) + _norm(nearest(step.M, step.J, step.gamma) / d)
+    return norm(step.force * d) + norm(nearest(step.M, step.J, step.gamma) / d)
 
 
 def _generated(step: StepData, a: Vector, lam: Vector | None) -> Certificate | None:
@@ -202,11 +250,21 @@ def _generated(step: StepData, a: Vector, lam: Vector | None) -> Certificate | N
     if found is None:
         return None
     out, best = found
+    # Squares of numbers beyond 1e125 or below 1e-125 overflow or vanish; the other path scales them.
+    if not all(value < LARGE for value in out[:8]):
+        return None
+    if abs(out[5]) < TINY and (abs(out[4]) < TINY or abs(out[0]) < TINY) and _acts(step, a):
+        return None
     # Sums of squares; abs, because rounding may leave a zero slightly negative.
     return Certificate(
         sqrt(abs(out[0])), sqrt(abs(out[1])), sqrt(out[2]), sqrt(abs(out[3])), EPS * sqrt(abs(out[4])), math.nan,
         sqrt(abs(out[5])), sqrt(out[6]), sqrt(out[7]), Status.SOLVED, True, False, best,
     )  # fmt: skip
+
+
+def _acts(step: StepData, a: Vector) -> bool:
+    """Whether anything of a step and its candidate is not zero."""
+    return bool(a.any() or step.gamma.any() or step.force.any())
 
 
 def _regular(step: StepData, a: Vector | None, lam: Vector | None) -> Certificate | None:
@@ -235,48 +293,46 @@ def _regular(step: StepData, a: Vector | None, lam: Vector | None) -> Certificat
     best, kernel = best + correction, kernel - B @ correction
     r_c = J @ a - gamma
     s = solve_lower(C, r_c)
-    reported = 0.0 if lam is None else _norm(u - B @ lam) if math.isfinite(float(lam.sum())) else math.inf
+    reported = 0.0 if lam is None else norm(u - B @ lam) if math.isfinite(float(lam.sum())) else math.inf
     size_r = np.abs(M) @ np.abs(a) + np.abs(f) + np.abs(J.T) @ np.abs(best)
     size_c = np.abs(J) @ np.abs(a) + np.abs(gamma)
-    floor = EPS * math.hypot(_norm(np.abs(invert_lower(L)) @ size_r), _norm(np.abs(invert_lower(C)) @ size_c))
+    floor = EPS * math.hypot(norm(np.abs(invert_lower(L)) @ size_r), norm(np.abs(invert_lower(C)) @ size_c))
     # The error vector itself: M^-1/2 times its two orthogonal parts.
     error = solve_lower_transposed(L, kernel + B @ solve_lower_transposed(C, s))
     return Certificate(
-        math.hypot(_norm(kernel), _norm(s)), _norm(error), _norm(r_c), reported, floor, float("nan"),
-        math.sqrt(max(float(a @ Ma), 0.0)), _norm(a), _norm(gamma), Status.SOLVED, True, False, best,
+        math.hypot(norm(kernel), norm(s)), norm(error), norm(r_c), reported, floor, float("nan"),
+        mass_norm(a, Ma), norm(a), norm(gamma), Status.SOLVED, True, False, best,
     )  # fmt: skip
 
 
 def _careful(step: StepData, a: Vector | None, lam: Vector | None) -> Certificate:
     """Singular M or dependent rows: ranks first, then the exact error."""
     M = check_mass_matrix(step.M)
-    f = step.Q - step.h
     n = step.n
     # Coordinates scaled by their masses and rows to unit length: ranks must not depend on units.
-    d, row = equilibrate(M, step.J)
-    Md, fd, Jd, gd = M * np.outer(d, d), f * d, step.J * d * row[:, None], step.gamma * row
-    space = row_space(Jd)
-    Z, Jp = space.Z, space.pinv
+    data = Balanced.of(step, M)
+    d, row, space = data.d, data.row, data.space
     forces_unique = space.rank == step.m
-    contradiction = _norm(space.left_null.T @ gd)
-    if contradiction > CONSISTENCY * (1.0 + _norm(gd)):
+    if data.contradictory():
         return _undecided(Status.INFEASIBLE, step, forces_unique, True)
-    values, vectors = np.linalg.eigh(Z.T @ Md @ Z) if Z.shape[1] else (np.zeros(0), np.zeros((0, 0)))
-    free = values <= 64 * n * EPS
-    if free.any():
-        pull = vectors[:, free].T @ (Z.T @ (fd - Md @ (Jp @ gd)))
-        bounded = _norm(pull) <= CONSISTENCY * (1.0 + _norm(fd))
-        verdict = Status.ACCELERATION_NOT_UNIQUE if bounded else Status.UNBOUNDED
+    if data.free.any():
+        verdict = Status.UNBOUNDED if data.pulled() else Status.ACCELERATION_NOT_UNIQUE
         return _undecided(verdict, step, forces_unique, True)
     singular = cholesky(M) is None
     if a is None:
         return _undecided(Status.SOLVED, step, forces_unique, singular)
+    Md, fd, Jd, gd = data.M, data.f, data.J, data.g
+    values, ways = data.inertia
+    Z, Jp = ways, space.pinv
     ad = a / d
     r_c = Jd @ ad - gd
     particular = Jp @ r_c
     residual = Md @ ad - fd
-    kernel = Z @ (vectors @ ((vectors.T @ (Z.T @ (residual - Md @ particular))) / values))
-    ed = particular + kernel
+    # Constraint forces are taken out before the null space asks what is left: its basis is not exact.
+    along = residual - Md @ particular
+    held = Jp.T @ along
+    along = along - Jd.T @ held
+    ed = particular + Z @ ((Z.T @ along) / values)
     best = (Jp.T @ (residual - Md @ ed)) * row  # forces that hold the true acceleration
     reported = 0.0
     if lam is not None and not math.isfinite(float(lam.sum())):
@@ -284,20 +340,22 @@ def _careful(step: StepData, a: Vector | None, lam: Vector | None) -> Certificat
     elif lam is not None:
         gap = residual - (step.J * d).T @ lam
         L = None if singular else cholesky(Md)
-        reported = _norm(gap if L is None else solve_lower(L, gap))
+        reported = norm(gap if L is None else solve_lower(L, gap))
     condition = float(values[-1] / values[0]) if len(values) else 1.0
     # Rounding of the residuals, as the error in the mass norm that it may feign. The basis of a null space is as exact
-    # as the rows are independent, and lets as much of the constraint forces through.
-    size_f, size_c = np.abs(Md) @ np.abs(ad) + np.abs(fd), np.abs(Jd) @ np.abs(ad) + np.abs(gd)
-    answers = (Z @ vectors / np.sqrt(values)).T  # to forces
+    # as the rows are independent, and lets as much of the other forces through.
+    size_f = np.abs(Md) @ (np.abs(ad) + np.abs(particular)) + np.abs(fd) + np.abs(Jd).T @ np.abs(held)
+    size_c = np.abs(Jd) @ np.abs(ad) + np.abs(gd)
+    answers = (Z / np.sqrt(values)).T  # to forces
     called = Jp - answers.T @ (answers @ (Md @ Jp))  # by rows
     lengths = np.sqrt(np.maximum(np.einsum("ij,ij->j", called, Md @ called), 0.0))
-    floor = EPS * (n * space.condition * _norm(1.0 / np.sqrt(values)) * _norm(size_f) + float(lengths @ size_c))
+    through = n * space.condition * resistance(values) * norm(along)
+    floor = EPS * (through + norm(np.abs(answers) @ size_f) + float(lengths @ size_c))
     condition *= space.condition
     return Certificate(
-        math.sqrt(max(float(ed @ Md @ ed), 0.0)), _norm(ed * d), _norm(step.J @ a - step.gamma), reported, floor,
-        condition, math.sqrt(max(float(ad @ Md @ ad), 0.0)), _norm(a), _norm(step.gamma), Status.SOLVED,
-        forces_unique, singular, best,
+        mass_norm(ed, Md @ ed), norm(ed * d), norm(step.J @ a - step.gamma), reported, floor,
+        condition, mass_norm(ad, Md @ ad), norm(a), norm(step.gamma), Status.SOLVED,
+        forces_unique, singular, best, unit_error=norm(ed),
     )  # fmt: skip
 
 
@@ -305,13 +363,9 @@ def _undecided(verdict: Status, step: StepData, forces_unique: bool, singular: b
     """A classification of the step without a candidate to measure."""
     inf, nan = float("inf"), float("nan")
     return Certificate(
-        inf, inf, inf, inf, nan, nan, 0.0, 0.0, _norm(step.gamma), verdict, forces_unique, singular,
+        inf, inf, inf, inf, nan, nan, 0.0, 0.0, norm(step.gamma), verdict, forces_unique, singular,
         np.full(step.m, nan),
     )  # fmt: skip
-
-
-def _norm(x: Vector) -> float:
-    return math.sqrt(float(x @ x)) if x.size else 0.0
 
 
 def _floor(c: Certificate) -> str:
@@ -325,14 +379,17 @@ def explain(step: StepData, certificate: Certificate, tolerance: float) -> str:
         return c.verdict.sentence
     if not math.isfinite(c.error_bound):
         return "The solver returned no finite acceleration."
+    if not (math.isfinite(c.norm_a) and math.isfinite(c.norm_a_2) and math.isfinite(c.norm_gamma)):
+        return "The numbers of the step are too large for any certificate; choose other units."
     if c.rounding_floor > tolerance * (1 + c.norm_a):
         return (
             f"The step is so ill-conditioned that no answer can be certified at the tolerance {tolerance:.3g}: the "
             f"rounding floor of the certificate is {_floor(c)}."
         )
     parts = [f"the acceleration is {c.relative_error:.3g} (relative, mass norm) from the true one"]
-    if c.error_bound > math.sqrt(tolerance) * (c.natural_scale + c.norm_a):
-        parts = [f"the error {c.error_bound:.3g} is not small beside what the step calls for, {c.natural_scale:.3g}"]
+    if c.own_error > math.sqrt(tolerance):
+        size = c.own_error * (c.natural_scale + c.norm_a)
+        parts = [f"the error {size:.3g} is not small beside what the step calls for, {c.natural_scale:.3g}"]
     if c.singular_mass:
         parts.append(f"its error is {c.error_norm:.3g} in the 2-norm")
     if c.force_residual > tolerance * (1 + c.norm_a):

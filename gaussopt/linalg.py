@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from gaussopt.sparse import Sparse
 
 EPS = float(np.finfo(np.float64).eps)
+
+SQUARES = (1e-250, 1e250)
+"""Squares beyond which a norm is computed of scaled numbers."""
 
 
 @cache
@@ -60,6 +64,28 @@ def invert_lower(L: Matrix) -> Matrix:
     return np.asarray(inverse)
 
 
+def norm(x: Vector) -> float:
+    """The Euclidean norm; squares that overflow or vanish are scaled."""
+    if not x.size:
+        return 0.0
+    square = float(x.dot(x))
+    if SQUARES[0] < square < SQUARES[1]:
+        return math.sqrt(square)
+    size = float(np.abs(x).max())
+    return size * math.sqrt(float((x / size) @ (x / size))) if 0.0 < size < math.inf else size
+
+
+def mass_norm(a: Vector, Ma: Vector) -> float:
+    """The root of a^T M a from a and M a; 0 where rounding makes it negative."""
+    square = float(a.dot(Ma))
+    if SQUARES[0] < square < SQUARES[1]:
+        return math.sqrt(square)
+    sizes = float(np.abs(a).max(initial=0.0)), float(np.abs(Ma).max(initial=0.0))
+    if not (min(sizes) > 0.0 and max(sizes) < math.inf):
+        return 0.0 if min(sizes) == 0.0 else math.inf
+    return math.sqrt(max(float((a / sizes[0]) @ (Ma / sizes[1])), 0.0)) * math.sqrt(sizes[0]) * math.sqrt(sizes[1])
+
+
 def mass_scale(M: Matrix | Sparse) -> Vector:
     """1 / sqrt(M_ii), and 1 for coordinates without mass: coordinates in these units all have mass 1."""
     diagonal = M.diagonal()
@@ -82,7 +108,7 @@ def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
     d, size = mass_scale(M), np.abs(J)
     measured = M.diagonal() > 0
     while True:
-        length = np.linalg.norm(J[:, measured] * d[measured], axis=1)
+        length = _lengths(J[:, measured] * d[measured])
         row = np.where(length > 0, 1.0 / np.where(length > 0, length, 1.0), 0.0)
         held = (row[:, None] * size).max(axis=0, initial=0.0)
         fresh = ~measured & (held > 0)
@@ -93,6 +119,23 @@ def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
         if not fresh.any():
             return d, np.where(length > 0, row, 1.0)
         d[fresh], measured = 1.0 / held[fresh], measured | fresh
+
+
+def _lengths(A: Matrix) -> Vector:
+    """Lengths of rows, also where squares overflow or vanish, (m,)."""
+    size = np.abs(A).max(axis=1, initial=0.0)
+    return np.asarray(size * np.linalg.norm(A / np.where(size > 0, size, 1.0)[:, None], axis=1))
+
+
+def _powers(x: Vector) -> Vector:
+    """Positive numbers rounded to powers of two, which scale without rounding."""
+    return np.asarray(np.exp2(np.round(np.log2(x))))
+
+
+def unit_scales(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
+    """`equilibrate` by powers of two: masses and lengths of rows are one up to a factor of two."""
+    d, row = equilibrate(M, J)
+    return _powers(d), _powers(row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +153,8 @@ class RowSpace:
         Orthonormal basis of the dependencies between rows.
     condition : float
         Largest over smallest singular value within the rank.
+    dropped : float
+        Largest singular value that counts as zero.
     """
 
     rank: int
@@ -117,18 +162,27 @@ class RowSpace:
     pinv: Matrix
     left_null: Matrix
     condition: float = 1.0
+    dropped: float = 0.0
 
 
-def row_space(J: Matrix) -> RowSpace:
-    """Rank-revealing decomposition; rows are not rescaled."""
+def row_space(J: Matrix, least: float | None = None) -> RowSpace:
+    """Rank-revealing decomposition; rows are not rescaled.
+
+    Parameters
+    ----------
+    J : (m, n)
+    least : float, optional
+        Singular value, relative to the largest, that counts as zero; 8 max(m, n) eps if not given.
+    """
     m, n = J.shape
     if m == 0:
         return RowSpace(0, np.eye(n), np.zeros((n, 0)), np.zeros((0, 0)))
     U, s, Vt = np.linalg.svd(J)
-    rank = int((s > 8 * max(m, n) * EPS * s[0]).sum()) if s[0] > 0 else 0
+    least = 8 * max(m, n) * EPS if least is None else least
+    rank = int((s > least * s[0]).sum()) if s[0] > 0 else 0
     pinv = (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
     condition = float(s[0] / s[rank - 1]) if rank else 1.0
-    return RowSpace(rank, Vt[rank:].T, pinv, U[:, rank:], condition)
+    return RowSpace(rank, Vt[rank:].T, pinv, U[:, rank:], condition, float(s[rank]) if rank < len(s) else 0.0)
 
 
 def nearest(M: Matrix, J: Matrix, r: Vector) -> Vector:

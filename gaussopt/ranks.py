@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.certificate import CONSISTENCY
+from gaussopt.balance import Balanced
 from gaussopt.errors import NotAccepted
-from gaussopt.linalg import equilibrate, row_space
+from gaussopt.linalg import equilibrate, mass_scale, row_space
 from gaussopt.stepdata import Matrix, StepData, Vector
 
 NEGLIGIBLE = 1e-9
@@ -148,22 +148,20 @@ def rank_report(step: StepData) -> RankReport:
     if step.sparse:
         raise NotAccepted(f"Ranks need dense matrices, and this step of {step.n} coordinates is sparse.")
     n, m = step.n, step.m
-    d, row = equilibrate(step.M, step.J)
-    unit = 1.0 / row
-    M, J = step.M * np.outer(d, d), step.J * d * row[:, None]
-    space = row_space(J)
+    data = Balanced.of(step)
+    M, J, d, space = data.M, data.J, data.d, data.space
     both = row_space(np.vstack((M, J)))
     return RankReport(
-        n, m, row_space(M).rank, space.rank, both.rank, _dependencies(J, step.gamma / unit, unit, space.rank),
+        n, m, row_space(M).rank, space.rank, both.rank, _dependencies(data),
         tuple(int(i) for i in np.flatnonzero(np.abs(space.left_null).max(axis=1, initial=0.0) > NEGLIGIBLE)),
         both.Z * d[:, None],
     )  # fmt: skip
 
 
-def _dependencies(
-    J: Matrix, gamma: np.ndarray[Any, Any], unit: np.ndarray[Any, Any], rank: int
-) -> tuple[Dependency, ...]:
+def _dependencies(data: Balanced) -> tuple[Dependency, ...]:
     """Rows are taken in order; each one that adds nothing to those before it is expressed by them."""
+    J, gamma, unit, rank = data.J, data.g, 1.0 / data.row, data.space.rank
+    limits = data.limits_g() if rank < len(J) else gamma
     kept: list[int] = []
     found = []
     for i in range(len(J)):
@@ -172,7 +170,7 @@ def _dependencies(
             continue
         c = np.linalg.lstsq(J[kept].T, J[i], rcond=None)[0] if kept else np.zeros(0)
         miss = float(gamma[i] - c @ gamma[kept])
-        contradiction = miss * unit[i] if abs(miss) > CONSISTENCY * (1.0 + np.abs(gamma).max()) else 0.0
+        contradiction = miss * unit[i] if abs(miss) > limits[i] + np.abs(c) @ limits[kept] else 0.0
         coefficients = {k: float(x * unit[i] / unit[k]) for k, x in zip(kept, c, strict=True) if abs(x) > NEGLIGIBLE}
         found.append(Dependency(i, coefficients, contradiction))
     return tuple(found)
@@ -188,14 +186,14 @@ def contradictions(step: StepData) -> list[Dependency]:
     """
     if not step.sparse:
         return [d for d in rank_report(step).dependencies if d.contradiction]
-    from gaussopt.sparse_certificate import idle_combination, leading
+    from gaussopt.sparse_certificate import idle_combination, leading, least_contradiction
 
     found = idle_combination(step, by_gamma=True)
     if found is None:
         return []
     w, row, closeness = found
     contradiction = float(w @ (row * step.gamma))
-    if closeness > NEGLIGIBLE or abs(contradiction) <= CONSISTENCY * (1.0 + float(np.linalg.norm(row * step.gamma))):
+    if closeness > NEGLIGIBLE or abs(contradiction) <= least_contradiction(step, row, mass_scale(step.M)):
         return []
     i = leading(w)
     terms = {int(k): float(-w[k] * row[k] / (w[i] * row[i])) for k in np.flatnonzero(np.abs(w) > NEGLIGIBLE) if k != i}
@@ -214,12 +212,11 @@ def near_dependency(step: StepData) -> NearDependency | None:
             return None
         near = NearDependency(found[0], found[2])
     else:
-        d, row = equilibrate(step.M, step.J)
-        J = step.J * d * row[:, None]
-        space = row_space(J)
+        data = Balanced.of(step)
+        space = data.space
         if not space.rank:
             return None
-        U, s, _ = np.linalg.svd(J, full_matrices=False)
+        U, s, _ = np.linalg.svd(data.J, full_matrices=False)
         near = NearDependency(U[:, space.rank - 1], float(s[space.rank - 1]))
     return near if near.closeness < NEAR else None
 

@@ -27,8 +27,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from gaussopt.certificate import CONSISTENCY, NEGLIGIBLE, Certificate
-from gaussopt.linalg import EPS
+from gaussopt.balance import EVALUATED
+from gaussopt.certificate import NEGLIGIBLE, Certificate
+from gaussopt.linalg import EPS, mass_norm
+from gaussopt.linalg import norm as _norm
 from gaussopt.sparse import Sparse, parts, times
 from gaussopt.sparse_saddle import Found, Saddle
 from gaussopt.status import Status
@@ -42,6 +44,9 @@ LEFT = 1e-6
 
 PROOF = 1e-13
 """Size of M w, J w and J^T w, relative to w, that counts as zero in unit masses and rows of unit length."""
+
+CONTRADICTION = 1e-12
+"""Contradiction relative to the numbers of the step that counts as rounding, where the step is given by itself."""
 
 ASCENTS = 1
 """Steps of the search for the worst signs. On chains of 10^5 links a second one adds 0.2 %."""
@@ -85,11 +90,12 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
         finite = math.isfinite(float(lam.sum()))
         reported = _norm(saddle.whiten(residual - times(J.T, lam))) if finite else math.inf
     certificate = Certificate(
-        math.sqrt(max(float(e @ times(M, e)), 0.0)), _norm(e), _norm(r_c), reported, floor, math.nan,
-        math.sqrt(max(float(a @ Ma), 0.0)), _norm(a), _norm(step.gamma), Status.SOLVED, forces_unique,
-        not saddle.definite, best,
+        mass_norm(e, times(M, e)), _norm(e), _norm(r_c), reported, floor, math.nan,
+        mass_norm(a, Ma), _norm(a), _norm(step.gamma), Status.SOLVED, forces_unique,
+        not saddle.definite, best, unit_error=math.nan if saddle.definite else _norm(e / saddle.scale),
     )  # fmt: skip
-    if certificate.error_bound > NEGLIGIBLE * certificate.norm_a:
+    largest = max(certificate.error_bound, reported, floor)
+    if largest > NEGLIGIBLE * certificate.norm_a or certificate.unit_error > NEGLIGIBLE * certificate.norm_a:
         called = saddle.solve(np.zeros_like(a), step.gamma, ENOUGH).x
         certificate = replace(certificate, natural_scale=_norm(f * saddle.scale) + _norm(called / saddle.scale))
     return certificate
@@ -177,7 +183,7 @@ def _met(saddle: Saddle, found: Found, size_f: Vector, size_c: Vector) -> bool:
         return math.isfinite(float(found.x.sum()))
     left = _norm(found.rest_f * saddle.scale) + _norm(found.rest_g * saddle.row)
     size = _norm(size_f * saddle.scale) + _norm(size_c * saddle.row)
-    return left <= CONSISTENCY * (1.0 + size)
+    return left <= EVALUATED * size
 
 
 def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
@@ -187,15 +193,16 @@ def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
     rng = np.random.default_rng(0)
     probe_f, probe_g = rng.standard_normal(len(d)), rng.standard_normal(len(row))
     found = saddle.solve(f, gamma, EPS)
-    limit_g, limit_f = CONSISTENCY * (1.0 + _norm(gamma * row)), CONSISTENCY * (1.0 + _norm(f * d))
-    missed_g, missed_f = _norm(found.rest_g * row) > limit_g, _norm(found.rest_f * d) > limit_f
+    limit, most = least_contradiction(step, row, d), EVALUATED * _whole(step, row, d)
+    left_g, left_f = _norm(found.rest_g * row), _norm(found.rest_f * d)
+    missed_g, missed_f = left_g > limit, left_f > limit
     # Where accelerations or forces grow without bound their rounding misses rows that do not contradict, and the other
     # way round: what is proved is that a dependency of rows meets gamma, or that a free direction meets a force.
-    if missed_g and _idle_rows(saddle, found.rest_g, gamma, limit_g):
+    if missed_g and _idle_rows(saddle, found.rest_g, gamma, limit):
         return Status.INFEASIBLE, False, True
-    if (missed_f or missed_g) and _unheld(saddle, f, f, limit_f):
+    if (missed_f or missed_g) and _unheld(saddle, f, f, limit):
         return Status.UNBOUNDED, not _idle_rows(saddle, probe_g / row), True
-    if missed_g or missed_f:
+    if max(left_g, left_f) > most:
         return Status.SOLVED, False, False
     # Nothing is missed, but is the answer the only one, and do its digits count? Ask for something arbitrary.
     probe = saddle.solve(probe_f / d, probe_g / row, EPS)
@@ -224,6 +231,16 @@ def _unheld(saddle: Saddle, f: Vector, force: Vector | None = None, limit: float
     return free and (force is None or abs(float(way @ force)) > limit * _norm(w))
 
 
+def least_contradiction(step: StepData, row: Vector, d: Vector) -> float:
+    """What contradicts less, in unit masses and rows of unit length, counts as rounding, as in `gaussopt.balance`."""
+    return (CONTRADICTION if step.v is None else EVALUATED) * _whole(step, row, d)
+
+
+def _whole(step: StepData, row: Vector, d: Vector) -> float:
+    """Size of the numbers of a step in unit masses and rows of unit length."""
+    return _norm(step.gamma * row) + _norm(step.force * d)
+
+
 def _floor(resolved: bool) -> float:
     return math.nan if resolved else math.inf
 
@@ -239,7 +256,3 @@ def _blank(verdict: Status, step: StepData, forces_unique: bool, singular: bool)
 def _unresolved(step: StepData) -> Certificate:
     """Nothing is known of the step: no answer passes."""
     return replace(_blank(Status.SOLVED, step, False, True), rounding_floor=math.inf)
-
-
-def _norm(x: Vector) -> float:
-    return math.sqrt(float(x @ x)) if x.size else 0.0

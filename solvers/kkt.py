@@ -9,11 +9,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.linalg import EPS, lapack
+from gaussopt.lcp_matrix import equilibrate
+from gaussopt.linalg import EPS, lapack, row_space, unit_scales
 from gaussopt.programs import QP, LeastSquares, LinearSystem, Program, RawSolution
 from gaussopt.solver import Options, Solver
 from gaussopt.status import Status
 from gaussopt.stepdata import Matrix, Vector
+
+BALANCED = 256.0
+"""Largest over smallest entry by rows up to which units cannot mislead pivots."""
+
+NOISE = 1e-12
+"""Entry of a null vector below which it is rounding, which units must not make large."""
+
+REFINEMENTS = 2
+"""Corrections of an answer of least norm."""
 
 
 class KKT(Solver[Options]):
@@ -51,35 +61,56 @@ class KKT(Solver[Options]):
         return RawSolution(z[:n], -z[n:], Status.SOLVED)
 
 
-def _solve(K: Matrix, b: Vector, n: int = 0) -> Vector:
-    """LU; if its pivots look singular, LU of the equilibrated matrix; if they still do, least norm.
+def _solve(K: Matrix, b: Vector, n: int | None = None) -> Vector:
+    """LU where the matrix is balanced; else LU of the balanced matrix; if its pivots look singular, least norm there.
 
-    Of optimality conditions in n unknowns the least norm is taken with P as large as A, so that masses of tonnes or
-    milligrams are not in the way of ranks; multipliers of least norm are the same.
+    Balanced, masses and lengths of rows are about one: neither pivots nor ranks depend on units. Of optimality
+    conditions n is the number of unknowns beside the multipliers.
     """
     if not len(b):
         return b
-    x = _lu(K, b)
+    absolute = np.abs(K)
+    size = absolute.max(axis=1)
+    x = _lu(K, b, absolute, size) if size.max() <= BALANCED * size.min() else None
     if x is None:
-        # Entries of size one, so that small masses are not mistaken for a singular matrix.
-        d = np.ones(len(b))
-        for _ in range(3):
-            row = np.abs(K * np.outer(d, d)).max(axis=1, initial=0.0)
-            d = d / np.sqrt(np.where(row > 0, row, 1.0))
-        scaled = _lu(K * np.outer(d, d), b * d)
-        if scaled is not None:
-            return scaled * d
-        s = np.ones(len(b))
-        P, A = np.abs(K[:n, :n]).max(initial=0.0), np.abs(K[n:, :n]).max(initial=0.0)
-        if P > 0 and A > 0:
-            half = 2.0 ** round(0.5 * np.log2(P / A))  # a power of two adds no rounding
-            s[:n], s[n:] = 1.0 / half, half
-        x = s * np.linalg.lstsq(K * np.outer(s, s), b * s, rcond=16 * len(b) * EPS)[0]
+        s, t = _scales(K, n)
+        K, b = K * t * s[:, None], b * s
+        absolute = np.abs(K)
+        x = _lu(K, b, absolute, absolute.max(axis=1))
+        x = _least_norm(K, b, t) if x is None else x * t
     return x
 
 
-def _lu(K: Matrix, b: Vector) -> Vector | None:
-    """LU with refinement; None where a pivot or the residual of some row betrays a bad matrix."""
+def _scales(K: Matrix, n: int | None) -> tuple[Vector, Vector]:
+    """Powers of two for rows and columns; those of a saddle point are masses and lengths of rows."""
+    if n is None and np.array_equal(K, K.T):
+        # The rows of constraints are those behind the last one that has an entry in its own block.
+        n = next((n for n in range(len(K)) if not K[n:, n:].any()), len(K))
+    if n is not None:
+        s = np.concatenate(unit_scales(K[:n, :n], K[n:, :n]))
+        return s, s
+    row, column = equilibrate(K)
+    return row, column
+
+
+def _least_norm(K: Matrix, b: Vector, t: Vector) -> Vector:
+    """T x with K x = b, or what comes closest, of least norm; refined so that every row holds by its own terms."""
+    space = row_space(K, 16 * len(b) * EPS)
+    x = space.pinv @ b
+    for _ in range(REFINEMENTS):
+        x = x + space.pinv @ (b - K @ x)
+    found, idle = t * x, t[:, None] * np.where(np.abs(space.Z) > NOISE, space.Z, 0.0)
+    size = 1.0 / np.linalg.norm(idle, axis=0)
+    return np.asarray(found - (idle * size) @ np.linalg.lstsq(idle * size, found, rcond=None)[0])
+
+
+def _lu(K: Matrix, b: Vector, absolute: Matrix, largest: Vector) -> Vector | None:
+    """LU with refinement; None where a pivot or the residual of some row betrays a bad matrix.
+
+    Parameters
+    ----------
+    absolute, largest : |K| and its largest entry by rows
+    """
     lu, pivots, x, info = lapack().dgesv(K, b)
     if info != 0:
         return None
@@ -87,14 +118,13 @@ def _lu(K: Matrix, b: Vector) -> Vector | None:
     diagonal = np.abs(lu.diagonal())
     if diagonal.min() <= 16 * len(b) * EPS * diagonal.max():
         return None
-    absolute = np.abs(K)
     residual = b - K @ x
     for _ in range(5):
         correction, _ = lapack().dgetrs(lu, pivots, residual)
         x = x + correction
         residual = b - K @ x
         # Row by row; the last term forgives noise in rows whose solution is zero.
-        size = absolute @ np.abs(x) + np.abs(b) + 1e-12 * absolute.max(axis=1) * np.abs(x).max()
+        size = absolute @ np.abs(x) + np.abs(b) + 1e-12 * largest * np.abs(x).max()
         if (np.abs(residual) <= 64 * len(b) * EPS * size).all():
             return np.asarray(x)
     return None

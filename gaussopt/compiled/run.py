@@ -81,7 +81,7 @@ def passing(table: NDArray[np.float64], found: NDArray[np.float64], tolerance: f
     tolerance = min(tolerance, DEFAULT_TOLERANCE)
     scale = tolerance * (1.0 + a)
     conditions = (
-        table[..., 0] == 1.0, error <= NEGLIGIBLE * a, error <= scale, force <= scale, EPS * floor <= scale,
+        table[..., 0] == 1.0, np.maximum(np.maximum(error, force), EPS * floor) <= np.minimum(NEGLIGIBLE * a, scale),
         residual <= tolerance * (1.0 + gamma), np.isfinite(table).all(axis=-1),
     )  # fmt: skip
     passed: NDArray[np.bool_] = np.logical_and.reduce(conditions)

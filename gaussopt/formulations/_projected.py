@@ -27,14 +27,14 @@ class Projected(Formulation):
         return particular + N @ x, None
 
 
-def general_solution(step: StepData) -> tuple[Vector, Matrix, int]:
+def general_solution(J: Matrix, gamma: Vector) -> tuple[Vector, Matrix, int]:
     """J^+ gamma, the orthogonal projector N onto ker J, and its rank.
 
     N is formed from a basis of ker J: the difference I - J^+ J would leave rounding noise that a second
     generalised inverse might invert.
     """
-    space = row_space(step.J)
-    return space.pinv @ step.gamma, space.Z @ space.Z.T, step.n - space.rank
+    space = row_space(J)
+    return space.pinv @ gamma, space.Z @ space.Z.T, J.shape[1] - space.rank
 
 
 def square_roots(M: Matrix) -> tuple[Matrix, Matrix]:

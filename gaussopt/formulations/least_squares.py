@@ -3,11 +3,13 @@
     a = J^+ gamma + N z,   N = I - J^+ J,   min_z || M^(1/2) N z - b ||,
     b = -(M^(1/2) J^+ gamma - M^(-1/2) (Q - h))
 
-so that a = J^+ gamma + N (M^(1/2) N)^+ b. Exact with the Moore-Penrose inverse of the product.
+so that a = J^+ gamma + N (M^(1/2) N)^+ b. Exact with the Moore-Penrose inverse of the product. Coordinates are scaled
+by their masses and rows to unit length first, so that ranks and digits do not depend on units.
 """
 
 from __future__ import annotations
 
+from gaussopt.balance import Balanced
 from gaussopt.formulations._projected import Projected, general_solution, square_roots
 from gaussopt.programs import LeastSquares
 from gaussopt.stepdata import Matrix, StepData, Vector
@@ -21,11 +23,12 @@ class ProjectedLeastSquares(Projected):
     source = "Yuan & Ge 2016, eq. (14)"
 
     def apply(self, step: StepData) -> tuple[LeastSquares, tuple[Vector, Matrix]]:
-        """A = M^(1/2) N of known rank n - rank J."""
-        particular, N, rank = general_solution(step)
-        root, inverse_root = square_roots(step.M)
-        b = inverse_root @ step.force - root @ particular
-        return LeastSquares(root @ N, b, rank), (particular, N)
+        """A = M^(1/2) N of known rank n - rank J, in coordinates of unit mass."""
+        data = Balanced.of(step)
+        particular, N, rank = general_solution(data.J, data.g)
+        root, inverse_root = square_roots(data.M)
+        b = inverse_root @ data.f - root @ particular
+        return LeastSquares(root @ N, b, rank), (data.d * particular, data.d[:, None] * N)
 
 
 formulation = ProjectedLeastSquares()

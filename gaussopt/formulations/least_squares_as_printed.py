@@ -26,7 +26,7 @@ class LeastSquaresAsPrinted(Projected):
 
     def apply(self, step: StepData) -> tuple[LeastSquares, tuple[Vector, Matrix]]:
         """A = N and b multiplied by M^(-1/2), as eq. (15) claims to be equivalent."""
-        particular, N, rank = general_solution(step)
+        particular, N, rank = general_solution(step.J, step.gamma)
         root, inverse_root = square_roots(step.M)
         b = inverse_root @ (inverse_root @ step.force - root @ particular)
         return LeastSquares(N, b, rank), (particular, N)

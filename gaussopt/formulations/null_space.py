@@ -12,8 +12,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
+from gaussopt.balance import Balanced
 from gaussopt.formulation import Formulation
-from gaussopt.linalg import EPS, mass_scale
+from gaussopt.linalg import EPS
 from gaussopt.programs import LinearSystem
 from gaussopt.stepdata import Matrix, StepData, Vector
 
@@ -27,11 +28,11 @@ class NullSpace(Formulation):
 
     def apply(self, step: StepData) -> tuple[LinearSystem, tuple[Vector, Matrix]]:
         """The reduced system in z."""
-        d = mass_scale(step.M)
-        a_p, Z = _parametrise(step.J * d, step.gamma)
-        a_p, Z = d * a_p, d[:, None] * Z
-        K = Z.T @ step.M @ Z
-        return LinearSystem(0.5 * (K + K.T), Z.T @ (step.force - step.M @ a_p)), (a_p, Z)
+        data = Balanced.of(step)
+        a_p, Z = _parametrise(data.J, data.g)
+        K = Z.T @ data.M @ Z
+        b = Z.T @ (data.f - data.M @ a_p)
+        return LinearSystem(0.5 * (K + K.T), b), (data.d * a_p, data.d[:, None] * Z)
 
     def recover(self, data: tuple[Vector, Matrix], x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:
         """A = a_p + Z z; the method has no multipliers."""

@@ -3,13 +3,15 @@
     a = a0 + M^(-1/2) (J M^(-1/2))^+ (gamma - J a0)                                   (M regular)
     a = [(I - J^+ J) M; J]^+ [Q - h; gamma]                                           (Udwadia & Phohomsiri)
 
-Both are least-squares programs whose solution of least norm is wanted; dependent rows are allowed.
+Both are least-squares programs whose solution of least norm is wanted; dependent rows are allowed. Coordinates are
+scaled by their masses and rows to unit length first, so that ranks and digits do not depend on units.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from gaussopt.balance import Balanced
 from gaussopt.formulation import Formulation
 from gaussopt.formulations._projected import square_roots
 from gaussopt.linalg import cholesky, row_space
@@ -26,19 +28,18 @@ class UdwadiaKalaba(Formulation):
 
     def apply(self, step: StepData) -> tuple[LeastSquares, tuple[Vector, Matrix]]:
         """Whitened correction of a0, or the stacked system if M is singular."""
-        space = row_space(step.J)
-        if cholesky(step.M) is not None:
-            _, inverse_root = square_roots(step.M)
-            a0 = inverse_root @ (inverse_root @ step.force)
-            program = LeastSquares(step.J @ inverse_root, step.gamma - step.J @ a0, space.rank, minimum_norm=True)
-            return program, (a0, inverse_root)
-        n = step.n
+        data = Balanced.of(step)
+        M, f, J, gamma, space = data.M, data.f, data.J, data.g, data.space
+        if cholesky(M) is not None:
+            _, inverse_root = square_roots(M)
+            a0 = inverse_root @ (inverse_root @ f)
+            program = LeastSquares(J @ inverse_root, gamma - J @ a0, space.rank, minimum_norm=True)
+            return program, (data.d * a0, data.d[:, None] * inverse_root)
         # I - J^+ J = Z Z^T, and Z has orthonormal columns: Z^T M in place of Z Z^T M has the same pseudo-inverse
         # solution with n - rank J rows less to contradict each other.
-        stacked = np.vstack((space.Z.T @ step.M, step.J))
-        rank = int(np.linalg.matrix_rank(stacked))
-        b = np.concatenate((space.Z.T @ step.force, step.gamma))
-        return LeastSquares(stacked, b, rank, minimum_norm=True), (np.zeros(n), np.eye(n))
+        stacked = np.vstack((space.Z.T @ M, J))
+        b = np.concatenate((space.Z.T @ f, gamma))
+        return LeastSquares(stacked, b, row_space(stacked).rank, minimum_norm=True), (np.zeros(step.n), np.diag(data.d))
 
     def recover(self, data: tuple[Vector, Matrix], x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:
         """A = a0 + M^(-1/2) x."""
