@@ -8,6 +8,7 @@ import numpy as np
 
 from gaussopt.errors import BadInput, GaussoptError
 from gaussopt.ranks import open_forces
+from gaussopt.singular import SingularWatch
 from gaussopt.solving import Answer, StepSolver
 from gaussopt.stabilisation import Stabilisation
 from gaussopt.state_functions import WRITES
@@ -40,6 +41,8 @@ class Accelerations:
         contact, counted from 0.
     warnings : list of str
         Sentences about the motion as a whole, for `Trajectory.warnings` and its message.
+    singular : SingularWatch
+        How independent the rows were at recorded states.
     """
 
     def __init__(self, system: System, solver: StepSolver, stabiliser: Stabilisation) -> None:
@@ -51,6 +54,7 @@ class Accelerations:
         self.evaluations = self.iterations = 0
         self.open_forces: set[tuple[str, int]] = set()
         self.warnings: list[str] = []
+        self.singular = SingularWatch()
         self._last: tuple[float, bytes, Answer] | None = None
         self._shape: tuple[int, int, int] | None = None
 

@@ -48,6 +48,9 @@ DEPENDENT = 1e-8
 TINY = 1e-250
 """Squares below which the generated certificate may have lost what they stand for."""
 
+LARGEST = 1e150
+"""Norm beyond which no answer passes: squares of such numbers overflow."""
+
 LARGE = 1e250
 """Squares above which it may be about to overflow."""
 
@@ -91,6 +94,10 @@ class Certificate:
     residual_share : float
         Largest residual of a row of J a = gamma beside its terms |J| |a| + |gamma|; NaN where the constraint residual
         is so small that it is not needed.
+    independence : float
+        Sine of the smallest angle between a row of J and those before it, in the metric of M^-1, an upper bound of the
+        smallest singular value of J in unit masses and rows of unit length; where M is singular or rows are nearly
+        dependent that singular value, dependent rows left out. NaN where it is not known.
     """
 
     error_bound: float
@@ -109,14 +116,15 @@ class Certificate:
     natural_scale: float = math.inf
     unit_error: float = math.nan
     residual_share: float = math.nan
+    independence: float = math.nan
 
     def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
         """Whether the candidate is within tolerance (relative, plus the same absolute amount)."""
         if self.verdict is not Status.SOLVED or not math.isfinite(self.error_bound):
             return False
         scale, anything = tolerance * (1.0 + self.norm_a), math.isinf(tolerance)
-        if not (math.isfinite(self.norm_a) and math.isfinite(self.norm_gamma) and math.isfinite(self.norm_a_2)):
-            return False  # beyond the range of numbers: nothing can be compared
+        if self.overflows:
+            return False
         good = (
             (anything or (self.own_error <= math.sqrt(tolerance) and not self.rounding_floor > scale))
             and self.error_bound <= scale
@@ -129,6 +137,11 @@ class Certificate:
             beside = self.unit_error <= tolerance * self.norm_a
             good = good and (beside or self.error_norm <= tolerance * (1.0 + self.norm_a_2))
         return good
+
+    @property
+    def overflows(self) -> bool:
+        """Whether numbers are so large that their squares, and energies, are none."""
+        return not (self.norm_a < LARGEST and self.norm_gamma < LARGEST and self.norm_a_2 < LARGEST)
 
     @property
     def own_error(self) -> float:
@@ -173,6 +186,7 @@ class Certificate:
         }
 
 
+@np.errstate(over="ignore", under="ignore", invalid="ignore")  # numbers beyond range do not pass
 def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Certificate:
     """Certify a candidate acceleration of a step without contacts.
 
@@ -259,6 +273,7 @@ def _generated(step: StepData, a: Vector, lam: Vector | None) -> Certificate | N
     return Certificate(
         sqrt(abs(out[0])), sqrt(abs(out[1])), sqrt(out[2]), sqrt(abs(out[3])), EPS * sqrt(abs(out[4])), math.nan,
         sqrt(abs(out[5])), sqrt(out[6]), sqrt(out[7]), Status.SOLVED, True, False, best,
+        independence=1.0 / sqrt(out[8]),
     )  # fmt: skip
 
 
@@ -277,9 +292,9 @@ def _regular(step: StepData, a: Vector | None, lam: Vector | None) -> Certificat
         return None
     B = solve_lower(L, J.T)
     G = B.T @ B
-    C = cholesky(G)
+    C, diagonal = cholesky(G), G.diagonal()
     # Beyond this conditioning the Gram matrix has lost the digits that tell dependent rows apart.
-    if C is None or (len(C) and (C.diagonal() ** 2 < DEPENDENT * G.diagonal()).any()):
+    if C is None or (len(C) and ((pivots := C.diagonal() ** 2) < DEPENDENT * diagonal).any()):
         return None
     if a is None:
         return _undecided(Status.SOLVED, step, True, False)
@@ -302,6 +317,7 @@ def _regular(step: StepData, a: Vector | None, lam: Vector | None) -> Certificat
     return Certificate(
         math.hypot(norm(kernel), norm(s)), norm(error), norm(r_c), reported, floor, float("nan"),
         mass_norm(a, Ma), norm(a), norm(gamma), Status.SOLVED, True, False, best,
+        independence=math.sqrt(float((pivots / diagonal).min())) if len(C) else 1.0,
     )  # fmt: skip
 
 
@@ -355,7 +371,7 @@ def _careful(step: StepData, a: Vector | None, lam: Vector | None) -> Certificat
     return Certificate(
         mass_norm(ed, Md @ ed), norm(ed * d), norm(step.J @ a - step.gamma), reported, floor,
         condition, mass_norm(ad, Md @ ad), norm(a), norm(step.gamma), Status.SOLVED,
-        forces_unique, singular, best, unit_error=norm(ed),
+        forces_unique, singular, best, unit_error=norm(ed), independence=space.least,
     )  # fmt: skip
 
 
@@ -379,7 +395,7 @@ def explain(step: StepData, certificate: Certificate, tolerance: float) -> str:
         return c.verdict.sentence
     if not math.isfinite(c.error_bound):
         return "The solver returned no finite acceleration."
-    if not (math.isfinite(c.norm_a) and math.isfinite(c.norm_a_2) and math.isfinite(c.norm_gamma)):
+    if c.overflows:
         return "The numbers of the step are too large for any certificate; choose other units."
     if c.rounding_floor > tolerance * (1 + c.norm_a):
         return (

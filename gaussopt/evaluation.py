@@ -26,7 +26,7 @@ ENOUGH = 10_000
 LONGEST = 50_000
 """Bytes of CPython's code of a model's functions, some 2500 lines, beyond which compiling takes more than a second."""
 
-_NUMBERS = 8
+_NUMBERS = 9
 """Numbers of a certificate before the multipliers, see `gaussopt.straight_line`."""
 
 
@@ -112,7 +112,7 @@ class Evaluation:
 
         Returns
         -------
-        numbers, multipliers : (8,), (m,)
+        numbers, multipliers : (9,), (m,)
             None where a pivot is too small or a number is not finite.
         """
         code = self.code.get("certificate")

@@ -153,8 +153,8 @@ class RowSpace:
         Orthonormal basis of the dependencies between rows.
     condition : float
         Largest over smallest singular value within the rank.
-    dropped : float
-        Largest singular value that counts as zero.
+    dropped, least : float
+        Largest singular value that counts as zero, and smallest one that does not (1 without any).
     """
 
     rank: int
@@ -163,6 +163,7 @@ class RowSpace:
     left_null: Matrix
     condition: float = 1.0
     dropped: float = 0.0
+    least: float = 1.0
 
 
 def row_space(J: Matrix, least: float | None = None) -> RowSpace:
@@ -182,7 +183,8 @@ def row_space(J: Matrix, least: float | None = None) -> RowSpace:
     rank = int((s > least * s[0]).sum()) if s[0] > 0 else 0
     pinv = (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
     condition = float(s[0] / s[rank - 1]) if rank else 1.0
-    return RowSpace(rank, Vt[rank:].T, pinv, U[:, rank:], condition, float(s[rank]) if rank < len(s) else 0.0)
+    dropped, least = float(s[rank]) if rank < len(s) else 0.0, float(s[rank - 1]) if rank else 1.0
+    return RowSpace(rank, Vt[rank:].T, pinv, U[:, rank:], condition, dropped, least)
 
 
 def nearest(M: Matrix, J: Matrix, r: Vector) -> Vector:

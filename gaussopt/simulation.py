@@ -30,6 +30,7 @@ from gaussopt.loops import Loop, make_loop
 from gaussopt.machine import is_machine, machine_failure
 from gaussopt.phases import ContactAccelerations, Phase, Solvers
 from gaussopt.ranks import named_forces
+from gaussopt.singular import abrupt_sentence
 from gaussopt.smooth import Record
 from gaussopt.solving import Answer, StepSolver, default_solver
 from gaussopt.stabilisation import Projection, Stabilisation
@@ -244,7 +245,9 @@ def simulate(
     columns = recorder.arrays(len(q))
     many = _of_many(accelerations.open_forces, system.contact_names)
     message += _in_words(many, columns["forces_unique"])
-    warnings = tuple(accelerations.warnings)
+    abrupt = None if contacts else abrupt_sentence(columns["t"], columns["v"], columns["a"], about().get("steps", 0))
+    found = (*accelerations.warnings, accelerations.singular.sentence(), abrupt)
+    warnings = tuple(sentence for sentence in found if sentence is not None)
     message = " ".join([message, *warnings])
     meta = {
         "problem": name, "variant": problem.variant if isinstance(problem, Problem) else "",
@@ -503,6 +506,7 @@ def recording(recorder: Recorder, motion: Accelerations) -> Record:
         drift = _largest(system.position_residual(t, q)), _largest(system.velocity_residual(t, q, v))
         energy = system.energy(t, q, v)
         c = answer.certificate
+        motion.singular.note(t, c.independence)
         if isinstance(motion, ContactAccelerations):
             drift = _with_contacts(drift, motion.whole(t, q, v), motion.phase)
         row = (

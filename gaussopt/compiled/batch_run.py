@@ -111,7 +111,7 @@ class BatchRun:
         if self._rows is not None:
             table = np.zeros((N, ROW + n + self.m))
             self._rows(0, N, 1, np.array([self.instants.begin]), self.states[:, 0].copy(), self._p, table)
-            drift = table[:, 12:ROW]
+            drift = table[:, 13:ROW]
         else:
             system, t = self.members.system, self.instants.begin
             for i in range(N):
@@ -181,7 +181,7 @@ class BatchRun:
         found = {"error_bound": error, "relative_error": error / (1.0 + a)}
         found["forces_unique"] = np.where(np.isnan(error), np.nan, 1.0)  # regular pivots
         for i, name in enumerate(("kinetic", "potential", "power", "position_drift", "velocity_drift")):
-            found[name] = self.table[..., 9 + i]
+            found[name] = self.table[..., 10 + i]
         return found | {"a": self.table[..., ROW : ROW + self.n], "lam": self.table[..., ROW + self.n :]}
 
     def sound(self) -> NDArray[np.bool_]:

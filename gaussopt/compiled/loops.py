@@ -19,7 +19,7 @@ MARCH = (
 )
 """Arguments of a loop of constant steps."""
 
-ROW = 14
+ROW = 15
 """Numbers of a recorded row beside acceleration and multipliers."""
 
 MOST_CORRECTIONS = 20
@@ -260,7 +260,7 @@ def recording(model: Model, lines: Lines, fast: bool) -> list[str]:
     rows = f"""
 def rows(count: int, t: list, y: list, p: list, table: list):
     \"\"\"What is recorded of each state; see gaussopt.compiled.modules.\"\"\"
-    s, c, a, lam = {zeros(flat)}, {zeros(8 + m)}, {zeros(n)}, {zeros(m)}
+    s, c, a, lam = {zeros(flat)}, {zeros(9 + m)}, {zeros(n)}, {zeros(m)}
     e, phi, rate = {zeros(3)}, {zeros(m_h)}, {zeros(m)}
     for r in range(count):
         q, v = y[{2 * n}*r:{2 * n}*r + {n}], y[{2 * n}*r + {n}:{2 * n}*r + {2 * n}]
@@ -271,17 +271,17 @@ def rows(count: int, t: list, y: list, p: list, table: list):
         energy(t[r], q, v, p, e)
         position(t[r], q, p, phi)
         velocity(t[r], q, v, p, rate)
-        for i in range(8):
+        for i in range(9):
             table[at + 1 + i] = c[i]
         for i in range(3):
-            table[at + 9 + i] = e[i]
+            table[at + 10 + i] = e[i]
         drift = speed = 0.0
         for i in range({m_h}):
             drift = max(drift, abs(phi[i]))
         for i in range({m}):
             speed = max(speed, abs(rate[i]))
-        table[at + 12] = drift
-        table[at + 13] = speed
+        table[at + 13] = drift
+        table[at + 14] = speed
         for i in range({n}):
             table[at + {ROW} + i] = a[i]
         for i in range({m}):

@@ -251,12 +251,13 @@ class GeneratedLoop(ABC):
             ("force_residual", force), ("rounding_floor", EPS * floor),
         ):  # fmt: skip
             worst[name] = max(worst[name], float(values.max()))
-        kinetic, potential, power, drift, speed = table[:, 9:ROW].T
+        kinetic, potential, power, drift, speed = table[:, 10:ROW].T
         self._recorder.extend(
             times, states[:, :n], states[:, n:], table[:, ROW : ROW + n], table[:, ROW + n :], error, relative, drift,
             speed, kinetic, potential, power, np.ones(len(times)),
         )  # fmt: skip
         self.motion.evaluations += len(times)
+        self.motion.singular.extend(times, 1.0 / np.sqrt(table[:, 9]))
         self._reached(float(times[-1]), states[-1, :n].copy(), states[-1, n:].copy())
 
 
