@@ -15,6 +15,8 @@ from soundness.judge import bilateral, convex
 from .findings import condition, scaled, units
 
 WELL = 1e6
+LARGEST = 1e145
+"""Accelerations beyond this have no squares, and no norms."""
 
 
 def well(kind: str, truth: Any) -> int:
@@ -24,6 +26,8 @@ def well(kind: str, truth: Any) -> int:
     with np.errstate(all="ignore"):
         try:
             if kind in ("step", "contact step"):
+                if max(map(abs, truth.a[0].floats() if kind == "contact step" else truth.a.floats())) > LARGEST:
+                    return 0
                 if condition(truth.step) > WELL or (kind == "contact step" and not _contact(truth)):
                     return 0
                 return 2 if np.linalg.cond(scaled(truth.step)[0]) <= WELL else 1
