@@ -129,6 +129,8 @@ class Balanced:
         """Whether no acceleration satisfies the rows."""
         if self.space.rank == len(self.g):
             return False
+        if not self.evaluated and self.g[~self.J.any(axis=1)].any():
+            return True  # nothing is rounded in 0 a = gamma
         return bool((np.abs(self._answer[3]) > self.limits_g()).any())
 
     def pulled(self) -> bool:

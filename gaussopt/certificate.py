@@ -39,6 +39,9 @@ from gaussopt.stepdata import StepData, Vector, check_mass_matrix
 DEFAULT_TOLERANCE = 1e-7
 """Relative distance to the true acceleration that a step may have."""
 
+ROUGH = 1e3
+"""How many tolerances forces that hold coordinates without mass may be off beside themselves."""
+
 NEGLIGIBLE = 1e-9
 """Error relative to ||a||_M below which the natural scale of the step does not matter."""
 
@@ -94,6 +97,9 @@ class Certificate:
     residual_share : float
         Largest residual of a row of J a = gamma beside its terms |J| |a| + |gamma|; NaN where the constraint residual
         is so small that it is not needed.
+    force_share : float
+        What the reported forces leave of the equations of motion beside the terms of these; 0 where M is regular and
+        `force_residual` says it all.
     independence : float
         Sine of the smallest angle between a row of J and those before it, in the metric of M^-1, an upper bound of the
         smallest singular value of J in unit masses and rows of unit length; where M is singular or rows are nearly
@@ -116,6 +122,7 @@ class Certificate:
     natural_scale: float = math.inf
     unit_error: float = math.nan
     residual_share: float = math.nan
+    force_share: float = 0.0
     independence: float = math.nan
 
     def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
@@ -130,6 +137,8 @@ class Certificate:
             and self.error_bound <= scale
             and self.force_residual <= scale
         )
+        # Without mass forces are no accelerations, and none of these says how large they are.
+        good = good and not self.force_share > ROUGH * tolerance
         # One norm of all rows, which may have units of their own each; or each row beside its own terms.
         aligned = self.residual_share <= min(tolerance, NEGLIGIBLE)
         good = good and (aligned or self.constraint_residual <= tolerance * (1.0 + self.norm_gamma))
@@ -350,11 +359,13 @@ def _careful(step: StepData, a: Vector | None, lam: Vector | None) -> Certificat
     along = along - Jd.T @ held
     ed = particular + Z @ ((Z.T @ along) / values)
     best = (Jp.T @ (residual - Md @ ed)) * row  # forces that hold the true acceleration
-    reported = 0.0
+    reported = share = 0.0
     if lam is not None and not math.isfinite(float(lam.sum())):
         reported = math.inf
     elif lam is not None:
-        gap = residual - (step.J * d).T @ lam
+        pull = (step.J * d).T @ lam
+        gap = residual - pull
+        share = beside(norm(gap), norm(Md @ ad), norm(fd), norm(pull)) if singular else 0.0
         L = None if singular else cholesky(Md)
         reported = norm(gap if L is None else solve_lower(L, gap))
     condition = float(values[-1] / values[0]) if len(values) else 1.0
@@ -371,8 +382,14 @@ def _careful(step: StepData, a: Vector | None, lam: Vector | None) -> Certificat
     return Certificate(
         mass_norm(ed, Md @ ed), norm(ed * d), norm(step.J @ a - step.gamma), reported, floor,
         condition, mass_norm(ad, Md @ ad), norm(a), norm(step.gamma), Status.SOLVED,
-        forces_unique, singular, best, unit_error=norm(ed), independence=space.least,
+        forces_unique, singular, best, unit_error=norm(ed), force_share=share, independence=space.least,
     )  # fmt: skip
+
+
+def beside(left: float, *terms: float) -> float:
+    """What is left relative to the terms that it is the sum of."""
+    size = sum(terms)
+    return left / size if size > 0.0 else 0.0
 
 
 def _undecided(verdict: Status, step: StepData, forces_unique: bool, singular: bool) -> Certificate:
@@ -410,6 +427,8 @@ def explain(step: StepData, certificate: Certificate, tolerance: float) -> str:
         parts.append(f"its error is {c.error_norm:.3g} in the 2-norm")
     if c.force_residual > tolerance * (1 + c.norm_a):
         parts.append(f"the reported forces miss it by {c.force_residual:.3g}")
+    if c.force_share > ROUGH * tolerance:
+        parts.append(f"forces do not balance where there is no mass, by {c.force_share:.3g} of their size")
     laws = getattr(c, "law_residual", 0.0)
     if laws > tolerance * (1 + c.norm_a):
         parts.append(f"the contact and friction laws are missed by {laws:.3g}")

@@ -174,7 +174,8 @@ def certify_contact(
         force_residual=own.force_residual if lam is not None else own.error_bound,
         rounding_floor=own.rounding_floor + floor, condition=own.condition, norm_a=own.norm_a, norm_a_2=own.norm_a_2,
         norm_gamma=own.norm_gamma, verdict=Status.SOLVED, forces_unique=verdict.forces_unique,
-        singular_mass=own.singular_mass, lam=own.lam, natural_scale=natural, law_residual=laws,
+        singular_mass=own.singular_mass, lam=own.lam, natural_scale=natural, residual_share=own.residual_share,
+        unit_error=own.unit_error, force_share=own.force_share, law_residual=laws,
         friction_power=max(power, 0.0), smallest_w=float(w.min(initial=math.inf)), contact=verdict,
     )  # fmt: skip
 

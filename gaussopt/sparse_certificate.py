@@ -28,7 +28,7 @@ from dataclasses import replace
 import numpy as np
 
 from gaussopt.balance import EVALUATED
-from gaussopt.certificate import NEGLIGIBLE, Certificate
+from gaussopt.certificate import NEGLIGIBLE, Certificate, beside
 from gaussopt.linalg import EPS, mass_norm
 from gaussopt.linalg import norm as _norm
 from gaussopt.sparse import Sparse, parts, times
@@ -85,14 +85,18 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
     floor = EPS * math.hypot(forces, constraints)
     if not resolved or not _met(saddle, found, size_f, size_c):
         floor = math.inf
-    reported = 0.0
+    reported = share = 0.0
     if lam is not None:
         finite = math.isfinite(float(lam.sum()))
-        reported = _norm(saddle.whiten(residual - times(J.T, lam))) if finite else math.inf
+        pull = times(J.T, lam)
+        reported = _norm(saddle.whiten(residual - pull)) if finite else math.inf
+        if finite and not saddle.definite:
+            share = beside(*(_norm(x * saddle.scale) for x in (residual - pull, Ma, f, pull)))
     certificate = Certificate(
         mass_norm(e, times(M, e)), _norm(e), _norm(r_c), reported, floor, math.nan,
         mass_norm(a, Ma), _norm(a), _norm(step.gamma), Status.SOLVED, forces_unique,
         not saddle.definite, best, unit_error=math.nan if saddle.definite else _norm(e / saddle.scale),
+        force_share=share,
     )  # fmt: skip
     largest = max(certificate.error_bound, reported, floor)
     if largest > NEGLIGIBLE * certificate.norm_a or certificate.unit_error > NEGLIGIBLE * certificate.norm_a:

@@ -111,7 +111,7 @@ def band(step: Step) -> float:
     return 8.0 * max(step.n, len(step.J), 1) * EPS
 
 
-def force_gap(step: Step, a: list[float], pull: list[Fraction]) -> tuple[float, float]:
+def force_gap(step: Step, a: list[float], pull: list[Fraction], measures: list[float]) -> tuple[float, float]:
     """How far forces are from explaining a: a lower bound of ||M a - Q + h - pull|| in the norm of M^-1.
 
     Returns
@@ -122,8 +122,8 @@ def force_gap(step: Step, a: list[float], pull: list[Fraction]) -> tuple[float, 
     """
     gap = part = 0.0
     exact = [Fraction(v) for v in a]
-    # A size for forces that ought to be zero: the largest force of the step, whatever its unit.
-    most = max(abs(f) for f in (*step.force, *pull))
+    # A size for forces that ought to be zero: the largest force of the step, in coordinates of a common measure.
+    most = max(abs(float(f)) / d for force in (step.force, pull) for f, d in zip(force, measures, strict=True))
     for i in range(step.n):
         terms = [m * x for m, x in zip(step.M[i], exact, strict=True) if m and x]
         terms += [-step.force[i], -pull[i]]
@@ -131,6 +131,6 @@ def force_gap(step: Step, a: list[float], pull: list[Fraction]) -> tuple[float, 
         if step.M[i][i] > 0:
             gap = max(gap, math.sqrt(float(r * r / step.M[i][i])))
         else:
-            size = sum((abs(t) for t in terms), most)
-            part = max(part, float(r / size) if size else 0.0)
+            size = float(sum((abs(t) for t in terms), Fraction(0))) + most * measures[i]
+            part = max(part, float(r) / size if size else 0.0)
     return gap, part
