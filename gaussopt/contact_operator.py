@@ -12,6 +12,7 @@ With lam_R = lam_T + mu lam_N, lam_L = mu lam_N - lam_T and s = kappa_R - kappa_
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -141,7 +142,7 @@ class ContactOperator:
         Raises
         ------
         NotAccepted
-            If the joints are ill-posed, or a contact in space (two tangents) has no slip.
+            If the joints are ill-posed, a contact in space (two tangents) has no slip, or a number overflows.
         """
         resting = step.resting
         if resting.any() and step.J_T.shape[1] > 1:
@@ -153,8 +154,20 @@ class ContactOperator:
         global _latest
         # Formulation and certificate ask for the operator of the same step one after the other.
         if _latest is None or _latest.step is not step:
-            _latest = cls(step, eliminate_joints(step), resting)
+            with np.errstate(over="ignore", invalid="ignore"):
+                made = cls(step, eliminate_joints(step), resting)
+                if not made._finite():
+                    raise NotAccepted(
+                        "The accelerations that contact forces cause are too large for floating-point numbers; use "
+                        "other units, or look at 'J_N', 'J_T' and 'mu'."
+                    )
+            _latest = made
         return _latest
+
+    def _finite(self) -> bool:
+        """Whether no product of rows, masses and forces overflows."""
+        own, free = self.rows @ self.joints.root, self.rows @ self.joints.a_J
+        return math.isfinite(np.vdot(own, own) + np.vdot(free, free) + (self.rows @ self.effect).sum())
 
     @property
     def k(self) -> int:

@@ -7,6 +7,7 @@ know where their part ends and do not look further.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import math
@@ -33,6 +34,12 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 MOST_LOADED = 8 * 2**30
 """Bytes of arrays in a file beyond which it is not loaded."""
+
+PATIENCE = 10.0
+"""Seconds that reading a file without a seal may take in a process of its own."""
+
+ENDED = {"crashed": "ends the process", "time_limit": f"takes more than {PATIENCE:g} s"}
+"""What befell that process, by kind of failure."""
 
 FREE, RATIO = 16 * 2**20, 1032
 """Arrays may take FREE bytes and RATIO times the bytes of their file; no compression of HDF5's own does more."""
@@ -89,13 +96,11 @@ def read(path: str | os.PathLike[str], what: str) -> xr.Dataset:
     BadInput
         If the file is missing, damaged, no NetCDF, or declares arrays that its bytes cannot hold.
     """
-    import xarray as xr
-
     sealed = _verified(Path(path))
+    if not sealed:
+        _try_elsewhere(Path(path), what)
     try:
-        _check_layout(path)
-        with xr.open_dataset(path, engine="h5netcdf", decode_times=False) as data:
-            loaded = data.load()
+        loaded = _loaded(path)
     except Exception as error:  # a library on foreign bytes: it raises whatever they lead to
         if isinstance(error, BadInput):
             raise
@@ -106,6 +111,34 @@ def read(path: str | os.PathLike[str], what: str) -> xr.Dataset:
         sentence = f"{path} carries no checksum, so that damage to it cannot be noticed; save it again with gaussopt."
         warnings.warn(sentence, Unverified, stacklevel=3)
     return loaded
+
+
+def _loaded(path: str | os.PathLike[str]) -> xr.Dataset:
+    import xarray as xr
+
+    _check_layout(path)
+    with xr.open_dataset(path, engine="h5netcdf", decode_times=False) as data:
+        return data.load()
+
+
+def _opened(path: str) -> None:
+    _loaded(path)
+
+
+def _try_elsewhere(path: Path, what: str) -> None:
+    """Read a file without a seal in a process of its own: on damaged bytes HDF5 may crash, or never come back.
+
+    Raises
+    ------
+    BadInput
+    """
+    from gaussopt.cases import Case
+    from gaussopt.guard import Guard
+
+    with contextlib.closing(Guard()) as guard:
+        outcome = guard.run(Case("read", _opened, {"path": str(path.resolve())}, limit=PATIENCE))
+    if outcome.kind not in ("", "error"):  # an error is told by whoever reads it here
+        raise BadInput(f"{path} is not {what}, or damaged: reading it {ENDED.get(outcome.kind, 'did not succeed')}.")
 
 
 def first_line(error: BaseException) -> str:

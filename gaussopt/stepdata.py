@@ -117,13 +117,13 @@ def check_mass_matrix(M: Matrix, what: str = "the mass matrix M") -> Matrix:
     if skew.max(initial=0.0) > SYMMETRY_TOLERANCE * scale:
         i, j = (int(k) for k in np.unravel_index(int(skew.argmax()), skew.shape))
         raise BadInput(f"{what} is not symmetric: entry [{i}, {j}] is {M[i, j]:.6g} but [{j}, {i}] is {M[j, i]:.6g}.")
-    M = 0.5 * (M + M.T)
+    M = 0.5 * M + 0.5 * M.T  # the sum itself might overflow
     if len(M):
         # Scaling by the diagonal makes the test independent of the units of the coordinates.
         size = np.abs(np.diag(M))
         d = np.sqrt(np.where(size > 0, size, max(scale, 1e-300)))
         lowest = float(np.linalg.eigvalsh(M / np.outer(d, d))[0])
-        if lowest < -DEFINITE_TOLERANCE * len(M):
+        if not lowest >= -DEFINITE_TOLERANCE * len(M):
             raise BadInput(
                 f"{what} is indefinite: an eigenvalue of its diagonally scaled form is {lowest:.6g}; "
                 "a mass matrix must be positive semidefinite."

@@ -207,7 +207,10 @@ class Trajectory:
         """
         data = netcdf.read(path, "a trajectory file")
         try:
-            return cls(**_columns(data), **_attributes(data.attrs))
+            found = cls(**_columns(data), **_attributes(data.attrs))
+            if (len(found.coordinates), len(found.contacts)) != (found.q.shape[1], found.lam_N.shape[1]):
+                raise ValueError("it names more or fewer coordinates or contacts than it holds")
+            return found
         except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             raise BadInput(f"{path} is not a trajectory file ({netcdf.first_line(error)}).") from None
 

@@ -413,6 +413,8 @@ def alone(case: Case) -> str:
             os.write(here, failure_of(case, place).encode()[:4000])
         os._exit(0)
     os.close(here)
+    if not select.select([there], [], [], SECONDS + SLACK)[0]:
+        os.kill(child, signal.SIGKILL)
     with os.fdopen(there, "rb") as answer:
         said = answer.read().decode(errors="replace")
     _, status = os.waitpid(child, 0)

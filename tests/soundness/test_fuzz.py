@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+import gaussopt as go
+from gaussopt import netcdf
 from gaussopt.cli import run
 
 NUMBERS = range(400)
@@ -140,3 +142,45 @@ def test_a_path_that_the_system_refuses_is_bad_input(capsys: pytest.CaptureFixtu
     shown = capsys.readouterr()
     assert "File name too long" in json.loads(shown.out)["message"]
     assert "write the result" not in shown.err
+
+
+FAULTS = Path(__file__).parent / "faults"
+
+
+def test_a_file_on_which_hdf5_never_returns_is_refused(monkeypatch: pytest.MonkeyPatch, assert_sentence: Any) -> None:
+    monkeypatch.setattr(netcdf, "PATIENCE", 1.0)
+    with pytest.raises(go.BadInput) as caught:
+        go.Trajectory.load(FAULTS / "hdf5_never_returns.nc")
+    assert_sentence(caught.value, "hdf5_never_returns.nc", "damaged", "takes more than")
+
+
+def test_numbers_near_the_end_of_the_range_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a negative mass this large half of the sum with itself is infinite; LAPACK never returned from it."""
+    file = tmp_path / "given.json"
+    step = {"kind": "step", "M": [[-1e308, 0.0], [0.0, 3.0]], "Q": [1.0, -9.81], "J": [[1.0, 1.0]], "gamma": [0.5]}
+    file.write_text(json.dumps(step), encoding="utf-8")
+    assert run(["solve", str(file), "--json"]) == 2
+    assert "indefinite" in json.loads(capsys.readouterr().out)["message"]
+
+
+@pytest.mark.parametrize("mu", [None, [0.3]])
+def test_contact_forces_that_overflow_are_refused(mu: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "given.json"
+    step = {"kind": "step", "M": [[1.0, 0.0], [0.0, 1.0]], "Q": [1.0, -9.81], "J_N": [[0.0, -1e308]], "zeta_N": [0.0]}
+    if mu:
+        step |= {"J_T": [[1.0, 0.0]], "zeta_T": [0.0], "v_T": [0.1], "mu": mu}
+    file.write_text(json.dumps(step), encoding="utf-8")
+    assert run(["solve", str(file), "--json"]) == 2
+    shown = capsys.readouterr()
+    assert "too large" in json.loads(shown.out)["message"]
+    assert "RuntimeWarning" not in shown.err
+
+
+def test_a_motion_with_names_too_many_is_none(tmp_path: Path, assert_sentence: Any) -> None:
+    file = go.simulate("bouncing-ball", t_end=0.01, dt=0.005).save(tmp_path / "motion.nc")
+    data = netcdf.load_dataset(file)
+    data.attrs["meta"] = json.dumps(json.loads(data.attrs["meta"]) | {"coordinates": ["x", "y"]})
+    netcdf.save_dataset(data, file)
+    with pytest.raises(go.BadInput) as caught:
+        go.Trajectory.load(file)
+    assert_sentence(caught.value, "motion.nc", "names more or fewer")
