@@ -260,14 +260,16 @@ class EventDriven:
 
     def _uneventful(self, leap: Leap) -> int:
         """The number of steps of a leap, from the first, in which no person's function comes near zero."""
-        states = [(self.t, self.q, self.v), *zip(leap.t, leap.q, leap.v, strict=True)]
-        values = np.array([[self._user_value(j, *state) for state in states] for j in range(len(self.user_events))])
-        return unmoved(values)
+        t, q, v = np.append(self.t, leap.t), np.vstack((self.q, leap.q)), np.vstack((self.v, leap.v))
+        return unmoved(np.array([self._side(j) * event.values(t, q, v) for j, event in enumerate(self.user_events)]))
 
     def _user_value(self, i: int, t: float, q: Vector, v: Vector) -> float:
         """A user event, above zero on the side that it is watched from."""
-        event = self.user_events[i]
-        return (-event.direction or self._sides[i]) * event.value(t, q, v)
+        return self._side(i) * self.user_events[i].value(t, q, v)
+
+    def _side(self, i: int) -> float:
+        """The sign that makes a user event positive on the side that it is watched from."""
+        return -self.user_events[i].direction or self._sides[i]
 
     def _turn(self) -> None:
         """In space, let the directions of friction follow the slip."""

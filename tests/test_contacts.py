@@ -534,3 +534,26 @@ def test_coefficients_that_are_none_are_named(name: str, value: float) -> None:
         go.System.from_lagrangian(
             [y], [v], kinetic=v**2, contacts=[contact], parameters={given: 1.0}, name="ball"
         ).evaluate(0.0, [0.0], [0.0])
+
+
+def test_values_of_an_event_at_many_states_are_those_at_each() -> None:
+    t, q = np.linspace(0.0, 1.0, 5), np.linspace(-1.0, 1.0, 10).reshape(5, 2)
+    event = go.Event("sum", lambda t, q, v: t + q[0] - v[1])
+    assert event.values(t, q, q).tolist() == [event.value(*state) for state in zip(t, q, q, strict=True)]
+
+    def scales(t: float, q: Any, v: Any) -> float:
+        if t > 0.6:
+            q *= 2.0
+        return 1.0
+
+    def raises(t: float, q: Any, v: Any) -> float:
+        return 1.0 / (t - 0.5)
+
+    kept = q.copy()
+    for function, words in (
+        (scales, "Event 'bad' writes into the q or v"), (raises, "raised ZeroDivisionError at t = 0.5"),
+        (lambda t, q, v: math.nan if t == 0.25 else 1.0, "Event 'bad' is nan at t = 0.25"),
+    ):  # fmt: skip
+        with pytest.raises(go.BadInput, match=words):
+            go.Event("bad", function).values(t, q, q)
+        assert (q == kept).all()
