@@ -165,14 +165,17 @@ def test_an_infinite_tolerance_still_gives_the_best_bound() -> None:
     assert go.certify_qp(qp, x, tolerance=inf).error_bound <= 2 * go.certify_qp(qp, x).error_bound
 
 
-def test_the_semidefinite_case_has_residuals_but_no_bound(assert_optimal: Callable[..., None]) -> None:
+def test_the_bound_of_the_semidefinite_case_says_what_it_does_not_see(assert_optimal: Callable[..., None]) -> None:
     qp = program(np.diag([1, 0]), [0, 1], [[0, 1]], [-3], [inf])
     c = go.certify_qp(qp, np.array([0.0, -3.0]), np.array([1.0]))
-    assert c.error_bound == inf
-    assert c.to_mapping()["error_bound"] is None
+    assert c.error_bound == 0.0
+    assert "without curvature" in c.to_mapping()["distance"]
     assert c.passed()
     assert_optimal(qp, np.array([0.0, -3.0]), c.y, 1e-15)
     assert not go.certify_qp(qp, np.array([0.0, -2.0]), np.array([1.0])).passed()
+    off = go.certify_qp(qp, np.array([0.5, -3.0]), np.array([1.0]))
+    assert off.error_bound == pytest.approx(0.5)
+    assert not off.passed()
 
 
 @pytest.mark.parametrize("small", [1e-6, 1e-12])

@@ -122,6 +122,12 @@ class Found:
     loss: float
 
 
+def _room(A: list[Numbers], j: int, absolute: Numbers) -> Fraction:
+    """How far a coordinate could move within the terms of the rows that hold it."""
+    terms = [(abs(row[j]), dot([abs(a) for a in row], absolute)) for row in A if row[j]]
+    return min((size / entry for entry, size in terms if size), default=Fraction(0))
+
+
 def judge(P: Any, q: Any, A: Any, l: Any, u: Any, truth: Exact, x: Any) -> Found:
     P, q, A, point = exact(P), exact(q), exact(A), exact(x)
     absolute = [abs(value) for value in truth.x]
@@ -135,6 +141,7 @@ def judge(P: Any, q: Any, A: Any, l: Any, u: Any, truth: Exact, x: Any) -> Found
     for i in range(len(reach)):
         if P[i][i] > 0:
             reach[i] = max(reach[i], Fraction(1e-6 * energy / float(P[i][i]) ** 0.5))
+    held = [_room(A, j, absolute) for j in range(len(reach))]
     worst = 0.0
     for row, low, high in zip(A, l, u, strict=True):
         value = dot(row, point)
@@ -142,8 +149,9 @@ def judge(P: Any, q: Any, A: Any, l: Any, u: Any, truth: Exact, x: Any) -> Found
         for bound, sign in ((low, 1), (high, -1)):
             if np.isfinite(bound) and (beyond := sign * (exact(bound) - value)) > 0:
                 terms = abs(exact(bound)) + dot(size, absolute) if bound else dot(size, reach)
-                # A row without terms at the solution has no size of its own: the largest coordinate's stands in.
-                terms = terms or sum(size) * max([*absolute, Fraction(0)]) or Fraction(1)
+                # A row without terms at the solution has no size of its own: what its coordinates could move without
+                # changing another row by more than that row's terms stands in, or else the largest coordinate.
+                terms = terms or dot(size, held) or sum(size) * max([*absolute, Fraction(0)]) or Fraction(1)
                 worst = max(worst, float(beyond / terms))
     lost = objective(P, q, point) - truth.objective
     terms = dot(truth.x, [dot(row, truth.x) for row in P]) / 2 + dot([abs(b) for b in q], absolute)

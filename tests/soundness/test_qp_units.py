@@ -112,10 +112,14 @@ def test_half_an_objective_is_not_solved() -> None:
 
 def test_no_distance_is_claimed_where_none_is_proved() -> None:
     qp = go.QP.from_mapping(read("qp_semidefinite.json"))
+    linear = go.QP(np.zeros((3, 3)), qp.q, np.eye(3), np.zeros(3), np.ones(3))
+    none = go.certify_qp(linear, np.zeros(3)).to_mapping()
+    assert none["error_bound"] is None
+    assert none["relative_error"] is None
+    assert "not proved" in none["distance"]
     told = go.certify_qp(qp, np.array([1e-6, 10.0, 0.0])).to_mapping()
-    assert told["error_bound"] is None
-    assert told["relative_error"] is None
-    assert "not proved" in told["distance"]
+    assert told["error_bound"] < 1e-12
+    assert "without curvature" in told["distance"]
     assert 0 <= told["objective_gap"] < 1e-14
 
 
