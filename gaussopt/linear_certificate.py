@@ -1,9 +1,9 @@
 """How well a point solves a linear system or a least-squares problem, whoever computed it.
 
 Rows are judged by their own terms, |r_i| <= tolerance (|b_i| + |K_i| |x|), and the point by the distance K^+ r to the
-nearest solution. Units are powers of two in which the entries are as near to 1 as they get (`qp_scaling.units`), so
-that neither units nor one large entry decide, and squares of large numbers are never formed. Parts of x that the matrix
-does not see do not count as size.
+nearest solution, coordinate by coordinate. Units are powers of two in which the entries are as near to 1 as they get
+(`qp_scaling.units`), so that neither units nor one large entry decide, and squares of large numbers are never formed.
+Parts of x that the matrix does not see do not count as size.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.linalg import EPS
 from gaussopt.programs import LeastSquares, LinearSystem
 from gaussopt.qp_scaling import units
-from gaussopt.qp_verdict import rounding
+from gaussopt.qp_verdict import feasibility, rounding
 from gaussopt.stepdata import Matrix, Vector
 
 
@@ -32,7 +32,8 @@ class LinearCertificate:
     relative_residual : float
         The largest of the residuals, each relative to the size of its own terms.
     relative_error : float
-        Distance to the nearest solution relative to the point, in the units named above; NaN for sparse systems.
+        Distance to the nearest solution relative to the point: of linear systems the largest of all coordinates, of
+        least squares in the units named above; NaN for sparse systems.
     contradictory : bool
         Whether the system has no solution.
     """
@@ -75,18 +76,30 @@ def _system(program: LinearSystem, x: Vector) -> LinearCertificate:
     r = b - K @ x
     U, s, Vt = np.linalg.svd(K)
     rank = int((s > 8 * n * EPS * s[0]).sum()) if n else 0
-    seen = Vt[:rank].T @ (Vt[:rank] @ x)
-    size, reach = np.abs(b) + np.abs(K) @ np.abs(seen), _most(seen)
+    inverse = (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
+    size, reach = _sizes(K, b, Vt[:rank].T @ (Vt[:rank] @ x), inverse)
     if not b.any():  # nothing has a size but the unit of each coordinate
-        size, reach = np.maximum(size, np.abs(K) @ (1.0 / d)), max(reach, _most(1.0 / d))
-    size = np.maximum(size, rounding(n) / DEFAULT_TOLERANCE * size.max(initial=0.0))
+        size, reach = np.maximum(size, np.abs(K) @ (1.0 / d)), np.maximum(reach, _most(1.0 / d))
     noise = (n + 2) * EPS * (np.abs(K) @ np.abs(x))
-    error = _most(Vt[:rank].T @ ((U[:, :rank].T @ r) / s[:rank]))
-    left = U[:, rank:]
-    contradictory = bool((np.abs(left @ (left.T @ b)) > rounding(n) * size).any())
+    contradictory = rank < n and feasibility(K, b, b).possible is False
     return LinearCertificate(
-        _most(r / row), _relative(np.abs(r) + np.where(r != 0, noise, 0.0), size), _ratio(error, reach), contradictory
+        _most(r / row), _relative(np.abs(r) + np.where(r != 0, noise, 0.0), size),
+        _relative(np.abs(inverse @ r), reach), contradictory,
     )  # fmt: skip
+
+
+def _sizes(K: Matrix, b: Vector, seen: Vector, inverse: Matrix) -> tuple[Vector, Vector]:
+    """What rows and coordinates are measured by, (n,), (n,): their own terms, or rounding of those that they hang on.
+
+    A coordinate that is zero at the solution is measured by what is rounding of the largest.
+    """
+    share = rounding(len(b)) / DEFAULT_TOLERANCE
+    terms = np.abs(b) + np.abs(K) @ np.abs(seen)
+    spread = np.abs(inverse) @ terms
+    reach = np.maximum(np.abs(seen), share * spread)
+    zero = np.abs(inverse @ b) <= (len(b) + 2) * EPS * spread
+    reach = np.where(zero, np.maximum(reach, share * _most(reach)), reach)
+    return np.maximum(terms, np.abs(K) @ np.maximum(share * spread, np.where(zero, reach, 0.0))), reach
 
 
 def _sparse_system(program: LinearSystem, x: Vector) -> LinearCertificate:
@@ -114,7 +127,7 @@ def _least_squares(program: LeastSquares, x: Vector) -> LinearCertificate:
     seen = Vt.T @ (Vt @ x)
     level = rounding(max(A.shape)) / DEFAULT_TOLERANCE
     fit = max(_length(U.T @ b), level * _length(b))
-    reach = max(_length(seen), level * _length(np.abs(Vt.T) @ (np.abs(U.T @ b) / s)))
+    reach = max(_length(seen), level * _length(np.abs(Vt.T) @ ((np.abs(U.T) @ np.abs(b)) / s)))
     if not b.any():
         fit, reach = max(fit, _length(A / d)), max(reach, _length(1.0 / d))
     excess = _ratio(_length(U.T @ r), fit)

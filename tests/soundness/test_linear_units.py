@@ -1,0 +1,219 @@
+"""Linear systems and least squares in mixed units, singular, contradictory and huge: against exact rational answers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from soundness.qp_judge import Numbers, dot, exact
+
+import gaussopt as go
+from gaussopt.linear_certificate import certify_linear
+from gaussopt.status import Status
+
+Rng = np.random.Generator
+
+
+def dyadic(rng: Rng, *shape: int) -> Any:
+    """Small numbers that rounding does not touch, a quarter of them zero."""
+    return rng.integers(-6, 7, shape) * 2.0 ** rng.integers(-3, 2, shape) * (rng.random(shape) < 0.75)
+
+
+def exact_solution(K: Any, b: Any) -> Numbers | None:
+    """A solution of K x = b in rational arithmetic, free unknowns zero; None if there is none."""
+    n = len(K[0])
+    rows = [[*row, value] for row, value in zip(exact(K), exact(b), strict=True)]
+    pivots: list[int] = []
+    for column in range(n):
+        at = len(pivots)
+        found = next((i for i in range(at, len(rows)) if rows[i][column]), None)
+        if found is None:
+            continue
+        rows[at], rows[found] = rows[found], rows[at]
+        rows[at] = [value / rows[at][column] for value in rows[at]]
+        for i, row in enumerate(rows):
+            if i != at and row[column]:
+                rows[i] = [a - row[column] * p for a, p in zip(row, rows[at], strict=True)]
+        pivots.append(column)
+    if any(row[n] for row in rows[len(pivots) :]):
+        return None
+    x = [Fraction(0)] * n
+    for i, column in enumerate(pivots):
+        x[column] = rows[i][n]
+    return x
+
+
+def shortest(A: Any, b: Any) -> Numbers:
+    """The least-squares solution of least norm: A^T A x = A^T b with x = A^T z, exactly."""
+    rows = exact(A)
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    normal = [[dot(p, q) for q in columns] for p in columns]
+    right = [dot(column, exact(b)) for column in columns]
+    # x = N w with N = A^T A: N N w = A^T b has a solution, and N w is the shortest.
+    twice = [[dot(p, q) for q in normal] for p in normal]
+    w = _solve_fractions(twice, right)
+    return [dot(row, w) for row in normal]
+
+
+def _solve_fractions(K: list[Numbers], b: Numbers) -> Numbers:
+    rows = [[*row, value] for row, value in zip(K, b, strict=True)]
+    pivots: list[int] = []
+    for column in range(len(K)):
+        at = len(pivots)
+        found = next((i for i in range(at, len(rows)) if rows[i][column]), None)
+        if found is None:
+            continue
+        rows[at], rows[found] = rows[found], rows[at]
+        rows[at] = [value / rows[at][column] for value in rows[at]]
+        for i, row in enumerate(rows):
+            if i != at and row[column]:
+                rows[i] = [a - row[column] * p for a, p in zip(row, rows[at], strict=True)]
+        pivots.append(column)
+    x = [Fraction(0)] * len(K)
+    for i, column in enumerate(pivots):
+        x[column] = rows[i][len(K)]
+    return x
+
+
+def violated(K: Any, b: Any, truth: Any, x: Any) -> float:
+    """Largest residual of a row relative to its own terms at the solution."""
+    worst = 0.0
+    size = [abs(value) for value in truth]
+    for row, value in zip(exact(K), exact(b), strict=True):
+        off, terms = abs(dot(row, exact(x)) - value), abs(value) + dot([abs(a) for a in row], size)
+        worst = max(worst, float(off / terms) if terms else np.inf if off else 0.0)
+    return worst
+
+
+def system(rng: Rng) -> tuple[Any, Any]:
+    """Square, of any rank; right sides of singular ones consistent or not."""
+    n = int(rng.integers(1, 5))
+    K = dyadic(rng, n, n)
+    if n > 1 and rng.random() < 0.4:
+        K[-1] = K[0] * rng.choice([1.0, -2.0, 0.5])
+    b = K @ dyadic(rng, n) if rng.random() < 0.7 else dyadic(rng, n)
+    return K, b
+
+
+def test_systems_in_any_units() -> None:
+    """Right points pass, points off by 1e-5 in one coordinate that a row sees do not, contradictions are told."""
+    rng, passed, refused, contradictory = np.random.default_rng(7), 0, 0, 0
+    for _ in range(250):
+        K, b = system(rng)
+        n = len(b)
+        d, r = 2.0 ** rng.integers(-40, 41, n), 2.0 ** rng.integers(-40, 41, n)
+        K, b = K * d * r[:, None], b * r
+        truth = exact_solution(K, b)
+        program = go.LinearSystem(K, b)
+        if truth is None:
+            found = certify_linear(program, np.linalg.lstsq(K, b, rcond=None)[0])
+            assert found.contradictory
+            assert not found.passed()
+            contradictory += 1
+            continue
+        x = np.array([float(value) for value in truth])
+        if violated(K, b, truth, x) < 1e-14:
+            assert certify_linear(program, x).passed()
+            assert not certify_linear(program, x).contradictory
+            passed += 1
+        for j in range(n):
+            off = np.where(np.arange(n) == j, x * (1 + 1e-5), x)
+            if violated(K, b, truth, off) > 1e-6:
+                assert not certify_linear(program, off).passed()
+                refused += 1
+    assert min(passed, refused) > 100
+    assert contradictory > 20
+
+
+@pytest.mark.parametrize("unit", [2.0**-40, 1.0, 2.0**40])
+def test_one_large_row_hides_no_other(unit: float) -> None:
+    program = go.LinearSystem(np.diag([1e12, 1.0]) * unit, np.array([1e12, 1.0]) * unit)
+    assert certify_linear(program, np.ones(2)).passed()
+    assert not certify_linear(program, np.array([1.0, 1.0 + 1e-5])).passed()
+    assert not certify_linear(program, np.array([1.0, 0.0])).passed()
+
+
+@pytest.mark.parametrize("unit", [2.0**-40, 1.0, 2.0**40])
+def test_one_large_block_hides_no_other(unit: float) -> None:
+    """Rows that share no unknown have nothing to do with each other, whatever their units."""
+    K = np.array([[unit, unit, 0.0], [unit, -unit, 0.0], [0.0, 0.0, 1e9]])
+    program = go.LinearSystem(K, np.array([unit, 0.0, 1e9]))
+    assert certify_linear(program, np.array([0.5, 0.5, 1.0])).passed()
+    assert not certify_linear(program, np.array([0.50001, 0.50001, 1.0])).passed()
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-155, 1e155, 1e200])
+def test_norms_whose_squares_overflow(unit: float) -> None:
+    """Squares of these numbers are infinite or zero: a wrong point must not pass, a right one must."""
+    K = np.array([[2.0, 1.0], [1.0, 3.0]])
+    x = np.array([1.0, -2.0])
+    for program in (
+        go.LinearSystem(unit * K, unit * (K @ x)), go.LeastSquares(unit * K, unit * (K @ x), 2),
+        go.LeastSquares(unit * K, unit * (K @ x), 2, minimum_norm=True),
+    ):  # fmt: skip
+        assert certify_linear(program, x).passed()
+        assert not certify_linear(program, x * (1 + 1e-5)).passed()
+        assert not certify_linear(program, 0.0 * x).passed()
+    far = go.LinearSystem(K, unit * (K @ x))
+    assert certify_linear(far, unit * x).passed()
+    assert not certify_linear(far, unit * x * (1 + 1e-5)).passed()
+
+
+@pytest.mark.parametrize("excess", [1e-3, 1e-9, 1e-12])
+@pytest.mark.parametrize("unit", [2.0**-40, 1.0, 2.0**40])
+def test_contradictions_count_in_their_own_rows(excess: float, unit: float) -> None:
+    """Two equal rows with right sides that differ, beside a row of size 1e9."""
+    K = np.array([[unit, unit, 0.0], [unit, unit, 0.0], [0.0, 0.0, 1e9]])
+    wrong = go.LinearSystem(K, np.array([unit, unit * (1 + excess), 1e9]))
+    assert certify_linear(wrong, np.array([0.5, 0.5, 1.0])).contradictory
+    right = go.LinearSystem(K, np.array([unit, unit, 1e9]))
+    assert not certify_linear(right, np.array([0.5, 0.5, 1.0])).contradictory
+    assert certify_linear(right, np.array([0.5, 0.5, 1.0])).passed()
+
+
+@pytest.mark.parametrize("minimum_norm", [False, True])
+def test_least_squares_of_any_rank(minimum_norm: bool) -> None:
+    """The exact answer passes; one off by 1e-4 does not, nor, if the shortest is asked for, one beside it."""
+    rng, count, beside = np.random.default_rng(11), 0, 0
+    for _ in range(200):
+        m, n = int(rng.integers(1, 5)), int(rng.integers(1, 4))
+        A, b = dyadic(rng, m, n), dyadic(rng, m)
+        if m > 1 and rng.random() < 0.4:
+            A[-1] = A[0]
+        rank = int(np.linalg.matrix_rank(A))
+        if not rank:
+            continue
+        A, b = (2.0 ** int(rng.integers(-40, 41)) * part for part in (A, b))
+        if not minimum_norm and rank == n:
+            A = A * 2.0 ** rng.integers(-40, 41, n)
+        truth = shortest(A, b)
+        x = np.array([float(value) for value in truth])
+        program = go.LeastSquares(A, b, rank, minimum_norm=minimum_norm)
+        assert certify_linear(program, x).passed()
+        if not x.any():
+            continue
+        count += 1
+        assert not certify_linear(program, x * (1 + 1e-4)).passed()
+        if minimum_norm and rank < n:
+            free = np.linalg.svd(A)[2][-1]
+            assert not certify_linear(program, x + 1e-4 * np.abs(x).max() * free).passed()
+            beside += 1
+    assert count > 80
+    assert beside > 10 or not minimum_norm
+
+
+def test_solvers_agree_in_mixed_units() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(40):
+        K, b = system(rng)
+        truth = exact_solution(K, b)
+        d, r = 2.0 ** rng.integers(-12, 13, len(b)), 2.0 ** rng.integers(-12, 13, len(b))
+        solution = go.solve(go.LinearSystem(K * d * r[:, None], b * r))
+        if truth is None:
+            assert solution.status is Status.INFEASIBLE
+        else:
+            assert solution.status is Status.SOLVED
+            assert violated(K * d * r[:, None], b * r, [v / Fraction(u) for v, u in zip(truth, d, strict=True)],
+                            solution.x) < 1e-6  # fmt: skip
