@@ -51,9 +51,6 @@ DEPENDENT = 1e-8
 TINY = 1e-250
 """Squares below which the generated certificate may have lost what they stand for."""
 
-LARGEST = 1e150
-"""Norm beyond which no answer passes: squares of such numbers overflow."""
-
 LARGE = 1e250
 """Squares above which it may be about to overflow."""
 
@@ -104,6 +101,8 @@ class Certificate:
         Sine of the smallest angle between a row of J and those before it, in the metric of M^-1, an upper bound of the
         smallest singular value of J in unit masses and rows of unit length; where M is singular or rows are nearly
         dependent that singular value, dependent rows left out. NaN where it is not known.
+    distances : (m,) or None
+        Distance of each row of J from those before it, in unit masses; None where it is not known.
     """
 
     error_bound: float
@@ -124,6 +123,7 @@ class Certificate:
     residual_share: float = math.nan
     force_share: float = 0.0
     independence: float = math.nan
+    distances: Vector | None = None
 
     def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
         """Whether the candidate is within tolerance (relative, plus the same absolute amount)."""
@@ -149,8 +149,8 @@ class Certificate:
 
     @property
     def overflows(self) -> bool:
-        """Whether numbers are so large that their squares, and energies, are none."""
-        return not (self.norm_a < LARGEST and self.norm_gamma < LARGEST and self.norm_a_2 < LARGEST)
+        """Whether norms are beyond the range of numbers, so that nothing can be compared with them."""
+        return not (math.isfinite(self.norm_a) and math.isfinite(self.norm_gamma) and math.isfinite(self.norm_a_2))
 
     @property
     def own_error(self) -> float:
@@ -272,7 +272,7 @@ def _generated(step: StepData, a: Vector, lam: Vector | None) -> Certificate | N
     found = evaluation.certificate(flat, a, lam, step.m)
     if found is None:
         return None
-    out, best = found
+    out, best, inverse = found
     # Squares of numbers beyond 1e125 or below 1e-125 overflow or vanish; the other path scales them.
     if not all(value < LARGE for value in out[:8]):
         return None
@@ -282,7 +282,7 @@ def _generated(step: StepData, a: Vector, lam: Vector | None) -> Certificate | N
     return Certificate(
         sqrt(abs(out[0])), sqrt(abs(out[1])), sqrt(out[2]), sqrt(abs(out[3])), EPS * sqrt(abs(out[4])), math.nan,
         sqrt(abs(out[5])), sqrt(out[6]), sqrt(out[7]), Status.SOLVED, True, False, best,
-        independence=1.0 / sqrt(out[8]),
+        independence=1.0 / sqrt(out[8]), distances=1.0 / np.sqrt(inverse),
     )  # fmt: skip
 
 
@@ -326,7 +326,7 @@ def _regular(step: StepData, a: Vector | None, lam: Vector | None) -> Certificat
     return Certificate(
         math.hypot(norm(kernel), norm(s)), norm(error), norm(r_c), reported, floor, float("nan"),
         mass_norm(a, Ma), norm(a), norm(gamma), Status.SOLVED, True, False, best,
-        independence=math.sqrt(float((pivots / diagonal).min())) if len(C) else 1.0,
+        independence=math.sqrt(float((pivots / diagonal).min())) if len(C) else 1.0, distances=C.diagonal().copy(),
     )  # fmt: skip
 
 
@@ -383,6 +383,7 @@ def _careful(step: StepData, a: Vector | None, lam: Vector | None) -> Certificat
         mass_norm(ed, Md @ ed), norm(ed * d), norm(step.J @ a - step.gamma), reported, floor,
         condition, mass_norm(ad, Md @ ad), norm(a), norm(step.gamma), Status.SOLVED,
         forces_unique, singular, best, unit_error=norm(ed), force_share=share, independence=space.least,
+        distances=np.abs(np.diagonal(np.linalg.qr((step.J * d).T, mode="r"))) if step.m else gd,
     )  # fmt: skip
 
 

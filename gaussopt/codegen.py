@@ -26,7 +26,7 @@ from gaussopt import cache
 from gaussopt.cache import cache_folder as cache_folder
 from gaussopt.errors import BadInput
 
-VERSION = 8
+VERSION = 9
 """Raised whenever the generated source changes, so that stale files are not reused."""
 
 

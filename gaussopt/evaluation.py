@@ -100,7 +100,9 @@ class Evaluation:
             raise Undefined
         return flat
 
-    def certificate(self, step: Vector, a: Vector, lam: Vector | None, m: int) -> tuple[Sequence[float], Vector] | None:
+    def certificate(
+        self, step: Vector, a: Vector, lam: Vector | None, m: int
+    ) -> tuple[Sequence[float], Vector, Vector] | None:
         """What the generated certificate finds of a step and a candidate, see `gaussopt.straight_line`.
 
         Parameters
@@ -112,23 +114,27 @@ class Evaluation:
 
         Returns
         -------
-        numbers, multipliers : (9,), (m,)
+        numbers, multipliers, inverse : (9,), (m,), (m,)
+            The last ones are reciprocal squares of the distances of rows from those before them.
             None where a pivot is too small or a number is not finite.
         """
         code = self.code.get("certificate")
         if code is not None:
-            found = np.empty(_NUMBERS + m)
+            found = np.empty(_NUMBERS + 2 * m)
             if code(step, a, np.zeros(m) if lam is None else lam, found):
                 if lam is None:
                     found[3] = 0.0
-                return found[:_NUMBERS].tolist(), found[_NUMBERS:]
-        out = [0.0] * (_NUMBERS + m)
+                return found[:_NUMBERS].tolist(), found[_NUMBERS : _NUMBERS + m], found[_NUMBERS + m :]
+        out = [0.0] * (_NUMBERS + 2 * m)
         try:
             if not self.module.certificate(step.tolist(), a.tolist(), None if lam is None else lam.tolist(), out):
                 return None
         except (OverflowError, ZeroDivisionError):
             return None
-        return (out[:_NUMBERS], np.array(out[_NUMBERS:])) if math.isfinite(sum(out)) else None
+        if not math.isfinite(sum(out)):
+            return None
+        behind = np.array(out[_NUMBERS:])
+        return out[:_NUMBERS], behind[:m], behind[m:]
 
     def _count(self) -> None:
         """One call more by CPython; compile once there were enough."""

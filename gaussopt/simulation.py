@@ -243,6 +243,9 @@ def simulate(
     if math.isnan(timing["backend"]):
         del timing["backend"]
     columns = recorder.arrays(len(q))
+    if status is Status.BAD_INPUT and len(columns["t"]) and "diverged" not in message:
+        size = max(float(np.abs(columns[name][-1]).max(initial=0.0)) for name in ("q", "v"))
+        message += f" The motion diverged: an entry of its last state is {size:.3g}." if size > DIVERGED else ""
     many = _of_many(accelerations.open_forces, system.contact_names)
     message += _in_words(many, columns["forces_unique"])
     abrupt = None if contacts else abrupt_sentence(columns["t"], columns["v"], columns["a"], about().get("steps", 0))
@@ -506,7 +509,7 @@ def recording(recorder: Recorder, motion: Accelerations) -> Record:
         drift = _largest(system.position_residual(t, q)), _largest(system.velocity_residual(t, q, v))
         energy = system.energy(t, q, v)
         c = answer.certificate
-        motion.singular.note(t, c.independence)
+        motion.singular.note(t, c.independence, c.distances)
         if isinstance(motion, ContactAccelerations):
             drift = _with_contacts(drift, motion.whole(t, q, v), motion.phase)
         row = (

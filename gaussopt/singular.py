@@ -1,11 +1,12 @@
 """Whether a motion came close to a singular position, where the rows of its constraints depend on each other.
 
 There mechanisms may have several branches, the equations of motion do not say which one goes on, and a step of any
-method may jump from one to the other while every residual is small. Watched is the independence of the rows at every
-recorded state (`gaussopt.certificate.Certificate.independence`), and what it must have been between two of them at
-least: the sines fall and rise about linearly at a singular position that is passed, so that the lines through the two
-states before and the two behind meet below the true value. A position that is approached and left within less than two
-recorded intervals on either side is missed.
+method may jump from one to the other while every residual is small. Watched is at every recorded state how far a row is
+from those before it: as the sine of an angle (`gaussopt.certificate.Certificate.independence`), and beside its usual
+distance in this motion, because rows may vanish. Between two states it is estimated: these numbers fall and rise about
+linearly at a singular position that is passed, so that the lines through the two states before and the two behind meet
+below the true value. A position that is approached and left within less than two recorded intervals on either side is
+missed.
 """
 
 from __future__ import annotations
@@ -20,8 +21,14 @@ from gaussopt.stepdata import Matrix, Vector
 SINGULAR = 0.01
 """Independence of rows below which a position counts as nearly singular: an angle of 0.6 degrees."""
 
-NEAR = 0.1
+NEAR = 0.3
 """Independence at a recorded state below which what lies between it and its neighbour is estimated."""
+
+REDUNDANT = 1e-7
+"""Usual distance of a row from the others, relative to the largest, below which it is redundant in any position."""
+
+SAMPLES = 101
+"""Instants of a motion, evenly spaced, at which the usual distance of a row is looked up."""
 
 ABRUPT = 1.0
 """Change of velocity within one step, relative to the largest velocity of the motion, that no step resolves."""
@@ -31,32 +38,48 @@ class SingularWatch:
     """Independence of the rows at recorded states, collected while a motion is computed."""
 
     def __init__(self) -> None:
-        self._times: list[float] = []
-        self._values: list[float] = []
-        self._blocks: list[tuple[Vector, Vector]] = []
+        self._rows: list[tuple[float, float, Vector]] = []
+        self._blocks: list[tuple[Vector, Vector, Matrix]] = []
 
-    def note(self, t: float, independence: float) -> None:
-        """One recorded state."""
-        self._times.append(t)
-        self._values.append(independence)
+    def note(self, t: float, independence: float, distances: Vector | None) -> None:
+        """One recorded state; nothing where its rows are not known."""
+        if distances is not None:
+            self._rows.append((t, independence, distances))
 
-    def extend(self, times: Vector, independence: Vector) -> None:
-        """Several recorded states."""
+    def extend(self, times: Vector, independence: Vector, distances: Matrix) -> None:
+        """Several recorded states, (N,), (N,), (N, m)."""
         self._pack()
-        self._blocks.append((times, independence))
+        self._blocks.append((times, independence, distances))
 
     def _pack(self) -> None:
-        if self._times:
-            self._blocks.append((np.array(self._times), np.array(self._values)))
-            self._times, self._values = [], []
+        if self._rows:
+            times, values, distances = zip(*self._rows, strict=True)
+            m = max(len(x) for x in distances)
+            same = [x if len(x) == m else np.full(m, np.nan) for x in distances]
+            self._blocks.append((np.array(times), np.array(values), np.array(same)))
+            self._rows = []
 
     def sentence(self) -> str | None:
         """What is to be said of the motion, None where it kept away from singular positions."""
         self._pack()
         if not self._blocks:
             return None
-        times, values = (np.concatenate(parts) for parts in zip(*self._blocks, strict=True))
-        return singular_sentence(times, values)
+        times, values, distances = (np.concatenate(parts) for parts in zip(*self._blocks, strict=True))
+        return singular_sentence(times, np.fmin(values, beside_usual(times, distances)))
+
+
+def beside_usual(t: Vector, distances: Matrix) -> Vector:
+    """Distances of rows beside their median over the time of a motion, the smallest of each state: (N, m) to (N,).
+
+    A row that vanishes has no direction, and is no row any more. Rows that are redundant all the time do not count.
+    """
+    known = distances[:, ~np.isnan(distances).all(axis=0)]
+    if not known.size:
+        return np.full(len(distances), np.nan)
+    even = np.searchsorted(t, np.linspace(t[0], t[-1], SAMPLES)).clip(0, len(t) - 1)
+    usual = np.nanmedian(known[even], axis=0)
+    counted = usual > REDUNDANT * usual.max()
+    return np.asarray(np.fmin.reduce(known[:, counted] / usual[counted], axis=1, initial=np.inf))
 
 
 def singular_sentence(t: Vector, independence: Vector) -> str | None:
@@ -72,7 +95,7 @@ def singular_sentence(t: Vector, independence: Vector) -> str | None:
         return None
     return (
         f"Near t = {instant:.6g} the motion passes a singular position, or comes close to one: the rows of J are "
-        f"independent to {least:.2g} only (the sine of an angle, in unit masses). Mechanisms may have "
+        f"independent to {least:.2g} only (in unit masses, beside their usual length). Mechanisms may have "
         "several branches there, and the motion may have left its own: compute it again with smaller steps and compare."
     )
 

@@ -122,7 +122,8 @@ def certificate_source(n: int, M: Sequence[bool], J: Sequence[bool]) -> str | No
     `s` is the flat step (M, h, Q, J, gamma), `lam` a sequence of reported multipliers or None. Writes to out, in this
     order: the square of the error in the mass norm, of its 2-norm, of the constraint residual, of the force residual,
     of the rounding floor over machine precision, of ||a||_M, of ||a||_2, of ||gamma||, then 1 / sin^2 of the smallest
-    angle between a row and those before it, in the metric of M^-1, then the multipliers (m).
+    angle between a row and those before it, in the metric of M^-1, then the multipliers (m), then the reciprocal
+    squares of the distances of the rows from those before them (m).
     Returns False where a pivot is too small.
 
     None if the system is too large to unroll, or M or J M^-1 J^T is singular by its pattern.
@@ -193,6 +194,7 @@ def _certificate_source(n: int, m: int, M: Sequence[bool], J: Sequence[bool]) ->
         nearest = w.let(f"max({nearest}, {S[i][i]}*{DS[i]})")
     w.lines.append(f"out[8] = {nearest}")
     w.lines += [f"out[{9 + i}] = {best[i] or '0.0'}" for i in range(m)]
+    w.lines += [f"out[{9 + m + i}] = {DS[i]}" for i in range(m)]
     w.lines += ["if lam is None:", "    out[3] = 0.0", "    return True"]
     reported: list[Entry] = [w.let(f"lam[{i}]") for i in range(m)]
     d = [w.let(Writer.total([r[j]], [Writer.product(columns[j][i], reported[i]) for i in range(m)])) for j in range(n)]

@@ -326,7 +326,7 @@ def test_compiled_and_plain_certificates_have_the_same_digits() -> None:
     motion = go.simulate(problem, t_end=0.05, engine="compiled", stabilise="projection")
     orders = Orders.of(system, system.evaluate(0.0, problem.q0, problem.v0))
     states, p = np.hstack((motion.q, motion.v)).ravel(), list(system.parameters.values())
-    table = np.zeros(len(motion.t) * (ROW + system.n + system.m))
+    table = np.zeros(len(motion.t) * (ROW + system.n + 2 * system.m))
     flat = table.tolist()
     modules.rows(system.model, system.source, orders, True)(len(motion.t), motion.t, states, np.array(p), table)
     modules.rows(system.model, system.source, orders, False)(len(motion.t), motion.t.tolist(), states.tolist(), p, flat)

@@ -109,7 +109,7 @@ class BatchRun:
         N, n = self.members.count, self.n
         drift = np.zeros((N, 2))
         if self._rows is not None:
-            table = np.zeros((N, ROW + n + self.m))
+            table = np.zeros((N, ROW + n + 2 * self.m))
             self._rows(0, N, 1, np.array([self.instants.begin]), self.states[:, 0].copy(), self._p, table)
             drift = table[:, 13:ROW]
         else:
@@ -160,7 +160,7 @@ class BatchRun:
             return
         N, recorded = self.members.count, self.instants.recorded(self.steps)
         times = self.instants.times[:recorded]
-        self.table = np.zeros((N, self.instants.count, ROW + self.n + self.m))
+        self.table = np.zeros((N, self.instants.count, ROW + self.n + 2 * self.m))
         known = self.table[:, :recorded]
         states, table = np.ascontiguousarray(self.states[:, :recorded]), np.ascontiguousarray(known)
         rows, chunk = self._rows, max(1, ROWS // recorded)
@@ -182,7 +182,10 @@ class BatchRun:
         found["forces_unique"] = np.where(np.isnan(error), np.nan, 1.0)  # regular pivots
         for i, name in enumerate(("kinetic", "potential", "power", "position_drift", "velocity_drift")):
             found[name] = self.table[..., 10 + i]
-        return found | {"a": self.table[..., ROW : ROW + self.n], "lam": self.table[..., ROW + self.n :]}
+        return found | {
+            "a": self.table[..., ROW : ROW + self.n],
+            "lam": self.table[..., ROW + self.n : ROW + self.n + self.m],
+        }
 
     def sound(self) -> NDArray[np.bool_]:
         """Members that went well: no step failed, and every certificate passes."""

@@ -20,7 +20,7 @@ MARCH = (
 """Arguments of a loop of constant steps."""
 
 ROW = 15
-"""Numbers of a recorded row beside acceleration and multipliers."""
+"""Numbers of a recorded row before acceleration, multipliers, and reciprocal squares of the distances of rows."""
 
 MOST_CORRECTIONS = 20
 """Newton iterations of a projection."""
@@ -256,11 +256,11 @@ def recording(model: Model, lines: Lines, fast: bool) -> list[str]:
     def zeros(size: int) -> str:
         return f"zeros({size})" if fast else f"[0.0]*{size}"
 
-    flat, width = n * n + 2 * n + m * n + m, ROW + n + m
+    flat, width = n * n + 2 * n + m * n + m, ROW + n + 2 * m
     rows = f"""
 def rows(count: int, t: list, y: list, p: list, table: list):
     \"\"\"What is recorded of each state; see gaussopt.compiled.modules.\"\"\"
-    s, c, a, lam = {zeros(flat)}, {zeros(9 + m)}, {zeros(n)}, {zeros(m)}
+    s, c, a, lam = {zeros(flat)}, {zeros(9 + 2 * m)}, {zeros(n)}, {zeros(m)}
     e, phi, rate = {zeros(3)}, {zeros(m_h)}, {zeros(m)}
     for r in range(count):
         q, v = y[{2 * n}*r:{2 * n}*r + {n}], y[{2 * n}*r + {n}:{2 * n}*r + {2 * n}]
@@ -286,6 +286,7 @@ def rows(count: int, t: list, y: list, p: list, table: list):
             table[at + {ROW} + i] = a[i]
         for i in range({m}):
             table[at + {ROW + n} + i] = lam[i]
+            table[at + {ROW + n + m} + i] = c[{9 + m} + i]
 """
     together = f"""
 def all_rows(first: int, last: int, count: int, t: list, y: list, p: list, table: list):

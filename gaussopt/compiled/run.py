@@ -159,7 +159,7 @@ class GeneratedLoop(ABC):
         """What is recorded of states, None where there is no generated certificate or its arithmetic fails."""
         if self._rows is None:
             return None
-        width = ROW + self.system.n + self.system.m
+        width = ROW + self.system.n + 2 * self.system.m
         p = self.system.parameters.values()
         if self._array is np.array:
             table = np.zeros(len(times) * width)
@@ -214,7 +214,7 @@ class GeneratedLoop(ABC):
         begin = perf_counter()
         table = self._table(times, states)
         known = table is not None
-        table = np.zeros((count, ROW + n + self.system.m)) if table is None else table
+        table = np.zeros((count, ROW + n + 2 * self.system.m)) if table is None else table
         found = norms(table)
         good = passing(table, found, self.motion.solver.tolerance) & known
         self.motion.timing["verify"] += perf_counter() - begin
@@ -243,6 +243,7 @@ class GeneratedLoop(ABC):
         if not len(times):
             return
         n = self.system.n
+        inverse = ROW + n + self.system.m
         error, _, residual, force, floor, a, _, _ = found
         relative = error / (1.0 + a)
         worst = self.motion.worst
@@ -253,11 +254,11 @@ class GeneratedLoop(ABC):
             worst[name] = max(worst[name], float(values.max()))
         kinetic, potential, power, drift, speed = table[:, 10:ROW].T
         self._recorder.extend(
-            times, states[:, :n], states[:, n:], table[:, ROW : ROW + n], table[:, ROW + n :], error, relative, drift,
-            speed, kinetic, potential, power, np.ones(len(times)),
+            times, states[:, :n], states[:, n:], table[:, ROW : ROW + n], table[:, ROW + n : inverse], error, relative,
+            drift, speed, kinetic, potential, power, np.ones(len(times)),
         )  # fmt: skip
         self.motion.evaluations += len(times)
-        self.motion.singular.extend(times, 1.0 / np.sqrt(table[:, 9]))
+        self.motion.singular.extend(times, 1.0 / np.sqrt(table[:, 9]), 1.0 / np.sqrt(table[:, inverse:]))
         self._reached(float(times[-1]), states[-1, :n].copy(), states[-1, n:].copy())
 
 

@@ -3,10 +3,110 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
 
 import gaussopt as go
+from gaussopt.singular import SINGULAR, abrupt_sentence, beside_usual, singular_sentence
 from gaussopt.trajectory import Trajectory
+
+PASSAGE = 0.714355529292960
+"""Instant of the first singular position of the four-bar with two loops, s."""
+
+
+@cache
+def four_bar(loops: int = 2) -> go.System:
+    """The N-four-bar of the IFToMM benchmark: uniform rods of 1 kg and 1 m, vertical ones on the ground."""
+    q = sp.symbols(f"theta0:{loops + 1} alpha1:{loops + 1}")
+    v = sp.symbols(f"omega0:{loops + 1} beta1:{loops + 1}")
+    kinetic, potential, rows = sp.Integer(0), sp.Integer(0), []
+    g = sp.Float(9.81)
+    tips = [sp.Matrix([i + sp.cos(q[i]), sp.sin(q[i])]) for i in range(loops + 1)]
+    for i in range(loops + 1):
+        kinetic += v[i] ** 2 / 6
+        potential += g * sp.sin(q[i]) / 2
+    for i in range(1, loops + 1):
+        bar = sp.Matrix([sp.cos(q[loops + i]), sp.sin(q[loops + i])])
+        middle = tips[i - 1] + bar / 2
+        speed = middle.jacobian(sp.Matrix(q)) * sp.Matrix(v)
+        kinetic += speed.dot(speed) / 2 + v[loops + i] ** 2 / 24
+        potential += g * middle[1]
+        rows += list(tips[i] - tips[i - 1] - bar)
+    return go.System.from_lagrangian(q, v, kinetic=kinetic, potential=potential, holonomic=rows, name="n-four-bar")
+
+
+def swung(**settings: Any) -> Trajectory:
+    """Its motion from upright."""
+    q0, v0 = [np.pi / 2] * 3 + [0.0] * 2, [-1.0] * 3 + [0.0] * 2
+    return go.simulate(four_bar(), q0=q0, v0=v0, step_folder=None, **settings)
+
+
+@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"stepper": "rk4", "dt": 2e-3},
+        {"stepper": "velocity-gauss", "dt": 2e-3},
+        {"stepper": "rattle", "dt": 5e-3},
+        {"stepper": "rk4", "dt": 2e-3, "record_every": 5, "stabilise": "projection"},
+        {"stepper": "rk45"},
+        {"stepper": "dop853", "dt": 0.02},
+    ],
+    ids=lambda settings: "-".join(str(x) for x in settings.values()),
+)
+def test_the_singular_position_of_a_four_bar_is_told(settings: dict[str, Any], engine: str) -> None:
+    motion = swung(t_end=1.0, engine=engine, **settings)
+    assert len(motion.warnings) >= 1, (motion.message, len(motion.t))
+    assert "passes a singular position" in motion.warnings[0]
+    instant = float(motion.warnings[0].split("Near t = ")[1].split(" ")[0])
+    assert abs(instant - PASSAGE) < 0.03
+    assert all(warning in motion.message for warning in motion.warnings)
+
+
+@pytest.mark.parametrize("engine", ["interpreted", "compiled"])
+def test_a_motion_away_from_singular_positions_carries_no_warning(engine: str) -> None:
+    motion = swung(t_end=0.6, stepper="rk4", dt=2e-3, engine=engine)
+    assert motion.status is go.Status.SOLVED
+    assert motion.warnings == ()
+
+
+@pytest.mark.parametrize("name", ["four-bar", "crank-slider", "knife-edge-body", "bouncing-ball"])
+def test_problems_of_the_papers_carry_no_warning(name: str) -> None:
+    motion = go.simulate(name, step_folder=None, record_every=5)
+    assert motion.warnings == (), motion.message
+
+
+def test_what_lies_between_recorded_states_is_estimated() -> None:
+    t = np.linspace(0.0, 1.0, 41)
+    passed = np.abs(t - 0.512)  # linear at either side
+    assert f"t = {0.512:g}" in str(singular_sentence(t, passed))
+    near = np.hypot(t - 0.512, 2 * SINGULAR)
+    assert singular_sentence(t, near + SINGULAR) is None
+    assert singular_sentence(t, np.full(41, np.nan)) is None
+    assert singular_sentence(t[:1], np.array([0.5])) is None
+    assert "singular" in str(singular_sentence(t[:1], np.array([0.5 * SINGULAR])))
+
+
+def test_a_redundant_row_is_no_singular_position_and_a_vanishing_one_is() -> None:
+    t = np.linspace(0.0, 1.0, 101)
+    rng = np.random.default_rng(0)
+    plain = np.stack((np.ones(101), 1e-17 * rng.random(101)), axis=1)
+    assert beside_usual(t, plain).min() == 1.0
+    vanishing = np.stack((np.ones(101), np.abs(t - 0.5)), axis=1)
+    assert beside_usual(t, vanishing).min() < 1e-12
+
+
+def test_accelerations_that_no_step_follows_are_told() -> None:
+    t, v = np.array([0.0, 0.1, 0.2]), np.ones((3, 1))
+    a = np.array([[1.0], [9.0], [1.0]])
+    assert abrupt_sentence(t, v, a, 2) is None
+    assert "t = 0.1 the acceleration is 11" in str(abrupt_sentence(t, v, a + 2.0, 2))
+    assert abrupt_sentence(t, v, a + 2.0, 200) is None
 
 
 def test_warnings_are_saved_and_loaded(tmp_path: Path) -> None:
