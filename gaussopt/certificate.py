@@ -365,7 +365,8 @@ def _careful(step: StepData, a: Vector | None, lam: Vector | None) -> Certificat
     elif lam is not None:
         pull = (step.J * d).T @ lam
         gap = residual - pull
-        share = beside(norm(gap), norm(Md @ ad), norm(fd), norm(pull)) if singular else 0.0
+        # The terms of M a, not M a itself, which may vanish while they do not, with all forces.
+        share = beside(norm(gap), norm(np.abs(Md) @ np.abs(ad)), norm(fd), norm(pull)) if singular else 0.0
         L = None if singular else cholesky(Md)
         reported = norm(gap if L is None else solve_lower(L, gap))
     condition = float(values[-1] / values[0]) if len(values) else 1.0
