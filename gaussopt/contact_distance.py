@@ -102,9 +102,12 @@ def _to_enumerated(op: ContactOperator, a: Vector, true: Vector | None, floor: f
     terms = np.abs(motion) @ x + np.abs(op.joints.root.T @ (step.M @ op.joints.a_J))
     apart = length(np.abs(motion) @ rounding)
     if true is not None:
-        between = _lengths(step, op.acceleration(true) - points[i])[0]
-        if between <= apart + floor + OBSERVED * length(terms):
-            return *_lengths(step, a - op.acceleration(true)), floor
+        between = _lengths(step, op.acceleration(true) - points[i])
+        if between[0] <= apart + floor + OBSERVED * length(terms):
+            error = _lengths(step, a - op.acceleration(true))
+            # Accelerations so near each other count as the same; what they differ by is no less an error.
+            more = between if between[0] > apart + floor else (0.0, 0.0)
+            return error[0] + more[0], error[1] + more[1], floor
     return *_lengths(step, a - points[i]), apart + EPS * length(terms)
 
 
@@ -117,7 +120,7 @@ def complete(op: ContactOperator, x: Vector) -> tuple[Vector | None, float]:
     Returns
     -------
     x, floor
-        Rounding of its acceleration, in the mass norm: what one rounding of every row of the mode's linear system does
+        Rounding of its acceleration, in the mass norm: what one rounding of all terms of the mode's linear system does
         to it. Forces that are ill-determined but cause no acceleration do not count.
     """
     if not op.k:
@@ -140,7 +143,8 @@ def complete(op: ContactOperator, x: Vector) -> tuple[Vector | None, float]:
     if not mode.lawful(op, g, full, R @ full + start, inverse, R, rounding, own):
         return None, math.inf
     motion = (op.joints.root.T @ op.forces) / g
-    rounding = np.abs(R) @ np.abs(full) + np.abs(start)
+    # Entries that friction and the own mass nearly cancel hold the rounding of both.
+    rounding = (op.response_size / np.outer(g, g)) @ np.abs(full) + op.start_size / g
     amplified = np.abs(motion @ P @ (Vt[:rank].T / values[:rank])) @ (np.abs(U[:, :rank].T) @ rounding[held])
     summed = np.abs(motion) @ np.abs(full) + np.abs(op.joints.root.T @ (op.step.M @ op.joints.a_J))
     return full / g, EPS * (length(amplified) + length(summed))

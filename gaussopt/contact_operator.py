@@ -206,11 +206,16 @@ class ContactOperator:
         """(w, s) = response x + start, (k + r, k + r)."""
         value = self.rows @ self.effect
         # Where the own mass and friction cancel (the border of a Painleve region), rounding must not choose a sign.
+        return np.where(self.inert[:, None] | (np.abs(value) <= CANCELLED * self.response_size), 0.0, value)
+
+    @cached_property
+    def response_size(self) -> Matrix:
+        """Size of the terms that the entries of `response` are summed from, (k + r, k + r)."""
         root = np.abs(self.joints.root)
         terms = np.abs(self.step.J_N.T) + np.einsum("kdn,kd->nk", np.abs(self.step.J_T),
                                                     np.abs(self.step.sigma) * self.step.mu[:, None])  # fmt: skip
-        size = (np.abs(self.rows) @ root) @ (root.T @ np.hstack((terms, np.abs(self.forces[:, self.k :]))))
-        return np.where(self.inert[:, None] | (np.abs(value) <= CANCELLED * size), 0.0, value)
+        terms = np.hstack((terms, np.abs(self.forces[:, self.k :])))
+        return np.asarray((np.abs(self.rows) @ root) @ (root.T @ terms))
 
     @cached_property
     def effect(self) -> Matrix:

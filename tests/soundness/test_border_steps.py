@@ -50,3 +50,38 @@ def test_rows_of_joints_beside_contacts_hold_to_rounding_of_their_terms():
         claim = calls.answer("step", calls.subject("step", data), data, "lcp", solver)
         assert claim.status == "solved"
         assert findings.of_contact_step(contact.judge(data), claim).outcome == findings.RIGHT
+
+
+NEARLY_BALANCED = {
+    "M": [[1.2022579371836846, -0.014446528815623695], [-0.014446528815623695, 1.034027148487024]],
+    "Q": [-2.2653751004628218, 0.6335019111262817],
+    "J_N": [[0.07008391103132253, -0.44036908372406314], [0.6431886276393208, 0.15677676515226743]],
+    "zeta_N": [-1.6954156908368625, -2.5922754097317116],
+    "J_T": [[[-0.6259654033325308, -2.1076815725677487], [-0.9653910963737273, -0.44298525719433796]],
+            [[0.5336952364930534, 0.5292600679407912], [-0.5712643202053401, 0.01371328263461085]]],
+    "zeta_T": [[0.49997963793130945, -0.7313930162320664], [1.831142864893187, 1.850048936519896]],
+    "v_T": [[8.0, 15.0], [-8.0, -15.0]], "mu": [0.3607822856734331, 0.11045507688642126],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("formulation", ["lcp", "stick-slip"])
+@pytest.mark.parametrize("solver", ["lemke", "enumerate"])
+def test_rounding_where_friction_nearly_cancels_the_own_mass_is_stated(formulation, solver):
+    """The contact operator is a difference of numbers a thousand times as large."""
+    claim = calls.answer("step", calls.subject("step", NEARLY_BALANCED), NEARLY_BALANCED, formulation, solver)
+    assert claim.status == "solved"
+    assert findings.of_contact_step(contact.judge(NEARLY_BALANCED), claim).outcome == findings.RIGHT
+
+
+def test_walls_a_little_apart_do_not_both_push():
+    """Of walls 2e-9 apart one pushes; an answer that lies on both is as far off as they are apart."""
+    data = {
+        "M": [[2.0, 4.0, -4.0], [4.0, 8.5, -9.0], [-4.0, -9.0, 10.5]], "Q": [1.0, -3.0, 0.0], "J": [[-2.0, -1.5, -2.0]],
+        "gamma": [2.0], "J_N": [[-1.5, -2.0, -1.0], [1.5, 2.0, 1.0]], "zeta_N": [-2.0, 2.000000002],
+    }  # fmt: skip
+    a, lam = np.array([0.7877237869001732, -1.115089515560058, -0.9514066502301688]), np.array([4.578005114946298])
+    forces = np.array([41.04204451775316, 47.09319541266877])
+    step = calls.subject("step", data)
+    c = go.certify_contact(step, a, lam, forces, np.zeros(step.v_T.shape))
+    claim = calls.claimed("solved" if c.passed() else "inaccurate", a, lam, forces, np.zeros(step.v_T.shape), c)
+    assert findings.of_contact_step(contact.judge(data), claim).cause != "error bound below the error"

@@ -128,6 +128,8 @@ def force_gap(step: Step, a: list[float], pull: list[Fraction], measures: list[f
         terms = [m * x for m, x in zip(step.M[i], exact, strict=True) if m and x]
         terms += [-step.force[i], -pull[i]]
         r = abs(sum(terms, Fraction(0)))
+        if r <= Fraction(1, 2**44) * sum(map(abs, terms)):
+            continue  # no forces in floats are nearer
         if step.M[i][i] > 0:
             gap = max(gap, math.sqrt(float(r * r / step.M[i][i])))
         else:

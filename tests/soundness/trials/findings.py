@@ -442,7 +442,7 @@ def of_qp(truth: convex.Truth, claim: Claim) -> Finding:
 def _reach(truth: convex.Truth, x: list[Fraction]) -> list[Fraction]:
     """A size for every unknown, also where it ought to be zero: from its own box and its own gradient."""
     assert truth.x is not None
-    found = [max(abs(v), abs(truth.x.fraction(i))) for i, v in enumerate(x)]
+    found = [abs(truth.x.fraction(i)) for i in range(len(x))]
     for row, l, u in zip(truth.A, truth.l, truth.u, strict=True):
         places = [i for i, v in enumerate(row) if v]
         if len(places) == 1:
@@ -451,6 +451,9 @@ def _reach(truth: convex.Truth, x: list[Fraction]) -> list[Fraction]:
     for i, q in enumerate(truth.q):
         if truth.P[i][i] > 0:
             found[i] = max(found[i], abs(q) / truth.P[i][i])
+    if not any(found):
+        return [Fraction(1)] * len(x)  # a program without any size: what is absolute counts
+    found = [max(a, abs(b)) for a, b in zip(found, x, strict=True)]
     # Noise in an unknown that nothing gives a size to is measured by the others.
     most = max(found)
     return [v if v > most * Fraction(1, 10**12) else most for v in found]
