@@ -77,11 +77,16 @@ def flat_directions(P: Matrix) -> Matrix:
     unit = np.eye(len(P))
     if massed.all():
         values, V = np.linalg.eigh(P)
-        return np.asarray(V[:, values <= 64 * len(P) * EPS])
+        return _cleaned(V[:, values <= 64 * len(P) * EPS])
     values, V = np.linalg.eigh(P[np.ix_(massed, massed)])
     inner = np.zeros((len(P), len(values)))
-    inner[massed] = V
+    inner[massed] = _cleaned(V)
     return np.hstack((unit[:, ~massed], inner[:, values <= 64 * len(P) * EPS]))
+
+
+def _cleaned(V: Matrix) -> Matrix:
+    """Eigenvectors without entries that are rounding, which a large force on their coordinate would make a slope."""
+    return np.where(np.abs(V) > rounding(len(V)), V, 0.0)
 
 
 def held_where_flat(qp: QP, Z: Matrix) -> bool:
@@ -90,7 +95,6 @@ def held_where_flat(qp: QP, Z: Matrix) -> bool:
         return True
     level = rounding(qp.n)
     slope, size = Z.T @ qp.q, np.abs(Z).T @ np.abs(qp.q)
-    slope = np.where(np.abs(slope) > level * size, slope, 0.0)
     lower, upper = np.isfinite(qp.l), np.isfinite(qp.u)
     use = lower | upper
     turn = (qp.A[use] @ Z).T
@@ -98,8 +102,9 @@ def held_where_flat(qp: QP, Z: Matrix) -> bool:
     lower, upper = lower[use], upper[use]
     signed = lower ^ upper
     rows = np.vstack((turn, np.eye(len(lower))[signed]))
-    low = np.concatenate((slope, np.where(lower, 0.0, -np.inf)[signed]))
-    high = np.concatenate((slope, np.where(upper, 0.0, np.inf)[signed]))
+    # The slope is known to rounding of its terms, which may cancel.
+    low = np.concatenate((slope - level * size, np.where(lower, 0.0, -np.inf)[signed]))
+    high = np.concatenate((slope + level * size, np.where(upper, 0.0, np.inf)[signed]))
     return feasibility(rows, low, high).possible is not False
 
 

@@ -13,6 +13,7 @@ from soundness.qp_judge import Exact
 from soundness.test_qp_units import exact, nearly, random_program, refuted, scaled, wrong_points
 
 import gaussopt as go
+from gaussopt.qp_certificate import classify_qp
 
 CASES: dict[str, Any] = json.loads((Path(__file__).parent / "faults" / "qp_gaps.json").read_text())
 
@@ -86,3 +87,22 @@ def test_the_bound_of_singular_programs_holds() -> None:
                 assert in_norm(qp, truth, x) <= found.error_bound * (1 + 1e-9) + rounding
                 assert "without curvature" in found.to_mapping().get("distance", "without curvature")
     assert told > 150
+
+
+def test_rounding_of_flat_directions_is_no_descent() -> None:
+    """Forces beside a flat direction, and forces of 100 in it that cancel to 2, do not make a program unbounded."""
+    beside = go.QP(
+        np.array([[0.0625, -1.5, 1.25], [-1.5, 36.0, -30.0], [1.25, -30.0, 50.0]]), np.array([0.0, 0.0, 0.75]),
+        np.zeros((0, 3)), np.zeros(0), np.zeros(0),
+    )  # fmt: skip
+    root = np.array([[0.625, 5.0, 5.0]])
+    cancelling = go.QP(
+        root.T @ root, np.array([12.5, 97.75, 101.5]), np.array([[0.0, -6.0, 4.0], [0.0, -12.0, 8.0]]),
+        np.array([32.0, 64.0]), np.array([32.25, np.inf]),
+    )  # fmt: skip
+    for qp in (beside, cancelling):
+        assert exact(qp).verdict == "solved"
+        assert str(classify_qp(qp)) == "solved"
+    assert go.certify_qp(beside, np.array([0.0, -0.025, -0.03])).passed()
+    pushed = go.QP(beside.P, np.array([1e-6, 0.0, 0.75]), beside.A, beside.l, beside.u)
+    assert str(classify_qp(pushed)) == exact(pushed).verdict == "unbounded"
