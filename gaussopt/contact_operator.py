@@ -31,6 +31,9 @@ from gaussopt.stepdata import Matrix, StepData, Vector
 REGULAR = 1e-8
 """Pivot of J M^-1 J^T, relative to its diagonal, below which the joints go to the rank-revealing path."""
 
+SMALLEST = 1e-150
+"""Entry of a row in the mass norm whose square is no longer exact in floating-point numbers."""
+
 INERT = 1e-12
 """Motion of a row by its own force, relative to that of the free bodies, that counts as none."""
 
@@ -142,7 +145,8 @@ class ContactOperator:
         Raises
         ------
         NotAccepted
-            If the joints are ill-posed, a contact in space (two tangents) has no slip, or a number overflows.
+            If the joints are ill-posed, a contact in space (two tangents) has no slip, or a number overflows or
+            underflows.
         """
         resting = step.resting
         if resting.any() and step.J_T.shape[1] > 1:
@@ -156,17 +160,20 @@ class ContactOperator:
         if _latest is None or _latest.step is not step:
             with np.errstate(over="ignore", invalid="ignore"):
                 made = cls(step, eliminate_joints(step), resting)
-                if not made._finite():
+                if not made._in_range():
                     raise NotAccepted(
-                        "The accelerations that contact forces cause are too large for floating-point numbers; use "
-                        "other units, or look at 'J_N', 'J_T' and 'mu'."
+                        "The accelerations that contact forces cause are too large or too small for floating-point "
+                        "numbers; use other units, or look at 'J_N', 'J_T' and 'mu'."
                     )
             _latest = made
         return _latest
 
-    def _finite(self) -> bool:
-        """Whether no product of rows, masses and forces overflows."""
+    def _in_range(self) -> bool:
+        """Whether no product of rows, masses and forces overflows, and no row's own response vanishes by underflow."""
         own, free = self.rows @ self.joints.root, self.rows @ self.joints.a_J
+        largest = np.abs(own).max(axis=1, initial=0.0)
+        if ((largest > 0) & (largest < SMALLEST)).any():
+            return False
         return math.isfinite(np.vdot(own, own) + np.vdot(free, free) + (self.rows @ self.effect).sum())
 
     @property
