@@ -26,6 +26,10 @@ INFINITE_BOUND = 1e20
 """Bounds at or beyond this magnitude in a file count as infinite."""
 
 
+SMALLEST = 1e-290
+"""Entry of an LCP's matrix, relative to the largest and to 1, by which nothing can be divided any more."""
+
+
 @quick
 @dataclass(frozen=True)
 class QP:
@@ -271,7 +275,7 @@ class LCP:
         Raises
         ------
         BadInput
-            Missing entries, non-square M, wrong shapes, NaN.
+            Missing entries, non-square M, wrong shapes, NaN, entries whose quotients overflow.
         """
         for key in ("M", "q"):
             if data.get(key) is None:
@@ -281,6 +285,10 @@ class LCP:
             raise BadInput(f"M has shape {M.shape}; an lcp needs a square matrix.")
         if not len(M):
             raise BadInput("An lcp needs at least one pair; M is empty.")
+        size = np.abs(M)
+        if ((size > 0) & (size < SMALLEST * max(1.0, float(size.max())))).any():
+            i, j = (int(k) for k in np.unravel_index(int(np.where(size > 0, size, np.inf).argmin()), size.shape))
+            raise BadInput(f"M[{i}, {j}] is {M[i, j]:g}, too small beside the others; write 0, or use other units.")
         return cls(M, as_array("q", data["q"], (len(M),)))
 
     def w(self, z: Vector) -> Vector:

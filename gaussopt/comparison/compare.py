@@ -99,6 +99,8 @@ class Results:
         failures, meta = data["failures"], data["meta"]
         if not isinstance(meta, dict) or not all(isinstance(x, str) for x in (*failures, *failures.values())):
             raise TypeError("failures and meta are no mappings of text")
+        if not all(isinstance(x, str) for x in meta.get("sources", [])):
+            raise TypeError("sources are no names")
         return cls(
             tuple(map(Answers.read, data["answers"])), tuple(map(Times.read, data["times"])),
             tuple(map(Motion.read, data["motions"])), dict(failures), dict(meta), store,

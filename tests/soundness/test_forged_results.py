@@ -74,6 +74,8 @@ def put(*where: Any) -> Callable[[dict[str, Any]], None]:
         put("motions", 0, []),
         put("failures", {"a": 1}),
         put("meta", [1]),
+        put("meta", "sources", [["a"]]),
+        put("meta", "sources", 1.0),
     ],
 )
 def test_forged_results_are_refused(

@@ -187,3 +187,13 @@ def test_a_motion_with_names_too_many_is_none(tmp_path: Path, assert_sentence: A
     with pytest.raises(go.BadInput) as caught:
         go.Trajectory.load(file)
     assert_sentence(caught.value, "motion.nc", "names more or fewer")
+
+
+@pytest.mark.parametrize("M", [[[5e-324]], [[5e-324, 1.0], [1.0, 2.0]], [[1e-160, 1.0], [1.0, 1e154]]])
+def test_entries_that_nothing_can_be_divided_by_are_refused(
+    M: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "given.json"
+    file.write_text(json.dumps({"kind": "lcp", "M": M, "q": [-1.0] * len(M)}), encoding="utf-8")
+    assert run(["solve", str(file), "--json"]) == 2
+    assert "M[0, 0] is" in json.loads(capsys.readouterr().out)["message"]
