@@ -16,7 +16,8 @@ R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIA
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +46,8 @@ problem (a tall stack, all contacts alike) rounding may defeat the lexicographic
 ties."""
 
 SOLVES = 1e-11
-"""Natural residual, relative to its terms, of a point at the end of a ray that is a solution all the same."""
+"""Natural residual, relative to its terms, of a solution. A point at the end of a ray may be one all the same; one at
+the end of a path that is none was led astray by rounding, and other paths are tried."""
 
 RAY = (
     "the method ended on a secondary ray, from every covering vector tried, which proves that there is no solution "
@@ -102,7 +104,7 @@ def lemke(lcp: LCP, options: LemkeOptions | None = None) -> RawSolution:
         return RawSolution(np.zeros(lcp.n), None, Status.SOLVED, 0)
     R, C = equilibrate(lcp.M)
     random = np.random.default_rng(0)
-    pivots = 0
+    pivots, best, least = 0, None, math.inf
     for attempt in range(1 + options.attempts):
         # Another covering vector is another scaling of the rows.
         cover = 1.0 if attempt == 0 else random.uniform(0.25, 4.0, lcp.n)
@@ -110,9 +112,18 @@ def lemke(lcp: LCP, options: LemkeOptions | None = None) -> RawSolution:
         most = options.max_iter if patient else min(options.max_iter, pivots + PATIENCE * lcp.n)
         found = _path(lcp, R * cover, C, options, pivots, most)
         pivots = found.iterations
-        if found.claim is Status.SOLVED or pivots >= options.max_iter:
-            return found
-    return _visit(lcp, found) if lcp.n <= options.fallback else found
+        if found.x is not None:
+            missed = _missed(lcp, found.x)
+            if missed <= SOLVES:
+                return found
+            # Rounding has led the path astray, or the problem is as ill-conditioned as that.
+            if missed < least:
+                best, least = found, missed
+        if pivots >= options.max_iter:
+            break
+    if best is not None:
+        return replace(best, iterations=pivots)
+    return _visit(lcp, found) if lcp.n <= options.fallback and pivots < options.max_iter else found
 
 
 def _visit(lcp: LCP, found: RawSolution) -> RawSolution:
@@ -157,7 +168,7 @@ def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int, mo
         if not len(eligible):
             # In a degenerate problem z0 may be rounding by now, and the point a solution that no pivot leads to.
             z = _point(lcp, columns, basis, R, C)
-            if z is not None and _solves(lcp, z):
+            if z is not None and _missed(lcp, z) <= SOLVES:
                 return RawSolution(z, None, Status.SOLVED, pivots)
             return RawSolution(None, None, Status.NO_SOLUTION, pivots, note=RAY)
         values = inverse @ q
@@ -193,10 +204,11 @@ def _point(lcp: LCP, columns: Matrix, basis: NDArray[np.intp], R: Vector, C: Vec
     return polish(lcp, C * z[n : 2 * n])
 
 
-def _solves(lcp: LCP, z: Vector) -> bool:
-    """Whether every row holds to `SOLVES` of its own terms, large forces of no response to themselves set aside."""
+def _missed(lcp: LCP, z: Vector) -> float:
+    """The largest residual of a row relative to the row's own terms, large forces of no response set aside."""
     residual, size, _ = natural_residual(lcp, z)
-    return bool((np.abs(residual) <= SOLVES * size).all())
+    residual = np.abs(residual)
+    return float(np.where(residual > 0, residual / np.where(size > 0, size, np.nan), 0.0).max(initial=0.0))
 
 
 def _stale(columns: Matrix, basis: NDArray[np.intp], column: Vector, entering: Vector) -> bool:
