@@ -22,6 +22,12 @@ from gaussopt.stepdata import Matrix, StepData, Vector
 EXACT = 1e-11
 """Relative violation of a law that a solution computed here may have: rounding of its linear system."""
 
+AMPLIFIED = 4.0
+"""How far from a solution a point may be whose laws are missed by 1, in the unit of the mass norm."""
+
+SUMMED = 100.0
+"""Roundings of its terms by which an enumerated solution may miss the laws."""
+
 DEFINITE = 1e-12
 """Smallest eigenvalue of sym A^ that counts as positive."""
 
@@ -95,20 +101,25 @@ def _to_enumerated(op: ContactOperator, a: Vector, true: Vector | None, floor: f
     of them: that its forces are lawful beside each other proves nothing.
     """
     found, step = op.enumerated, op.step
+    scale = float(np.abs(mass_scale(step.M)).max())
     points = [op.acceleration(op.x(z)) for z in found.solutions]
     i = min(range(len(points)), key=lambda i: _lengths(step, a - points[i])[0])
     motion = op.joints.root.T @ op.forces
     x, rounding = np.abs(op.x(found.solutions[i])), np.abs(op.to_x) @ found.floors[i]
     terms = np.abs(motion) @ x + np.abs(op.joints.root.T @ (step.M @ op.joints.a_J))
     apart = length(np.abs(motion) @ rounding)
+    # Contacts that contradict each other by next to nothing were enumerated as if they did not.
+    missed = law_residual(op, points[i], *op.split(op.x(found.solutions[i])))
+    missed = AMPLIFIED * missed if missed > apart + SUMMED * EPS * length(terms) else 0.0
     if true is not None:
         between = _lengths(step, op.acceleration(true) - points[i])
         if between[0] <= apart + floor + OBSERVED * length(terms):
             error = _lengths(step, a - op.acceleration(true))
             # Accelerations so near each other count as the same; what they differ by is no less an error.
             more = between if between[0] > apart + floor else (0.0, 0.0)
-            return error[0] + more[0], error[1] + more[1], floor
-    return *_lengths(step, a - points[i]), apart + EPS * length(terms)
+            return error[0] + more[0] + missed, error[1] + more[1] + missed * scale, floor
+    error = _lengths(step, a - points[i])
+    return error[0] + missed, error[1] + missed * scale, apart + EPS * length(terms)
 
 
 def complete(op: ContactOperator, x: Vector) -> tuple[Vector | None, float]:

@@ -173,8 +173,8 @@ def test_norms_beyond_the_range_of_numbers_prove_nothing(size: float) -> None:
     data = {"M": [[1.0]], "Q": [size], "J_N": [[1.0]], "zeta_N": [0.0], "mu": [0.0]}
     mapping = {"kind": "step", **data, "J_T": [[1.0]], "zeta_T": [0.0], "v_T": [1.0]}
     step = StepData.from_mapping(mapping)
-    with np.errstate(over="ignore", invalid="ignore"):
-        assert not certify_contact(step, np.array([size + 1e153]), np.zeros(0), np.zeros(1)).passed()
+    with np.errstate(over="ignore", invalid="ignore"), pytest.raises(go.NotAccepted, match="other units"):
+        certify_contact(step, np.array([size + 1e153]), np.zeros(0), np.zeros(1))
 
 
 @pytest.mark.parametrize("gap", [3e-9, 3e-10])
