@@ -19,6 +19,8 @@ ROUGH = 1.01
 """The same of the error bound of an answer that is not called solved: it says how far off it is."""
 PROPORTION = 1e-3
 """Error relative to the sizes of the step itself that no answer called solved may have, whatever its unit."""
+FRAGILE = 4e-11
+"""Four times the documented part of its terms below which what decides about contacts counts as zero."""
 FLOORS = 10.0
 """The truth may exceed an error bound by this many of the rounding floors stated beside it (`at_rounding_level`)."""
 
@@ -351,11 +353,11 @@ def fragile(truth: contact.Truth) -> bool:
         for j in range(p + 1):
             column = laws.start if j == p else laws.effect[j]
             size = sum(abs(row[i] * column[i]) for i in range(n))
-            if 0 < abs(laws.rows[r][j]) < Fraction(1, 10**11) * size:
+            if 0 < abs(laws.rows[r][j]) < FRAGILE * size:
                 return True
     if truth.contacts.resting:
         return False
-    return complementarity.margin([row[:-1] for row in laws.rows[:k]], [row[-1] for row in laws.rows[:k]]) < 1e-11
+    return complementarity.margin([row[:-1] for row in laws.rows[:k]], [row[-1] for row in laws.rows[:k]]) < FRAGILE
 
 
 # -- linear complementarity problems -----------------------------------------------------------------------
@@ -364,7 +366,7 @@ def fragile(truth: contact.Truth) -> bool:
 def of_lcp(truth: complementarity.Truth, claim: Claim) -> Finding:
     """Linear complementarity problems."""
     found = _lcp(truth, claim)
-    if found.outcome in (WRONG, REFUSED, MISNAMED) and complementarity.margin(truth.M, truth.q) < 1e-11:
+    if found.outcome in (WRONG, REFUSED, MISNAMED) and complementarity.margin(truth.M, truth.q) < FRAGILE:
         return Finding(UNDECIDED, f"{found.cause}, within rounding", found.number)
     return found
 
@@ -485,7 +487,8 @@ def _optimal(truth: convex.Truth, claim: Claim) -> Finding | None:
     if _missed(gap, size, whole):
         return Finding(WRONG, "the objective is not least", quotient((gap / size).numerator, (gap / size).denominator))
     error, norm = length(difference(claim.x, truth.x), truth.P), length(common(claim.x), truth.P)
-    if truth.definite and error > TOLERANCE * (1.0 + norm) * SLACK:
+    far = any(abs(v - truth.x.fraction(i)) > Fraction(1, 10**6) * reach[i] for i, v in enumerate(x))
+    if truth.definite and far and error > TOLERANCE * (1.0 + norm) * SLACK:
         return Finding(WRONG, "far from the minimiser", error / (1.0 + norm))
     if error > claim.error_bound * SLACK + 1e-13 * (1.0 + norm):
         return Finding(WRONG, "error bound below the error", error)
