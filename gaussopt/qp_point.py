@@ -171,7 +171,10 @@ class Point:
         wide = wide if wide > 0 else 1.0  # a constant objective: its own unit
         value = value if value > 0 else wide
         noise = self._loss_by_rounding(sizes) / DEFAULT_TOLERANCE
-        noise += 0.5 * (sizes.blur / DEFAULT_TOLERANCE) ** 2
+        blur = float(sizes.blur) / DEFAULT_TOLERANCE
+        noise += 0.5 * blur * blur
+        if not math.isfinite(noise):
+            noise = 0.0  # squares beyond the range of numbers excuse nothing
         return value + noise, max(value, wide) + noise
 
     def _loss_by_rounding(self, sizes: Sizes) -> float:
@@ -180,7 +183,8 @@ class Point:
         terms = self.absolute_P @ x + np.abs(self.qp.q) + self.absolute_A.T @ y
         noise = np.where(self.fixed, 0.0, (self.qp.n + self.qp.m + 3) * EPS * terms)
         pulled = (self.qp.n + 2) * EPS * float((y * self.losing) @ (self.absolute_A @ x))
-        sloped = 0.5 * float(noise @ self.curvature.room) ** 2
+        way = float(noise @ self.curvature.room)
+        sloped = 0.5 * way * way
         return pulled + sloped + float((np.abs(Z) @ (np.abs(Z).T @ noise)) @ sizes.reach)
 
     def _vanishing(self, y: Vector) -> Any:

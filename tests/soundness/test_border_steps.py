@@ -85,3 +85,14 @@ def test_walls_a_little_apart_do_not_both_push():
     c = go.certify_contact(step, a, lam, forces, np.zeros(step.v_T.shape))
     claim = calls.claimed("solved" if c.passed() else "inaccurate", a, lam, forces, np.zeros(step.v_T.shape), c)
     assert findings.of_contact_step(contact.judge(data), claim).cause != "error bound below the error"
+
+
+@pytest.mark.parametrize("size", [1e100, 1e200, 1e308])
+def test_squares_beyond_the_range_of_numbers_excuse_no_point(size):
+    """An answer that ran away, with duals that did, of contradictory rows and of sound ones."""
+    data = {"P": [[1.0, 0.0], [0.0, 0.75]], "q": [-3.5, 3.0], "A": [[1.5, -1.0], [-3.0, 2.0]], "u": [None, None]}
+    for l in ([2.0, -3.9], [2.0, -40.0]):
+        qp = go.QP.from_mapping({**data, "l": l})
+        c = go.certify_qp(qp, np.array([size, -size]), np.array([size, -size]))
+        assert not c.passed()
+        assert not go.certify_qp(qp, np.array([1.0, 2.0]), np.array([size, 0.5 * size])).passed()

@@ -245,6 +245,25 @@ def test_a_ball_bounces(e, v):
     assert values(contact.judge(contact.jump({**ball, "v": [4.0], "dt": 0.25, "e_N": [0.0]})).a[0]) == [-2.5]
 
 
+def test_modes_are_the_bases_of_a_complementarity_problem():
+    """Contact modes and complementary bases are written apart; both list the same accelerations."""
+    from soundness.trials import contact_families, families
+
+    for seed in range(40):
+        make = (contact_families.without_slip, contact_families.painleve_without_slip)[seed % 2]
+        truth = contact.judge(families.plain(make(np.random.default_rng(seed))))
+        if truth.laws is None or not truth.contacts.resting:
+            continue
+        found, k = set(), truth.contacts.k
+        for part in complementarity.judge(*contact.as_lcp(truth)).parts:
+            for v in part.vertices:
+                x = [v.fraction(i) for i in range(k + len(truth.contacts.resting))]
+                for j, i in enumerate(truth.contacts.resting):
+                    x[k + j] -= truth.contacts.mu[i] * x[i]
+                found.add(truth.laws.acceleration(common(x)))
+        assert found == set(truth.a)
+
+
 def test_redundant_contacts_leave_forces_open_and_friction_may_spread_the_acceleration():
     twice = {"M": [[1]], "Q": [-10], "J_N": [[1], [1]], "zeta_N": [0, 0]}
     truth = contact.judge(twice)

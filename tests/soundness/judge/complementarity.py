@@ -15,6 +15,9 @@ from .bilateral import NONE, NOT_UNIQUE, SEVERAL, SOLVED
 from .exact import Exact, Row, common, fractions, integers, matrix, solve
 from .polyhedron import Polyhedron, describe, lowest
 
+EXPANDED = 6
+"""Largest matrix whose determinant is expanded to see how far it cancels."""
+
 
 @dataclass(frozen=True)
 class Truth:
@@ -112,7 +115,8 @@ def margin(M: list[list[Fraction]], q: list[Fraction]) -> float:
         inside = [i for i in range(n) if code >> i & 1]
         equations = [[rows[i][j] for j in inside] + [-rows[i][n]] for i in inside]
         if inside:
-            least = min(least, determinant_ratio([row[:-1] for row in equations]))
+            if len(inside) <= EXPANDED:
+                least = min(least, determinant_ratio([row[:-1] for row in equations]))
             found = solve(equations, len(inside))
             if found is None or found.kernel:
                 continue
@@ -125,7 +129,7 @@ def margin(M: list[list[Fraction]], q: list[Fraction]) -> float:
             terms = [r * v for r, v in zip(row, x.top, strict=False)] + [row[n] * x.den]
             least = min(least, ratio(terms))
         for place, i in enumerate(inside):
-            if x.top[i]:
+            if x.top[i] and len(inside) <= EXPANDED:
                 least = min(least, _cramer(equations, place, found.point))
     return least
 

@@ -203,6 +203,26 @@ def jump(data: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
+def as_lcp(truth: Truth) -> tuple[list[list[Fraction]], list[Fraction]]:
+    """The laws as a complementarity problem in (N, mu N + T, slip to the left), of which the modes are bases."""
+    assert truth.laws is not None
+    k, resting, mu = truth.contacts.k, truth.contacts.resting, truth.contacts.mu
+    r, p = len(resting), k + len(resting)
+    M, q = [], []
+    for row in truth.laws.rows:  # T = (mu N + T) - mu N
+        normal = [row[i] - (mu[i] * row[k + resting.index(i)] if i in resting else 0) for i in range(k)]
+        M.append([*normal, *row[k:p], *([Fraction(0)] * r)])
+        q.append(row[p])
+    for j in range(r):
+        M[k + j][p + j] = Fraction(1)
+    for j, i in enumerate(resting):
+        row = [Fraction(0)] * (p + r)
+        row[i], row[k + j] = 2 * mu[i], Fraction(-1)
+        M.append(row)
+        q.append(Fraction(0))
+    return M, q
+
+
 def modes(laws: Laws, contacts: Contacts) -> Iterator[Polyhedron]:
     """The solutions in x of every mode that has any."""
     rows = [integers(row) for row in laws.rows]

@@ -356,7 +356,8 @@ def fragile(truth: contact.Truth) -> bool:
             if 0 < abs(laws.rows[r][j]) < FRAGILE * size:
                 return True
     if truth.contacts.resting:
-        return False
+        M, q = contact.as_lcp(truth)
+        return complementarity.margin(M, q) < FRAGILE
     return complementarity.margin([row[:-1] for row in laws.rows[:k]], [row[-1] for row in laws.rows[:k]]) < FRAGILE
 
 
