@@ -74,7 +74,19 @@ def kinds() -> list[Kind]:
     batch = go.simulate_batch("four-bar", initial={"v0": np.zeros((3, 3))}, dt=0.01, t_end=0.05)
     atlas = go.scan("sliding-rod", [go.Axis("mu", np.linspace(0, 1, 7))])
     answers = Answers(
-        Source("problem", "p", "r"), "gauss", "kkt", "cold", True, ["solved"] * 3, error=[0.1, np.nan, 0.3]
+        Source("problem", "p", "r"),
+        "gauss",
+        "kkt",
+        "cold",
+        True,
+        ["solved"] * 3,
+        ["solved"] * 3,
+        [1.0] * 3,
+        [0.1, np.nan, 0.3],
+        [1e-9] * 3,
+        [2e-9] * 3,
+        [0.0] * 3,
+        [1, 2, 3],
     )
     results = Results((answers,), (), (), {"case": "why"}, {"tolerance": 1e-7})
     report = Document("Title", "Lead.", (), ())
