@@ -26,6 +26,7 @@ from gaussopt.linalg import (
     cholesky,
     equilibrate,
     invert_lower,
+    lapack,
     mass_norm,
     nearest,
     norm,
@@ -34,7 +35,7 @@ from gaussopt.linalg import (
 )
 from gaussopt.quick import quick
 from gaussopt.status import Status
-from gaussopt.stepdata import StepData, Vector, check_mass_matrix
+from gaussopt.stepdata import Matrix, StepData, Vector, check_mass_matrix
 
 DEFAULT_TOLERANCE = 1e-7
 """Relative distance to the true acceleration that a step may have."""
@@ -50,6 +51,9 @@ DEPENDENT = 1e-8
 
 TINY = 1e-250
 """Squares below which the generated certificate may have lost what they stand for."""
+
+QUIETLY = np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
+"""Numbers beyond the range of numbers do not pass, and are no warning."""
 
 LARGE = 1e250
 """Squares above which it may be about to overflow."""
@@ -101,8 +105,9 @@ class Certificate:
         Sine of the smallest angle between a row of J and those before it, in the metric of M^-1, an upper bound of the
         smallest singular value of J in unit masses and rows of unit length; where M is singular or rows are nearly
         dependent that singular value, dependent rows left out. NaN where it is not known.
-    distances : (m,) or None
-        Distance of each row of J from those before it, in unit masses; None where it is not known.
+    closeness : (m,) or None
+        Reciprocal square of the distance of each row of J from those before it, in unit masses; None where it is not
+        known.
     """
 
     error_bound: float
@@ -123,7 +128,7 @@ class Certificate:
     residual_share: float = math.nan
     force_share: float = 0.0
     independence: float = math.nan
-    distances: Vector | None = None
+    closeness: Vector | None = None
 
     def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
         """Whether the candidate is within tolerance (relative, plus the same absolute amount)."""
@@ -195,7 +200,6 @@ class Certificate:
         }
 
 
-@np.errstate(over="ignore", under="ignore", invalid="ignore")  # numbers beyond range do not pass
 def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Certificate:
     """Certify a candidate acceleration of a step without contacts.
 
@@ -259,6 +263,7 @@ def _residual_share(step: StepData, a: Vector) -> float:
     return float((left / np.where(terms > 0, terms, 1.0)).max(initial=0.0))
 
 
+@QUIETLY
 def _natural_scale(step: StepData) -> float:
     """About ||M^-1 (Q - h)||_M plus the size of what J a = gamma alone asks for, of massless coordinates too."""
     d, _ = equilibrate(step.M, step.J)
@@ -274,7 +279,7 @@ def _generated(step: StepData, a: Vector, lam: Vector | None) -> Certificate | N
         return None
     out, best, inverse = found
     # Squares of numbers beyond 1e125 or below 1e-125 overflow or vanish; the other path scales them.
-    if not all(value < LARGE for value in out[:8]):
+    if not sum(out) < LARGE:
         return None
     if abs(out[5]) < TINY and (abs(out[4]) < TINY or abs(out[0]) < TINY) and _acts(step, a):
         return None
@@ -282,7 +287,7 @@ def _generated(step: StepData, a: Vector, lam: Vector | None) -> Certificate | N
     return Certificate(
         sqrt(abs(out[0])), sqrt(abs(out[1])), sqrt(out[2]), sqrt(abs(out[3])), EPS * sqrt(abs(out[4])), math.nan,
         sqrt(abs(out[5])), sqrt(out[6]), sqrt(out[7]), Status.SOLVED, True, False, best,
-        independence=1.0 / sqrt(out[8]), distances=1.0 / np.sqrt(inverse),
+        independence=1.0 / sqrt(out[8]), closeness=inverse,
     )  # fmt: skip
 
 
@@ -291,6 +296,7 @@ def _acts(step: StepData, a: Vector) -> bool:
     return bool(a.any() or step.gamma.any() or step.force.any())
 
 
+@QUIETLY
 def _regular(step: StepData, a: Vector | None, lam: Vector | None) -> Certificate | None:
     """M positive definite and J of full row rank; None if not."""
     M, J, gamma = step.M, step.J, step.gamma
@@ -326,10 +332,12 @@ def _regular(step: StepData, a: Vector | None, lam: Vector | None) -> Certificat
     return Certificate(
         math.hypot(norm(kernel), norm(s)), norm(error), norm(r_c), reported, floor, float("nan"),
         mass_norm(a, Ma), norm(a), norm(gamma), Status.SOLVED, True, False, best,
-        independence=math.sqrt(float((pivots / diagonal).min())) if len(C) else 1.0, distances=C.diagonal().copy(),
+        independence=math.sqrt(float((pivots / diagonal).min())) if len(C) else 1.0,
+        closeness=1.0 / pivots if len(C) else gamma,
     )  # fmt: skip
 
 
+@QUIETLY
 def _careful(step: StepData, a: Vector | None, lam: Vector | None) -> Certificate:
     """Singular M or dependent rows: ranks first, then the exact error."""
     M = check_mass_matrix(step.M)
@@ -384,8 +392,17 @@ def _careful(step: StepData, a: Vector | None, lam: Vector | None) -> Certificat
         mass_norm(ed, Md @ ed), norm(ed * d), norm(step.J @ a - step.gamma), reported, floor,
         condition, mass_norm(ad, Md @ ad), norm(a), norm(step.gamma), Status.SOLVED,
         forces_unique, singular, best, unit_error=norm(ed), force_share=share, independence=space.least,
-        distances=np.abs(np.diagonal(np.linalg.qr((step.J * d).T, mode="r"))) if step.m else gd,
+        closeness=_closeness(step.J * d),
     )  # fmt: skip
+
+
+def _closeness(J: Matrix) -> Vector:
+    """Reciprocal squares of the distances of rows from those before them, (m,); infinite beyond the n-th row."""
+    m, n = J.shape
+    found = np.full(m, np.inf)
+    if m:
+        found[:n] = 1.0 / lapack().dgeqrf(J.T)[0].diagonal() ** 2
+    return found
 
 
 def beside(left: float, *terms: float) -> float:

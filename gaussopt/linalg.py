@@ -109,7 +109,10 @@ def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
     measured = M.diagonal() > 0
     while True:
         length = _lengths(J[:, measured] * d[measured])
-        row = np.where(length > 0, 1.0 / np.where(length > 0, length, 1.0), 0.0)
+        row = np.divide(1.0, length, out=np.zeros(len(length)), where=length > 0)
+        if measured.all():
+            row[row == 0.0] = 1.0
+            return d, row
         held = (row[:, None] * size).max(axis=0, initial=0.0)
         fresh = ~measured & (held > 0)
         if not fresh.any():  # what is left hangs on rows without mass alone: one of it sets the measure
@@ -123,6 +126,9 @@ def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
 
 def _lengths(A: Matrix) -> Vector:
     """Lengths of rows, also where squares overflow or vanish, (m,)."""
+    squares = np.einsum("ij,ij->i", A, A)
+    if not len(squares) or (min(entries := squares.tolist()) > SQUARES[0] and max(entries) < SQUARES[1]):
+        return np.asarray(np.sqrt(squares))
     size = np.abs(A).max(axis=1, initial=0.0)
     return np.asarray(size * np.linalg.norm(A / np.where(size > 0, size, 1.0)[:, None], axis=1))
 

@@ -509,7 +509,7 @@ def recording(recorder: Recorder, motion: Accelerations) -> Record:
         drift = _largest(system.position_residual(t, q)), _largest(system.velocity_residual(t, q, v))
         energy = system.energy(t, q, v)
         c = answer.certificate
-        motion.singular.note(t, c.independence, c.distances)
+        motion.singular.note(t, c.independence, c.closeness)
         if isinstance(motion, ContactAccelerations):
             drift = _with_contacts(drift, motion.whole(t, q, v), motion.phase)
         row = (

@@ -35,51 +35,64 @@ ABRUPT = 1.0
 
 
 class SingularWatch:
-    """Independence of the rows at recorded states, collected while a motion is computed."""
+    """How close rows were to those before them at recorded states, collected while a motion is computed.
+
+    Everything is kept as reciprocal squares, as certificates have it: of the sine, (N,), and of distances, (N, m).
+    """
 
     def __init__(self) -> None:
         self._rows: list[tuple[float, float, Vector]] = []
         self._blocks: list[tuple[Vector, Vector, Matrix]] = []
 
-    def note(self, t: float, independence: float, distances: Vector | None) -> None:
-        """One recorded state; nothing where its rows are not known."""
-        if distances is not None:
-            self._rows.append((t, independence, distances))
+    def note(self, t: float, independence: float, closeness: Vector | None) -> None:
+        """One recorded state, its independence as it is; nothing where its rows are not known."""
+        if closeness is not None and len(closeness):
+            self._rows.append((t, independence**-2 if independence > 0.0 else math.inf, closeness))
 
-    def extend(self, times: Vector, independence: Vector, distances: Matrix) -> None:
-        """Several recorded states, (N,), (N,), (N, m)."""
-        self._pack()
-        self._blocks.append((times, independence, distances))
+    def extend(self, times: Vector, angles: Vector, closeness: Matrix) -> None:
+        """Several recorded states."""
+        if closeness.shape[1]:
+            self._pack()
+            self._blocks.append((times, angles, closeness))
 
     def _pack(self) -> None:
         if self._rows:
-            times, values, distances = zip(*self._rows, strict=True)
-            m = max(len(x) for x in distances)
-            same = [x if len(x) == m else np.full(m, np.nan) for x in distances]
-            self._blocks.append((np.array(times), np.array(values), np.array(same)))
+            times, angles, closeness = zip(*self._rows, strict=True)
+            m = max(len(x) for x in closeness)
+            same = [x if len(x) == m else np.full(m, np.nan) for x in closeness]
+            self._blocks.append((np.array(times), np.array(angles), np.array(same)))
             self._rows = []
 
+    @np.errstate(divide="ignore", invalid="ignore", over="ignore")
     def sentence(self) -> str | None:
         """What is to be said of the motion, None where it kept away from singular positions."""
         self._pack()
         if not self._blocks:
             return None
-        times, values, distances = (np.concatenate(parts) for parts in zip(*self._blocks, strict=True))
-        return singular_sentence(times, np.fmin(values, beside_usual(times, distances)))
+        t, angles, closeness = (
+            self._blocks[0] if len(self._blocks) == 1 else map(np.concatenate, zip(*self._blocks, strict=True))
+        )
+        usual = usual_closeness(t, closeness)
+        # The largest numbers tell most motions from those that must be looked at more closely.
+        if angles.max() < NEAR**-2 and (closeness.max(axis=0) < NEAR**-2 * usual).all():
+            return None
+        return singular_sentence(t, np.fmin(angles**-0.5, beside_usual(closeness, usual)))
 
 
-def beside_usual(t: Vector, distances: Matrix) -> Vector:
-    """Distances of rows beside their median over the time of a motion, the smallest of each state: (N, m) to (N,).
+def usual_closeness(t: Vector, closeness: Matrix) -> Vector:
+    """The median over the time of a motion, (m,); infinite for rows that are redundant all the time."""
+    even = np.searchsorted(t, np.linspace(t[0], t[-1], SAMPLES)).clip(0, len(t) - 1)
+    middle = np.sort(closeness[even], axis=0)[SAMPLES // 2]  # a NaN is the largest
+    return np.where(middle < REDUNDANT**-2 * middle.min(), middle, np.inf)
+
+
+def beside_usual(closeness: Matrix, usual: Vector) -> Vector:
+    """Distances of rows beside their usual ones, the smallest of each state: (N, m) to (N,).
 
     A row that vanishes has no direction, and is no row any more. Rows that are redundant all the time do not count.
     """
-    known = distances[:, ~np.isnan(distances).all(axis=0)]
-    if not known.size:
-        return np.full(len(distances), np.nan)
-    even = np.searchsorted(t, np.linspace(t[0], t[-1], SAMPLES)).clip(0, len(t) - 1)
-    usual = np.nanmedian(known[even], axis=0)
-    counted = usual > REDUNDANT * usual.max()
-    return np.asarray(np.fmin.reduce(known[:, counted] / usual[counted], axis=1, initial=np.inf))
+    counted = np.isfinite(usual)
+    return np.asarray(np.fmin.reduce((usual[counted] / closeness[:, counted]) ** 0.5, axis=1, initial=np.inf))
 
 
 def singular_sentence(t: Vector, independence: Vector) -> str | None:
@@ -118,6 +131,9 @@ def abrupt_sentence(t: Vector, v: Matrix, a: Matrix, steps: int) -> str | None:
     if len(t) < 2 or steps < 1:
         return None
     interval = min(float(np.diff(t).max()), float(t[-1] - t[0]) / steps)
+    most, least = math.sqrt(a.shape[1]) * max(float(a.max()), -float(a.min())), max(float(v.max()), -float(v.min()))
+    if most * interval <= ABRUPT * least:
+        return None
     sizes: NDArray[np.float64] = np.linalg.norm(a, axis=1)
     k, fastest = int(sizes.argmax()), float(np.linalg.norm(v, axis=1).max())
     if not fastest > 0.0 or not sizes[k] * interval > ABRUPT * fastest:

@@ -71,7 +71,8 @@ def _solve(K: Matrix, b: Vector, n: int | None = None) -> Vector:
         return b
     absolute = np.abs(K)
     size = absolute.max(axis=1)
-    x = _lu(K, b, absolute, size) if size.max() <= BALANCED * size.min() else None
+    entries = size.tolist()  # of so few numbers a list is faster
+    x = _lu(K, b, absolute, size) if max(entries) <= BALANCED * min(entries) else None
     if x is None:
         s, t = _scales(K, n)
         K, b = K * t * s[:, None], b * s

@@ -258,7 +258,7 @@ class GeneratedLoop(ABC):
             drift, speed, kinetic, potential, power, np.ones(len(times)),
         )  # fmt: skip
         self.motion.evaluations += len(times)
-        self.motion.singular.extend(times, 1.0 / np.sqrt(table[:, 9]), 1.0 / np.sqrt(table[:, inverse:]))
+        self.motion.singular.extend(times, table[:, 9], table[:, inverse:])
         self._reached(float(times[-1]), states[-1, :n].copy(), states[-1, n:].copy())
 
 
