@@ -137,6 +137,21 @@ def test_a_killed_campaign_goes_on_where_it_was(tmp_path):
     assert refused.returncode == 2
 
 
+def test_time_in_which_nothing_runs_is_nobodys(tmp_path):
+    class Still(pool.Worker):
+        def __init__(self, path):
+            self.now, self.seen, self.waited = str(path), "", 0.0
+
+    path = tmp_path / "now"
+    path.write_text("7 gauss/kkt")
+    worker = Still(path)
+    assert not worker.stuck(2.0)
+    assert not any(worker.stuck(2.0) for _ in range(int(pool.PATIENCE / 2)))
+    assert worker.stuck(2.0)
+    path.write_text("7 dual/kkt")
+    assert not worker.stuck(2.0)
+
+
 def test_a_solver_that_ends_its_process_is_counted(tmp_path, monkeypatch):
     result = work.Tally().mapping()
     lost = pool.with_lost(result, [(3, "gauss/kkt", "the process ended")], 1)

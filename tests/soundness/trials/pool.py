@@ -106,20 +106,20 @@ class Worker:
         self.process = context.Process(target=serve, args=(theirs, self.seed, self.size, self.now), daemon=True)
         self.process.start()
         theirs.close()
-        self.seen, self.since = "", time.monotonic()
+        self.seen, self.waited = "", 0.0
 
     def give(self, block: int) -> None:
         """A new block."""
         self.block, self.skip, self.lost = block, set(), []
-        self.seen, self.since = "", time.monotonic()
+        self.seen, self.waited = "", 0.0
         self.pipe.send((block, self.skip))
 
-    def stuck(self) -> bool:
-        """Whether the same call has been going on for too long."""
+    def stuck(self, passed: float) -> bool:
+        """Whether the same call has been going on for too long; `passed` are the seconds since it was asked last."""
         text = Path(self.now).read_text().strip()
-        if text != self.seen:
-            self.seen, self.since = text, time.monotonic()
-        return time.monotonic() - self.since > PATIENCE
+        self.waited = self.waited + passed if text == self.seen else 0.0
+        self.seen = text
+        return self.waited > PATIENCE
 
     def replace(self, why: str) -> None:
         """End the process, remember what it was doing, and do its block again without that."""
@@ -159,7 +159,10 @@ def drive(folder: Path, count: int, jobs: int, seed: int, size: int, say: Any) -
     try:
         for worker in workers:
             worker.give(next(following))
+        last = time.monotonic()
         while trials < count:
+            # While the machine or this process was stopped, workers had no time either.
+            passed, last = min(time.monotonic() - last, 2 * STEP), time.monotonic()
             ready = wait([w.pipe for w in workers] + [w.process.sentinel for w in workers], timeout=STEP)
             for worker in workers:
                 if worker.pipe in ready and _take(worker, done, folder, seed):
@@ -169,7 +172,7 @@ def drive(folder: Path, count: int, jobs: int, seed: int, size: int, say: Any) -
                     worker.give(next(following))
                 elif worker.process.sentinel in ready:
                     worker.replace("the process ended")
-                elif worker.stuck():
+                elif worker.stuck(passed):
                     worker.replace(f"no answer within {PATIENCE:g} s")
     finally:
         for worker in workers:
