@@ -106,23 +106,25 @@ class Balanced:
         """What contradicts less, row by row, counts as rounding, (m,)."""
         a = self._answer[0]
         # Rows that depend on each other to rounding only, as they are given, do so for this acceleration, too.
-        return self._limits(np.abs(self.J) @ np.abs(a) + np.abs(self.g), self.space.left_null) + (
-            self.space.dropped * norm(a)
-        )
+        terms = np.abs(self.J) @ np.abs(a) + np.abs(self.g)
+        return self._limits(terms, self.space.left_null, norm(a)) + self.space.dropped * norm(a)
 
     def limits_f(self) -> Vector:
         """The same for forces, coordinate by coordinate, (n,)."""
         a, lam, _, _ = self._answer
         terms = np.abs(self.M) @ np.abs(a) + np.abs(self.J).T @ np.abs(lam) + np.abs(self.f)
-        return self._limits(terms, self.inertia[1][:, self.free])
+        return self._limits(terms, self.inertia[1][:, self.free], float(np.abs(self.M).max()) * norm(a))
 
-    def _limits(self, terms: Vector, null: Matrix) -> Vector:
-        """Those of equations with these terms, of which the combinations `null` (columns) have no unknowns."""
+    def _limits(self, terms: Vector, null: Matrix, size: float) -> Vector:
+        """Those of equations with these terms, of which the combinations `null` (columns) have no unknowns.
+
+        `size` is how large terms may be that are not there, because unknowns next to others are zero.
+        """
         # What contradicts is the projection onto these combinations: it carries the rounding of the terms of all rows
         # that they combine, also into a row whose own terms are zero; and where all of these are zero an answer holds
         # the rounding of its own rounding.
         relative = rounding(len(self.f), len(self.g))
-        limits = relative * (terms + np.abs(null @ null.T) @ terms + relative * self._whole)
+        limits = relative * (terms + np.abs(null @ null.T) @ terms + relative * (norm(terms) + size))
         return np.maximum(limits, EVALUATED * self._whole) if self.evaluated else limits
 
     def contradictory(self) -> bool:
