@@ -85,6 +85,9 @@ NEAR = 1e-6
 LOSING = 0.1
 """Smallest eigenvalue of the scaled sym(delassus) below which a failing integrator is put down to its loss."""
 
+LOST = 1e-6
+"""Smallest eigenvalue below which forces that rounding leaves undetermined are put down to its loss."""
+
 FED = 1e-6
 """Power of friction, relative to 1 + that of its force at the speed of the motion, that is reported."""
 
@@ -191,17 +194,16 @@ class EventDriven:
                 if not math.isfinite(float(q.sum()) + float(v.sum())):
                     raise BadInput("the motion diverged and is no longer finite; use a smaller step.")
                 after = self._sample(watches, t, q, v)
-            except Rejected:
-                self._approach_failure(watches, before)
-                raise
+            except Rejected as rejected:
+                left = self._approach_failure(watches, before)
+                if rejected.answer.status is not Status.INACCURATE or left > LOST:
+                    raise
+                return self._unbounded_forces(str(rejected))
             except BadInput as error:
                 if self._definite(watches, before) > LOSING:
                     raise
                 self._note("indefinite", smallest_eigenvalue=self._definite(watches, before))
-                return Status.NO_SOLUTION, (
-                    f"Stopped at t = {self.t:.9g}: the contact operator loses its definiteness and the contact forces "
-                    f"grow without bound (Painleve). {error}"
-                )
+                return self._unbounded_forces(str(error))
             hits, reached, pierced = self._first(watches, live, before, after, integration)
             self.steps += 1
             if pierced is not None:
@@ -477,10 +479,23 @@ class EventDriven:
             t, q, v = integration.advance()
         return t, q, v
 
-    def _approach_failure(self, watches: list[Watch], before: Sample) -> None:
-        """Where a step fails because the contact operator becomes indefinite, go near to the failure."""
+    def _unbounded_forces(self, why: str) -> tuple[Status, str]:
+        """How a motion ends where the contact operator loses its definiteness."""
+        return Status.NO_SOLUTION, (
+            f"Stopped at t = {self.t:.9g}: the contact operator loses its definiteness and the contact forces grow "
+            f"without bound (Painleve). {why}"
+        )
+
+    def _approach_failure(self, watches: list[Watch], before: Sample) -> float:
+        """Where a step fails because the contact operator becomes indefinite, go near to the failure.
+
+        Returns
+        -------
+        float
+            The smallest eigenvalue there; infinite if it is not watched.
+        """
         if not any(w.kind == "definite" for w in watches):
-            return
+            return math.inf
         low, high, best = 0.0, self.control.dt or 0.1 * (self.control.t_end - before.t), before
         for _ in range(APPROACHES):
             middle = 0.5 * (low + high)
@@ -490,8 +505,10 @@ class EventDriven:
             except (Rejected, BadInput):
                 high = middle
         self.t, self.q, self.v = best.t, best.q, best.v
-        self._note("indefinite", smallest_eigenvalue=self._definite(watches, best))
+        left = self._definite(watches, best)
+        self._note("indefinite", smallest_eigenvalue=left)
         self._record()
+        return left
 
     def _definite(self, watches: list[Watch], sample: Sample) -> float:
         """The watched eigenvalue; infinite if it is not watched."""

@@ -233,14 +233,20 @@ class LeastSquares:
     def as_qp(self) -> QP:
         """A QP with the same minimiser.
 
-        Unconstrained if any minimiser will do (which squares the condition number). The minimiser of least norm of
-        a consistent system is that of 1/2 ||x||^2 subject to A x = b.
+        Unconstrained if any minimiser will do (which squares the condition number); directions that A does not see
+        are given a curvature of their own, without which rounding would make them a slope that has no end. The
+        minimiser of least norm of a consistent system is that of 1/2 ||x||^2 subject to A x = b.
         """
         n = self.A.shape[1]
         if self.minimum_norm:
             return QP(np.eye(n), np.zeros(n), self.A, self.b, self.b)
-        P = self.A.T @ self.A
-        return QP(0.5 * (P + P.T), -self.A.T @ self.b, np.zeros((0, n)), np.zeros(0), np.zeros(0))
+        P, q = self.A.T @ self.A, -self.A.T @ self.b
+        if 0 < self.rank < n:
+            _, values, Vt = np.linalg.svd(self.A)
+            unseen = Vt[self.rank :]
+            P = P + values[0] * values[self.rank - 1] * (unseen.T @ unseen)
+            q = q - unseen.T @ (unseen @ q)
+        return QP(0.5 * (P + P.T), q, np.zeros((0, n)), np.zeros(0), np.zeros(0))
 
 
 @dataclass(frozen=True)
