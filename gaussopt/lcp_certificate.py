@@ -228,7 +228,9 @@ def _distance(found: LCPSolutions, z: Vector, d: Vector) -> float:
     floor = max(float(np.linalg.norm(f / d)) for f in found.floors)
     for face in found.faces:
         V, W = face.vertices / d, face.rays / d
-        size = max(float(np.abs(V).max()), float(np.abs(z / d).max()), 1e-300)
+        size = max(float(np.abs(V).max()), float(np.abs(z / d).max())) or 1.0
+        # Only the directions of rays count; their numbers may lie far from those of the vertices.
+        W = W * (size / np.abs(W).max(axis=1, keepdims=True)) if len(W) else W
         weights = np.append(np.ones(len(V)), np.zeros(len(W))) * size
         A = np.vstack((np.vstack((V, W)).T, 1e3 * weights))
         part, _ = nnls(A / size, np.append(z / d, 1e3 * size) / size)

@@ -208,7 +208,7 @@ def regular_bases(
     x : (..., 2^n, n)
         z_i for i in the subset, w_i for the others.
     f : (..., 2^n, n)
-        |B^-1| (|B| |x| + size).
+        |B^-1| (|B| |x| + size), and one rounding of the largest.
     regular : (..., 2^n)
         Where x means anything.
     """
@@ -231,8 +231,9 @@ def regular_bases(
     x = -(inverse @ rhs)
     x -= inverse @ (B @ x + rhs)  # one refinement makes the residual small row by row
     sizes = np.abs(rhs) if size is None else size[..., None, :, None]
-    f = absolute_inverse @ (absolute @ np.abs(x) + sizes)
-    return x[..., 0], f[..., 0], regular
+    f = (absolute_inverse @ (absolute @ np.abs(x) + sizes))[..., 0]
+    # Where all terms of a row vanish, f is the rounding of a rounding, and x may be as large as that.
+    return x[..., 0], f + EPS * f.max(axis=-1, keepdims=True, initial=0.0), regular
 
 
 def _point(support: Mask, x: Vector, f: Vector, C: Vector) -> _Part:

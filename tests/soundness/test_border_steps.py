@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from soundness.judge import bilateral, contact
+from soundness.judge import bilateral, complementarity, contact
 from soundness.trials import calls, findings
 
 import gaussopt as go
@@ -87,6 +87,20 @@ def test_walls_a_little_apart_do_not_both_push():
     assert findings.of_contact_step(contact.judge(data), claim).cause != "error bound below the error"
 
 
+@pytest.mark.parametrize("solver", ["lemke", "principal-pivoting", "enumerate"])
+def test_rays_far_larger_than_the_solutions_they_leave(solver):
+    """All solutions but zero itself lie on rays, whose entries are eighteen powers of ten apart."""
+    data = {
+        "M": [[1.0, 2.0, -0.000244140625, 1125899906842624.0], [512.0, 1024.0, -0.125, 5.764607523034235e17],
+              [-0.0625, -0.125, 1.52587890625e-05, -70368744177664.0],
+              [0.0625, 0.125, -1.52587890625e-05, 70368744177664.0]],
+        "q": [0.0, 281474976710656.0, 0.0, 0.0],
+    }  # fmt: skip
+    claim = calls.answer("lcp", calls.subject("lcp", data), data, "", solver)
+    assert claim.status == "solved"
+    assert findings.of_lcp(complementarity.judge(data["M"], data["q"]), claim).outcome == findings.RIGHT
+
+
 @pytest.mark.parametrize("size", [1e100, 1e200, 1e308])
 def test_squares_beyond_the_range_of_numbers_excuse_no_point(size):
     """An answer that ran away, with duals that did, of contradictory rows and of sound ones."""
@@ -96,3 +110,18 @@ def test_squares_beyond_the_range_of_numbers_excuse_no_point(size):
         c = go.certify_qp(qp, np.array([size, -size]), np.array([size, -size]))
         assert not c.passed()
         assert not go.certify_qp(qp, np.array([1.0, 2.0]), np.array([size, 0.5 * size])).passed()
+
+
+@pytest.mark.parametrize("solver", ["lemke", "principal-pivoting", "enumerate"])
+def test_contacts_that_separate_need_no_impulse(solver):
+    """Nothing happens, and rounding of rounding in the laws of friction must not make that unlawful."""
+    data = {
+        "M": [[2.0, -4.0, 4.0, -2.0], [-4.0, 9.0, -7.0, 5.0], [4.0, -7.0, 11.0, -7.0], [-2.0, 5.0, -7.0, 15.0]],
+        "Q": [-3.0, -3.0, -0.5, 4.0], "J_N": [[2.0, -1.0, -1.0, 2.0], [0.0, -1.0, -0.5, 0.5]], "zeta_N": [2.5, 3.0],
+        "J_T": [[[-0.5, 2.0, 0.0, 1.5]], [[0.0, 2.0, -1.0, 1.0]]], "zeta_T": [[-2.0], [2.0]],
+        "v_T": [[-2.0], [-0.5]], "mu": [1.0, 0.75], "v": [0.5, -0.5, -1.0, -0.5], "e_N": [0.5, 0.5],
+        "e_T": [0.25, 0.5],
+    }  # fmt: skip
+    claim = calls.answer("step", calls.subject("step", data), data, "impact", solver)
+    assert claim.status == "solved"
+    assert findings.of_contact_step(contact.judge(contact.jump(data)), claim).outcome == findings.RIGHT

@@ -463,8 +463,8 @@ def _reach(truth: convex.Truth, x: list[Fraction]) -> list[Fraction]:
 
 
 def _missed(miss: Fraction, size: Fraction, whole: Fraction) -> bool:
-    """Beyond 1e-6 of its terms (plus the same in its unit), or a thousandth of all that the data call for."""
-    beside = miss > Fraction(1, 10**6) * (1 + size) and miss > Fraction(1, 10**9) * whole
+    """Beyond 1e-6 of its terms and of what the data call for, plus the same in its unit; or a thousandth of these."""
+    beside = miss > Fraction(1, 10**6) * (1 + size) and miss > Fraction(1, 10**6) * whole
     return beside or miss > Fraction(1, 1000) * (size + whole)
 
 
@@ -491,6 +491,9 @@ def _optimal(truth: convex.Truth, claim: Claim) -> Finding | None:
     far = any(abs(v - truth.x.fraction(i)) > Fraction(1, 10**6) * reach[i] for i, v in enumerate(x))
     if truth.definite and far and error > TOLERANCE * (1.0 + norm) * SLACK:
         return Finding(WRONG, "far from the minimiser", error / (1.0 + norm))
-    if error > claim.error_bound * SLACK + 1e-13 * (1.0 + norm):
+    # The norm of P itself, where its terms cancel, is no more exact than this.
+    terms = sum(abs(a * x[i] * x[j]) for i, row in enumerate(truth.P) for j, a in enumerate(row) if a)
+    floor = 16 * len(x) * bilateral.EPS * math.sqrt(float(terms))
+    if error > claim.error_bound * SLACK + floor + 1e-13:
         return Finding(WRONG, "error bound below the error", error)
     return None
