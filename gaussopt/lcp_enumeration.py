@@ -45,6 +45,10 @@ FLAT = 1e-11
 CONSISTENT = 1e-11
 """Relative residual at which the equations of a singular basis contradict each other."""
 OBSERVED = 1e-9
+UNEVEN = 1e-6
+"""Entry of a basis of largest entries 1 below which its scaling may hide what it is."""
+BALANCING = 30
+"""Passes over a basis that is scaled by geometric means."""
 
 Mask = NDArray[np.bool_]
 
@@ -243,8 +247,31 @@ def _point(support: Mask, x: Vector, f: Vector, C: Vector) -> _Part:
 
 def _polyhedron(M: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -> _Part | None:
     """The solutions of a singular basis by vertices and rays, or None if there are none."""
+    B = np.where(support, M, -np.eye(len(q)))
+    found = _described(B, q, q_size, support, C)
+    if found is None and np.abs(B[B != 0]).min(initial=1.0) < UNEVEN:
+        # The largest entries of rows and columns are alike, others may hide below them, and rank and consistency with
+        # them: once more with all entries brought to one size as far as that goes.
+        r, c = _geometric(B)
+        found = _described(r[:, None] * B * c, r * q, r * q_size, support, c * C)
+    return found
+
+
+def _geometric(B: Matrix) -> tuple[Vector, Vector]:
+    """Powers of two that bring the geometric means of rows and columns to 1 (A. R. Curtis, J. K. Reid, 1972)."""
+    there = B != 0
+    logs = np.log2(np.where(there, np.abs(B), 1.0))
+    r, c = np.zeros(len(B)), np.zeros(len(B))
+    rows, columns = np.maximum(there.sum(axis=1), 1), np.maximum(there.sum(axis=0), 1)
+    for _ in range(BALANCING):
+        r = -np.where(there, logs + c, 0.0).sum(axis=1) / rows
+        c = -np.where(there, logs + r[:, None], 0.0).sum(axis=0) / columns
+    return 2.0 ** np.round(r), 2.0 ** np.round(c)
+
+
+def _described(B: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -> _Part | None:
+    """The same of the matrix of the basis, scaled somehow; C scales back."""
     n = len(q)
-    B = np.where(support, M, -np.eye(n))
     U, s, Vt = np.linalg.svd(B)
     rank = min(int((s > n * SINGULAR * s[0]).sum()), n - 1)
     pinv = (Vt[:rank].T / s[:rank]) @ U[:, :rank].T

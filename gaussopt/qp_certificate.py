@@ -31,7 +31,7 @@ import numpy as np
 from gaussopt.certificate import DEFAULT_TOLERANCE
 from gaussopt.linalg import EPS
 from gaussopt.programs import QP
-from gaussopt.qp_distance import error_bound, project, pushing, violation_bound
+from gaussopt.qp_distance import error_bound, pushing, violation_bound
 from gaussopt.qp_point import Point, Sizes
 from gaussopt.qp_scaling import Scaled
 from gaussopt.qp_verdict import classify, rounding
@@ -244,9 +244,10 @@ def _distance(point: Point, y: Vector, sizes: Sizes, noise: Vector, slack: Vecto
 def _doubtful(point: Point, violation: Vector, sizes: Sizes, bound: float, y: Vector) -> bool:
     """Whether residuals below the tolerance may hide that the program has no minimiser."""
     qp = point.qp
-    allowed = point.level * sizes.row(violation_bound(qp, point.z)) + 2.0 * point.noise_z
-    unsure = bool((violation > allowed).any()) and not math.isfinite(bound)
-    if unsure and project(qp, point.x, np.zeros(qp.m, dtype=bool), y) is None:
+    # As contradictions are: beside the bounds that take part, and rounding of A x itself.
+    allowed = point.level * np.abs(violation_bound(qp, point.z)) + 2.0 * point.noise_z
+    # A point that looks feasible after a few corrections proves nothing: rows may contradict each other by less.
+    if not math.isfinite(bound) and (violation > allowed).any():
         return True
     Z = point.curvature.Z
     slope = np.abs(Z.T @ (qp.q - qp.A.T @ y))

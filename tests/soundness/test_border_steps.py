@@ -101,6 +101,21 @@ def test_rays_far_larger_than_the_solutions_they_leave(solver):
     assert findings.of_lcp(complementarity.judge(data["M"], data["q"]), claim).outcome == findings.RIGHT
 
 
+@pytest.mark.parametrize("solver", ["lemke", "principal-pivoting", "enumerate"])
+def test_units_hide_no_ray_of_solutions(solver):
+    """A skew matrix, singular as all of odd size; one of the entries is twenty-two powers of ten below another."""
+    data = {
+        "M": [[0.0, -0.375, 12884901888.0], [0.375, 0.0, -3.410605131648481e-13],
+              [-12884901888.0, 3.410605131648481e-13, 0.0]],
+        "q": [48.0, 0.0, -4.3655745685100555e-11],
+    }  # fmt: skip
+    truth = complementarity.judge(data["M"], data["q"])
+    assert not truth.unique
+    claim = calls.answer("lcp", calls.subject("lcp", data), data, "", solver)
+    assert claim.status == "solved"
+    assert findings.of_lcp(truth, claim).outcome == findings.RIGHT
+
+
 @pytest.mark.parametrize("size", [1e100, 1e200, 1e308])
 def test_squares_beyond_the_range_of_numbers_excuse_no_point(size):
     """An answer that ran away, with duals that did, of contradictory rows and of sound ones."""
@@ -125,3 +140,18 @@ def test_contacts_that_separate_need_no_impulse(solver):
     claim = calls.answer("step", calls.subject("step", data), data, "impact", solver)
     assert claim.status == "solved"
     assert findings.of_contact_step(contact.judge(contact.jump(data)), claim).outcome == findings.RIGHT
+
+
+@pytest.mark.parametrize("gap", [1.2e-11, 1e-9, 1e-6])
+def test_rows_of_a_program_that_contradict_each_other_by_little(gap):
+    """The second row is 32 times the first; who solves the program inexactly meets both to the tolerance."""
+    data = {
+        "P": [[1.0, 0.0], [0.0, 0.25]], "q": [3.5, -4.0], "A": [[-0.5, -0.375], [-16.0, -12.0]],
+        "l": [None, -12.0 + gap], "u": [-0.375, None],
+    }  # fmt: skip
+    qp = go.QP.from_mapping(data)
+    x, y = np.array([-5.884615384615495, 8.846153846153493]), np.array([-31.218869588499253, 1.12462813617907])
+    c = go.certify_qp(qp, x, y)
+    assert not c.passed()
+    for solver in ("daqp", "piqp", "osqp", "proxqp", "newton"):
+        assert calls.answer("qp", qp, data, "", solver).status == "infeasible"
