@@ -23,8 +23,13 @@ def dyadic(rng: Rng, *shape: int) -> Any:
 
 def exact_solution(K: Any, b: Any) -> Numbers | None:
     """A solution of K x = b in rational arithmetic, free unknowns zero; None if there is none."""
+    return solved(exact(K), exact(b))
+
+
+def solved(K: list[Numbers], b: Numbers) -> Numbers | None:
+    """The same of a system of fractions."""
     n = len(K[0])
-    rows = [[*row, value] for row, value in zip(exact(K), exact(b), strict=True)]
+    rows = [[*row, value] for row, value in zip(K, b, strict=True)]
     pivots: list[int] = []
     for column in range(n):
         at = len(pivots)
@@ -53,28 +58,9 @@ def shortest(A: Any, b: Any) -> Numbers:
     right = [dot(column, exact(b)) for column in columns]
     # x = N w with N = A^T A: N N w = A^T b has a solution, and N w is the shortest.
     twice = [[dot(p, q) for q in normal] for p in normal]
-    w = _solve_fractions(twice, right)
+    w = solved(twice, right)
+    assert w is not None  # normal equations contradict each other nowhere
     return [dot(row, w) for row in normal]
-
-
-def _solve_fractions(K: list[Numbers], b: Numbers) -> Numbers:
-    rows = [[*row, value] for row, value in zip(K, b, strict=True)]
-    pivots: list[int] = []
-    for column in range(len(K)):
-        at = len(pivots)
-        found = next((i for i in range(at, len(rows)) if rows[i][column]), None)
-        if found is None:
-            continue
-        rows[at], rows[found] = rows[found], rows[at]
-        rows[at] = [value / rows[at][column] for value in rows[at]]
-        for i, row in enumerate(rows):
-            if i != at and row[column]:
-                rows[i] = [a - row[column] * p for a, p in zip(row, rows[at], strict=True)]
-        pivots.append(column)
-    x = [Fraction(0)] * len(K)
-    for i, column in enumerate(pivots):
-        x[column] = rows[i][len(K)]
-    return x
 
 
 def violated(K: Any, b: Any, truth: Any, x: Any) -> float:
