@@ -198,14 +198,21 @@ def barely_contradictory(step: bilateral.Step, relative: float, whole: float) ->
         g = np.array([float(v) for v in step.gamma]) / np.where(size > 0, size, 1.0)
         f = np.array([float(v) for v in step.force]) / d
         r = rank([integers(row) for row in step.J], step.n)
-        null = np.linalg.svd(J)[0][:, r:]
+        # Exactly: beside a row whose terms are zero, rounding of the judge's own would be a contradiction.
+        scale = 1.0 / np.where(size > 0, size, 1.0)
+        if not (np.isfinite(scale) & (scale > 0)).all():
+            return False
+        units = [Fraction(v) for v in scale.tolist()]
+        idle = bilateral.idle_part([[v * u for v in row] for row, u in zip(step.J, units, strict=True)], step.n)
+        kept = product(idle, [v * u for v, u in zip(step.gamma, units, strict=True)])
+        left = np.abs([quotient(v.numerator, v.denominator) for v in kept])
+        shares = np.abs([[float(v) for v in row] for row in idle])
         a = np.linalg.pinv(J, rcond=1e-12) @ g
         Z = np.linalg.svd(J)[2][r:].T
         if Z.size:
             a = a + Z @ (np.linalg.pinv(Z.T @ M @ Z, rcond=1e-12) @ (Z.T @ (f - M @ a)))
-        left = np.abs(null @ (null.T @ g))
         terms = np.abs(J) @ np.abs(a) + np.abs(g)
-        limits = relative * (terms + np.abs(null @ null.T) @ terms)
+        limits = relative * (terms + shares @ terms)
         return bool((left <= np.maximum(limits, whole * (norm(f) + norm(g) + norm(a)))).all())
 
 

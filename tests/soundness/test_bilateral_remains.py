@@ -1,0 +1,61 @@
+"""What a campaign of random steps without contacts brought to light, one test a cause."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from soundness.judge import bilateral
+from soundness.trials import findings
+from soundness.trials.findings import UNDECIDED, WRONG, Claim
+
+import gaussopt as go
+
+# Thrice the same row, and one of zeros. The right-hand sides of the three differ by 2.5e-13, and 8 max(m, n) eps of
+# their terms |J| |a| + |gamma| = 15.6 are 1.1e-13.
+THREE_AND_ZERO: dict[str, Any] = {
+    "M": [[0.5, 0.0], [0.0, 1.0]],
+    "Q": [4.0, -3.5],
+    "J": [[-2.0, -1.5], [0.0, 0.0], [-2.0, -1.5], [4.0, 3.0]],
+    "gamma": [-0.25000000000025, 0.0, -0.25, 0.5],
+}
+
+
+def judged(data: dict[str, Any], formulation: str = "gauss", solver: str = "kkt") -> findings.Finding:
+    """What the exact judge says of the answer to a step."""
+    answer = go.solve_step(go.StepData.from_mapping(data), formulation, solver)
+    assert answer.status is go.Status.SOLVED, answer.message
+    claim = Claim("solved", answer.a.tolist(), error_bound=answer.certificate.error_bound)
+    return findings.of_step(bilateral.judge(data), claim)
+
+
+def test_a_row_of_zeros_makes_no_contradiction_of_rounding() -> None:
+    J, gamma = THREE_AND_ZERO["J"], THREE_AND_ZERO["gamma"]
+    without = {**THREE_AND_ZERO, "J": [J[0], *J[2:]], "gamma": [gamma[0], *gamma[2:]]}
+    for data in (without, THREE_AND_ZERO):
+        assert judged(data).outcome == UNDECIDED
+
+
+@pytest.mark.parametrize(("row", "gamma"), [(1, 1e-300), (0, -0.250000000005)])
+def test_beside_a_row_of_zeros_contradictions_count_as_ever(row: int, gamma: float) -> None:
+    data = {**THREE_AND_ZERO, "gamma": [*THREE_AND_ZERO["gamma"]]}
+    data["gamma"][row] = gamma
+    found = findings.of_step(bilateral.judge(data), Claim("solved", [3.9024390243902, -5.036585365853], error_bound=1.0))
+    assert found.outcome == WRONG
+    assert found.cause == "solved, but infeasible"
+
+
+def test_what_contradicts_is_taken_out_exactly() -> None:
+    rows = [[Fraction(v) for v in row] for row in ((3, 1), (0, 0), (3, 1), (0, 2), (6, 4))]
+    P = bilateral.idle_part(rows, 2)
+    for j in range(2):
+        assert not any(sum(a * row[j] for a, row in zip(line, rows, strict=True)) for line in P)
+    square = [[sum(a * b for a, b in zip(line, column, strict=True)) for column in zip(*P, strict=True)] for line in P]
+    assert square == P
+    assert sum(P[i][i] for i in range(5)) == 3  # five rows of rank two
+    assert P[1] == [0, 1, 0, 0, 0]
+    assert not any(bilateral.idle_part(rows[2:4], 2)[0])
+    approximate = np.linalg.svd(np.array(rows, dtype=float))[0][:, 2:]
+    assert np.allclose(np.array(P, dtype=float), approximate @ approximate.T, atol=1e-12)
