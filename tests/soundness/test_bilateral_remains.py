@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from soundness.judge import bilateral
+from soundness.judge.exact import difference, length
 from soundness.trials import findings
 from soundness.trials.findings import UNDECIDED, WRONG, Claim
 
 import gaussopt as go
+from gaussopt.certificate import certify
 
 # Thrice the same row, and one of zeros. The right-hand sides of the three differ by 2.5e-13, and 8 max(m, n) eps of
 # their terms |J| |a| + |gamma| = 15.6 are 1.1e-13.
@@ -42,7 +45,9 @@ def test_a_row_of_zeros_makes_no_contradiction_of_rounding() -> None:
 def test_beside_a_row_of_zeros_contradictions_count_as_ever(row: int, gamma: float) -> None:
     data = {**THREE_AND_ZERO, "gamma": [*THREE_AND_ZERO["gamma"]]}
     data["gamma"][row] = gamma
-    found = findings.of_step(bilateral.judge(data), Claim("solved", [3.9024390243902, -5.036585365853], error_bound=1.0))
+    found = findings.of_step(
+        bilateral.judge(data), Claim("solved", [3.9024390243902, -5.036585365853], error_bound=1.0)
+    )
     assert found.outcome == WRONG
     assert found.cause == "solved, but infeasible"
 
@@ -59,3 +64,39 @@ def test_what_contradicts_is_taken_out_exactly() -> None:
     assert not any(bilateral.idle_part(rows[2:4], 2)[0])
     approximate = np.linalg.svd(np.array(rows, dtype=float))[0][:, 2:]
     assert np.allclose(np.array(P, dtype=float), approximate @ approximate.T, atol=1e-12)
+
+
+def sparse(data: dict[str, Any]) -> go.StepData:
+    return go.StepData.from_mapping({**data, "M": csr_array(np.array(data["M"])), "J": csr_array(np.array(data["J"]))})
+
+
+def test_the_floor_of_a_sparse_step_covers_the_rounding_of_its_rows() -> None:
+    data = {
+        "M": [[4.0, 4.0], [4.0, 4.0]],
+        "Q": [-2.5, -1.0],
+        "J": [[2.0, 0.0], [1.0, 0.5], [1.0, -0.5]],
+        "gamma": [-3.0, -1.0, -2.0],
+    }
+    a = [-1.5, 1.0 + 2**-52]  # J a = gamma in floats, and yet the second entry is one rounding off
+    found = certify(sparse(data), np.array(a))
+    truth = bilateral.judge(data)
+    assert truth.a is not None
+    error = length(difference(a, truth.a), truth.step.M)
+    assert error == 2**-51
+    assert error <= found.error_bound + found.rounding_floor
+
+
+def test_floors_of_sparse_and_dense_steps_are_of_one_size() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(60):
+        n, m = 4, 3
+        J = rng.integers(-2, 3, (m, n)).astype(float)
+        J = np.vstack((J, J[0] + J[1], J[1] - J[2]))
+        root = rng.integers(-2, 3, (n - 1, n)).astype(float)
+        a, lam = rng.integers(-3, 4, n).astype(float), rng.integers(-3, 4, m + 2).astype(float)
+        M = root.T @ root
+        data = {"M": M, "Q": M @ a - J.T @ lam, "J": J, "gamma": J @ a}
+        step = go.StepData.from_mapping(data)
+        dense = certify(step, a)
+        if dense.verdict is go.Status.SOLVED and dense.condition < 1e4:
+            assert certify(sparse(data), a).rounding_floor > 0.2 * dense.rounding_floor
