@@ -34,7 +34,7 @@ from gaussopt.programs import QP
 from gaussopt.qp_distance import error_bound, pushing, violation_bound
 from gaussopt.qp_point import Point, Sizes
 from gaussopt.qp_scaling import Scaled
-from gaussopt.qp_verdict import classify, meeting, rounding
+from gaussopt.qp_verdict import classify, largest, meeting, rounding
 from gaussopt.status import Status
 from gaussopt.stepdata import Vector
 
@@ -245,9 +245,8 @@ def _doubtful(point: Point, violation: Vector, sizes: Sizes, y: Vector) -> bool:
     """Whether residuals below the tolerance may hide that the program has no minimiser."""
     qp = point.qp
     bound = np.abs(violation_bound(qp, point.z))
-    ends = np.abs(np.concatenate((qp.l, qp.u)))
     # Rounding of A x excuses no more than rounding of the bounds: contradictions are measured by these alone.
-    noise = np.minimum(point.noise_z, point.level * ends[np.isfinite(ends)].max(initial=0.0))
+    noise = np.minimum(point.noise_z, point.level * largest(qp.l, qp.u))
     if (violation > point.level * bound + noise).any() and meeting(qp.A, qp.l, qp.u, point.x) is None:
         return True
     Z = point.curvature.Z

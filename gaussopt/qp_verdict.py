@@ -134,6 +134,12 @@ def feasibility(A: Matrix, l: Vector, u: Vector) -> Feasibility:
     return Feasibility(found.possible, None if found.x is None else found.x * d, y)
 
 
+def largest(l: Vector, u: Vector) -> float:
+    """The largest finite bound."""
+    ends = np.abs(np.concatenate((l, u)))
+    return float(ends[np.isfinite(ends)].max(initial=0.0))
+
+
 def meeting(A: Matrix, l: Vector, u: Vector, x: Any) -> Any:
     """A point near x that meets every row to rounding of its bound, (n,) in extended precision, or None.
 
@@ -143,6 +149,10 @@ def meeting(A: Matrix, l: Vector, u: Vector, x: Any) -> Any:
     """
     wide, x = A.astype(np.longdouble), x.astype(np.longdouble)
     size, level, blur = np.abs(wide), rounding(A.shape[1]), (A.shape[1] + 2) * WIDE_EPS
+    # Rounding of large terms excuses no more than rounding of the bounds.
+    most = level * largest(l, u)
+    if not most:
+        return np.zeros_like(x)
     held = l == u
     for _ in range(CORRECTIONS):
         z = wide @ x
@@ -153,7 +163,7 @@ def meeting(A: Matrix, l: Vector, u: Vector, x: Any) -> Any:
         terms = size @ np.abs(x)
         # A row that wants zero may have no terms but rounding of the corrections that the others need.
         terms = np.where(bound == 0, terms.max(initial=0.0), terms)
-        broken = (miss != 0) & (np.abs(miss) > level * np.abs(bound) + blur * terms)
+        broken = (miss != 0) & (np.abs(miss) > level * np.abs(bound) + np.minimum(blur * terms, most))
         if not broken.any():
             return x
         held = held | broken

@@ -463,10 +463,26 @@ def _reach(truth: convex.Truth, x: list[Fraction]) -> list[Fraction]:
             found[i] = max(found[i], abs(q) / truth.P[i][i])
     if not any(found):
         return [Fraction(1)] * len(x)  # a program without any size: what is absolute counts
-    found = [max(a, abs(b)) for a, b in zip(found, x, strict=True)]
+    held = _held(truth, found)
+    found = [max(a or h, abs(b)) for a, h, b in zip(found, held, x, strict=True)]
     # Noise in an unknown that nothing gives a size to is measured by the others.
     most = max(found)
     return [v if v > most * Fraction(1, 10**12) else most for v in found]
+
+
+def _held(truth: convex.Truth, size: list[Fraction]) -> list[Fraction]:
+    """How far each unknown moves an equality by as much as its other terms; the least of these.
+
+    A multiple of an equality may be added to any row: a bound of zero on an unknown is as exact as the sum of both.
+    """
+    found: list[list[Fraction]] = [[] for _ in size]
+    for row, l, u in zip(truth.A, truth.l, truth.u, strict=True):
+        if l is not None and l == u:
+            terms = sum((abs(a * v) for a, v in zip(row, size, strict=True)), Fraction(0))
+            for i, a in enumerate(row):
+                if a and terms:
+                    found[i].append(terms / abs(a))
+    return [min(ways, default=Fraction(0)) for ways in found]
 
 
 def _missed(miss: Fraction, size: Fraction, whole: Fraction) -> bool:
