@@ -12,10 +12,11 @@ from __future__ import annotations
 import numpy as np
 
 from gaussopt.balance import Balanced
-from gaussopt.formulation import Formulation
+from gaussopt.formulation import Candidate, Formulation
 from gaussopt.formulations._projected import square_roots
+from gaussopt.formulations._refined import refined
 from gaussopt.linalg import cholesky, row_space
-from gaussopt.programs import LeastSquares
+from gaussopt.programs import LeastSquares, Program
 from gaussopt.stepdata import Matrix, StepData, Vector
 
 
@@ -45,6 +46,11 @@ class UdwadiaKalaba(Formulation):
         """A = a0 + M^(-1/2) x."""
         a0, lift = data
         return a0 + lift @ x, None
+
+    def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
+        """The same equation for what is left, with another root of M^-1, which the equation does not depend on."""
+        better = refined(step, program, x, found)
+        return None if better is None else better._replace(lam=None)
 
 
 formulation = UdwadiaKalaba()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,11 +12,16 @@ import pytest
 from scipy.sparse import csr_array
 from soundness.judge import bilateral
 from soundness.judge.exact import difference, length
-from soundness.trials import findings
-from soundness.trials.findings import UNDECIDED, WRONG, Claim
+from soundness.trials import calls, findings
+from soundness.trials.findings import RIGHT, UNDECIDED, WRONG, Claim
 
 import gaussopt as go
 from gaussopt.certificate import certify
+from gaussopt.formulation import Candidate
+from gaussopt.formulations.gauss import Gauss
+from gaussopt.solving import StepSolver
+
+FAULTS = Path(__file__).parent / "faults"
 
 # Thrice the same row, and one of zeros. The right-hand sides of the three differ by 2.5e-13, and 8 max(m, n) eps of
 # their terms |J| |a| + |gamma| = 15.6 are 1.1e-13.
@@ -30,8 +37,7 @@ def judged(data: dict[str, Any], formulation: str = "gauss", solver: str = "kkt"
     """What the exact judge says of the answer to a step."""
     answer = go.solve_step(go.StepData.from_mapping(data), formulation, solver)
     assert answer.status is go.Status.SOLVED, answer.message
-    claim = Claim("solved", answer.a.tolist(), error_bound=answer.certificate.error_bound)
-    return findings.of_step(bilateral.judge(data), claim)
+    return findings.of_step(bilateral.judge(data), calls.of_answer(answer))
 
 
 def test_a_row_of_zeros_makes_no_contradiction_of_rounding() -> None:
@@ -100,3 +106,60 @@ def test_floors_of_sparse_and_dense_steps_are_of_one_size() -> None:
         dense = certify(step, a)
         if dense.verdict is go.Status.SOLVED and dense.condition < 1e4:
             assert certify(sparse(data), a).rounding_floor > 0.2 * dense.rounding_floor
+
+
+@pytest.mark.parametrize("formulation", ["dual", "routh", "udwadia-kalaba"])
+def test_formulations_with_an_inverse_mass_matrix_regain_the_digits_that_they_subtract(formulation: str) -> None:
+    data = json.loads((FAULTS / "nearly_massless_step.json").read_text(encoding="utf-8"))
+    step = go.StepData.from_mapping(data)
+    assert np.linalg.cond(step.M) > 1e14  # and yet the row holds what has little mass
+    answer = go.solve_step(step, formulation, "kkt")
+    assert answer.status is go.Status.SOLVED, answer.message
+    assert answer.certificate.relative_error < 1e-12
+    assert judged(data, formulation).outcome == RIGHT
+    truth = bilateral.judge(data)
+    assert truth.a is not None
+    assert np.allclose(answer.a, truth.a.floats(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("formulation", ["dual", "routh", "udwadia-kalaba"])
+def test_errors_of_a_solver_are_not_refined_away(formulation: str) -> None:
+    data = json.loads((FAULTS / "nearly_massless_step.json").read_text(encoding="utf-8"))
+    step = go.StepData.from_mapping(data)
+    driver = StepSolver(formulation, "kkt")
+    program, more = driver.formulation.apply(step)
+    x = driver.engine.solve(program)[0].x
+    assert x is not None
+    for off, exact in ((0.0, True), (1e-9, False)):
+        y = x * (1.0 + off)
+        found = Candidate(*driver.formulation.recover(more, y, None))
+        assert (driver.formulation.refined(step, program, y, found) is not None) == exact
+
+
+class Rough(Gauss):
+    """A formulation of somebody else's that reads its answer back roughly, and knows better when asked."""
+
+    name = "rough"
+    better: Any = None
+
+    def recover(self, data: go.StepData, x: Any, y: Any) -> Any:
+        return x * 1.001, y
+
+    def refined(self, step: go.StepData, program: Any, x: Any, found: Candidate) -> Any:
+        step.M.flags.writeable = found.a.flags.writeable = True
+        step.M[:], found.a[:] = 7.0, 7.0
+        return (x, None) if self.better is None else self.better
+
+
+def test_a_foreign_formulation_may_refine_but_change_nothing() -> None:
+    data = {"M": [[2.0, 0.0], [0.0, 1.0]], "Q": [1.0, 2.0], "J": [[1.0, 1.0]], "gamma": [0.5]}
+    for better, status in ((None, go.Status.SOLVED), ((np.array([9.0, 9.0]), None), go.Status.INACCURATE)):
+        rough = Rough()
+        rough.better = better
+        answer = StepSolver(rough).solve(go.StepData.from_mapping(data))
+        assert answer.status is status
+        assert answer.a is not None
+        assert not (answer.a == 7.0).any()
+    rough.better = (np.zeros(3), None)
+    with pytest.raises(go.BadInput, match="acceleration"):
+        StepSolver(rough).solve(go.StepData.from_mapping(data))
