@@ -163,3 +163,15 @@ def test_a_foreign_formulation_may_refine_but_change_nothing() -> None:
     rough.better = (np.zeros(3), None)
     with pytest.raises(go.BadInput, match="acceleration"):
         StepSolver(rough).solve(go.StepData.from_mapping(data))
+
+
+def test_multipliers_rounded_to_floats_balance_nothing_to_the_last_digit() -> None:
+    # No mass and no force: the multipliers of the three rows cancel but for the rounding of each.
+    data = {"M": [[0.0]], "Q": [0.0], "J": [[-1.0], [-1.0], [-2.0]], "gamma": [-0.5, -0.5, -1.0]}
+    truth = bilateral.judge(data)
+    third = 2.0 / 3.0
+    rounded = [third, 1.0 - third + 2.0**-53, -0.5]
+    off = [third, 1.0 - third + 2.0**-40, -0.5]
+    for lam, outcome in ((rounded, RIGHT), (off, WRONG)):
+        assert sum(a * Fraction(v) for a, v in zip((1, 1, 2), lam, strict=True)) != 0
+        assert findings.of_step(truth, Claim("solved", [0.5], lam=lam, error_bound=0.0)).outcome == outcome

@@ -130,8 +130,14 @@ def idle_part(rows: list[list[Fraction]], n: int) -> list[list[Fraction]]:
     ]
 
 
-def force_gap(step: Step, a: list[float], pull: list[Fraction], measures: list[float]) -> tuple[float, float]:
+def force_gap(
+    step: Step, a: list[float], pull: list[Fraction], measures: list[float], terms_of_pull: list[Fraction]
+) -> tuple[float, float]:
     """How far forces are from explaining a: a lower bound of ||M a - Q + h - pull|| in the norm of M^-1.
+
+    Parameters
+    ----------
+    terms_of_pull : the sizes of the terms J_ji lam_j that pull is the sum of, (n,)
 
     Returns
     -------
@@ -151,7 +157,7 @@ def force_gap(step: Step, a: list[float], pull: list[Fraction], measures: list[f
             continue  # no forces in floats are nearer
         if step.M[i][i] > 0:
             gap = max(gap, math.sqrt(float(r * r / step.M[i][i])))
-        else:
+        elif r > Fraction(EPS) * terms_of_pull[i]:  # more than rounding of multipliers to floats leaves
             size = float(sum((abs(t) for t in terms), Fraction(0))) + most * measures[i]
             part = max(part, float(r) / size if size else 0.0)
     return gap, part
