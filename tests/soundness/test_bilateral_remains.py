@@ -175,3 +175,12 @@ def test_multipliers_rounded_to_floats_balance_nothing_to_the_last_digit() -> No
     for lam, outcome in ((rounded, RIGHT), (off, WRONG)):
         assert sum(a * Fraction(v) for a, v in zip((1, 1, 2), lam, strict=True)) != 0
         assert findings.of_step(truth, Claim("solved", [0.5], lam=lam, error_bound=0.0)).outcome == outcome
+
+
+def test_sparse_equations_whose_rows_depend_on_each_other_are_solved_in_any_units() -> None:
+    data = json.loads((FAULTS / "redundant_rows_in_units.json").read_text(encoding="utf-8"))
+    answer = go.solve_step(sparse(data), "lagrange", "sparse-kkt")
+    assert answer.status is go.Status.SOLVED, answer.message
+    truth = bilateral.judge(data)
+    assert truth.a is not None
+    assert np.allclose(answer.a, truth.a.floats(), rtol=1e-6)
