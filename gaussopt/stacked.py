@@ -22,7 +22,7 @@ from gaussopt.criterion import weights
 from gaussopt.errors import BadInput, IllPosed, NotAccepted
 from gaussopt.formulations._convexity import require_strictly_convex
 from gaussopt.lcp_enumeration import enumerate_lcp
-from gaussopt.lcp_matrix import POSITIVE, SYMMETRIC, _p_matrix, equilibrate
+from gaussopt.lcp_matrix import POSITIVE, SYMMETRIC, _p_matrix, unit_diagonal
 from gaussopt.linalg import cholesky, mass_scale
 from gaussopt.programs import LCP
 from gaussopt.status import Status
@@ -192,8 +192,9 @@ def classify_stack(A: Matrix) -> MatrixClasses:
     n = A.shape[1]
     diagonal = A.diagonal(axis1=1, axis2=2)
     positive = diagonal > 0
-    R, C = equilibrate(A)
-    d = np.where(positive, 1.0 / np.sqrt(np.where(positive, diagonal, 1.0)), np.sqrt(R * C))
+    d = 1.0 / np.sqrt(np.where(positive, diagonal, 1.0))
+    for i in np.flatnonzero(~positive.all(axis=1)):
+        d[i] = unit_diagonal(A[i])
     S = d[:, :, None] * A * d[:, None, :]
     T = S.swapaxes(1, 2)
     size = np.maximum(np.abs(S), np.abs(T)).max(axis=2)[:, :, None]

@@ -12,6 +12,8 @@ import numpy as np
 from soundness.judge import bilateral, complementarity, contact, convex
 from soundness.judge.exact import Exact, common, difference, integers, length, product, quotient, rank
 
+from .nearness import away
+
 TOLERANCE = 1e-7
 SLACK = 1.0 + 1e-6
 """The criterion itself is computed with roundings; an error this much beyond it is no fault."""
@@ -21,6 +23,8 @@ PROPORTION = 1e-3
 """Error relative to the sizes of the step itself that no answer called solved may have, whatever its unit."""
 FRAGILE = 4e-11
 """Four times the documented part of its terms below which what decides about contacts counts as zero."""
+SAME = 4e-9
+"""Four times the documented part of their terms to which accelerations of several solutions count as the same."""
 FLOORS = 10.0
 """The truth may exceed an error bound by this many of the rounding floors stated beside it (`at_rounding_level`)."""
 
@@ -283,14 +287,16 @@ def of_contact_step(truth: contact.Truth, claim: Claim) -> Finding:
 
 
 def _contact(truth: contact.Truth, claim: Claim) -> Finding:
-    several = truth.verdict in (bilateral.SEVERAL, bilateral.NOT_UNIQUE) and not claim.sure and truth.a
+    several = truth.verdict in (bilateral.SEVERAL, bilateral.NOT_UNIQUE) and truth.a
+    same = several and claim.sure and claim.status == "solved" and truth.alike(SAME)
     if claim.status != "solved":
         bound = None
         if truth.verdict == bilateral.SOLVED:
             bound = _wrong_bound(truth.step, truth.a[0], claim)
         return _not_solved(truth.verdict, claim, lambda: False, bound)
-    if truth.verdict != bilateral.SOLVED and not several:
+    if truth.verdict != bilateral.SOLVED and not (several and (same or not claim.sure)):
         return Finding(WRONG, f"solved, but {truth.verdict}")
+    right = Finding(UNDECIDED, f"solved, but {truth.verdict}, nearer than are told apart") if same else Finding(RIGHT)
     if not finite(claim.x):
         return Finding(WRONG, "solved without an acceleration")
     assert truth.laws is not None
@@ -300,9 +306,9 @@ def _contact(truth: contact.Truth, claim: Claim) -> Finding:
         return found
     if not finite(claim.lam_N):
         bare = Claim("solved", claim.x, forces_unique=claim.forces_unique)
-        return _forces(truth.step, truth.forces_unique, bare) or Finding(RIGHT)
+        return _forces(truth.step, truth.forces_unique, bare) or right
     pull = _contact_pull(truth, claim)
-    return _forces(truth.step, truth.forces_unique, claim, pull) or _laws(truth, claim, nearest) or Finding(RIGHT)
+    return _forces(truth.step, truth.forces_unique, claim, pull) or _laws(truth, claim, nearest) or right
 
 
 def _contact_pull(truth: contact.Truth, claim: Claim) -> list[Fraction]:
@@ -363,10 +369,13 @@ def fragile(truth: contact.Truth) -> bool:
             size = sum(abs(row[i] * column[i]) for i in range(n))
             if 0 < abs(laws.rows[r][j]) < FRAGILE * size:
                 return True
+    # What contacts call for without forces is a sum itself, of the accelerations that the bodies have without contacts.
+    sizes = laws.sizes(truth.contacts)
     if truth.contacts.resting:
         M, q = contact.as_lcp(truth)
-        return complementarity.margin(M, q) < FRAGILE
-    return complementarity.margin([row[:-1] for row in laws.rows[:k]], [row[-1] for row in laws.rows[:k]]) < FRAGILE
+        return complementarity.margin(M, q, [*sizes, *([Fraction(0)] * (len(q) - p))]) < FRAGILE
+    M, q = [row[:-1] for row in laws.rows[:k]], [row[-1] for row in laws.rows[:k]]
+    return complementarity.margin(M, q, sizes[:k]) < FRAGILE
 
 
 # -- linear complementarity problems -----------------------------------------------------------------------
@@ -383,8 +392,10 @@ def of_lcp(truth: complementarity.Truth, claim: Claim) -> Finding:
 def _lcp(truth: complementarity.Truth, claim: Claim) -> Finding:
     if claim.status != "solved":
         return _not_solved(truth.verdict, claim, lambda: False, None)
-    if truth.verdict != bilateral.SOLVED and claim.sure:
+    same = truth.verdict != bilateral.SOLVED and claim.sure and truth.parts and truth.alike(SAME)
+    if truth.verdict != bilateral.SOLVED and claim.sure and not same:
         return Finding(WRONG, f"solved, but {truth.verdict}")
+    right = Finding(UNDECIDED, f"solved, but {truth.verdict}, nearer than are told apart") if same else Finding(RIGHT)
     if not truth.parts:
         return Finding(WRONG, f"solved, but {truth.verdict}")
     if not finite(claim.x):
@@ -401,11 +412,7 @@ def _lcp(truth: complementarity.Truth, claim: Claim) -> Finding:
     if truth.unique:
         true = truth.parts[0].vertices[0]
         error = math.hypot(*(float(z[i] - true.fraction(i)) / d[i] for i in range(n)))
-        return (
-            Finding(WRONG, "far from the solution", error / size if size else error)
-            if error > allowed
-            else Finding(RIGHT)
-        )
+        return Finding(WRONG, "far from the solution", error / size if size else error) if error > allowed else right
     best = math.inf
     for image in truth.images:
         worst = 0.0
@@ -415,21 +422,34 @@ def _lcp(truth: complementarity.Truth, claim: Claim) -> Finding:
                 worst, abs(float(w[i] - level)) * d[i], -float(z[i]) / d[i], abs(float(z[i])) / d[i] if level else 0.0
             )
         best = min(best, worst)
-    return (
-        Finding(WRONG, "far from every solution", best / size if size else best) if best > allowed else Finding(RIGHT)
-    )
+    # Where z is not determined it may be as far from a solution as where it is.
+    if best > allowed and min(away(part, z, d) for part in truth.parts) > allowed:
+        return Finding(WRONG, "far from every solution", best / size if size else best)
+    return right
 
 
 def units(M: list[list[Fraction]]) -> list[float]:
-    """d with d_i M_ii d_i = 1; from the sizes of row and column where the diagonal is not positive."""
-    found = []
+    """d with d_i M_ii d_i = 1; where the diagonal is not positive, by the largest that ties i to those that have one.
+
+    Measured so, a problem in other units (z_i by a factor, w_i by its reciprocal) is measured alike. Pairs that nothing
+    ties to a positive diagonal are measured by the sizes of their row and column.
+    """
+    d = [1.0 / math.sqrt(float(row[i])) if row[i] > 0 else 0.0 for i, row in enumerate(M)]
+    while True:
+        known = [j for j, own in enumerate(d) if own]
+        tied = [
+            0.0 if own else max((float(max(abs(M[i][j]), abs(M[j][i]))) * d[j] for j in known), default=0.0)
+            for i, own in enumerate(d)
+        ]
+        if not any(0.0 < size < math.inf for size in tied):
+            break
+        d = [1.0 / size if 0.0 < size < math.inf else own for own, size in zip(d, tied, strict=True)]
     for i, row in enumerate(M):
-        if row[i] > 0:
-            found.append(1.0 / math.sqrt(float(row[i])))
-            continue
-        size = float(max(map(abs, row))) * float(max(abs(other[i]) for other in M))
-        found.append(size**-0.25 if size > 0 else 1.0)
-    return found
+        if not d[i]:
+            across, down = float(max(map(abs, row))), float(max(abs(other[i]) for other in M))
+            size = math.sqrt(across or down) * math.sqrt(down or across)
+            d[i] = size**-0.5 if size > 0 else 1.0
+    return d
 
 
 # -- convex programs ---------------------------------------------------------------------------------------
