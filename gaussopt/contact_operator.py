@@ -120,6 +120,11 @@ def _careful(step: StepData) -> Joints:
     return Joints(K * np.outer(d, d), d * a_J, row * (up @ (M @ a_J - force)), lift, d[:, None] * root)
 
 
+def _without_rounding(value: Matrix, size: Matrix) -> Matrix:
+    """Entries that are rounding beside their terms, of that size, become zero."""
+    return np.where(np.abs(value) <= CANCELLED * size, 0.0, value)
+
+
 @dataclass(frozen=True)
 class ContactOperator:
     """The contact laws of one step as an LCP in the contact forces.
@@ -213,16 +218,28 @@ class ContactOperator:
         """(w, s) = response x + start, (k + r, k + r)."""
         value = self.rows @ self.effect
         # Where the own mass and friction cancel (the border of a Painleve region), rounding must not choose a sign.
-        return np.where(self.inert[:, None] | (np.abs(value) <= CANCELLED * self.response_size), 0.0, value)
+        return np.where(self.inert[:, None], 0.0, _without_rounding(value, self.response_size))
 
     @cached_property
     def response_size(self) -> Matrix:
         """Size of the terms that the entries of `response` are summed from, (k + r, k + r)."""
+        return np.asarray(np.abs(self.rows) @ self.effect_size)
+
+    @cached_property
+    def effect_size(self) -> Matrix:
+        """Size of the terms that the entries of `effect` are summed from, (n, k + r)."""
         root = np.abs(self.joints.root)
         terms = np.abs(self.step.J_N.T) + np.einsum("kdn,kd->nk", np.abs(self.step.J_T),
                                                     np.abs(self.step.sigma) * self.step.mu[:, None])  # fmt: skip
         terms = np.hstack((terms, np.abs(self.forces[:, self.k :])))
-        return np.asarray((np.abs(self.rows) @ root) @ (root.T @ terms))
+        return np.asarray(root @ (root.T @ terms))
+
+    @cached_property
+    def free_size(self) -> Vector:
+        """Size of the terms that the entries of `joints.a_J` are summed from, (n,)."""
+        root, joints = np.abs(self.joints.root), self.joints
+        own = root @ (root.T @ np.abs(self.step.force)) + np.abs(joints.lift).T @ np.abs(self.step.gamma)
+        return np.asarray(np.maximum(own, np.abs(joints.a_J)))
 
     @cached_property
     def effect(self) -> Matrix:
@@ -240,7 +257,7 @@ class ContactOperator:
         value = self.rows @ self.joints.a_J + zeta
         d = mass_scale(self.step.M)
         size = np.linalg.norm(self.rows * d, axis=1) * np.linalg.norm(self.joints.a_J / d) + np.abs(zeta)
-        terms = np.abs(self.rows) @ np.abs(self.joints.a_J) + np.abs(zeta)
+        terms = np.abs(self.rows) @ self.free_size + np.abs(zeta)
         # Rounding must decide neither to which side a held contact slips nor whether a contact closes.
         return np.where(np.abs(value) <= np.where(self.inert, INERT * size, CANCELLED * terms), 0.0, value)
 
@@ -254,7 +271,8 @@ class ContactOperator:
         if not r:
             return LCP(self.delassus, self.bias + self.delassus @ self.step.least)
         M = np.zeros((k + 2 * r, k + 2 * r))
-        M[: k + r, : k + r] = self.response @ self.to_x[:, : k + r]
+        to_x = self.to_x[:, : k + r]
+        M[: k + r, : k + r] = _without_rounding(self.response @ to_x, self.response_size @ np.abs(to_x))
         M[k : k + r, k + r :] = np.diag(1.0 / self.slip_mass)
         M[k + r :, : k + r] = -self.to_x[k:, : k + r]
         index = np.flatnonzero(self.resting)
@@ -292,7 +310,7 @@ class ContactOperator:
     def start_size(self) -> Vector:
         """Size of the terms that `start`, with the least forces, was summed from, (k + r,)."""
         zeta = np.concatenate((self.step.zeta_N, self.step.zeta_T[self.resting, 0]))
-        size = np.abs(self.rows) @ np.abs(self.joints.a_J) + np.abs(zeta) + np.abs(self.response) @ np.abs(self.x_0)
+        size = np.abs(self.rows) @ self.free_size + np.abs(zeta) + np.abs(self.response) @ np.abs(self.x_0)
         return np.asarray(size)
 
     @cached_property
@@ -310,7 +328,10 @@ class ContactOperator:
             If there are too many contacts.
         """
         d = mass_scale(self.step.M)
-        observe, offset = (self.effect @ self.to_x) / d[:, None], self.acceleration(self.x_0) / d
+        # Coordinates that the joints hold move by rounding only.
+        moved = np.linalg.norm(self.joints.root, axis=1) > INERT * d
+        effect = _without_rounding(self.effect @ self.to_x, self.effect_size @ np.abs(self.to_x))
+        observe, offset = effect * (moved / d)[:, None], self.acceleration(self.x_0) / d
         return enumerate_lcp(self.lcp, observe, offset, size=self.lcp_size, supports=self.supports)
 
     @cached_property

@@ -23,7 +23,7 @@ elimination", J. ACM 26, 1979.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
@@ -86,7 +86,7 @@ class LCPSolutions:
         no_solution; solved if y is the same for all solutions; multiple_solutions if it takes several isolated
         values; acceleration_not_unique if it takes a continuum of values.
     unique : bool
-        Whether z itself is determined.
+        Whether it is proved that z itself is determined.
     solutions : tuple of (n,)
         The isolated solutions and the vertices of the continua.
     floors : tuple of (n,)
@@ -95,6 +95,8 @@ class LCPSolutions:
         One z for each distinct value of y (for each continuum, where y is not determined).
     observed : tuple of arrays
         The values of y there.
+    decided : bool
+        Whether `unique` is known; where rounding hides what a singular basis holds, it is False without proof.
     """
 
     points: Matrix
@@ -105,6 +107,7 @@ class LCPSolutions:
     floors: tuple[Vector, ...]
     representatives: tuple[Vector, ...]
     observed: tuple[Vector, ...]
+    decided: bool = True
 
     @property
     def count(self) -> int:
@@ -186,13 +189,20 @@ def enumerate_lcp(
     # Far below zero in an ill-conditioned basis may be within its tolerance, but without it the rows no longer hold.
     points = [p for part in points if (p := _lawful(part, lcp, q_size / R, C))]
     continua: list[_Part] = []
+    decided = True
     for s in np.flatnonzero(~regular):
         part = _polyhedron(M, q, q_size, masks[s], C)
-        if part is not None and (part := _lawful(part, lcp, q_size / R, C)):
-            (continua if len(part.rays) or len(part.vertices) > 1 else points).append(part)
+        if part is None:
+            continue
+        if lawful := _lawful(part, lcp, q_size / R, C):
+            (continua if len(lawful.rays) or len(lawful.vertices) > 1 else points).append(lawful)
+        elif len(part.vertices) > 1:
+            # Of vertices that rounding has moved some may be solutions, with more of them in between.
+            decided &= not any(_holds(part._replace(vertices=v[None]), lcp, q_size / R) for v in part.vertices)
     continua = _maximal(continua, lcp)
     points = _isolated(points, continua, lcp)
-    return _judge(lcp, points, continua, observe, offset)
+    found = _judge(lcp, points, continua, observe, offset)
+    return found if decided else replace(found, unique=False, decided=False)
 
 
 def regular_bases(
@@ -249,12 +259,20 @@ def _polyhedron(M: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) 
     """The solutions of a singular basis by vertices and rays, or None if there are none."""
     B = np.where(support, M, -np.eye(len(q)))
     found = _described(B, q, q_size, support, C)
-    if found is None and np.abs(B[B != 0]).min(initial=1.0) < UNEVEN:
+    if np.abs(B[B != 0]).min(initial=1.0) < UNEVEN and (found is None or not _lasting(found, M, C)):
         # The largest entries of rows and columns are alike, others may hide below them, and rank and consistency with
         # them: once more with all entries brought to one size as far as that goes.
         r, c = _geometric(B)
-        found = _described(r[:, None] * B * c, r * q, r * q_size, support, c * C)
+        again = _described(r[:, None] * B * c, r * q, r * q_size, support, c * C)
+        found = again if found is None or (again is not None and _lasting(again, M, C)) else found
     return found
+
+
+def _lasting(part: _Part, M: Matrix, C: Vector) -> bool:
+    """Whether the rays satisfy every row of M, whose columns are scaled by C, in its own scale."""
+    rays = part.rays / C
+    w, noise = rays @ M.T, OBSERVED * (rays @ np.abs(M).T)
+    return bool((w >= -noise).all() and (np.abs(w) <= noise)[:, part.support].all())
 
 
 def _geometric(B: Matrix) -> tuple[Vector, Vector]:
