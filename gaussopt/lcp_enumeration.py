@@ -299,11 +299,13 @@ def _described(B: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -
     if (np.abs(B @ x + q) > CONSISTENT * size + FEASIBLE * size.max()).any():
         return None
     # The null space is exact beside its largest entries only; refined, every row holds beside its own terms.
-    # What that leaves of entries that vanish is rounding: of the terms before, or of the largest correction.
+    # What that leaves of entries that vanish is rounding: of the terms before, or of the largest corrections.
     N = Vt[rank:].T
-    correction = pinv @ (B @ N)
-    F = np.abs(N) + np.abs(pinv) @ (np.abs(B) @ np.abs(N)) + n * EPS / FLAT * np.abs(correction).max(axis=0)
-    N = N - correction
+    first = pinv @ (B @ N)
+    second = pinv @ (B @ (N - first))
+    noise = n * EPS * np.abs(first).max(axis=0) + np.abs(second).max(axis=0)
+    F = np.abs(N) + np.abs(pinv) @ (np.abs(B) @ np.abs(N)) + noise / FLAT
+    N = N - first - second
     f = np.abs(x) + np.abs(pinv) @ size
     vertices, floors = _vertices(x, N, f, F)
     if not len(vertices):
