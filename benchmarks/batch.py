@@ -13,10 +13,11 @@ from time import perf_counter
 import numpy as np
 
 import gaussopt as go
-from gaussopt import registry, stabilisation
-from gaussopt.batch_members import Members
-from gaussopt.compiled.batch_run import BatchRun
-from gaussopt.instants import Instants
+from gaussopt.core import registry
+from gaussopt.integration import stabilisation
+from gaussopt.integration.time_grid import Instants
+from gaussopt.simulation.batch_members import Members
+from gaussopt.simulation.batch_simd import BatchRun
 
 CASES = {"crank-slider": "tau", "four-bar": "psi"}
 """Problems, and the parameter that is different for each member."""

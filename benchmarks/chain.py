@@ -27,10 +27,10 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 import gaussopt as go  # noqa: E402
-from gaussopt.chain import Chain, closed_arc  # noqa: E402
-from gaussopt.jit import COMPILED  # noqa: E402
-from gaussopt.sparse import memory, parts  # noqa: E402
-from gaussopt.sparse_saddle import Saddle  # noqa: E402
+from gaussopt.core.sparse_arrays import memory, parts  # noqa: E402
+from gaussopt.jit.kernel import COMPILED  # noqa: E402
+from gaussopt.linalg.sparse_saddle_point import Saddle  # noqa: E402
+from gaussopt.modelling.chain import Chain, closed_arc  # noqa: E402
 
 LINKS = (1_000, 10_000, 100_000)
 PARTS = ("model", "hand over", "solve", "certificate", "evaluation", "RK4 step")
@@ -98,8 +98,8 @@ def rk4_step(links: int, closed: bool = False, solver: str = "sparse-kkt", steps
 
 def compiled(links: int, closed: bool = False, repeats: int = 7) -> Scaling:
     """Seconds of a semi-implicit step, which has one evaluation, and of an RK4 step by compiled kernels."""
-    from gaussopt.certificate import DEFAULT_TOLERANCE, certify
-    from gaussopt.compiled.linkage import March
+    from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE, certify
+    from gaussopt.compiled.linkage_loop import March
 
     body, q, v = chain(links, closed)
     seconds = dict.fromkeys(PARTS, float("nan"))

@@ -32,13 +32,13 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
-from gaussopt import registry  # noqa: E402
+from gaussopt.contact.operator import ContactOperator  # noqa: E402
 from gaussopt.contact_kernel import Workspace, contact_step, workspace  # noqa: E402
-from gaussopt.contact_operator import ContactOperator  # noqa: E402
-from gaussopt.jit import COMPILED, kernel  # noqa: E402
-from gaussopt.pivoting import Active  # noqa: E402
+from gaussopt.core import registry  # noqa: E402
+from gaussopt.core.step_data import Matrix, Vector  # noqa: E402
+from gaussopt.jit.kernel import COMPILED, kernel  # noqa: E402
+from gaussopt.lcp.pivoting import Active  # noqa: E402
 from gaussopt.solvers.lemke import lemke  # noqa: E402
-from gaussopt.stepdata import Matrix, Vector  # noqa: E402
 
 CONTACTS = (1, 2, 4, 8, 16)
 SEQUENCES = (("box-stack", {"friction": 0.0}), ("sliding-row", {"friction": 0.0, "joints": 0}))

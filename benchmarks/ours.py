@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from rivals.interface import AdaptiveRival, Rival, Run, per_mark
 
 import gaussopt as go
-from gaussopt import registry
-from gaussopt.certificate import DEFAULT_TOLERANCE
-from gaussopt.compiled import modules
-from gaussopt.compiled.job import Orders
-from gaussopt.lagrangian import LagrangianSystem
-from gaussopt.linkage import Linkage
+from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
+from gaussopt.codegen import modules
+from gaussopt.codegen.job import Orders
+from gaussopt.core import registry
+from gaussopt.modelling.lagrangian import LagrangianSystem
+from gaussopt.modelling.linkage import Linkage
 
 MOST_STEPS = 100
 """Steps of a chain after which it starts anew: later, steps of first order are too long for its whipping end."""
@@ -101,7 +101,7 @@ def linkage(mechanism: Mechanism) -> tuple[Linkage, NDArray[np.float64], NDArray
 
 def linkage_steps(mechanism: Mechanism, dt: float, stepper: str) -> Callable[[int], None]:
     """What takes so many steps from the start, by compiled kernels; the residuals of every step are checked."""
-    from gaussopt.compiled.linkage import March
+    from gaussopt.compiled.linkage_loop import March
 
     tables, q, v = linkage(mechanism)
     march = March(tables, stepper)
@@ -132,17 +132,17 @@ def interpreted_steps(mechanism: Mechanism, dt: float, stepper: str) -> Callable
 
 def memory(mechanism: Mechanism) -> tuple[int, int]:
     """Bytes of the step data of a linkage, and of what a compiled step works in."""
-    from gaussopt import sparse
-    from gaussopt.compiled.linkage import March
+    from gaussopt.compiled.linkage_loop import March
+    from gaussopt.core import sparse_arrays
 
     tables, q, v = linkage(mechanism)
-    return sparse.memory(tables.system.evaluate(0.0, q, v)), March(tables, "rk4").memory
+    return sparse_arrays.memory(tables.system.evaluate(0.0, q, v)), March(tables, "rk4").memory
 
 
 def certificates(mechanism: Mechanism) -> Callable[[int], None]:
     """What a recorded state of a linkage costs: step data, acceleration and certificate."""
-    from gaussopt.certificate import certify
-    from gaussopt.compiled.linkage import March
+    from gaussopt.certificates.bilateral import certify
+    from gaussopt.compiled.linkage_loop import March
 
     tables, q, v = linkage(mechanism)
     march = March(tables, "rk4")

@@ -9,18 +9,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gaussopt.atlas import Atlas, scan
-    from gaussopt.atlas_grid import AtlasGrid, Axis
-    from gaussopt.batch import BatchSolution, solve_batch
-    from gaussopt.batch_simulation import simulate_batch
-    from gaussopt.catalogue import Problem, problem
-    from gaussopt.certificate import Certificate, certify
-    from gaussopt.classification import ContactClass, classify_step
+    from gaussopt.atlas.scan import Atlas, scan
+    from gaussopt.certificates.bilateral import Certificate, certify
+    from gaussopt.certificates.contact import ContactCertificate, certify_contact
+    from gaussopt.certificates.contact_class import ContactClass, classify_step
+    from gaussopt.certificates.qp import certify_qp
     from gaussopt.comparison.compare import Results, compare
-    from gaussopt.contact_certificate import ContactCertificate, certify_contact
-    from gaussopt.contact_operator import ContactOperator
-    from gaussopt.contacts import Contact, ContactData, Event, contact_points
-    from gaussopt.errors import (
+    from gaussopt.contact.operator import ContactOperator
+    from gaussopt.core.contacts import Contact, ContactData, Event, contact_points
+    from gaussopt.core.errors import (
         BadInput,
         GaussoptError,
         IllPosed,
@@ -30,43 +27,51 @@ if TYPE_CHECKING:
         UnknownName,
         Unverified,
     )
+    from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Solution
+    from gaussopt.core.registry import names, register
+    from gaussopt.core.solver import make_solver
+    from gaussopt.core.status import Status
+    from gaussopt.core.step_data import StepData
+    from gaussopt.integration.stabilisation import Baumgarte, Projection
+    from gaussopt.integration.trajectory import Trajectory
+    from gaussopt.interchange.netcdf import load_dataset, save_dataset
     from gaussopt.lcp import LCPSolutions, MatrixClass, certify_lcp, classify_matrix, enumerate_lcp
-    from gaussopt.netcdf import load_dataset, save_dataset
-    from gaussopt.programs import LCP, QP, LeastSquares, LinearSystem, Solution
-    from gaussopt.qp_certificate import certify_qp
-    from gaussopt.ranks import rank_report
-    from gaussopt.registry import names, register
-    from gaussopt.reporting.animation import animate
-    from gaussopt.simulation import simulate
-    from gaussopt.sketch import Sketch
-    from gaussopt.solver import make_solver
-    from gaussopt.solving import Answer, StepSolver, formulate, solve, solve_step
-    from gaussopt.stabilisation import Baumgarte, Projection
-    from gaussopt.status import Status
-    from gaussopt.stepdata import StepData
-    from gaussopt.system import Energy, System
-    from gaussopt.trajectory import Trajectory
+    from gaussopt.linalg.redundancy import rank_report
+    from gaussopt.modelling.callables import Energy, System
+    from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
+    from gaussopt.modelling.problem import Problem, problem
+    from gaussopt.modelling.sketch import Sketch
+    from gaussopt.reporting.animation.animate import animate
+    from gaussopt.simulation.batch import simulate_batch
+    from gaussopt.simulation.simulate import simulate
+    from gaussopt.solving.lcp_batch import BatchSolution, solve_batch
+    from gaussopt.solving.solve import Answer, StepSolver, formulate, solve, solve_step
 
 __version__ = "0.1.0"
 
 # Loaded when first used, so that `import gaussopt` and `gaussopt --help` stay quick.
 _HOME = {
-    "Answer": "solving", "Atlas": "atlas", "AtlasGrid": "atlas_grid", "Axis": "atlas_grid", "BadInput": "errors",
-    "BatchSolution": "batch", "Baumgarte": "stabilisation", "Certificate": "certificate", "Contact": "contacts",
-    "ContactCertificate": "contact_certificate", "ContactClass": "classification", "ContactData": "contacts",
-    "ContactOperator": "contact_operator", "Energy": "system", "Event": "contacts", "GaussoptError": "errors",
-    "IllPosed": "errors", "LCP": "programs", "LCPSolutions": "lcp", "LeastSquares": "programs",
-    "LinearSystem": "programs", "MachineFailure": "errors", "MatrixClass": "lcp", "MissingBackend": "errors",
-    "NotAccepted": "errors", "Problem": "catalogue", "Projection": "stabilisation", "QP": "programs",
-    "Results": "comparison.compare", "Sketch": "sketch", "Solution": "programs", "Status": "status",
-    "StepData": "stepdata", "StepSolver": "solving", "System": "system", "Trajectory": "trajectory",
-    "UnknownName": "errors", "Unverified": "errors", "animate": "reporting.animation", "certify": "certificate",
-    "certify_contact": "contact_certificate", "certify_lcp": "lcp", "certify_qp": "qp_certificate",
-    "classify_matrix": "lcp", "classify_step": "classification", "compare": "comparison.compare",
-    "contact_points": "contacts", "enumerate_lcp": "lcp", "formulate": "solving", "load_dataset": "netcdf",
-    "make_solver": "solver", "names": "registry", "problem": "catalogue", "rank_report": "ranks",
-    "register": "registry", "save_dataset": "netcdf", "scan": "atlas", "simulate": "simulation",
-    "simulate_batch": "batch_simulation", "solve": "solving", "solve_batch": "batch", "solve_step": "solving",
+    "Answer": "solving.solve", "Atlas": "atlas.scan", "AtlasGrid": "modelling.parameter_grid",
+    "Axis": "modelling.parameter_grid", "BadInput": "core.errors", "BatchSolution": "solving.lcp_batch",
+    "Baumgarte": "integration.stabilisation", "Certificate": "certificates.bilateral", "Contact": "core.contacts",
+    "ContactCertificate": "certificates.contact", "ContactClass": "certificates.contact_class",
+    "ContactData": "core.contacts", "ContactOperator": "contact.operator", "Energy": "modelling.callables",
+    "Event": "core.contacts", "GaussoptError": "core.errors", "IllPosed": "core.errors", "LCP": "core.programs",
+    "LCPSolutions": "lcp", "LeastSquares": "core.programs", "LinearSystem": "core.programs",
+    "MachineFailure": "core.errors", "MatrixClass": "lcp", "MissingBackend": "core.errors",
+    "NotAccepted": "core.errors", "Problem": "modelling.problem", "Projection": "integration.stabilisation",
+    "QP": "core.programs", "Results": "comparison.compare", "Sketch": "modelling.sketch", "Solution": "core.programs",
+    "Status": "core.status", "StepData": "core.step_data", "StepSolver": "solving.solve",
+    "System": "modelling.callables", "Trajectory": "integration.trajectory", "UnknownName": "core.errors",
+    "Unverified": "core.errors", "animate": "reporting.animation.animate", "certify": "certificates.bilateral",
+    "certify_contact": "certificates.contact", "certify_lcp": "lcp", "certify_qp": "certificates.qp",
+    "classify_matrix": "lcp", "classify_step": "certificates.contact_class", "compare": "comparison.compare",
+    "contact_points": "core.contacts", "enumerate_lcp": "lcp", "formulate": "solving.solve",
+    "load_dataset": "interchange.netcdf", "make_solver": "core.solver", "names": "core.registry",
+    "problem": "modelling.problem", "rank_report": "linalg.redundancy", "register": "core.registry",
+    "save_dataset": "interchange.netcdf", "scan": "atlas.scan", "simulate": "simulation.simulate",
+    "simulate_batch": "simulation.batch", "solve": "solving.solve", "solve_batch": "solving.lcp_batch",
+    "solve_step": "solving.solve",
 }  # fmt: skip
 
 __all__ = [

@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gaussopt.jit import inlined, kernel
-from gaussopt.pivoting import SOLVED, STABLE, UNSOLVED, Active, Index, Indices, solve_lcp
-from gaussopt.saddle_kernel import factorise, respond
-from gaussopt.stepdata import Matrix, Vector
+from gaussopt.contact.saddle_kernel import factorise, respond
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.jit.kernel import inlined, kernel
+from gaussopt.lcp.pivoting import SOLVED, STABLE, UNSOLVED, Active, Index, Indices, solve_lcp
 
 MASSLESS, DEPENDENT_JOINTS = 5, 6
 """Codes beside those of `pivoting`: M is not positive definite; the joints depend on each other or nearly so."""

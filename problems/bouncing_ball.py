@@ -9,11 +9,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gaussopt.catalogue import Parameter, Problem
-from gaussopt.contacts import Contact
-from gaussopt.sketch import ContactPoint, Disk, Ground, Length, Shape
-from gaussopt.stepdata import Vector
-from gaussopt.system import System
+from gaussopt.core.contacts import Contact
+from gaussopt.core.step_data import Vector
+from gaussopt.modelling.callables import System
+from gaussopt.modelling.problem import Parameter, Problem
+from gaussopt.modelling.sketch import ContactPoint, Disk, Ground, Length, Shape
 
 PARAMETERS = (
     Parameter("m", 1.0, "kg", "mass"),

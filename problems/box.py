@@ -11,12 +11,12 @@ from functools import partial
 
 import numpy as np
 
-from gaussopt.atlas_grid import AtlasGrid, Axis
-from gaussopt.catalogue import Case, Parameter, Problem
-from gaussopt.contacts import Contact
-from gaussopt.sketch import Block, ContactPoint, Force, Ground, Point, Shape, along
-from gaussopt.stepdata import Vector
-from gaussopt.system import System
+from gaussopt.core.contacts import Contact
+from gaussopt.core.step_data import Vector
+from gaussopt.modelling.callables import System
+from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
+from gaussopt.modelling.problem import Case, Parameter, Problem
+from gaussopt.modelling.sketch import Block, ContactPoint, Force, Ground, Point, Shape, along
 
 PARAMETERS = (
     Parameter("m", 2.0, "kg", "mass"),

@@ -13,10 +13,10 @@ from functools import partial
 
 import numpy as np
 
-from gaussopt.catalogue import Erratum, Evidence, Parameter, Problem, Reference
-from gaussopt.sketch import Angle, Bar, Bearing, Length, Pin, Point, Shape, Torque, along, between
-from gaussopt.stepdata import StepData, Vector
-from gaussopt.system import System
+from gaussopt.core.step_data import StepData, Vector
+from gaussopt.modelling.callables import System
+from gaussopt.modelling.problem import Erratum, Evidence, Parameter, Problem, Reference
+from gaussopt.modelling.sketch import Angle, Bar, Bearing, Length, Pin, Point, Shape, Torque, along, between
 
 PARAMETERS = (
     Parameter("m", 12.0, "kg", "mass of each bar"),
@@ -91,7 +91,7 @@ def at_angle(theta: float, rate: float, variant: str = "") -> StepData:
 
 
 def _solve(step: StepData, formulation: str = "lagrange", tolerance: float = 1e-7) -> Vector:
-    from gaussopt.solving import solve_step
+    from gaussopt.solving.solve import solve_step
 
     a = solve_step(step, formulation, "kkt", tolerance=tolerance).a
     assert a is not None

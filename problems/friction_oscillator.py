@@ -10,12 +10,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gaussopt.catalogue import Parameter, Problem
-from gaussopt.contacts import Contact
-from gaussopt.errors import BadInput
-from gaussopt.sketch import Axes, Block, ContactPoint, Ground, Shape, Spring, Wall
-from gaussopt.stepdata import Vector
-from gaussopt.system import System
+from gaussopt.core.contacts import Contact
+from gaussopt.core.errors import BadInput
+from gaussopt.core.step_data import Vector
+from gaussopt.modelling.callables import System
+from gaussopt.modelling.problem import Parameter, Problem
+from gaussopt.modelling.sketch import Axes, Block, ContactPoint, Ground, Shape, Spring, Wall
 
 PARAMETERS = (
     Parameter("m", 1.0, "kg", "mass"),

@@ -11,13 +11,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from gaussopt.catalogue import Case, Parameter, Problem
-from gaussopt.contacts import Contact
+from gaussopt.core.contacts import Contact
+from gaussopt.core.step_data import StepData, Vector
+from gaussopt.modelling.callables import System
+from gaussopt.modelling.problem import Case, Parameter, Problem
+from gaussopt.modelling.sketch import ContactPoint, Shape, Sketch, Wall
 from gaussopt.problems.crank_slider import PARAMETERS as CRANK
 from gaussopt.problems.crank_slider import linkage
-from gaussopt.sketch import ContactPoint, Shape, Sketch, Wall
-from gaussopt.stepdata import StepData, Vector
-from gaussopt.system import System
 
 PARAMETERS = (
     *CRANK,

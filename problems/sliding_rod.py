@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.atlas_grid import AtlasGrid, Axis
-from gaussopt.catalogue import Case, Erratum, Evidence, Parameter, Problem, Reference
-from gaussopt.contacts import Contact, Event
-from gaussopt.sketch import Angle, Bar, ContactPoint, Ground, Length, Point, Shape, along
-from gaussopt.stepdata import Vector
-from gaussopt.system import System
+from gaussopt.core.contacts import Contact, Event
+from gaussopt.core.step_data import Vector
+from gaussopt.modelling.callables import System
+from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
+from gaussopt.modelling.problem import Case, Erratum, Evidence, Parameter, Problem, Reference
+from gaussopt.modelling.sketch import Angle, Bar, ContactPoint, Ground, Length, Point, Shape, along
 
 PARAMETERS = (
     Parameter("m", 1.0, "kg", "mass", printed=False),
@@ -140,7 +140,7 @@ EVENTS = {
 
 def tables(quick: bool = False) -> Sequence[Any]:
     """What the report of the atlas shows beside its maps."""
-    from gaussopt.reporting.boundaries import rod_tables
+    from gaussopt.papers.p001_friction.boundaries import rod_tables
 
     return rod_tables(quick)
 

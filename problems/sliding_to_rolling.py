@@ -10,11 +10,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gaussopt.catalogue import Case, Parameter, Problem
-from gaussopt.contacts import Contact
-from gaussopt.sketch import ContactPoint, Disk, Force, Ground, Length, Shape, along
-from gaussopt.stepdata import Vector
-from gaussopt.system import System
+from gaussopt.core.contacts import Contact
+from gaussopt.core.step_data import Vector
+from gaussopt.modelling.callables import System
+from gaussopt.modelling.problem import Case, Parameter, Problem
+from gaussopt.modelling.sketch import ContactPoint, Disk, Force, Ground, Length, Shape, along
 
 PARAMETERS = (
     Parameter("m", 1.0, "kg", "mass"),

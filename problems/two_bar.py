@@ -14,10 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.altered import Altered
-from gaussopt.atlas_grid import AtlasGrid, Axis
-from gaussopt.catalogue import Case, Erratum, Evidence, Parameter, Problem, Reference
-from gaussopt.contacts import Contact, Event
+from gaussopt.core.contacts import Contact, Event
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.modelling.callables import System
+from gaussopt.modelling.modified import Altered
+from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
+from gaussopt.modelling.problem import Case, Erratum, Evidence, Parameter, Problem, Reference
+from gaussopt.modelling.sketch import Angle, Bar, ContactPoint, Force, Ground, Pin, Place, Point, Shape, along
 from gaussopt.problems._two_bar_programs import (
     all_ideal_forces,
     primal_program,
@@ -26,9 +29,6 @@ from gaussopt.problems._two_bar_programs import (
     strict_convexity,
     without_directions,
 )
-from gaussopt.sketch import Angle, Bar, ContactPoint, Force, Ground, Pin, Place, Point, Shape, along
-from gaussopt.stepdata import Matrix, StepData, Vector
-from gaussopt.system import System
 
 PARAMETERS = (
     Parameter("m", 2.0, "kg", "mass of each bar"),
@@ -427,7 +427,7 @@ ERRATA = (
 
 def tables(quick: bool = False) -> Sequence[Any]:
     """What the report of the atlas shows beside its maps."""
-    from gaussopt.reporting.boundaries import two_bar_tables
+    from gaussopt.papers.p001_friction.boundaries import two_bar_tables
 
     return two_bar_tables(quick)
 

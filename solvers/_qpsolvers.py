@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from gaussopt.programs import QP, LeastSquares, Program, RawSolution, as_qp
-from gaussopt.solver import O, Solver, backend
-from gaussopt.status import Status
-from gaussopt.stepdata import Vector
+from gaussopt.core.programs import QP, LeastSquares, Program, RawSolution, as_qp
+from gaussopt.core.solver import O, Solver, backend
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Vector
 
 
 class Stateless(Solver[O]):

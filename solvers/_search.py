@@ -36,12 +36,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.certificate import DEFAULT_TOLERANCE
-from gaussopt.lcp_matrix import equilibrate
-from gaussopt.linalg import row_space
-from gaussopt.programs import LCP, LeastSquares, LinearSystem, Program
+from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
+from gaussopt.core.programs import LCP, LeastSquares, LinearSystem, Program
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.lcp.matrix_classes import equilibrate
+from gaussopt.linalg.dense import row_space
 from gaussopt.solvers._semismooth import fischer_burmeister
-from gaussopt.stepdata import Matrix, Vector
 
 FEASIBLE = 1e-9
 """Violations of inequality rows, relative to the size of the answer, that count as none."""

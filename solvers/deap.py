@@ -29,8 +29,8 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.errors import BadInput
-from gaussopt.solver import backend
+from gaussopt.core.errors import BadInput
+from gaussopt.core.solver import backend
 from gaussopt.solvers._evolution import RUNAWAY, Evolution, EvolutionOptions, Run
 from gaussopt.solvers._search import Search
 

@@ -20,14 +20,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.errors import BadInput
+from gaussopt.core.errors import BadInput
+from gaussopt.core.programs import LCP, QP, LeastSquares, Program, RawSolution, as_qp
+from gaussopt.core.solver import Options, Solver
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.lcp import polish
-from gaussopt.lcp_matrix import equilibrate
-from gaussopt.programs import LCP, QP, LeastSquares, Program, RawSolution, as_qp
-from gaussopt.solver import Options, Solver
+from gaussopt.lcp.matrix_classes import equilibrate
 from gaussopt.solvers._semismooth import Complementarity, semismooth_newton
-from gaussopt.status import Status
-from gaussopt.stepdata import Matrix, Vector
 
 
 @dataclass(frozen=True)

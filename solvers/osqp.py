@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gaussopt.errors import BadInput
-from gaussopt.programs import QP, LeastSquares, Program, RawSolution, as_qp
-from gaussopt.solver import Options, Solver, backend
-from gaussopt.status import Status
-from gaussopt.stepdata import Matrix, Vector
+from gaussopt.core.errors import BadInput
+from gaussopt.core.programs import QP, LeastSquares, Program, RawSolution, as_qp
+from gaussopt.core.solver import Options, Solver, backend
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Matrix, Vector
 
 
 class _Hush:

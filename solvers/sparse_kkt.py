@@ -2,7 +2,7 @@
 
 Takes sparse programs whose rows are all equalities, and sparse systems of linear equations. Where P is block diagonal
 and positive definite it is eliminated, and S = A P^-1 A^T factorised in an order that keeps its factor as sparse as the
-mechanism allows (a band for chains); elsewhere a regularised system is, see `gaussopt.sparse_saddle`. Answers are
+mechanism allows (a band for chains); elsewhere a regularised system is, see `linalg.sparse_saddle_point`. Answers are
 refined until the optimality conditions hold to rounding. Lists of places are made at set-up and kept between updates.
 References: T. A. Davis, Direct Methods for Sparse Linear Systems, SIAM 2006; B. Stellato et al., QDLDL, in: OSQP,
 Math. Prog. Comp. 12, 2020; SuperLU for linear systems, X. S. Li et al., ACM TOMS 31, 2005.
@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.linalg import EPS
-from gaussopt.programs import QP, LinearSystem, Program, RawSolution
-from gaussopt.solver import Options, Solver
-from gaussopt.status import Status
-from gaussopt.stepdata import Vector
+from gaussopt.core.programs import QP, LinearSystem, Program, RawSolution
+from gaussopt.core.solver import Options, Solver
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Vector
+from gaussopt.linalg.dense import EPS
 
 ACCURACY = 4 * EPS
 """Relative correction at which refinement ends."""
@@ -57,7 +57,7 @@ class SparseKKT(Solver[Options]):
 
     def update(self, program: Program) -> None:
         """Factorise new numbers."""
-        from gaussopt.sparse_saddle import Saddle
+        from gaussopt.linalg.sparse_saddle_point import Saddle
 
         self._program = program
         if isinstance(program, QP):
@@ -91,7 +91,7 @@ def _equations(program: LinearSystem) -> RawSolution:
     from scipy.sparse import csc_matrix, csr_array, diags_array
     from scipy.sparse.linalg import splu
 
-    from gaussopt.sparse_saddle import Saddle
+    from gaussopt.linalg.sparse_saddle_point import Saddle
 
     r, c = _powers(program.K)
     K: Any = csr_array(diags_array(r) @ program.K @ diags_array(c))

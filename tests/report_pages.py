@@ -8,7 +8,6 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 
-from gaussopt.reporting import plots
 from gaussopt.reporting.document import (
     Animation,
     Block,
@@ -27,6 +26,7 @@ from gaussopt.reporting.document import (
     Tex,
     Timed,
 )
+from gaussopt.reporting.figures import plots
 
 NASTY = "<script>alert(1)</script> & $x$ | [a](b) *c*"
 """A name that a person may give."""

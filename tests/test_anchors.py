@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from report_pages import MOVING, STILL, every_block, figure
 
-from gaussopt.reporting.anchors import check
 from gaussopt.reporting.document import (
     Animation,
     Block,
@@ -22,6 +21,7 @@ from gaussopt.reporting.document import (
     Summary,
     Table,
 )
+from gaussopt.reporting.document_checks import check
 
 EMPTY = Table("t", "", ("a",), ())
 

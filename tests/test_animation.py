@@ -13,12 +13,12 @@ import pytest
 from PIL import Image
 
 import gaussopt as go
-from gaussopt.reporting.animation import animation_block
-from gaussopt.reporting.playback import HOLD, captions_of, frames_of, nice_below, sampled, speed_of
-from gaussopt.reporting.raster import gif
-from gaussopt.reporting.scene import LONGEST_ARROW, Scene, scene_of, stamps
-from gaussopt.reporting.smil import kept, thinned
-from gaussopt.sketch import Bar, Point, chain, sketch_of
+from gaussopt.modelling.sketch import Bar, Point, chain, sketch_of
+from gaussopt.reporting.animation.animate import animation_block
+from gaussopt.reporting.animation.gif import gif
+from gaussopt.reporting.animation.playback import HOLD, captions_of, frames_of, nice_below, sampled, speed_of
+from gaussopt.reporting.animation.scene import LONGEST_ARROW, Scene, scene_of, stamps
+from gaussopt.reporting.animation.smil import kept, thinned
 
 SVG = "{http://www.w3.org/2000/svg}"
 FORBIDDEN = re.compile(r"\bid=|<script|href|url\(|xlink|@import|\bon\w+=|<style")

@@ -11,20 +11,20 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.atlas import CLASSES, Atlas, load_directions, parse_slips, scan
-from gaussopt.atlas_grid import AtlasGrid, Axis, default_grid
-from gaussopt.cli import run
-from gaussopt.contact_operator import ContactOperator
-from gaussopt.criterion import weights
-from gaussopt.errors import BadInput, UnknownName
+from gaussopt.atlas.scan import CLASSES, Atlas, load_directions, parse_slips, scan
+from gaussopt.atlas.stacked_steps import ContactStack, classify_stack, contractions, solve_printed, study, weights_stack
+from gaussopt.cli.main import run
+from gaussopt.contact.operator import ContactOperator
+from gaussopt.contact.qp_equivalence import weights
+from gaussopt.core.errors import BadInput, UnknownName
+from gaussopt.core.step_data import StepData
 from gaussopt.formulations.frozen_friction import contraction
 from gaussopt.formulations.joint_force_qp import joint_pull
+from gaussopt.modelling.parameter_grid import AtlasGrid, Axis, default_grid
+from gaussopt.papers.p001_friction import boundaries
 from gaussopt.problems import two_bar
-from gaussopt.reporting import boundaries
-from gaussopt.reporting.atlas import ANSWERS, atlas_section, document, paper_section, sliding_together
 from gaussopt.reporting.document import Figure, Table, figures_of
-from gaussopt.stacked import ContactStack, classify_stack, contractions, solve_printed, study, weights_stack
-from gaussopt.stepdata import StepData
+from gaussopt.reporting.sections.atlas import ANSWERS, atlas_section, document, paper_section, sliding_together
 
 WITH_CONTACTS = (
     "block-on-incline", "bouncing-ball", "box", "friction-oscillator", "guided-slider-crank", "impacting-stick",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.batch import solve_batch
+from gaussopt.solving.lcp_batch import solve_batch
 
 S = go.Status
 SOLVERS = ["newton", "enumerate", "pgs", "lemke"]

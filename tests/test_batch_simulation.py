@@ -11,10 +11,10 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
-from gaussopt import batch_record
-from gaussopt.compiled import modules
-from gaussopt.errors import BadInput, UnknownName
-from gaussopt.instants import Instants
+from gaussopt.codegen import modules
+from gaussopt.core.errors import BadInput, UnknownName
+from gaussopt.integration.time_grid import Instants
+from gaussopt.simulation import batch_dataset
 
 SINGLE = ("q", "v", "a", "lam", "kinetic", "potential", "power", "position_drift", "velocity_drift")
 
@@ -361,11 +361,11 @@ def test_instants(end: float, every: int) -> None:
 
 
 def test_the_limit_of_a_recording_counts_certificates() -> None:
-    members = batch_record.Members.of(go.problem("crank-slider"), {"m1": np.ones(3000)}, None)
+    members = batch_dataset.Members.of(go.problem("crank-slider"), {"m1": np.ones(3000)}, None)
     instants = Instants(0.0, 10.0, 1e-3, 1)
-    batch_record.check_size(members, instants, certify=False)
+    batch_dataset.check_size(members, instants, certify=False)
     with pytest.raises(BadInput, match="certify=False"):
-        batch_record.check_size(members, instants, certify=True)
+        batch_dataset.check_size(members, instants, certify=True)
 
 
 def test_a_member_that_fails_at_once_behind_a_good_one() -> None:

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt import registry
-from gaussopt.certificate import certify
-from gaussopt.chain import GRAVITY, Chain, closed_arc
+from gaussopt.certificates.bilateral import certify
+from gaussopt.core import registry
+from gaussopt.core.sparse_arrays import memory, parts
 from gaussopt.families.chain import DENSE_LINKS
-from gaussopt.sparse import memory, parts
-from gaussopt.sparse_saddle import Saddle
+from gaussopt.linalg.sparse_saddle_point import Saddle
+from gaussopt.modelling.chain import GRAVITY, Chain, closed_arc
 
 SOLVED = go.Status.SOLVED
 

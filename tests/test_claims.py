@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from comparison_records import FOUR_BAR, INF, KNIFE_EDGE, answers, motion, times
 
-from gaussopt.comparison.claims import (
+from gaussopt.comparison.paper_claims import (
     CONDITIONAL,
     FALSE,
     IRREPRODUCIBLE,

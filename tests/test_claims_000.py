@@ -10,23 +10,23 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.claim import Judgement, Verdict
-from gaussopt.comparison.claims import Claim as Measured
-from gaussopt.papers import _common as common
+from gaussopt.comparison.paper_claims import Claim as Measured
+from gaussopt.core.step_data import StepData, Vector
+from gaussopt.execution.workers import Outcome
 from gaussopt.papers import ledger
-from gaussopt.papers.claims import _plain_algebra as plain
-from gaussopt.papers.claims import _random_mechanisms as rm
-from gaussopt.papers.claims import _random_steps as rs
-from gaussopt.papers.claims import (
+from gaussopt.papers import report_parts as common
+from gaussopt.papers.claim import Judgement, Verdict
+from gaussopt.papers.evidence import random_mechanisms as rm
+from gaussopt.papers.evidence import random_steps as rs
+from gaussopt.papers.p000_least_squares import (
     c01_least_squares,
     c02_fewer_unknowns,
     c03_comes_to_rest,
     c04_tree_and_loop,
 )
-from gaussopt.papers.claims._crank_slider import Crank, backwards
+from gaussopt.papers.p000_least_squares import operation_counts as plain
+from gaussopt.papers.p000_least_squares.minimal_crank_slider import Crank, backwards
 from gaussopt.reporting.document import Table, Tex
-from gaussopt.stepdata import StepData, Vector
-from gaussopt.work import Outcome
 
 EXPECTED = {
     "C1": Verdict.CONDITIONAL,

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.claim import Judgement, Verdict
 from gaussopt.papers import ledger
-from gaussopt.papers.claims import _active_sets as sets
-from gaussopt.papers.claims import _contact_samples as samples
-from gaussopt.papers.claims import c07_convex_model as c07
-from gaussopt.papers.claims import c08_prescribed_force as c08
-from gaussopt.papers.claims import c09_agrees_with_physics as c09
+from gaussopt.papers.claim import Judgement, Verdict
+from gaussopt.papers.evidence import active_sets as sets
+from gaussopt.papers.p001_friction import c07_convex_model as c07
+from gaussopt.papers.p001_friction import c08_prescribed_force as c08
+from gaussopt.papers.p001_friction import c09_agrees_with_physics as c09
+from gaussopt.papers.p001_friction import contact_samples as samples
 
 VERDICTS = {
     "C5": Verdict.CONDITIONAL,
@@ -156,7 +156,7 @@ def test_two_bars_by_the_printed_programs() -> None:
 
 
 def test_link_with_a_joint() -> None:
-    from gaussopt.papers.claims.c05_minimum_principle import _link
+    from gaussopt.papers.p001_friction.c05_minimum_principle import _link
 
     assert _link(-120) == ([10], 15)
     assert _link(-60) == ([10], 10)
@@ -242,7 +242,7 @@ def test_equivalence_if_the_printed_program_were_the_contact_laws(monkeypatch: p
 
 
 def test_minimum_principle_if_the_printed_programs_were_the_contact_laws(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gaussopt.papers.claims import c05_minimum_principle as c05
+    from gaussopt.papers.p001_friction import c05_minimum_principle as c05
 
     monkeypatch.setattr(sets, "printed", sets.lcp)
     j = again("C5")

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gaussopt.claim import Judgement, Verdict
-from gaussopt.papers import _noisy_linkage, ledger
-from gaussopt.papers.claims import _genetic, _knife_edge, _singular_steps
-from gaussopt.papers.claims._adversary import minimise
-from gaussopt.papers.claims._singular_steps import Size, Step
+from gaussopt.papers import ledger
+from gaussopt.papers.claim import Judgement, Verdict
+from gaussopt.papers.evidence.adversarial_search import minimise
+from gaussopt.papers.p002_singular_mass import genetic_runs, noisy_linkage, singular_steps
+from gaussopt.papers.p002_singular_mass.singular_steps import Size, Step
+from gaussopt.papers.p004_quasi_velocities import knife_edge
 from gaussopt.reporting.document import Table
 
 FILES = {
@@ -113,7 +114,7 @@ def test_steps_with_and_without_a_lost_force() -> None:
     for step in (kept, lost):
         assert np.linalg.matrix_rank(step.M) == 3
         assert step.residual(step.acceleration()) < 1e-14
-        assert np.linalg.eigvalsh(step.M)[-1] <= _singular_steps.EIGENVALUES[1]
+        assert np.linalg.eigvalsh(step.M)[-1] <= singular_steps.EIGENVALUES[1]
     assert np.linalg.norm(kept.kernel.T @ kept.lost) < 1e-12
     assert np.linalg.norm(lost.lost - kept.lost) == pytest.approx(1.0)
 
@@ -129,11 +130,11 @@ def test_a_misprint_refutes_the_theorem(monkeypatch: pytest.MonkeyPatch) -> None
 def test_an_ill_conditioned_singular_mass_is_singular() -> None:
     # Its last pivot is rounding, larger than that of a well-conditioned matrix of this size.
     from gaussopt.formulations.pinv_mass_as_printed import formulation
-    from gaussopt.linalg import cholesky
+    from gaussopt.linalg.dense import cholesky
 
     random, seen = np.random.default_rng(10), 0
     for _ in range(2000):
-        size = _singular_steps.drawn(random)
+        size = singular_steps.drawn(random)
         step = Step.of(random.uniform(-1, 1, size.numbers), size, outside=1.0)
         if cholesky(step.M) is None:
             continue
@@ -197,13 +198,13 @@ def test_cost_of_the_genetic_algorithm(monkeypatch: pytest.MonkeyPatch) -> None:
     assert j.times_decide
     assert all(row[4] > 20 for row in j.rows)
     assert "133 operations" in j.derivations[0].computed
-    measured = replace(import_module("gaussopt.comparison.claims").genetic_cost([]), verdict=str(Verdict.TRUE))
-    monkeypatch.setattr("gaussopt.comparison.claims.genetic_cost", lambda cases: measured)
+    measured = replace(import_module("gaussopt.comparison.paper_claims").genetic_cost([]), verdict=str(Verdict.TRUE))
+    monkeypatch.setattr("gaussopt.comparison.paper_claims.genetic_cost", lambda cases: measured)
     assert again("C12").verdict is Verdict.CONDITIONAL
 
 
 def test_closed_form_of_the_linkage() -> None:
-    step, a = _genetic.state(np.pi / 3, 0.0, 450.0)
+    step, a = genetic_runs.state(np.pi / 3, 0.0, 450.0)
     assert a == pytest.approx([2.682, 2.682, -2.682], abs=1e-9)
     assert step.J @ a == pytest.approx(step.gamma, abs=1e-12)
 
@@ -221,7 +222,7 @@ def test_singular_configuration() -> None:
     assert off["regular row", 1e-3] == off["regular row", 1e-2] == 0.0
     # The table of the paper's section shows the same runs.
     for (row, amplitude), share in off.items():
-        found = _noisy_linkage.noisy(str(row), float(amplitude), _noisy_linkage.runs(True))
+        found = noisy_linkage.noisy(str(row), float(amplitude), noisy_linkage.runs(True))
         assert found.left / len(found.gaps) == share
 
 
@@ -313,9 +314,9 @@ def test_orders_decide(monkeypatch: pytest.MonkeyPatch, tan: float, regular: flo
 
 
 def test_body_by_hand_follows_the_cycloid() -> None:
-    body = _knife_edge.Body()
+    body = knife_edge.Body()
     for rates, start in ((body.quasi, body.omega), (body.regular, body.velocity)):
-        end = _knife_edge.rk4(rates, start, 0.01, 100)[-1]
+        end = knife_edge.rk4(rates, start, 0.01, 100)[-1]
         assert end[:3] == pytest.approx([1 + 0.5 * np.sin(2.0), 1.0, np.sin(1.0) ** 2], abs=1e-8)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gaussopt.cli import run
+from gaussopt.cli.main import run
 
 
 def call(*arguments: str, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -45,7 +45,7 @@ def test_version_and_help(tmp_path: Path) -> None:
 
 def test_help_loads_no_backend(tmp_path: Path) -> None:
     script = (
-        "import sys; from gaussopt.cli import run; run(['--help'])\n"
+        "import sys; from gaussopt.cli.main import run; run(['--help'])\n"
         "heavy = {'numpy', 'scipy', 'cvxpy', 'osqp', 'sympy', 'matplotlib', 'pandas', 'xarray'} & set(sys.modules)\n"
         "sys.exit(f'loaded {heavy}' if heavy else 0)"
     )
@@ -305,9 +305,9 @@ def test_saved_motion_opens_in_xarray(capsys: pytest.CaptureFixture[str], tmp_pa
 
 
 PLUGIN = """
-from gaussopt.programs import QP, RawSolution
-from gaussopt.solver import Options, Solver
-from gaussopt.status import Status
+from gaussopt.core.programs import QP, RawSolution
+from gaussopt.core.solver import Options, Solver
+from gaussopt.core.status import Status
 
 class Wrong(Solver[Options]):
     name, title, source, accepts = "liar", "Calls anything solved", "test", (QP,)
@@ -333,7 +333,7 @@ def test_a_solver_that_lies_is_found_out(tmp_path: Path) -> None:
 def test_an_unexpected_defect_is_a_sentence_too(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("gaussopt.simulation.simulate", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr("gaussopt.simulation.simulate.simulate", lambda *a, **k: 1 / 0)
     code, data = call_json(capsys, "run", "crank-slider")
     assert (code, data["status"]) == (1, "crashed")
     assert "ZeroDivisionError" in data["message"]

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 import gaussopt as go
-from gaussopt.cli import run
+from gaussopt.cli.main import run
 
 
 @pytest.fixture(autouse=True)
@@ -103,7 +103,7 @@ def test_refusals_are_one_sentence(
 DROP = """
 import sympy as sp
 import gaussopt as go
-from gaussopt.sketch import Angle, ContactPoint, Disk
+from gaussopt.modelling.sketch import Angle, ContactPoint, Disk
 
 x, v = sp.symbols("x v")
 system = go.System.from_lagrangian(

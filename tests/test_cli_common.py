@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from gaussopt import cli_common
-from gaussopt.cli_common import names_of, progress_bar
-from gaussopt.errors import BadInput
+from gaussopt.cli import common
+from gaussopt.cli.common import names_of, progress_bar
+from gaussopt.core.errors import BadInput
 
 
 def test_progress_in_lines_where_there_is_no_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def said(quick: float) -> list[str]:
-        monkeypatch.setattr(cli_common, "QUICK", quick)
+        monkeypatch.setattr(common, "QUICK", quick)
         with progress_bar("compare", False, lines=True) as progress:
             assert progress is not None
             for fraction in (0.1, 0.26, 0.27, 0.8, 0.9, 1.0):

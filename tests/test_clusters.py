@@ -13,10 +13,10 @@ from types import ModuleType
 import pytest
 
 import gaussopt as go
-from gaussopt.cli import run
-from gaussopt.clusters import dask_executor
-from gaussopt.comparison.folder import read_results
-from gaussopt.work import Case, Outcome, run_cases
+from gaussopt.cli.main import run
+from gaussopt.comparison.results_file import read_results
+from gaussopt.execution.dask import dask_executor
+from gaussopt.execution.workers import Case, Outcome, run_cases
 
 pytest.importorskip("distributed")
 
@@ -172,7 +172,7 @@ def test_nobody_at_the_address_is_one_sentence(
 
 def test_a_port_that_keeps_silent_is_no_scheduler(run_python: Callable[..., str]) -> None:
     code = (
-        "from gaussopt.clusters import dask_executor; from gaussopt import BadInput\n"
+        "from gaussopt.execution.dask import dask_executor; from gaussopt import BadInput\n"
         "try:\n    with dask_executor('{}', 0.5): pass\n"
         "except BadInput as error: print(error)"
     )

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from gaussopt.reporting import timed
-from gaussopt.reporting.render import write
-from gaussopt.work import run_cases
+from gaussopt.execution.workers import run_cases
+from gaussopt.reporting.html import measured_times
+from gaussopt.reporting.html.page import write
 
 COMMITTED = Path(__file__).parents[1] / "reports" / "papers"
 
@@ -45,7 +45,8 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Errata, claims and atlas of a full run, as they are in the committed report."""
     from gaussopt import papers
     from gaussopt.comparison.compare import Results
-    from gaussopt.papers import atlas, ledger
+    from gaussopt.papers import ledger
+    from gaussopt.papers.p001_friction import atlas_section
 
     cases = [
         replace(c, key=f"{number}: {c.key}")
@@ -53,7 +54,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for c in paper.cases(False)
         if c.key.startswith("erratum")
     ]
-    outcomes = run_cases([*cases, *atlas.cases(False), *ledger.cases(False)], 2)
+    outcomes = run_cases([*cases, *atlas_section.cases(False), *ledger.cases(False)], 2)
     assert {key: o.failure for key, o in outcomes.items() if o.failure} == {}
     out = tmp_path_factory.mktemp("papers")
     write(papers.document(outcomes, Results((), (), (), {}), False), out)
@@ -102,9 +103,9 @@ def read(path: Path) -> list[list[str]]:
 def differences(committed: Path, fresh: Path, kept: tuple[str, ...] = ("",)) -> list[str]:
     """Where two reports differ in more than rounding and times; `kept` are beginnings of the names of files."""
     both = (committed, fresh)
-    timed_in = [json.loads((report / "data" / timed.NAME).read_text(encoding="utf-8")) for report in both]
+    timed_in = [json.loads((report / "data" / measured_times.NAME).read_text(encoding="utf-8")) for report in both]
     tables = timed_in[0]["tables"] | timed_in[1]["tables"]
-    of_time = {*timed_in[0]["figures"], *timed_in[1]["figures"], timed.NAME.partition(".")[0]}
+    of_time = {*timed_in[0]["figures"], *timed_in[1]["figures"], measured_times.NAME.partition(".")[0]}
     for name, held in tables.items():  # which rows there are, and whether there is such a table, is a matter of times
         header = next(read(path)[0] for report in both if (path := report / "data" / f"{name}.csv").exists())
         of_time |= {name} if set(header) == set(held["columns"]) else set()
@@ -196,7 +197,7 @@ def written(folder: Path, rows: list[list[str]]) -> Path:
     for name in ("data", "figures"):
         (folder / name).mkdir(parents=True)
     parts = {"figures": [], "tables": {"t": {"columns": ["seconds"], "cells": [[1, 0]]}}}
-    (folder / "data" / timed.NAME).write_text(json.dumps(parts), encoding="utf-8")
+    (folder / "data" / measured_times.NAME).write_text(json.dumps(parts), encoding="utf-8")
     with (folder / "data" / "t.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([["what", "error", "seconds"], *rows])
     return folder

@@ -12,11 +12,11 @@ import pytest
 from comparison_records import FOUR_BAR, KNIFE_EDGE, answers, motion, refused, stack, times
 
 from gaussopt.comparison.records import STARTS, Answers, Motion, Source, Times
-from gaussopt.reporting import plots
-from gaussopt.reporting.comparing import document, kinds_of
-from gaussopt.reporting.comparing_view import groups, listed, per_cent, plural, short
 from gaussopt.reporting.document import Document, Section, Table, data_of, figures_of, tables_of
-from gaussopt.reporting.render import write
+from gaussopt.reporting.figures import plots
+from gaussopt.reporting.html.page import write
+from gaussopt.reporting.sections.comparison import document, kinds_of
+from gaussopt.reporting.sections.grouping import groups, listed, per_cent, plural, short
 
 US = 1e-6
 
@@ -350,7 +350,7 @@ def test_problems_are_shown_as_they_are_compared(doc: Document) -> None:
 
 def test_problems_that_are_not_here_or_have_no_sketch() -> None:
     from gaussopt.comparison.records import Source
-    from gaussopt.reporting import problems
+    from gaussopt.reporting.sections import problems
 
     def asked(*names: str) -> list[Any]:
         return [replace(full().answers[0], source=Source("problem", n, "x")) for n in names]
@@ -364,7 +364,7 @@ def test_problems_that_are_not_here_or_have_no_sketch() -> None:
 
 
 def test_problems_with_strange_names_have_plain_anchors() -> None:
-    from gaussopt.reporting import problems
+    from gaussopt.reporting.sections import problems
 
     strange = ("weird name $x$ <b>", 'a"b onmouseover="x', "a b", "a-b", "日本語")
     named = [replace(answers("kkt", "c"), source=Source("problem", name, "r")) for name in strange]

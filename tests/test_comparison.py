@@ -19,14 +19,14 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.cli import run
+from gaussopt.cli.main import run
 from gaussopt.comparison.compare import Results
-from gaussopt.comparison.folder import read_results
-from gaussopt.comparison.following import TAMPERED, Follower
 from gaussopt.comparison.metrics import liars
 from gaussopt.comparison.pairing import installed_solvers
+from gaussopt.comparison.results_file import read_results
+from gaussopt.comparison.solver_sequence_run import TAMPERED, Follower
 from gaussopt.comparison.sources import Item, family_sweep
-from gaussopt.reporting.comparing import document
+from gaussopt.reporting.sections.comparison import document
 
 QUICK: dict[str, Any] = {"t_end": 0.02, "stride": 50, "time_budget": 0.01}
 UNTIMED: dict[str, Any] = {**QUICK, "time_budget": 0.0}
@@ -200,7 +200,7 @@ def test_a_backend_that_rewrites_the_question_is_not_believed(
 ) -> None:
     """Solvers of the package get no copies; that a backend writes into what they pass on is noticed."""
     go.register(PLUGINS / "meddler.py")
-    monkeypatch.setattr("gaussopt.solving.is_foreign", lambda entry: False)
+    monkeypatch.setattr("gaussopt.solving.solve.is_foreign", lambda entry: False)
     step = go.StepData.from_mapping({"M": [[2.0]], "Q": [4.0]})
     reply = Follower("gauss", "meddler", "setup").solve(Item(step, np.array([2.0])))
     assert (reply.status, reply.message) == (go.Status.SOLVER_ERROR, TAMPERED)

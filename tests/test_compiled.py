@@ -12,14 +12,14 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
-from gaussopt import codegen
-from gaussopt.compiled import modules, run, trigonometry
-from gaussopt.compiled.elimination import elimination_order
-from gaussopt.compiled.job import Orders
-from gaussopt.compiled.loops import ROW
-from gaussopt.errors import BadInput, NotAccepted, UnknownName
-from gaussopt.status import Status
-from gaussopt.system import System
+from gaussopt.codegen import modules, sincos, source
+from gaussopt.codegen.elimination import elimination_order
+from gaussopt.codegen.job import Orders
+from gaussopt.codegen.loop import ROW
+from gaussopt.compiled import generated_loop
+from gaussopt.core.errors import BadInput, NotAccepted, UnknownName
+from gaussopt.core.status import Status
+from gaussopt.modelling.callables import System
 
 COLUMNS = ("t", "q", "v", "a", "lam", "kinetic", "potential", "power", "position_drift", "velocity_drift")
 
@@ -299,7 +299,7 @@ def test_a_start_off_the_constraints_is_refused(plain: None) -> None:
 
 def test_rows_whose_certificate_fails_are_looked_at_one_by_one(plain: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """A certificate that never passes costs time, not the answer."""
-    monkeypatch.setattr(run, "passing", lambda table, found, tolerance: np.zeros(len(table), dtype=bool))
+    monkeypatch.setattr(generated_loop, "passing", lambda table, found, tolerance: np.zeros(len(table), dtype=bool))
     compiled, interpreted = both("crank-slider", t_end=0.01)
     for column in COLUMNS:
         assert relative(getattr(compiled, column), getattr(interpreted, column)) < 1e-12
@@ -310,7 +310,7 @@ def test_generated_files_are_kept_and_mended(plain: None) -> None:
         return go.simulate("knife-edge-body", t_end=0.02, engine="compiled")
 
     first = motion()
-    found = list(codegen.cache_folder().glob("knife*rk4*.py"))
+    found = list(source.cache_folder().glob("knife*rk4*.py"))
     assert found
     for file in found:
         assert "def march(" in file.read_text()
@@ -336,7 +336,7 @@ def test_compiled_and_plain_certificates_have_the_same_digits() -> None:
 
 def test_sine_and_cosine_to_the_last_place() -> None:
     names: dict[str, Any] = {"floor": math.floor, "int32": int}
-    exec(trigonometry.sine_cosine(), names)
+    exec(sincos.sine_cosine(), names)
     random = np.random.default_rng(1)
     points = [*random.uniform(-10, 10, 2000), *random.uniform(-1e6, 1e6, 2000), 0.0, math.pi / 2, -math.pi, 1e-300]
     for x in map(float, points):

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import gaussopt as go
-from gaussopt.contact_certificate import ContactCertificate
-from gaussopt.contact_operator import ContactOperator
+from gaussopt.certificates.contact import ContactCertificate
+from gaussopt.contact.operator import ContactOperator
 
 seeds = st.integers(0, 2**32 - 1)
 SOLVED, NONE, SEVERAL = go.Status.SOLVED, go.Status.NO_SOLUTION, go.Status.MULTIPLE_SOLUTIONS

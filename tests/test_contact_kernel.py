@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt import registry
+from gaussopt.contact.operator import ContactOperator
 from gaussopt.contact_kernel import (
     DEPENDENT_JOINTS,
     MASSLESS,
@@ -16,8 +16,8 @@ from gaussopt.contact_kernel import (
     contact_step_by_operator,
     workspace,
 )
-from gaussopt.contact_operator import ContactOperator
-from gaussopt.pivoting import SOLVED, UNSOLVED
+from gaussopt.core import registry
+from gaussopt.lcp.pivoting import SOLVED, UNSOLVED
 
 
 def by_kernel(step: go.StepData, active: np.ndarray | None = None) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.cli import run
+from gaussopt.cli.main import run
 
 G = 9.81
 SLIDING = {

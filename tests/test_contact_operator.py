@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import gaussopt as go
-from gaussopt.contact_operator import ContactOperator, eliminate_joints
+from gaussopt.contact.operator import ContactOperator, eliminate_joints
 
 seeds = st.integers(0, 2**32 - 1)
 KINDS = ("regular", "redundant", "singular mass", "singular mass and redundant")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
+from gaussopt.core.step_data import StepData
 from gaussopt.problems import (
     block_on_incline,
     bouncing_ball,
@@ -17,7 +18,6 @@ from gaussopt.problems import (
     guided_slider_crank,
     sliding_to_rolling,
 )
-from gaussopt.stepdata import StepData
 
 ARRAYS = ("M", "h", "Q", "J", "gamma", "J_N", "zeta_N", "J_T", "zeta_T", "v_T", "mu")
 TOUCHING = [n for n in go.names("problem") if go.problem(n).system.contact_names]

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt import registry
-from gaussopt.cli import run
-from gaussopt.solver import missing_packages
+from gaussopt.cli.main import run
+from gaussopt.core import registry
+from gaussopt.core.solver import missing_packages
 
 ENTRIES = {s: registry.load("solver", s) for s in go.names("solver")}
 SOLVERS = [s for s, entry in ENTRIES.items() if not entry.stochastic and not missing_packages(entry)]

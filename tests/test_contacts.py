@@ -11,10 +11,10 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
-from gaussopt.altered import Altered
-from gaussopt.contacts import ContactPoints, check_coefficients
+from gaussopt.core.contacts import ContactPoints, check_coefficients
+from gaussopt.core.step_data import StepData
+from gaussopt.modelling.modified import Altered
 from gaussopt.problems import sliding_rod, two_bar
-from gaussopt.stepdata import StepData
 
 ARRAYS = ("g_N", "gdot_N", "J_N", "zeta_N", "J_T", "zeta_T", "v_T", "mu", "e_N", "e_T")
 

@@ -9,9 +9,9 @@ import pytest
 
 import gaussopt as go
 from gaussopt.comparison.convergence import convergence
-from gaussopt.programs import Program
-from gaussopt.reporting import convergence as figures
+from gaussopt.core.programs import Program
 from gaussopt.reporting.document import Figure
+from gaussopt.reporting.figures import convergence as figures
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt import registry
-from gaussopt.solver import make_solver
+from gaussopt.core import registry
+from gaussopt.core.solver import make_solver
 
 inf = float("inf")
 REFERENCES = ["crank-A-2s", "crank-A-20s", "crank-B-20s"]

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gaussopt as go
-from gaussopt.batch import solve_batch
-from gaussopt.criterion import criterion
-from gaussopt.stacked import BORDER, ContactStack, criteria, solve_printed, study
+from gaussopt.atlas.stacked_steps import BORDER, ContactStack, criteria, solve_printed, study
+from gaussopt.contact.qp_equivalence import criterion
+from gaussopt.solving.lcp_batch import solve_batch
 
 ROOT = Path(__file__).parents[1]
 

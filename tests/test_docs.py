@@ -29,7 +29,8 @@ import pytest
 import typer
 
 import gaussopt as go
-from gaussopt import cli, registry
+from gaussopt.cli import main
+from gaussopt.core import registry
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -137,7 +138,7 @@ def _run_commands(block: Block, where: str) -> None:
                     if line.startswith(f"gaussopt {begin.strip()}")]  # fmt: skip
             more = fits[-1] if fits else ""
             if more != "only parsed":
-                code = cli.run([*words[1:], *shlex.split(more)])
+                code = main.run([*words[1:], *shlex.split(more)])
                 assert code == ("# refused" in line), f"{where}: {line}"
         elif words[:1] == ["python"] and words[1].endswith(".py"):
             assert (ROOT / words[1]).exists(), f"{where}: {line}"
@@ -145,7 +146,7 @@ def _run_commands(block: Block, where: str) -> None:
 
 def _check_command(words: list[str], where: str) -> None:
     """The options exist, and so do the names given to them."""
-    group: Any = typer.main.get_command(cli.app)
+    group: Any = typer.main.get_command(main.app)
     command = group.commands[words[0]]
     with command.make_context(words[0], list(words[1:])) as context:
         for option, kind in NAMED.items():

@@ -17,13 +17,14 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
-from gaussopt import evaluation, registry
-from gaussopt.certificate import certify
-from gaussopt.errors import BadInput
-from gaussopt.evaluation import Evaluation
-from gaussopt.lagrangian import LagrangianSystem
-from gaussopt.stepdata import StepData
-from gaussopt.system import System
+from gaussopt.certificates.bilateral import certify
+from gaussopt.core import registry
+from gaussopt.core.errors import BadInput
+from gaussopt.core.step_data import StepData
+from gaussopt.modelling import generated_functions
+from gaussopt.modelling.callables import System
+from gaussopt.modelling.generated_functions import Evaluation
+from gaussopt.modelling.lagrangian import LagrangianSystem
 
 pytest.importorskip("llvmlite")
 
@@ -95,7 +96,7 @@ def test_no_digit_of_a_motion_depends_on_when_machine_code_takes_over(name: str,
 def test_the_equations_of_every_problem_have_machine_code(name: str) -> None:
     system = go.problem(name).system
     if isinstance(system, LagrangianSystem):
-        assert {"step", "position", "velocity", "energy"} <= set(evaluation._compiled(system._module))
+        assert {"step", "position", "velocity", "energy"} <= set(generated_functions._compiled(system._module))
 
 
 @pytest.mark.parametrize("name", ["crank-slider", "knife-edge-body", "sliding-rod", "two-bar"])
@@ -299,8 +300,8 @@ def test_where_machine_code_is_not_wanted_the_digits_are_the_same() -> None:
 
 
 def test_the_number_of_calls_is_counted_for_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluation, "ENOUGH", 3)
-    monkeypatch.setattr(evaluation, "COMPILED", True)
+    monkeypatch.setattr(generated_functions, "ENOUGH", 3)
+    monkeypatch.setattr(generated_functions, "COMPILED", True)
     system = falling(sp.sin(x) ** 2, "counted")
     assert isinstance(system, LagrangianSystem)
     known = system._evaluation

@@ -16,7 +16,7 @@ from scipy.integrate import quad, solve_ivp
 from scipy.optimize import brentq
 
 import gaussopt as go
-from gaussopt.cli import run
+from gaussopt.cli.main import run
 from gaussopt.problems import (
     block_on_incline,
     bouncing_ball,

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt import registry
 from gaussopt.comparison.sources import states_of
-from gaussopt.programs import Program, RawSolution
-from gaussopt.solver import make_solver
+from gaussopt.core import registry
+from gaussopt.core.programs import Program, RawSolution
+from gaussopt.core.solver import make_solver
 from gaussopt.solvers._search import ComplementaritySearch, QuadraticSearch, search_of
-from gaussopt.solving import Engine, StepSolver
+from gaussopt.solving.solve import Engine, StepSolver
 
 S = go.Status
 inf = np.inf

@@ -13,8 +13,8 @@ import pytest
 import qpsolvers
 
 import gaussopt as go
-from gaussopt.cli import run
-from gaussopt.comparison.exchange import export_sequence, read_sequence, to_qpsolvers
+from gaussopt.cli.main import run
+from gaussopt.comparison.sequence_files import export_sequence, read_sequence, to_qpsolvers
 from gaussopt.comparison.sources import ExportedSequence, convex_set, states_of
 
 STRIDE = 40

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt import registry
-from gaussopt.contact_certificate import certify_contact
-from gaussopt.contact_operator import ContactOperator
+from gaussopt.certificates.contact import certify_contact
+from gaussopt.contact.operator import ContactOperator
+from gaussopt.core import registry
 from gaussopt.families._planar import GRAVITY, Links, Pins, Points, graded, on_ground
 from gaussopt.families.box_stack import _Stack
 from gaussopt.families.linkage import _Mechanism
 from gaussopt.families.sliding_row import _Row
-from gaussopt.family import Dial, Family, asymmetry, instants, sweep_values
 from gaussopt.lcp import classify_matrix
-from gaussopt.ranks import rank_report
+from gaussopt.linalg.redundancy import rank_report
+from gaussopt.modelling.family import Dial, Family, asymmetry, instants, sweep_values
 
 NAMES = registry.names("family")
 EXACT = {"QP": "daqp", "LCP": "lemke", "LinearSystem": "kkt", "LeastSquares": "kkt"}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt import files
+from gaussopt.core import files
 
 
 def test_step_and_qp_files_are_read(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt import registry
-from gaussopt.cli import run
-from gaussopt.fingerprint import fingerprint
+from gaussopt.cli.main import run
+from gaussopt.core import registry
+from gaussopt.execution.fingerprint import fingerprint
 
 READS = """
 import json
@@ -38,7 +38,7 @@ def test_a_store_is_not_used_again_where_a_file_that_the_problem_reads_has_chang
     asked += ["--time-budget", "0", "--out", str(out), "--json"]
 
     def first_acceleration() -> tuple[float, int]:
-        from gaussopt.trajectory import Trajectory
+        from gaussopt.integration.trajectory import Trajectory
 
         for name in registry._registered["problem"]:  # another process reads the file anew
             registry._files.pop(("problem", name), None)

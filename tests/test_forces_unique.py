@@ -10,7 +10,7 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
-from gaussopt.ranks import open_forces
+from gaussopt.linalg.redundancy import open_forces
 
 ENGINES = ["compiled", "interpreted"]
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gaussopt as go
-from gaussopt import registry
+from gaussopt.core import registry
 
 JOINED = go.StepData.from_mapping({"M": [[1.0, 0.0], [0.0, 1.0]], "Q": [0.0, 1.0], "J": [[1.0, 1.0]], "gamma": [0.0]})
 TOUCHING = go.StepData.from_mapping({"M": [[1.0]], "Q": [0.0], "J_N": [[1.0]], "zeta_N": [0.0]})

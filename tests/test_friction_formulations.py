@@ -11,8 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import gaussopt as go
-from gaussopt.contact_operator import ContactOperator
-from gaussopt.criterion import criterion
+from gaussopt.contact.operator import ContactOperator
+from gaussopt.contact.qp_equivalence import criterion
 from gaussopt.formulations.frozen_friction import contraction
 from gaussopt.formulations.joint_force_qp import joint_pull
 

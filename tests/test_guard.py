@@ -17,9 +17,9 @@ import psutil
 import pytest
 
 import gaussopt as go
-from gaussopt import guard as guards
-from gaussopt.guard import Guard, Order, run_order
-from gaussopt.work import Case
+from gaussopt.execution import guarded_process as guards
+from gaussopt.execution.guarded_process import Guard, Order, run_order
+from gaussopt.execution.workers import Case
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +133,8 @@ def test_a_thread_takes_its_guard_with_it(guarded: ModuleType) -> None:
 @pytest.mark.parametrize("function", ["sleep", "hold"])
 def test_a_killed_owner_leaves_no_process(function: str, guarded: ModuleType) -> None:
     code = (
-        "import guarded, threading, time; from gaussopt.guard import Guard; from gaussopt.work import Case\n"
+        "import guarded, threading, time\nfrom gaussopt.execution.guarded_process import Guard\n"
+        "from gaussopt.execution.workers import Case\n"
         "guard = Guard(); print(guard.run(Case('where', guarded.process)).value['pid'], flush=True)\n"
         f"guard.run(Case('long', guarded.{function}, {{'seconds': 60}}))"
     )
@@ -149,7 +150,8 @@ def test_a_killed_owner_leaves_no_process(function: str, guarded: ModuleType) ->
 
 def test_an_owner_that_ends_leaves_no_process(run_python: Callable[..., str], guarded: ModuleType) -> None:
     code = (
-        "import guarded; from gaussopt.guard import Guard; from gaussopt.work import Case\n"
+        "import guarded\nfrom gaussopt.execution.guarded_process import Guard\n"
+        "from gaussopt.execution.workers import Case\n"
         "guard = Guard(); print(guard.run(Case('where', guarded.process)).value['pid'])"
     )
     assert gone(int(run_python(code, PYTHONPATH=os.environ["PYTHONPATH"])))

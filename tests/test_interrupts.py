@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.batch_record import Batch
-from gaussopt.interrupts import Interrupts
+from gaussopt.core.interrupts import Interrupts
+from gaussopt.simulation.batch_dataset import Batch
 
 pytestmark = pytest.mark.usefixtures("interruptible")
 BEFORE = signal.default_int_handler

@@ -15,8 +15,8 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
-from gaussopt import equations
-from gaussopt.lagrangian import LagrangianSystem
+from gaussopt.modelling.lagrangian import LagrangianSystem
+from gaussopt.symbolic import model as equations
 
 FUNCTIONS = ("step", "position", "position_jacobian", "velocity", "energy")
 t = sp.Symbol("t")
@@ -418,7 +418,7 @@ def test_lists_and_arrays_give_the_same_numbers(build: Callable[[], Model], func
 @pytest.mark.parametrize("build", [car_axis, sleigh_and_hamel])
 def test_machine_code_of_the_source_gives_the_same_numbers(build: Callable[[], Model]) -> None:
     pytest.importorskip("llvmlite")
-    from gaussopt.compiled.native import functions
+    from gaussopt.jit.llvm import functions
 
     system = build().system(build.__name__)
     compiled = functions(system._module, FUNCTIONS, contract=False)
@@ -472,7 +472,7 @@ def test_a_damaged_module_is_generated_again(
 
 def test_a_cached_module_is_used_by_the_next_process(tmp_path: Path, run_python: Callable[..., str]) -> None:
     code = (
-        "import sympy as sp, gaussopt as go\nfrom gaussopt.equations import Model\n"
+        "import sympy as sp, gaussopt as go\nfrom gaussopt.symbolic.model import Model\n"
         "x, u = sp.symbols('x u')\n"
         "if {again}: Model.source = None\n"
         "system = go.System.from_lagrangian([x], [u], kinetic=u**2 / 2, potential=x**2)\n"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import gaussopt as go
-from gaussopt.errors import NotAccepted
+from gaussopt.core.errors import NotAccepted
 from gaussopt.lcp import certify_lcp, classify_matrix, enumerate_lcp, polish
 
 S = go.Status

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt import registry
-from gaussopt.cli import run
+from gaussopt.cli.main import run
+from gaussopt.core import registry
+from gaussopt.core.programs import RawSolution
+from gaussopt.core.solver import make_solver, missing_packages
 from gaussopt.lcp import certify_lcp, enumerate_lcp
-from gaussopt.programs import RawSolution
-from gaussopt.solver import make_solver, missing_packages
 
 S = go.Status
 DATA = Path(__file__).parent / "data"
@@ -376,7 +376,7 @@ def test_iteration_limits_are_reported(name: str, options: dict[str, Any]) -> No
 
 
 def test_a_solver_that_lies_is_overruled() -> None:
-    from gaussopt.lcp_solving import judge_lcp
+    from gaussopt.lcp.verification import judge_lcp
 
     good = lcp([[2, 1], [1, 2]], [-5, -6])
     for z in ([0.0, 0.0], [4 / 3, 7 / 3 + 1e-5], [-1.0, 3.0]):

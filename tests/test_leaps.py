@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.compiled.job import NotCompiled
-from gaussopt.compiled.leaps import Leap, Leaps
-from gaussopt.contacts import Event
-from gaussopt.jit import COMPILED
-from gaussopt.lagrangian import LagrangianSystem
-from gaussopt.phases import ContactAccelerations
+from gaussopt.codegen.job import NotCompiled
+from gaussopt.compiled.contact_phases import Leap, Leaps
+from gaussopt.core.contacts import Event
+from gaussopt.integration.events.accelerations import ContactAccelerations
+from gaussopt.jit.kernel import COMPILED
+from gaussopt.modelling.lagrangian import LagrangianSystem
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="llvmlite is not installed, or switched off")
 
@@ -124,7 +124,7 @@ def test_equations_without_translation_go_stage_by_stage(monkeypatch: pytest.Mon
     def refused(system: LagrangianSystem) -> None:
         raise NotCompiled("no translation")
 
-    monkeypatch.setattr("gaussopt.compiled.leaps.contact_equations", refused)
+    monkeypatch.setattr("gaussopt.compiled.contact_phases.contact_equations", refused)
     ours = go.simulate("sliding-rod", stepper="rk4", engine="compiled", t_end=0.01, step_folder=None)
     assert ours.status is go.Status.SOLVED
     assert not leaps

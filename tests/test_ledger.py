@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from gaussopt.claim import Claim, Derivation, Judgement, Search, Verdict
+from gaussopt.execution.workers import Outcome, run_case
 from gaussopt.papers import ledger
+from gaussopt.papers.claim import Claim, Derivation, Judgement, Search, Verdict
 from gaussopt.reporting.document import Section, Table, tables_of
-from gaussopt.work import Outcome, run_case
 
 PAPERS = {"000": 4, "001": 5, "002": 4, "004": 4}
 

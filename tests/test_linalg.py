@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaussopt.linalg import equilibrate
+from gaussopt.linalg.dense import equilibrate
 
 STEPS = (  # massless coordinates held beside masses; by another massless one only; by rows without any mass
     (np.diag([4.0, 1.0, 0.0]), np.array([[1.0, 1.0, 1.0], [1.0, -1.0, 2.0]])),

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.chain import Chain, closed_arc
-from gaussopt.compiled import modules
-from gaussopt.compiled.linkage import March, Row
-from gaussopt.errors import NotAccepted
-from gaussopt.linkage import GROUND, Linkage
+from gaussopt.codegen import modules
+from gaussopt.compiled.linkage_loop import March, Row
+from gaussopt.core.errors import NotAccepted
+from gaussopt.modelling.chain import Chain, closed_arc
+from gaussopt.modelling.linkage import GROUND, Linkage
 
 SOLVED = go.Status.SOLVED
 COMPILED = modules.has_llvm()
@@ -279,7 +279,7 @@ def test_the_stride_of_recording_does_not_change_the_motion() -> None:
 
 @compiled_only
 def test_steps_that_cannot_be_held_in_memory_are_recorded_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gaussopt.compiled import linkage
+    from gaussopt.compiled import linkage_loop as linkage
 
     chain, q, v = moving(5, False)
     whole = run(chain.system, q, v, "compiled", t_end=0.05, record_every=3)
@@ -307,7 +307,7 @@ def test_a_vanishing_pivot_is_handed_over(stepper: str) -> None:
 
 @compiled_only
 def test_a_residual_beyond_the_limit_is_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gaussopt.compiled import run as loops
+    from gaussopt.compiled import generated_loop as loops
 
     monkeypatch.setattr(loops, "DEFAULT_TOLERANCE", 1e-16)
     chain, q, v = moving(30, True)

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gaussopt.comparison import metrics, tables
-from gaussopt.comparison.joined import as_used, base_of, join, key_of, quantiles
-from gaussopt.comparison.precision import Point, fastest_at, pareto_front, work_precision
-from gaussopt.comparison.profiles import (
+from gaussopt.comparison.paired_records import as_used, base_of, join, key_of, quantiles
+from gaussopt.comparison.performance_profiles import (
     Costs,
     charged,
     costs,
@@ -28,6 +27,7 @@ from gaussopt.comparison.profiles import (
 )
 from gaussopt.comparison.ranking import reversals, warm_gain
 from gaussopt.comparison.records import Answers, Motion, Source, Times
+from gaussopt.comparison.work_precision import Point, fastest_at, pareto_front, work_precision
 
 US = 1e-6
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.programs import RawSolution
-from gaussopt.solver import make_solver
+from gaussopt.core.programs import RawSolution
+from gaussopt.core.solver import make_solver
 from gaussopt.solvers._semismooth import Complementarity, fischer_burmeister, semismooth_newton
 
 S = go.Status

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt import registry
-from gaussopt.cli import run
+from gaussopt.cli.main import run
+from gaussopt.core import registry
 
 PENDULUM = """
 import sympy as sp

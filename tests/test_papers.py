@@ -16,11 +16,11 @@ import pandas as pd
 import pytest
 from report_pages import without_times
 
-from gaussopt.cli import run
-from gaussopt.reporting import plots
+from gaussopt.cli.main import run
+from gaussopt.execution.workers import Case, run_cases
 from gaussopt.reporting.document import Document, Figure, Paragraph, Section, Table
-from gaussopt.reporting.render import write
-from gaussopt.work import Case, run_cases
+from gaussopt.reporting.figures import plots
+from gaussopt.reporting.html.page import write
 
 
 @pytest.fixture(scope="module")
@@ -488,13 +488,18 @@ def test_a_failing_case_stops_nothing(jobs: int) -> None:
 def test_failed_cases_are_reported_and_the_report_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from gaussopt.papers import atlas, ledger, paper_000, paper_001, paper_002, paper_004
+    from gaussopt.papers import ledger
+    from gaussopt.papers.p000_least_squares import section as paper_000
+    from gaussopt.papers.p001_friction import atlas_section
+    from gaussopt.papers.p001_friction import section as paper_001
+    from gaussopt.papers.p002_singular_mass import section as paper_002
+    from gaussopt.papers.p004_quasi_velocities import section as paper_004
 
     def broken(real: Callable[[bool], list[Case]]) -> Callable[[bool], list[Case]]:
         # Everything but the motions breaks: the report must still be written and say so.
         return lambda quick: [c if c.key.startswith("motion") else Case(c.key, _fail, {}) for c in real(True)]
 
-    for part in (paper_000, paper_001, paper_002, paper_004, atlas, ledger):
+    for part in (paper_000, paper_001, paper_002, paper_004, atlas_section, ledger):
         monkeypatch.setattr(part, "cases", broken(part.cases))
     code = run(["papers", "--quick", "--out", str(tmp_path), "--json"])
     data: dict[str, Any] = json.loads(capsys.readouterr().out)
@@ -507,7 +512,9 @@ def test_failed_cases_are_reported_and_the_report_is_written(
     "keep", ["NH-", "control", "approach", "states", "noise", "two-bar", "rod", "air", "energy", "painleve", "programs"]
 )
 def test_a_part_of_the_cases_is_enough_for_a_section(keep: str) -> None:
-    from gaussopt.papers import paper_001, paper_002, paper_004
+    from gaussopt.papers.p001_friction import section as paper_001
+    from gaussopt.papers.p002_singular_mass import section as paper_002
+    from gaussopt.papers.p004_quasi_velocities import section as paper_004
 
     for paper in (paper_001, paper_002, paper_004):
         # Fast ones of the kind, the rest missing altogether.

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gaussopt as go
+from gaussopt.core.solver import make_solver
 from gaussopt.lcp import enumerate_lcp
-from gaussopt.pivoting import RAY, SOLVED, eliminate, solve_lcp
-from gaussopt.solver import make_solver
+from gaussopt.lcp.pivoting import RAY, SOLVED, eliminate, solve_lcp
 
 S = go.Status
 
@@ -142,8 +142,8 @@ def test_large_problems_go_to_lemke() -> None:
 PLAIN = """
 import json, sys
 import numpy as np
-from gaussopt.jit import COMPILED
-from gaussopt.pivoting import solve_lcp
+from gaussopt.jit.kernel import COMPILED
+from gaussopt.lcp.pivoting import solve_lcp
 assert not COMPILED
 out = []
 for M, q in json.load(sys.stdin):

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatterSciNotation
 
-from gaussopt.reporting.plots import _plain_powers, lines
+from gaussopt.reporting.figures.plots import _plain_powers, lines
 
 
 def labels(low: float, high: float) -> list[str]:

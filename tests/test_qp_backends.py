@@ -18,11 +18,11 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt import registry
-from gaussopt.certificate import certify
-from gaussopt.solver import make_solver, missing_packages
-from gaussopt.solving import Engine, StepSolver
-from gaussopt.status import Status
+from gaussopt.certificates.bilateral import certify
+from gaussopt.core import registry
+from gaussopt.core.solver import make_solver, missing_packages
+from gaussopt.core.status import Status
+from gaussopt.solving.solve import Engine, StepSolver
 
 INF = np.inf
 

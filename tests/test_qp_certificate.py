@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gaussopt as go
-from gaussopt.qp_certificate import classify_qp
+from gaussopt.certificates.qp import classify_qp
 
 EPS = 2.2e-16
 inf = np.inf

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gaussopt.quick import quick
+from gaussopt.core.fast_frozen import quick
 
 
 @quick

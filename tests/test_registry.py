@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt import registry
+from gaussopt.core import registry
 
 SOLVER = '''
 """Gaussian elimination, as a reader of the documentation would add it."""
 import numpy as np
-from gaussopt.programs import LinearSystem, RawSolution
-from gaussopt.solver import Options, Solver
-from gaussopt.status import Status
+from gaussopt.core.programs import LinearSystem, RawSolution
+from gaussopt.core.solver import Options, Solver
+from gaussopt.core.status import Status
 
 class Elimination(Solver[Options]):
     name = "my-elimination"
@@ -35,8 +35,8 @@ solver = Elimination
 FORMULATION = '''
 """The Schur complement: forces first, then the acceleration."""
 import numpy as np
-from gaussopt.formulation import Formulation
-from gaussopt.programs import LinearSystem
+from gaussopt.formulations.base import Formulation
+from gaussopt.core.programs import LinearSystem
 
 class Schur(Formulation):
     name = "my-schur"
@@ -59,8 +59,8 @@ PROBLEM = '''
 """A mass on a spring."""
 import numpy as np
 import sympy as sp
-from gaussopt.catalogue import Parameter, Problem
-from gaussopt.system import System
+from gaussopt.modelling.problem import Parameter, Problem
+from gaussopt.modelling.callables import System
 
 def build():
     x, u, m, k = sp.symbols("x u m k")

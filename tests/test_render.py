@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from report_pages import MOVING, STILL, every_block
 
-from gaussopt.cli import run
-from gaussopt.errors import BadInput
+from gaussopt.cli.main import run
+from gaussopt.core.errors import BadInput
 from gaussopt.reporting.document import Document
-from gaussopt.reporting.render import prepare_report, write
+from gaussopt.reporting.html.page import prepare_report, write
 
 
 @pytest.fixture(scope="module")

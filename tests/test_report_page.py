@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from report_pages import GROUPED, NASTY, SORTED, every_block, without_times
 
-from gaussopt.reporting.render import write
+from gaussopt.reporting.html.page import write
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 

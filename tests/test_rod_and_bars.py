@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import gaussopt as go
+from gaussopt.core.step_data import StepData
 from gaussopt.problems import sliding_rod, two_bar
-from gaussopt.stepdata import StepData
 
 REFERENCES = [(name, r.name) for name in ("sliding-rod", "two-bar") for r in go.problem(name).references]
 SMOOTH = ("M", "h", "Q", "J", "gamma")

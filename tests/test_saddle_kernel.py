@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gaussopt.jit import kernel
-from gaussopt.pivoting import Index
-from gaussopt.saddle_kernel import factorise, respond
-from gaussopt.stepdata import Matrix, Vector
+from gaussopt.contact.saddle_kernel import factorise, respond
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.jit.kernel import kernel
+from gaussopt.lcp.pivoting import Index
 
 
 @kernel

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from gaussopt.compiled.sharing import cores, share
+from gaussopt.jit.threads import cores, share
 
 
 @pytest.mark.parametrize("pieces", [range(1), range(3, 10), range(1000)])

@@ -10,9 +10,9 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
-from gaussopt import files
-from gaussopt.chain import Chain
-from gaussopt.errors import GaussoptError
+from gaussopt.core import files
+from gaussopt.core.errors import GaussoptError
+from gaussopt.modelling.chain import Chain
 
 inf = float("inf")
 THETA1_2S = -47.12812672469871

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt import registry
-from gaussopt.catalogue import Parameter, Problem
-from gaussopt.reporting.drawing import drawing_figure, drawn_shapes, inventory
-from gaussopt.sketch import (
+from gaussopt.core import registry
+from gaussopt.modelling.problem import Parameter, Problem
+from gaussopt.modelling.sketch import (
     Bar,
     Block,
     ContactPoint,
@@ -33,6 +32,7 @@ from gaussopt.sketch import (
     sketch_of,
     words,
 )  # fmt: skip
+from gaussopt.reporting.figures.mechanism_drawing import drawing_figure, drawn_shapes, inventory
 
 PROBLEMS = registry.names("problem")
 VARIANTS = [(name, variant) for name in PROBLEMS for variant in ("", *go.problem(name).variants)]

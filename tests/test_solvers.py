@@ -16,10 +16,10 @@ from hypothesis import settings as options
 from hypothesis import strategies as st
 
 import gaussopt as go
-from gaussopt import registry
 from gaussopt.comparison.sources import convex_set
-from gaussopt.solver import make_solver
-from gaussopt.solving import Engine
+from gaussopt.core import registry
+from gaussopt.core.solver import make_solver
+from gaussopt.solving.solve import Engine
 
 inf = np.inf
 

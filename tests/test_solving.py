@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.programs import QP, LinearSystem, Program, RawSolution
-from gaussopt.solver import Options, Solver
-from gaussopt.solving import Engine, judge
+from gaussopt.core.programs import QP, LinearSystem, Program, RawSolution
+from gaussopt.core.solver import Options, Solver
+from gaussopt.solving.solve import Engine, judge
 
 inf = float("inf")
 Status = go.Status
@@ -168,7 +168,7 @@ def test_an_unknown_solver_gets_the_nearest(assert_sentence: Callable[..., None]
 @pytest.mark.parametrize("tolerance", [1e-7, inf])
 @pytest.mark.parametrize("x", [None, np.array([np.nan, 0.0])])
 def test_a_program_without_an_answer_is_never_solved(x: Any, tolerance: float) -> None:
-    from gaussopt.solving import _verify_qp
+    from gaussopt.solving.solve import _verify_qp
 
     qp = go.formulate(STEP, "gauss")
     assert isinstance(qp, QP)
@@ -188,7 +188,7 @@ def test_a_crash_during_a_warm_start_is_an_answer_too(monkeypatch: pytest.Monkey
         return crash() if start is not None else RawSolution(A_TRUE, LAM_TRUE, Status.SOLVED)
 
     fake.solve = solve  # type: ignore[method-assign]
-    monkeypatch.setattr("gaussopt.solving.make_solver", lambda name, options: fake)
+    monkeypatch.setattr("gaussopt.solving.solve.make_solver", lambda name, options: fake)
     solution = go.solve(qp, "fake", start=(A_TRUE, LAM_TRUE))
     assert solution.claim is Status.CRASHED
     assert any(start is not None for start in calls)

@@ -11,11 +11,11 @@ import pytest
 from scipy import sparse
 
 import gaussopt as go
-from gaussopt import files
-from gaussopt.chain import Chain
-from gaussopt.programs import QP
-from gaussopt.ranks import rank_report
-from gaussopt.sparse import Pattern, as_sparse, check_sparse_mass, from_triplets, mass_blocks, to_triplets
+from gaussopt.core import files
+from gaussopt.core.programs import QP
+from gaussopt.core.sparse_arrays import Pattern, as_sparse, check_sparse_mass, from_triplets, mass_blocks, to_triplets
+from gaussopt.linalg.redundancy import rank_report
+from gaussopt.modelling.chain import Chain
 
 RNG = np.random.default_rng(1)
 
@@ -156,7 +156,7 @@ def test_sparse_programs_are_solved_and_certified() -> None:
     best = go.solve(qp, "sparse-kkt")
     assert best.certificate["error_bound"] <= 1e-12
     assert best.x is not None
-    from gaussopt.qp_certificate import certify_qp
+    from gaussopt.certificates.qp import certify_qp
 
     assert not certify_qp(qp, best.x + 1e-3).passed()
     assert certify_qp(qp, best.x).passed()  # duals are found where none are given

@@ -11,11 +11,11 @@ import pytest
 from scipy import sparse
 
 import gaussopt as go
-from gaussopt import sparse_saddle
-from gaussopt.certificate import certify
-from gaussopt.chain import Chain
-from gaussopt.sparse import parts, sparse_step
-from gaussopt.sparse_saddle import Saddle
+from gaussopt.certificates.bilateral import certify
+from gaussopt.core.sparse_arrays import parts, sparse_step
+from gaussopt.linalg import sparse_saddle_point
+from gaussopt.linalg.sparse_saddle_point import Saddle
+from gaussopt.modelling.chain import Chain
 
 SOLVED, Status = go.Status.SOLVED, go.Status
 
@@ -63,12 +63,12 @@ STEPS = {
 @pytest.fixture(params=["qdldl", "superlu"])
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "superlu":
-        monkeypatch.setattr(sparse_saddle.importlib.util, "find_spec", lambda name: None)
+        monkeypatch.setattr(sparse_saddle_point.importlib.util, "find_spec", lambda name: None)
     elif importlib.util.find_spec("qdldl") is None:
         pytest.skip("qdldl is not installed")
-    monkeypatch.setattr(sparse_saddle, "NARROW", 4)  # so that trees of this size are worth another order
-    monkeypatch.setattr(sparse_saddle, "BAND_ADVANTAGE", 1)
-    monkeypatch.setattr(sparse_saddle, "_REMEMBERED", [])
+    monkeypatch.setattr(sparse_saddle_point, "NARROW", 4)  # so that trees of this size are worth another order
+    monkeypatch.setattr(sparse_saddle_point, "BAND_ADVANTAGE", 1)
+    monkeypatch.setattr(sparse_saddle_point, "_REMEMBERED", [])
     return str(request.param)
 
 
@@ -111,7 +111,7 @@ def test_factors_of_trees_stay_sparse(backend: str) -> None:
 
 
 def test_updates_take_new_numbers(backend: str) -> None:
-    from gaussopt.solving import StepSolver
+    from gaussopt.solving.solve import StepSolver
 
     for name in ("chain", "tree", "hub"):
         driver = StepSolver("gauss", "sparse-kkt")

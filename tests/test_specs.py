@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gaussopt as go
-from gaussopt import registry
-from gaussopt.comparison.specs import parse_word, precision_words, solver_class, solver_word, split_words
-from gaussopt.solver import make_solver, missing_packages
+from gaussopt.comparison.solver_spec import parse_word, precision_words, solver_class, solver_word, split_words
+from gaussopt.core import registry
+from gaussopt.core.solver import make_solver, missing_packages
 
 NAME = st.from_regex(r"[a-z][a-z0-9-]{0,8}(:[A-Z]{2,8})?", fullmatch=True)
 KEY = st.from_regex(r"[a-z][a-z_]{0,8}", fullmatch=True)

@@ -11,8 +11,8 @@ import pytest
 from scipy import sparse
 
 import gaussopt as go
-from gaussopt import stabilisation
-from gaussopt.stabilisation import Baumgarte, Projection, _lift
+from gaussopt.integration import stabilisation
+from gaussopt.integration.stabilisation import Baumgarte, Projection, _lift
 
 # IFToMM A01: 1 m, g = 9.81, released at rest from (1, 0). Position at t = 2 s, by elliptic functions.
 START: dict[str, Any] = {"q0": [1.0, 0.0], "v0": [0.0, 0.0]}

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt import phases
-from gaussopt.contact_certificate import certify_contact
-from gaussopt.errors import NotAccepted
-from gaussopt.phases import Phase
-from gaussopt.solving import StepSolver
-from gaussopt.stages import Stages
+from gaussopt.certificates.contact import certify_contact
+from gaussopt.core.errors import NotAccepted
+from gaussopt.integration.events import accelerations
+from gaussopt.integration.events.accelerations import Phase
+from gaussopt.integration.events.regular_stages import Stages
+from gaussopt.solving.solve import StepSolver
 
 RUNS = [
     ("sliding-rod", {"t_end": 0.05}), ("two-bar", {"t_end": 0.05}), ("box", {"t_end": 0.9, "dt": 0.02}),
@@ -33,7 +33,7 @@ def test_equal_to_the_general_path(name: str, settings: dict[str, object], monke
         return found
 
     monkeypatch.setattr(Stages, "solve", counted)
-    monkeypatch.setattr("gaussopt.compiled.leaps.Leaps.fit", lambda *motion: False)  # every stage is asked for
+    monkeypatch.setattr("gaussopt.compiled.contact_phases.Leaps.fit", lambda *motion: False)  # every stage is asked for
     general = go.simulate(name, step_folder=None, **settings)
     assert not taken
     ours = go.simulate(name, step_folder=None, engine="compiled", **settings)
@@ -76,10 +76,10 @@ def test_other_solvers_and_options_are_left_alone() -> None:
     step = entry.system.evaluate(0.0, entry.q0, entry.v0)
 
     def kernel(formulation: str, solver: str, warm: bool = True, **options: object) -> bool:
-        solvers = phases.Solvers.of(formulation, solver, options, 1e-7, warm)
+        solvers = accelerations.Solvers.of(formulation, solver, options, 1e-7, warm)
         stabiliser = go.stabilisation.make("none")
         flight = Phase.flight(step.k, step.J_T.shape[1])
-        return phases.ContactAccelerations(entry.system, solvers, stabiliser, flight).why_interpreted() is None
+        return accelerations.ContactAccelerations(entry.system, solvers, stabiliser, flight).why_interpreted() is None
 
     assert kernel("stick-slip", "lemke")
     assert kernel("lcp", "principal-pivoting")

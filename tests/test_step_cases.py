@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt import registry
-from gaussopt.solver import missing_packages
+from gaussopt.core import registry
+from gaussopt.core.solver import missing_packages
 
 ENTRIES = {s: registry.load("solver", s) for s in go.names("solver")}
 SOLVERS = [s for s, entry in ENTRIES.items() if not entry.stochastic and not missing_packages(entry)]

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt import registry
-from gaussopt.stepper import Control
+from gaussopt.core import registry
+from gaussopt.core.stepper import Control
 
 FIXED = ["semi-implicit", "rk4"]
 ADAPTIVE = ["rk45", "dop853", "radau"]

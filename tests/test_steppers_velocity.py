@@ -11,9 +11,9 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
-from gaussopt import registry
-from gaussopt.chain import closed_arc
-from gaussopt.compiled import modules
+from gaussopt.codegen import modules
+from gaussopt.core import registry
+from gaussopt.modelling.chain import closed_arc
 
 NAMES = ["velocity-gauss", "rattle"]
 

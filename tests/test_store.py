@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt import identity, registry, store
-from gaussopt.store import Store, identity_of, key_of
-from gaussopt.work import Case, Outcome, run_cases
+from gaussopt.core import registry
+from gaussopt.execution import environment, store
+from gaussopt.execution.store import Store, identity_of, key_of
+from gaussopt.execution.workers import Case, Outcome, run_cases
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def test_every_ingredient_changes_the_key(
     case: Case, guarded: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def key(changed: Case = case) -> str:
-        identity.refresh()
+        environment.refresh()
         return key_of(identity_of(changed))
 
     plain = key()
@@ -83,9 +84,9 @@ def test_every_ingredient_changes_the_key(
     keys.append(key(replace(case, arguments={"tau": 0.5, "solver": "kkt", "options": {"eps": 1e-4}})))
     keys += [key(replace(case, depends=(d,))) for d in (("solver", "osqp"), ("problem", "box"), ("stepper", "rk4"))]
     for target, name, value in (
-        (identity.platform, "python_version", lambda: "3.99.0"),
+        (environment.platform, "python_version", lambda: "3.99.0"),
         (go, "__version__", "9.9"),
-        (identity, "core_digest", lambda: "0"),
+        (environment, "core_digest", lambda: "0"),
         (store, "FORMAT", 2),
     ):
         with monkeypatch.context() as patch:
@@ -103,13 +104,13 @@ def test_a_solver_s_source_and_package_change_the_keys_of_its_own_cases(
     mine = replace(case, depends=(("formulation", "gauss"), ("solver", "proxqp")))
 
     def keys() -> tuple[str, str]:
-        identity.refresh()
+        environment.refresh()
         return key_of(identity_of(case)), key_of(identity_of(mine))
 
     plain = keys()
-    version, read = identity.metadata.version, registry.sources
+    version, read = environment.metadata.version, registry.sources
     with monkeypatch.context() as patch:
-        patch.setattr(identity.metadata, "version", lambda p: "0.0.1" if p == "proxsuite" else version(p))
+        patch.setattr(environment.metadata, "version", lambda p: "0.0.1" if p == "proxsuite" else version(p))
         other_package = keys()
     with monkeypatch.context() as patch:
         changed = {"proxqp.py": b"edited"}
@@ -132,7 +133,7 @@ def test_the_identity_is_readable(case: Case, tmp_path: Path) -> None:
 
 
 def test_a_variant_s_package_counts() -> None:
-    packages = identity.environment((("solver", "cvxpy:CLARABEL"),))["packages"]
+    packages = environment.environment((("solver", "cvxpy:CLARABEL"),))["packages"]
     assert {"cvxpy", "clarabel"} <= set(packages)
 
 

@@ -8,7 +8,7 @@ import pytest
 from report_pages import NASTY
 
 from gaussopt.reporting.document import Formula, Link, Table, Tex, Timed, text_of, typeset
-from gaussopt.reporting.tex import display, has_formulas, html, malformed, markdown, portable
+from gaussopt.reporting.html.formulas import display, has_formulas, html, malformed, markdown, portable
 
 
 def test_only_our_own_texts_have_formulas() -> None:

@@ -12,26 +12,29 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt import codegen, contact_stage, registry, stages
-from gaussopt.compiled.job import NotCompiled
-from gaussopt.compiled.leaps import Leaps
+from gaussopt.codegen import source
+from gaussopt.codegen.job import NotCompiled
+from gaussopt.compiled.contact_phases import Leaps
+from gaussopt.contact import stage_kernel
 from gaussopt.contact_kernel import contact_step, workspace
+from gaussopt.core import registry
+from gaussopt.integration.events import regular_stages
 
 pytest.importorskip("llvmlite")
 
-from gaussopt.compiled import native
-from gaussopt.compiled.translation import Translation
+from gaussopt.jit import llvm
+from gaussopt.jit.translation import Translation
 
 
 def module_of(text: str) -> ModuleType:
     """A generated module with this text."""
-    return codegen.store("translated", codegen.key_of(text), text)
+    return source.store("translated", source.key_of(text), text)
 
 
 def both(text: str, name: str = "f", contract: bool = False) -> tuple[Any, Any]:
     """A function as machine code and as CPython runs it."""
     module = module_of(text)
-    return native.functions(module, [name], contract)[name], getattr(module, name)
+    return llvm.functions(module, [name], contract)[name], getattr(module, name)
 
 
 EXPRESSIONS = (
@@ -169,8 +172,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gaussopt.pivoting import Active, Index, Indices
-from gaussopt.stepdata import Matrix, Vector
+from gaussopt.lcp.pivoting import Active, Index, Indices
+from gaussopt.core.step_data import Matrix, Vector
 
 Other = Callable[[float, Vector], tuple[float, int]]
 
@@ -234,7 +237,7 @@ def kernel(
 
 def test_arrays_with_shapes_records_functions_and_memory() -> None:
     module = module_of(KERNELS)
-    compiled = native.functions(module, ["kernel", "other"], contract=False)
+    compiled = llvm.functions(module, ["kernel", "other"], contract=False)
     inner = module.Inner(np.arange(6).reshape(2, 3), np.array([4, 5]))
     x, active = np.array([1.0, -2.0, 3.0]), np.array([1, 0, 1, 1])
     for warm in (True, False):
@@ -256,11 +259,12 @@ def test_arrays_with_shapes_records_functions_and_memory() -> None:
 
 def test_a_record_that_came_before_is_not_taken_for_another() -> None:
     module = module_of(
-        "from __future__ import annotations\n\nfrom typing import NamedTuple\n\nfrom gaussopt.stepdata import Vector\n"
+        "from __future__ import annotations\n\nfrom typing import NamedTuple\n\n"
+        "from gaussopt.core.step_data import Vector\n"
         "\n\nclass Space(NamedTuple):\n    x: Vector\n    n: int\n\n\n"
         "def f(space: Space) -> float:\n    return space.x[space.n]\n"
     )
-    compiled = native.functions(module, ["f"], contract=False)["f"]
+    compiled = llvm.functions(module, ["f"], contract=False)["f"]
     one, other = module.Space(np.array([1.0, 2.0]), 1), module.Space(np.array([3.0]), 0)
     assert [compiled(space) for space in (one, one, other, one)] == [2.0, 2.0, 3.0, 2.0]
     one.x[1] = 5.0
@@ -271,7 +275,7 @@ def test_kernels_of_other_modules_are_found_and_run_as_cpython_runs_them() -> No
     for seed in range(3):
         step = registry.load("family", "box-stack").steps({"contacts": 4, "friction": 0.0}, 3)[seed]
         found = []
-        for solve in (contact_step, native.plain(contact_step)):
+        for solve in (contact_step, llvm.plain(contact_step)):
             n, m, k = step.n, step.m, len(step.zeta_N)
             z, a, lam, w, active = np.zeros(k), np.zeros(n), np.zeros(m), np.zeros(k), np.zeros(k, np.int64)
             rows = np.ascontiguousarray(step.J_N)
@@ -292,13 +296,13 @@ def test_stages_of_a_motion_are_those_of_cpython(name: str, monkeypatch: pytest.
         *given, out, numbers = arguments
         copies = copy.deepcopy(arguments)
         calls += 1
-        answer = contact_stage.stage(*arguments)
-        assert native.plain(contact_stage.stage)(*copies) == answer
+        answer = stage_kernel.stage(*arguments)
+        assert llvm.plain(stage_kernel.stage)(*copies) == answer
         for mine, theirs in ((out, copies[-2]), (numbers, copies[-1]), (given[7], copies[7])):
             np.testing.assert_array_equal(mine, theirs)
         return answer
 
-    monkeypatch.setattr(stages, "stage", twice)
+    monkeypatch.setattr(regular_stages, "stage", twice)
     monkeypatch.setattr(Leaps, "fit", staticmethod(lambda *settings: False))
     go.simulate(name, engine="compiled", t_end=0.05, dt=5e-3)
     assert calls > 20
@@ -323,7 +327,7 @@ def test_machine_code_is_kept_and_mended(tmp_path: Path, monkeypatch: pytest.Mon
     compiled, _ = both("def f(x: float) -> float:\n    return 3*x\n")
     assert compiled(2.0) == 6.0
     assert file.read_bytes() == good
-    monkeypatch.setattr(native, "_translated", lambda *arguments: pytest.fail("compiled again"))
+    monkeypatch.setattr(llvm, "_translated", lambda *arguments: pytest.fail("compiled again"))
     compiled, _ = both("def f(x: float) -> float:\n    return 3*x\n")
     assert compiled(2.0) == 6.0
 
@@ -351,7 +355,7 @@ def standing_in(lines: str, arguments: str = "x: float, y: float, out: list") ->
     """Straight lines that stand for CPython, and CPython."""
     text = "from math import *\n\n\n" + f"def f({arguments}):\n" + "".join(f"    {x}\n" for x in lines.split("; "))
     module = module_of(text)
-    return native.exact(module, ["f"])["f"], module.f
+    return llvm.exact(module, ["f"])["f"], module.f
 
 
 STRAIGHT = (
@@ -443,9 +447,9 @@ def test_what_is_not_certain_to_have_the_digits_of_cpython_is_refused(lines: str
 def test_straight_lines_are_kept_on_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "def kept(x: float, out: list):\n    out[0] = x**5\n"
     module = module_of(text)
-    first = native.exact(module, ["kept"])["kept"]
-    monkeypatch.setattr(native, "_translated", None)
-    again = native.exact(module, ["kept"])["kept"]
+    first = llvm.exact(module, ["kept"])["kept"]
+    monkeypatch.setattr(llvm, "_translated", None)
+    again = llvm.exact(module, ["kept"])["kept"]
     for function in (first, again):
         out = np.zeros(1)
         assert function(1.7, out)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import gaussopt as go
-from gaussopt.cli import run
+from gaussopt.cli.main import run
 from gaussopt.comparison.sources import problem_specs
 from gaussopt.comparison.unanswered import UNFIT, unanswered
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.files import parse
+from gaussopt.core.files import parse
 
 
 def step(M: object, Q: object, J: object = None, gamma: object = None) -> go.StepData:
@@ -144,7 +144,7 @@ def test_programs_made_by_hand_are_checked() -> None:
 def test_settings_that_cannot_work(
     arguments: list[str], word: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gaussopt.cli import run
+    from gaussopt.cli.main import run
 
     monkeypatch.chdir(tmp_path)
     assert run(["run", "crank-slider", *arguments, "--json"]) == 2

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from gaussopt.store import Store
-from gaussopt.work import Case, Outcome, Workers, run_cases
+from gaussopt.execution.store import Store
+from gaussopt.execution.workers import Case, Outcome, Workers, run_cases
 
 
 def steps(guarded: ModuleType) -> list[Case]:

@@ -12,12 +12,12 @@ from mechanisms import crank_slider
 from page import Goal, Section, Table, spread
 
 import gaussopt as go
-from gaussopt import codegen, registry
-from gaussopt.compiled import modules, runge_kutta
-from gaussopt.compiled.job import Job, Orders
-from gaussopt.compiled.loops import Parts
-from gaussopt.compiled.source import Lines
-from gaussopt.lagrangian import LagrangianSystem
+from gaussopt.codegen import modules, runge_kutta, source
+from gaussopt.codegen.job import Job, Orders
+from gaussopt.codegen.loop import Parts
+from gaussopt.codegen.step import Lines
+from gaussopt.core import registry
+from gaussopt.modelling.lagrangian import LagrangianSystem
 
 COUNT, FEW, DT = 100_000, 300, 1e-4
 STRIDE = 100
@@ -93,7 +93,7 @@ def _loop(system: LagrangianSystem, problem: go.Problem, kind: type[Job], fast: 
     """The loop of the system's RK4 steps."""
     orders = Orders.of(system, system.evaluate(0.0, problem.q0, problem.v0))
     job = kind(system.model, registry.load("stepper", "rk4"), orders, False, fast)
-    key = codegen.key_of(modules.VERSION, system.model.key, kind.__name__, repr(orders), str(fast))
+    key = source.key_of(modules.VERSION, system.model.key, kind.__name__, repr(orders), str(fast))
     return modules.stored(f"benchmark_{kind.__name__}", key, lambda: runge_kutta.write(job), "rk4", fast)
 
 

@@ -16,18 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt import registry
-from gaussopt.catalogue import problem as find_problem
-from gaussopt.comparison.following import Follower, starts_of
 from gaussopt.comparison.records import MOST_REASONS, PARTS, QUANTILES, Answers, Motion, Times
 from gaussopt.comparison.residuals import Residuals
+from gaussopt.comparison.solver_sequence_run import Follower, starts_of
+from gaussopt.comparison.solver_spec import parse_word, solver_class, stepper_settings
 from gaussopt.comparison.sources import Item, Spec, spec_of
-from gaussopt.comparison.specs import parse_word, solver_class, stepper_settings
-from gaussopt.comparison.trajectories import energy_drift, errors_against
-from gaussopt.errors import MachineFailure, NotAccepted
-from gaussopt.programs import LCP, QP, Timing
-from gaussopt.status import Status
-from gaussopt.stepdata import StepData
+from gaussopt.comparison.trajectory_errors import energy_drift, errors_against
+from gaussopt.core import registry
+from gaussopt.core.errors import MachineFailure, NotAccepted
+from gaussopt.core.programs import LCP, QP, Timing
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import StepData
+from gaussopt.modelling.problem import problem as find_problem
 
 MAX_REPETITIONS = 25
 """Passes over a sequence beyond which quantiles change no more."""
@@ -227,7 +227,7 @@ def motion_case(
     MachineFailure
         If the machine gave out on the way.
     """
-    from gaussopt.simulation import simulate
+    from gaussopt.simulation.simulate import simulate
 
     entry = find_problem(problem, **settings)
     name, options = parse_word(solver)

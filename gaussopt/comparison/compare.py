@@ -17,23 +17,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from gaussopt import registry
-from gaussopt.catalogue import Problem
-from gaussopt.catalogue import problem as find_problem
-from gaussopt.certificate import DEFAULT_TOLERANCE
+from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.comparison.cases import answer_case, motion_case, time_case
-from gaussopt.comparison.following import starts_of
-from gaussopt.comparison.joined import SourceKey, key_of
+from gaussopt.comparison.paired_records import SourceKey, key_of
 from gaussopt.comparison.pairing import installed_solvers, misfit, pairs
 from gaussopt.comparison.records import Answers, Motion, Times
+from gaussopt.comparison.solver_sequence_run import starts_of
+from gaussopt.comparison.solver_spec import canonical, precision_words, registered_name, solver_class, stepper_settings
 from gaussopt.comparison.sources import ProblemStates, Spec, plain_settings, problem_specs
-from gaussopt.comparison.specs import canonical, precision_words, registered_name, solver_class, stepper_settings
-from gaussopt.environment import versions
-from gaussopt.errors import BadInput
-from gaussopt.simulation import check_settings, check_start
-from gaussopt.stepdata import StepData
-from gaussopt.store import Store
-from gaussopt.work import Case, Outcome, Workers, check_jobs, run_cases
+from gaussopt.core import registry
+from gaussopt.core.errors import BadInput
+from gaussopt.core.step_data import StepData
+from gaussopt.execution.store import Store
+from gaussopt.execution.versions import versions
+from gaussopt.execution.workers import Case, Outcome, Workers, check_jobs, run_cases
+from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.problem import problem as find_problem
+from gaussopt.simulation.simulate import check_settings, check_start
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.errors import BadInput
-from gaussopt.programs import LCP, QP, LeastSquares, LinearSystem, Program
-from gaussopt.solver import Solver, make_solver
-from gaussopt.solving import Engine, default_solver, solve
-from gaussopt.status import Status
+from gaussopt.core.errors import BadInput
+from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program
+from gaussopt.core.solver import Solver, make_solver
+from gaussopt.core.status import Status
+from gaussopt.solving.solve import Engine, default_solver, solve
 
 
 def convergence(program: Program, solver: str, **options: Any) -> list[float]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from gaussopt.errors import BadInput
+from gaussopt.core.errors import BadInput
 
 FORMAT = 1
 """Of the manifest."""

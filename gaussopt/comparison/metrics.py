@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.comparison.joined import Case, join, quantiles, worst
+from gaussopt.comparison.paired_records import Case, join, quantiles, worst
 from gaussopt.comparison.records import ILL_POSED, Answers, Source, Times
 
 PROGRAM_TOLERANCE = 1e-6

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gaussopt import registry
-from gaussopt.comparison.specs import registered_name
-from gaussopt.errors import IllPosed, NotAccepted
-from gaussopt.foreign_formulation import find
-from gaussopt.formulation import Formulation
-from gaussopt.programs import LCP, QP, Program
-from gaussopt.solver import missing_packages
-from gaussopt.stepdata import StepData
+from gaussopt.comparison.solver_spec import registered_name
+from gaussopt.core import registry
+from gaussopt.core.errors import IllPosed, NotAccepted
+from gaussopt.core.programs import LCP, QP, Program
+from gaussopt.core.solver import missing_packages
+from gaussopt.core.step_data import StepData
+from gaussopt.formulations.base import Formulation
+from gaussopt.solving.foreign_formulation import find
 
 
 def installed_solvers() -> list[str]:

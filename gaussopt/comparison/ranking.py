@@ -8,9 +8,9 @@ from itertools import combinations
 
 import numpy as np
 
-from gaussopt.comparison.joined import Case, SourceKey, as_used, join, key_of, label_of, worst
+from gaussopt.comparison.paired_records import Case, SourceKey, as_used, join, key_of, label_of, worst
 from gaussopt.comparison.records import Answers, Times
-from gaussopt.stepdata import Vector
+from gaussopt.core.step_data import Vector
 
 NOISE = 1.1
 """Ratios of times below this factor are no difference."""
@@ -142,7 +142,7 @@ class Place:
     band : tuple of float
         Quartiles of the work over steps and repetitions.
     success : float
-        Share of the steps that are right, see `gaussopt.comparison.joined.Case`, and stay so on the clock.
+        Share of the steps that are right, see `gaussopt.comparison.paired_records.Case`, and stay so on the clock.
     certified : float
         Largest certified error at steps that are not recognised as ill-posed; NaN if all are.
     recognised : tuple of str

@@ -18,16 +18,16 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from gaussopt import registry
-from gaussopt.catalogue import Problem, ReferenceData
-from gaussopt.catalogue import problem as find_problem
 from gaussopt.comparison.records import Source
-from gaussopt.contact_state import closed_contacts, tolerances
-from gaussopt.errors import BadInput
-from gaussopt.family import Family, sweep_values
-from gaussopt.files import parse, read_bytes, read_json
-from gaussopt.programs import LCP, QP
-from gaussopt.stepdata import StepData, Vector
+from gaussopt.contact.activity import closed_contacts, tolerances
+from gaussopt.core import registry
+from gaussopt.core.errors import BadInput
+from gaussopt.core.files import parse, read_bytes, read_json
+from gaussopt.core.programs import LCP, QP
+from gaussopt.core.step_data import StepData, Vector
+from gaussopt.modelling.family import Family, sweep_values
+from gaussopt.modelling.problem import Problem, ReferenceData
+from gaussopt.modelling.problem import problem as find_problem
 
 SIMULATED = "own motion"
 """Name of the states of a problem without references: those of its default motion."""
@@ -239,7 +239,7 @@ class ExportedSequence(Spec):
         ------
         BadInput
         """
-        from gaussopt.comparison.exchange import read_manifest
+        from gaussopt.comparison.sequence_files import read_manifest
 
         read_manifest(Path(folder))
         found = cls(str(Path(folder).resolve()), _digest(Path(folder) / "manifest.json"))
@@ -249,14 +249,14 @@ class ExportedSequence(Spec):
     @property
     def source(self) -> Source:
         """What the manifest says of it."""
-        from gaussopt.comparison.exchange import read_manifest
+        from gaussopt.comparison.sequence_files import read_manifest
 
         m = read_manifest(Path(self.folder))
         return Source("sequence", f"{m['problem']} as {m['formulation']}", m["reference"])
 
     def items(self) -> tuple[Item, ...]:
         """The programs in the order of time."""
-        from gaussopt.comparison.exchange import read_sequence
+        from gaussopt.comparison.sequence_files import read_sequence
 
         _check_digest(Path(self.folder) / "manifest.json", self.digest)
         return tuple(Item(p) for p in read_sequence(Path(self.folder)))
@@ -399,7 +399,7 @@ def _simulated(name: str, settings: tuple[tuple[str, Any], ...], build: object) 
     """The default motion of a problem at ROWS instants, from event to event; `build` tells editions of a file apart."""
     import numpy as np
 
-    from gaussopt.simulation import simulate
+    from gaussopt.simulation.simulate import simulate
 
     entry = find_problem(name, **dict(settings))
     motion = simulate(

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gaussopt.comparison import metrics
-from gaussopt.comparison.joined import join
+from gaussopt.comparison.paired_records import join
 from gaussopt.comparison.records import PARTS, QUANTILES, Answers, Motion, Source, Times
-from gaussopt.files import write_text
+from gaussopt.core.files import write_text
 
 if TYPE_CHECKING:
     import pandas as pd

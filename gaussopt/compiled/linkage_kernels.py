@@ -29,7 +29,7 @@ from typing import Any
 
 from numpy import zeros
 
-from gaussopt.sparse_saddle import DEPENDENT
+from gaussopt.linalg.sparse_saddle_point import DEPENDENT
 
 # Rows of the table: inverse mass and inertia, mass and inertia, the arms in the frame of the body (to the next pin, to
 # the last pin), free acceleration along y.
@@ -61,7 +61,7 @@ and processors take a hundred times as long for numbers below 1e-308, which prod
 MOST_CORRECTIONS = 20
 """Newton iterations of a projection."""
 
-# See gaussopt.compiled.trigonometry: pi/2 in three parts, and Taylor's coefficients.
+# See gaussopt.codegen.sincos: pi/2 in three parts, and Taylor's coefficients.
 _TURNS = 2.0 / math.pi
 _PART1, _PART2, _PART3 = (float.fromhex(x) for x in ("0x1.921fb544p+0", "0x1.0b4611a6p-34", "0x1.3198a2e037073p-69"))
 _S3, _S5, _S7, _S9, _S11, _S13, _S15 = ((-1.0) ** (p // 2) / math.factorial(p) for p in range(3, 17, 2))
@@ -388,7 +388,7 @@ def sound(sums: Array, worst: Array, limit: float) -> bool:
 
 
 def project(q: Array, v: Array, a: Array, table: Table, work: Table, carry: Array, sharp: float, refine: bool) -> bool:
-    """Newton's method on the gaps, then one linear step on their rates, see `gaussopt.stabilisation.Projection`."""
+    """Newton's method on the gaps, then one linear step on their rates, see `stabilisation.Projection`."""
     best, found, n = 1e300, False, 3 * table.shape[1]
     for _ in range(MOST_CORRECTIONS):
         arms(q, table, work, 0, table.shape[1])
@@ -421,7 +421,7 @@ def march(
     method: int, begin: float, dt: float, end: float, first: int, count: int, every: int, y: Array, table: Table,
     work: Table, store: Table, limit: float, sharp: float, worst: Array, trace: Table,
 ) -> int:  # fmt: skip
-    """Steps first, ..., first + count - 1, as in `gaussopt.compiled.loops`; returns how many were done.
+    """Steps first, ..., first + count - 1, as in `gaussopt.codegen.loop`; returns how many were done.
 
     Parameters
     ----------

@@ -18,10 +18,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gaussopt.errors import BadInput
+from gaussopt.core.errors import BadInput
+from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.families._planar import Links, Pins, Points, graded, in_units, mass_matrix, on_ground, weights
-from gaussopt.family import Dial, Family, instants
-from gaussopt.stepdata import Matrix, StepData, Vector
+from gaussopt.modelling.family import Dial, Family, instants
 
 LENGTH = 0.5
 """Of a bar, m."""

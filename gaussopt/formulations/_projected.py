@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.formulation import Formulation
-from gaussopt.linalg import cholesky, row_space
-from gaussopt.stepdata import Matrix, StepData, Vector
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.formulations.base import Formulation
+from gaussopt.linalg.dense import cholesky, row_space
 
 
 class Projected(Formulation):

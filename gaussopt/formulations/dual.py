@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.formulation import Candidate, Formulation
-from gaussopt.linalg import cholesky, solve_lower, solve_lower_transposed
-from gaussopt.programs import QP
-from gaussopt.stepdata import Matrix, StepData, Vector
+from gaussopt.core.programs import QP
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.formulations.base import Candidate, Formulation
+from gaussopt.linalg.dense import cholesky, solve_lower, solve_lower_transposed
 
 
 class Dual(Formulation):

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.contact_operator import ContactOperator
-from gaussopt.formulation import Candidate, Formulation, SlidingFormulation
+from gaussopt.contact.operator import ContactOperator
+from gaussopt.core.programs import QP, Program
+from gaussopt.core.step_data import StepData, Vector
+from gaussopt.formulations.base import Candidate, Formulation, SlidingFormulation
 from gaussopt.formulations.gauss import contact_qp
-from gaussopt.linalg import cholesky, solve_lower
-from gaussopt.programs import QP, Program
-from gaussopt.stepdata import StepData, Vector
+from gaussopt.linalg.dense import cholesky, solve_lower
 
 CONVERGED = 1e-13
 """Change of the normal forces, relative to the largest, at which the iteration ends."""

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.contact_operator import ContactOperator
-from gaussopt.contact_state import tolerances
-from gaussopt.errors import NotAccepted
+from gaussopt.contact.activity import tolerances
+from gaussopt.contact.operator import ContactOperator
+from gaussopt.contact.velocity_level import jump_step
+from gaussopt.core.errors import NotAccepted
+from gaussopt.core.step_data import StepData, Vector
 from gaussopt.formulations.stick_slip import StickSlip
-from gaussopt.stepdata import StepData, Vector
-from gaussopt.velocity_level import jump_step
 
 
 class Impact(StickSlip):

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.formulation import Formulation
-from gaussopt.programs import LinearSystem
-from gaussopt.stepdata import StepData, Vector
+from gaussopt.core.programs import LinearSystem
+from gaussopt.core.step_data import StepData, Vector
+from gaussopt.formulations.base import Formulation
 
 
 class Lagrange(Formulation):
@@ -46,7 +46,7 @@ def _sparse(step: StepData) -> Any:
     """The system of a sparse step."""
     from scipy.sparse import block_array, csr_array
 
-    from gaussopt.sparse import parts
+    from gaussopt.core.sparse_arrays import parts
 
     M, J = parts(step)
     return csr_array(block_array([[M, J.T], [J, None]], format="csr"))

@@ -8,9 +8,9 @@ several (Painleve).
 
 from __future__ import annotations
 
-from gaussopt.formulation import SlidingFormulation
-from gaussopt.programs import LCP
-from gaussopt.stepdata import Vector
+from gaussopt.core.programs import LCP
+from gaussopt.core.step_data import Vector
+from gaussopt.formulations.base import SlidingFormulation
 
 
 class Complementarity(SlidingFormulation):

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.errors import NotAccepted
-from gaussopt.formulation import SlidingFormulation
+from gaussopt.core.errors import NotAccepted
+from gaussopt.core.programs import LCP, QP
+from gaussopt.core.step_data import Vector
+from gaussopt.formulations.base import SlidingFormulation
 from gaussopt.lcp import classify_matrix
-from gaussopt.programs import LCP, QP
-from gaussopt.stepdata import Vector
 
 
 class ComplementarityQP(SlidingFormulation):

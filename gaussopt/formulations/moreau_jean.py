@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.errors import NotAccepted
+from gaussopt.contact.velocity_level import jump_step
+from gaussopt.core.errors import NotAccepted
+from gaussopt.core.step_data import StepData
 from gaussopt.formulations.impact import Impact
-from gaussopt.stepdata import StepData
-from gaussopt.velocity_level import jump_step
 
 
 class MoreauJean(Impact):

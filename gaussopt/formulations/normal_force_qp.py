@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.criterion import multipliers
-from gaussopt.formulation import SlidingFormulation
+from gaussopt.contact.qp_equivalence import multipliers
+from gaussopt.core.programs import LCP, QP
+from gaussopt.core.step_data import Vector
 from gaussopt.formulations._convexity import require_strictly_convex
-from gaussopt.programs import LCP, QP
-from gaussopt.stepdata import Vector
+from gaussopt.formulations.base import SlidingFormulation
 
 
 class NormalForceQP(SlidingFormulation):

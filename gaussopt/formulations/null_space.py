@@ -12,11 +12,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
-from gaussopt.balance import Balanced
-from gaussopt.formulation import Formulation
-from gaussopt.linalg import EPS
-from gaussopt.programs import LinearSystem
-from gaussopt.stepdata import Matrix, StepData, Vector
+from gaussopt.core.programs import LinearSystem
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.formulations.base import Formulation
+from gaussopt.linalg.balance import Balanced
+from gaussopt.linalg.dense import EPS
 
 
 class NullSpace(Formulation):

@@ -8,9 +8,9 @@ velocity constraints hold identically.
 
 from __future__ import annotations
 
-from gaussopt.formulation import Formulation
-from gaussopt.programs import LinearSystem
-from gaussopt.stepdata import Matrix, StepData, Vector
+from gaussopt.core.programs import LinearSystem
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.formulations.base import Formulation
 
 
 class QuasiVelocity(Formulation):

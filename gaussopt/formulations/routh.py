@@ -13,11 +13,11 @@ the equations singular where the mechanics are not.
 
 from __future__ import annotations
 
-from gaussopt.formulation import Formulation
+from gaussopt.core.programs import LinearSystem
+from gaussopt.core.step_data import StepData, Vector
+from gaussopt.formulations.base import Formulation
 from gaussopt.formulations.lagrange import formulation as lagrange
-from gaussopt.linalg import cholesky, solve_lower, solve_lower_transposed
-from gaussopt.programs import LinearSystem
-from gaussopt.stepdata import StepData, Vector
+from gaussopt.linalg.dense import cholesky, solve_lower, solve_lower_transposed
 
 
 class Routh(Formulation):

@@ -10,10 +10,10 @@ Contacts that slide have lam_T = mu lam_N sigma as in `lcp`, to which this reduc
 
 from __future__ import annotations
 
-from gaussopt.contact_operator import ContactOperator
-from gaussopt.formulation import Candidate, Formulation, candidate_of
-from gaussopt.programs import LCP
-from gaussopt.stepdata import StepData, Vector
+from gaussopt.contact.operator import ContactOperator
+from gaussopt.core.programs import LCP
+from gaussopt.core.step_data import StepData, Vector
+from gaussopt.formulations.base import Candidate, Formulation, candidate_of
 
 
 class StickSlip(Formulation):

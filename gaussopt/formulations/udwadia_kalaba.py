@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.balance import Balanced
-from gaussopt.formulation import Formulation
+from gaussopt.core.programs import LeastSquares
+from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.formulations._projected import square_roots
-from gaussopt.linalg import cholesky, row_space
-from gaussopt.programs import LeastSquares
-from gaussopt.stepdata import Matrix, StepData, Vector
+from gaussopt.formulations.base import Formulation
+from gaussopt.linalg.balance import Balanced
+from gaussopt.linalg.dense import cholesky, row_space
 
 
 class UdwadiaKalaba(Formulation):

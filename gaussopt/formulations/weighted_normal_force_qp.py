@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.criterion import weights
-from gaussopt.errors import IllPosed, NotAccepted
-from gaussopt.formulation import SlidingFormulation
+from gaussopt.contact.qp_equivalence import weights
+from gaussopt.core.errors import IllPosed, NotAccepted
+from gaussopt.core.programs import LCP, QP
+from gaussopt.core.step_data import Vector
 from gaussopt.formulations._convexity import require_strictly_convex
-from gaussopt.programs import LCP, QP
-from gaussopt.stepdata import Vector
+from gaussopt.formulations.base import SlidingFormulation
 
 
 class WeightedNormalForceQP(SlidingFormulation):

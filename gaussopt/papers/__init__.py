@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from gaussopt.claim import Judgement
     from gaussopt.comparison.compare import Results
+    from gaussopt.execution.workers import Case, Outcome
+    from gaussopt.papers.claim import Judgement
     from gaussopt.reporting.document import Document, Section
-    from gaussopt.work import Case, Outcome
 
 
 def reproduce(
@@ -41,8 +41,8 @@ def reproduce(
     BadInput
         If the folder cannot be written, before anything is computed.
     """
-    from gaussopt.reporting.render import prepare_report, write
-    from gaussopt.work import Workers, check_jobs, run_cases
+    from gaussopt.execution.workers import Workers, check_jobs, run_cases
+    from gaussopt.reporting.html.page import prepare_report, write
 
     check_jobs(max(1, jobs))
     prepare_report(out, keep=True)
@@ -52,13 +52,15 @@ def reproduce(
 
     with Workers(jobs) as workers:
         workers.prepare(_load)
-        from gaussopt.papers import atlas, comparison, ledger
+        from gaussopt.papers import ledger
+        from gaussopt.papers.p001_friction import atlas_section
+        from gaussopt.papers.sections import solver_comparison
 
         papers = _papers()
         # The cases of a paper carry its number while they run, so that papers may name theirs alike.
         cases = [replace(c, key=f"{number}: {c.key}") for number, paper in papers.items() for c in paper.cases(quick)]
-        cases += [*atlas.cases(quick), *ledger.cases(quick)]
-        compared = comparison.results(quick, workers, share(0.0, COMPARED))
+        cases += [*atlas_section.cases(quick), *ledger.cases(quick)]
+        compared = solver_comparison.results(quick, workers, share(0.0, COMPARED))
         # Drawn among the cases: what is drawn after them is then evenly long on two processes.
         solvers = _solvers_case(compared)
         outcomes = run_cases([*cases, solvers], progress=share(COMPARED, DRAWING_BEGINS), executor=workers)
@@ -103,21 +105,23 @@ def document(
     solvers : Outcome, optional
         The section on the comparison, where that is drawn already.
     """
-    from gaussopt.papers import atlas, environment, ledger, limitations
-    from gaussopt.papers._common import Important
-    from gaussopt.papers.summary import summary
+    from gaussopt.papers import ledger
+    from gaussopt.papers.p001_friction import atlas_section
+    from gaussopt.papers.report_parts import Important
+    from gaussopt.papers.sections import environment, limitations
+    from gaussopt.papers.sections.summary import summary
     from gaussopt.reporting.document import Document, Findings
 
     judged = ledger.judgements(outcomes)
     sections: list[Section] = []
     found: dict[str, tuple[str, Sequence[str]]] = {}
     drawn = _drawn(outcomes, compared, quick, executor, solvers)
-    maps, mapped = atlas.section(outcomes)
+    maps, mapped = atlas_section.section(outcomes)
     for number in _papers():
         section, findings = drawn[number]
         *parts, errata = section.sections
         sections.append(replace(section, sections=(*parts, ledger.section(number, judged), errata)))
-        if number == atlas.PAPER:
+        if number == atlas_section.PAPER:
             findings = (*findings, *(f for f in mapped if isinstance(f, Important)))
         found[f"Paper {number}"] = section.anchor, findings
     found["Atlas"] = maps.anchor, [f for f in mapped if not isinstance(f, Important)]
@@ -153,8 +157,8 @@ def _drawn(
     solvers: Outcome | None,
 ) -> dict[str, Any]:
     """The sections with many figures, by paper and "solvers", drawn side by side."""
-    from gaussopt.cases import Case
-    from gaussopt.work import run_cases
+    from gaussopt.execution.case import Case
+    from gaussopt.execution.workers import run_cases
 
     cases = [_solvers_case(compared)]
     known = {} if solvers is None else {cases[0].key: solvers}
@@ -168,29 +172,34 @@ def _drawn(
 
 def _solvers_case(compared: Results) -> Case:
     """The section on the comparison of the solvers, to be drawn."""
-    from gaussopt.cases import Case
-    from gaussopt.papers import comparison
+    from gaussopt.execution.case import Case
+    from gaussopt.papers.sections import solver_comparison
 
-    return Case("solvers", comparison.section, {"found": compared}, 3.0)
+    return Case("solvers", solver_comparison.section, {"found": compared}, 3.0)
 
 
 def _load() -> None:
     """Load what nearly all cases need."""
-    from gaussopt.papers import atlas, comparison, ledger  # noqa: F401
+    from gaussopt.papers import ledger
+    from gaussopt.papers.p001_friction import atlas_section  # noqa: F401
+    from gaussopt.papers.sections import solver_comparison  # noqa: F401
 
     _papers()
     ledger.ledger()
 
 
 def _papers() -> dict[str, Any]:
-    from gaussopt.papers import paper_000, paper_001, paper_002, paper_004
+    from gaussopt.papers.p000_least_squares import section as paper_000
+    from gaussopt.papers.p001_friction import section as paper_001
+    from gaussopt.papers.p002_singular_mass import section as paper_002
+    from gaussopt.papers.p004_quasi_velocities import section as paper_004
 
     return {"000": paper_000, "001": paper_001, "002": paper_002, "004": paper_004}
 
 
 def _of_paper(paper: str, finding: str) -> str:
     """A finding with its paper before it, marked as it was."""
-    from gaussopt.papers._common import Important
+    from gaussopt.papers.report_parts import Important
 
     text = f"{paper}. {finding}"
     if isinstance(finding, Important):

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 
-from gaussopt.claim import Claim, Judgement, Verdict
+from gaussopt.execution.workers import Case, Outcome
+from gaussopt.papers.claim import Claim, Judgement, Verdict
 from gaussopt.reporting.document import Block, Link, Paragraph, Section, Table, Tex, Timed
-from gaussopt.work import Case, Outcome
+
+CLAIM = re.compile(r"c\d\d_\w+")
+"""Names of the files that hold a claim."""
 
 
 @cache
 def ledger() -> tuple[Claim, ...]:
     """All claims, in the order of their numbers."""
-    from gaussopt.papers import claims
+    import gaussopt.papers
 
-    names = (m.name for m in pkgutil.iter_modules(claims.__path__) if not m.name.startswith("_"))
-    found: list[Claim] = [importlib.import_module(f"{claims.__name__}.{name}").claim for name in names]
+    found: list[Claim] = [
+        importlib.import_module(m.name).claim
+        for m in pkgutil.walk_packages(gaussopt.papers.__path__, "gaussopt.papers.")
+        if CLAIM.fullmatch(m.name.rpartition(".")[2])
+    ]
     return tuple(sorted(found, key=lambda c: int(c.id[1:])))
 
 

@@ -28,14 +28,14 @@ from typing import Any
 import numpy as np
 
 import gaussopt as go
-from gaussopt.cases import Case, Outcome
 from gaussopt.comparison.compare import Results
-from gaussopt.comparison.exchange import export_sequence, read_sequence
-from gaussopt.comparison.folder import read_results, write_results
 from gaussopt.comparison.records import Answers, Source
+from gaussopt.comparison.results_file import read_results, write_results
+from gaussopt.comparison.sequence_files import export_sequence, read_sequence
+from gaussopt.execution.case import Case, Outcome
+from gaussopt.execution.store import Store
 from gaussopt.reporting.document import Document
-from gaussopt.reporting.render import write as write_report
-from gaussopt.store import Store
+from gaussopt.reporting.html.page import write as write_report
 
 KEPT = {"value": [1.5, -2.25, "text"], "numbers": [i / 7 for i in range(20)]}
 

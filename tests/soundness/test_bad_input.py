@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt import files
-from gaussopt.cli import run
+from gaussopt.cli.main import run
+from gaussopt.core import files
 
 PENDULUM = {"kind": "step", "M": [[1.0, 0.0], [0.0, 1.0]], "Q": [0.0, -9.81], "J": [[1.0, 0.0]], "gamma": [0.0]}
 BLOCK = {
@@ -282,9 +282,9 @@ def test_whatever_a_problem_file_raises_is_a_sentence(
 
 
 SOLVER = """
-from gaussopt.programs import QP, RawSolution
-from gaussopt.solver import Options, Solver
-from gaussopt.status import Status
+from gaussopt.core.programs import QP, RawSolution
+from gaussopt.core.solver import Options, Solver
+from gaussopt.core.status import Status
 import numpy as np
 class Mine(Solver[Options]):
     name = "mine"
@@ -338,7 +338,7 @@ def test_an_exception_that_nobody_expects_ends_the_command_line_with_a_sentence(
         def fail(*_: Any, error: BaseException = error) -> None:
             raise error
 
-        monkeypatch.setattr("gaussopt.registry.names", fail)
+        monkeypatch.setattr("gaussopt.core.registry.names", fail)
         assert run(["list", "solvers", "--json"]) == code
         shown = capsys.readouterr()
         assert words in json.loads(shown.out)["message"]

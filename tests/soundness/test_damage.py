@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt import netcdf
-from gaussopt.cases import Case, run_case
-from gaussopt.cli import run
-from gaussopt.machine import is_machine
-from gaussopt.store import Store
-from gaussopt.work import run_cases
+from gaussopt.cli.main import run
+from gaussopt.core.machine import is_machine
+from gaussopt.execution.case import Case, run_case
+from gaussopt.execution.store import Store
+from gaussopt.execution.workers import run_cases
+from gaussopt.interchange import netcdf
 
 FLIPS, KILLS, FULL = 10, 1, 2
 
@@ -193,16 +193,16 @@ def test_the_machine_is_not_a_solver(number: int, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_motion_that_the_machine_ends_is_kept(pendulum: go.System, monkeypatch: pytest.MonkeyPatch) -> None:
-    import gaussopt.solving
+    import gaussopt.solving.solve
 
-    solve, calls = gaussopt.solving.Engine.solve, iter(range(1000))
+    solve, calls = gaussopt.solving.solve.Engine.solve, iter(range(1000))
 
     def runs_out(self: Any, program: Any) -> Any:
         if next(calls) > 20:
             raise MemoryError
         return solve(self, program)
 
-    monkeypatch.setattr(gaussopt.solving.Engine, "solve", runs_out)
+    monkeypatch.setattr(gaussopt.solving.solve.Engine, "solve", runs_out)
     motion = go.simulate(pendulum, q0=[1.0, 0.0], v0=[0.0, 0.0], dt=0.01, t_end=0.2)
     assert motion.status is go.Status.CRASHED
     assert len(motion.t) > 2
@@ -221,7 +221,7 @@ def test_a_killed_case_is_run_again(tmp_path: Path, guarded: ModuleType) -> None
 
 
 def test_a_step_that_cannot_be_saved_is_not_half_there(damage: ModuleType, tmp_path: Path) -> None:
-    from gaussopt.simulation import simulate
+    from gaussopt.simulation.simulate import simulate
 
     stopped = go.System(mass=[[0.0]], force=[1.0])
     with damage.largest_file(60):
@@ -234,12 +234,12 @@ def test_a_step_that_cannot_be_saved_is_not_half_there(damage: ModuleType, tmp_p
 def test_too_many_open_files_are_a_sentence(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import gaussopt.catalogue
+    import gaussopt.modelling.problem
 
     def many(*given: Any, **more: Any) -> None:
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
-    monkeypatch.setattr(gaussopt.catalogue, "problem", many)
+    monkeypatch.setattr(gaussopt.modelling.problem, "problem", many)
     assert run(RUN) == 1
     printed = capsys.readouterr()
     assert "Too many open files" in json.loads(printed.out)["message"]

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt import registry
-from gaussopt.foreign_formulation import find
-from gaussopt.formulation import Candidate, Formulation
+from gaussopt.core import registry
+from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program, RawSolution, Solution
+from gaussopt.core.solver import Options, Solver, make_solver, missing_packages
+from gaussopt.core.status import Status
+from gaussopt.formulations.base import Candidate, Formulation
 from gaussopt.formulations.gauss import contact_qp
-from gaussopt.programs import LCP, QP, LeastSquares, LinearSystem, Program, RawSolution, Solution
-from gaussopt.solver import Options, Solver, make_solver, missing_packages
-from gaussopt.solving import Engine, StepSolver
-from gaussopt.status import Status
+from gaussopt.solving.foreign_formulation import find
+from gaussopt.solving.solve import Engine, StepSolver
 
 RIGHT, ERROR, CRASHED, WRONG = Status.SOLVED, Status.SOLVER_ERROR, Status.CRASHED, Status.INACCURATE
 
@@ -318,7 +318,7 @@ def test_a_program_is_judged_by_its_own_numbers(
     lie: Callable[..., Any], expected: Status, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where a start is given, which is solved once more."""
-    monkeypatch.setattr("gaussopt.solving.make_solver", lambda name, options: Liar(lie))
+    monkeypatch.setattr("gaussopt.solving.solve.make_solver", lambda name, options: Liar(lie))
     qp = go.formulate(step_at(), "gauss")
     assert isinstance(qp, QP)
     x, y = truth(qp)

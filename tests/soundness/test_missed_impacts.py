@@ -13,10 +13,10 @@ import sympy as sp
 from scipy.optimize import brentq
 
 import gaussopt as go
-from gaussopt.between import Within
-from gaussopt.errors import MotionStopped
-from gaussopt.scanning import LOOKS, Look, Scan, unmoved
-from gaussopt.turning import turning_of
+from gaussopt.core.errors import MotionStopped
+from gaussopt.integration.events.between import Within
+from gaussopt.integration.events.scanning import LOOKS, Look, Scan, unmoved
+from gaussopt.integration.events.turning import turning_of
 
 ROD = Path(__file__).parent / "faults" / "tumbling_rod.py"
 ADAPTIVE = ("rk45", "dop853", "radau")

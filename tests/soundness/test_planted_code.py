@@ -23,9 +23,10 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
-from gaussopt import cache, codegen
-from gaussopt.cli import run
-from gaussopt.lagrangian import LagrangianSystem
+from gaussopt.cli.main import run
+from gaussopt.codegen import source as codegen
+from gaussopt.core import cache
+from gaussopt.modelling.lagrangian import LagrangianSystem
 
 x, u = sp.symbols("x u")
 ROOT = Path(go.__file__).parents[1]
@@ -393,12 +394,12 @@ def test_a_source_under_another_name_is_noticed(folder: Path) -> None:
 
 def test_every_flipped_bit_of_machine_code_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("llvmlite")
-    from gaussopt.compiled import native
+    from gaussopt.jit import llvm
 
     monkeypatch.setenv("GAUSSOPT_CACHE", str(tmp_path))
     text = "def f(x: float) -> float:\n    return 3*x\n"
     module = codegen.store("flipped", codegen.key_of(text), text)
-    assert native.functions(module, ["f"], False)["f"](2.0) == 6.0
+    assert llvm.functions(module, ["f"], False)["f"](2.0) == 6.0
     (code,) = tmp_path.glob("*.o")
     good = code.read_bytes()
     for place in np.random.default_rng(0).integers(8 * len(good), size=100):
@@ -406,7 +407,7 @@ def test_every_flipped_bit_of_machine_code_is_noticed(tmp_path: Path, monkeypatc
         flipped[place // 8] ^= 1 << place % 8
         code.write_bytes(flipped)
         assert cache.read(code.name) is None
-    assert native.functions(module, ["f"], False)["f"](2.0) == 6.0
+    assert llvm.functions(module, ["f"], False)["f"](2.0) == 6.0
     assert code.read_bytes() == good
     assert code.stat().st_mode & 0o777 == 0o600
 
@@ -414,22 +415,22 @@ def test_every_flipped_bit_of_machine_code_is_noticed(tmp_path: Path, monkeypatc
 @pytest.mark.usefixtures("root")
 def test_machine_code_of_another_user_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("llvmlite")
-    from gaussopt.compiled import native
+    from gaussopt.jit import llvm
 
     monkeypatch.setenv("GAUSSOPT_CACHE", str(tmp_path))
     texts = [f"def f(x: float) -> float:\n    return {factor}*x\n" for factor in (5, 7)]
     modules = [codegen.store("owned", codegen.key_of(text), text) for text in texts]
     for module in modules:
-        native.functions(module, ["f"], False)
+        llvm.functions(module, ["f"], False)
     codes = [next(tmp_path.glob(f"{module.__name__.removeprefix('gaussopt_generated_')}_*.o")) for module in modules]
     # A whole forgery: the code of the second under the name of the first, with a right seal.
     body = codes[1].read_bytes()[: -cache._SEAL]
     codes[0].write_bytes(body + cache._seal(codes[0].name, body))
-    assert native.functions(modules[0], ["f"], False)["f"](1.0) == 7.0  # the user's own files are trusted
+    assert llvm.functions(modules[0], ["f"], False)["f"](1.0) == 7.0  # the user's own files are trusted
     os.chown(codes[0], NOBODY, NOBODY)
     cache._warn.cache_clear()
     with pytest.warns(cache.UnsafeCache, match="belongs to another user"):
-        assert native.functions(modules[0], ["f"], False)["f"](1.0) == 5.0
+        assert llvm.functions(modules[0], ["f"], False)["f"](1.0) == 5.0
 
 
 # -- names ------------------------------------------------------------------------------------------------------

@@ -1,0 +1,217 @@
+"""The arithmetic of the methods that keep constraints themselves, as straight lines; see `integration.steppers`.
+
+Beside the names of `gaussopt.codegen.step` the lines read h, the length of the step, and stop, its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import sympy as sp
+
+from gaussopt.codegen.elimination import Elimination
+from gaussopt.codegen.ldl import Entry, Writer
+from gaussopt.codegen.loop import Loop, Parts, value
+from gaussopt.codegen.step import Lines, Scribe, _all, _symmetric, _used, step_matrix
+from gaussopt.symbolic.model import TIME, Model
+
+END = sp.Symbol("stop", real=True)
+"""Time at the end of the step."""
+
+
+def _force(model: Model) -> list[Any]:
+    return [Q - h for Q, h in zip(model.equations.Q, model.equations.h, strict=True)]
+
+
+def _divided(scribe: Scribe, entries: Sequence[Entry]) -> list[Entry]:
+    return [scribe.w.let(f"({x})/h") if x else None for x in entries]
+
+
+def _misfit(
+    w: Writer, M: list[list[Entry]], J: list[list[Entry]], f: Sequence[Entry], missed: Sequence[Entry]
+) -> list[Entry]:
+    """Squares of what constraints are missed by, to 1 + |J a|^2, and of M a - f - J^T lam, to 1 + |f|^2."""
+    n, m = len(M), len(J)
+    a: list[Entry] = [f"a_{i}" for i in range(n)]
+    lam: list[Entry] = [f"lam_{r}" for r in range(m)]
+    columns = [[J[r][j] for r in range(m)] for j in range(n)]
+    d = [w.let(w.total([w.dot(M[j], a)], [f[j], *map(w.product, columns[j], lam)])) for j in range(n)]
+    found = []
+    for part, scale in ((missed, [w.let(w.dot(row, a)) for row in J]), (d, f)):
+        size = w.total([w.dot(scale, scale), "1.0"])
+        found.append(w.let(f"({square})/({size})") if (square := w.dot(part, part)) else None)
+    return found
+
+
+def _repeated(
+    scribe: Scribe, names: Iterable[str], results: dict[str, list[Entry]], checks: Iterable[str]
+) -> tuple[Lines, Lines]:
+    """What was written for an iteration that changes `names`: what stays, and what is repeated, with the results."""
+    changing = set(names)
+    stays: list[str] = []
+    changes: list[str] = []
+    for line in scribe.lines({}, ()).body:
+        name, _, value = line.partition(" = ")
+        if _used(value) & changing:
+            changing.add(name)
+            changes.append(line)
+        else:
+            stays.append(line)
+    conditions = list(dict.fromkeys(checks))
+    first = replace(scribe.lines({}, [c for c in conditions if not _used(c) & changing]), body=tuple(stays))
+    regular = _all([c for c in conditions if _used(c) & changing])
+    found = {name: tuple(entries) for name, entries in results.items()}
+    return first, Lines((), tuple(changes), found, regular, first.imports)
+
+
+class ConstrainedLoop(Loop):
+    """A loop whose residuals read the acceleration a_0, ... and the multipliers lam_0, ... of the latest solve.
+
+    One slope, behind the state before the step; the second half of it is the acceleration. The multipliers stand behind
+    the work space of `Loop`.
+    """
+
+    def __init__(self, model: Model, parts: Parts) -> None:
+        super().__init__(model, parts, 1)
+        self._multipliers = self.work
+        self.work += self.m
+
+    def acceleration(self, i: int) -> str:
+        """Where an acceleration is."""
+        return f"work[{self.size + self.n + i}]"
+
+    def stores(self, lines: Lines) -> list[str]:
+        """Also the multipliers, which the residuals read."""
+        return super().stores(lines) + self.store_multipliers(lines)
+
+    def store_multipliers(self, lines: Lines) -> list[str]:
+        """The multipliers of a solve into the work space."""
+        return [f"work[{self._multipliers + r}] = {value(x)}" for r, x in enumerate(lines.results["lam"])]
+
+    def latest(self) -> list[str]:
+        """The names of the latest solve."""
+        known = [f"a_{i} = {self.acceleration(i)}" for i in range(self.n)]
+        return known + [f"lam_{r} = work[{self._multipliers + r}]" for r in range(self.m)]
+
+
+# -- the velocity-level Gauss step ----------------------------------------------------------------------
+
+
+def _linearised(
+    scribe: Scribe,
+) -> tuple[list[list[Entry]], list[list[Entry]], list[Entry], list[Entry], list[Entry]]:
+    """M, J, Q - h at the start, phi at the end of time, and rates of the other rows at the end of time."""
+    model = scribe.model
+    m_h, later = len(model.holonomic), {TIME: END}
+    groups = [[sp.sympify(e).xreplace(later) for e in part] for part in (model.holonomic, model.equations.rates[m_h:])]
+    M, J, (f, phi, rates) = _symmetric(scribe, _force(model), *groups)
+    return M, J, f, phi, rates
+
+
+def velocity_step(model: Model, order: Sequence[int], polynomials: bool) -> Lines:
+    """Change of velocity over h, and impulses over h.
+
+    Results
+    -------
+    a (n), lam (m)
+    """
+    scribe = Scribe(model, polynomials, "s")
+    w, v = scribe.w, [str(s) for s in model.v]
+    M, J, f, phi, rates = _linearised(scribe)
+    rows = [w.total((), [x, w.let(w.dot(row, v))]) for row, x in zip(J, _divided(scribe, phi), strict=False)]
+    g = _divided(scribe, [*rows, *(f"-{x}" if x else None for x in rates)])
+    found = Elimination.of(w, step_matrix(M, J), order, len(M))
+    a, lam = _parts(scribe, found.solve(w, [*f, *g]))
+    return scribe.lines({"a": a, "lam": lam}, [*scribe.checks, *found.checks])
+
+
+def velocity_residuals(model: Model, polynomials: bool) -> Lines:
+    """`residuals` of such a step, as `gaussopt.codegen.step.residuals`: of the linearised constraints, over h."""
+    scribe = Scribe(model, polynomials, "r")
+    w = scribe.w
+    M, J, f, phi, rates = _linearised(scribe)
+    change = [w.let(f"h*a_{i}") for i in range(len(M))]
+    v = [w.let(f"{s} + {x}") for s, x in zip(model.v, change, strict=True)]
+    ends = [w.total([w.dot(row, v), x]) for row, x in zip(J, _divided(scribe, phi), strict=False)]
+    ends += [w.total([w.dot(row, change), x]) for row, x in zip(J[len(phi) :], rates, strict=True)]
+    return scribe.lines({"residuals": _misfit(w, M, J, f, _divided(scribe, ends))}, ())
+
+
+def _parts(scribe: Scribe, x: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:
+    """Acceleration and multipliers."""
+    n = len(scribe.model.q)
+    return list(x[:n]), [scribe.w.let(f"-{entry}") if entry else None for entry in x[n:]]
+
+
+# -- RATTLE -------------------------------------------------------------------------------------------------
+
+
+def end_positions(n: int) -> list[str]:
+    """Names of the coordinates at the end of the step."""
+    return [f"z_{i}" for i in range(n)]
+
+
+def half_velocities(n: int) -> list[str]:
+    """Names of the velocities between the halves."""
+    return [f"half_{i}" for i in range(n)]
+
+
+def missed_positions(m: int) -> list[str]:
+    """Names of what the first half takes off J a."""
+    return [f"missed_{r}" for r in range(m)]
+
+
+def half_step(model: Model, order: Sequence[int], polynomials: bool) -> tuple[Lines, Lines]:
+    """A half of RATTLE at its own state, `part` 0 or 1: what its iteration repeats comes second.
+
+    J a is that of Gauss's principle less what the positions miss, or 2/h (J (v - v_half) - rates).
+
+    Results
+    -------
+    none; a (n), lam (m)
+    """
+    scribe = Scribe(model, polynomials, "s")
+    w, n, e = scribe.w, len(model.q), model.equations
+    M, J, (f, gamma, rates) = _symmetric(scribe, _force(model), e.gamma, e.rates)
+    missed = missed_positions(len(model.holonomic))
+    change = [w.let(f"{v} - {half}") for v, half in zip(model.v, half_velocities(n), strict=True)]
+    g: list[Entry] = []
+    for r, (row, start, rate) in enumerate(zip(J, gamma, rates, strict=True)):
+        first = w.total([start], missed[r : r + 1]) or "0.0"
+        second = w.total([w.dot(row, change)], [rate]) or "0.0"
+        g.append(w.let(f"{first} if part == 0 else 2.0*({second})/h"))
+    found = Elimination.of(w, step_matrix(M, J), order, len(M))
+    a, lam = _parts(scribe, found.solve(w, [*f, *g]))
+    changing = [*map(str, model.v), *missed]
+    return _repeated(scribe, changing, {"a": a, "lam": lam}, [*scribe.checks, *found.checks])
+
+
+def end_residuals(model: Model, polynomials: bool) -> Lines:
+    """Holonomic constraints at the end positions z and the end of time.
+
+    Results
+    -------
+    phi (m_h)
+    """
+    scribe = Scribe(model, polynomials, "b")
+    names = end_positions(len(model.q))
+    ends = dict(zip(model.q, (sp.Symbol(z, real=True) for z in names), strict=True)) | {TIME: END}
+    (phi,) = scribe.expressions([sp.sympify(c).xreplace(ends) for c in model.holonomic])
+    return scribe.lines({"phi": phi}, scribe.checks)
+
+
+def half_residuals(model: Model, polynomials: bool) -> Lines:
+    """`residuals` of a half: of the velocity constraints at the end, over h/2."""
+    scribe = Scribe(model, polynomials, "r")
+    w = scribe.w
+    M, J, (f, rates) = _symmetric(scribe, _force(model), model.equations.rates)
+    missed = [w.let(f"2.0*part*{x}/h") if x else None for x in rates]
+    return scribe.lines({"residuals": _misfit(w, M, J, f, missed)}, ())
+
+
+def settles_at_once(model: Model) -> bool:
+    """Whether the equations of the second half are linear in the velocity, so that one solve is enough."""
+    matrices = [*_force(model), *(x for row in model.equations.J for x in row)]
+    return not any(sp.sympify(e).free_symbols & set(model.v) for e in matrices)

@@ -1,0 +1,115 @@
+"""Error against time, matched by the accuracy that was achieved and not by the tolerance that was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gaussopt.comparison.paired_records import as_used, base_of, join, label_of
+from gaussopt.comparison.records import Answers, Times
+
+TARGETS = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What one solver with one set of options achieves.
+
+    Attributes
+    ----------
+    base, solver, formulation : str
+        The solver's name without and with its options.
+    error : float
+        Largest certified error over the steps, or the quantile asked for; infinite where answers are missing.
+    typical : float
+        Median certified error.
+    work : float
+        Median seconds of a step, whether its answer is confirmed or not.
+    steps : int
+    front : bool
+        Whether no other point of the same set is at least as good in both and better in one.
+    """
+
+    base: str
+    solver: str
+    formulation: str
+    error: float
+    typical: float
+    work: float
+    steps: int
+    front: bool = False
+
+    @property
+    def label(self) -> str:
+        """Formulation and solver with its options."""
+        return label_of(self.formulation, self.solver)
+
+
+def work_precision(
+    answers: Sequence[Answers],
+    times: Sequence[Times],
+    *,
+    start: str = "warm",
+    formulation: str | None = None,
+    quantile: float = 1.0,
+) -> list[Point]:
+    """Points (achieved error, work), by base name and then by falling error.
+
+    Parameters
+    ----------
+    start, formulation : as of `gaussopt.comparison.performance_profiles.costs`
+    quantile : float
+        Of the certified errors over the steps; 1 is the largest.
+
+    Notes
+    -----
+    Ill-posed steps that are recognised have no error and do not count for it; an answer that is confirmed on record and
+    not on the clock has an infinite one. Steps that are not timed do not count for `work`. Pairs that were never timed
+    have no point.
+    """
+    errors: dict[tuple[str, str], list[float]] = {}
+    seconds: dict[tuple[str, str], list[float]] = {}
+    for c in as_used(join(answers, times), start):
+        a = c.answers
+        if a.refused or (formulation is not None and a.formulation != formulation):
+            continue
+        around = c.around if formulation is None else 0.0
+        errors.setdefault((a.formulation, a.solver), []).extend(np.where(c.differs, np.inf, c.certified)[~c.recognised])
+        timed = c.timed[~np.isnan(c.timed)]
+        seconds.setdefault((a.formulation, a.solver), []).extend(timed + around)
+    points = []
+    for (f, s), achieved in errors.items():
+        if not seconds[f, s] or not achieved:
+            continue
+        # Entries of the data: between a number and infinity there is nothing to interpolate.
+        error, typical = (float(np.quantile(achieved, q, method="higher")) for q in (quantile, 0.5))
+        points.append(Point(base_of(s), s, f, error, typical, float(np.median(seconds[f, s])), len(achieved)))
+    points.sort(key=lambda p: (p.base, p.formulation, -p.error, p.work))
+    best = {(p.formulation, p.solver) for p in pareto_front(points)}
+    return [
+        Point(p.base, p.solver, p.formulation, p.error, p.typical, p.work, p.steps, (p.formulation, p.solver) in best)
+        for p in points
+    ]
+
+
+def pareto_front(points: Sequence[Point]) -> list[Point]:
+    """Points that no other beats, the fastest first; a point with an infinite error is never among them."""
+    front: list[Point] = []
+    for p in sorted(points, key=lambda p: (p.work, p.error)):
+        if np.isfinite(p.error) and (not front or p.error < front[-1].error):
+            front.append(p)
+    return front
+
+
+def fastest_at(points: Sequence[Point], targets: Sequence[float] = TARGETS) -> dict[float, list[Point]]:
+    """By accuracy target, the fastest point of each base solver that achieves it, the fastest first."""
+    found = {}
+    for target in targets:
+        best: dict[str, Point] = {}
+        for p in sorted(points, key=lambda p: (p.work, p.error)):
+            if p.error <= target:
+                best.setdefault(p.base, p)
+        found[target] = list(best.values())
+    return found

@@ -1,0 +1,1 @@
+"""What lies between the arrows, and the interfaces: step data, programs, solutions, solvers, statuses, errors."""

@@ -1,0 +1,160 @@
+"""What a formulation is: it says whether a step fits, makes a program of it, and reads the answer back."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.contact.activity import closed_contacts
+from gaussopt.contact.operator import ContactOperator
+from gaussopt.core.errors import NotAccepted
+from gaussopt.core.programs import LCP, Program
+from gaussopt.core.step_data import Matrix, StepData, Vector
+
+
+class Candidate(NamedTuple):
+    """What a formulation reads off the solution of its program.
+
+    a (n,), lam (m,), lam_N (k,), lam_T (k, d); None where the program gives none.
+    """
+
+    a: Vector
+    lam: Vector | None = None
+    lam_N: Vector | None = None
+    lam_T: Matrix | None = None
+
+
+class Formulation(ABC):
+    """One way to turn step data into a program.
+
+    Class attributes
+    ----------------
+    name, title : str
+    source : str
+        Where the equation comes from.
+    exact : bool
+        Whether its solution is the Gauss minimiser. A formula reproduced although it is wrong says False.
+    state : str
+        What its natural state is beside q: "velocity" or "quasi-velocity".
+    level : str
+        What it solves for: "acceleration", or "velocity" for jumps.
+    sparse : bool
+        Whether it makes a sparse program of a sparse step; one that does not refuses the step.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    source: ClassVar[str]
+    exact: ClassVar[bool] = True
+    state: ClassVar[str] = "velocity"
+    level: ClassVar[str] = "acceleration"
+    sparse: ClassVar[bool] = False
+
+    def contacts(self, step: StepData) -> NDArray[np.intp]:
+        """The contacts that take part; of a step that knows its gaps, those that touch and stay in touch."""
+        return closed_contacts(step)
+
+    def prepare(self, step: StepData) -> StepData:
+        """The step whose laws the answer satisfies, the step itself unless the formulation is at velocity level."""
+        return step
+
+    def refuses(self, step: StepData) -> str | None:
+        """Why the step does not fit, or None."""
+        return f"it takes steps without contacts, and this one has {step.k}" if step.k else None
+
+    def misfit(self, step: StepData) -> str | None:
+        """Why the step does not fit, its matrices included, or None."""
+        if step.sparse and not self.sparse:
+            return f"it needs dense matrices, and this step of {step.n} coordinates is sparse; use gauss or lagrange"
+        return self.refuses(step)
+
+    def check(self, step: StepData) -> None:
+        """Raise NotAccepted, with the reason, if the step does not fit."""
+        reason = self.misfit(step)
+        if reason:
+            raise NotAccepted(f"The formulation {self.name!r} does not fit: {reason}.")
+
+    @abstractmethod
+    def apply(self, step: StepData) -> tuple[Program, Any]:
+        """The program, and what `recover` needs beside its solution."""
+
+    @abstractmethod
+    def recover(self, data: Any, x: Vector, y: Vector | None) -> Candidate | tuple[Vector, Vector | None]:
+        """The candidate; the pair (a, lam) will do where there are no contacts."""
+
+    def again(self, data: Any, x: Vector, y: Vector | None) -> Program | None:
+        """The next program of an iteration whose steps are programs, None when it has ended."""
+        return None
+
+    def details(self, data: Any, x: Vector | None) -> dict[str, Any]:
+        """What is worth knowing beside the answer, for JSON."""
+        return {}
+
+
+class SlidingFormulation(Formulation):
+    """A program in the normal forces of sliding contacts, made of w = delassus lam_N + bias.
+
+    Class attributes
+    ----------------
+    takes_lcp : bool
+        Whether delassus and bias are all it needs, so that it takes an LCP too.
+    """
+
+    takes_lcp: ClassVar[bool] = True
+
+    def refuses(self, step: StepData) -> str | None:
+        """Steps without contacts, and contacts without slip, whose friction has no sign."""
+        if not step.k:
+            return "the step has no closed contacts; use gauss or lagrange"
+        if step.resting.any():
+            i = int(np.argmax(step.resting))
+            return (
+                f"contact {i + 1} has friction and zero slip, where sliding friction has no sign: it sticks or starts "
+                "to slip; use stick-slip"
+            )
+        return None
+
+    @abstractmethod
+    def program(self, lcp: LCP, ell: Vector | None = None) -> Program:
+        """The program whose solution is lam_N.
+
+        Parameters
+        ----------
+        lcp : LCP
+            M = delassus, q = bias.
+        ell : (k,)
+            sigma mu J_T (a_J - a0), what the joints do to the friction directions; only some formulations use it.
+
+        Raises
+        ------
+        NotAccepted, IllPosed
+        """
+
+    def normal_forces(self, x: Vector) -> Vector:
+        """lam_N of the program's solution."""
+        return x
+
+    def apply(self, step: StepData) -> tuple[Program, Any]:
+        """The program of the contact operator."""
+        op = ContactOperator.of(step)
+        return self.program(op.lcp), op
+
+    def recover(self, data: Any, x: Vector, y: Vector | None) -> Candidate:
+        """Accelerations and joint forces that belong to the normal forces."""
+        return candidate_of(data, self.normal_forces(x))
+
+    def remarks(self, lcp: LCP, z: Vector | None) -> dict[str, Any]:
+        """Details in terms of the LCP."""
+        return {}
+
+    def details(self, data: Any, x: Vector | None) -> dict[str, Any]:
+        """The same for a step."""
+        return self.remarks(data.lcp, None if x is None else self.normal_forces(x))
+
+
+def candidate_of(op: ContactOperator, x: Vector) -> Candidate:
+    """The candidate that has these contact forces."""
+    return Candidate(op.acceleration(x), op.multipliers(x), *op.split(x))

@@ -1,0 +1,1 @@
+"""A restricted Python as machine code; knows no mechanics."""

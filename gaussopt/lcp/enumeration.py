@@ -1,0 +1,448 @@
+"""All solutions of a small linear complementarity problem.
+
+For every subset S of the pairs let z_i = 0 outside S and w_i = 0 in S. The remaining x (z_i in S, w_i outside) solves
+
+    B_S x = -q,   x >= 0,   column i of B_S is M e_i if i is in S, else -e_i,
+
+a point where B_S is regular and a polyhedron, perhaps empty, where it is singular; the solutions of the problem are
+the union over all S. Regular bases are solved in one stacked call. A polyhedron contains no line, so its vertices and
+extreme rays describe it; they are found from the null space of B_S and every choice of vanishing components.
+
+Tolerances are relative and independent of the scaling of rows and columns:
+
+- B_S is singular if a relative change of `SINGULAR` in one entry makes it so; |b_ij (B^-1)_ji| is the reciprocal of
+  that change.
+- x_i counts as zero below `FEASIBLE` times f_i, f = |B^-1| (|B| |x| + |q|) (below `FLAT` times it on polyhedra): what
+  relative changes of that size in the entries of M and q can do to it.
+- Two accelerations are the same if they agree to `OBSERVED` times the size of their terms.
+
+References: R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIAM 2009, sections 1.3, 3.1;
+F. Bauer, "Optimally scaled matrices", Numer. Math. 5, 1963; R. D. Skeel, "Scaling for numerical stability in Gaussian
+elimination", J. ACM 26, 1979.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.core.errors import NotAccepted
+from gaussopt.core.programs import LCP
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.lcp.matrix_classes import INVERTED, SINGULAR, equilibrate, subsets
+from gaussopt.linalg.dense import EPS
+
+MAX_ENUMERATED = 12
+"""Largest n whose 2^n complementary bases are visited."""
+FEASIBLE = 1e-13
+FLAT = 1e-11
+CONSISTENT = 1e-11
+"""Relative residual at which the equations of a singular basis contradict each other."""
+OBSERVED = 1e-9
+UNEVEN = 1e-6
+"""Entry of a basis of largest entries 1 below which its scaling may hide what it is."""
+BALANCING = 30
+"""Passes over a basis that is scaled by geometric means."""
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """A set of solutions of positive length: the vertices' convex hull plus the rays' cone.
+
+    Attributes
+    ----------
+    support : (n,)
+        Which z_i may be positive; the other w_i may.
+    vertices : (k, n)
+        In z; at least one.
+    rays : (r, n)
+        In z; none if the set is bounded.
+    """
+
+    support: Mask
+    vertices: Matrix
+    rays: Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class LCPSolutions:
+    """All solutions of an LCP, and what they mean for an observed quantity y = observe z + offset.
+
+    Attributes
+    ----------
+    points : (p, n)
+        Isolated solutions z.
+    faces : tuple of Face
+        Continua of solutions; overlapping ones may share boundaries.
+    status : Status
+        no_solution; solved if y is the same for all solutions; multiple_solutions if it takes several isolated
+        values; acceleration_not_unique if it takes a continuum of values.
+    unique : bool
+        Whether z itself is determined.
+    solutions : tuple of (n,)
+        The isolated solutions and the vertices of the continua.
+    floors : tuple of (n,)
+        Rounding error that each of them may have.
+    representatives : tuple of (n,)
+        One z for each distinct value of y (for each continuum, where y is not determined).
+    observed : tuple of arrays
+        The values of y there.
+    """
+
+    points: Matrix
+    faces: tuple[Face, ...]
+    status: Status
+    unique: bool
+    solutions: tuple[Vector, ...]
+    floors: tuple[Vector, ...]
+    representatives: tuple[Vector, ...]
+    observed: tuple[Vector, ...]
+
+    @property
+    def count(self) -> int:
+        """Number of distinct values of y; meaningless if they form a continuum."""
+        return len(self.observed)
+
+    def ranges(self, C: Matrix | None = None, c0: Vector | None = None) -> Matrix:
+        """Smallest and largest value of each component of C z + c0 over all solutions.
+
+        Parameters
+        ----------
+        C : (r, n), optional
+            The identity if absent.
+        c0 : (r,), optional
+
+        Returns
+        -------
+        (r, 2), infinite where unbounded; +inf, -inf where there is no solution.
+        """
+        n = self.points.shape[1]
+        C = np.eye(n) if C is None else np.asarray(C, dtype=float)
+        z = np.vstack([self.points, *(face.vertices for face in self.faces)])
+        values = z @ C.T + (0.0 if c0 is None else c0)
+        low, high = values.min(axis=0, initial=np.inf), values.max(axis=0, initial=-np.inf)
+        for face in self.faces:
+            slope, noise = face.rays @ C.T, OBSERVED * (np.abs(face.rays) @ np.abs(C).T)
+            low = np.where((slope < -noise).any(axis=0), -np.inf, low)
+            high = np.where((slope > noise).any(axis=0), np.inf, high)
+        return np.column_stack((low, high))
+
+
+class _Part(NamedTuple):
+    """Vertices and rays of one basis in z, and f there, the size that rounding errors are relative to."""
+
+    support: Mask
+    vertices: Matrix
+    rays: Matrix
+    f: Matrix
+
+
+def enumerate_lcp(
+    lcp: LCP,
+    observe: Matrix | None = None,
+    offset: Vector | None = None,
+    limit: int = MAX_ENUMERATED,
+    size: Vector | None = None,
+    supports: Mask | None = None,
+) -> LCPSolutions:
+    """All solutions of a small LCP; the work grows as 2^n.
+
+    Parameters
+    ----------
+    lcp : LCP
+    observe, offset : (r, n), (r,), optional
+        What must be the same for the problem to count as solved, y = observe z + offset; w if absent. For contacts
+        the acceleration.
+    limit : int
+    size : (n,), optional
+        Size of the terms that q was summed from, |q| if absent. Where they cancelled, q_i is rounding noise relative
+        to them, and whether it is 1e-17 or -1e-17 must decide nothing.
+    supports : (s, n) bool, optional
+        The complementary bases to visit, if it is known that the others hold no further solutions.
+
+    Raises
+    ------
+    NotAccepted
+        If n is above the limit.
+    """
+    n = lcp.n
+    if n > limit:
+        raise NotAccepted(f"The problem has {n} pairs, 2^{n} complementary bases; enumeration stops at {limit}.")
+    R, C = equilibrate(lcp.M)
+    M, q = R[:, None] * lcp.M * C, R * lcp.q
+    q_size = np.abs(q) if size is None else np.maximum(np.abs(q), R * size)
+    masks = subsets(n) if supports is None else supports
+    x, f, regular = regular_bases(M, q, q_size, masks)
+    feasible = regular & (x >= -FEASIBLE * f).all(axis=-1)
+    points = [_point(masks[s], x[s], f[s], C) for s in np.flatnonzero(feasible)]
+    # Far below zero in an ill-conditioned basis may be within its tolerance, but without it the rows no longer hold.
+    points = [p for part in points if (p := _lawful(part, lcp, q_size / R, C))]
+    continua: list[_Part] = []
+    for s in np.flatnonzero(~regular):
+        part = _polyhedron(M, q, q_size, masks[s], C)
+        if part is not None and (part := _lawful(part, lcp, q_size / R, C)):
+            (continua if len(part.rays) or len(part.vertices) > 1 else points).append(part)
+    continua = _maximal(continua, lcp)
+    points = _isolated(points, continua, lcp)
+    return _judge(lcp, points, continua, observe, offset)
+
+
+def regular_bases(
+    M: Matrix, q: Vector, size: Vector | None = None, supports: Mask | None = None
+) -> tuple[Matrix, Matrix, Mask]:
+    """Solve the system of every complementary basis.
+
+    Parameters
+    ----------
+    M : (..., n, n)
+    q : (..., n)
+    size : (..., n), optional
+        At least |q|, which it is if absent.
+
+    Returns
+    -------
+    x : (..., 2^n, n)
+        z_i for i in the subset, w_i for the others.
+    f : (..., 2^n, n)
+        |B^-1| (|B| |x| + size), and one rounding of the largest.
+    regular : (..., 2^n)
+        Where x means anything.
+    """
+    n = M.shape[-1]
+    identity = np.eye(n)
+    masks = subsets(n) if supports is None else supports
+    B = np.where(masks[:, None, :], M[..., None, :, :], -identity)
+    regular = np.linalg.det(B) != 0.0
+    if not regular.all():
+        B = np.where(regular[..., None, None], B, identity)
+    inverse = np.linalg.inv(B)
+    absolute, absolute_inverse = np.abs(B), np.abs(inverse)
+    gain = (absolute * absolute_inverse.swapaxes(-1, -2)).max(axis=(-2, -1), initial=0.0)
+    regular &= gain < 1.0 / SINGULAR
+    # Elimination on a singular matrix may end in a wrong inverse with harmless entries; its products give it away.
+    # Their diagonals do not depend on the scaling of rows and columns.
+    left, right = np.einsum("...ij,...ji->...i", inverse, B), np.einsum("...ij,...ji->...i", B, inverse)
+    regular &= (np.maximum(np.abs(left - 1.0), np.abs(right - 1.0)) < INVERTED).all(axis=-1)
+    rhs = q[..., None, :, None]
+    x = -(inverse @ rhs)
+    x -= inverse @ (B @ x + rhs)  # one refinement makes the residual small row by row
+    sizes = np.abs(rhs) if size is None else size[..., None, :, None]
+    f = (absolute_inverse @ (absolute @ np.abs(x) + sizes))[..., 0]
+    # Where all terms of a row vanish, f is the rounding of a rounding, and x may be as large as that.
+    return x[..., 0], f + EPS * f.max(axis=-1, keepdims=True, initial=0.0), regular
+
+
+def _point(support: Mask, x: Vector, f: Vector, C: Vector) -> _Part:
+    z = np.where(support & (x > FEASIBLE * f), x, 0.0) * C
+    return _Part(support, z[None], np.zeros((0, len(z))), np.where(support, f * C, 0.0)[None])
+
+
+def _polyhedron(M: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -> _Part | None:
+    """The solutions of a singular basis by vertices and rays, or None if there are none."""
+    B = np.where(support, M, -np.eye(len(q)))
+    found = _described(B, q, q_size, support, C)
+    if found is None and np.abs(B[B != 0]).min(initial=1.0) < UNEVEN:
+        # The largest entries of rows and columns are alike, others may hide below them, and rank and consistency with
+        # them: once more with all entries brought to one size as far as that goes.
+        r, c = _geometric(B)
+        found = _described(r[:, None] * B * c, r * q, r * q_size, support, c * C)
+    return found
+
+
+def _geometric(B: Matrix) -> tuple[Vector, Vector]:
+    """Powers of two that bring the geometric means of rows and columns to 1 (A. R. Curtis, J. K. Reid, 1972)."""
+    there = B != 0
+    logs = np.log2(np.where(there, np.abs(B), 1.0))
+    r, c = np.zeros(len(B)), np.zeros(len(B))
+    rows, columns = np.maximum(there.sum(axis=1), 1), np.maximum(there.sum(axis=0), 1)
+    for _ in range(BALANCING):
+        r = -np.where(there, logs + c, 0.0).sum(axis=1) / rows
+        c = -np.where(there, logs + r[:, None], 0.0).sum(axis=0) / columns
+    return 2.0 ** np.round(r), 2.0 ** np.round(c)
+
+
+def _described(B: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -> _Part | None:
+    """The same of the matrix of the basis, scaled somehow; C scales back."""
+    n = len(q)
+    U, s, Vt = np.linalg.svd(B)
+    rank = min(int((s > n * SINGULAR * s[0]).sum()), n - 1)
+    pinv = (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
+    x = -(pinv @ q)
+    x -= pinv @ (B @ x + q)
+    size = np.abs(B) @ np.abs(x) + q_size
+    if (np.abs(B @ x + q) > CONSISTENT * size + FEASIBLE * size.max()).any():
+        return None
+    N = Vt[rank:].T
+    f = np.abs(x) + np.abs(pinv) @ size
+    vertices, floors = _vertices(x, N, f)
+    if not len(vertices):
+        return None
+    keep = _distinct(vertices, OBSERVED * np.abs(vertices) + FLAT * floors)
+    vertices, floors = vertices[keep], floors[keep]
+    rays = _rays(N)
+    scale = np.where(support, C, 0.0)
+    return _Part(support, vertices * scale, rays * scale, floors * scale)
+
+
+def _lawful(part: _Part, lcp: LCP, size: Vector, C: Vector) -> _Part | None:
+    """The part if it satisfies every row, or does without the entries that rounding beside larger ones left in it."""
+    if _holds(part, lcp, size):
+        return part
+    scaled = part.vertices / C
+    noise = 4 * lcp.n * EPS * scaled.max(axis=1, keepdims=True, initial=0.0)
+    part = part._replace(vertices=np.where(scaled > noise, part.vertices, 0.0))
+    return part if _holds(part, lcp, size) else None
+
+
+def _holds(part: _Part, lcp: LCP, size: Vector) -> bool:
+    """Whether the vertices satisfy every row in its own scale; the null space sees the rows together."""
+    terms = part.vertices @ np.abs(lcp.M).T + size
+    w = part.vertices @ lcp.M.T + lcp.q
+    inside, outside = part.support, ~part.support
+    return bool(
+        (w >= -CONSISTENT * terms).all()
+        and (np.abs(w[:, inside]) <= CONSISTENT * terms[:, inside]).all()
+        and (part.vertices[:, outside] == 0).all()
+    )
+
+
+def _vertices(x: Vector, N: Matrix, f: Vector) -> tuple[Matrix, Matrix]:
+    """Vertices of {x + N t >= 0}, (k, n), and the size of the errors there, (k, n)."""
+    k = N.shape[1]
+    chosen = _choices(len(x), k)
+    A = N[chosen]
+    regular = np.linalg.det(A) != 0.0
+    inverse = np.linalg.inv(np.where(regular[:, None, None], A, np.eye(k)))
+    regular &= np.abs(inverse).max(axis=(-2, -1)) < 1.0 / SINGULAR
+    chosen, A, inverse = chosen[regular], A[regular], inverse[regular]
+    t = -(inverse @ x[chosen][..., None])[..., 0]
+    points = x + t @ N.T
+    inner = f[chosen] + (np.abs(A) @ np.abs(t)[..., None])[..., 0]
+    floors = f + (np.abs(t) + (np.abs(inverse) @ inner[..., None])[..., 0]) @ np.abs(N).T
+    np.put_along_axis(points, chosen, 0.0, axis=1)
+    feasible = (points >= -FLAT * floors).all(axis=1)
+    points, floors = points[feasible], floors[feasible]
+    return np.where(points > FLAT * floors, points, 0.0), floors
+
+
+def _rays(N: Matrix) -> Matrix:
+    """Extreme rays of {N t >= 0}, scaled to largest entry 1, (r, n)."""
+    n, k = N.shape
+    if k == 1:
+        directions = N.T
+    else:
+        _, s, Vt = np.linalg.svd(N[_choices(n, k - 1)])
+        directions = Vt[s[:, -1] > SINGULAR][:, -1] @ N.T
+    rays = np.vstack((directions, -directions))
+    size = np.abs(rays).max(axis=1, keepdims=True)
+    rays = rays / np.where(size > 0, size, 1.0)
+    rays = rays[(rays >= -FLAT).all(axis=1)]
+    rays = np.where(rays > FLAT, rays, 0.0)
+    return np.asarray(rays[_distinct(rays, np.full(rays.shape, OBSERVED))])
+
+
+@lru_cache(maxsize=64)
+def _choices(n: int, k: int) -> NDArray[np.intp]:
+    return np.array(list(combinations(range(n), k)), dtype=np.intp).reshape(-1, k)
+
+
+def _distinct(rows: Matrix, tolerance: Matrix) -> list[int]:
+    """Indices of rows that differ from all earlier ones by more than the tolerance in some entry."""
+    kept: list[int] = []
+    for i, row in enumerate(rows):
+        near = np.abs(rows[kept] - row) <= np.maximum(tolerance[kept], tolerance[i])
+        if not near.all(axis=1).any():
+            kept.append(i)
+    return kept
+
+
+def _patterns(parts: list[_Part], lcp: LCP) -> tuple[Mask, Mask, Mask]:
+    """Supports, and which z_i and w_i are positive somewhere on each part; all (p, n)."""
+    supports = np.array([p.support for p in parts]).reshape(len(parts), lcp.n)
+    z_positive, w_positive = supports.copy(), supports.copy()
+    for k, (support, vertices, rays, _) in enumerate(parts):
+        w = vertices @ lcp.M.T + lcp.q
+        noise = OBSERVED * (vertices @ np.abs(lcp.M).T + np.abs(lcp.q))
+        slope = rays @ lcp.M.T
+        z_positive[k] = vertices.any(axis=0) | rays.any(axis=0)
+        w_positive[k] = (w > noise).any(axis=0) | (slope > OBSERVED * (rays @ np.abs(lcp.M).T)).any(axis=0)
+        w_positive[k] &= ~support
+    return supports, z_positive, w_positive
+
+
+def _maximal(parts: list[_Part], lcp: LCP) -> list[_Part]:
+    """The continua that lie in no other one."""
+    if len(parts) < 2:
+        return parts
+    supports, z, w = (p.astype(float) for p in _patterns(parts, lcp))
+    inside = (z @ (1.0 - supports).T == 0) & (w @ supports.T == 0)
+    # Of two that contain each other the earlier one stays.
+    beaten = inside & (~inside.T | np.tri(len(parts), k=-1, dtype=bool))
+    return [p for p, covered in zip(parts, beaten.any(axis=1), strict=True) if not covered]
+
+
+def _isolated(points: list[_Part], continua: list[_Part], lcp: LCP) -> list[_Part]:
+    """Points that are not found twice and lie on no continuum."""
+    if len(points) > 1:
+        z, f = np.vstack([p.vertices for p in points]), np.vstack([p.f for p in points])
+        points = [points[i] for i in _distinct(z, OBSERVED * z + FLAT * f)]
+    if not continua or not points:
+        return points
+    _, z_positive, w_positive = (p.astype(float) for p in _patterns(points, lcp))
+    supports = np.array([c.support for c in continua]).astype(float)
+    on = (z_positive @ (1.0 - supports).T == 0) & (w_positive @ supports.T == 0)
+    return [p for p, covered in zip(points, on.any(axis=1), strict=True) if not covered]
+
+
+def _judge(
+    lcp: LCP, points: list[_Part], continua: list[_Part], observe: Matrix | None, offset: Vector | None
+) -> LCPSolutions:
+    n = lcp.n
+    Y = lcp.M if observe is None else np.asarray(observe, dtype=float)
+    y0 = np.zeros(len(Y)) if offset is None else np.asarray(offset, dtype=float)
+    if observe is None and offset is None:
+        y0 = lcp.q
+    size = np.abs(Y).T
+    spread = False
+    values: list[Vector] = []
+    tolerances: list[Vector] = []
+    for part in (*points, *continua):
+        y = part.vertices @ Y.T + y0
+        tolerance = OBSERVED * (np.abs(part.vertices) @ size + np.abs(y0)) + 10 * FEASIBLE * (part.f @ size)
+        worst = tolerance.max(axis=0)
+        moving = (np.abs(part.rays @ Y.T) > OBSERVED * (np.abs(part.rays) @ size)).any()
+        spread = spread or bool(moving) or bool((y.max(axis=0) - y.min(axis=0) > 2 * worst).any())
+        values.append(y[0])
+        tolerances.append(worst)
+    parts = [*points, *continua]
+    shape = (len(values), len(Y))
+    kept = _distinct(np.array(values).reshape(shape), np.array(tolerances).reshape(shape))
+    if not parts:
+        status = Status.NO_SOLUTION
+    elif spread:
+        status = Status.ACCELERATION_NOT_UNIQUE
+    else:
+        status = Status.SOLVED if len(kept) == 1 else Status.MULTIPLE_SOLUTIONS
+    every = np.vstack([np.zeros((0, n)), *(p.vertices for p in parts)])
+    floors = np.vstack([np.zeros((0, n)), *(p.f for p in parts)])
+    if len(every) > 1 and continua:
+        keep = _distinct(every, OBSERVED * every + FLAT * floors)
+        every, floors = every[keep], floors[keep]
+    return LCPSolutions(
+        np.vstack([np.zeros((0, n)), *(p.vertices for p in points)]),
+        tuple(Face(p.support, p.vertices, p.rays) for p in continua),
+        status,
+        len(parts) == 1 and not continua,
+        tuple(every),
+        tuple(4 * (n + 1) * EPS * floors),
+        tuple(parts[i].vertices[0] for i in kept),
+        tuple(values[i] for i in kept),
+    )
