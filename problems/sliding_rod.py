@@ -7,8 +7,7 @@ mu > 4/3 the rod knows Painleve's states without a solution and with two.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -138,13 +137,6 @@ EVENTS = {
 }
 
 
-def tables(quick: bool = False) -> Sequence[Any]:
-    """What the report of the atlas shows beside its maps."""
-    from gaussopt.papers.p001_friction.boundaries import rod_tables
-
-    return rod_tables(quick)
-
-
 # -- errata ------------------------------------------------------------------------------------------------
 
 
@@ -199,5 +191,5 @@ problem = Problem(
     atlas=AtlasGrid((
         Axis("theta0", np.radians(np.linspace(1.0, 89.0, 45))), Axis("omega0", np.array([0.0, 3.0, 6.0])),
         Axis("mu", np.linspace(0.1, 2.5, 25)),
-    ), tables=tables),
+    )),
 )  # fmt: skip

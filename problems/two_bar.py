@@ -7,10 +7,9 @@ B = (x + l/2 cos theta1, y + l/2 sin theta1), C = B + l (sin theta2, -cos theta2
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -425,13 +424,6 @@ ERRATA = (
 )  # fmt: skip
 
 
-def tables(quick: bool = False) -> Sequence[Any]:
-    """What the report of the atlas shows beside its maps."""
-    from gaussopt.papers.p001_friction.boundaries import two_bar_tables
-
-    return two_bar_tables(quick)
-
-
 REFERENCES = (
     Reference(
         "two-bar-contact", "twobar_contact.csv", CASES["contact"].values, 1e-13, CASES["contact"].description,
@@ -486,6 +478,5 @@ problem = Problem(
             "theta2_0": lambda p: np.pi / 2 - p["theta1_0"], "omega2_0": lambda p: -p["omega1_0"],
             "gap0": lambda p: 0.0, "gap_rate0": lambda p: 0.0,
         },
-        tables=tables,
     ),
 )  # fmt: skip

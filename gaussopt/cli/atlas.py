@@ -37,6 +37,7 @@ def atlas_command(
     from gaussopt.core.files import write_text
     from gaussopt.modelling.parameter_grid import Axis
     from gaussopt.modelling.problem import problem as find
+    from gaussopt.papers.p001_friction.boundaries import TABLES
     from gaussopt.reporting.html.page import prepare_report, refuse_foreign, write
     from gaussopt.reporting.sections.atlas import document
 
@@ -51,7 +52,8 @@ def atlas_command(
     prepare_report(folder, keep=True)
     file = folder / "atlas.nc"
     atlas.save(file)
-    page = document(atlas, entry.name)
+    known = TABLES.get(entry.name)
+    page = document(atlas, entry.name, () if known is None else known(False))
     report = write(page, folder)
     data = {
         "status": "solved", "message": f"{atlas.points} states mapped.", "problem": atlas.problem,

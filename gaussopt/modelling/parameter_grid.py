@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -61,6 +61,22 @@ class Axis:
         return cls(name.strip(), np.linspace(low, high, count))
 
 
+class PlainTable(NamedTuple):
+    """A table that a problem adds to the report of its atlas.
+
+    Attributes
+    ----------
+    name : of its file
+    caption, columns : what stands above it
+    rows : cells; numbers are printed with the digits that they need
+    """
+
+    name: str
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
 @dataclass(frozen=True, eq=False)
 class AtlasGrid:
     """The states of a problem that its atlas shows where nothing else is asked for.
@@ -71,12 +87,12 @@ class AtlasGrid:
     follow : name -> (parameter values -> value)
         Parameters that are computed from the others at every point, unless they are an axis or set by hand.
     tables : (quick) -> tables, optional
-        What the report of this problem's atlas shows beside the maps; `gaussopt.reporting.document.Table` objects.
+        What the report of this problem's atlas shows beside the maps: each a `PlainTable`, or anything with its fields.
     """
 
     axes: tuple[Axis, ...] = ()
     follow: Mapping[str, Callable[[Mapping[str, float]], float]] = field(default_factory=dict)
-    tables: Callable[[bool], Sequence[Any]] | None = None
+    tables: Callable[[bool], Sequence[PlainTable]] | None = None
 
 
 def default_grid(parameters: Sequence[Parameter]) -> AtlasGrid:

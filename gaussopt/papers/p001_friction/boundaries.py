@@ -425,3 +425,7 @@ __all__ = [
     "boundaries", "frozen_iteration", "frozen_table", "joint_table", "load_fractions", "painleve_counts",
     "painleve_table", "rod_stack", "rod_tables", "table_25", "two_bar_stack", "two_bar_tables",
 ]  # fmt: skip
+
+
+TABLES = {"two-bar": two_bar_tables, "sliding-rod": rod_tables}
+"""What the atlas of a problem of this paper shows beside its maps, by the name of the problem."""

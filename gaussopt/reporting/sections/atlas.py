@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gaussopt.atlas.scan import CLASSES, Atlas, scan, slip_label
+from gaussopt.atlas.scan import CLASSES, Atlas, slip_label
 from gaussopt.core.step_data import Vector
-from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import problem
-from gaussopt.papers.p001_friction.boundaries import (
-    boundaries,
-    frozen_table,
-    joint_table,
-    load_fractions,
-    painleve_counts,
-    painleve_table,
-    table_25,
-)
 from gaussopt.reporting.document import Block, Document, Figure, Paragraph, Section, Table
-from gaussopt.reporting.figures.heatmaps import COLOUR_NAMES, Panel, class_map, value_map
+from gaussopt.reporting.figures.heatmaps import Panel, class_map, value_map
 
 MAX_PANELS = 9
 """Most maps side by side; the file of the atlas holds all."""
@@ -331,104 +321,14 @@ def _border(count: int) -> str:
     return f"; {count} more are borderline" if count else ""
 
 
-def paper_section(
-    quick: bool = False, anchor: str = "atlas", title: str = "Quadratic program against LCP"
-) -> tuple[Section, list[str]]:
-    """The atlas of the two bars and of the rod with their tables, as one section, and its findings.
-
-    The first finding is the one that `sliding_together` draws.
-    """
-    bars = scan("two-bar", _thinned("two-bar", 15 if quick else 45, 8 if quick else 30))
-    rod = scan("sliding-rod", _thinned("sliding-rod", 12 if quick else 45, 2 if quick else 3, 8 if quick else 25))
-    parts, lines = [], []
-    for atlas, name, who in ((bars, "two-bar", "The two bars"), (rod, "sliding-rod", "The rod")):
-        section, found = atlas_section(atlas, f"{anchor}-{name}", who)
-        grid = problem(name).atlas
-        assert grid is not None
-        assert grid.tables is not None
-        parts.append(replace(section, blocks=(*section.blocks, *_renamed(grid.tables(quick), name))))
-        lines += [f"{who}: {line[0].lower()}{line[1:]}" for line in found]
-    sentence, figure = sliding_together(bars, f"{anchor}-two-bar-qp-sliding")
-    parts[0] = replace(parts[0], blocks=(parts[0].blocks[0], figure, *parts[0].blocks[1:]))
-    lines.insert(0, sentence)
-    lead = Paragraph(
-        "Where the printed quadratic program is the mechanics and where it is not: maps over states, and the "
-        "boundaries between them beside their closed forms. 'Stated' values were computed beforehand, apart from this "
-        "program, and stand beside its own as a check."
-    )
-    return Section(anchor, title, (lead,), tuple(parts)), lines
-
-
-ANSWERS = {
-    "equal": "returns the forces of the contact laws", "different": "returns other forces",
-    "tensile": "lets a contact pull", "unbounded": "has no minimum", "infeasible": "allows no force",
-    "not convex": "is not convex, which leaves no unique minimiser", "not unique": "has no unique minimiser",
-}  # fmt: skip
-"""What the printed program does, by class."""
-
-
-def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
-    """What the printed QP does where both ends of the two bars slide to the left, in a sentence and on a small map.
-
-    Parameters
-    ----------
-    bars : Atlas
-        Of the two bars over angle and friction coefficient, all signs of slip.
-    name : str
-        Of the figure.
-    """
-    theta, mu = bars.axes
-    codes = bars.codes("qp")
-    index = next(i for i, s in enumerate(bars.slips) if (s < 0).all())
-    part = codes[:, :, index]
-    counts = {i: int((part == i).sum()) for i in range(len(CLASSES["qp"])) if (part == i).any()}
-    key = "; ".join(f"it {ANSWERS[CLASSES['qp'][i]]} at {n} ({COLOUR_NAMES[i]})" for i, n in counts.items())
-    apart = int((np.delete(codes, index, axis=2) == 0).sum())
-    sentence = (
-        f"The printed program (29) on the two bars with both ends sliding to the left (slip A −, C −), at {part.size} "
-        f"pairs of an angle and a friction coefficient: {key}. With the other signs of slip it returns those forces at "
-        f"{apart} of {codes.size - part.size}."
-    )
-    svg = class_map(
-        [Panel("both ends slide to the left", part.T.astype(float))], np.degrees(theta.values), mu.values,
-        "angle of AB / degrees", "friction coefficient μ", CLASSES["qp"], small=True,
-    )  # fmt: skip
-    angles, frictions = np.meshgrid(np.degrees(theta.values).round(6), mu.values, indexing="ij")
-    data = {"angle of AB / degrees": angles.ravel(), "mu": frictions.ravel(),
-            "qp": np.array(CLASSES["qp"])[part.ravel()]}  # fmt: skip
-    alt = f"Map of the printed normal-force QP over the angle of AB (across) and μ (up), co-sliding. {key}."
-    return sentence, Figure(name, f"{sentence} Equal means that the forces agree to 1e-8.", alt, svg, _table_of(data))
-
-
-def _table_of(columns: dict[str, Any]) -> Any:
-    import pandas as pd
-
-    return pd.DataFrame(columns)
-
-
-def _renamed(tables: Sequence[Table], name: str) -> list[Table]:
-    """Tables of several problems in one report need names of their own."""
-    return [replace(t, name=f"{t.name}-{name}") if t.name == "boundaries" else t for t in tables]
-
-
-def _thinned(name: str, *counts: int) -> list[Axis]:
-    """The problem's own axes with other numbers of values."""
-    grid = problem(name).atlas
-    assert grid is not None
-    return [
-        Axis(a.name, np.linspace(a.values.min(), a.values.max(), count))
-        for a, count in zip(grid.axes, counts, strict=True)
-    ]
-
-
-def document(atlas: Atlas, name: str, *, quick: bool = False) -> Document:
-    """The report of one problem's atlas, with the tables that the problem adds."""
+def document(atlas: Atlas, name: str, tables: Sequence[Table] = (), *, quick: bool = False) -> Document:
+    """The report of one problem's atlas, with the given tables and those that the problem itself adds."""
     section, lines = atlas_section(atlas)
     sections = [section]
     grid = problem(name).atlas
-    tables: Callable[[bool], Any] | None = None if grid is None else grid.tables
-    if tables is not None:
-        blocks = tuple(tables(quick))
+    own = () if grid is None or grid.tables is None else grid.tables(quick)
+    blocks = (*tables, *(Table(t.name, t.caption, tuple(t.columns), tuple(t.rows)) for t in own))
+    if blocks:
         lead = Paragraph("Boundaries found by root finding and stated values beside them.")
         sections.append(Section("boundaries", "Boundaries and tables", (lead, *blocks)))
     lead_text = (
@@ -436,10 +336,3 @@ def document(atlas: Atlas, name: str, *, quick: bool = False) -> Document:
         f"do on a grid of states of {atlas.problem}. All numbers were computed by the run that wrote this."
     )
     return Document(f"Atlas of {atlas.problem}", lead_text, tuple(lines), tuple(sections))
-
-
-__all__ = [
-    "agreement_table", "atlas_section", "boundaries", "class_figure", "contraction_figure", "counts_table",
-    "difference_figure", "document", "findings", "frozen_table", "joint_table", "load_fractions", "painleve_counts",
-    "painleve_table", "paper_section", "table_25",
-]  # fmt: skip
