@@ -35,7 +35,8 @@ UNTIMED = ("C10", "C11", "C13", "C14", "C15", "C17")
 
 
 def module(number: str) -> Any:
-    return import_module(f"gaussopt.papers.claims.{FILES[number]}")
+    folder = "p002_singular_mass" if number < "C14" else "p004_quasi_velocities"
+    return import_module(f"gaussopt.papers.{folder}.{FILES[number]}")
 
 
 @cache

@@ -114,7 +114,7 @@ class Batch:
         from gaussopt.compiled.generated_loop import why_not
 
         system = self.members.system
-        if not has_llvm() or system.compiled != "run" or system.contact_names:
+        if not has_llvm() or system.compiled != "generated_loop" or system.contact_names:
             return
         if why_not(self.method, self.stabiliser) is not None:
             return
