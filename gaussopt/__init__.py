@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from gaussopt._version import __version__ as __version__
+
 if TYPE_CHECKING:
     from gaussopt.atlas.scan import Atlas, scan
     from gaussopt.certificates.bilateral import Certificate, certify
@@ -47,8 +49,6 @@ if TYPE_CHECKING:
     from gaussopt.solving.lcp_batch import BatchSolution, solve_batch
     from gaussopt.solving.solve import Answer, StepSolver, formulate, solve, solve_step
 
-__version__ = "0.1.0"
-
 # Loaded when first used, so that `import gaussopt` and `gaussopt --help` stay quick.
 _HOME = {
     "Answer": "solving.solve", "Atlas": "atlas.scan", "AtlasGrid": "modelling.parameter_grid",
@@ -74,6 +74,12 @@ _HOME = {
     "solve_step": "solving.solve",
 }  # fmt: skip
 
+_FORMER = (
+    "catalogue", "chain", "contact_operator", "criterion", "errors", "family", "formulation", "programs", "registry",
+    "sketch", "solver", "sparse", "status", "stepdata", "stepper", "system",
+)  # fmt: skip
+"""Modules that were documented under these names; each is an alias for one release."""
+
 __all__ = [
     "LCP", "QP", "Answer", "Atlas", "AtlasGrid", "Axis", "BadInput", "BatchSolution", "Baumgarte", "Certificate",
     "Contact", "ContactCertificate", "ContactClass", "ContactData", "ContactOperator", "Energy", "Event",
@@ -92,6 +98,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(module, name)
         globals()[name] = value
         return value
+    if name in _FORMER:
+        return importlib.import_module(f"gaussopt.{name}")
     raise AttributeError(f"module 'gaussopt' has no attribute {name!r}")
 
 

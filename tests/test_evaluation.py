@@ -282,7 +282,7 @@ def test_systems_of_one_model_share_their_code() -> None:
 PLAIN = """
 import sys
 import gaussopt as go
-from gaussopt import evaluation
+from gaussopt.modelling import generated_functions as evaluation
 evaluation.ENOUGH = 10
 motion = go.simulate("crank-slider", "gauss", "kkt", dt=1e-3, t_end=0.02, step_folder=None)
 system = go.problem("crank-slider").system

@@ -16,7 +16,6 @@ import sympy as sp
 
 import gaussopt as go
 from gaussopt.modelling.lagrangian import LagrangianSystem
-from gaussopt.symbolic import model as equations
 
 FUNCTIONS = ("step", "position", "position_jacobian", "velocity", "energy")
 t = sp.Symbol("t")
@@ -305,7 +304,7 @@ def test_messages_hold_the_names_that_were_given() -> None:
 def test_overriding_a_parameter_derives_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     model = double_pendulum()
     system = model.system("double-pendulum")
-    monkeypatch.setattr(equations.Model, "source", lambda self: pytest.fail("derived again"))
+    monkeypatch.setattr("gaussopt.codegen.equations.equations_source", lambda model: pytest.fail("derived again"))
     heavy = system.with_parameters(m1=4.3)
     assert heavy._module is system._module
     assert heavy.parameters == {**model.parameters, "m1": 4.3}
@@ -472,9 +471,9 @@ def test_a_damaged_module_is_generated_again(
 
 def test_a_cached_module_is_used_by_the_next_process(tmp_path: Path, run_python: Callable[..., str]) -> None:
     code = (
-        "import sympy as sp, gaussopt as go\nfrom gaussopt.symbolic.model import Model\n"
+        "import sympy as sp, gaussopt as go\nfrom gaussopt.codegen import equations\n"
         "x, u = sp.symbols('x u')\n"
-        "if {again}: Model.source = None\n"
+        "if {again}: equations.equations_source = None\n"
         "system = go.System.from_lagrangian([x], [u], kinetic=u**2 / 2, potential=x**2)\n"
         "print(system.evaluate(0.0, [1.5], [0.0]).Q[0])"
     )

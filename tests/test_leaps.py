@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.codegen.job import NotCompiled
 from gaussopt.compiled.contact_phases import Leap, Leaps
 from gaussopt.core.contacts import Event
+from gaussopt.core.errors import NotCompiled
 from gaussopt.integration.events.accelerations import ContactAccelerations
 from gaussopt.jit.kernel import COMPILED
 from gaussopt.modelling.lagrangian import LagrangianSystem

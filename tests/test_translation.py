@@ -13,11 +13,11 @@ import pytest
 
 import gaussopt as go
 from gaussopt.codegen import source
-from gaussopt.codegen.job import NotCompiled
 from gaussopt.compiled.contact_phases import Leaps
 from gaussopt.contact import stage_kernel
 from gaussopt.contact_kernel import contact_step, workspace
-from gaussopt.core import registry
+from gaussopt.core import generated_modules, registry
+from gaussopt.core.errors import NotCompiled
 from gaussopt.integration.events import regular_stages
 
 pytest.importorskip("llvmlite")
@@ -28,7 +28,7 @@ from gaussopt.jit.translation import Translation
 
 def module_of(text: str) -> ModuleType:
     """A generated module with this text."""
-    return source.store("translated", source.key_of(text), text)
+    return generated_modules.store("translated", source.key_of(text), text)
 
 
 def both(text: str, name: str = "f", contract: bool = False) -> tuple[Any, Any]:

@@ -190,7 +190,7 @@ def test_an_interrupted_report_is_not_written(jobs: str, tmp_path: Path) -> None
 
 def test_an_interrupt_inside_an_extension_module_keeps_the_exit_code(tmp_path: Path) -> None:
     code = (
-        "import ctypes\nfrom gaussopt import cli\n"
+        "import ctypes\nfrom gaussopt.cli import main as cli\n"
         "def app(*given, **settings):\n"
         "    ctypes.pythonapi.PyRun_SimpleString(b'raise KeyboardInterrupt')\n    raise KeyboardInterrupt\n"
         "cli.app = app\nraise SystemExit(cli.run(['list', 'problems']))"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaussopt import __version__
+from gaussopt._version import __version__
 from gaussopt.cli.animate import animate_command
 from gaussopt.cli.atlas import atlas_command
 from gaussopt.cli.common import Done, Json, Set, pairs_of, plain, print_json, progress_bar, settings_of

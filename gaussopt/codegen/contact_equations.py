@@ -9,7 +9,8 @@ from typing import Any
 
 from gaussopt.codegen import source
 from gaussopt.codegen.modules import native
-from gaussopt.modelling.lagrangian import LagrangianSystem
+from gaussopt.core import generated_modules
+from gaussopt.symbolic.generated_system import GeneratedSystem
 
 VERSION = "3"
 """Raised whenever these modules change."""
@@ -26,7 +27,7 @@ class ContactEquations:
 
     Attributes
     ----------
-    step : writes the flat step, see `gaussopt.symbolic.model.Model.source`
+    step : writes the flat step, see `gaussopt.codegen.equations.equations_source`
     about : writes kinetic and potential energy and power (3,), constraint residuals (m_h,) and their rates (m,)
     """
 
@@ -34,15 +35,15 @@ class ContactEquations:
     about: Callable[..., Any]
 
 
-def contact_equations(system: LagrangianSystem) -> ContactEquations:
+def contact_equations(system: GeneratedSystem) -> ContactEquations:
     """The compiled equations of a system, from the cache or written now."""
     name, key = f"{system.model.name}_contact_equations", source.key_of(VERSION, system.model.key)
-    module: ModuleType = source.load(name, key) or source.store(name, key, _source(system))
+    module: ModuleType = generated_modules.load(name, key) or generated_modules.store(name, key, _source(system))
     code = native(module, "step", "about", contract=False)
     return ContactEquations(code["step"], code["about"])
 
 
-def _source(system: LagrangianSystem) -> str:
+def _source(system: GeneratedSystem) -> str:
     text = system.source
     functions = {part.partition("(")[0]: f"def {part.strip()}" for part in text.split("\ndef ")[1:]}
     m_h = len(system.model.holonomic)

@@ -13,17 +13,14 @@ from numpy.typing import NDArray
 from gaussopt.codegen import step as source
 from gaussopt.codegen.elimination import elimination_order
 from gaussopt.codegen.loop import Parts
+from gaussopt.core.errors import NotCompiled
 from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Stepper
-from gaussopt.modelling.lagrangian import LagrangianSystem
+from gaussopt.symbolic.generated_system import GeneratedSystem
 from gaussopt.symbolic.model import Model
 
 MOST_LINES = 2500
 """Lines of a step beyond which unrolled code takes too long to compile."""
-
-
-class NotCompiled(Exception):
-    """Why a motion has no generated loop, as a part of a sentence."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,7 @@ class Orders:
     positions: tuple[int, ...]
 
     @classmethod
-    def of(cls, system: LagrangianSystem, step: StepData) -> Orders:
+    def of(cls, system: GeneratedSystem, step: StepData) -> Orders:
         """Chosen from the numbers of a sample step.
 
         Raises

@@ -11,9 +11,11 @@ from typing import Any
 
 from gaussopt.codegen import loop, step
 from gaussopt.codegen import source as codegen
-from gaussopt.codegen.job import Job, NotCompiled, Orders, within_limit
+from gaussopt.codegen.job import Job, Orders, within_limit
 from gaussopt.codegen.loop import Written
 from gaussopt.codegen.sincos import sine_cosine
+from gaussopt.core import generated_modules
+from gaussopt.core.errors import NotCompiled
 from gaussopt.core.stepper import Stepper
 from gaussopt.jit.kernel import COMPILED
 from gaussopt.symbolic.model import Model
@@ -69,13 +71,13 @@ def march(model: Model, method: Stepper, orders: Orders, projected: bool) -> Com
 
 def stored(name: str, key: str, write: Callable[[], Written], title: str, fast: bool) -> Compiled:
     """A loop, from the cache or written now."""
-    module = codegen.load(name, key)
+    module = generated_modules.load(name, key)
     if module is None:
         written = write()
         sizes = [f"WORK = {written.work}"]
         sizes += [f"{name} = {tuple(values)!r}" for name, values in written.tables.items()]
         text = _text(f"Motion of {title}.", sizes, list(written.functions), written.imports, fast)
-        module = codegen.store(name, key, text)
+        module = generated_modules.store(name, key, text)
     return Compiled(native(module, "march")["march"] if fast else module.march, module.WORK)
 
 
@@ -105,13 +107,13 @@ def blocks(model: Model, method: Stepper, orders: Orders, projected: bool) -> Si
 
     key = codegen.key_of(VERSION, model.key, repr(orders), method.name, str(projected), "blocks")
     name = f"{model.name}_{method.name}_blocks"
-    module = codegen.load(name, key)
+    module = generated_modules.load(name, key)
     if module is None:
         written = simd_blocks.write(Job(model, method, orders, projected, True))
         title = f"Motions of {model.name} side by side by {method.name}{' with projection' if projected else ''}."
         places = f"PLACES = {dict(written.places)!r}"
         text = _text(title, [places], list(written.functions), written.imports, True)
-        module = codegen.store(name, key, text)
+        module = generated_modules.store(name, key, text)
     return SideBySide(native(module, "march")["march"], module.PLACES)
 
 
@@ -136,7 +138,7 @@ def rows(model: Model, equations: str, orders: Orders, fast: bool, together: boo
     NotCompiled
     """
     name, key = f"{model.name}_rows", _rows_key(model, orders, fast)
-    module = codegen.load(name, key)
+    module = generated_modules.load(name, key)
     if module is None:
         if "def certificate(" not in equations:
             raise NotCompiled("its certificate has no generated form (a singular mass matrix, or too many rows)")
@@ -144,7 +146,8 @@ def rows(model: Model, equations: str, orders: Orders, fast: bool, together: boo
         functions = ["def " + text.strip() for text in equations.split("\ndef ")[1:]]
         functions += loop.recording(model, lines, fast)
         imports = lines.imports | _imports(equations)
-        module = codegen.store(name, key, _text(f"Recorded rows of {model.name}.", [], functions, imports, fast))
+        text = _text(f"Recorded rows of {model.name}.", [], functions, imports, fast)
+        module = generated_modules.store(name, key, text)
     if not fast:
         return module.rows  # type: ignore[no-any-return]
     # Without contraction the digits are those of CPython.

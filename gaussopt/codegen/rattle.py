@@ -5,8 +5,7 @@ from __future__ import annotations
 from gaussopt.codegen import constrained_step
 from gaussopt.codegen.job import Job, within_limit
 from gaussopt.codegen.loop import Parts, Written, indented, near, value
-from gaussopt.integration.steppers._constrained import SHARP
-from gaussopt.integration.steppers.rattle import MOST_ITERATIONS
+from gaussopt.core.stepper import MOST_ITERATIONS, SHARP
 
 
 def write(job: Job) -> Written:

@@ -10,9 +10,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gaussopt.codegen.job import Job, NotCompiled
+from gaussopt.codegen.job import Job
 from gaussopt.codegen.loop import MOST_CORRECTIONS, names_in, near, value
 from gaussopt.codegen.step import Lines
+from gaussopt.core.errors import NotCompiled
 from gaussopt.core.stepper import Tableau
 
 LANES = 16

@@ -7,23 +7,14 @@ arithmetic and `math`, and has no branches but conditional expressions. Plain CP
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
-import os
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.abc import ExecutionLoader
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import sympy as sp
 from sympy.printing.pycode import PythonCodePrinter
 
 from gaussopt.core import cache
-from gaussopt.core.cache import cache_folder as cache_folder
 from gaussopt.core.errors import BadInput
 
 VERSION = 9
@@ -147,102 +138,5 @@ def printed(printer: Printer, expr: Any) -> str:
 
 
 def key_of(*parts: str) -> str:
-    """A short name for the inputs of a derivation."""
-    return hashlib.sha256("\n".join([str(VERSION), sp.__version__, *parts]).encode()).hexdigest()[:16]
-
-
-def load(name: str, key: str) -> ModuleType | None:
-    """The module generated earlier under this key, or None.
-
-    Raises
-    ------
-    BadInput
-        If GAUSSOPT_CACHE names a folder that others can write to.
-    """
-    file = _file(name, key)
-    if (known := sys.modules.get(_module_name(file))) is not None:
-        return known
-    body = cache.read(file)
-    if body is None:
-        return None  # not there, damaged, edited, or somebody else's: derive again
-    try:
-        text = body.decode()
-    except UnicodeDecodeError:
-        return None
-    return _imported(file, text, cache.cache_folder() / file)
-
-
-def store(name: str, key: str, text: str) -> ModuleType:
-    """Keep the source of a module, if there is a place for it, and import it.
-
-    Raises
-    ------
-    BadInput
-        As `load`.
-    """
-    file = _file(name, key)
-    return _imported(file, text, cache.write(file, text.encode()))
-
-
-def text_of(module: ModuleType) -> str:
-    """The source that a module was made of, whatever has become of its file since."""
-    loader = module.__loader__
-    if isinstance(loader, _Loader):
-        return loader.text
-    return Path(str(module.__file__)).read_text(encoding="utf-8")
-
-
-def path_of(module: ModuleType) -> Path:
-    """A file with the source of a generated module, written now where it could not be kept.
-
-    Raises
-    ------
-    BadInput
-        If it cannot be written.
-    """
-    path = Path(str(module.__file__))
-    if not path.is_absolute():
-        return cache.private_file(path.name, text_of(module).encode())
-    return path
-
-
-@lru_cache(maxsize=1024)
-def _file(name: str, key: str) -> str:
-    safe = "".join(c if c.isalnum() and c.isascii() else "_" for c in name)[:40]
-    return f"{safe}_{key}.py"
-
-
-def _module_name(file: str) -> str:
-    return f"gaussopt_generated_{file.removesuffix('.py')}"
-
-
-class _Loader(ExecutionLoader):
-    """Compiles a text that was checked; byte code is neither kept nor used, as nobody could check that."""
-
-    def __init__(self, text: str, path: str) -> None:
-        self.text = text
-        self._path = path
-
-    def get_source(self, fullname: str) -> str:
-        return self.text
-
-    def get_filename(self, fullname: str) -> str:
-        return self._path
-
-
-def _imported(file: str, text: str, path: Path | None) -> ModuleType:
-    name = _module_name(file)
-    if name in sys.modules:
-        return sys.modules[name]
-    # Without a file the lines are shown by the loader, see `linecache`.
-    loader = _Loader(text, os.path.abspath(path) if path else f"gaussopt-generated/{file}")
-    spec = importlib.util.spec_from_loader(name, loader)
-    assert spec is not None  # the loader is given
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module
+    """A short name for the inputs of generated source."""
+    return cache.key_of(str(VERSION), sp.__version__, *parts)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-import gaussopt
+from gaussopt._version import __version__
 from gaussopt.comparison.manifest import FORMAT, check_manifest, checksum
 from gaussopt.comparison.sources import SIMULATED, Item, states_of
 from gaussopt.core import registry
@@ -117,13 +117,13 @@ def export_sequence(
         if progress is not None:
             progress((i + 1) / len(items))
     manifest = {
-        "format": FORMAT, "gaussopt": gaussopt.__version__, "problem": problem.label, "reference": name,
+        "format": FORMAT, "gaussopt": __version__, "problem": problem.label, "reference": name,
         "formulation": formulation, "exact": bool(registry.load("formulation", formulation).exact),
         "kind": rows[0]["kind"], "count": len(rows), "programs": rows,
     }  # fmt: skip
     if manifest["kind"] == "qp":
         title = f"{problem.label}, {name}, as {formulation}"
-        write_text(folder / "step_sequence.py", TEST_SET.format(title=title, version=gaussopt.__version__))
+        write_text(folder / "step_sequence.py", TEST_SET.format(title=title, version=__version__))
     text = json.dumps({**manifest, "checksum": checksum(manifest)}, indent=1) + "\n"
     write_text(folder / "manifest.json", text)
     return manifest

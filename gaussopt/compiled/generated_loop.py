@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE, NEGLIGIBLE
 from gaussopt.codegen import modules
-from gaussopt.codegen.job import NotCompiled, Orders
+from gaussopt.codegen.job import Orders
 from gaussopt.codegen.loop import ROW
-from gaussopt.core.errors import BadInput, GaussoptError
+from gaussopt.core.errors import BadInput, GaussoptError, NotCompiled
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.core.stepper import Control, Stepper

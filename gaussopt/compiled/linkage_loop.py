@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE, certify
 from gaussopt.codegen import modules
-from gaussopt.codegen.job import NotCompiled
 from gaussopt.compiled.generated_loop import ConstantSteps
-from gaussopt.core.errors import BadInput
+from gaussopt.core.errors import BadInput, NotCompiled
 from gaussopt.core.programs import Timing
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector

@@ -50,6 +50,13 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "gaussopt"
 
 
+def key_of(*parts: str) -> str:
+    """A short name for what decides a kept file."""
+    import hashlib
+
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
 def check_chosen() -> None:
     """See that the folder that GAUSSOPT_CACHE names, if it does, is nobody else's.
 

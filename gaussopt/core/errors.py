@@ -74,3 +74,7 @@ class IllPosed(GaussoptError, ValueError):
     def __init__(self, status: Status, sentence: str) -> None:
         self.status = status
         super().__init__(sentence)
+
+
+class NotCompiled(Exception):
+    """Why a motion has no generated loop, as a part of a sentence."""

@@ -136,8 +136,8 @@ def check_mass_matrix(M: Matrix, what: str = "the mass matrix M") -> Matrix:
 class StepData:
     """The data of one time step.
 
-    M and J may both be sparse, for systems of many bodies: SciPy arrays in compressed rows, see `sparse_arrays`. Code that
-    takes such steps asks `sparse` first; formulations, solvers and analyses that do not refuse them.
+    M and J may both be sparse, for systems of many bodies: SciPy arrays in compressed rows, see `sparse_arrays`.
+    Code that takes such steps asks `sparse` first; formulations, solvers and analyses that do not refuse them.
 
     Attributes
     ----------

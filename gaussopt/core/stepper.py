@@ -26,6 +26,13 @@ State = tuple[float, Vector, Vector]
 QUINTIC = 6
 """Order of a method up to which a quintic follows its steps as exactly as they are."""
 
+SHARP = 2.0**-52
+"""Residual at which the iterations of methods that keep constraints end, relative to 1 + the largest entry of what they
+look for; the generated loops of these methods use the same number."""
+
+MOST_ITERATIONS = 50
+"""Solves of a half step of RATTLE, interpreted or generated."""
+
 
 class Motion(Protocol):
     """The differential equation of a state (q, u), and what it comes from.

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor
 from typing import Any
 
-import gaussopt
+from gaussopt._version import __version__
 from gaussopt.core.errors import BadInput, MissingBackend
 from gaussopt.execution.case import sentence
 
@@ -97,8 +97,8 @@ def _check(client: Any) -> None:
     for worker, found in versions.items():
         if isinstance(found, BaseException):
             raise BadInput(f"The Dask worker {worker} cannot import gaussopt: {sentence(found)}.")
-        if found != gaussopt.__version__:
-            raise BadInput(f"The Dask worker {worker} has gaussopt {found}, this is {gaussopt.__version__}.")
+        if found != __version__:
+            raise BadInput(f"The Dask worker {worker} has gaussopt {found}, this is {__version__}.")
 
 
 @contextlib.contextmanager

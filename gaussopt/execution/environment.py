@@ -13,7 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import gaussopt
+from gaussopt._version import __version__
 from gaussopt.core import registry
 from gaussopt.execution.fingerprint import fingerprint
 
@@ -61,7 +61,7 @@ def _environment(depends: tuple[tuple[str, str], ...], plugins: tuple[registry.R
         packages |= {*getattr(entry, "requires", ()), *_backend(variant)}
     return {
         "python": platform.python_version(),
-        "gaussopt": gaussopt.__version__,
+        "gaussopt": __version__,
         "packages": dict(sorted(_version(p) for p in packages)),
         "code": dict(sorted(code.items())),
     }
@@ -90,7 +90,7 @@ def refresh() -> None:
 @cache
 def core_digest() -> str:
     """SHA-256 of the core's source files, as they were when first asked for."""
-    root = Path(gaussopt.__file__).parent
+    root = Path(__file__).parents[1]
     files = {f.relative_to(root): f for f in root.rglob("*.py")}
     return _sha256({name.as_posix(): f.read_bytes() for name, f in files.items() if _is_core(name)})
 

@@ -2,9 +2,9 @@
 
 An assertion that fails, or memory that is written where it should not be, in the C++ of a backend ends the whole
 process, and no Python code can prevent that. A solver that says `aborts` of itself is therefore set up and asked in a
-guarded process (`gaussopt.execution.guarded_process`). If that dies, the answer is `crashed` with a sentence, and the next program finds a
-new process. In a process that is guarded already, as those of comparisons and batches, the solver runs directly, so
-that measured times are its own.
+guarded process (`gaussopt.execution.guarded_process`). If that dies, the answer is `crashed` with a sentence, and the
+next program finds a new process. In a process that is guarded already, as those of comparisons and batches, the
+solver runs directly, so that measured times are its own.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import gaussopt
+from gaussopt._version import __version__
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import PROBE, prepare_folder, write_bytes, write_text
 from gaussopt.execution.case import Case, Outcome
@@ -122,7 +122,7 @@ class Store:
         value, attachments = _apart(case, outcome.value)
         record = {
             "format": FORMAT,
-            "written_by": f"gaussopt {gaussopt.__version__}",
+            "written_by": f"gaussopt {__version__}",
             "case": case.key,
             "identity": identity,
             "outcome": {"value": value, "failure": outcome.failure, "seconds": outcome.seconds, "kind": outcome.kind},
@@ -205,7 +205,7 @@ class Store:
         # Who opens it holds none yet, so they come one after the other: else one sweeps away what another is writing.
         with self._alone():
             if not head.exists():
-                about = {"kind": KIND, "format": FORMAT, "written_by": f"gaussopt {gaussopt.__version__}"}
+                about = {"kind": KIND, "format": FORMAT, "written_by": f"gaussopt {__version__}"}
                 write_text(head, json.dumps(about, indent=1) + "\n")
             self._check(head)  # it may be somebody else's by now
             prepare_folder(self._cases)
@@ -227,7 +227,7 @@ class Store:
             raise BadInput(f"{head} was not written by a comparison of gaussopt; name another folder.")
         if form != FORMAT:
             raise BadInput(
-                f"{self.folder} was written by {writer} in format {form}, this is gaussopt {gaussopt.__version__} with "
+                f"{self.folder} was written by {writer} in format {form}, this is gaussopt {__version__} with "
                 f"format {FORMAT}; name another folder, or go on with the version that wrote it."
             )
 

@@ -8,7 +8,7 @@ from importlib import metadata
 
 import numpy as np
 
-import gaussopt
+from gaussopt._version import __version__
 
 PACKAGES = (
     "numpy", "scipy", "cvxpy", "osqp", "clarabel", "deap", "daqp", "piqp", "proxsuite", "qpsolvers", "quadprog",
@@ -21,7 +21,7 @@ def versions() -> dict[str, str]:
 
     Numbers agree to the last digit only where the vector units do: libraries choose their kernels by them.
     """
-    found = {"gaussopt": gaussopt.__version__, "Python": platform.python_version()}
+    found = {"gaussopt": __version__, "Python": platform.python_version()}
     found |= {name: _version(name) for name in PACKAGES}
     units = np.show_config(mode="dicts")["SIMD Extensions"]
     return found | {

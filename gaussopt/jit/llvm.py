@@ -20,8 +20,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
-from gaussopt.codegen import source
-from gaussopt.core import cache
+from gaussopt.core import cache, generated_modules
 
 _NUMBERS = {"float": "d", "int": "q", "bool": "q"}
 _ADDRESS = "N"
@@ -150,7 +149,7 @@ def _compiled(
         repr([x for name, x in vars(Places).items() if name.isupper()]),
     ]
     assert module.__file__ is not None
-    file = f"{Path(module.__file__).stem}_{source.key_of(*about, *target())}.o"
+    file = f"{Path(module.__file__).stem}_{cache.key_of(*about, *target())}.o"
     code = cache.read(file)
     if code is None:
         code = _translated(sources, names, contract, vectors, exactly)
@@ -182,7 +181,7 @@ def _sources(module: ModuleType, names: Sequence[str]) -> list[tuple[str, dict[s
             if isinstance(record, type) and (home := sys.modules[record.__module__]) not in met:
                 met.append(home)
     ordered = [module, *sorted(met[1:], key=lambda x: x.__name__)]
-    texts = [source.text_of(x) for x in ordered]
+    texts = [generated_modules.text_of(x) for x in ordered]
     numbers = [{name: y for name, y in vars(x).items() if isinstance(y, int | float)} for x in ordered]
     return list(zip(texts, numbers, strict=True))
 

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from llvmlite import ir
 
-from gaussopt.codegen.job import NotCompiled
+from gaussopt.core.errors import NotCompiled
 from gaussopt.jit.llvm import ENTRANCE, USUAL, WRITEABLE, Places
 
 REAL, INTEGER, SHORT, TRUTH, FLOATS, BYTES = (

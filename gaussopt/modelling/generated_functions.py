@@ -140,7 +140,7 @@ class Evaluation:
         """One call more by CPython; compile once there were enough."""
         self._left -= 1
         if self._left == 0:
-            from gaussopt.codegen.job import NotCompiled
+            from gaussopt.core.errors import NotCompiled
 
             # Nothing is lost where it fails: on a Python whose objects machine code cannot read (ImportError), or on a
             # processor that LLVM does not know (RuntimeError).
@@ -155,7 +155,7 @@ def _compiled(module: ModuleType) -> Mapping[str, Callable[..., bool]]:
     ------
     NotCompiled
     """
-    from gaussopt.codegen.job import NotCompiled
+    from gaussopt.core.errors import NotCompiled
     from gaussopt.jit.llvm import exact
 
     functions = {name: x for name, x in vars(module).items() if isinstance(x, FunctionType)}

@@ -27,7 +27,9 @@ import sympy as sp
 from numpy.typing import ArrayLike, NDArray
 from sympy.core.function import AppliedUndef
 
-from gaussopt.codegen import source as codegen
+from gaussopt.codegen.equations import equations_of
+from gaussopt.codegen.source import Unwritable
+from gaussopt.core import generated_modules
 from gaussopt.core.contacts import Coefficients, Contact, Kinematics, check_coefficients, vanishing_normal
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.step_data import Matrix, StepData, Vector
@@ -90,12 +92,12 @@ class LagrangianSystem(System):
         BadInput
             If there is no place for it, neither in the cache folder nor among temporary files.
         """
-        return codegen.path_of(self._module)
+        return generated_modules.path_of(self._module)
 
     @property
     def source(self) -> str:
         """The generated source."""
-        return codegen.text_of(self._module)
+        return generated_modules.text_of(self._module)
 
     @property
     def constant_entries(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -392,13 +394,10 @@ def derive(
     )
 
     model = Model(name, qs, vs, ps, T, V, F, phi, f, omega, touching, layout.d, names)
-    module = codegen.load(name, model.key)
-    if module is None:
-        try:
-            text = model.source()
-        except codegen.Unwritable as error:
-            raise BadInput(f"In {name!r} {codegen.Unwritable(error.expression.xreplace(theirs))}") from None
-        module = codegen.store(name, model.key, text)
+    try:
+        module = equations_of(model)
+    except Unwritable as error:
+        raise BadInput(f"In {name!r} {Unwritable(error.expression.xreplace(theirs))}") from None
     system = LagrangianSystem(model, coordinates, values, module, layout)
     if omega:
         _check_independent(system)

@@ -109,9 +109,9 @@ class Batch:
 
     def _march_together(self, threads: int | None) -> None:
         """As much as generated code can do for all at once."""
-        from gaussopt.codegen.job import NotCompiled
         from gaussopt.codegen.modules import has_llvm
         from gaussopt.compiled.generated_loop import why_not
+        from gaussopt.core.errors import NotCompiled
 
         system = self.members.system
         if not has_llvm() or system.compiled != "generated_loop" or system.contact_names:

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.codegen import modules
-from gaussopt.codegen.job import NotCompiled, Orders
+from gaussopt.codegen.job import Orders
 from gaussopt.codegen.loop import ROW
 from gaussopt.codegen.simd_blocks import LANES
 from gaussopt.compiled.generated_loop import CHUNK, norms, passing
-from gaussopt.core.errors import BadInput
+from gaussopt.core.errors import BadInput, NotCompiled
 from gaussopt.core.step_data import Matrix
 from gaussopt.core.stepper import Stepper
 from gaussopt.integration.stabilisation import Projection, Stabilisation

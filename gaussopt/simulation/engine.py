@@ -118,7 +118,7 @@ def smooth_loop(
     long = choice.engine != "auto" or _many(choice, method, control, start)
     reason = None if long else "long runs only"
     if choice.engine != "interpreted" and reason is None:
-        from gaussopt.codegen.job import NotCompiled
+        from gaussopt.core.errors import NotCompiled
 
         code = _code(motion)
         reason = (
@@ -163,8 +163,8 @@ def contact_engine(
 def leap_over(loop: Loop, motion: ContactAccelerations, method: Stepper, control: Control, recorder: Recorder) -> None:
     """Let a loop from event to event leap over the steps in which nothing happens, where the motion can."""
     begin = perf_counter()
-    from gaussopt.codegen.job import NotCompiled
     from gaussopt.compiled.contact_phases import Leaps
+    from gaussopt.core.errors import NotCompiled
 
     if isinstance(loop, EventDriven) and Leaps.fit(motion, method, control):
         with suppress(NotCompiled):  # it goes stage by stage then

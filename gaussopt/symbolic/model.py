@@ -1,6 +1,6 @@
-"""The equations of a system as SymPy expressions, and the source that computes them.
+"""The equations of a system as SymPy expressions, derived from energies and constraints.
 
-Derived from energies and constraints, see `gaussopt.modelling.lagrangian`; everything generated starts here.
+All generated code starts here.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from typing import Any
 
 import sympy as sp
 
-from gaussopt.codegen import source as codegen
-from gaussopt.codegen.ldl import certificate_source
+from gaussopt.core import cache
 from gaussopt.core.errors import BadInput
-from gaussopt.symbolic.contacts import ContactSymbols, flat_contacts
+from gaussopt.symbolic.contacts import ContactSymbols
 
 TIME = sp.Symbol("t", real=True)
 
@@ -59,7 +58,7 @@ class Model:
                  *self.nonholonomic, bar, *self.quasi_velocities]  # fmt: skip
         for c in self.contacts:
             parts += [bar, c.gap, *c.slip, bar, *c.coefficients]
-        return codegen.key_of(*map(sp.srepr, parts))
+        return cache.key_of(sp.__version__, *map(sp.srepr, parts))
 
     @cached_property
     def equations(self) -> Equations:
@@ -102,61 +101,6 @@ class Model:
     def along(self, expr: Any) -> Any:
         """Time derivative at constant v: expr_q v + expr_t."""
         return along(expr, self.q, self.v)
-
-    def source(self) -> str:
-        """The generated module: step data, residuals, energies, contacts and the certificate's arithmetic.
-
-        Raises
-        ------
-        BadInput
-            As `equations`; also if an expression has no counterpart in Python.
-        """
-        e, n, d = self.equations, len(self.q), sp.diff
-        state: dict[str, Sequence[Any] | None] = {"t": None, "q": self.q, "v": self.v, "p": self.p}
-        place: dict[str, Sequence[Any] | None] = {"t": None, "q": self.q, "p": self.p}
-        flat = [x for row in e.M for x in row] + e.h + e.Q + [x for row in e.J for x in row] + e.gamma
-        doc = "M (n*n), h (n), Q (n), J (m*n), gamma (m), row by row."
-        if self.contacts:
-            # In one function with the smooth part, so that sines and cosines are shared.
-            flat += flat_contacts(self.contacts, self.tangents, self.along, self.q, self.v)
-            doc = doc[:-1] + "; then g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T."
-        functions = [
-            codegen.Function("step", state, flat, doc),
-            codegen.Function("position", place, self.holonomic, "Holonomic constraint functions phi (m_h)."),
-            codegen.Function(
-                "position_jacobian",
-                place,
-                [x for row in e.J[: len(self.holonomic)] for x in row],
-                "phi_q (m_h*n), row by row.",
-            ),
-            codegen.Function("velocity", state, e.rates, "Constraint residuals at velocity level (m)."),
-            codegen.Function("energy", state, e.energy, "Kinetic and potential energy, power of the forces."),
-        ]
-        if self.quasi_velocities:
-            full = [*self.quasi_velocities, *e.rates]
-            functions += [
-                codegen.Function("omega", state, full, "Quasi-velocities, then the velocity constraints (n)."),
-                codegen.Function(
-                    "omega_jacobian", state, [d(x, b) for x in full for b in self.v], "Their derivative by v (n*n)."
-                ),
-                codegen.Function(
-                    "omega_bias", state, [self.along(x) for x in full], "Their time derivative at constant v (n)."
-                ),
-            ]
-        if self.contacts:
-            gaps = [c.gap for c in self.contacts]
-            coefficients = [c.coefficients[i] for i in range(3) for c in self.contacts]
-            functions += [
-                codegen.Function("gaps", place, gaps, "Gaps g_N (k)."),
-                codegen.Function("gap_rates", state, [self.along(x) for x in gaps], "Gap rates (k)."),
-                codegen.Function("coefficients", {"p": self.p}, coefficients, "mu (k), e_N (k), e_T (k)."),
-            ]
-        pattern_M, pattern_J = [x != 0 for row in e.M for x in row], [x != 0 for row in e.J for x in row]
-        certificate = certificate_source(n, pattern_M, pattern_J)
-        known = set(self.p)
-        constants = {"CONSTANT": tuple(x.free_symbols <= known for row in (*e.M, *e.J) for x in row)}
-        more = [certificate] if certificate else []
-        return codegen.source(functions, f"Equations of {self.name}.", more, constants)
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ import sympy as sp
 
 import gaussopt as go
 from gaussopt.cli.main import run
-from gaussopt.codegen import source as codegen
-from gaussopt.core import cache
+from gaussopt.codegen import source
+from gaussopt.core import cache, generated_modules
 from gaussopt.modelling.lagrangian import LagrangianSystem
 
 x, u = sp.symbols("x u")
@@ -314,7 +314,8 @@ def elsewhere(folder: Path, temporary: Path) -> str:
 
 
 def spring_name() -> str:
-    return f"gaussopt_generated_{codegen._file('spring', spring().model.key).removesuffix('.py')}"
+    file = generated_modules._file("spring", source.key_of(spring().model.key))
+    return f"gaussopt_generated_{file.removesuffix('.py')}"
 
 
 def test_what_another_user_planted_does_not_run(common: Path, folder: Path, run_python: Callable[..., str]) -> None:
@@ -389,7 +390,7 @@ def test_every_flipped_bit_of_a_source_is_noticed(folder: Path) -> None:
 def test_a_source_under_another_name_is_noticed(folder: Path) -> None:
     (source,) = folder.iterdir()
     source.rename(folder / "another_0123456789abcdef.py")
-    assert codegen.load("another", "0123456789abcdef") is None
+    assert generated_modules.load("another", "0123456789abcdef") is None
 
 
 def test_every_flipped_bit_of_machine_code_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -398,7 +399,7 @@ def test_every_flipped_bit_of_machine_code_is_noticed(tmp_path: Path, monkeypatc
 
     monkeypatch.setenv("GAUSSOPT_CACHE", str(tmp_path))
     text = "def f(x: float) -> float:\n    return 3*x\n"
-    module = codegen.store("flipped", codegen.key_of(text), text)
+    module = generated_modules.store("flipped", source.key_of(text), text)
     assert llvm.functions(module, ["f"], False)["f"](2.0) == 6.0
     (code,) = tmp_path.glob("*.o")
     good = code.read_bytes()
@@ -419,7 +420,7 @@ def test_machine_code_of_another_user_is_not_used(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setenv("GAUSSOPT_CACHE", str(tmp_path))
     texts = [f"def f(x: float) -> float:\n    return {factor}*x\n" for factor in (5, 7)]
-    modules = [codegen.store("owned", codegen.key_of(text), text) for text in texts]
+    modules = [generated_modules.store("owned", source.key_of(text), text) for text in texts]
     for module in modules:
         llvm.functions(module, ["f"], False)
     codes = [next(tmp_path.glob(f"{module.__name__.removeprefix('gaussopt_generated_')}_*.o")) for module in modules]

@@ -14,15 +14,10 @@ import math
 import numpy as np
 
 from gaussopt.core.step_data import StepData, Vector, is_sparse
-from gaussopt.core.stepper import FixedStep, Motion
+from gaussopt.core.stepper import SHARP, FixedStep, Motion
 from gaussopt.integration.stabilisation import Baumgarte, Stabilisation, _lift
-from gaussopt.linalg.dense import EPS
 from gaussopt.modelling.callables import System
 from gaussopt.solving.solve import Answer
-
-SHARP = EPS
-"""Residual at which an iteration ends, relative to 1 + the largest entry of what it looks for."""
-
 
 LOST = 1e6
 """Growth of a residual at which an iteration is given up."""

@@ -22,7 +22,7 @@ import numpy as np
 
 from gaussopt.core.errors import MotionStopped
 from gaussopt.core.step_data import StepData, Vector
-from gaussopt.core.stepper import Motion
+from gaussopt.core.stepper import MOST_ITERATIONS, Motion
 from gaussopt.integration.steppers._constrained import (
     ConstrainedStep,
     Settling,
@@ -31,9 +31,6 @@ from gaussopt.integration.steppers._constrained import (
     prescribed,
 )
 from gaussopt.solving.solve import Answer
-
-MOST_ITERATIONS = 50
-"""Solves of a half."""
 
 
 class Rattle(ConstrainedStep):

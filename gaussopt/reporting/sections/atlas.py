@@ -327,7 +327,7 @@ def document(atlas: Atlas, name: str, tables: Sequence[Table] = (), *, quick: bo
     sections = [section]
     grid = problem(name).atlas
     own = () if grid is None or grid.tables is None else grid.tables(quick)
-    blocks = (*tables, *(Table(t.name, t.caption, tuple(t.columns), tuple(t.rows)) for t in own))
+    blocks = (*tables, *(Table(t.name, t.caption, tuple(t.columns), tuple(map(tuple, t.rows))) for t in own))
     if blocks:
         lead = Paragraph("Boundaries found by root finding and stated values beside them.")
         sections.append(Section("boundaries", "Boundaries and tables", (lead, *blocks)))
