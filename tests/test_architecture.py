@@ -1,7 +1,7 @@
 """Rules of the layout: one direction of imports, small files and functions, one name for one thing.
 
-`lint-imports` reads the contract of directions in pyproject.toml. `python tests/test_architecture.py` prints what breaks
-the other rules, one line each.
+`lint-imports` reads the contract of directions in pyproject.toml; `python tests/test_architecture.py` prints what
+breaks the other rules, one line each.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ MAY_IMPORT_LATE = ("gaussopt/__init__.py", "gaussopt/__main__.py", "gaussopt/cli
 """The facade, the applications and the problems, whose evidence is computed on request only."""
 DEPENDENCIES = {
     "numpy", "scipy", "sympy", "cvxpy", "osqp", "deap", "matplotlib", "pandas", "xarray", "llvmlite", "h5netcdf",
-    "h5py", "jinja2", "typer", "rich", "daqp", "piqp", "proxsuite", "qpsolvers", "clarabel", "highspy", "scs", "distributed",
-    "latex2mathml", "PIL",
+    "h5py", "jinja2", "typer", "rich", "daqp", "piqp", "proxsuite", "qpsolvers", "clarabel", "highspy", "scs",
+    "distributed", "latex2mathml", "PIL",
 }  # fmt: skip
 OBJECT_MEMORY = re.compile(r"from_address\(\s*id\(|\bid\(\w+\)\s*\+|py_object|\bosqp\.ext|__array_interface__")
 """Reading of objects at fixed offsets, and private modules."""
