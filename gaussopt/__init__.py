@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gaussopt.core.step_data import StepData
     from gaussopt.integration.stabilisation import Baumgarte, Projection
     from gaussopt.integration.trajectory import Trajectory
-    from gaussopt.interchange.netcdf import load_dataset, save_dataset
+    from gaussopt.storage.netcdf import load_dataset, save_dataset
     from gaussopt.lcp import LCPSolutions, MatrixClass, certify_lcp, classify_matrix, enumerate_lcp
     from gaussopt.linalg.redundancy import rank_report
     from gaussopt.modelling.callables import Energy, System
@@ -67,9 +67,9 @@ _HOME = {
     "certify_contact": "certificates.contact", "certify_lcp": "lcp", "certify_qp": "certificates.qp",
     "classify_matrix": "lcp", "classify_step": "certificates.contact_class", "compare": "comparison.compare",
     "contact_points": "core.contacts", "enumerate_lcp": "lcp", "formulate": "solving.solve",
-    "load_dataset": "interchange.netcdf", "make_solver": "core.solver", "names": "core.registry",
+    "load_dataset": "storage.netcdf", "make_solver": "core.solver", "names": "core.registry",
     "problem": "modelling.problem", "rank_report": "linalg.redundancy", "register": "core.registry",
-    "save_dataset": "interchange.netcdf", "scan": "atlas.scan", "simulate": "simulation.simulate",
+    "save_dataset": "storage.netcdf", "scan": "atlas.scan", "simulate": "simulation.simulate",
     "simulate_batch": "simulation.batch", "solve": "solving.solve", "solve_batch": "solving.lcp_batch",
     "solve_step": "solving.solve",
 }  # fmt: skip

@@ -12,7 +12,7 @@ from gaussopt.comparison.compare import Results
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import read_regular, write_bytes
 from gaussopt.execution.store import HEAD
-from gaussopt.interchange.archives import gunzip
+from gaussopt.storage.archives import gunzip
 
 FILE = "results.json.gz"
 FORMAT = 1

@@ -26,7 +26,7 @@ from gaussopt.core.files import inside, json_object, parse, prepare_folder, read
 from gaussopt.core.programs import LCP, QP, LinearSystem, Program, as_qp
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
-from gaussopt.interchange.archives import arrays_of
+from gaussopt.storage.archives import arrays_of
 from gaussopt.modelling.problem import Problem
 from gaussopt.solving.solve import default_solver, formulate, solve
 

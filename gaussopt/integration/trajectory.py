@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gaussopt.core.errors import BadInput
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
-from gaussopt.interchange import netcdf
+from gaussopt.storage import netcdf
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -198,7 +198,7 @@ class Trajectory:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trajectory:
-        """Read what `save` wrote, once its checksum is verified; see `gaussopt.interchange.netcdf.read` for files without one.
+        """Read what `save` wrote, once its checksum is verified; see `gaussopt.storage.netcdf.read` for files without one.
 
         Raises
         ------

@@ -22,7 +22,7 @@ from gaussopt.core.machine import is_machine
 from gaussopt.execution.case import Case, run_case
 from gaussopt.execution.store import Store
 from gaussopt.execution.workers import run_cases
-from gaussopt.interchange import netcdf
+from gaussopt.storage import netcdf
 
 FLIPS, KILLS, FULL = 10, 1, 2
 

@@ -11,7 +11,7 @@ import pytest
 
 import gaussopt as go
 from gaussopt.cli.main import run
-from gaussopt.interchange import netcdf
+from gaussopt.storage import netcdf
 
 NUMBERS = range(400)
 

@@ -18,7 +18,7 @@ import pytest
 import gaussopt as go
 from gaussopt.cli.main import run
 from gaussopt.comparison.sequence_files import export_sequence, read_sequence
-from gaussopt.interchange.archives import FREE, arrays_of, gunzip
+from gaussopt.storage.archives import FREE, arrays_of, gunzip
 
 STRIDE = 100
 
