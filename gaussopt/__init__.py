@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from gaussopt.core.step_data import StepData
     from gaussopt.integration.stabilisation import Baumgarte, Projection
     from gaussopt.integration.trajectory import Trajectory
-    from gaussopt.storage.netcdf import load_dataset, save_dataset
     from gaussopt.lcp import LCPSolutions, MatrixClass, certify_lcp, classify_matrix, enumerate_lcp
     from gaussopt.linalg.redundancy import rank_report
     from gaussopt.modelling.callables import Energy, System
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
     from gaussopt.simulation.simulate import simulate
     from gaussopt.solving.lcp_batch import BatchSolution, solve_batch
     from gaussopt.solving.solve import Answer, StepSolver, formulate, solve, solve_step
+    from gaussopt.storage.netcdf import load_dataset, save_dataset
 
 # Loaded when first used, so that `import gaussopt` and `gaussopt --help` stay quick.
 _HOME = {

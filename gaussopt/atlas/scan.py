@@ -31,10 +31,10 @@ from gaussopt.atlas.stacked_steps import (
 )
 from gaussopt.core.errors import BadInput, NotAccepted, UnknownName
 from gaussopt.core.step_data import Matrix, StepData
-from gaussopt.storage import netcdf
 from gaussopt.modelling.parameter_grid import AtlasGrid, Axis, default_grid
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find
+from gaussopt.storage import netcdf
 
 if TYPE_CHECKING:
     import xarray as xr

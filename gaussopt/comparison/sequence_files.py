@@ -26,9 +26,9 @@ from gaussopt.core.files import inside, json_object, parse, prepare_folder, read
 from gaussopt.core.programs import LCP, QP, LinearSystem, Program, as_qp
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
-from gaussopt.storage.archives import arrays_of
 from gaussopt.modelling.problem import Problem
 from gaussopt.solving.solve import default_solver, formulate, solve
+from gaussopt.storage.archives import arrays_of
 
 ARRAYS = ("P", "q", "G", "h", "A", "b", "lb", "ub")
 """What an archive of qpsolvers holds."""

@@ -198,7 +198,7 @@ class Trajectory:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trajectory:
-        """Read what `save` wrote, once its checksum is verified; see `gaussopt.storage.netcdf.read` for files without one.
+        """Read what `save` wrote, once its checksum is verified; files without one: `gaussopt.storage.netcdf.read`.
 
         Raises
         ------
