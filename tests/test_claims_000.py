@@ -12,7 +12,6 @@ import pytest
 import gaussopt as go
 from gaussopt.comparison.paper_claims import Claim as Measured
 from gaussopt.core.step_data import StepData, Vector
-from gaussopt.execution.workers import Outcome
 from gaussopt.papers import ledger
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.claim import Judgement, Verdict
@@ -26,6 +25,7 @@ from gaussopt.papers.p000_least_squares import (
 )
 from gaussopt.papers.p000_least_squares import operation_counts as plain
 from gaussopt.papers.p000_least_squares.minimal_crank_slider import Crank, backwards
+from gaussopt.processes.job import Outcome
 from gaussopt.reporting.document import Table, Tex
 
 EXPECTED = {

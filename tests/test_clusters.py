@@ -16,7 +16,8 @@ import gaussopt as go
 from gaussopt.cli.main import run
 from gaussopt.comparison.results_file import read_results
 from gaussopt.execution.dask import dask_executor
-from gaussopt.execution.workers import Case, Outcome, run_cases
+from gaussopt.execution.workers import run_jobs
+from gaussopt.processes.job import Job, Outcome
 
 pytest.importorskip("distributed")
 
@@ -76,13 +77,13 @@ def cluster(start: Callable[..., subprocess.Popen[str]]) -> str:
     return scheduler_of(start, 2)[0]
 
 
-def cases(guarded: ModuleType) -> list[Case]:
+def cases(guarded: ModuleType) -> list[Job]:
     found = [
-        Case(f"{tau} {s}", guarded.step, {"tau": tau, "solver": s}, depends=(("solver", s),))
+        Job(f"{tau} {s}", guarded.step, {"tau": tau, "solver": s}, depends=(("solver", s),))
         for tau in (0.0, 0.7)
         for s in ("kkt", "osqp")
     ]
-    return [*found, Case("crash", guarded.crash), Case("late", guarded.hold, {"seconds": 60}, limit=0.2)]
+    return [*found, Job("crash", guarded.crash), Job("late", guarded.hold, {"seconds": 60}, limit=0.2)]
 
 
 def answers(outcomes: dict[str, Outcome]) -> str:
@@ -91,9 +92,9 @@ def answers(outcomes: dict[str, Outcome]) -> str:
 
 def test_a_cluster_gives_the_same_to_the_last_bit(cluster: str, guarded: ModuleType) -> None:
     with dask_executor(cluster) as executor:
-        found = run_cases(cases(guarded), executor=executor)
+        found = run_jobs(cases(guarded), executor=executor)
     assert [o.kind for o in found.values()] == ["", "", "", "", "crashed", "time_limit"]
-    assert answers(found) == answers(run_cases(cases(guarded)))
+    assert answers(found) == answers(run_jobs(cases(guarded)))
 
 
 def test_a_comparison_on_a_cluster_equals_a_local_one(
@@ -113,7 +114,7 @@ def test_a_comparison_on_a_cluster_equals_a_local_one(
 
 def test_both_workers_work_each_in_a_child_of_its_own(cluster: str, guarded: ModuleType) -> None:
     with dask_executor(cluster) as executor:
-        found = run_cases([Case(f"{i}", guarded.pause_and_tell) for i in range(6)], executor=executor)
+        found = run_jobs([Job(f"{i}", guarded.pause_and_tell) for i in range(6)], executor=executor)
     assert len({o.value["ppid"] for o in found.values()}) == 2
     assert all(o.value["pid"] != o.value["ppid"] for o in found.values())
 
@@ -126,23 +127,23 @@ def test_solvers_registered_here_travel(cluster: str, guarded: ModuleType, tmp_p
     file.write_text(SOLVER)
     go.register(file)
     file.unlink()
-    case = Case("plugin", guarded.plugin_answer, {"name": "half"}, depends=(("solver", "half"),))
+    case = Job("plugin", guarded.plugin_answer, {"name": "half"}, depends=(("solver", "half"),))
     with dask_executor(cluster) as executor:
-        assert run_cases([case], executor=executor)["plugin"].value == [0.5]
+        assert run_jobs([case], executor=executor)["plugin"].value == [0.5]
 
 
 def test_a_cluster_that_dies_costs_the_cases_under_way(
     start: Callable[..., subprocess.Popen[str]], guarded: ModuleType
 ) -> None:
     address, processes = scheduler_of(start, 1)
-    todo = [Case("quick", guarded.double, {"x": 1.0}, weight=2.0), Case("long", guarded.sleep, {"seconds": 300.0})]
+    todo = [Job("quick", guarded.double, {"x": 1.0}, weight=2.0), Job("long", guarded.sleep, {"seconds": 300.0})]
 
     def kill(fraction: float) -> None:
         for process in processes:
             process.kill()
 
     with dask_executor(address) as executor:
-        found = run_cases(todo, executor=executor, progress=kill)
+        found = run_jobs(todo, executor=executor, progress=kill)
     assert found["quick"].value == 2.0
     assert found["long"].kind == "lost"
     assert "the executor did not run the case" in found["long"].failure

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gaussopt.execution.workers import run_cases
+from gaussopt.execution.workers import run_jobs
 from gaussopt.reporting.html import measured_times
 from gaussopt.reporting.html.page import write
 
@@ -54,7 +54,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for c in paper.cases(False)
         if c.key.startswith("erratum")
     ]
-    outcomes = run_cases([*cases, *atlas_section.cases(False), *ledger.cases(False)], 2)
+    outcomes = run_jobs([*cases, *atlas_section.cases(False), *ledger.cases(False)], 2)
     assert {key: o.failure for key, o in outcomes.items() if o.failure} == {}
     out = tmp_path_factory.mktemp("papers")
     write(papers.document(outcomes, Results((), (), (), {}), False), out)

@@ -12,7 +12,7 @@ import pytest
 import gaussopt as go
 from gaussopt.cli.main import run
 from gaussopt.core import registry
-from gaussopt.execution.fingerprint import fingerprint
+from gaussopt.processes.fingerprint import fingerprint
 
 READS = """
 import json

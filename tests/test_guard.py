@@ -17,9 +17,10 @@ import psutil
 import pytest
 
 import gaussopt as go
-from gaussopt.execution import guarded_process as guards
-from gaussopt.execution.guarded_process import Guard, Order, run_order
-from gaussopt.execution.workers import Case
+from gaussopt.processes import guarded_process as guards
+from gaussopt.processes.child_process import Order
+from gaussopt.processes.guarded_process import Guard, run_order
+from gaussopt.processes.job import Job
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +45,7 @@ def gone(pid: int) -> bool:
 
 
 def test_a_case_runs_in_a_child_of_its_own(guard: Guard, guarded: ModuleType) -> None:
-    first, second = (guard.run(Case("where", guarded.process)).value for _ in range(2))
+    first, second = (guard.run(Job("where", guarded.process)).value for _ in range(2))
     assert first == second  # the child is kept
     assert first["ppid"] == os.getpid() != first["pid"]
     assert first["session"] == first["pid"]  # Ctrl-C on the terminal is not for it
@@ -54,28 +55,28 @@ def test_a_case_runs_in_a_child_of_its_own(guard: Guard, guarded: ModuleType) ->
 def test_what_ends_a_case_is_said_in_a_sentence_and_the_next_case_runs(guard: Guard, guarded: ModuleType) -> None:
     late = "time limit: no answer within 0.2 s"
     cases = [
-        (Case("segfault", guarded.crash), "crashed", "crashed: the process died (SIGSEGV)"),
-        (Case("exit", guarded.leave, {"code": 3}), "crashed", "crashed: the process ended with exit code 3"),
-        (Case("exit 0", guarded.leave, {"code": 0}), "crashed", "crashed: the process ended with exit code 0"),
-        (Case("kill", guarded.kill_oneself), "lost", "lost: the process was killed (SIGKILL)"),
-        (Case("Python", guarded.sleep, {"seconds": 60.0}, limit=0.2), "time_limit", late),
-        (Case("C", guarded.hold, {"seconds": 60}, limit=0.2), "time_limit", late),
-        (Case("own error", guarded.complain, {"kind": "own"}), "error", "The mass is negative."),
-        (Case("other error", guarded.complain, {"kind": "other"}), "error", "ValueError: two lines"),
-        (Case("lambda", guarded.unpicklable), "error", "cannot be sent to another process"),
-        (Case("no function", guarded.double, {"y": 1.0}), "error", "TypeError"),
+        (Job("segfault", guarded.crash), "crashed", "crashed: the process died (SIGSEGV)"),
+        (Job("exit", guarded.leave, {"code": 3}), "crashed", "crashed: the process ended with exit code 3"),
+        (Job("exit 0", guarded.leave, {"code": 0}), "crashed", "crashed: the process ended with exit code 0"),
+        (Job("kill", guarded.kill_oneself), "lost", "lost: the process was killed (SIGKILL)"),
+        (Job("Python", guarded.sleep, {"seconds": 60.0}, limit=0.2), "time_limit", late),
+        (Job("C", guarded.hold, {"seconds": 60}, limit=0.2), "time_limit", late),
+        (Job("own error", guarded.complain, {"kind": "own"}), "error", "The mass is negative."),
+        (Job("other error", guarded.complain, {"kind": "other"}), "error", "ValueError: two lines"),
+        (Job("lambda", guarded.unpicklable), "error", "cannot be sent to another process"),
+        (Job("no function", guarded.double, {"y": 1.0}), "error", "TypeError"),
     ]
     for case, kind, sentence in cases:
         outcome = guard.run(case)
         assert (outcome.kind, outcome.value) == (kind, None), case.key
         assert sentence in outcome.failure
         assert "\n" not in outcome.failure
-        after = guard.run(Case("after", guarded.double, {"x": 2.0}))
+        after = guard.run(Job("after", guarded.double, {"x": 2.0}))
         assert (after.value, after.failure, after.kind) == (4.0, "", "")
 
 
 def test_what_a_case_prints_is_nobodys(guard: Guard, guarded: ModuleType, capfd: pytest.CaptureFixture[str]) -> None:
-    assert guard.run(Case("shout", guarded.shout)).value == "said"
+    assert guard.run(Job("shout", guarded.shout)).value == "said"
     assert capfd.readouterr() == ("", "")
 
 
@@ -84,8 +85,8 @@ def test_a_person_who_debugs_sees_what_a_case_prints_and_where_it_crashed(
 ) -> None:
     monkeypatch.setenv("GAUSSOPT_DEBUG", "1")
     with closing(Guard()) as guard:
-        assert guard.run(Case("shout", guarded.shout)).value == "said"
-        assert guard.run(Case("segfault", guarded.crash)).kind == "crashed"
+        assert guard.run(Job("shout", guarded.shout)).value == "said"
+        assert guard.run(Job("segfault", guarded.crash)).kind == "crashed"
     out, err = capfd.readouterr()
     assert out == ""
     assert "from C" in err
@@ -95,14 +96,14 @@ def test_a_person_who_debugs_sees_what_a_case_prints_and_where_it_crashed(
 def test_the_clock_starts_when_the_case_does(guarded: ModuleType) -> None:
     # A fresh interpreter with its imports takes longer than this.
     with closing(Guard()) as guard:
-        assert guard.run(Case("quick", guarded.double, {"x": 1.0}, limit=0.2)).value == 2.0
+        assert guard.run(Job("quick", guarded.double, {"x": 1.0}, limit=0.2)).value == 2.0
 
 
 def test_closing_ends_a_case_under_way_and_leaves_no_process(guarded: ModuleType) -> None:
     guard = Guard()
-    pid = guard.run(Case("where", guarded.process)).value["pid"]
+    pid = guard.run(Job("where", guarded.process)).value["pid"]
     outcomes = []
-    thread = threading.Thread(target=lambda: outcomes.append(guard.run(Case("long", guarded.hold, {"seconds": 60}))))
+    thread = threading.Thread(target=lambda: outcomes.append(guard.run(Job("long", guarded.hold, {"seconds": 60}))))
     thread.start()
     time.sleep(0.2)
     guard.close()
@@ -111,19 +112,19 @@ def test_closing_ends_a_case_under_way_and_leaves_no_process(guarded: ModuleType
     assert gone(pid)
     assert [o.kind for o in outcomes] == ["lost"]
     with pytest.raises(RuntimeError, match="closed"):
-        guard.run(Case("more", guarded.double, {"x": 1.0}))
+        guard.run(Job("more", guarded.double, {"x": 1.0}))
 
 
 def test_a_forgotten_guard_leaves_no_process(guarded: ModuleType) -> None:
     guard = Guard()
-    pid = guard.run(Case("where", guarded.process)).value["pid"]
+    pid = guard.run(Job("where", guarded.process)).value["pid"]
     del guard
     assert gone(pid)
 
 
 def test_a_thread_takes_its_guard_with_it(guarded: ModuleType) -> None:
     pids: list[int] = []
-    order = Order.of(Case("where", guarded.process))
+    order = Order.of(Job("where", guarded.process))
     thread = threading.Thread(target=lambda: pids.append(guards.outcome_of(run_order(order)).value["pid"]))
     thread.start()
     thread.join()
@@ -133,10 +134,10 @@ def test_a_thread_takes_its_guard_with_it(guarded: ModuleType) -> None:
 @pytest.mark.parametrize("function", ["sleep", "hold"])
 def test_a_killed_owner_leaves_no_process(function: str, guarded: ModuleType) -> None:
     code = (
-        "import guarded, threading, time\nfrom gaussopt.execution.guarded_process import Guard\n"
-        "from gaussopt.execution.workers import Case\n"
-        "guard = Guard(); print(guard.run(Case('where', guarded.process)).value['pid'], flush=True)\n"
-        f"guard.run(Case('long', guarded.{function}, {{'seconds': 60}}))"
+        "import guarded, threading, time\nfrom gaussopt.processes.guarded_process import Guard\n"
+        "from gaussopt.processes.job import Job\n"
+        "guard = Guard(); print(guard.run(Job('where', guarded.process)).value['pid'], flush=True)\n"
+        f"guard.run(Job('long', guarded.{function}, {{'seconds': 60}}))"
     )
     owner = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert owner.stdout is not None
@@ -150,15 +151,15 @@ def test_a_killed_owner_leaves_no_process(function: str, guarded: ModuleType) ->
 
 def test_an_owner_that_ends_leaves_no_process(run_python: Callable[..., str], guarded: ModuleType) -> None:
     code = (
-        "import guarded\nfrom gaussopt.execution.guarded_process import Guard\n"
-        "from gaussopt.execution.workers import Case\n"
-        "guard = Guard(); print(guard.run(Case('where', guarded.process)).value['pid'])"
+        "import guarded\nfrom gaussopt.processes.guarded_process import Guard\n"
+        "from gaussopt.processes.job import Job\n"
+        "guard = Guard(); print(guard.run(Job('where', guarded.process)).value['pid'])"
     )
     assert gone(int(run_python(code, PYTHONPATH=os.environ["PYTHONPATH"])))
 
 
 def test_another_source_or_version_is_refused(guard: Guard, guarded: ModuleType) -> None:
-    order = Order.of(Case("double", guarded.double, {"x": 1.0}))
+    order = Order.of(Job("double", guarded.double, {"x": 1.0}))
     here = order.environment
     for changed, named in (
         ({**here, "gaussopt": "0.0.1"}, "gaussopt"),
@@ -171,8 +172,8 @@ def test_another_source_or_version_is_refused(guard: Guard, guarded: ModuleType)
 
 
 def test_a_case_that_cannot_be_loaded_says_so(guard: Guard, guarded: ModuleType) -> None:
-    order = Order.of(Case("double", guarded.double, {"x": 1.0}))
-    outcome = guards.outcome_of(guard.reply(replace(order, case=pickle.dumps(1)[:-1] + b"\x00")))
+    order = Order.of(Job("double", guarded.double, {"x": 1.0}))
+    outcome = guards.outcome_of(guard.reply(replace(order, job=pickle.dumps(1)[:-1] + b"\x00")))
     assert outcome.kind == "lost"
     assert "cannot be loaded" in outcome.failure
 
@@ -181,7 +182,7 @@ SOLVER = (Path(__file__).parent / "plugins" / "half.py").read_text(encoding="utf
 
 
 def test_what_is_registered_here_is_there_in_the_child(guard: Guard, guarded: ModuleType, tmp_path: Path) -> None:
-    case = Case("plugin", guarded.plugin_answer, {"name": "half"}, depends=(("solver", "half"),))
+    case = Job("plugin", guarded.plugin_answer, {"name": "half"}, depends=(("solver", "half"),))
     file = tmp_path / "half.py"
     file.write_text(SOLVER)
     go.register(file)

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from gaussopt.execution.workers import Outcome, run_case
 from gaussopt.papers import ledger
 from gaussopt.papers.claim import Claim, Derivation, Judgement, Search, Verdict
+from gaussopt.processes.job import Outcome, run_job
 from gaussopt.reporting.document import Section, Table, tables_of
 
 PAPERS = {"000": 4, "001": 5, "002": 4, "004": 4}
@@ -72,7 +72,7 @@ def fails(quick: bool) -> Judgement:
 def test_a_check_that_fails_has_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     claim: Claim = replace(ledger.ledger()[0], check=fails)
     monkeypatch.setattr(ledger, "ledger", lambda: (claim,))
-    found = ledger.judgements({c.key: run_case(c) for c in ledger.cases(quick=True)})
+    found = ledger.judgements({c.key: run_job(c) for c in ledger.cases(quick=True)})
     assert ledger.counts(found)["not computed"] == 1
     text = texts(ledger.section(claim.paper, found))
     assert "not computed" in text

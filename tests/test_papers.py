@@ -17,7 +17,8 @@ import pytest
 from report_pages import without_times
 
 from gaussopt.cli.main import run
-from gaussopt.execution.workers import Case, run_cases
+from gaussopt.execution.workers import run_jobs
+from gaussopt.processes.job import Job
 from gaussopt.reporting.document import Document, Figure, Paragraph, Section, Table
 from gaussopt.reporting.figures import plots
 from gaussopt.reporting.html.page import write
@@ -476,9 +477,9 @@ def _fail() -> None:
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_failing_case_stops_nothing(jobs: int) -> None:
     # numpy.linalg.inv stands for any function that a fresh process can import.
-    cases = [Case("good", np.linalg.inv, {"a": np.eye(2)}), Case("bad", np.linalg.inv, {"a": np.zeros((2, 2))})]
+    cases = [Job("good", np.linalg.inv, {"a": np.eye(2)}), Job("bad", np.linalg.inv, {"a": np.zeros((2, 2))})]
     progress: list[float] = []
-    outcomes = run_cases(cases, jobs, progress.append)
+    outcomes = run_jobs(cases, jobs, progress.append)
     assert list(outcomes) == ["good", "bad"]
     assert np.array_equal(outcomes["good"].value, np.eye(2))
     assert "LinAlgError" in outcomes["bad"].failure
@@ -495,9 +496,9 @@ def test_failed_cases_are_reported_and_the_report_is_written(
     from gaussopt.papers.p002_singular_mass import section as paper_002
     from gaussopt.papers.p004_quasi_velocities import section as paper_004
 
-    def broken(real: Callable[[bool], list[Case]]) -> Callable[[bool], list[Case]]:
+    def broken(real: Callable[[bool], list[Job]]) -> Callable[[bool], list[Job]]:
         # Everything but the motions breaks: the report must still be written and say so.
-        return lambda quick: [c if c.key.startswith("motion") else Case(c.key, _fail, {}) for c in real(True)]
+        return lambda quick: [c if c.key.startswith("motion") else Job(c.key, _fail, {}) for c in real(True)]
 
     for part in (paper_000, paper_001, paper_002, paper_004, atlas_section, ledger):
         monkeypatch.setattr(part, "cases", broken(part.cases))
@@ -519,7 +520,7 @@ def test_a_part_of_the_cases_is_enough_for_a_section(keep: str) -> None:
     for paper in (paper_001, paper_002, paper_004):
         # Fast ones of the kind, the rest missing altogether.
         some = [c for c in paper.cases(True) if c.key.startswith(keep) and c.weight < 1.5][:3]
-        section, findings = paper.section(run_cases(some, 1) if some else {}, True)
+        section, findings = paper.section(run_jobs(some, 1) if some else {}, True)
         assert section.anchor == f"paper-{paper.__name__[-3:]}"
         assert findings
 

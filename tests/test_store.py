@@ -15,20 +15,22 @@ import pytest
 
 import gaussopt as go
 from gaussopt.core import registry
-from gaussopt.execution import environment, store
+from gaussopt.execution import store
 from gaussopt.execution.store import Store, identity_of, key_of
-from gaussopt.execution.workers import Case, Outcome, run_cases
+from gaussopt.execution.workers import run_jobs
+from gaussopt.processes import environment
+from gaussopt.processes.job import Job, Outcome
 
 
 @pytest.fixture
-def case(guarded: ModuleType) -> Case:
-    return Case("a step", guarded.step, {"tau": 0.5, "solver": "kkt"}, depends=(("solver", "kkt"),))
+def case(guarded: ModuleType) -> Job:
+    return Job("a step", guarded.step, {"tau": 0.5, "solver": "kkt"}, depends=(("solver", "kkt"),))
 
 
 DONE = Outcome({"a": [1.0, 0.1 + 0.2, 5e-324, -0.0], "inf": float("inf"), "raw.bin": b"\x00\xff"}, "", 1.5)
 
 
-def test_an_outcome_comes_back_bit_for_bit(tmp_path: Path, case: Case) -> None:
+def test_an_outcome_comes_back_bit_for_bit(tmp_path: Path, case: Job) -> None:
     kept = Store(tmp_path / "runs").put(case, DONE)
     again = Store(tmp_path / "runs").get(case)
     assert again == kept
@@ -40,20 +42,20 @@ def test_an_outcome_comes_back_bit_for_bit(tmp_path: Path, case: Case) -> None:
     assert Store(tmp_path / "runs").get(replace(case, arguments={"tau": 0.6, "solver": "kkt"})) is None
 
 
-def test_what_is_kept_is_what_will_be_read(tmp_path: Path, case: Case) -> None:
+def test_what_is_kept_is_what_will_be_read(tmp_path: Path, case: Job) -> None:
     runs = Store(tmp_path)
     kept = runs.put(case, Outcome({"pair": (1, 2), 3: None}, "", 0.0))
     assert kept == runs.get(case) == Outcome({"pair": [1, 2], "3": None}, "", 0.0)
 
 
 @pytest.mark.parametrize("kind", ["error", "crashed", "time_limit"])
-def test_failures_are_kept(kind: str, tmp_path: Path, case: Case) -> None:
+def test_failures_are_kept(kind: str, tmp_path: Path, case: Job) -> None:
     failure = Outcome(None, "why", 0.1, kind)
     Store(tmp_path).put(case, failure)
     assert Store(tmp_path).get(case) == failure
 
 
-def test_only_a_failure_at_the_limit_depends_on_the_limit(tmp_path: Path, case: Case) -> None:
+def test_only_a_failure_at_the_limit_depends_on_the_limit(tmp_path: Path, case: Job) -> None:
     runs = Store(tmp_path)
     late = Outcome(None, "time limit: no answer within 2 s", 2.0, "time_limit")
     runs.put(replace(case, limit=2.0), late)
@@ -64,15 +66,15 @@ def test_only_a_failure_at_the_limit_depends_on_the_limit(tmp_path: Path, case: 
     assert runs.get(replace(case, limit=60.0)) == runs.get(case) == done
 
 
-def test_the_first_of_two_outcomes_stays(tmp_path: Path, case: Case) -> None:
+def test_the_first_of_two_outcomes_stays(tmp_path: Path, case: Job) -> None:
     first, second = Store(tmp_path), Store(tmp_path)
     assert first.put(case, Outcome(1, "", 1.0)) == second.put(case, Outcome(1, "", 2.0)) == Outcome(1, "", 1.0)
 
 
 def test_every_ingredient_changes_the_key(
-    case: Case, guarded: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    case: Job, guarded: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def key(changed: Case = case) -> str:
+    def key(changed: Job = case) -> str:
         environment.refresh()
         return key_of(identity_of(changed))
 
@@ -99,7 +101,7 @@ def test_every_ingredient_changes_the_key(
 
 
 def test_a_solver_s_source_and_package_change_the_keys_of_its_own_cases(
-    case: Case, monkeypatch: pytest.MonkeyPatch
+    case: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mine = replace(case, depends=(("formulation", "gauss"), ("solver", "proxqp")))
 
@@ -120,7 +122,7 @@ def test_a_solver_s_source_and_package_change_the_keys_of_its_own_cases(
     assert len({plain[1], other_package[1], other_source[1]}) == 3
 
 
-def test_the_identity_is_readable(case: Case, tmp_path: Path) -> None:
+def test_the_identity_is_readable(case: Job, tmp_path: Path) -> None:
     runs = Store(tmp_path)
     runs.put(case, DONE)
     data = json.loads(runs.path(case).read_text())
@@ -164,7 +166,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_file_is_named_and_set_aside_and_the_case_is_run_again(
-    damage: str, tmp_path: Path, case: Case
+    damage: str, tmp_path: Path, case: Job
 ) -> None:
     notes: list[str] = []
     runs = Store(tmp_path, notes.append)
@@ -183,7 +185,7 @@ def test_a_damaged_file_is_named_and_set_aside_and_the_case_is_run_again(
     assert len(notes) == 1
 
 
-def test_a_file_under_another_name_is_set_aside(tmp_path: Path, case: Case) -> None:
+def test_a_file_under_another_name_is_set_aside(tmp_path: Path, case: Job) -> None:
     notes: list[str] = []
     runs = Store(tmp_path, notes.append)
     other = replace(case, arguments={})
@@ -193,7 +195,7 @@ def test_a_file_under_another_name_is_set_aside(tmp_path: Path, case: Case) -> N
     assert "another case" in notes[0]
 
 
-def test_opening_tidies_what_killed_runs_left_and_sets_foreign_files_aside(tmp_path: Path, case: Case) -> None:
+def test_opening_tidies_what_killed_runs_left_and_sets_foreign_files_aside(tmp_path: Path, case: Job) -> None:
     runs = Store(tmp_path)
     runs.put(case, DONE)
     kept = {f.name for f in (tmp_path / "cases").iterdir()}
@@ -246,7 +248,7 @@ def test_a_folder_of_other_things_is_refused_and_one_without_its_head_is_taken(
     assert_sentence(caught.value, "thesis.tex")
 
 
-def test_what_is_no_json_is_refused(tmp_path: Path, case: Case, assert_sentence: Callable[..., None]) -> None:
+def test_what_is_no_json_is_refused(tmp_path: Path, case: Job, assert_sentence: Callable[..., None]) -> None:
     runs = Store(tmp_path)
     for value in (np.zeros(2), {"a": np.zeros(2)}, {"../up": b""}, {"json": b""}):
         with pytest.raises(go.BadInput) as caught:
@@ -257,7 +259,7 @@ def test_what_is_no_json_is_refused(tmp_path: Path, case: Case, assert_sentence:
     assert_sentence(caught.value, "a step", "arguments")
 
 
-def test_cases_of_other_settings_are_counted(tmp_path: Path, case: Case) -> None:
+def test_cases_of_other_settings_are_counted(tmp_path: Path, case: Job) -> None:
     runs = Store(tmp_path)
     others = [replace(case, arguments={"i": i}) for i in range(3)]
     for c in (case, *others):
@@ -266,7 +268,7 @@ def test_cases_of_other_settings_are_counted(tmp_path: Path, case: Case) -> None
     assert runs.stale([case, *others]) == 0
 
 
-def test_two_writers_do_each_other_no_harm(tmp_path: Path, case: Case) -> None:
+def test_two_writers_do_each_other_no_harm(tmp_path: Path, case: Job) -> None:
     cases = [replace(case, arguments={"i": i}) for i in range(30)]
     notes: list[str] = []
     results: list[list[Any]] = [[], []]
@@ -314,10 +316,10 @@ def test_a_store_may_be_opened_by_many_at_once(tmp_path: Path) -> None:
 def test_a_finished_case_is_not_run_again(tmp_path: Path, guarded: ModuleType) -> None:
     marks = tmp_path / "marks"
     marks.mkdir()
-    cases = [Case(f"{i}", guarded.count, {"folder": str(marks), "number": i}) for i in range(3)]
+    cases = [Job(f"{i}", guarded.count, {"folder": str(marks), "number": i}) for i in range(3)]
     progress: list[float] = []
-    first = run_cases(cases[:2], store=Store(tmp_path / "runs"))
-    second = run_cases(cases, 2, progress.append, store=Store(tmp_path / "runs"))
+    first = run_jobs(cases[:2], store=Store(tmp_path / "runs"))
+    second = run_jobs(cases, 2, progress.append, store=Store(tmp_path / "runs"))
     assert {k: second[k] for k in first} == first  # the seconds too
     assert [o.value for o in second.values()] == [0, 1, 2]
     assert [f.read_text() for f in sorted(marks.iterdir())] == ["x"] * 3
@@ -326,8 +328,8 @@ def test_a_finished_case_is_not_run_again(tmp_path: Path, guarded: ModuleType) -
 
 def test_lost_cases_are_not_kept(tmp_path: Path, guarded: ModuleType) -> None:
     runs = Store(tmp_path)
-    case = Case("killed", guarded.kill_oneself)
-    assert run_cases([case], store=runs)["killed"].kind == "lost"
+    case = Job("killed", guarded.kill_oneself)
+    assert run_jobs([case], store=runs)["killed"].kind == "lost"
     assert runs.get(case) is None
 
 

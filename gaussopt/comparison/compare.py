@@ -30,9 +30,10 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData
 from gaussopt.execution.store import Store
 from gaussopt.execution.versions import versions
-from gaussopt.execution.workers import Case, Outcome, Workers, check_jobs, run_cases
+from gaussopt.execution.workers import Workers, check_jobs, run_jobs
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
+from gaussopt.processes.job import Job, Outcome
 from gaussopt.simulation.simulate import check_settings, check_start
 
 if TYPE_CHECKING:
@@ -220,11 +221,11 @@ def compare(
     )  # fmt: skip
     kept = None if store is None else Store(store, note=note)
 
-    def run(where: Executor, cases: list[Case], begin: float, end: float) -> dict[str, Outcome]:
+    def run(where: Executor, cases: list[Job], begin: float, end: float) -> dict[str, Outcome]:
         if not cases:
             return {}
         share = None if progress is None else lambda done: progress(begin + (end - begin) * done)
-        return run_cases(cases, progress=share, executor=where, store=kept)
+        return run_jobs(cases, progress=share, executor=where, store=kept)
 
     asked = _answer_cases(plan)
     if not asked:
@@ -359,7 +360,7 @@ def _distinct(specs: Sequence[Spec]) -> tuple[Spec, ...]:
     return tuple(found)
 
 
-def _answer_cases(plan: Plan) -> list[tuple[Case, Answers]]:
+def _answer_cases(plan: Plan) -> list[tuple[Job, Answers]]:
     """A case for every pair and source, and the record that stands for it if it fails."""
     found = []
     for spec in plan.specs:
@@ -379,7 +380,7 @@ def _answer_cases(plan: Plan) -> list[tuple[Case, Answers]]:
             }  # fmt: skip
             cls = solver_class(solver)
             weight = 1.0 if cls.exact else 3.0
-            case = Case(key, answer_case, arguments, weight, limit=plan.limit, depends=depends)
+            case = Job(key, answer_case, arguments, weight, limit=plan.limit, depends=depends)
             exact = bool(registry.load("formulation", formulation).exact) if formulation else True
             found.append((case, Answers(spec.source, formulation, solver, starts_of(cls)[-1], exact)))
     return found
@@ -413,7 +414,7 @@ def _answers(outcome: Outcome, blank: Answers) -> list[Answers]:
     return [Answers.from_mapping(r) for r in outcome.value]
 
 
-def _time_cases(plan: Plan, answers: Iterable[Answers]) -> list[Case]:
+def _time_cases(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
     """All pairs that answered to a source, on one clock."""
     if plan.budget == 0:
         return []
@@ -436,12 +437,12 @@ def _time_cases(plan: Plan, answers: Iterable[Answers]) -> list[Case]:
         limit = (plan.limit + 30 * plan.budget) * len(there)
         depends = tuple(dict.fromkeys((*spec.depends, *entries)))
         found.append(
-            Case(f"times | {_words(spec)}", time_case, arguments, 3.0 * len(there), limit=limit, depends=depends)
+            Job(f"times | {_words(spec)}", time_case, arguments, 3.0 * len(there), limit=limit, depends=depends)
         )
     return found
 
 
-def _motion_cases(plan: Plan, answers: Iterable[Answers]) -> list[Case]:
+def _motion_cases(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
     """Trajectories of the pairs whose every answer to every reference of a problem was confirmed."""
     found = []
     for entry in plan.entries:
@@ -466,7 +467,7 @@ def _motion_cases(plan: Plan, answers: Iterable[Answers]) -> list[Case]:
                     "tolerance": plan.tolerance,
                 }  # fmt: skip
                 key = f"motion | {entry.label} | {formulation} | {solver} | {stepper}"
-                found.append(Case(key, motion_case, arguments, 5.0, limit=plan.limit, depends=depends))
+                found.append(Job(key, motion_case, arguments, 5.0, limit=plan.limit, depends=depends))
     return found
 
 
@@ -474,7 +475,7 @@ def _belongs(spec: ProblemStates, entry: Problem) -> bool:
     return spec.problem == entry.name and dict(spec.settings) == plain_settings(entry)
 
 
-def _file(store: Store | None, case: Case) -> str:
+def _file(store: Store | None, case: Job) -> str:
     return "" if store is None else store.path(case, "trajectory.nc").name
 
 

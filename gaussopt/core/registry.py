@@ -31,6 +31,12 @@ PACKAGES = {
     "family": "gaussopt.families",
 }
 KINDS = tuple(PACKAGES)
+INTERFACES = {
+    "formulation": ("gaussopt.formulations.base", "Formulation"),
+    "solver": ("gaussopt.core.solver", "Solver"),
+    "stepper": ("gaussopt.core.stepper", "Stepper"),
+}
+"""Modules and classes that entries derive from."""
 INTERFACE = "base"
 """Name of a file in such a folder that holds the interface and is no entry."""
 HOW = {"problem": "end it with problem = gaussopt.Problem.of(system, q0=..., t_end=...)"}
@@ -143,11 +149,27 @@ def check_entry(entry: Any, kind: str, where: str) -> None:
     BadInput
         Naming the file, `where`, and what the entry lacks.
     """
-    from gaussopt.solving.entries import lacking
-
-    lack = lacking(entry, kind)
+    lack = _lack(entry, kind)
     if lack:
         raise BadInput(f"The {kind} in {where} {lack}.")
+
+
+def _lack(entry: Any, kind: str) -> str:
+    """The end of a sentence that says what is wrong with an entry; "" if nothing is."""
+    if kind != "problem":
+        for name in ("title", "source"):
+            if not isinstance(getattr(entry, name, None), str):
+                return f"has no {name}; give it one in words"
+    if kind not in INTERFACES:
+        return ""
+    module, name = INTERFACES[kind]
+    base = getattr(importlib.import_module(module), name)
+    if kind == "solver":
+        return str(base.lack(entry))
+    if isinstance(entry, base):
+        return ""
+    made = f"; end the file with {kind} = {entry.__name__}()" if isinstance(entry, type) else ""
+    return f"is no object of a class derived from gaussopt.{kind}.{name}{made}"
 
 
 def is_file(word: str | os.PathLike[str]) -> bool:

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from difflib import get_close_matches
 from typing import Any, ClassVar, Generic, TypeVar
 
 from gaussopt.core import registry
 from gaussopt.core.errors import BadInput, MissingBackend, NotAccepted
-from gaussopt.core.programs import Program, RawSolution
+from gaussopt.core.foreign import call
+from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program, RawSolution
 from gaussopt.core.step_data import Vector
-from gaussopt.solving.foreign import call
+
+PROGRAMS = (QP, LinearSystem, LeastSquares, LCP)
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,26 @@ class Solver(ABC, Generic[O]):
     def variants(cls) -> tuple[str, ...]:
         """Names that may follow the solver's name after a colon."""
         return ()
+
+    @classmethod
+    def lack(cls, entry: Any) -> str:
+        """The end of a sentence that says what a person's solver lacks; "" if nothing."""
+        if not (isinstance(entry, type) and issubclass(entry, cls)):
+            return "is no class derived from gaussopt.solver.Solver; end the file with solver = NameOfTheClass"
+        if inspect.isabstract(entry):
+            return f"does not define {' and '.join(sorted(entry.__abstractmethods__))}"
+        accepts = getattr(entry, "accepts", None)
+        if not isinstance(accepts, tuple) or not accepts or not all(a in PROGRAMS for a in accepts):
+            names = ", ".join(p.__name__ for p in PROGRAMS)
+            return f"does not say which programs it takes; give it accepts = a tuple of {names}"
+        for name, kind in (("requires", str), ("precision", Mapping)):
+            value = getattr(entry, name)
+            if not isinstance(value, tuple) or not all(isinstance(x, kind) for x in value):
+                return f"has {name} = {value!r}, expected a tuple of {kind.__name__}"
+        options = entry.options_type
+        if not (isinstance(options, type) and issubclass(options, Options) and is_dataclass(options)):
+            return "has an options_type that is no dataclass derived from gaussopt.solver.Options"
+        return ""
 
     def may_abort(self) -> bool:
         """Whether this solver, with its variant, is known to end the process that it runs in."""

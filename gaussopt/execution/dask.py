@@ -14,12 +14,12 @@ from typing import Any
 
 from gaussopt._version import __version__
 from gaussopt.core.errors import BadInput, MissingBackend
-from gaussopt.execution.case import sentence
+from gaussopt.processes.job import sentence
 
 
 @contextlib.contextmanager
 def dask_executor(address: str, timeout: float = 10.0) -> Iterator[Executor]:
-    """The workers of an existing Dask cluster as an executor, for `run_cases`.
+    """The workers of an existing Dask cluster as an executor, for `run_jobs`.
 
     Parameters
     ----------

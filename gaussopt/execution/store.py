@@ -29,8 +29,8 @@ from typing import Any
 from gaussopt._version import __version__
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import PROBE, prepare_folder, write_bytes, write_text
-from gaussopt.execution.case import Case, Outcome
-from gaussopt.execution.environment import environment
+from gaussopt.processes.environment import environment
+from gaussopt.processes.job import Job, Outcome
 
 FORMAT = 1
 KIND = "gaussopt store"
@@ -41,7 +41,7 @@ _OWN = re.compile(r"(?P<key>[0-9a-f]{64})\.(?P<entry>.+)")
 _ENTRY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-def identity_of(case: Case) -> dict[str, Any]:
+def identity_of(case: Job) -> dict[str, Any]:
     """Everything that decides the result of a case, ready for JSON.
 
     The function's name, the arguments, the versions of Python, gaussopt, numpy, scipy, sympy and the packages of the
@@ -88,7 +88,7 @@ class Store:
         self._note = note or (lambda sentence: None)
         self._open()
 
-    def get(self, case: Case) -> Outcome | None:
+    def get(self, case: Job) -> Outcome | None:
         """The outcome of a case, or None if it is to be computed.
 
         A failure at the time limit counts only while the limit is not raised. A damaged file is set aside.
@@ -105,7 +105,7 @@ class Store:
                     self._set_aside(key, str(damage))
                     return None
 
-    def put(self, case: Case, outcome: Outcome) -> Outcome:
+    def put(self, case: Job, outcome: Outcome) -> Outcome:
         """Keep an outcome, and return it as it will be read: tuples as lists, keys as text.
 
         Entries of the value, if that is a mapping, may be bytes: they become files of their own, called after the
@@ -144,16 +144,16 @@ class Store:
             write_text(self._cases / f"{key}.json", text)
         return self._outcome(key, record)
 
-    def path(self, case: Case, entry: str = "json") -> Path:
+    def path(self, case: Job, entry: str = "json") -> Path:
         """Where the file of a case is, or of one of its entries, once it is kept."""
         return self._cases / f"{key_of(identity_of(case))}.{entry}"
 
-    def stale(self, cases: Iterable[Case]) -> int:
+    def stale(self, cases: Iterable[Job]) -> int:
         """How many kept cases are none of these: they belong to other code, versions or settings."""
         wanted = {key_of(identity_of(case)) for case in cases}
         return sum(file.stem not in wanted for file in self._cases.glob("*.json"))
 
-    def _read(self, case: Case, key: str) -> Outcome | None:
+    def _read(self, case: Job, key: str) -> Outcome | None:
         path = self._cases / f"{key}.json"
         try:
             record = json.loads(path.read_bytes())
@@ -271,7 +271,7 @@ class _Damaged(Exception):
     """Why the file of a case cannot be used."""
 
 
-def _apart(case: Case, value: Any) -> tuple[Any, dict[str, bytes]]:
+def _apart(case: Job, value: Any) -> tuple[Any, dict[str, bytes]]:
     """The value without its entries of bytes, and these."""
     if not isinstance(value, Mapping):
         return value, {}

@@ -8,15 +8,13 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from gaussopt.core.errors import BadInput
-from gaussopt.execution import environment
-from gaussopt.execution.case import Case, Outcome, run_case, sentence
-from gaussopt.execution.guarded_process import Guard, Order, Reply, outcome_of, run_order, use_guard
+from gaussopt.processes import environment
+from gaussopt.processes.child_process import Order
+from gaussopt.processes.guarded_process import Guard, Reply, outcome_of, run_order, use_guard
+from gaussopt.processes.job import Job, Outcome, sentence
 
 if TYPE_CHECKING:
     from gaussopt.execution.store import Store
-
-__all__ = ["Case", "Outcome", "Workers", "run_case", "run_cases"]
-
 
 MOST_JOBS = 1000
 """Processes beyond which no machine is quicker."""
@@ -59,7 +57,7 @@ class Workers(ThreadPoolExecutor):
         What becomes of it is of no account: a case that needs more, or cannot load it, sees for itself.
         """
         for _ in self._guards:
-            self.submit(run_order, Order.of(Case("prepare", function)))
+            self.submit(run_order, Order.of(Job("prepare", function)))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the processes, and what has not begun with them."""
@@ -68,8 +66,8 @@ class Workers(ThreadPoolExecutor):
         super().shutdown(wait, cancel_futures=True)
 
 
-def run_cases(
-    cases: Sequence[Case],
+def run_jobs(
+    cases: Sequence[Job],
     jobs: int = 1,
     progress: Callable[[float], None] | None = None,
     *,
@@ -80,7 +78,7 @@ def run_cases(
 
     Parameters
     ----------
-    cases : sequence of Case
+    cases : sequence of Job
         With keys of their own. Long ones are begun first.
     jobs : int
         Processes on this machine, where no executor is given.
@@ -109,14 +107,14 @@ def run_cases(
     outcomes: dict[str, Outcome] = {}
     done = 0.0
 
-    def finish(case: Case, outcome: Outcome) -> None:
+    def finish(case: Job, outcome: Outcome) -> None:
         nonlocal done
         outcomes[case.key] = outcome
         done += case.weight
         if progress is not None:
             progress(done / total)
 
-    def keep(case: Case, outcome: Outcome) -> None:
+    def keep(case: Job, outcome: Outcome) -> None:
         finish(case, outcome if store is None or outcome.kind == "lost" else store.put(case, outcome))
 
     missing = []
@@ -135,8 +133,8 @@ def run_cases(
     return {case.key: outcomes[case.key] for case in cases}
 
 
-def _run_on(executor: Executor, cases: Sequence[Case], keep: Callable[[Case, Outcome], None]) -> None:
-    under_way: dict[Future[Reply], Case] = {}
+def _run_on(executor: Executor, cases: Sequence[Job], keep: Callable[[Job, Outcome], None]) -> None:
+    under_way: dict[Future[Reply], Job] = {}
     try:
         for case in cases:
             try:

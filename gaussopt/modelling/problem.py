@@ -20,11 +20,11 @@ from numpy.typing import ArrayLike, NDArray
 from gaussopt.core import registry
 from gaussopt.core.contacts import Event
 from gaussopt.core.errors import BadInput, UnknownName
+from gaussopt.core.foreign import call
 from gaussopt.core.step_data import Matrix, Vector, as_array
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.parameter_grid import AtlasGrid
 from gaussopt.modelling.sketch import Draw, Sketch
-from gaussopt.solving.foreign import call
 
 
 @dataclass(frozen=True, slots=True)

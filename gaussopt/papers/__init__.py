@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from gaussopt.comparison.compare import Results
-    from gaussopt.execution.workers import Case, Outcome
     from gaussopt.papers.claim import Judgement
+    from gaussopt.processes.job import Job, Outcome
     from gaussopt.reporting.document import Document, Section
 
 
@@ -41,7 +41,7 @@ def reproduce(
     BadInput
         If the folder cannot be written, before anything is computed.
     """
-    from gaussopt.execution.workers import Workers, check_jobs, run_cases
+    from gaussopt.execution.workers import Workers, check_jobs, run_jobs
     from gaussopt.reporting.html.page import prepare_report, write
 
     check_jobs(max(1, jobs))
@@ -63,7 +63,7 @@ def reproduce(
         compared = solver_comparison.results(quick, workers, share(0.0, COMPARED))
         # Drawn among the cases: what is drawn after them is then evenly long on two processes.
         solvers = _solvers_case(compared)
-        outcomes = run_cases([*cases, solvers], progress=share(COMPARED, DRAWING_BEGINS), executor=workers)
+        outcomes = run_jobs([*cases, solvers], progress=share(COMPARED, DRAWING_BEGINS), executor=workers)
         page = document(outcomes, compared, quick, workers, outcomes.pop(solvers.key))
     report = write(page, out)
     if progress is not None:
@@ -157,25 +157,25 @@ def _drawn(
     solvers: Outcome | None,
 ) -> dict[str, Any]:
     """The sections with many figures, by paper and "solvers", drawn side by side."""
-    from gaussopt.execution.case import Case
-    from gaussopt.execution.workers import run_cases
+    from gaussopt.execution.workers import run_jobs
+    from gaussopt.processes.job import Job
 
     cases = [_solvers_case(compared)]
     known = {} if solvers is None else {cases[0].key: solvers}
     for number, paper in _papers().items():
         own = {k.removeprefix(f"{number}: "): o for k, o in outcomes.items() if k.startswith(f"{number}: ")}
-        cases.append(Case(number, paper.section, {"outcomes": own, "quick": quick}, 1.0 + 1e-3 * len(own)))
-    drawn = known | run_cases([c for c in cases if c.key not in known], executor=executor)
+        cases.append(Job(number, paper.section, {"outcomes": own, "quick": quick}, 1.0 + 1e-3 * len(own)))
+    drawn = known | run_jobs([c for c in cases if c.key not in known], executor=executor)
     # What could not be drawn there fails here, with the place where it does.
     return {c.key: drawn[c.key].value if not drawn[c.key].failure else c.function(**c.arguments) for c in cases}
 
 
-def _solvers_case(compared: Results) -> Case:
+def _solvers_case(compared: Results) -> Job:
     """The section on the comparison of the solvers, to be drawn."""
-    from gaussopt.execution.case import Case
     from gaussopt.papers.sections import solver_comparison
+    from gaussopt.processes.job import Job
 
-    return Case("solvers", solver_comparison.section, {"found": compared}, 3.0)
+    return Job("solvers", solver_comparison.section, {"found": compared}, 3.0)
 
 
 def _load() -> None:

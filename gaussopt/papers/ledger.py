@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 
-from gaussopt.execution.workers import Case, Outcome
 from gaussopt.papers.claim import Claim, Judgement, Verdict
+from gaussopt.processes.job import Job, Outcome
 from gaussopt.reporting.document import Block, Link, Paragraph, Section, Table, Tex, Timed
 
 CLAIM = re.compile(r"c\d\d_\w+")
@@ -35,9 +35,9 @@ def check(identifier: str, quick: bool) -> Judgement:
     return next(c for c in ledger() if c.id == identifier).check(quick)
 
 
-def cases(quick: bool) -> list[Case]:
+def cases(quick: bool) -> list[Job]:
     """One case for each claim."""
-    return [Case(_key(c), check, {"identifier": c.id, "quick": quick}, c.weight) for c in ledger()]
+    return [Job(_key(c), check, {"identifier": c.id, "quick": quick}, c.weight) for c in ledger()]
 
 
 def judgements(outcomes: Mapping[str, Outcome]) -> dict[str, Judgement | str]:

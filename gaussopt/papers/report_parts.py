@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from gaussopt.core.step_data import Vector
-from gaussopt.execution.workers import Case, Outcome
 from gaussopt.modelling.problem import Evidence, Problem, problem
+from gaussopt.processes.job import Job, Outcome
 from gaussopt.reporting.document import Block, Figure, Items, Paragraph, Section, Table, Tex, Timed
 from gaussopt.reporting.figures import plots
 from gaussopt.reporting.sections.problems import parameters_table as parameters_table
@@ -132,22 +132,21 @@ def erratum(name: str, identifier: str) -> Evidence:
     return next(e for e in problem(name).errata if e.id == identifier).check()
 
 
-def errata_cases(name: str, weights: Mapping[str, float]) -> list[Case]:
+def errata_cases(name: str, weights: Mapping[str, float]) -> list[Job]:
     """One case for each erratum of a problem; `weights` are the seconds of those that take long."""
     return [
-        Case(f"erratum {e.id}", erratum, {"name": name, "identifier": e.id}, weights.get(e.id, 0.2))
+        Job(f"erratum {e.id}", erratum, {"name": name, "identifier": e.id}, weights.get(e.id, 0.2))
         for e in problem(name).errata
     ]
 
 
-def states_cases(name: str, references: Sequence[str], stride: int, widest: int = 100) -> list[Case]:
+def states_cases(name: str, references: Sequence[str], stride: int, widest: int = 100) -> list[Job]:
     """One case for each registered formulation, see `by_formulation`."""
     from gaussopt.core import registry
 
     arguments = {"name": name, "references": tuple(references), "stride": stride, "widest": widest}
     return [
-        Case(f"states: {f}", by_formulation, {**arguments, "formulation": f}, 2.0)
-        for f in registry.names("formulation")
+        Job(f"states: {f}", by_formulation, {**arguments, "formulation": f}, 2.0) for f in registry.names("formulation")
     ]
 
 

@@ -20,6 +20,7 @@ from gaussopt.core import registry
 from gaussopt.core.contacts import Event
 from gaussopt.core.errors import BadInput, GaussoptError, IllPosed, MotionStopped, NotAccepted, UnknownName
 from gaussopt.core.files import write_text
+from gaussopt.core.foreign import raised
 from gaussopt.core.machine import is_machine, machine_failure
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector, as_array
@@ -37,7 +38,6 @@ from gaussopt.modelling.callables import System
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
 from gaussopt.simulation.engine import Choice, contact_engine, leap_over, smooth_loop, stride
-from gaussopt.solving.foreign import raised
 from gaussopt.solving.foreign_formulation import find
 from gaussopt.solving.solve import Answer, StepSolver, default_solver
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from gaussopt.core import registry
 from gaussopt.core.errors import BadInput
+from gaussopt.core.foreign import Malformed, array, call, is_foreign, private, vector
 from gaussopt.core.programs import LCP, QP, LeastSquares, Program
 from gaussopt.core.step_data import StepData, Vector, is_sparse
 from gaussopt.formulations.base import Candidate, Formulation
-from gaussopt.solving.foreign import Malformed, array, call, is_foreign, private, vector
 
 
 def find(given: str | Formulation) -> Formulation:

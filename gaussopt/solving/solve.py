@@ -18,16 +18,16 @@ from gaussopt.certificates.qp import certify_qp, classify_qp
 from gaussopt.core import registry
 from gaussopt.core.errors import BadInput, GaussoptError, IllPosed, NotAccepted
 from gaussopt.core.fast_frozen import quick
+from gaussopt.core.foreign import is_foreign, private, raised, well_formed
 from gaussopt.core.machine import pass_on
 from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program, RawSolution, Solution, Timing
 from gaussopt.core.solver import Solver, make_solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector, as_array
-from gaussopt.execution.guarded_backend import answering
 from gaussopt.formulations.base import Candidate, Formulation, SlidingFormulation
 from gaussopt.lcp.verification import check_lcp, judge_lcp
 from gaussopt.linalg.redundancy import contradictions, near_dependency
-from gaussopt.solving.foreign import is_foreign, private, raised, well_formed
+from gaussopt.processes.guarded_backend import answering
 from gaussopt.solving.foreign_formulation import find
 
 RECORDED = "Recorded: the tolerance is infinite, only the error bound is known."

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 from gaussopt.core.errors import BadInput, Unverified
 from gaussopt.core.files import CHUNK, check_target, write_bytes
 from gaussopt.core.machine import file_error, is_machine, machine_failure
+from gaussopt.processes.guarded_process import Guard
+from gaussopt.processes.job import Job
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -132,11 +134,8 @@ def _try_elsewhere(path: Path, what: str) -> None:
     ------
     BadInput
     """
-    from gaussopt.execution.case import Case
-    from gaussopt.execution.guarded_process import Guard
-
     with contextlib.closing(Guard()) as guard:
-        outcome = guard.run(Case("read", _opened, {"path": str(path.resolve())}, limit=PATIENCE))
+        outcome = guard.run(Job("read", _opened, {"path": str(path.resolve())}, limit=PATIENCE))
     if outcome.kind not in ("", "error"):  # an error is told by whoever reads it here
         raise BadInput(f"{path} is not {what}, or damaged: reading it {ENDED.get(outcome.kind, 'did not succeed')}.")
 

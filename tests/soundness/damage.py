@@ -32,8 +32,8 @@ from gaussopt.comparison.compare import Results
 from gaussopt.comparison.records import Answers, Source
 from gaussopt.comparison.results_file import read_results, write_results
 from gaussopt.comparison.sequence_files import export_sequence, read_sequence
-from gaussopt.execution.case import Case, Outcome
 from gaussopt.execution.store import Store
+from gaussopt.processes.job import Job, Outcome
 from gaussopt.reporting.document import Document
 from gaussopt.reporting.html.page import write as write_report
 
@@ -44,7 +44,7 @@ def kept_case() -> None:
     """The case of the store, which is never run."""
 
 
-CASE = Case("a case", kept_case, {"n": 3})
+CASE = Job("a case", kept_case, {"n": 3})
 
 
 @dataclass(frozen=True)

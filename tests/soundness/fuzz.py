@@ -187,7 +187,7 @@ READERS: dict[str, Callable[[Path], None]] = {
 
 
 def _finished() -> Any:
-    from gaussopt.execution.case import Case as Work
+    from gaussopt.processes.job import Job as Work
 
     return Work("one", json.dumps, {"obj": [1.0, {"a": None}]})
 
@@ -196,8 +196,8 @@ def prepare(folder: Path, compared: bool = True) -> None:
     """Write motions, sequences, a store and results, small ones; `compared`: of a comparison that takes place."""
     from gaussopt.cli.main import run
     from gaussopt.comparison.results_file import write_results
-    from gaussopt.execution.case import Outcome
     from gaussopt.execution.store import Store
+    from gaussopt.processes.job import Outcome
 
     def wanted(*arguments: str) -> None:
         quiet = io.StringIO()

@@ -16,8 +16,8 @@ import gaussopt as go
 from gaussopt.core.programs import Program, RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
-from gaussopt.execution import guarded_process
-from gaussopt.execution.guarded_backend import Remote, answering
+from gaussopt.processes import child_process
+from gaussopt.processes.guarded_backend import Remote, answering
 from gaussopt.solving.solve import Engine
 
 FAULTS = Path(__file__).parent / "faults"
@@ -85,7 +85,7 @@ def test_what_the_solver_raises_there_reaches_the_caller() -> None:
 def test_in_a_guarded_process_it_runs_directly(monkeypatch: pytest.MonkeyPatch) -> None:
     solver = Aborting(None, Options())
     assert isinstance(answering(solver), Remote)
-    monkeypatch.setattr(guarded_process, "_guarded", True)
+    monkeypatch.setattr(child_process, "_guarded", True)
     assert answering(solver) is solver
 
 

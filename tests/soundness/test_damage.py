@@ -19,9 +19,9 @@ import pytest
 import gaussopt as go
 from gaussopt.cli.main import run
 from gaussopt.core.machine import is_machine
-from gaussopt.execution.case import Case, run_case
 from gaussopt.execution.store import Store
-from gaussopt.execution.workers import run_cases
+from gaussopt.execution.workers import run_jobs
+from gaussopt.processes.job import Job, run_job
 from gaussopt.storage import netcdf
 
 FLIPS, KILLS, FULL = 10, 1, 2
@@ -177,8 +177,8 @@ def gives_out(number: int) -> None:
 def test_the_machine_is_not_a_solver(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its failure is not kept: the case is run again. An error of the case itself is kept."""
     assert is_machine(MACHINE[number])
-    case = Case("case", gives_out, {"number": number})
-    outcome = run_case(case)
+    case = Job("case", gives_out, {"number": number})
+    outcome = run_job(case)
     assert outcome.kind == "lost"
     assert not is_machine(ValueError("x"))
     assert not is_machine(PermissionError(errno.EACCES, "x"))
@@ -212,11 +212,11 @@ def test_a_motion_that_the_machine_ends_is_kept(pendulum: go.System, monkeypatch
 
 def test_a_killed_case_is_run_again(tmp_path: Path, guarded: ModuleType) -> None:
     store = Store(tmp_path)
-    case = Case("killed", guarded.kill_oneself, limit=60.0)
-    assert run_cases([case], store=store)[case.key].kind == "lost"
+    case = Job("killed", guarded.kill_oneself, limit=60.0)
+    assert run_jobs([case], store=store)[case.key].kind == "lost"
     assert store.get(case) is None
-    blamed = Case("blamed", guarded.crash, limit=60.0)
-    assert run_cases([blamed], store=store)[blamed.key].kind == "crashed"
+    blamed = Job("blamed", guarded.crash, limit=60.0)
+    assert run_jobs([blamed], store=store)[blamed.key].kind == "crashed"
     assert store.get(blamed) is not None
 
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gaussopt.core.step_data import Vector
-from gaussopt.execution.workers import Case, Outcome
 from gaussopt.modelling.problem import ReferenceData, problem
 from gaussopt.papers import histories
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.formulas import GAUSS
 from gaussopt.papers.report_parts import Results
+from gaussopt.processes.job import Job, Outcome
 from gaussopt.reporting.animation.animate import animation_block
 from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table, Timed
 from gaussopt.reporting.figures import plots
@@ -60,24 +60,24 @@ FIGURES = (
 # -- the work ------------------------------------------------------------------------------------------
 
 
-def cases(quick: bool) -> list[Case]:
+def cases(quick: bool) -> list[Job]:
     """Everything that is computed for this paper."""
     shown, t_end, control, grid = (0.5, 0.05, 0.005, 0.01) if quick else (2.0, 2.0, 0.1, 1e-3)
     found = [
-        Case("motion: exact", common.motion, _settings("lagrange", "kkt", stepper="dop853", rtol=1e-12, atol=1e-12,
+        Job("motion: exact", common.motion, _settings("lagrange", "kkt", stepper="dop853", rtol=1e-12, atol=1e-12,
              dt=0.01, t_end=shown, stabilise="projection"), 2.0),
-        Case("motion: settles", common.motion, _settings("lagrange", "kkt", stepper="dop853", rtol=1e-10, atol=1e-10,
+        Job("motion: settles", common.motion, _settings("lagrange", "kkt", stepper="dop853", rtol=1e-10, atol=1e-10,
              dt=0.05 if not quick else 0.1, t_end=5.0 if quick else 20.0, settings={"tau": 0.0}), 3.0),
     ]  # fmt: skip
     for tau in (-0.5, 0.0):
         for formulation in ("lagrange", "least-squares-as-printed"):
             settings = _settings(formulation, "kkt", stepper="dop853", rtol=1e-10, atol=1e-10, dt=grid, t_end=0.25,
                                  tolerance=math.inf, settings={"tau": tau})  # fmt: skip
-            found.append(Case(f"eq. (16): {formulation}, tau = {tau:g}", common.motion, settings, 1.0))
+            found.append(Job(f"eq. (16): {formulation}, tau = {tau:g}", common.motion, settings, 1.0))
     for formulation, solver in MOTIONS:
         weight = {"cvxpy": 10.0, "osqp": 1.5, "newton": 1.5}.get(solver, 1.0) * t_end
         settings = _settings(formulation, solver, dt=1e-3, t_end=t_end)
-        found.append(Case(f"rk4: {formulation} by {solver}", common.motion, settings, weight))
+        found.append(Job(f"rk4: {formulation} by {solver}", common.motion, settings, weight))
     for label, solver, options in CONTROLS:
         settings = _settings(
             "gauss",
@@ -88,12 +88,12 @@ def cases(quick: bool) -> list[Case]:
             tolerance=math.inf,
             solver_options=options,
         )
-        found.append(Case(f"control: {label}", common.motion, settings, 40.0 * control if solver == "deap" else 0.2))
+        found.append(Job(f"control: {label}", common.motion, settings, 40.0 * control if solver == "deap" else 0.2))
     for stabilisation in ("none", "baumgarte", "projection"):
         settings = _settings("gauss", "kkt", dt=1e-3, t_end=t_end * 2, stabilise=stabilisation)
-        found.append(Case(f"drift: rk4, {stabilisation}", common.motion, settings, 1.5 * t_end))
+        found.append(Job(f"drift: rk4, {stabilisation}", common.motion, settings, 1.5 * t_end))
     settings = _settings("gauss", "kkt", stepper="semi-implicit", dt=1e-3, t_end=t_end * 2)
-    found.append(Case("drift: semi-implicit, none", common.motion, settings, 1.0))
+    found.append(Job("drift: semi-implicit, none", common.motion, settings, 1.0))
     found += common.states_cases(PROBLEM, (REFERENCE,), *((100, common.FIRST_ALONE) if quick else (4,)))
     return found + common.errata_cases(PROBLEM, {"000-10": 4.0})
 

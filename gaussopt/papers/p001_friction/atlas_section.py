@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from gaussopt.atlas.scan import CLASSES, Atlas, scan
-from gaussopt.execution.workers import Case, Outcome
 from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.p001_friction.boundaries import TABLES
 from gaussopt.papers.report_parts import Important
+from gaussopt.processes.job import Job, Outcome
 from gaussopt.reporting.document import Figure, Paragraph, Section, Table
 from gaussopt.reporting.figures.heatmaps import COLOUR_NAMES, Panel, class_map
 from gaussopt.reporting.sections.atlas import atlas_section
@@ -25,9 +25,9 @@ PAPER = "001"
 TITLE = "Atlas: quadratic program against LCP"
 
 
-def cases(quick: bool) -> list[Case]:
+def cases(quick: bool) -> list[Job]:
     """Maps and boundaries of the two bars and of the rod."""
-    return [Case(KEY, paper_section, {"quick": quick, "anchor": KEY, "title": TITLE}, 12.0)]
+    return [Job(KEY, paper_section, {"quick": quick, "anchor": KEY, "title": TITLE}, 12.0)]
 
 
 def section(outcomes: Mapping[str, Outcome]) -> tuple[Section, list[str]]:

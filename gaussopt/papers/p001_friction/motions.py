@@ -10,10 +10,10 @@ import numpy as np
 
 from gaussopt.comparison import Indices, common_instants
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.execution.workers import Case
 from gaussopt.modelling.problem import Reference, ReferenceData, problem
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.report_parts import Results
+from gaussopt.processes.job import Job
 from gaussopt.reporting.animation.animate import animation_block
 from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section, Table, Tex
 from gaussopt.reporting.figures import plots
@@ -59,7 +59,7 @@ ROD = ("floor", "stop", "lift")
 # -- the work ------------------------------------------------------------------------------------------
 
 
-def cases(quick: bool) -> list[Case]:
+def cases(quick: bool) -> list[Job]:
     """All motions."""
     found = []
     for name, references in (("two-bar", ("two-bar-contact", "two-bar-airborne")), ("sliding-rod", _rods())):
@@ -68,32 +68,32 @@ def cases(quick: bool) -> list[Case]:
                 n = ROWS.get(reference, ROWS[name])[pair == MECHANICS]
                 n = min(n // 5, 20) if quick else n
                 arguments = {"name": name, "reference": reference, "pair": pair, "rows": n}
-                found.append(Case(f"{reference}: {label}", follow, arguments, 1.5e-2 * n))
+                found.append(Job(f"{reference}: {label}", follow, arguments, 1.5e-2 * n))
     counts = FEW_STEPS if quick else STEPS
     for n in counts:
         for label, pair in list(PAIRS.items())[: 2 if n == counts[0] else 1]:
             arguments = {"name": "two-bar", "reference": "two-bar-contact", "pair": pair, "rows": n, "stepper": LOOP,
                          "tolerance": math.inf}  # fmt: skip
-            found.append(Case(f"loop, {n} steps: {label}", follow, arguments, 2e-3 * n))
+            found.append(Job(f"loop, {n} steps: {label}", follow, arguments, 2e-3 * n))
     for label, settings in AIR.items():
         arguments = _two_bar(PRINTED, {"case": "airborne", **settings}, stepper=LOOP,
                              dt=1e-2 if quick else 2e-3, tolerance=math.inf)  # fmt: skip
-        found.append(Case(f"air: {label}", common.motion, arguments, 0.4 if quick else 1.0))
+        found.append(Job(f"air: {label}", common.motion, arguments, 0.4 if quick else 1.0))
     arguments = _two_bar(MECHANICS, {"case": "airborne", "F": 0.0, "g": 0.0}, **EXACT, dt=0.05, t_end=5.0)
-    found.append(Case(f"air: {FLIGHT}", common.motion, arguments, 0.3))
+    found.append(Job(f"air: {FLIGHT}", common.motion, arguments, 0.3))
     for label, settings in (("correct", {}), ("printed", {"variant": "printed-sign"})):
         arguments = _two_bar(MECHANICS, settings, **EXACT, dt=FED / (5 if quick else 30), t_end=FED)
-        found.append(Case(f"energy: {label} sign", common.motion, arguments, 0.5))
+        found.append(Job(f"energy: {label} sign", common.motion, arguments, 0.5))
         arguments = _two_bar(MECHANICS, settings, stepper="dop853", rtol=1e-9, atol=1e-9,
                              dt=0.05 if quick else 0.01, t_end=LATER)  # fmt: skip
-        found.append(Case(f"energy: {label} sign, further", common.motion, arguments, 0.5))
+        found.append(Job(f"energy: {label} sign, further", common.motion, arguments, 0.5))
         arguments = _two_bar(PRINTED, settings, stepper=LOOP, dt=4e-3 if quick else 1e-3, t_end=LATER,
                              tolerance=math.inf)  # fmt: skip
-        found.append(Case(f"energy: {label} sign, printed loop", common.motion, arguments, 0.6))
+        found.append(Job(f"energy: {label} sign, printed loop", common.motion, arguments, 0.6))
     for case in ("stop", "lift"):
         arguments = {"name": "sliding-rod", "formulation": PRINTED[0], "solver": PRINTED[1],
                      "settings": {"case": case}, "stepper": LOOP, "dt": 1e-3, "tolerance": math.inf}  # fmt: skip
-        found.append(Case(f"rod loop: {case}", common.motion, arguments, 0.3))
+        found.append(Job(f"rod loop: {case}", common.motion, arguments, 0.3))
     return found
 
 

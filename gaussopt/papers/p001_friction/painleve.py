@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from gaussopt.core.step_data import StepData
-from gaussopt.execution.workers import Case
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.report_parts import Results
+from gaussopt.processes.job import Job
 from gaussopt.reporting.document import Block, Paragraph, Section, Table
 
 PROBLEM = "sliding-rod"
@@ -125,11 +125,11 @@ def _row(
     )  # fmt: skip
 
 
-def cases(quick: bool) -> list[Case]:
+def cases(quick: bool) -> list[Job]:
     """The named states and the grid."""
     return [
-        Case("painleve: states", states, {}, 0.3),
-        Case("painleve: grid", grid, {"step": 22.5 if quick else 5.0}, 0.3 if quick else 2.5),
+        Job("painleve: states", states, {}, 0.3),
+        Job("painleve: grid", grid, {"step": 22.5 if quick else 5.0}, 0.3 if quick else 2.5),
     ]
 
 

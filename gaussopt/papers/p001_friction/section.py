@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from gaussopt.atlas.stacked_steps import BORDER
-from gaussopt.execution.workers import Case, Outcome
 from gaussopt.modelling.problem import Problem, problem
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.p001_friction import motions, painleve, steps
 from gaussopt.papers.p001_friction.steps import EQUAL, Programs
 from gaussopt.papers.report_parts import Results
+from gaussopt.processes.job import Job, Outcome
 from gaussopt.reporting.document import Block, Formula, Gallery, Paragraph, Section, Table, Tex
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
 
@@ -24,7 +24,7 @@ ROD = "sliding-rod"
 # -- the work ------------------------------------------------------------------------------------------
 
 
-def cases(quick: bool) -> list[Case]:
+def cases(quick: bool) -> list[Job]:
     """Everything that is computed for this paper."""
     errata = common.errata_cases(PROBLEM, {"001-1": 0.5}) + common.errata_cases(ROD, {})
     return motions.cases(quick) + painleve.cases(quick) + steps.cases(quick) + errata

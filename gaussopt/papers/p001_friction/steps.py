@@ -13,10 +13,10 @@ import numpy as np
 
 from gaussopt.comparison import PairResult
 from gaussopt.core.step_data import StepData, Vector
-from gaussopt.execution.workers import Case
 from gaussopt.modelling.problem import problem
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.report_parts import Results
+from gaussopt.processes.job import Job
 from gaussopt.reporting.document import Block, Data, Paragraph, Section, Table
 
 if TYPE_CHECKING:
@@ -326,13 +326,13 @@ def _forces(answer: Any) -> Vector | None:
 # -- cases and blocks ----------------------------------------------------------------------------------
 
 
-def cases(quick: bool) -> list[Case]:
+def cases(quick: bool) -> list[Job]:
     """The pairs on all groups, and the programs on the special states."""
     from gaussopt.core import registry
 
     strides = {group: count * (4 if quick else 1) for group, count in STRIDES.items()}
     return [
-        Case(
+        Job(
             f"steps: {group}: {f}",
             contact_formulation,
             {"group": group, "formulation": f, "stride": strides.get(group, 1), "quick": quick},
@@ -340,7 +340,7 @@ def cases(quick: bool) -> list[Case]:
         )
         for group in GROUPS
         for f in registry.names("formulation")
-    ] + [Case("programs", programs, {}, 0.2)]
+    ] + [Job("programs", programs, {}, 0.2)]
 
 
 def section(results: Results, findings: list[str]) -> Section:

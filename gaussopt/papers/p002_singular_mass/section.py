@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gaussopt.core.step_data import Matrix, StepData, Vector
-from gaussopt.execution.workers import Case, Outcome
 from gaussopt.modelling.problem import problem
 from gaussopt.papers import histories
 from gaussopt.papers import report_parts as common
@@ -26,6 +25,7 @@ from gaussopt.papers.p002_singular_mass.noisy_linkage import (
     runs,
 )
 from gaussopt.papers.report_parts import Results
+from gaussopt.processes.job import Job, Outcome
 from gaussopt.reporting.animation.animate import animation_block
 from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table, Timed
 from gaussopt.reporting.figures import plots
@@ -57,34 +57,34 @@ APPROACH_STEPS = (1e-5, 4e-6, 1e-6)
 # -- the work ------------------------------------------------------------------------------------------
 
 
-def cases(quick: bool) -> list[Case]:
+def cases(quick: bool) -> list[Job]:
     """Everything that is computed for this paper."""
     found = [
-        Case("motion: constant torque", common.motion, _settings("lagrange", "kkt", stepper="dop853", rtol=1e-12,
+        Job("motion: constant torque", common.motion, _settings("lagrange", "kkt", stepper="dop853", rtol=1e-12,
              atol=1e-12, dt=0.02 if quick else 0.01, t_end=2.0), 1.0),
-        Case("motion: no torque", common.motion, _settings("lagrange", "kkt", {"psi": 0.0}, stepper="dop853",
+        Job("motion: no torque", common.motion, _settings("lagrange", "kkt", {"psi": 0.0}, stepper="dop853",
              rtol=1e-12, atol=1e-12, dt=0.05 if quick else 0.025, t_end=5.0), 1.0),
-        Case("flow chart", flow_chart, {}, 0.5),
-        Case("penalty", penalties, {"seeds": 1 if quick else 5}, 0.5 if quick else 1.5),
+        Job("flow chart", flow_chart, {}, 0.5),
+        Job("penalty", penalties, {"seeds": 1 if quick else 5}, 0.5 if quick else 1.5),
     ]  # fmt: skip
     end = 0.005 if quick else 0.5
     control: dict[str, Any] = {"stepper": "semi-implicit", "dt": CONTROL_STEP, "t_end": end}
-    found.append(Case("control: Lagrange", common.motion, _settings("lagrange", "kkt", **control), 0.3))
+    found.append(Job("control: Lagrange", common.motion, _settings("lagrange", "kkt", **control), 0.3))
     for label, options in GENETIC.items():
         settings = _settings("gauss", "deap", tolerance=math.inf, solver_options=options, **control)
-        found.append(Case(f"control: genetic algorithm, {label}", common.motion, settings, 24.0 * end))
+        found.append(Job(f"control: genetic algorithm, {label}", common.motion, settings, 24.0 * end))
     for row, variant in ROWS.items():
         for dt in CROSSING_STEPS[:2] if quick else CROSSING_STEPS:
             settings = _settings("lagrange", "kkt", variant, dt=dt, t_end=1.0)
-            found.append(Case(f"crossing: {row}, {dt:g}", common.motion, settings, 6e-4 / dt))
-    found += [Case(f"approach: {dt:g}", approach, {"dt": dt}, 0.3)
+            found.append(Job(f"crossing: {row}, {dt:g}", common.motion, settings, 6e-4 / dt))
+    found += [Job(f"approach: {dt:g}", approach, {"dt": dt}, 0.3)
               for dt in APPROACH_STEPS[: 2 if quick else None]]  # fmt: skip
     count = runs(quick)
     noises: list[tuple[str, float, bool]] = [(row, amplitude, False) for row in ROWS for amplitude in NOISE]
     for row, amplitude, admissible in (*noises, (PRINTED, NOISE[-1], True)):
         arguments = {"row": row, "amplitude": amplitude, "count": count, "admissible": admissible}
         label = f"noise: {row}, {amplitude:g}" + (", admissible" if admissible else "")
-        found.append(Case(label, noisy, arguments, 2e-4 * count + 0.1))
+        found.append(Job(label, noisy, arguments, 2e-4 * count + 0.1))
     found += common.states_cases(PROBLEM, *((REFERENCES[:1], 50, common.FIRST_ALONE) if quick else (REFERENCES, 2)))
     return found + common.errata_cases(PROBLEM, {})
 

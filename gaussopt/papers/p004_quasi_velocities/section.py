@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gaussopt.core.step_data import Vector
-from gaussopt.execution.workers import Case, Outcome
 from gaussopt.modelling.problem import problem
 from gaussopt.papers import histories
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.report_parts import Results
+from gaussopt.processes.job import Job, Outcome
 from gaussopt.reporting.animation.animate import animation_block
 from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table
 from gaussopt.reporting.figures import plots
@@ -68,7 +68,7 @@ PLACES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.45)
 # -- the work ------------------------------------------------------------------------------------------
 
 
-def cases(quick: bool) -> list[Case]:
+def cases(quick: bool) -> list[Job]:
     """Everything that is computed for this paper."""
     found = []
     for integrator, options in INTEGRATORS.items():
@@ -80,18 +80,18 @@ def cases(quick: bool) -> list[Case]:
     counts = STEPS_TO_POLE[:3] if quick else STEPS_TO_POLE
     for m in METHODS:
         arguments = {"method": m, "counts": counts, "fraction": FRACTION}
-        found.append(Case(f"order: {m}", convergence, arguments, 1e-3 * sum(counts)))
-    found.append(Case("order: place of the pole", places, {"count": 25 if quick else 100, "fractions": PLACES}, 1.0))
+        found.append(Job(f"order: {m}", convergence, arguments, 1e-3 * sum(counts)))
+    found.append(Job("order: place of the pole", places, {"count": 25 if quick else 100, "fractions": PLACES}, 1.0))
     found += common.states_cases(PROBLEM, *((REFERENCES[:1], 50, common.FIRST_ALONE) if quick else (REFERENCES, 2)))
     return found + common.errata_cases(PROBLEM, {"004-6": 1.5})
 
 
-def _case(key: str, method: str, case: str, **options: Any) -> Case:
+def _case(key: str, method: str, case: str, **options: Any) -> Job:
     formulation, settings, state = METHODS[method]
     arguments = {"name": PROBLEM, "formulation": formulation, "solver": "kkt", "settings": {"case": case, **settings}}
     adaptive = 0.3 if "rtol" in options else 0.0
     weight = adaptive or 5e-4 * options["t_end"] / options["dt"]
-    return Case(key, common.motion, {**arguments, **state, **options}, weight)
+    return Job(key, common.motion, {**arguments, **state, **options}, weight)
 
 
 def position_error(traj: Trajectory) -> Vector:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.execution.versions import versions
-from gaussopt.execution.workers import Outcome
+from gaussopt.processes.job import Outcome
 from gaussopt.reporting.document import Paragraph, Section, Table, Timed
 
 ANCHOR = "environment"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gaussopt.execution.workers import Outcome
 from gaussopt.papers import ledger
 from gaussopt.papers.claim import Judgement
 from gaussopt.papers.report_parts import Important
+from gaussopt.processes.job import Outcome
 from gaussopt.reporting.document import Animation, Figure, Highlight, Section, Summary, Table, Tex, blocks_of
 
 MOST = 3

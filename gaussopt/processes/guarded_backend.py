@@ -2,7 +2,7 @@
 
 An assertion that fails, or memory that is written where it should not be, in the C++ of a backend ends the whole
 process, and no Python code can prevent that. A solver that says `aborts` of itself is therefore set up and asked in a
-guarded process (`gaussopt.execution.guarded_process`). If that dies, the answer is `crashed` with a sentence, and the
+guarded process (`gaussopt.processes.guarded_process`). If that dies, the answer is `crashed` with a sentence, and the
 next program finds a new process. In a process that is guarded already, as those of comparisons and batches, the
 solver runs directly, so that measured times are its own.
 """
@@ -21,8 +21,9 @@ from gaussopt.core.programs import Program, RawSolution
 from gaussopt.core.solver import Solver, make_solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
-from gaussopt.execution import guarded_process
-from gaussopt.execution.case import Case
+from gaussopt.processes.child_process import is_guarded
+from gaussopt.processes.guarded_process import Guard
+from gaussopt.processes.job import Job
 
 KEPT = 16
 """Solvers that a helper process keeps set up; the one that was asked longest ago goes first."""
@@ -47,7 +48,7 @@ class Answering(Protocol):
 
 def answering(solver: Solver[Any]) -> Answering:
     """The solver itself, or a stand-in for it that asks a helper process, where it may end the process it runs in."""
-    return Remote(solver) if solver.may_abort() and not guarded_process.is_guarded() else solver
+    return Remote(solver) if solver.may_abort() and not is_guarded() else solver
 
 
 class Remote:
@@ -84,12 +85,12 @@ class Remote:
             "token": self._token, "identity": self._identity, "program": self._program, "afresh": self._afresh,
             "start": start,
         }  # fmt: skip
-        case = Case(f"solver {self.name}", _answer, arguments)
+        job = Job(f"solver {self.name}", _answer, arguments)
         mine, used = _helper()
-        outcome = mine.run(case)
+        outcome = mine.run(job)
         if outcome.kind == "crashed" and used:
             # Memory that an earlier program spoilt may be what it died of: only a fresh process tells.
-            outcome = mine.run(case)
+            outcome = mine.run(job)
         _own.used = outcome.kind not in ("crashed", "lost")
         self._afresh = bool(outcome.failure)
         if outcome.kind == "crashed":
@@ -110,11 +111,11 @@ def _identity(solver: Solver[Any]) -> Identity:
     return (name, dict(vars(solver.options))) if registered else solver
 
 
-def _helper() -> tuple[guarded_process.Guard, bool]:
+def _helper() -> tuple[Guard, bool]:
     """The guard of this thread, and whether its process has answered before."""
-    mine: guarded_process.Guard | None = getattr(_own, "guard", None)
+    mine: Guard | None = getattr(_own, "guard", None)
     if mine is None or mine.owner != os.getpid():
-        mine = _own.guard = guarded_process.Guard()
+        mine = _own.guard = Guard()
         _own.used = False
     return mine, _own.used
 

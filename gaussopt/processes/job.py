@@ -13,13 +13,13 @@ from gaussopt.core.machine import is_machine
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class Job:
     """A function that a fresh process can import, and its arguments, which can be pickled.
 
     Attributes
     ----------
     key : str
-        Names the case among its like.
+        Names the job among its like.
     weight : float
         Its share of the time.
     limit : float
@@ -39,14 +39,14 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a case returned, or in one sentence why it did not; and the seconds it took.
+    """What a job returned, or in one sentence why it did not; and the seconds it took.
 
     Attributes
     ----------
     failure : str
         "" if it returned.
     kind : str
-        Of the failure: "" none; "error" the case raised; "crashed" its process died; "time_limit" it was ended after
+        Of the failure: "" none; "error" the job raised; "crashed" its process died; "time_limit" it was ended after
         its limit; "lost" it was not run to its end for a reason outside it (a worker gone, a process killed by
         somebody, a full disk, no memory), so that another run may do better.
     """
@@ -57,17 +57,17 @@ class Outcome:
     kind: str = ""
 
 
-def run_case(case: Case) -> Outcome:
-    """One case in this process; any exception becomes its outcome."""
+def run_job(job: Job) -> Outcome:
+    """One job in this process; any exception becomes its outcome."""
     begin = perf_counter()
     try:
-        return Outcome(case.function(**case.arguments), "", perf_counter() - begin)
+        return Outcome(job.function(**job.arguments), "", perf_counter() - begin)
     except Exception as error:
         return failure_of(error, perf_counter() - begin)
 
 
 def failure_of(error: BaseException, seconds: float, doing: str = "") -> Outcome:
-    """The outcome of a case that raised; what the machine failed at is held against nobody.
+    """The outcome of a job that raised; what the machine failed at is held against nobody.
 
     Parameters
     ----------

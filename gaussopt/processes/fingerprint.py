@@ -5,14 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gaussopt.core.errors import GaussoptError
 from gaussopt.core.step_data import is_sparse
-
-if TYPE_CHECKING:
-    from gaussopt.modelling.callables import System
-    from gaussopt.modelling.problem import Problem
 
 SHARES = (0.0, 0.5, 1.0)
 """Where the equations are asked: at the start, and away from it at these shares of t_end."""
@@ -24,7 +20,7 @@ DIGITS = 10
 """Significant digits that count; the last ones are a matter of the machine."""
 
 
-def fingerprint(entry: Problem) -> str:
+def fingerprint(entry: Any) -> str:
     """SHA-256 of parameter values, start, end, step and equations of a problem and of its variants.
 
     Equations are known by their generated source, where there is one, and by what they return at three states.
@@ -37,7 +33,7 @@ def fingerprint(entry: Problem) -> str:
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
 
-def _model(entry: Problem) -> dict[str, Any]:
+def _model(entry: Any) -> dict[str, Any]:
     return {
         "parameters": dict(entry.parameter_values), "t_end": entry.t_end, "dt": entry.dt, "q0": entry.q0.tolist(),
         "v0": entry.v0.tolist(), "events": [event.name for event in entry.user_events],
@@ -45,7 +41,7 @@ def _model(entry: Problem) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _values(entry: Problem, system: System) -> Iterator[Any]:
+def _values(entry: Any, system: Any) -> Iterator[Any]:
     for share in SHARES:
         away = AWAY * share
         try:

@@ -1,4 +1,4 @@
-"""Cases in a process of their own: a solver that kills its process or never returns costs one case, not the run.
+"""Jobs in a process of their own: a solver that kills its process or never returns costs one job, not the run.
 
 A `Guard` owns one child interpreter. It is started afresh (never forked: backends hold threads and locks), sits in a
 session of its own, so that Ctrl-C is its owner's affair, and ends with its owner, also if that is killed: the kernel
@@ -10,34 +10,22 @@ daemonic workers of a Dask cluster.
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import faulthandler
-import math
 import os
 import pickle
-import resource
 import signal
 import subprocess
 import sys
 import threading
 import weakref
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe
-from time import monotonic, perf_counter, sleep
-from typing import NoReturn
+from time import monotonic, perf_counter
 
 from gaussopt.core import registry
-from gaussopt.execution import environment as identity
-from gaussopt.execution.case import Case, Outcome, failure_of, run_case, sentence
+from gaussopt.processes.child_process import DEBUG, SLACK, WATCH, Order, Refusal
+from gaussopt.processes.job import Job, Outcome, failure_of
 
 START = 120.0
-"""Seconds that a child may take, beyond a case's limit, to import what the case needs."""
-
-SLACK = 5.0
-"""Seconds beyond the limit after which a child whose owner does not end it ends itself."""
-
-WATCH = 1.0
-"""Seconds between looks at whether the other process still lives."""
+"""Seconds that a child may take, beyond a job's limit, to import what the job needs."""
 
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
@@ -47,47 +35,10 @@ ONE_THREAD = dict.fromkeys(
 OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGXCPU, signal.SIGXFSZ)
 """Signals that no solver dies of by itself: somebody's, or those of limits and of want of memory."""
 
-_DEBUG = "GAUSSOPT_DEBUG"
-_PR_SET_PDEATHSIG = 1
 _MAIN = (
     "import sys; from multiprocessing.connection import Connection; c = Connection(int(sys.argv[1])); "
-    "sys.path[:] = c.recv(); from gaussopt.execution.guarded_process import serve; serve(c, int(sys.argv[2]))"
+    "sys.path[:] = c.recv(); from gaussopt.processes.child_process import serve; serve(c, int(sys.argv[2]))"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """A case on its way to another process, with what that process must know and be to run it.
-
-    Attributes
-    ----------
-    case : bytes
-        Pickled, so that a process which only passes it on need not import anything.
-    limit : float
-        Seconds.
-    depends : as of the case
-    environment : dict
-        Of `identity.environment`; a process with another one does not run the case.
-    plugins : tuple of Registered
-        Files registered from outside the package, which need not be where the case runs.
-    """
-
-    case: bytes
-    limit: float
-    depends: tuple[tuple[str, str], ...]
-    environment: identity.Environment
-    plugins: tuple[registry.Registered, ...]
-
-    @classmethod
-    def of(cls, case: Case) -> Order:
-        """The order for a case, in terms of this process.
-
-        Raises
-        ------
-        UnknownName, and whatever pickle raises for a case that cannot be pickled.
-        """
-        environment = identity.environment(case.depends)
-        return cls(pickle.dumps(case), case.limit, case.depends, environment, registry.registered_files())
 
 
 Reply = bytes | Outcome
@@ -106,7 +57,7 @@ def outcome_of(reply: Reply) -> Outcome:
 
 
 class Guard:
-    """One child process, replaced when it dies or was ended; for one case at a time.
+    """One child process, replaced when it dies or was ended; for one job at a time.
 
     A guard belongs to the process that made it; a fork must make its own. The thread that starts a child must live
     as long as the guard is used: the kernel ends children with their parent's thread.
@@ -118,23 +69,23 @@ class Guard:
         self._closed = False
         self._lock = threading.Lock()
 
-    def run(self, case: Case) -> Outcome:
-        """Run a case in the child and wait for it, no longer than its limit.
+    def run(self, job: Job) -> Outcome:
+        """Run a job in the child and wait for it, no longer than its limit.
 
         Returns
         -------
         Outcome
             With `kind` "crashed" if the child died, "time_limit" if it was ended.
         """
-        return outcome_of(self.reply(Order.of(case)))
+        return outcome_of(self.reply(Order.of(job)))
 
     def reply(self, order: Order) -> Reply:
         """As `run`, without reading the answer."""
         answer = self._ask(order)
-        if isinstance(answer, _Refusal):  # an old child may have loaded code that has changed since: ask a new one
+        if isinstance(answer, Refusal):  # an old child may have loaded code that has changed since: ask a new one
             self._drop()
             answer = self._ask(order)
-        return Outcome(None, answer.reason, 0.0, "lost") if isinstance(answer, _Refusal) else answer
+        return Outcome(None, answer.reason, 0.0, "lost") if isinstance(answer, Refusal) else answer
 
     def close(self) -> None:
         """End the child, whatever it does, and start none again."""
@@ -143,7 +94,7 @@ class Guard:
             if self._child is not None:
                 self._child.end()
 
-    def _ask(self, order: Order) -> Reply | _Refusal:
+    def _ask(self, order: Order) -> Reply | Refusal:
         begin = perf_counter()
         child = self._ready(order.plugins)
         try:
@@ -188,20 +139,13 @@ class _TooLong(Exception):
     """The child did not answer in time."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Refusal:
-    """Why a child does not take an order."""
-
-    reason: str
-
-
 class _Child:
     """A running interpreter and the connection to it."""
 
     def __init__(self) -> None:
         self.plugins: tuple[registry.Registered, ...] | None = None
         self._connection, there = Pipe()
-        shown = 2 if os.environ.get(_DEBUG) else subprocess.DEVNULL
+        shown = 2 if os.environ.get(DEBUG) else subprocess.DEVNULL
         with there:
             self.process = subprocess.Popen(
                 [sys.executable, "-P", "-c", _MAIN, str(there.fileno()), str(os.getpid())],
@@ -222,14 +166,14 @@ class _Child:
         """Whether it lives and is this process's own."""
         return self.end.alive and self.process.poll() is None
 
-    def answer(self, order: Order) -> Reply | _Refusal:
+    def answer(self, order: Order) -> Reply | Refusal:
         self.plugins = order.plugins
         try:
             self._connection.send(order)
             first = self._receive(order.limit + START)
             if first is None:
                 raise _TooLong(f"time limit: the case had not begun within {order.limit + START:g} s")
-            hindrance: _Refusal | Outcome | None = pickle.loads(first)
+            hindrance: Refusal | Outcome | None = pickle.loads(first)
             if hindrance is not None:
                 return hindrance
             answer = self._receive(order.limit)
@@ -281,15 +225,8 @@ def _death(code: int, seconds: float) -> Outcome:
     return Outcome(None, f"crashed: the process died ({name})", seconds, "crashed")
 
 
-# One guard for each thread of a worker process, kept from case to case.
+# One guard for each thread of a worker process, kept from job to job.
 _own = threading.local()
-
-_guarded = False
-
-
-def is_guarded() -> bool:
-    """Whether this process is the child of a guard, so that its death costs one case."""
-    return _guarded
 
 
 def use_guard(guard: Guard) -> None:
@@ -303,74 +240,3 @@ def run_order(order: Order) -> Reply:
     if guard is None or guard.owner != os.getpid():
         guard = _own.guard = Guard()
     return guard.reply(order)
-
-
-# What follows runs in the child.
-
-
-def serve(connection: Connection, parent: int) -> NoReturn:
-    """Run the orders that come over the connection, until it is closed."""
-    global _guarded
-    _guarded = True
-    os.set_inheritable(connection.fileno(), False)
-    _die_with(parent)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    traces = sys.stderr.fileno()
-    if os.environ.get(_DEBUG):
-        faulthandler.enable()
-    else:
-        with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash that is expected leaves no memory image behind
-    identity.core_digest()  # of the code that is loaded from here on
-    while True:
-        try:
-            order: Order = connection.recv()
-            case = _load(order)
-            if not isinstance(case, Case):
-                connection.send(case)
-                continue
-            connection.send(None)
-            if math.isfinite(case.limit):
-                faulthandler.dump_traceback_later(case.limit + SLACK, exit=True, file=traces)
-            answer = _pickled(run_case(case))
-            faulthandler.cancel_dump_traceback_later()
-            connection.send_bytes(answer)
-        except (EOFError, OSError):  # nobody asks any more
-            os._exit(0)
-
-
-def _load(order: Order) -> Case | _Refusal | Outcome:
-    """The case of an order, or what stands in its way."""
-    try:
-        registry.adopt(order.plugins)
-        reason = identity.difference(order.environment, identity.environment(order.depends))
-        if reason:
-            return _Refusal(f"lost: the process that was to run the case has {reason}")
-        case: Case = pickle.loads(order.case)
-    except Exception as error:
-        return Outcome(None, f"lost: the case cannot be loaded in a process of its own: {sentence(error)}", 0.0, "lost")
-    return case
-
-
-def _pickled(outcome: Outcome) -> bytes:
-    try:
-        return pickle.dumps(outcome)
-    except Exception as error:
-        doing = "What the case returned cannot be sent to another process"
-        return pickle.dumps(failure_of(error, outcome.seconds, doing))
-
-
-def _die_with(parent: int) -> None:
-    """End this process when its parent ends, however that ends."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    else:
-        threading.Thread(target=_watch, args=(parent,), daemon=True).start()
-    if os.getppid() != parent:  # it ended before it could be watched
-        os._exit(1)
-
-
-def _watch(parent: int) -> None:
-    while os.getppid() == parent:
-        sleep(WATCH)
-    os._exit(1)

@@ -1,6 +1,7 @@
-"""What decides a result: versions of packages, the source code of the core and of the entries that a case names.
+"""What decides a result: versions of packages, the source code of the core and of the entries that a job names.
 
-A problem from a file may read other files, so that its source alone does not decide; see `execution.fingerprint`.
+A problem from a file may read other files, so that its source alone does not decide; see
+`gaussopt.processes.fingerprint`.
 """
 
 from __future__ import annotations
@@ -15,22 +16,24 @@ from typing import Any
 
 from gaussopt._version import __version__
 from gaussopt.core import registry
-from gaussopt.execution.fingerprint import fingerprint
+from gaussopt.processes.fingerprint import fingerprint
 
 ALWAYS = ("numpy", "scipy", "sympy")
 """Packages that the core computes with."""
 
 ABSENT = "not installed"
 
-OUTSIDE = ("reporting", "papers", "cli", *(package.rpartition(".")[2] for package in registry.PACKAGES.values()))
-"""Folders of the package that are no core: what only shows results, and the entries, which cases name themselves."""
+OUTSIDE = (
+    "reporting", "papers", "cli", *(package.removeprefix("gaussopt.") for package in registry.PACKAGES.values())
+)  # fmt: skip
+"""Folders of the package that are no core: what only shows results, and the entries, which jobs name themselves."""
 
 Environment = dict[str, Any]
 """python, gaussopt (versions), packages {distribution: version}, code {part: digest}."""
 
 
 def environment(depends: Iterable[tuple[str, str]] = ()) -> Environment:
-    """Everything but a case's own arguments that decides its result.
+    """Everything but a job's own arguments that decides its result.
 
     Parameters
     ----------
@@ -96,7 +99,8 @@ def core_digest() -> str:
 
 
 def _is_core(file: Path) -> bool:
-    return file.parts[0] not in OUTSIDE
+    folder = ".".join(file.parts[:-1]) + "."
+    return not folder.startswith(tuple(f"{outside}." for outside in OUTSIDE))
 
 
 def _sha256(contents: Mapping[str, bytes]) -> str:
