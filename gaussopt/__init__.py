@@ -34,11 +34,12 @@ if TYPE_CHECKING:
     from gaussopt.core.solver import make_solver
     from gaussopt.core.status import Status
     from gaussopt.core.step_data import StepData
+    from gaussopt.core.system import Energy
     from gaussopt.integration.stabilisation import Baumgarte, Projection
     from gaussopt.integration.trajectory import Trajectory
     from gaussopt.lcp import LCPSolutions, MatrixClass, certify_lcp, classify_matrix, enumerate_lcp
     from gaussopt.linalg.redundancy import rank_report
-    from gaussopt.modelling.callables import Energy, System
+    from gaussopt.modelling.callables import System
     from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
     from gaussopt.modelling.problem import Problem, problem
     from gaussopt.modelling.sketch import Sketch
@@ -55,7 +56,7 @@ _HOME = {
     "Axis": "modelling.parameter_grid", "BadInput": "core.errors", "BatchSolution": "solving.lcp_batch",
     "Baumgarte": "integration.stabilisation", "Certificate": "certificates.bilateral", "Contact": "core.contacts",
     "ContactCertificate": "certificates.contact", "ContactClass": "certificates.contact_class",
-    "ContactData": "core.contacts", "ContactOperator": "contact.operator", "Energy": "modelling.callables",
+    "ContactData": "core.contacts", "ContactOperator": "contact.operator", "Energy": "core.system",
     "Event": "core.contacts", "GaussoptError": "core.errors", "IllPosed": "core.errors", "LCP": "core.programs",
     "LCPSolutions": "lcp", "LeastSquares": "core.programs", "LinearSystem": "core.programs",
     "MachineFailure": "core.errors", "MatrixClass": "lcp", "MissingBackend": "core.errors",

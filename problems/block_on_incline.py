@@ -12,6 +12,7 @@ import numpy as np
 
 from gaussopt.core.contacts import Contact
 from gaussopt.core.step_data import Vector
+from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.problem import Case, Parameter, Problem
 from gaussopt.modelling.sketch import Angle, Axes, Block, ContactPoint, Ground, Shape, along
@@ -25,7 +26,7 @@ PARAMETERS = (
 )
 
 
-def build() -> System:
+def build() -> AbstractSystem:
     """Derive the equations in the directions of the slope."""
     import sympy as sp
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from gaussopt.core.contacts import Contact
 from gaussopt.core.step_data import Vector
+from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.problem import Parameter, Problem
 from gaussopt.modelling.sketch import ContactPoint, Disk, Ground, Length, Shape
@@ -24,7 +25,7 @@ PARAMETERS = (
 )
 
 
-def build() -> System:
+def build() -> AbstractSystem:
     """Derive the equations: one coordinate, one contact without friction."""
     import sympy as sp
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from gaussopt.core.contacts import Contact
 from gaussopt.core.step_data import Vector
+from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
 from gaussopt.modelling.problem import Case, Parameter, Problem
@@ -33,7 +34,7 @@ PARAMETERS = (
 )
 
 
-def build(points: tuple[str, ...] = ("left", "middle", "right")) -> System:
+def build(points: tuple[str, ...] = ("left", "middle", "right")) -> AbstractSystem:
     """Derive the equations with contacts at these points of the lower side."""
     import sympy as sp
 
@@ -118,7 +119,7 @@ CASES = {
     "dropped": Case({"gap0": 0.1, "vx0": 1.0}, 1.0, "falls flat on the floor and slides"),
 }
 
-VARIANTS: dict[str, Callable[[], System]] = {"two": partial(build, ("left", "right"))}
+VARIANTS: dict[str, Callable[[], AbstractSystem]] = {"two": partial(build, ("left", "right"))}
 
 problem = Problem(
     name="box",

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.problem import Erratum, Evidence, Parameter, Problem, Reference
 from gaussopt.modelling.sketch import (
@@ -33,7 +34,7 @@ from gaussopt.modelling.sketch import (
 )
 
 
-def build() -> System:
+def build() -> AbstractSystem:
     """Derive the equations from the energies and the six constraint functions."""
     import sympy as sp
 

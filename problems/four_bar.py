@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 
 from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.problem import Erratum, Evidence, Parameter, Problem, Reference
 from gaussopt.modelling.sketch import Angle, Bar, Bearing, Length, Pin, Point, Shape, Torque, along, between
@@ -30,7 +31,7 @@ PARAMETERS = (
 )
 
 
-def build(constraint: str = "regular", weight: float = 0.5, sign: int = 1) -> System:
+def build(constraint: str = "regular", weight: float = 0.5, sign: int = 1) -> AbstractSystem:
     """Derive the equations.
 
     Parameters
@@ -240,7 +241,7 @@ ERRATA = (
             r"$M\ddot q-\Phi_q^T\lambda=\tilde Q$, $\Phi_q\ddot q=\gamma$ needs no inverse", _locked),
 )  # fmt: skip
 
-VARIANTS: dict[str, Callable[[], System]] = {
+VARIANTS: dict[str, Callable[[], AbstractSystem]] = {
     "printed-constraint": partial(build, constraint="printed"),
     "printed-force": partial(build, weight=1.0),
     "printed-sign": partial(build, sign=-1),

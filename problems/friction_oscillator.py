@@ -13,6 +13,7 @@ import numpy as np
 from gaussopt.core.contacts import Contact
 from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import Vector
+from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.problem import Parameter, Problem
 from gaussopt.modelling.sketch import Axes, Block, ContactPoint, Ground, Shape, Spring, Wall
@@ -27,7 +28,7 @@ PARAMETERS = (
 )
 
 
-def build() -> System:
+def build() -> AbstractSystem:
     """Derive the equations; the height y carries the weight to the floor."""
     import sympy as sp
 

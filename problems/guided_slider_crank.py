@@ -13,6 +13,7 @@ import numpy as np
 
 from gaussopt.core.contacts import Contact
 from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.problem import Case, Parameter, Problem
 from gaussopt.modelling.sketch import ContactPoint, Shape, Sketch, Wall
@@ -27,7 +28,7 @@ PARAMETERS = (
 )
 
 
-def build() -> System:
+def build() -> AbstractSystem:
     """Derive the equations; the contact is on the lower wall, y3 = 0."""
     import sympy as sp
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from gaussopt.core.contacts import Contact
 from gaussopt.core.step_data import Vector
+from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.problem import Parameter, Problem
 from gaussopt.modelling.sketch import Angle, Bar, ContactPoint, Ground, Point, Shape, along
@@ -31,7 +32,7 @@ PARAMETERS = (
 )
 
 
-def build() -> System:
+def build() -> AbstractSystem:
     """Derive the equations; gap and slip as the source writes them."""
     import sympy as sp
 

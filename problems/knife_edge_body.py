@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.problem import Case, Erratum, Evidence, Parameter, Problem, Reference
 from gaussopt.modelling.sketch import Angle, Axes, Blade, Block, Force, Point, Shape, Sketch, Torque
@@ -30,7 +31,7 @@ PARAMETERS = (
 )
 
 
-def build(row: str = "regular") -> System:
+def build(row: str = "regular") -> AbstractSystem:
     """Derive the equations with the regular row, or with the printed one (vx tan(phi) - vy)."""
     import sympy as sp
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from gaussopt.core.contacts import Contact, Event
 from gaussopt.core.step_data import Vector
+from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
 from gaussopt.modelling.problem import Case, Erratum, Evidence, Parameter, Problem, Reference
@@ -30,7 +31,7 @@ PARAMETERS = (
 )
 
 
-def build() -> System:
+def build() -> AbstractSystem:
     """Derive the equations; the contact needs the position of A and nothing else."""
     import sympy as sp
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from gaussopt.core.contacts import Contact
 from gaussopt.core.step_data import Vector
+from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.problem import Case, Parameter, Problem
 from gaussopt.modelling.sketch import ContactPoint, Disk, Force, Ground, Length, Shape, along
@@ -27,7 +28,7 @@ PARAMETERS = (
 )
 
 
-def build() -> System:
+def build() -> AbstractSystem:
     """Derive the equations; the contact point moves over the body, so gap and slip are given."""
     import sympy as sp
 

@@ -15,8 +15,9 @@ import numpy as np
 
 from gaussopt.core.contacts import Contact, Event
 from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
-from gaussopt.modelling.modified import Altered
+from gaussopt.modelling.modified import ModifiedSystem
 from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
 from gaussopt.modelling.problem import Case, Erratum, Evidence, Parameter, Problem, Reference
 from gaussopt.modelling.sketch import Angle, Bar, ContactPoint, Force, Ground, Pin, Place, Point, Shape, along
@@ -48,7 +49,7 @@ PARAMETERS = (
 )
 
 
-def build() -> System:
+def build() -> AbstractSystem:
     """Derive the equations in the source's four coordinates."""
     import sympy as sp
 
@@ -76,7 +77,7 @@ def build() -> System:
     )
 
 
-def build_maximal() -> System:
+def build_maximal() -> AbstractSystem:
     """Derive the equations in the coordinates of both bars, with two rows for the hinge."""
     import sympy as sp
 
@@ -234,12 +235,12 @@ def as_printed(step: StepData, p: Mapping[str, float]) -> StepData:
     return step
 
 
-def build_altered(change: Callable[[StepData, Mapping[str, float]], StepData]) -> System:
+def build_altered(change: Callable[[StepData, Mapping[str, float]], StepData]) -> AbstractSystem:
     """The regular system with a misprint."""
-    return Altered(build(), change)
+    return ModifiedSystem(build(), change)
 
 
-VARIANTS: dict[str, Callable[[], System]] = {
+VARIANTS: dict[str, Callable[[], AbstractSystem]] = {
     "maximal": build_maximal,
     "printed-sign": partial(build_altered, printed_sign),
     "printed-normal": partial(build_altered, printed_rows),

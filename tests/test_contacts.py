@@ -13,7 +13,7 @@ import sympy as sp
 import gaussopt as go
 from gaussopt.core.contacts import ContactPoints, check_coefficients
 from gaussopt.core.step_data import StepData
-from gaussopt.modelling.modified import Altered
+from gaussopt.modelling.modified import ModifiedSystem
 from gaussopt.problems import sliding_rod, two_bar
 
 ARRAYS = ("g_N", "gdot_N", "J_N", "zeta_N", "J_T", "zeta_T", "v_T", "mu", "e_N", "e_T")
@@ -343,7 +343,7 @@ def rod4(t: float, q: np.ndarray) -> Any:
 
 def test_an_altered_system_answers_like_the_regular_one() -> None:
     regular = go.problem("two-bar").system
-    altered = Altered(regular, two_bar.printed_sign).with_parameters(mu=0.7)
+    altered = ModifiedSystem(regular, two_bar.printed_sign).with_parameters(mu=0.7)
     problem = go.problem("two-bar", mu=0.7)
     q, v = problem.q0, problem.v0
     assert altered.parameters == problem.parameter_values
@@ -358,7 +358,7 @@ def test_an_altered_system_answers_like_the_regular_one() -> None:
     step = altered.evaluate(0.0, q, v)
     assert step.arithmetic is not None  # M, h and Q are the regular ones
     assert (step.sigma == -problem.system.evaluate(0.0, q, v).sigma).all()
-    assert Altered(regular, two_bar.printed_force).evaluate(0.0, q, v).arithmetic is None
+    assert ModifiedSystem(regular, two_bar.printed_force).evaluate(0.0, q, v).arithmetic is None
 
 
 # -- refusals ----------------------------------------------------------------------------------------------

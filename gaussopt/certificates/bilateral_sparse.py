@@ -28,7 +28,7 @@ from dataclasses import replace
 import numpy as np
 
 from gaussopt.certificates.bilateral import NEGLIGIBLE, Certificate, beside
-from gaussopt.core.sparse_arrays import Sparse, parts, times
+from gaussopt.core.sparse_arrays import parts, times
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.linalg.balance import EVALUATED
@@ -144,15 +144,6 @@ def leading(w: Vector) -> int:
     """The row that counts most in a combination; of rows that count alike the last one, as it is told of dense rows."""
     size = np.abs(w)
     return int(np.flatnonzero(size > (1.0 - 1e-6) * size.max())[-1])
-
-
-def lift(M: Sparse, J: Sparse, r: Vector) -> Vector:
-    """Smallest x in the mass metric with J x = r, (n,); what a projection moves by."""
-    _WORKSPACE.last, saddle = None, Saddle.of(M, J, _WORKSPACE.last)
-    if saddle is None:
-        return np.full(M.shape[0], np.nan)
-    _WORKSPACE.last = saddle
-    return saddle.solve(np.zeros(M.shape[0]), r, ENOUGH).x
 
 
 def _worst(saddle: Saddle, size_f: Vector, size_c: Vector) -> float:

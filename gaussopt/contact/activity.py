@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData
-from gaussopt.modelling.callables import System
+from gaussopt.core.system import AbstractSystem
 
 TOUCHING = 1e-8
 """Gap in m, relative to 1 + max |q|, within which a contact counts as touching."""
@@ -50,7 +50,7 @@ def closed_contacts(step: StepData, names: tuple[str, ...] = ()) -> NDArray[np.i
     return np.flatnonzero((step.g_N <= gap) & (gdot <= rate))
 
 
-def refuse_penetration(system: System, step: StepData) -> None:
+def refuse_penetration(system: AbstractSystem, step: StepData) -> None:
     """See that a motion starts with no contact inside its obstacle; a two-sided contact has no gap to violate.
 
     Raises

@@ -17,8 +17,8 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData, Vector
 
 if TYPE_CHECKING:
+    from gaussopt.core.system import AbstractSystem
     from gaussopt.integration.stabilisation import Stabilisation
-    from gaussopt.modelling.callables import System
     from gaussopt.solving.solve import Answer
 
 State = tuple[float, Vector, Vector]
@@ -42,7 +42,7 @@ class Motion(Protocol):
     """
 
     @property
-    def system(self) -> System:
+    def system(self) -> AbstractSystem:
         """What moves."""
 
     def velocity(self, t: float, q: Vector, u: Vector) -> Vector:
@@ -168,12 +168,12 @@ class Stepper(ABC):
     tableau: ClassVar[Tableau | None] = None
     stages: ClassVar[int] = 1
 
-    def refuses(self, system: System, state: str, stabiliser: Stabilisation) -> str | None:
+    def refuses(self, system: AbstractSystem, state: str, stabiliser: Stabilisation) -> str | None:
         """Why it cannot integrate such a motion, None if it can.
 
         Parameters
         ----------
-        system : System
+        system : AbstractSystem
         state : "velocity" or "quasi-velocity"
         stabiliser : Stabilisation
         """

@@ -10,10 +10,10 @@ from gaussopt.core.errors import BadInput, GaussoptError
 from gaussopt.core.state_functions import WRITES
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.singular_positions import SingularWatch
 from gaussopt.integration.stabilisation import Stabilisation
 from gaussopt.linalg.redundancy import open_forces
-from gaussopt.modelling.callables import System
 from gaussopt.solving.solve import Answer, StepSolver
 
 
@@ -45,7 +45,7 @@ class Accelerations:
         How independent the rows were at recorded states.
     """
 
-    def __init__(self, system: System, solver: StepSolver, stabiliser: Stabilisation) -> None:
+    def __init__(self, system: AbstractSystem, solver: StepSolver, stabiliser: Stabilisation) -> None:
         self.system, self.solver, self.stabiliser = system, solver, stabiliser
         self.timing = dict.fromkeys(("model", "build", "setup", "update", "solve", "recover", "verify", "backend"), 0.0)
         self.worst = dict.fromkeys(

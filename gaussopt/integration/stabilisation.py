@@ -14,8 +14,9 @@ import numpy as np
 
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.step_data import Matrix, StepData, Vector, is_sparse
+from gaussopt.core.system import AbstractSystem
 from gaussopt.linalg.dense import cholesky, nearest, solve_lower
-from gaussopt.modelling.callables import System
+from gaussopt.linalg.sparse_projection import lift
 
 
 class Surface(Protocol):
@@ -44,10 +45,10 @@ class Stabilisation(Protocol):
     def name(self) -> str:
         """As on the command line."""
 
-    def shape(self, system: System, step: StepData) -> StepData:
+    def shape(self, system: AbstractSystem, step: StepData) -> StepData:
         """The step data that is solved instead."""
 
-    def correct(self, system: System, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
+    def correct(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
         """The state to continue from, None if it stays as it is."""
 
 
@@ -57,11 +58,11 @@ class Unstabilised:
 
     name: str = "none"
 
-    def shape(self, system: System, step: StepData) -> StepData:
+    def shape(self, system: AbstractSystem, step: StepData) -> StepData:
         """Unchanged."""
         return step
 
-    def correct(self, system: System, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
+    def correct(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
         """Unchanged."""
         return None
 
@@ -84,7 +85,7 @@ class Baumgarte:
     beta: float = 20.0
     name: str = "baumgarte"
 
-    def shape(self, system: System, step: StepData) -> StepData:
+    def shape(self, system: AbstractSystem, step: StepData) -> StepData:
         """Feedback on the right-hand side of the equality rows."""
         assert step.q is not None
         assert step.v is not None
@@ -97,7 +98,7 @@ class Baumgarte:
             gamma[: len(phi)] -= self.beta**2 * phi
         return step.with_gamma(gamma)
 
-    def correct(self, system: System, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
+    def correct(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
         """Unchanged."""
         return None
 
@@ -116,7 +117,7 @@ class Projection:
     max_iter: int = 20
     name: str = "projection"
 
-    def shape(self, system: System, step: StepData) -> StepData:
+    def shape(self, system: AbstractSystem, step: StepData) -> StepData:
         """Unchanged."""
         return step
 
@@ -160,8 +161,6 @@ class Projection:
 def _lift(M: Matrix, J: Matrix, r: Vector) -> Vector:
     """Smallest x in the mass metric with J x = r, (n,)."""
     if is_sparse(M):
-        from gaussopt.certificates.bilateral_sparse import lift
-
         return lift(M, J, r)  # type: ignore[arg-type]
     L = cholesky(M)
     if L is None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,47 +12,31 @@ from numpy.typing import ArrayLike
 from gaussopt.core.contacts import (
     Coefficients,
     Contact,
+    ContactPoints,
     Kinematics,
     as_contact_data,
     check_coefficients,
     vanishing_normal,
 )
-from gaussopt.core.errors import BadInput, UnknownName, one_line
-from gaussopt.core.fast_frozen import quick
+from gaussopt.core.errors import BadInput, one_line
 from gaussopt.core.machine import pass_on
+from gaussopt.core.sparse_arrays import as_sparse, check_sparse_mass, sparse_step
 from gaussopt.core.state_functions import WRITES, Changed, call_with_copies
-from gaussopt.core.step_data import Matrix, StepData, Vector, _with_axis, as_array, check_mass_matrix, is_sparse
+from gaussopt.core.step_data import StepData, Vector, _with_axis, as_array, check_mass_matrix, is_sparse
+from gaussopt.core.system import AbstractSystem, Energy, state_in_words
+from gaussopt.modelling.consistency import check_rows
+from gaussopt.modelling.lagrangian import LagrangianSystem, derive
 
 if TYPE_CHECKING:
     from scipy.sparse import sparray, spmatrix
 
-    from gaussopt.modelling.lagrangian import LagrangianSystem
-
     MatrixLike = ArrayLike | sparray | spmatrix
-
-MOST_PRINTED = 200
-"""Coordinates up to which an error shows the state."""
 
 StateFunction = Callable[[float, Vector, Vector], ArrayLike]
 PositionFunction = Callable[[float, Vector], ArrayLike]
 
 
-@quick
-@dataclass(frozen=True, slots=True)
-class Energy:
-    """Energies of one state, in joule; `power` is that of the non-conservative forces, in watt."""
-
-    kinetic: float
-    potential: float
-    power: float = 0.0
-
-    @property
-    def total(self) -> float:
-        """Kinetic plus potential energy."""
-        return self.kinetic + self.potential
-
-
-class System:
+class System(AbstractSystem):
     """A mechanical system given by plain callables.
 
     M(t, q, v) a + h = Q + J^T lam + J_N^T lam_N + J_T^T lam_T,  J a = gamma,  J_N a + zeta_N >= 0.
@@ -95,9 +78,6 @@ class System:
     -----
     The Gauss function of the step is 1/2 (a - a0)^T M (a - a0) with M a0 = Q - h.
     """
-
-    compiled: ClassVar[str] = ""
-    """Name of the module in `gaussopt.compiled` that runs motions of such systems, if there is one."""
 
     _equality: Callable[[float, Vector, Vector], tuple[MatrixLike, ArrayLike]] | None = None
     _rows_of_motion: int | None = None
@@ -157,8 +137,6 @@ class System:
         name: str = "system",
     ) -> LagrangianSystem:
         """Derive the system from SymPy energies; see `gaussopt.modelling.lagrangian.derive`."""
-        from gaussopt.modelling.lagrangian import derive
-
         return derive(
             q, v, kinetic=kinetic, potential=potential, forces=forces, holonomic=holonomic,
             nonholonomic=nonholonomic, quasi_velocities=quasi_velocities, contacts=contacts, parameters=parameters,
@@ -167,28 +145,11 @@ class System:
 
     # -- what every system answers -------------------------------------------------------------
 
-    @property
-    def parameters(self) -> dict[str, float]:
-        """Parameter values by name; plain callables keep theirs to themselves."""
-        return {}
-
-    def with_parameters(self, /, **values: float) -> System:
-        """The same system with other parameter values.
-
-        Raises
-        ------
-        UnknownName
-            For a parameter that the system does not have.
-        """
-        for name in values:
-            raise UnknownName("parameter", name, self.parameters)
-        return self
-
     def coordinates(self, n: int) -> tuple[str, ...]:
         """Names of the n coordinates."""
         if self._coordinates is not None and len(self._coordinates) == n:
             return self._coordinates
-        return tuple(f"q{i + 1}" for i in range(n))
+        return super().coordinates(n)
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
         """Step data of the state.
@@ -216,7 +177,7 @@ class System:
         try:
             M = check_mass_matrix(M, f"mass of {self.name!r}")
         except BadInput as error:
-            raise BadInput(f"{str(error)[:-1]}, at {_state(t, q, v)}.") from None
+            raise BadInput(f"{str(error)[:-1]}, at {state_in_words(t, q, v)}.") from None
         Q = self._array("force", self._force, (n,), t, q, v)
         h = np.zeros(n) if self._inertia is None else self._array("inertia", self._inertia, (n,), t, q, v)
         if self._equality is None:
@@ -230,7 +191,7 @@ class System:
             if self._rows_of_motion not in (None, len(J)):
                 raise BadInput(
                     f"equality of {self.name!r} returned {len(J)} rows, and {self._rows_of_motion} before; their "
-                    f"number never changes in a motion, at {_state(t, q, v)}."
+                    f"number never changes in a motion, at {state_in_words(t, q, v)}."
                 )
         if self._contacts is None:
             return StepData.smooth(M, h, Q, J, gamma, t, q, v)
@@ -258,12 +219,10 @@ class System:
 
     def _evaluate_sparse(self, mass: Any, t: float, q: Vector, v: Vector, pair: Any = None) -> StepData:
         """`evaluate` where the mass matrix or J is sparse; `pair` holds J and gamma where they are known."""
-        from gaussopt.core.sparse_arrays import as_sparse, check_sparse_mass, sparse_step
-
         if self._contacts is not None:
             raise BadInput(f"{self.name!r} has contacts and sparse matrices; contacts need a dense M and a dense J.")
         n = len(q)
-        where = f", at {_state(t, q, v)}."
+        where = f", at {state_in_words(t, q, v)}."
         try:
             if self._checked_mass is None or self._checked_mass[0] is not mass or callable(self._mass):
                 M = check_sparse_mass(as_sparse(f"mass of {self.name!r}", mass, (n, n)), f"mass of {self.name!r}")
@@ -308,53 +267,22 @@ class System:
             return None
         return self._checked("position", self._call("position", self._position, t, q), (None,), t, q, None)
 
-    def position_jacobian(self, t: float, q: Vector) -> Matrix:
-        """Jacobian of the holonomic constraints, (m_h, n): the first m_h rows of J."""
-        residual = self.position_residual(t, q)
-        rows = 0 if residual is None else len(residual)
-        return self.evaluate(t, q, np.zeros(len(q))).J[:rows]
-
     def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector | None:
         """Constraint residuals at velocity level, (m,); None if nothing is known of them."""
         if self._velocity is not None:
             return self._checked("velocity", self._call("velocity", self._velocity, t, q, v), (None,), t, q, v)
         if self._equality is None:
             return np.zeros(0)
-        return self.evaluate(t, q, v).J @ v
+        return super().velocity_residual(t, q, v)
 
     def check_rows(self, t: float, q: Vector, v: Vector) -> None:
-        """Refuse rows that contradict the functions given beside them; see `gaussopt.modelling.consistency`.
+        """Refuse rows that contradict `position` or the gaps, see `gaussopt.modelling.consistency`.
 
         Raises
         ------
         BadInput
         """
-        from gaussopt.modelling.consistency import check_rows
-
-        check_rows(self, t, q, v)
-
-    @property
-    def has_quasi_velocities(self) -> bool:
-        """Whether the system names quasi-velocities that can serve as its state."""
-        return False
-
-    def quasi_velocity(self, t: float, q: Vector, v: Vector) -> Vector:
-        """The quasi-velocities omega(q, v, t), (p,).
-
-        Raises
-        ------
-        BadInput
-            If the system names none.
-        """
-        raise BadInput(f"{self.name!r} names no quasi-velocities; give quasi_velocities to from_lagrangian.")
-
-    def velocity_from(self, t: float, q: Vector, omega: Vector, guess: Vector) -> Vector:
-        """The velocity v with these quasi-velocities that satisfies the velocity constraints, (n,)."""
-        return self.quasi_velocity(t, q, guess)
-
-    def quasi_velocity_rate(self, t: float, q: Vector, v: Vector, a: Vector) -> Vector:
-        """Rates of the quasi-velocities for an acceleration a, (p,)."""
-        return self.quasi_velocity(t, q, v)
+        check_rows(self, t, q, v, gaps=not isinstance(self._contacts, ContactPoints))
 
     def energy(self, t: float, q: Vector, v: Vector) -> Energy | None:
         """Energies of the state; None if the system does not give them."""
@@ -372,7 +300,7 @@ class System:
         try:
             data = as_contact_data(raw)
         except BadInput as error:
-            raise BadInput(f"contacts of {self.name!r} {error}, at {_state(t, q, v)}.") from None
+            raise BadInput(f"contacts of {self.name!r} {error}, at {state_in_words(t, q, v)}.") from None
         n = len(q)
 
         def read(label: str, value: Any, shape: tuple[int | None, ...]) -> Any:
@@ -401,12 +329,14 @@ class System:
             self.name, self.contact_names, each("mu", data.mu), each("e_N", data.e_N), each("e_T", data.e_T)
         )
         if data.J_T is None and (coefficients.mu > 0).any():
-            raise BadInput(f"contacts of {self.name!r} returned a positive 'mu' without 'J_T', at {_state(t, q, v)}.")
+            raise BadInput(
+                f"contacts of {self.name!r} returned a positive 'mu' without 'J_T', at {state_in_words(t, q, v)}."
+            )
         zero = vanishing_normal(J_N, J_T)
         if zero is not None:
             raise BadInput(
                 f"The normal direction of contact {self.contact_names[zero]!r} of {self.name!r} is zero at "
-                f"{_state(t, q, v)}."
+                f"{state_in_words(t, q, v)}."
             )
         return Kinematics(g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T), coefficients
 
@@ -440,11 +370,12 @@ class System:
         except BadInput:
             raise
         except Changed:
-            raise BadInput(f"{label} of {self.name!r} {WRITES}, at {_state(t, q, v)}.") from None
+            raise BadInput(f"{label} of {self.name!r} {WRITES}, at {state_in_words(t, q, v)}.") from None
         except BaseException as error:
             pass_on(f"{label} of {self.name!r} was not computed", error)
             raise BadInput(
-                f"{label} of {self.name!r} raised {type(error).__name__}: {one_line(error)}, at {_state(t, q, v)}."
+                f"{label} of {self.name!r} raised {type(error).__name__}: {one_line(error)}, at "
+                f"{state_in_words(t, q, v)}."
             ) from error
         return value
 
@@ -454,18 +385,7 @@ class System:
         try:
             return as_array(f"{label} of {self.name!r}", value, shape)
         except BadInput as error:
-            raise BadInput(f"{str(error)[:-1]}, at {_state(t, q, v)}.") from None
+            raise BadInput(f"{str(error)[:-1]}, at {state_in_words(t, q, v)}.") from None
 
 
-def _state(t: float, q: Vector, v: Vector | None = None) -> str:
-    """The instant in words, on one line."""
-    parts = [f"t = {t:.9g}", f"q = {_row(q)}"]
-    if v is not None:
-        parts.append(f"v = {_row(v)}")
-    return ", ".join(parts)
-
-
-def _row(x: Vector) -> str:
-    if len(x) > MOST_PRINTED:
-        return f"({len(x)} numbers)"
-    return np.array2string(x, precision=6, separator=", ", max_line_width=10**9)
+System.register(LagrangianSystem)

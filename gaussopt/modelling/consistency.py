@@ -11,16 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gaussopt.core.contacts import _FIRST, _SECOND, ContactPoints
+from gaussopt.core.contacts import _FIRST, _SECOND
 from gaussopt.core.errors import BadInput
+from gaussopt.core.sparse_arrays import parts
 from gaussopt.core.step_data import Matrix, StepData, Vector
-
-if TYPE_CHECKING:
-    from gaussopt.modelling.callables import System
+from gaussopt.core.system import AbstractSystem
+from gaussopt.linalg.sparse_projection import lift
 
 AGREE = 1e-4
 """Relative difference of a typed and a numerical derivative that is still agreement."""
@@ -38,8 +37,8 @@ Along = Callable[[float], Vector]
 """Values of some functions at the parameter s of a curve through the state, which has s = 0."""
 
 
-def check_rows(system: System, t: float, q: Vector, v: Vector) -> None:
-    """Refuse rows that contradict `position` or the gaps at a state on the constraints.
+def check_rows(system: AbstractSystem, t: float, q: Vector, v: Vector, gaps: bool) -> None:
+    """Refuse rows that contradict `position`, or the gaps if `gaps`, at a state on the constraints.
 
     Raises
     ------
@@ -61,13 +60,12 @@ def check_rows(system: System, t: float, q: Vector, v: Vector) -> None:
         quick = v
     if (phi := system.position_residual(t, q)) is not None and len(phi):
         _check_position(system, t, q, quick, rows)
-    if step.k and not isinstance(system._contacts, ContactPoints):
+    if step.k and gaps:
         _check_gaps(system, t, q, quick)
 
 
-def _check_sparse(system: System, step: StepData, t: float, q: Vector, v: Vector) -> None:
+def _check_sparse(system: AbstractSystem, step: StepData, t: float, q: Vector, v: Vector) -> None:
     """The same along one free direction instead of all coordinates, in time that grows like the number of entries."""
-    from gaussopt.certificates.bilateral_sparse import lift
 
     def phi(t: float, q: Vector) -> Vector:
         found = system.position_residual(t, q)
@@ -77,7 +75,7 @@ def _check_sparse(system: System, step: StepData, t: float, q: Vector, v: Vector
     if (residual := system.position_residual(t, q)) is None or not len(residual):
         return
     way = np.cos(1.0 + np.arange(len(q)))
-    free = way - lift(step.M, step.J, step.J @ way)  # type: ignore[arg-type]
+    free = way - lift(*parts(step), step.J @ way)
     size = np.abs(_derivative(lambda s: phi(t, q + s * way), 1, 0.02)[0])
     gradient, error = _derivative(lambda s: phi(t, q + s * free), 1, 0.02)
     i = _worst(np.abs(gradient), AGREE * max(float(size.max()), 1e-300) + SAFETY * error)
@@ -88,7 +86,7 @@ def _check_sparse(system: System, step: StepData, t: float, q: Vector, v: Vector
         )
     quick = v + max(1.0, float(np.abs(v).max())) * free
     step = system.evaluate(t, q, quick)
-    a = lift(step.M, step.J, step.gamma)  # type: ignore[arg-type]
+    a = lift(*parts(step), step.gamma)
     if np.abs(step.J @ a - step.gamma).max() > 1e-8 * np.abs(step.gamma).max(initial=0.0):
         return  # the rows contradict each other; the certificate says so
     second, error = _second(lambda s: phi(t + s, q + s * quick + 0.5 * s**2 * a), quick, a)
@@ -101,7 +99,7 @@ def _check_sparse(system: System, step: StepData, t: float, q: Vector, v: Vector
         )
 
 
-def _check_position(system: System, t: float, q: Vector, v: Vector, rows: Matrix) -> None:
+def _check_position(system: AbstractSystem, t: float, q: Vector, v: Vector, rows: Matrix) -> None:
     def phi(t: float, q: Vector) -> Vector:
         found = system.position_residual(t, q)
         assert found is not None
@@ -131,7 +129,7 @@ def _check_position(system: System, t: float, q: Vector, v: Vector, rows: Matrix
         )
 
 
-def _check_gaps(system: System, t: float, q: Vector, v: Vector) -> None:
+def _check_gaps(system: AbstractSystem, t: float, q: Vector, v: Vector) -> None:
     step = system.evaluate(t, q, v)
     gradient, error = _gradient(lambda q: system.gaps(t, q), q)
     moving = np.abs(gradient).max(axis=1) > 0  # a constant gap is that of a contact that is always closed

@@ -33,7 +33,7 @@ from gaussopt.core import generated_modules
 from gaussopt.core.contacts import Coefficients, Contact, Kinematics, check_coefficients, vanishing_normal
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.step_data import Matrix, StepData, Vector
-from gaussopt.modelling.callables import Energy, System, _state
+from gaussopt.core.system import AbstractSystem, Energy, state_in_words
 from gaussopt.modelling.generated_functions import Evaluation, Parameters, Undefined
 from gaussopt.symbolic.contacts import Layout, read_contacts
 from gaussopt.symbolic.model import TIME, Model, along
@@ -44,7 +44,7 @@ DEPENDENT = 1e12
 """Condition number beyond which quasi-velocities count as dependent."""
 
 
-class LagrangianSystem(System):
+class LagrangianSystem(AbstractSystem):
     """A system whose step data come from generated straight-line source.
 
     Attributes
@@ -54,8 +54,6 @@ class LagrangianSystem(System):
     source_path : Path
         The generated module, readable Python.
     """
-
-    compiled = "generated_loop"
 
     def __init__(
         self,
@@ -122,10 +120,13 @@ class LagrangianSystem(System):
                 raise UnknownName("parameter", key, self._parameters)
             _finite_parameter(key, value)
         merged = {**self._parameters, **{k: float(x) for k, x in values.items()}}
-        assert self._coordinates is not None
         system = LagrangianSystem(self.model, self._coordinates, merged, self._module, self._layout)
         system.name = self.name
         return system
+
+    def coordinates(self, n: int) -> tuple[str, ...]:
+        """Names of the n coordinates."""
+        return self._coordinates if len(self._coordinates) == n else super().coordinates(n)
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
         """Step data of the state, by the generated source.
@@ -170,7 +171,7 @@ class LagrangianSystem(System):
         if zero is not None:
             raise BadInput(
                 f"The normal direction of contact {self._layout.names[zero]!r} of {self.name!r} is zero at "
-                f"{_state(t, q, v)}."
+                f"{state_in_words(t, q, v)}."
             )
         return found
 
@@ -221,9 +222,6 @@ class LagrangianSystem(System):
     def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector | None:
         """Constraint residuals at velocity level, (m,)."""
         return self._run("velocity", self.m, t, q, v)
-
-    def check_rows(self, t: float, q: Vector, v: Vector) -> None:
-        """Nothing: derived rows belong to their functions."""
 
     @property
     def has_quasi_velocities(self) -> bool:
@@ -280,7 +278,7 @@ class LagrangianSystem(System):
         if not np.isfinite(inverse).all() or (np.abs(W) @ np.abs(inverse)).max() > DEPENDENT:
             raise BadInput(
                 f"The quasi-velocities of {self.name!r} and its velocity constraints are dependent at "
-                f"{_state(t, q, v)}; choose others."
+                f"{state_in_words(t, q, v)}; choose others."
             )
         return inverse
 
@@ -301,7 +299,7 @@ class LagrangianSystem(System):
             if not error.args:
                 reason = f"{function} of {self.name!r} is not finite"
                 why = "; of a Piecewise no case may hold there" if hasattr(self._module, "nan") else ""
-            raise BadInput(f"{reason} at {_state(t, *state)}{why}.") from None
+            raise BadInput(f"{reason} at {state_in_words(t, *state)}{why}.") from None
 
 
 def derive(

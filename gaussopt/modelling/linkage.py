@@ -32,8 +32,6 @@ GROUND = -1
 class LinkageSystem(System):
     """The system of a linkage, with the tables that it was made from."""
 
-    compiled = "linkage_loop"
-
     def __init__(self, linkage: Linkage) -> None:
         self.linkage = linkage
         super().__init__(

@@ -8,23 +8,25 @@ from dataclasses import replace
 from numpy.typing import ArrayLike
 
 from gaussopt.core.step_data import Matrix, StepData, Vector
-from gaussopt.modelling.callables import Energy, System
+from gaussopt.core.system import AbstractSystem, Energy
+from gaussopt.modelling.callables import System
 
 Change = Callable[[StepData, Mapping[str, float]], StepData]
 """(step of the regular system, parameter values) -> changed step."""
 
 
-class Altered(System):
+@System.register
+class ModifiedSystem(AbstractSystem):
     """The regular system with other step data; gaps, energies and residuals stay the regular ones.
 
     Parameters
     ----------
-    regular : System
+    regular : AbstractSystem
     change : callable (step, parameters) -> step
     """
 
-    def __init__(self, regular: System, change: Change) -> None:
-        super().__init__(mass=(), force=(), name=regular.name)
+    def __init__(self, regular: AbstractSystem, change: Change) -> None:
+        self.name = regular.name
         self.regular = regular
         self.change = change
 
@@ -33,9 +35,9 @@ class Altered(System):
         """Parameter values by name."""
         return self.regular.parameters
 
-    def with_parameters(self, /, **values: float) -> Altered:
+    def with_parameters(self, /, **values: float) -> ModifiedSystem:
         """The same change of the system with other parameter values."""
-        return Altered(self.regular.with_parameters(**values), self.change)
+        return ModifiedSystem(self.regular.with_parameters(**values), self.change)
 
     def coordinates(self, n: int) -> tuple[str, ...]:
         """Names of the n coordinates."""
@@ -61,9 +63,6 @@ class Altered(System):
     def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector | None:
         """Constraint residuals at velocity level of the regular system."""
         return self.regular.velocity_residual(t, q, v)
-
-    def check_rows(self, t: float, q: Vector, v: Vector) -> None:
-        """Nothing: rows that contradict the regular functions are what such a system is for."""
 
     def energy(self, t: float, q: Vector, v: Vector) -> Energy | None:
         """Energies of the regular system."""

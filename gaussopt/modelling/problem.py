@@ -22,7 +22,7 @@ from gaussopt.core.contacts import Event
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.foreign import call
 from gaussopt.core.step_data import Matrix, Vector, as_array
-from gaussopt.modelling.callables import System
+from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.parameter_grid import AtlasGrid
 from gaussopt.modelling.sketch import Draw, Sketch
 
@@ -142,7 +142,7 @@ class Problem:
     Attributes
     ----------
     name, title, source : str
-    build : () -> System
+    build : () -> AbstractSystem
         Derives the system once, with the default parameters.
     start : parameters -> (q0, v0)
     starts : starts of the variants that have other coordinates, by the variant's name
@@ -163,7 +163,7 @@ class Problem:
     title: str
     source: str
     description: str
-    build: Callable[[], System]
+    build: Callable[[], AbstractSystem]
     start: Callable[[Mapping[str, float]], tuple[Vector, Vector]]
     parameters: tuple[Parameter, ...]
     t_end: float
@@ -172,7 +172,7 @@ class Problem:
     errata: tuple[Erratum, ...] = ()
     notes: tuple[str, ...] = ()
     cases: Mapping[str, Case] = field(default_factory=dict)
-    variants: Mapping[str, Callable[[], System]] = field(default_factory=dict)
+    variants: Mapping[str, Callable[[], AbstractSystem]] = field(default_factory=dict)
     variant: str = ""
     values: Mapping[str, float] = field(default_factory=dict)
     state: tuple[Vector, Vector] | None = None
@@ -191,7 +191,7 @@ class Problem:
     @classmethod
     def of(
         cls,
-        system: System,
+        system: AbstractSystem,
         q0: ArrayLike | Callable[[Mapping[str, float]], ArrayLike],
         v0: ArrayLike | Callable[[Mapping[str, float]], ArrayLike] | None = None,
         *,
@@ -204,7 +204,7 @@ class Problem:
 
         Parameters
         ----------
-        system : System
+        system : AbstractSystem
             Its parameters become the problem's.
         q0, v0 : (n,), or functions of the parameter values that return them
             At rest if no v0 is given.
@@ -222,7 +222,7 @@ class Problem:
         UnknownName
             For a setting that a problem does not have.
         """
-        if not isinstance(system, System):
+        if not isinstance(system, AbstractSystem):
             raise BadInput(
                 f"A problem is made of a System, not of {type(system).__name__}; see System.from_lagrangian."
             )
@@ -334,11 +334,11 @@ class Problem:
         return f"{self.name} ({', '.join(words)})" if words else self.name
 
     @cached_property
-    def system(self) -> System:
+    def system(self) -> AbstractSystem:
         """The system at these parameter values; the equations are derived once per process."""
         build = self.variants[self.variant] if self.variant else self.build
         system = call(f"The model of {self.name!r}", _built, build)
-        if not isinstance(system, System):
+        if not isinstance(system, AbstractSystem):
             raise BadInput(f"The model of {self.name!r} is a {type(system).__name__}; return a gaussopt.System.")
         return system.with_parameters(**self.parameter_values)
 
@@ -414,10 +414,10 @@ def _time(label: str, value: Any) -> float:
 class _Given:
     """Builds a problem that was given its system."""
 
-    system: System
+    system: AbstractSystem
     name: str = ""
 
-    def __call__(self) -> System:
+    def __call__(self) -> AbstractSystem:
         system = copy(self.system)
         system.name = self.name or system.name
         return system
@@ -448,7 +448,7 @@ def problem(name: str | os.PathLike[str] = "", /, **settings: Any) -> Problem:
 
 
 @cache
-def _built(build: Callable[[], System]) -> System:
+def _built(build: Callable[[], AbstractSystem]) -> AbstractSystem:
     return build()
 
 

@@ -13,10 +13,10 @@ import numpy as np
 from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.core.errors import BadInput
 from gaussopt.core.interrupts import Interrupts
+from gaussopt.core.system import AbstractSystem
 from gaussopt.integration import stabilisation
 from gaussopt.integration.stabilisation import Stabilisation
 from gaussopt.integration.time_grid import Instants
-from gaussopt.modelling.callables import System
 from gaussopt.modelling.problem import Problem
 from gaussopt.simulation.batch_dataset import Batch, check_size
 from gaussopt.simulation.batch_members import Members
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @np.errstate(over="ignore", invalid="ignore")  # motions that run away are reported, not warned about
 def simulate_batch(
-    problem: str | Problem | System,
+    problem: str | Problem | AbstractSystem,
     *,
     parameters: Mapping[str, Any] | None = None,
     initial: Mapping[str, Any] | None = None,

@@ -17,6 +17,7 @@ from gaussopt.integration.accelerations import Accelerations, Rejected
 from gaussopt.integration.stabilisation import Stabilisation
 from gaussopt.integration.time_grid import Instants
 from gaussopt.integration.trajectory import MOST_BYTES, Recorder, Trajectory
+from gaussopt.modelling.lagrangian import LagrangianSystem
 from gaussopt.modelling.problem import Problem
 from gaussopt.simulation.batch_members import Members
 from gaussopt.simulation.simulate import recording, simulate
@@ -114,7 +115,7 @@ class Batch:
         from gaussopt.core.errors import NotCompiled
 
         system = self.members.system
-        if not has_llvm() or system.compiled != "generated_loop" or system.contact_names:
+        if not has_llvm() or not isinstance(system, LagrangianSystem) or system.contact_names:
             return
         if why_not(self.method, self.stabiliser) is not None:
             return

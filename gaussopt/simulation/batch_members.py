@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gaussopt.core.errors import BadInput, GaussoptError, UnknownName, one_line
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.modelling.callables import System
+from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.problem import Problem
 
 INITIAL = ("q0", "v0")
@@ -30,7 +30,7 @@ class Members:
     faults : what is wrong with a member's data, by its number
     """
 
-    problem: Problem | System
+    problem: Problem | AbstractSystem
     values: Mapping[str, Vector]
     varied: tuple[str, ...]
     q: Matrix
@@ -39,7 +39,7 @@ class Members:
 
     @classmethod
     def of(
-        cls, problem: Problem | System, parameters: Mapping[str, Any] | None, initial: Mapping[str, Any] | None
+        cls, problem: Problem | AbstractSystem, parameters: Mapping[str, Any] | None, initial: Mapping[str, Any] | None
     ) -> Members:
         """From what a person gives.
 
@@ -81,7 +81,7 @@ class Members:
         return len(self.q)
 
     @property
-    def system(self) -> System:
+    def system(self) -> AbstractSystem:
         """The system at its own parameters."""
         return self.problem.system if isinstance(self.problem, Problem) else self.problem
 
@@ -89,7 +89,7 @@ class Members:
         """The parameters of member i that were given."""
         return {name: float(self.values[name][i]) for name in self.varied}
 
-    def one(self, i: int) -> Problem | System:
+    def one(self, i: int) -> Problem | AbstractSystem:
         """The problem at the parameters of member i."""
         if isinstance(self.problem, Problem):
             return self.problem.at(**self.parameters(i))
@@ -146,14 +146,14 @@ def _count(shapes: Mapping[str, tuple[int, ...]]) -> int:
 
 
 def _starts(
-    problem: Problem | System,
+    problem: Problem | AbstractSystem,
     values: Mapping[str, Vector],
     states: Mapping[str, NDArray[np.float64]],
     count: int,
     faults: dict[int, str],
 ) -> tuple[Matrix, Matrix]:
     """Initial states, given or the problem's own at the parameters of each member."""
-    if isinstance(problem, System):
+    if isinstance(problem, AbstractSystem):
         if len(states) < 2:
             raise BadInput("A bare system needs q0 and v0 under initial.")
         n = states["q0"].shape[-1]

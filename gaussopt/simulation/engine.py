@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib import import_module
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gaussopt.compiled import loops_of
 from gaussopt.core.errors import BadInput, NotAccepted, UnknownName
 from gaussopt.core.step_data import Vector
 from gaussopt.core.stepper import Control, Stepper
@@ -120,7 +120,7 @@ def smooth_loop(
     if choice.engine != "interpreted" and reason is None:
         from gaussopt.core.errors import NotCompiled
 
-        code = _code(motion)
+        code = loops_of(motion.system)
         reason = (
             choice.why_interpreted(motion, code.SOLVER) or code.why_not(method, motion.stabiliser)
             if code is not None
@@ -174,16 +174,6 @@ def leap_over(loop: Loop, motion: ContactAccelerations, method: Stepper, control
 
 def _refused(reason: str | None) -> str:
     return f"The engine 'compiled' cannot run this motion: {reason}. Use the engine 'interpreted'."
-
-
-def _code(motion: Accelerations) -> Any:
-    """The module that runs motions of such a system as compiled code, None if there is none.
-
-    It holds SOLVER, the solver that it stands for; `why_not(method, stabiliser)`, why it cannot run a motion; and
-    `loop_of(method)`, a GeneratedLoop.
-    """
-    name = motion.system.compiled
-    return import_module(f"gaussopt.compiled.{name}") if name else None
 
 
 def _many(

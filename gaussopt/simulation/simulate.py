@@ -25,6 +25,7 @@ from gaussopt.core.machine import is_machine, machine_failure
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector, as_array
 from gaussopt.core.stepper import Control, Stepper
+from gaussopt.core.system import AbstractSystem
 from gaussopt.integration import stabilisation
 from gaussopt.integration.accelerations import Accelerations, QuasiVelocities, Rejected
 from gaussopt.integration.bilateral_loop import Record
@@ -34,7 +35,6 @@ from gaussopt.integration.singular_positions import abrupt_sentence
 from gaussopt.integration.stabilisation import Projection, Stabilisation
 from gaussopt.integration.trajectory import MOST_BYTES, Recorder, Trajectory, WorstCertificate
 from gaussopt.linalg.redundancy import named_forces
-from gaussopt.modelling.callables import System
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
 from gaussopt.simulation.engine import Choice, contact_engine, leap_over, smooth_loop, stride
@@ -62,7 +62,7 @@ DIVERGED = 1e15
 
 @np.errstate(over="ignore", invalid="ignore")  # a motion that runs away is reported, not warned about
 def simulate(
-    problem: str | Problem | System,
+    problem: str | Problem | AbstractSystem,
     formulation: str | None = None,
     solver: str | None = None,
     *,
@@ -277,11 +277,11 @@ def simulate(
 
 
 def _resolve(
-    problem: str | Problem | System, q0: Any, v0: Any, dt: float | None, t_end: float | None
-) -> tuple[System, dict[str, float], Vector, Vector, float | None, float, str, Sequence[Event]]:
+    problem: str | Problem | AbstractSystem, q0: Any, v0: Any, dt: float | None, t_end: float | None
+) -> tuple[AbstractSystem, dict[str, float], Vector, Vector, float | None, float, str, Sequence[Event]]:
     """System, parameter values, initial state, step, end, name and events."""
     problem = problem_or_system(problem)
-    if isinstance(problem, System):
+    if isinstance(problem, AbstractSystem):
         if q0 is None or v0 is None or t_end is None:
             raise BadInput("A bare system needs q0, v0 and t_end.")
         q = as_array("q0", q0, (None,))
@@ -295,7 +295,7 @@ def _resolve(
     )  # fmt: skip
 
 
-def problem_or_system(given: Any) -> Problem | System:
+def problem_or_system(given: Any) -> Problem | AbstractSystem:
     """What a person names or gives.
 
     Raises
@@ -304,10 +304,10 @@ def problem_or_system(given: Any) -> Problem | System:
     """
     if isinstance(given, str | os.PathLike):
         return find_problem(given)
-    if isinstance(given, System | Problem):
+    if isinstance(given, AbstractSystem | Problem):
         return given
     kind = "None" if given is None else f"A {type(given).__name__}"
-    hint = "; give its .system" if isinstance(getattr(given, "system", None), System) else ""
+    hint = "; give its .system" if isinstance(getattr(given, "system", None), AbstractSystem) else ""
     raise BadInput(f"{kind} is neither a problem nor a system, nor the name or file of one{hint}.")
 
 
@@ -322,7 +322,7 @@ def check_start(problem: Problem) -> None:
     _consistent(problem.system, 0.0, problem.q0, problem.v0, stabilisation.make("none"))
 
 
-def _state_kind(state: str | None, solver: StepSolver, system: System) -> type[Accelerations]:
+def _state_kind(state: str | None, solver: StepSolver, system: AbstractSystem) -> type[Accelerations]:
     known = {"velocity": Accelerations, "quasi-velocity": QuasiVelocities}
     if state is None:
         natural = solver.formulation.state
@@ -392,7 +392,7 @@ def check_impacts(impact: str, accumulation: str) -> ImpactLaw:
     return impact_law(impact)
 
 
-def _check_stepper(method: Stepper, system: System, state: str, stabiliser: Stabilisation) -> None:
+def _check_stepper(method: Stepper, system: AbstractSystem, state: str, stabiliser: Stabilisation) -> None:
     """Refuse a motion that the stepper cannot integrate."""
     reason = method.refuses(system, state, stabiliser)
     if reason is not None:
@@ -412,7 +412,7 @@ def _check_size(step: StepData, dt: float | None, duration: float, every: int) -
         )
 
 
-def _check_without_contacts(system: System, method: Stepper, events: Sequence[Event]) -> None:
+def _check_without_contacts(system: AbstractSystem, method: Stepper, events: Sequence[Event]) -> None:
     """Refuse what only motions with contacts have."""
     if method.loop:
         raise NotAccepted(f"The stepper {method.name!r} is for motions with contacts, and {system.name!r} has none.")
@@ -423,7 +423,7 @@ def _check_without_contacts(system: System, method: Stepper, events: Sequence[Ev
         )
 
 
-def _check_residuals(system: System, t: float, q: Vector, v: Vector) -> None:
+def _check_residuals(system: AbstractSystem, t: float, q: Vector, v: Vector) -> None:
     """Constraint functions must match the rows of J."""
     m = system.evaluate(t, q, v).m
     phi, rate = system.position_residual(t, q), system.velocity_residual(t, q, v)
@@ -433,7 +433,9 @@ def _check_residuals(system: System, t: float, q: Vector, v: Vector) -> None:
         raise BadInput(f"velocity of {system.name!r} returns {len(rate)} values, but J has {m} rows.")
 
 
-def _consistent(system: System, t: float, q: Vector, v: Vector, stabiliser: Stabilisation) -> tuple[Vector, Vector]:
+def _consistent(
+    system: AbstractSystem, t: float, q: Vector, v: Vector, stabiliser: Stabilisation
+) -> tuple[Vector, Vector]:
     """The initial state on the constraints, or a sentence on how far off it is."""
     if isinstance(stabiliser, Projection):
         corrected = stabiliser.correct(system, t, q, v)
@@ -455,7 +457,7 @@ def _consistent(system: System, t: float, q: Vector, v: Vector, stabiliser: Stab
 
 
 def _pair(
-    formulation: str | None, solver: str | None, system: System, t: float, q: Vector, v: Vector
+    formulation: str | None, solver: str | None, system: AbstractSystem, t: float, q: Vector, v: Vector
 ) -> tuple[str, str]:
     """Formulation and solver, where they are not given."""
     name = formulation or ("stick-slip" if system.contact_names else "gauss")
@@ -473,8 +475,8 @@ def _pair(
 
 
 def _contact_accelerations(
-    system: System, formulation: str, solver: str, options: Mapping[str, Any] | None, tolerance: float, warm: bool,
-    stabiliser: Stabilisation, t: float, q: Vector, v: Vector,
+    system: AbstractSystem, formulation: str, solver: str, options: Mapping[str, Any] | None, tolerance: float,
+    warm: bool, stabiliser: Stabilisation, t: float, q: Vector, v: Vector,
 ) -> ContactAccelerations:  # fmt: skip
     solvers = Solvers.of(formulation, solver, options, tolerance, warm)
     step = system.evaluate(t, q, v)

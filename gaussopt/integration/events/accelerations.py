@@ -16,11 +16,11 @@ from gaussopt.core.programs import LCP
 from gaussopt.core.solver import Solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.accelerations import Accelerations
 from gaussopt.integration.events.functions import definiteness
 from gaussopt.integration.stabilisation import Baumgarte, Stabilisation
 from gaussopt.linalg.redundancy import open_forces
-from gaussopt.modelling.callables import System
 from gaussopt.solving.solve import Answer, StepSolver
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class ContactAccelerations(Accelerations):
         Whether regular stages are answered by the compiled kernel of `stages`.
     """
 
-    def __init__(self, system: System, solvers: Solvers, stabiliser: Stabilisation, phase: Phase) -> None:
+    def __init__(self, system: AbstractSystem, solvers: Solvers, stabiliser: Stabilisation, phase: Phase) -> None:
         super().__init__(system, solvers.main, stabiliser)
         self.solvers, self._phase = solvers, phase
         self._whole: StepData | None = None
@@ -323,7 +323,7 @@ class ContactAccelerations(Accelerations):
 class ContactSurface:
     """The constraints of a phase as one set: joints, closed gaps, and contacts that stick. For projection."""
 
-    def __init__(self, system: System, closed: tuple[int, ...], sticking: tuple[int, ...] = ()) -> None:
+    def __init__(self, system: AbstractSystem, closed: tuple[int, ...], sticking: tuple[int, ...] = ()) -> None:
         self.system, self.closed, self.sticking = system, list(closed), list(sticking)
 
     def evaluate(self, t: float, q: Vector, v: Vector) -> StepData:

@@ -9,10 +9,10 @@ import numpy as np
 
 from gaussopt.core.errors import MotionStopped
 from gaussopt.core.step_data import Vector
+from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.events.functions import Sample, culmination
 from gaussopt.integration.events.scanning import SHALLOW, Function, Look, Scan, above
 from gaussopt.integration.events.turning import MOST, TURN, Angles, Turning, turn, turning_of
-from gaussopt.modelling.callables import System
 
 OFTEN = 4
 """Looks at a person's function within a step of an adaptive method, at least, and as many middles."""
@@ -51,7 +51,7 @@ class Within:
 
     Parameters
     ----------
-    system : System
+    system : AbstractSystem
     turning : Turning
         What bends its gaps.
     before, after : Sample
@@ -71,7 +71,7 @@ class Within:
     """
 
     def __init__(
-        self, system: System, turning: Turning, angles: tuple[Angles, Angles], before: Sample, after: Sample,
+        self, system: AbstractSystem, turning: Turning, angles: tuple[Angles, Angles], before: Sample, after: Sample,
         dense: Callable[[], Callable[[float], Vector] | None], adaptive: bool,
     ) -> None:  # fmt: skip
         self.system, self.before, self.after, self.h = system, before, after, after.t - before.t
@@ -258,7 +258,7 @@ FIRST = 1e-12
 class Looking:
     """Makes the steps of one motion to be looked at; remembers the angles at the end of the latest."""
 
-    def __init__(self, system: System, adaptive: bool) -> None:
+    def __init__(self, system: AbstractSystem, adaptive: bool) -> None:
         self._system, self._adaptive = system, adaptive
         self._turning: Turning | None = None
         self._known: tuple[Sample, Angles] | None = None

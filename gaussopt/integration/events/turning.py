@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import Vector
-from gaussopt.modelling.callables import System
+from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.lagrangian import LagrangianSystem
-from gaussopt.modelling.modified import Altered
+from gaussopt.modelling.modified import ModifiedSystem
 from gaussopt.symbolic.model import TIME, Model, along
 
 TURN = 0.5
@@ -95,7 +95,7 @@ class _OfCoordinates:
     least = FEW
     periodic = 0
 
-    def __init__(self, system: System, t: float, q: Vector) -> None:
+    def __init__(self, system: AbstractSystem, t: float, q: Vector) -> None:
         self._bend = [j for j in range(len(q)) if _bends(system, t, q, j)]
 
     def angles(self, t: ArrayLike, q: NDArray[np.float64], v: NDArray[np.float64]) -> tuple[Any, Any]:
@@ -107,9 +107,9 @@ class _OfCoordinates:
         return q[self._bend].tolist(), v[self._bend].tolist()
 
 
-def turning_of(system: System, t: float, q: Vector) -> Turning:
+def turning_of(system: AbstractSystem, t: float, q: Vector) -> Turning:
     """The angles of a system; t and q are a state at which plain functions may be tried."""
-    while isinstance(system, Altered):
+    while isinstance(system, ModifiedSystem):
         system = system.regular
     return _OfEnergies(system) if isinstance(system, LagrangianSystem) else _OfCoordinates(system, t, q)
 
@@ -156,7 +156,7 @@ def turn(turning: Turning, h: float, begin: Angles, end: Angles) -> float:
     return most
 
 
-def _bends(system: System, t: float, q: Vector, j: int) -> bool:
+def _bends(system: AbstractSystem, t: float, q: Vector, j: int) -> bool:
     """Whether the normal rows of a plain system depend on coordinate j; taken to be so where they cannot be had."""
     still = np.zeros(len(q))
     rows = system.evaluate(t, q, still).J_N

@@ -15,8 +15,8 @@ import numpy as np
 
 from gaussopt.core.step_data import StepData, Vector, is_sparse
 from gaussopt.core.stepper import SHARP, FixedStep, Motion
+from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.stabilisation import Baumgarte, Stabilisation, _lift
-from gaussopt.modelling.callables import System
 from gaussopt.solving.solve import Answer
 
 LOST = 1e6
@@ -26,7 +26,7 @@ LOST = 1e6
 class ConstrainedStep(FixedStep):
     """A method of constant step that keeps constraints itself; for motions without contacts."""
 
-    def refuses(self, system: System, state: str, stabiliser: Stabilisation) -> str | None:
+    def refuses(self, system: AbstractSystem, state: str, stabiliser: Stabilisation) -> str | None:
         """Contacts, quasi-velocities, and a feedback of constraint errors into accelerations."""
         if system.contact_names:
             return f"{system.name!r} has contacts; use moreau-jean, or rk4 from event to event"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 
 BOUNDS = ((-1.0, 1.0), (-1.0, 1.0), (-1.0, 1.0), (0.3, 3.0), (-3.0, 3.0), (0.0, 3.0))
@@ -11,7 +12,7 @@ BOUNDS = ((-1.0, 1.0), (-1.0, 1.0), (-1.0, 1.0), (0.3, 3.0), (-3.0, 3.0), (0.0, 
 
 
 @cache
-def particle() -> System:
+def particle() -> AbstractSystem:
     """Horizontal speed = (1 + x^2 + sin(t)^2 / 2) times the vertical one; omega = speed and direction."""
     import sympy as sp
 
