@@ -15,8 +15,7 @@ import gaussopt as go
 from gaussopt.codegen import source
 from gaussopt.compiled.contact_phases import Leaps
 from gaussopt.contact import stage_kernel
-from gaussopt.contact_kernel import contact_step, workspace
-from gaussopt.core import generated_modules, registry
+from gaussopt.core import generated_modules
 from gaussopt.core.errors import NotCompiled
 from gaussopt.integration.events import regular_stages
 
@@ -269,22 +268,6 @@ def test_a_record_that_came_before_is_not_taken_for_another() -> None:
     assert [compiled(space) for space in (one, one, other, one)] == [2.0, 2.0, 3.0, 2.0]
     one.x[1] = 5.0
     assert compiled(one) == 5.0
-
-
-def test_kernels_of_other_modules_are_found_and_run_as_cpython_runs_them() -> None:
-    for seed in range(3):
-        step = registry.load("family", "box-stack").steps({"contacts": 4, "friction": 0.0}, 3)[seed]
-        found = []
-        for solve in (contact_step, llvm.plain(contact_step)):
-            n, m, k = step.n, step.m, len(step.zeta_N)
-            z, a, lam, w, active = np.zeros(k), np.zeros(n), np.zeros(m), np.zeros(k), np.zeros(k, np.int64)
-            rows = np.ascontiguousarray(step.J_N)
-            code = solve(
-                np.ascontiguousarray(step.M), step.force, np.ascontiguousarray(step.J), step.gamma, rows, rows,
-                step.zeta_N, active, z, a, lam, w, workspace(n, m, k),
-            )  # fmt: skip
-            found.append(np.concatenate(([code], z, a, lam, w, active)))
-        np.testing.assert_array_equal(*found)
 
 
 @pytest.mark.parametrize("name", ["box", "two-bar"])

@@ -19,14 +19,14 @@ from typing import NamedTuple
 import numpy as np
 
 from gaussopt.contact.saddle_kernel import factorise, mass_norm, respond, solve
-from gaussopt.contact_kernel import DEPENDENT_JOINTS, MASSLESS
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.jit.kernel import kernel
 from gaussopt.lcp.pivoting import DEPENDENT, SIGN, SOLVED, STABLE, UNSOLVED, Active, Index, Indices
 from gaussopt.linalg.dense import EPS
 
-HELD, UNLAWFUL = 7, 8
-"""Codes beside those of `contact_kernel`: a row that its own force does not move; laws that do not hold to rounding."""
+MASSLESS, DEPENDENT_JOINTS, HELD, UNLAWFUL = 5, 6, 7, 8
+"""Codes beside those of `gaussopt.lcp.pivoting`: M is not positive definite; the joints depend on each other or nearly
+so; a row is not moved by its own force; laws do not hold to rounding."""
 
 DEFINITE, P_MATRIX, MONOTONE, UNDECIDED, OPEN = 0, 1, 2, 3, 4
 """How uniqueness is known; undecided as the general path leaves it for contacts that stick, or open: it would look
