@@ -99,14 +99,14 @@ def rk4_step(links: int, closed: bool = False, solver: str = "sparse-kkt", steps
 def compiled(links: int, closed: bool = False, repeats: int = 7) -> Scaling:
     """Seconds of a semi-implicit step, which has one evaluation, and of an RK4 step by compiled kernels."""
     from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE, certify
-    from gaussopt.compiled.linkage_loop import March
+    from gaussopt.compiled.linkage_loop import LinkageKernels
 
     body, q, v = chain(links, closed)
     seconds = dict.fromkeys(PARTS, float("nan"))
     sound = True
     count = max(4, min(100, 1_000_000 // links))
     for part, stepper in (("evaluation", "semi-implicit"), ("RK4 step", "rk4")):
-        march = March(body.linkage, stepper)
+        march = LinkageKernels(body.linkage, stepper)
         start, spent = march.row.placed(q, v), []
         for _ in range(repeats):
             y, worst, trace = start.copy(), np.zeros(2), np.zeros((0, len(start)))

@@ -101,10 +101,10 @@ def linkage(mechanism: Mechanism) -> tuple[Linkage, NDArray[np.float64], NDArray
 
 def linkage_steps(mechanism: Mechanism, dt: float, stepper: str) -> Callable[[int], None]:
     """What takes so many steps from the start, by compiled kernels; the residuals of every step are checked."""
-    from gaussopt.compiled.linkage_loop import March
+    from gaussopt.compiled.linkage_loop import LinkageKernels
 
     tables, q, v = linkage(mechanism)
-    march = March(tables, stepper)
+    march = LinkageKernels(tables, stepper)
     start, trace, worst = march.row.placed(q, v), np.zeros((0, 6 * (len(tables.mass) + 1))), np.zeros(2)
 
     def steps(count: int) -> None:
@@ -132,20 +132,20 @@ def interpreted_steps(mechanism: Mechanism, dt: float, stepper: str) -> Callable
 
 def memory(mechanism: Mechanism) -> tuple[int, int]:
     """Bytes of the step data of a linkage, and of what a compiled step works in."""
-    from gaussopt.compiled.linkage_loop import March
+    from gaussopt.compiled.linkage_loop import LinkageKernels
     from gaussopt.core import sparse_arrays
 
     tables, q, v = linkage(mechanism)
-    return sparse_arrays.memory(tables.system.evaluate(0.0, q, v)), March(tables, "rk4").memory
+    return sparse_arrays.memory(tables.system.evaluate(0.0, q, v)), LinkageKernels(tables, "rk4").memory
 
 
 def certificates(mechanism: Mechanism) -> Callable[[int], None]:
     """What a recorded state of a linkage costs: step data, acceleration and certificate."""
     from gaussopt.certificates.bilateral import certify
-    from gaussopt.compiled.linkage_loop import March
+    from gaussopt.compiled.linkage_loop import LinkageKernels
 
     tables, q, v = linkage(mechanism)
-    march = March(tables, "rk4")
+    march = LinkageKernels(tables, "rk4")
 
     def states(count: int) -> None:
         for _ in range(count):

@@ -13,7 +13,7 @@ import sympy as sp
 import gaussopt as go
 from gaussopt.codegen import modules
 from gaussopt.core.errors import BadInput, UnknownName
-from gaussopt.integration.time_grid import Instants
+from gaussopt.integration.time_grid import TimeGrid
 from gaussopt.simulation import batch_dataset
 
 SINGLE = ("q", "v", "a", "lam", "kinetic", "potential", "power", "position_drift", "velocity_drift")
@@ -352,7 +352,7 @@ def test_a_bare_system_needs_its_states(pendulum: go.Problem) -> None:
 
 @pytest.mark.parametrize(("end", "every"), [(1.0, 1), (1.0, 3), (1.05, 5), (0.05, 4), (0.95, 10)])
 def test_instants(end: float, every: int) -> None:
-    instants = Instants(0.0, end, 0.1, every)
+    instants = TimeGrid(0.0, end, 0.1, every)
     assert instants.times[0] == 0.0
     assert instants.times[-1] == end
     assert len(instants.times) == instants.count == instants.recorded(instants.steps)
@@ -361,8 +361,8 @@ def test_instants(end: float, every: int) -> None:
 
 
 def test_the_limit_of_a_recording_counts_certificates() -> None:
-    members = batch_dataset.Members.of(go.problem("crank-slider"), {"m1": np.ones(3000)}, None)
-    instants = Instants(0.0, 10.0, 1e-3, 1)
+    members = batch_dataset.BatchMembers.of(go.problem("crank-slider"), {"m1": np.ones(3000)}, None)
+    instants = TimeGrid(0.0, 10.0, 1e-3, 1)
     batch_dataset.check_size(members, instants, certify=False)
     with pytest.raises(BadInput, match="certify=False"):
         batch_dataset.check_size(members, instants, certify=True)

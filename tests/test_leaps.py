@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.compiled.contact_phases import Leap, Leaps
+from gaussopt.compiled.contact_phases import PhaseMarcher, PhaseSegment
 from gaussopt.core.contacts import Event
 from gaussopt.core.errors import NotCompiled
 from gaussopt.integration.events.accelerations import ContactAccelerations
@@ -30,18 +30,18 @@ FIELDS = (
 
 
 @pytest.fixture
-def leaps(monkeypatch: pytest.MonkeyPatch) -> list[Leap]:
+def leaps(monkeypatch: pytest.MonkeyPatch) -> list[PhaseSegment]:
     """The leaps that are taken."""
-    found: list[Leap] = []
-    take = Leaps.take
+    found: list[PhaseSegment] = []
+    take = PhaseMarcher.take
 
-    def noted(self: Leaps, *state: Any) -> Leap | None:
+    def noted(self: PhaseMarcher, *state: Any) -> PhaseSegment | None:
         leap = take(self, *state)
         if leap is not None:
             found.append(leap)
         return leap
 
-    monkeypatch.setattr(Leaps, "take", noted)
+    monkeypatch.setattr(PhaseMarcher, "take", noted)
     return found
 
 
@@ -59,7 +59,7 @@ def same(ours: go.Trajectory, other: go.Trajectory) -> None:
 
 
 @pytest.mark.parametrize(("name", "settings"), RUNS, ids=[name for name, _ in RUNS])
-def test_the_motion_is_the_interpreted_one(name: str, settings: dict[str, Any], leaps: list[Leap]) -> None:
+def test_the_motion_is_the_interpreted_one(name: str, settings: dict[str, Any], leaps: list[PhaseSegment]) -> None:
     general = go.simulate(name, stepper="rk4", step_folder=None, engine="interpreted", **settings)
     assert not leaps
     ours = go.simulate(name, stepper="rk4", step_folder=None, engine="compiled", **settings)
@@ -70,7 +70,7 @@ def test_the_motion_is_the_interpreted_one(name: str, settings: dict[str, Any], 
 
 
 @pytest.mark.parametrize("end", [0.1, 0.1 + 3e-4])
-def test_the_end_is_reached_however_long_the_last_step(end: float, leaps: list[Leap]) -> None:
+def test_the_end_is_reached_however_long_the_last_step(end: float, leaps: list[PhaseSegment]) -> None:
     ours = go.simulate("sliding-rod", stepper="rk4", engine="compiled", t_end=end, step_folder=None)
     assert leaps
     assert ours.t[-1] == end
@@ -78,7 +78,7 @@ def test_the_end_is_reached_however_long_the_last_step(end: float, leaps: list[L
 
 
 @pytest.mark.parametrize("direction", [-1, 0, 1])
-def test_events_of_a_person_end_a_leap(direction: int, leaps: list[Leap]) -> None:
+def test_events_of_a_person_end_a_leap(direction: int, leaps: list[PhaseSegment]) -> None:
     event = Event("lean", lambda t, q, v: float(q[2]) - 0.85, direction=direction)
     runs = [
         go.simulate("sliding-rod", stepper="rk4", engine=engine, t_end=0.3, events=[event], step_folder=None)
@@ -103,7 +103,7 @@ def test_uniqueness_of_sticking_contacts_is_confirmed_state_by_state(monkeypatch
     assert set(sticks.tolist()) <= set(confirmed)
 
 
-def test_a_tolerance_below_rounding_takes_no_leap(leaps: list[Leap]) -> None:
+def test_a_tolerance_below_rounding_takes_no_leap(leaps: list[PhaseSegment]) -> None:
     refused = go.simulate(
         "sliding-rod", stepper="rk4", engine="compiled", t_end=0.01, tolerance=1e-18, step_folder=None
     )
@@ -114,13 +114,15 @@ def test_a_tolerance_below_rounding_takes_no_leap(leaps: list[Leap]) -> None:
 @pytest.mark.parametrize(
     "settings", [{"stepper": "dop853"}, {"stabilise": "projection"}, {"stabilise": "baumgarte"}], ids=str
 )
-def test_other_methods_go_stage_by_stage(settings: dict[str, Any], leaps: list[Leap]) -> None:
+def test_other_methods_go_stage_by_stage(settings: dict[str, Any], leaps: list[PhaseSegment]) -> None:
     ours = go.simulate("sliding-rod", engine="compiled", t_end=0.01, step_folder=None, **settings)
     assert ours.status is go.Status.SOLVED
     assert not leaps
 
 
-def test_equations_without_translation_go_stage_by_stage(monkeypatch: pytest.MonkeyPatch, leaps: list[Leap]) -> None:
+def test_equations_without_translation_go_stage_by_stage(
+    monkeypatch: pytest.MonkeyPatch, leaps: list[PhaseSegment]
+) -> None:
     def refused(system: LagrangianSystem) -> None:
         raise NotCompiled("no translation")
 

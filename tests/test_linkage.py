@@ -9,7 +9,7 @@ import pytest
 
 import gaussopt as go
 from gaussopt.codegen import modules
-from gaussopt.compiled.linkage_loop import March, Row
+from gaussopt.compiled.linkage_loop import LinkageKernels, PinRow
 from gaussopt.core.errors import NotAccepted
 from gaussopt.modelling.chain import Chain, closed_arc
 from gaussopt.modelling.linkage import GROUND, Linkage
@@ -126,13 +126,13 @@ def test_bodies_without_pins_fall() -> None:
 @pytest.mark.parametrize("closed", [False, True])
 def test_a_row_is_found_whatever_the_numbers(closed: bool) -> None:
     chain, q, v = moving(20, closed)
-    found = Row.of(chain.linkage)
+    found = PinRow.of(chain.linkage)
     assert found is not None
     np.testing.assert_array_equal(found.bodies, [GROUND, *range(20), *([GROUND] if closed else [])])
     np.testing.assert_array_equal(found.pins, np.arange(20 + closed))
     assert found.forward.all()
     other, old = shuffled(chain.linkage)
-    row = Row.of(other)
+    row = PinRow.of(other)
     assert row is not None
     inside = row.bodies[row.bodies != GROUND]
     order = old[inside]
@@ -160,7 +160,7 @@ def test_other_linkages_are_no_rows(first: list[int], second: list[int]) -> None
         np.ones(3), np.ones(3), np.array(first, dtype=int), np.array(second, dtype=int), np.zeros((p, 2)),
         np.ones((p, 2)),
     )  # fmt: skip
-    assert Row.of(linkage) is None
+    assert PinRow.of(linkage) is None
 
 
 def test_pendulums_on_one_pin_are_interpreted() -> None:
@@ -203,7 +203,7 @@ def test_machine_code_of_the_kernels_does_what_cpython_does(
     chain, q, v = moving(5, closed)
     found = []
     for _ in range(2):
-        march = March(chain.system.linkage, stepper)
+        march = LinkageKernels(chain.system.linkage, stepper)
         y, trace, worst = march.row.placed(q, v), np.zeros((4, 6 * len(march.row.bodies))), np.zeros(2)
         done = march.steps((0.0, 1e-3, 0.0085), 0, 9, 2, y, trace, worst, 1e-14, sharp)
         found.append((done, y, trace, worst, *march.answer(q, v)))

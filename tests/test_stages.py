@@ -11,8 +11,8 @@ import gaussopt as go
 from gaussopt.certificates.contact import certify_contact
 from gaussopt.core.errors import NotAccepted
 from gaussopt.integration.events import accelerations
-from gaussopt.integration.events.accelerations import Phase
-from gaussopt.integration.events.regular_stages import Stages
+from gaussopt.integration.events.accelerations import ContactModes
+from gaussopt.integration.events.regular_stages import StageKernel
 from gaussopt.solving.solve import StepSolver
 
 RUNS = [
@@ -25,14 +25,14 @@ RUNS = [
 @pytest.mark.parametrize(("name", "settings"), RUNS, ids=[name for name, _ in RUNS])
 def test_equal_to_the_general_path(name: str, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[bool] = []
-    solve = Stages.solve
+    solve = StageKernel.solve
 
-    def counted(self: Stages, step: go.StepData, phase: Phase) -> object:
+    def counted(self: StageKernel, step: go.StepData, phase: ContactModes) -> object:
         found = solve(self, step, phase)
         taken.append(found is not None)
         return found
 
-    monkeypatch.setattr(Stages, "solve", counted)
+    monkeypatch.setattr(StageKernel, "solve", counted)
     monkeypatch.setattr("gaussopt.compiled.contact_phases.Leaps.fit", lambda *motion: False)  # every stage is asked for
     general = go.simulate(name, step_folder=None, **settings)
     assert not taken
@@ -48,16 +48,16 @@ def test_equal_to_the_general_path(name: str, settings: dict[str, object], monke
     assert ours.worst.relative_error <= 1e-12
 
 
-def sliding() -> tuple[go.StepData, Phase]:
+def sliding() -> tuple[go.StepData, ContactModes]:
     entry = go.problem("sliding-rod")
     step = entry.system.evaluate(0.0, entry.q0, entry.v0)
     sigma = step.sigma
-    return step, Phase(tuple(range(step.k)), frozenset(), sigma, np.ones(step.k))
+    return step, ContactModes(tuple(range(step.k)), frozenset(), sigma, np.ones(step.k))
 
 
 def test_the_certificate_is_that_of_the_general_path() -> None:
     step, phase = sliding()
-    ours = Stages(1e-7).answer(step, phase)
+    ours = StageKernel(1e-7).answer(step, phase)
     assert ours is not None
     own = certify_contact(phase.shape(step), ours.a, ours.lam, ours.lam_N, ours.lam_T)
     c = ours.certificate
@@ -78,7 +78,7 @@ def test_other_solvers_and_options_are_left_alone() -> None:
     def kernel(formulation: str, solver: str, warm: bool = True, **options: object) -> bool:
         solvers = accelerations.Solvers.of(formulation, solver, options, 1e-7, warm)
         stabiliser = go.stabilisation.make("none")
-        flight = Phase.flight(step.k, step.J_T.shape[1])
+        flight = ContactModes.flight(step.k, step.J_T.shape[1])
         return accelerations.ContactAccelerations(entry.system, solvers, stabiliser, flight).why_interpreted() is None
 
     assert kernel("stick-slip", "lemke")
@@ -104,18 +104,18 @@ def test_long_runs_that_name_nothing_use_the_kernel() -> None:
 
 def test_what_is_not_regular_goes_the_general_way() -> None:
     step, phase = sliding()
-    stages = Stages(1e-7)
+    stages = StageKernel(1e-7)
     assert stages.answer(replace(step, M=np.diag([1.0, 1.0, 0.0])), phase) is None
-    assert stages.answer(step, Phase.flight(step.k, 1)) is None
+    assert stages.answer(step, ContactModes.flight(step.k, 1)) is None
     # A tolerance that rounding cannot meet.
-    assert Stages(1e-18).answer(step, phase) is None
+    assert StageKernel(1e-18).answer(step, phase) is None
 
 
 def test_redundant_contacts_that_slide_are_known_to_be_monotone() -> None:
     entry = go.problem("box")
     step = entry.system.evaluate(0.0, np.zeros(3), np.array([1.0, 0.0, 0.0]))
-    phase = Phase((0, 1, 2), frozenset(), step.sigma, np.ones(step.k))
-    ours = Stages(1e-7).answer(step, phase)
+    phase = ContactModes((0, 1, 2), frozenset(), step.sigma, np.ones(step.k))
+    ours = StageKernel(1e-7).answer(step, phase)
     assert ours is not None
     general = StepSolver("stick-slip", "lemke", thorough=False).solve(phase.shape(step))
     assert ours.contact is not None

@@ -13,7 +13,7 @@ import pytest
 
 import gaussopt as go
 from gaussopt.codegen import source
-from gaussopt.compiled.contact_phases import Leaps
+from gaussopt.compiled.contact_phases import PhaseMarcher
 from gaussopt.contact import stage_kernel
 from gaussopt.core import generated_modules
 from gaussopt.core.errors import NotCompiled
@@ -286,7 +286,7 @@ def test_stages_of_a_motion_are_those_of_cpython(name: str, monkeypatch: pytest.
         return answer
 
     monkeypatch.setattr(regular_stages, "stage", twice)
-    monkeypatch.setattr(Leaps, "fit", staticmethod(lambda *settings: False))
+    monkeypatch.setattr(PhaseMarcher, "fit", staticmethod(lambda *settings: False))
     go.simulate(name, engine="compiled", t_end=0.05, dt=5e-3)
     assert calls > 20
 

@@ -26,7 +26,7 @@ from gaussopt.atlas.stacked_steps import (
     QP_CLASSES,
     WEIGHTED_CLASSES,
     ContactStack,
-    Findings,
+    ContactStudy,
     study,
 )
 from gaussopt.core.errors import BadInput, NotAccepted, UnknownName
@@ -257,7 +257,7 @@ def scan(
     base = int(np.prod(shape[: len(chosen)], dtype=int))
     together = max(1, CHUNK // (len(signs) * (1 if directions is None else len(directions))))
     states = _states(entry, grid, chosen)
-    parts: list[Findings] = []
+    parts: list[ContactStudy] = []
     operators: list[ContactStack] = []
     done = 0
     while batch := list(itertools.islice(states, together)):
@@ -360,7 +360,7 @@ def slip_label(row: Sequence[int] | NDArray[np.int_]) -> str:
 
 
 def _dataset(
-    parts: Sequence[Findings],
+    parts: Sequence[ContactStudy],
     operators: Sequence[ContactStack],
     shape: tuple[int, ...],
     axes: tuple[Axis, ...],
@@ -386,7 +386,7 @@ def _dataset(
         value = value.reshape(*shape, *(contacts,) * (value.ndim - 1))
         variables[name] = ([*dims, *extra[value.ndim - len(shape) + 1]], value, attrs)
 
-    for f in fields(Findings):
+    for f in fields(ContactStudy):
         add(f.name, np.concatenate([np.asarray(getattr(p, f.name)) for p in parts]))
     for name in ("delassus", "bias"):
         add(name, np.concatenate([getattr(s, name) for s in operators]))

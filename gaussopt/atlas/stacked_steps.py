@@ -284,7 +284,7 @@ def contractions(smooth: Matrix, delassus: Matrix) -> Vector:
 
 
 @dataclass(frozen=True)
-class Findings:
+class ContactStudy:
     """What LCP, printed QP and relatives do in B states; codes are indices into the tuples *_CLASSES.
 
     Attributes
@@ -340,7 +340,7 @@ class Findings:
     converges: Mask
 
 
-def study(stack: ContactStack) -> Findings:
+def study(stack: ContactStack) -> ContactStudy:
     """Solve and classify everything."""
     A, b = stack.delassus, stack.bias
     kind = classify_stack(A)
@@ -369,7 +369,7 @@ def study(stack: ContactStack) -> Findings:
         }  # fmt: skip
     out |= _weighted(A, b, z, one)
     rho = contractions(stack.smooth, A)
-    return Findings(**out, contraction=rho, converges=rho < 1)
+    return ContactStudy(**out, contraction=rho, converges=rho < 1)
 
 
 def _solve_lcps(stack: ContactStack, one: Mask) -> tuple[Matrix, Codes, NDArray[np.int_]]:

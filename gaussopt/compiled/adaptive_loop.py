@@ -19,7 +19,7 @@ LEAP = 1000
 """Accepted steps between two reports of progress."""
 
 
-class ErrorControl(GeneratedLoop):
+class GeneratedAdaptiveLoop(GeneratedLoop):
     """Steps chosen by the method; the first one is SciPy's choice."""
 
     def integrate(self, t: float, q: Vector, v: Vector) -> tuple[Status, str]:

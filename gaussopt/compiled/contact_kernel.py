@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gaussopt.contact.stage_kernel import DEFINITE, NUMBERS, OPEN, Memory, memory
+from gaussopt.contact.stage_kernel import DEFINITE, NUMBERS, OPEN, StageWorkspace, stage_workspace
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.integration.events.accelerations import OPEN as APART
-from gaussopt.integration.events.accelerations import STICKING, Phase
+from gaussopt.integration.events.accelerations import STICKING, ContactModes
 from gaussopt.integration.events.loop import NOISE, UNSHARED
 from gaussopt.integration.events.scanning import CURVED
 from gaussopt.jit.kernel import kernel
@@ -33,10 +33,10 @@ and the acceleration of its gap."""
 
 
 Equations = Callable[[float, Vector, Vector, Vector, Vector], None]
-Stage = Callable[[Vector, int, int, int, int, Index, Vector, Active, Memory, Vector, Vector], tuple[int, int]]
+Stage = Callable[[Vector, int, int, int, int, Index, Vector, Active, StageWorkspace, Vector, Vector], tuple[int, int]]
 
 
-class Space(NamedTuple):
+class PhaseWorkspace(NamedTuple):
     """The modes of a phase, and what `march` works in.
 
     Attributes
@@ -45,7 +45,7 @@ class Space(NamedTuple):
         The closed contacts; the mode of every contact; sigma and walls.
     active : (c + 2 r,)
         See `stage`.
-    memory : Memory
+    memory : StageWorkspace
         Of `stage`.
     flat, data : the step as the equations and as `stage` order it
     out, numbers : what `stage` writes
@@ -58,7 +58,7 @@ class Space(NamedTuple):
     kinds: Index
     modes: Vector
     active: Active
-    memory: Memory
+    memory: StageWorkspace
     flat: Vector
     data: Vector
     out: Vector
@@ -70,15 +70,15 @@ class Space(NamedTuple):
     after: Matrix
 
 
-def space(n: int, m: int, stages: int, phase: Phase) -> Space:
+def space(n: int, m: int, stages: int, phase: ContactModes) -> PhaseWorkspace:
     """For n coordinates, m joint rows, a method of so many stages and a phase of contacts of the plane."""
     k, c, r = len(phase.wall), len(phase.closed), len(phase.sticking)
     smooth, contacts = n * n + n + m * n + m, 2 * k * n + 3 * k
     active = np.zeros(c + 2 * r, np.int64)
     active[: c + r] = 1
-    return Space(
+    return PhaseWorkspace(
         np.array(phase.closed, dtype=np.int64), phase.modes().astype(np.int64),
-        np.concatenate((phase.sigma.ravel(), phase.wall)), active, memory(n, m, 1, c, r),
+        np.concatenate((phase.sigma.ravel(), phase.wall)), active, stage_workspace(n, m, 1, c, r),
         np.zeros(smooth + n + 2 * k + contacts), np.zeros(smooth + contacts + k), np.zeros(n + m + 2 * c),
         np.zeros(NUMBERS), np.zeros(2 * n), np.zeros((stages, 2 * n)), active.copy(), np.zeros((k, SEEN)),
         np.zeros((k, SEEN)),
@@ -148,7 +148,7 @@ def watch(
     flat: Vector, data: Vector, out: Vector, closed: Index, kinds: Index, modes: Vector, y: Vector, m: int,
     seen: Matrix,
 ) -> None:  # fmt: skip
-    """What the event loop watches of every contact, as `EventDriven._value`; NaN for a rate that it does not know."""
+    """What the event loop watches of every contact, as `EventLoop._value`; NaN for a rate that it does not know."""
     n = len(y) // 2
     k, c = len(kinds), len(closed)
     at_N = n * n + n + m * n + m
@@ -211,7 +211,7 @@ def quiet(before: Matrix, after: Matrix, kinds: Index, h: float) -> bool:
 @kernel
 def march(
     step: Equations, about: Equations, stage: Stage, origin: float, dt: float, first: int, count: int, y: Vector,
-    p: Vector, mu: Vector, n: int, m: int, A: Matrix, b: Vector, c: Vector, tolerance: float, space: Space,
+    p: Vector, mu: Vector, n: int, m: int, A: Matrix, b: Vector, c: Vector, tolerance: float, space: PhaseWorkspace,
     worst: Vector, rows: Matrix,
 ) -> int:  # fmt: skip
     """Steps first, ..., first + count - 1 of a phase, or fewer.

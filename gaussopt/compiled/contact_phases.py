@@ -18,7 +18,7 @@ from gaussopt.compiled.generated_loop import CHUNK
 from gaussopt.contact.stage_kernel import MONOTONE, UNDECIDED, stage
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.core.stepper import Control, Stepper
-from gaussopt.integration.events.accelerations import STICKING, ContactAccelerations, Phase
+from gaussopt.integration.events.accelerations import STICKING, ContactAccelerations, ContactModes
 from gaussopt.integration.events.turning import TURN, turning_of, turns
 from gaussopt.integration.stabilisation import Unstabilised
 from gaussopt.integration.trajectory import Recorder
@@ -33,7 +33,7 @@ PATIENCE = 31
 
 
 @dataclass(frozen=True)
-class Leap:
+class PhaseSegment:
     """Steps taken, N of them, with what is recorded of each; see `gaussopt.integration.trajectory.Trajectory`.
 
     Attributes
@@ -64,16 +64,16 @@ class Leap:
     def __len__(self) -> int:
         return len(self.t)
 
-    def __getitem__(self, part: slice | NDArray[np.bool_]) -> Leap:
+    def __getitem__(self, part: slice | NDArray[np.bool_]) -> PhaseSegment:
         """Some of the steps."""
-        return Leap(*(getattr(self, name)[part] for name in self.__dataclass_fields__))
+        return PhaseSegment(*(getattr(self, name)[part] for name in self.__dataclass_fields__))
 
     def state(self, i: int) -> tuple[float, Vector, Vector]:
         """T, q and v behind step i."""
         return float(self.t[i]), self.q[i].copy(), self.v[i].copy()
 
 
-class Leaps:
+class PhaseMarcher:
     """What takes the leaps of one motion.
 
     Parameters
@@ -98,7 +98,7 @@ class Leaps:
         self._n, self._m, self._k = system.n, system.m, len(system.contact_names)
         self._about = 3 + system.m_h + self._m
         self._most = FIRST
-        self._phase: Phase | None = None
+        self._phase: ContactModes | None = None
 
     @staticmethod
     def fit(motion: ContactAccelerations, method: Stepper, control: Control) -> bool:
@@ -114,11 +114,11 @@ class Leaps:
             and control.dt is not None
         )
 
-    def _enter(self, phase: Phase) -> None:
+    def _enter(self, phase: ContactModes) -> None:
         self._phase, self._most, self._rest, self._pause = phase, FIRST, 0, 0
         self._space = kernel.space(self._n, self._m, self._stages, phase)
 
-    def take(self, t: float, q: Vector, v: Vector, mu: Vector, origin: float) -> Leap | None:
+    def take(self, t: float, q: Vector, v: Vector, mu: Vector, origin: float) -> PhaseSegment | None:
         """Steps from a state in the present phase; None where not a single one is regular and without an event.
 
         After that it rests for a while: a phase that is not regular, as of redundant contacts that slide, stays so.
@@ -191,7 +191,7 @@ class Leaps:
         far = turns(self._turning, t, states[:, :n], states[:, n:]) > TURN
         return int(far.argmax()) if far.any() else len(rows)
 
-    def record(self, leap: Leap) -> None:
+    def record(self, leap: PhaseSegment) -> None:
         """Write down every step; an empty leap leaves nothing."""
         if not len(leap):
             return
@@ -203,7 +203,7 @@ class Leaps:
         modes = np.tile(self._motion.phase.modes().astype(float), (len(leap), 1))
         self._recorder.extend_contacts(leap.lam_N, leap.lam_T, leap.gap, leap.slip, modes)
 
-    def _read(self, t: Vector, rows: Matrix) -> Leap:
+    def _read(self, t: Vector, rows: Matrix) -> PhaseSegment:
         """The leap that the rows tell of."""
         n, m, k, phase, closed = self._n, self._m, self._k, self._motion.phase, self._space.closed
         c = len(closed)
@@ -218,7 +218,7 @@ class Leaps:
         def largest(*residuals: Matrix) -> Vector:
             return np.asarray(np.abs(np.hstack(residuals)).max(axis=1, initial=0.0))
 
-        return Leap(
+        return PhaseSegment(
             t, q, v, a, lam, error[:, 0], error[:, 0] / (1.0 + norm_a[:, 0]), largest(phi, gap[:, closed]),
             largest(velocity, rate[:, closed], slip[:, sticking]), energies, lam_N, lam_T, gap, slip[:, :, None],
             how[:, 0] == UNDECIDED, how[:, 0] < MONOTONE,

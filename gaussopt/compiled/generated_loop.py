@@ -25,8 +25,8 @@ from gaussopt.core.errors import BadInput, GaussoptError, NotCompiled
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.core.stepper import Control, Stepper
-from gaussopt.integration.accelerations import Accelerations, Rejected
-from gaussopt.integration.bilateral_loop import DIVERGED, Record, Smooth
+from gaussopt.integration.accelerations import CertifiedAccelerations, Rejected
+from gaussopt.integration.bilateral_loop import DIVERGED, BilateralLoop, Record
 from gaussopt.integration.stabilisation import Projection, Stabilisation, Unstabilised
 from gaussopt.integration.trajectory import Recorder
 from gaussopt.linalg.dense import EPS
@@ -58,9 +58,9 @@ def why_not(method: Stepper, stabiliser: Stabilisation) -> str | None:
 
 def loop_of(method: Stepper) -> type[GeneratedLoop]:
     """The loop that runs a method."""
-    from gaussopt.compiled.adaptive_loop import ErrorControl
+    from gaussopt.compiled.adaptive_loop import GeneratedAdaptiveLoop
 
-    return ErrorControl if method.adaptive else ConstantSteps
+    return GeneratedAdaptiveLoop if method.adaptive else GeneratedFixedStepLoop
 
 
 def norms(table: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -104,7 +104,7 @@ class GeneratedLoop(ABC):
 
     def __init__(
         self,
-        motion: Accelerations,
+        motion: CertifiedAccelerations,
         method: Stepper,
         control: Control,
         every: int,
@@ -262,7 +262,7 @@ class GeneratedLoop(ABC):
         self._reached(float(times[-1]), states[-1, :n].copy(), states[-1, n:].copy())
 
 
-class ConstantSteps(GeneratedLoop):
+class GeneratedFixedStepLoop(GeneratedLoop):
     """Steps of constant length.
 
     Attributes
@@ -308,7 +308,7 @@ class ConstantSteps(GeneratedLoop):
         self.steps, q, v = behind
         self.t = t = float(self._times(np.array([self.steps]), last + 1)[0])
         control = replace(self.control, t_end=self._suspect or min(t + AGAIN * dt, end), origin=self._t0)
-        again = Smooth(self.motion, self.method, control, lambda *state: None, None)
+        again = BilateralLoop(self.motion, self.method, control, lambda *state: None, None)
         try:
             again.integrate(t, q, v)
         except GaussoptError:

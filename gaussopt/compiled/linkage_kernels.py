@@ -10,7 +10,7 @@ where E and F are derivatives by the angle of the arms from a centre of mass to 
 factorised as L D L^T, pin after pin. Everything lies in arrays that the caller owns:
 
     q, v, a : (3 K,)    x of all places, then y, then phi
-    table : (9, K)      see `Row`
+    table : (9, K)      see `PinRow`
     work : (WORK, K)    arms, factors, multipliers
 
 Loops without a carried value are kept apart from those with one, so that they run in vector registers.

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE, certify
 from gaussopt.codegen import modules
-from gaussopt.compiled.generated_loop import ConstantSteps
+from gaussopt.compiled.generated_loop import GeneratedFixedStepLoop
 from gaussopt.core.errors import BadInput, NotCompiled
 from gaussopt.core.programs import Timing
 from gaussopt.core.status import Status
@@ -53,13 +53,13 @@ def why_not(method: Stepper, stabiliser: Stabilisation) -> str | None:
     return None
 
 
-def loop_of(method: Stepper) -> type[ConstantSteps]:
+def loop_of(method: Stepper) -> type[GeneratedFixedStepLoop]:
     """The loop that runs a method."""
-    return LinkageSteps
+    return LinkageLoop
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class PinRow:
     """Bodies and pins in the order in which they hang together.
 
     Attributes
@@ -77,7 +77,7 @@ class Row:
     forward: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, linkage: Linkage) -> Row | None:
+    def of(cls, linkage: Linkage) -> PinRow | None:
         """None where the pins do not form one row from end to end."""
         N, p = linkage.bodies, linkage.pins
         ends = np.stack((linkage.first, linkage.second), axis=1)
@@ -149,7 +149,7 @@ class Row:
         return out.ravel()
 
 
-class March:
+class LinkageKernels:
     """Kernels with the tables and the space of one linkage.
 
     Parameters
@@ -166,7 +166,7 @@ class March:
     def __init__(self, linkage: Linkage, method: str) -> None:
         from gaussopt.compiled import linkage_kernels as kernels
 
-        row = Row.of(linkage)
+        row = PinRow.of(linkage)
         if row is None:
             raise NotCompiled("its pins do not form one row from end to end")
         self.row, self._table, self._kernels = row, row.table(linkage), kernels
@@ -206,7 +206,7 @@ class March:
         return self.row.coordinates(store[:1, :n])[0], self.row.multipliers(work[k.LX : k.LY + 1, 1:-1])
 
 
-class LinkageSteps(ConstantSteps):
+class LinkageLoop(GeneratedFixedStepLoop):
     """Steps of constant length of a row of bodies."""
 
     def prepare(self, t: float, q: Vector, v: Vector) -> None:
@@ -221,7 +221,7 @@ class LinkageSteps(ConstantSteps):
         self.t = self._t0 = t
         system = self.motion.system
         assert isinstance(system, LinkageSystem)
-        self._row_march = March(system.linkage, self.method.name)
+        self._row_march = LinkageKernels(system.linkage, self.method.name)
         places = len(self._row_march.row.bodies)
         self.least = max(1, self.least * SMALL // places)
         self.motion.timing["compile"] = perf_counter() - begin

@@ -13,7 +13,7 @@ STEADY = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Accumulation:
+class ImpactAccumulation:
     """Where impacts accumulate.
 
     Attributes
@@ -30,7 +30,7 @@ class Accumulation:
     ratio: float
 
 
-def accumulates(contact: int, instants: Sequence[float]) -> Accumulation | None:
+def accumulates(contact: int, instants: Sequence[float]) -> ImpactAccumulation | None:
     """Whether the impacts at these instants accumulate, judged by the last four.
 
     With intervals D, r D, r^2 D, ... the remaining time after an interval D is D r / (1 - r).
@@ -43,4 +43,4 @@ def accumulates(contact: int, instants: Sequence[float]) -> Accumulation | None:
     before, ratio = b / a, c / b
     if ratio >= 1 or abs(ratio - before) > STEADY * before or c > SHORT * (1 + abs(instants[-1])):
         return None
-    return Accumulation(contact, instants[-1] + c * ratio / (1 - ratio), ratio)
+    return ImpactAccumulation(contact, instants[-1] + c * ratio / (1 - ratio), ratio)

@@ -22,7 +22,7 @@ from gaussopt.solving.solve import Answer
 
 
 @dataclass(frozen=True, slots=True)
-class Impact:
+class VelocityJump:
     """A jump of the velocity with its impulses.
 
     Attributes
@@ -61,22 +61,22 @@ class Impact:
 
 
 Solve = Callable[[StepData], Answer]
-ImpactLaw = Callable[[StepData, Solve], Impact]
+ImpactLaw = Callable[[StepData, Solve], VelocityJump]
 """From the step with the touching contacts, and somebody who solves steps, to the impact."""
 
 
-def _impact(answer: Answer) -> Impact:
+def _impact(answer: Answer) -> VelocityJump:
     assert answer.a is not None
     lam = np.zeros(0) if answer.lam is None else answer.lam
-    return Impact(answer.a, lam, answer.lam_N, answer.lam_T)
+    return VelocityJump(answer.a, lam, answer.lam_N, answer.lam_T)
 
 
-def newton(step: StepData, solve: Solve) -> Impact:
+def newton(step: StepData, solve: Solve) -> VelocityJump:
     """Newton's law: gap rate after >= -e_N times gap rate before, complementary to the impulse."""
     return _impact(solve(jump_step(step)))
 
 
-def poisson(step: StepData, solve: Solve) -> Impact:
+def poisson(step: StepData, solve: Solve) -> VelocityJump:
     """Poisson's law: compression without restitution, then impulses of at least e_N times those of the compression.
 
     There is no tangential restitution in this law: e_T is not used.
@@ -86,12 +86,12 @@ def poisson(step: StepData, solve: Solve) -> Impact:
     if step.e_N is None or not (step.e_N * first.Lam_N).any():
         return first
     second = _impact(solve(restitution_step(step, first.dv, first.Lam_N)))
-    return Impact(
+    return VelocityJump(
         first.dv + second.dv, first.Lam + second.Lam, first.Lam_N + second.Lam_N, first.Lam_T + second.Lam_T
     )  # fmt: skip
 
 
-def no_law(step: StepData, solve: Solve) -> Impact:
+def no_law(step: StepData, solve: Solve) -> VelocityJump:
     """Refuse."""
     rate = np.zeros(step.k) if step.gdot_N is None else step.gdot_N
     raise BadInput(

@@ -49,8 +49,8 @@ NUMBERS = 11
 law_residual, smallest_w, norm_gamma: what a stage writes of its certificate, in this order."""
 
 
-class Memory(NamedTuple):
-    """What `stage` works in, kept through a phase; see `memory`.
+class StageWorkspace(NamedTuple):
+    """What `stage` works in, kept through a phase; see `stage_workspace`.
 
     Attributes
     ----------
@@ -79,10 +79,10 @@ class Memory(NamedTuple):
     T: Matrix
 
 
-def memory(n: int, m: int, d: int, closed: int, resting: int) -> Memory:
+def stage_workspace(n: int, m: int, d: int, closed: int, resting: int) -> StageWorkspace:
     """For n coordinates, m joint rows, d tangents, and so many closed contacts, of them so many without slip."""
     p, size, whole = closed + resting, closed + 2 * resting, n + m
-    return Memory(
+    return StageWorkspace(
         np.zeros((whole, whole)), np.zeros((whole, whole)), np.zeros(whole, np.int64), np.zeros((3, whole)),
         np.zeros((2 * p + 1, whole)), np.zeros((2 * p + 1, whole)), np.zeros(2 * p + 1), np.zeros((closed, d)),
         np.zeros((7, size)), np.zeros((3, size), np.int64), np.zeros((size, size)), np.zeros((closed, closed)),
@@ -318,7 +318,7 @@ def certify_motion(
 
 @kernel
 def stage(
-    data: Vector, n: int, m: int, k: int, d: int, closed: Index, modes: Vector, active: Active, space: Memory,
+    data: Vector, n: int, m: int, k: int, d: int, closed: Index, modes: Vector, active: Active, space: StageWorkspace,
     out: Vector, numbers: Vector,
 ) -> tuple[int, int]:  # fmt: skip
     """Solve and certify one instant in the modes of a phase, with p rows: c normals, then those without slip.

@@ -31,7 +31,7 @@ def _rows(m: int, k: int, d: int) -> str:
     return f"{m} equality row{'' if m == 1 else 's'}{contacts}"
 
 
-class Accelerations:
+class CertifiedAccelerations:
     """Accelerations of a system by a formulation and a solver, each one certified.
 
     Attributes
@@ -169,7 +169,7 @@ class Accelerations:
         return v
 
 
-class QuasiVelocities(Accelerations):
+class QuasiVelocityAccelerations(CertifiedAccelerations):
     """The same with quasi-velocities as the state: velocity constraints hold identically."""
 
     _seen: tuple[float, Vector, Vector, Vector] | None = None

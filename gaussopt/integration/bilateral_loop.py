@@ -9,7 +9,7 @@ from gaussopt.core.errors import BadInput, GaussoptError
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector, all_finite
 from gaussopt.core.stepper import Control, Stepper
-from gaussopt.integration.accelerations import Accelerations
+from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.solving.solve import Answer
 
 DIVERGED = "the motion diverged and is no longer finite; use a smaller step or an exact formulation."
@@ -17,12 +17,12 @@ DIVERGED = "the motion diverged and is no longer finite; use a smaller step or a
 Record = Callable[[float, Vector, Vector, Answer], None]
 
 
-class Smooth:
+class BilateralLoop:
     """One integration from start to end."""
 
     def __init__(
         self,
-        motion: Accelerations,
+        motion: CertifiedAccelerations,
         method: Stepper,
         control: Control,
         record: Record,

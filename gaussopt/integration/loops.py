@@ -12,9 +12,9 @@ from gaussopt.core.step_data import Vector
 from gaussopt.core.stepper import Control, Stepper
 from gaussopt.integration.bilateral_loop import Record
 from gaussopt.integration.events.accelerations import ContactAccelerations
-from gaussopt.integration.events.loop import EventDriven
-from gaussopt.integration.printed_loop import WithoutEvents
-from gaussopt.integration.time_stepping import TimeStepping
+from gaussopt.integration.events.loop import EventLoop
+from gaussopt.integration.printed_loop import PrintedLoop
+from gaussopt.integration.time_stepping import TimeSteppingLoop
 
 
 class Loop(Protocol):
@@ -43,7 +43,7 @@ class SmoothLoop(Loop, Protocol):
 
 
 LOOPS: dict[str, Callable[..., Loop]] = {
-    "": EventDriven, "time-stepping": TimeStepping, "without-events": WithoutEvents
+    "": EventLoop, "time-stepping": TimeSteppingLoop, "without-events": PrintedLoop
 }  # fmt: skip
 
 

@@ -22,10 +22,10 @@ from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
 from gaussopt.core.stepper import Control, Stepper
 from gaussopt.integration.bilateral_loop import Record
-from gaussopt.integration.events.accelerations import ContactAccelerations, Phase
+from gaussopt.integration.events.accelerations import ContactAccelerations, ContactModes
 
 
-class AllClosed(Phase):
+class AllClosed(ContactModes):
     """Every contact closed, friction by the sign of the slip of the moment."""
 
     def shape(self, step: Any) -> Any:
@@ -33,8 +33,8 @@ class AllClosed(Phase):
         return replace(step, mu=np.where(step.speed == 0, 0.0, step.mu), g_N=None, gdot_N=None)
 
 
-class WithoutEvents:
-    """The printed loop; arguments as for `gaussopt.integration.events.loop.EventDriven`."""
+class PrintedLoop:
+    """The printed loop; arguments as for `gaussopt.integration.events.loop.EventLoop`."""
 
     def __init__(
         self,

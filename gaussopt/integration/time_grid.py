@@ -12,7 +12,7 @@ from gaussopt.core.step_data import Vector
 
 
 @dataclass(frozen=True)
-class Instants:
+class TimeGrid:
     """Steps of length dt from begin to end; the last one may be shorter.
 
     Attributes

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from gaussopt.contact.activity import refuse_penetration
-from gaussopt.contact.impact_laws import Impact, ImpactLaw, newton
+from gaussopt.contact.impact_laws import ImpactLaw, VelocityJump, newton
 from gaussopt.contact.velocity_level import jump_step
 from gaussopt.core.contacts import Event
 from gaussopt.core.errors import BadInput
@@ -28,8 +28,8 @@ from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.core.stepper import Control, Stepper
 from gaussopt.integration.bilateral_loop import Record
-from gaussopt.integration.events.accelerations import ContactAccelerations, Phase
-from gaussopt.integration.events.scanning import SHALLOW, Look, Scan
+from gaussopt.integration.events.accelerations import ContactAccelerations, ContactModes
+from gaussopt.integration.events.scanning import SHALLOW, CrossingSearch, HermitePoint
 from gaussopt.integration.events.turning import MOST, TURN, Turning, turn, turning_of
 from gaussopt.solving.solve import Answer
 
@@ -46,8 +46,8 @@ ENERGY = 1e-10
 """Energy fed by contacts in a step, relative to 1 + the kinetic energy, that is reported."""
 
 
-class TimeStepping:
-    """The loop of velocity-level steps; arguments as for `gaussopt.integration.events.loop.EventDriven`."""
+class TimeSteppingLoop:
+    """The loop of velocity-level steps; arguments as for `gaussopt.integration.events.loop.EventLoop`."""
 
     def __init__(
         self,
@@ -127,7 +127,9 @@ class TimeStepping:
                 f"{self.system.name!r} has a two-sided contact, whose bearing wall {self.method.name!r} does not "
                 "follow; use an event-driven stepper."
             )
-        motion.phase = Phase(tuple(active), frozenset(), np.zeros((whole.k, whole.J_T.shape[1])), np.ones(whole.k))
+        motion.phase = ContactModes(
+            tuple(active), frozenset(), np.zeros((whole.k, whole.J_T.shape[1])), np.ones(whole.k)
+        )
         step = whole.select(active)
         drift = self.system.velocity_residual(t, q, v)
         force = whole.force
@@ -161,10 +163,10 @@ class TimeStepping:
                 at = t + s, q + s * v
                 return float(self.system.gaps(*at)[i]), float(self.system.gap_rates(*at, v)[i])
 
-            begin, end = Look(0.0, *gap(0.0)), Look(h, *gap(h))
+            begin, end = HermitePoint(0.0, *gap(0.0)), HermitePoint(h, *gap(h))
             depth = SHALLOW * (1.0 + float(np.abs(q).max()))
             name = f"The gap of contact {self.system.contact_names[i]!r} near t = {t:.9g}"
-            found = Scan(gap, h, depth, 0.0, name).first(begin, end, math.ceil(min(turned / TURN, MOST)))
+            found = CrossingSearch(gap, h, depth, 0.0, name).first(begin, end, math.ceil(min(turned / TURN, MOST)))
             if found is not None and end.value >= 0 and found[1] < h:
                 return (
                     f"Stopped at t = {t:.9g}: within the step that follows, at t = {t + found[1]:.9g}, contact "
@@ -206,7 +208,7 @@ class TimeStepping:
         if not landed:
             return  # between impacts what contacts seem to feed is the error of the step
         step = self.motion.whole(self.t, q, v).select(active)
-        fed = Impact(dv, np.zeros(0), answer.lam_N, answer.lam_T).energy_fed(step)
+        fed = VelocityJump(dv, np.zeros(0), answer.lam_N, answer.lam_T).energy_fed(step)
         if fed > ENERGY * (1.0 + 0.5 * float(v @ step.M @ v)):
             gaining = [names[i] for i in sorted(now)]
             self.events.append({"t": t, "kind": "energy_gain", "contacts": gaining, "gain": fed})

@@ -16,10 +16,10 @@ from gaussopt.core.interrupts import Interrupts
 from gaussopt.core.system import AbstractSystem
 from gaussopt.integration import stabilisation
 from gaussopt.integration.stabilisation import Stabilisation
-from gaussopt.integration.time_grid import Instants
+from gaussopt.integration.time_grid import TimeGrid
 from gaussopt.modelling.problem import Problem
 from gaussopt.simulation.batch_dataset import Batch, check_size
-from gaussopt.simulation.batch_members import Members
+from gaussopt.simulation.batch_members import BatchMembers
 from gaussopt.simulation.engine import stride
 from gaussopt.simulation.simulate import check_impacts, check_kinds, check_settings, problem_or_system
 from gaussopt.solving.solve import check_tolerance
@@ -103,8 +103,8 @@ def simulate_batch(
     method = check_settings(dt, t_end, stepper, t0, rtol, atol)
     stabiliser = stabilisation.make(stabilise)
     _check_threads(threads)
-    members = Members.of(entry, parameters, initial)
-    instants = Instants(t0, t_end, dt, record_every)
+    members = BatchMembers.of(entry, parameters, initial)
+    instants = TimeGrid(t0, t_end, dt, record_every)
     settings = {"stepper": stepper, "dt": dt, "t_end": t_end, "t0": t0, "rtol": rtol, "atol": atol,
                 "tolerance": tolerance, "stabilise": stabiliser, "impact": impact,
                 "accumulation": accumulation}  # fmt: skip

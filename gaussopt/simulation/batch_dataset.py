@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 from gaussopt.core.errors import BadInput, GaussoptError, NotAccepted
 from gaussopt.core.status import Status
 from gaussopt.core.stepper import Stepper
-from gaussopt.integration.accelerations import Accelerations, Rejected
+from gaussopt.integration.accelerations import CertifiedAccelerations, Rejected
 from gaussopt.integration.stabilisation import Stabilisation
-from gaussopt.integration.time_grid import Instants
+from gaussopt.integration.time_grid import TimeGrid
 from gaussopt.integration.trajectory import MOST_BYTES, Recorder, Trajectory
 from gaussopt.modelling.lagrangian import LagrangianSystem
 from gaussopt.modelling.problem import Problem
-from gaussopt.simulation.batch_members import Members
+from gaussopt.simulation.batch_members import BatchMembers
 from gaussopt.simulation.simulate import recording, simulate
 from gaussopt.solving.solve import StepSolver
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from gaussopt.simulation.batch_simd import BatchRun
+    from gaussopt.simulation.batch_simd import SimdBatch
 
 MARCHING = 0.8
 """What marching all members together counts for in the progress."""
@@ -47,7 +47,7 @@ DIMENSIONS = ("trajectory", "time", "coordinate", "row", "contact", "tangent")
 """Names that no parameter has in a dataset."""
 
 
-def check_size(members: Members, instants: Instants, certify: bool) -> None:
+def check_size(members: BatchMembers, instants: TimeGrid, certify: bool) -> None:
     """Refuse a recording that does not fit into a usual memory.
 
     Raises
@@ -77,7 +77,7 @@ class Batch:
     """
 
     def __init__(
-        self, members: Members, method: Stepper, stabiliser: Stabilisation, instants: Instants,
+        self, members: BatchMembers, method: Stepper, stabiliser: Stabilisation, instants: TimeGrid,
         settings: Mapping[str, Any], certify: bool, progress: Callable[[float], None],
     ) -> None:  # fmt: skip
         self.members, self.method, self.stabiliser, self.instants = members, method, stabiliser, instants
@@ -88,7 +88,7 @@ class Batch:
         self.reached = np.full(members.count, np.nan)
         self.timing: dict[str, float] = {}
         self.engine = "one by one"
-        self._run: BatchRun | None = None
+        self._run: SimdBatch | None = None
         self._collected = False
         for i, fault in members.faults.items():
             self.status[i], self.message[i] = Status.BAD_INPUT, fault
@@ -119,10 +119,10 @@ class Batch:
             return
         if why_not(self.method, self.stabiliser) is not None:
             return
-        from gaussopt.simulation.batch_simd import BatchRun
+        from gaussopt.simulation.batch_simd import SimdBatch
 
         try:
-            run = BatchRun(
+            run = SimdBatch(
                 self.members, self.method, self.stabiliser, self.instants, self._settings["tolerance"], threads
             )
         except NotCompiled:
@@ -134,7 +134,7 @@ class Batch:
         self.timing["march"] = perf_counter() - begin
         self._collect(run, Status.SOLVED)
 
-    def _collect(self, run: BatchRun, status: Status) -> None:
+    def _collect(self, run: SimdBatch, status: Status) -> None:
         """Take over what went well; the rest is left to be computed alone."""
         begin = perf_counter()
         if self.certify:
@@ -168,7 +168,9 @@ class Batch:
         """Certify the recorded states of a member by the rank-revealing path; whether all pass."""
         n, one = self.members.q.shape[1], self.members.one(i)
         system = one.system if isinstance(one, Problem) else one
-        motion = Accelerations(system, StepSolver("gauss", "kkt", None, self._settings["tolerance"]), self.stabiliser)
+        motion = CertifiedAccelerations(
+            system, StepSolver("gauss", "kkt", None, self._settings["tolerance"]), self.stabiliser
+        )
         recorder = Recorder()
         record = recording(recorder, motion)
         try:

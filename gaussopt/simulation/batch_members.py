@@ -18,7 +18,7 @@ INITIAL = ("q0", "v0")
 
 
 @dataclass(frozen=True)
-class Members:
+class BatchMembers:
     """A problem for several sets of parameters and initial states.
 
     Attributes
@@ -40,7 +40,7 @@ class Members:
     @classmethod
     def of(
         cls, problem: Problem | AbstractSystem, parameters: Mapping[str, Any] | None, initial: Mapping[str, Any] | None
-    ) -> Members:
+    ) -> BatchMembers:
         """From what a person gives.
 
         Raises

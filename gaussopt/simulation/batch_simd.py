@@ -19,10 +19,10 @@ from gaussopt.core.errors import BadInput, NotCompiled
 from gaussopt.core.step_data import Matrix
 from gaussopt.core.stepper import Stepper
 from gaussopt.integration.stabilisation import Projection, Stabilisation
-from gaussopt.integration.time_grid import Instants
+from gaussopt.integration.time_grid import TimeGrid
 from gaussopt.jit.threads import share
 from gaussopt.modelling.lagrangian import LagrangianSystem
-from gaussopt.simulation.batch_members import Members
+from gaussopt.simulation.batch_members import BatchMembers
 from gaussopt.simulation.simulate import START_TOLERANCE
 
 FIRST = 10
@@ -32,7 +32,7 @@ ROWS = 20_000
 """Recorded states that are certified between two chances to interrupt."""
 
 
-class BatchRun:
+class SimdBatch:
     """All members marched together; members that fail are marked, and left to whoever computes them alone.
 
     Parameters
@@ -61,7 +61,7 @@ class BatchRun:
     """
 
     def __init__(
-        self, members: Members, method: Stepper, stabiliser: Stabilisation, instants: Instants, tolerance: float,
+        self, members: BatchMembers, method: Stepper, stabiliser: Stabilisation, instants: TimeGrid, tolerance: float,
         threads: int | None,
     ) -> None:  # fmt: skip
         begin = perf_counter()
@@ -199,7 +199,7 @@ class BatchRun:
         return np.asarray(good, dtype=bool)
 
 
-def _orders(members: Members, t: float) -> tuple[int, Orders]:
+def _orders(members: BatchMembers, t: float) -> tuple[int, Orders]:
     """Orders of pivots from the first member that can be evaluated, and its number."""
     system = members.system
     assert isinstance(system, LagrangianSystem)

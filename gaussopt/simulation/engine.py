@@ -15,10 +15,10 @@ from gaussopt.compiled import loops_of
 from gaussopt.core.errors import BadInput, NotAccepted, UnknownName
 from gaussopt.core.step_data import Vector
 from gaussopt.core.stepper import Control, Stepper
-from gaussopt.integration.accelerations import Accelerations
-from gaussopt.integration.bilateral_loop import Record, Smooth
+from gaussopt.integration.accelerations import CertifiedAccelerations
+from gaussopt.integration.bilateral_loop import BilateralLoop, Record
 from gaussopt.integration.events.accelerations import ContactAccelerations
-from gaussopt.integration.events.loop import EventDriven
+from gaussopt.integration.events.loop import EventLoop
 from gaussopt.integration.loops import Loop, SmoothLoop
 from gaussopt.integration.trajectory import Recorder
 
@@ -55,7 +55,7 @@ def stride(record_every: Any) -> int:
 
 
 @dataclass(frozen=True)
-class Choice:
+class EngineChoice:
     """What a person chose of formulation, solver and engine.
 
     Attributes
@@ -79,18 +79,18 @@ class Choice:
         if self.engine not in ENGINES:
             raise UnknownName("engine", self.engine, ENGINES)
 
-    def why_interpreted(self, motion: Accelerations, solver: str) -> str | None:
+    def why_interpreted(self, motion: CertifiedAccelerations, solver: str) -> str | None:
         """Why formulation and solver keep a motion from code that stands for a solver, None if they do not."""
         if (self.formulation, self.solver) != ("gauss", solver) or self.options:
             return f"it is the formulation gauss with the solver {solver}, not {self.formulation} with {self.solver}"
-        if type(motion) is not Accelerations:
+        if type(motion) is not CertifiedAccelerations:
             return "its state is the velocity, not quasi-velocities"
         return None
 
 
 def smooth_loop(
-    choice: Choice,
-    motion: Accelerations,
+    choice: EngineChoice,
+    motion: CertifiedAccelerations,
     method: Stepper,
     control: Control,
     recorder: Recorder,
@@ -137,11 +137,15 @@ def smooth_loop(
                 reason = str(obstacle)
     if choice.engine == "compiled":
         raise NotAccepted(_refused(reason))
-    return Smooth(motion, method, control, record, progress, choice.record_every)
+    return BilateralLoop(motion, method, control, record, progress, choice.record_every)
 
 
 def contact_engine(
-    choice: Choice, motion: ContactAccelerations, method: Stepper, control: Control, start: tuple[float, Vector, Vector]
+    choice: EngineChoice,
+    motion: ContactAccelerations,
+    method: Stepper,
+    control: Control,
+    start: tuple[float, Vector, Vector],
 ) -> str:
     """Switch on the compiled kernel of contact steps where it was asked for or is worth it; returns the engine's name.
 
@@ -163,12 +167,12 @@ def contact_engine(
 def leap_over(loop: Loop, motion: ContactAccelerations, method: Stepper, control: Control, recorder: Recorder) -> None:
     """Let a loop from event to event leap over the steps in which nothing happens, where the motion can."""
     begin = perf_counter()
-    from gaussopt.compiled.contact_phases import Leaps
+    from gaussopt.compiled.contact_phases import PhaseMarcher
     from gaussopt.core.errors import NotCompiled
 
-    if isinstance(loop, EventDriven) and Leaps.fit(motion, method, control):
+    if isinstance(loop, EventLoop) and PhaseMarcher.fit(motion, method, control):
         with suppress(NotCompiled):  # it goes stage by stage then
-            loop.leaps = Leaps(motion, method, control, recorder)
+            loop.leaps = PhaseMarcher(motion, method, control, recorder)
         motion.timing["compile"] = perf_counter() - begin
 
 
@@ -177,7 +181,7 @@ def _refused(reason: str | None) -> str:
 
 
 def _many(
-    choice: Choice, method: Stepper, control: Control, start: tuple[float, Vector, Vector], weight: int = 1
+    choice: EngineChoice, method: Stepper, control: Control, start: tuple[float, Vector, Vector], weight: int = 1
 ) -> bool:
     """Whether a run that names no formulation and no solver is worth compiling; the same on every machine."""
     if choice.named or control.dt is None:

@@ -27,9 +27,9 @@ from gaussopt.core.step_data import StepData, Vector, as_array
 from gaussopt.core.stepper import Control, Stepper
 from gaussopt.core.system import AbstractSystem
 from gaussopt.integration import stabilisation
-from gaussopt.integration.accelerations import Accelerations, QuasiVelocities, Rejected
+from gaussopt.integration.accelerations import CertifiedAccelerations, QuasiVelocityAccelerations, Rejected
 from gaussopt.integration.bilateral_loop import Record
-from gaussopt.integration.events.accelerations import ContactAccelerations, Phase, Solvers
+from gaussopt.integration.events.accelerations import ContactAccelerations, ContactModes, Solvers
 from gaussopt.integration.loops import Loop, make_loop
 from gaussopt.integration.singular_positions import abrupt_sentence
 from gaussopt.integration.stabilisation import Projection, Stabilisation
@@ -37,7 +37,7 @@ from gaussopt.integration.trajectory import MOST_BYTES, Recorder, Trajectory, Wo
 from gaussopt.linalg.redundancy import named_forces
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
-from gaussopt.simulation.engine import Choice, contact_engine, leap_over, smooth_loop, stride
+from gaussopt.simulation.engine import EngineChoice, contact_engine, leap_over, smooth_loop, stride
 from gaussopt.solving.foreign_formulation import find
 from gaussopt.solving.solve import Answer, StepSolver, default_solver
 
@@ -178,9 +178,9 @@ def simulate(
     contacts = bool(system.contact_names)
     if not contacts:
         _check_without_contacts(system, method, [*user_events, *events])
-    choice = Choice(engine, named, formulation, solver, solver_options, every)
+    choice = EngineChoice(engine, named, formulation, solver, solver_options, every)
     recorder = Recorder(len(system.contact_names))
-    accelerations: Accelerations
+    accelerations: CertifiedAccelerations
     loop: Loop
     about: Callable[[], dict[str, Any]] = dict
     if contacts or method.loop:
@@ -206,7 +206,7 @@ def simulate(
     else:
         step_solver = StepSolver(formulation, solver, solver_options, tolerance, warm_start)
         kind = _state_kind(state, step_solver, system)
-        kind_name = "quasi-velocity" if kind is QuasiVelocities else "velocity"
+        kind_name = "quasi-velocity" if kind is QuasiVelocityAccelerations else "velocity"
         _check_stepper(method, system, kind_name, stabiliser)
         accelerations = kind(system, step_solver, stabiliser)
         record = recording(recorder, accelerations)
@@ -322,8 +322,8 @@ def check_start(problem: Problem) -> None:
     _consistent(problem.system, 0.0, problem.q0, problem.v0, stabilisation.make("none"))
 
 
-def _state_kind(state: str | None, solver: StepSolver, system: AbstractSystem) -> type[Accelerations]:
-    known = {"velocity": Accelerations, "quasi-velocity": QuasiVelocities}
+def _state_kind(state: str | None, solver: StepSolver, system: AbstractSystem) -> type[CertifiedAccelerations]:
+    known = {"velocity": CertifiedAccelerations, "quasi-velocity": QuasiVelocityAccelerations}
     if state is None:
         natural = solver.formulation.state
         state = natural if natural == "velocity" or system.has_quasi_velocities else "velocity"
@@ -480,7 +480,7 @@ def _contact_accelerations(
 ) -> ContactAccelerations:  # fmt: skip
     solvers = Solvers.of(formulation, solver, options, tolerance, warm)
     step = system.evaluate(t, q, v)
-    return ContactAccelerations(system, solvers, stabiliser, Phase.flight(step.k, step.J_T.shape[1]))
+    return ContactAccelerations(system, solvers, stabiliser, ContactModes.flight(step.k, step.J_T.shape[1]))
 
 
 def _ended_by(error: Exception, t: float) -> tuple[Status, str]:
@@ -504,7 +504,7 @@ def _ended_by(error: Exception, t: float) -> tuple[Status, str]:
     return status, f"Stopped after t = {t:.9g}: {reason}"
 
 
-def recording(recorder: Recorder, motion: Accelerations) -> Record:
+def recording(recorder: Recorder, motion: CertifiedAccelerations) -> Record:
     """What writes down a state of a motion."""
     system = motion.system
 
@@ -531,7 +531,7 @@ def recording(recorder: Recorder, motion: Accelerations) -> Record:
     return record
 
 
-def _with_contacts(drift: tuple[float, float], step: StepData, phase: Phase) -> tuple[float, float]:
+def _with_contacts(drift: tuple[float, float], step: StepData, phase: ContactModes) -> tuple[float, float]:
     """Drift of joints, closed gaps and sticking slips."""
     closed = list(phase.closed)
     if not closed or step.g_N is None or step.gdot_N is None:

@@ -17,14 +17,14 @@ from gaussopt.core.solver import Solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.core.system import AbstractSystem
-from gaussopt.integration.accelerations import Accelerations
+from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.integration.events.functions import definiteness
 from gaussopt.integration.stabilisation import Baumgarte, Stabilisation
 from gaussopt.linalg.redundancy import open_forces
 from gaussopt.solving.solve import Answer, StepSolver
 
 if TYPE_CHECKING:
-    from gaussopt.integration.events.regular_stages import Regular, Stages
+    from gaussopt.integration.events.regular_stages import CertifiedStage, StageKernel
 
 MECHANICS = frozenset({"lcp", "stick-slip"})
 """Formulations that are the contact laws themselves."""
@@ -37,7 +37,7 @@ OPEN, SLIDING, STICKING = 0, 1, 2
 
 
 @dataclass(frozen=True)
-class Phase:
+class ContactModes:
     """The contact modes between two events.
 
     Attributes
@@ -57,7 +57,7 @@ class Phase:
     wall: Vector
 
     @classmethod
-    def flight(cls, k: int, d: int, wall: Vector | None = None) -> Phase:
+    def flight(cls, k: int, d: int, wall: Vector | None = None) -> ContactModes:
         """All contacts open."""
         return cls((), frozenset(), np.zeros((k, d)), np.ones(k) if wall is None else wall)
 
@@ -148,7 +148,7 @@ def _takes_lcp(solver: Solver[Any]) -> bool:
     return LCP in solver.accepts
 
 
-class ContactAccelerations(Accelerations):
+class ContactAccelerations(CertifiedAccelerations):
     """Accelerations in a phase.
 
     Attributes
@@ -157,12 +157,12 @@ class ContactAccelerations(Accelerations):
         Whether regular stages are answered by the compiled kernel of `stages`.
     """
 
-    def __init__(self, system: AbstractSystem, solvers: Solvers, stabiliser: Stabilisation, phase: Phase) -> None:
+    def __init__(self, system: AbstractSystem, solvers: Solvers, stabiliser: Stabilisation, phase: ContactModes) -> None:
         super().__init__(system, solvers.main, stabiliser)
         self.solvers, self._phase = solvers, phase
         self._whole: StepData | None = None
-        self._stages: Stages | None = None
-        self._latest: tuple[float, bytes, Regular | None] | None = None
+        self._stages: StageKernel | None = None
+        self._latest: tuple[float, bytes, CertifiedStage | None] | None = None
         self.kernel = False
 
     def why_interpreted(self) -> str | None:
@@ -196,7 +196,7 @@ class ContactAccelerations(Accelerations):
                 return found.a
         return super().rate(t, q, u)
 
-    def _regular(self, t: float, q: Vector, v: Vector) -> Regular | None:
+    def _regular(self, t: float, q: Vector, v: Vector) -> CertifiedStage | None:
         """What the kernel finds at a state, asked for just before or not; None where it is not for the kernel."""
         if not self.kernel:
             return None
@@ -204,9 +204,9 @@ class ContactAccelerations(Accelerations):
         if self._latest is not None and self._latest[:2] == (t, state):
             return self._latest[2]
         if self._stages is None:
-            from gaussopt.integration.events.regular_stages import Stages
+            from gaussopt.integration.events.regular_stages import StageKernel
 
-            self._stages = Stages(self.solvers.main.tolerance)
+            self._stages = StageKernel(self.solvers.main.tolerance)
         begin = perf_counter()
         step = self._stabilised(t, q, v)
         self.timing["model"] += perf_counter() - begin
@@ -228,12 +228,12 @@ class ContactAccelerations(Accelerations):
         return definiteness(self.step(t, q, v))
 
     @property
-    def phase(self) -> Phase:
+    def phase(self) -> ContactModes:
         """The current phase; a new one forgets what was known of the state."""
         return self._phase
 
     @phase.setter
-    def phase(self, phase: Phase) -> None:
+    def phase(self, phase: ContactModes) -> None:
         self._phase, self._last, self._latest = phase, None, None
 
     def step(self, t: float, q: Vector, v: Vector) -> StepData:
@@ -295,7 +295,7 @@ class ContactAccelerations(Accelerations):
     def solve_impact(self, step: StepData) -> Answer:
         """The jump of the velocity that an impact makes; unique, or rejected."""
         self.solvers.impact.thorough = True
-        return Accelerations.solve(self, step, self.solvers.impact)
+        return CertifiedAccelerations.solve(self, step, self.solvers.impact)
 
     def determined(self, t: float, q: Vector, v: Vector, answer: Answer) -> bool:
         """Whether the forces of the answer at a state are the only ones that cause its acceleration.

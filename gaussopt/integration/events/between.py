@@ -11,7 +11,7 @@ from gaussopt.core.errors import MotionStopped
 from gaussopt.core.step_data import Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.events.functions import Sample, culmination
-from gaussopt.integration.events.scanning import SHALLOW, Function, Look, Scan, above
+from gaussopt.integration.events.scanning import SHALLOW, CrossingSearch, Function, HermitePoint, above
 from gaussopt.integration.events.turning import MOST, TURN, Angles, Turning, turn, turning_of
 
 OFTEN = 4
@@ -28,7 +28,7 @@ At = Callable[[float], Sample]
 Value = Callable[[float, Vector, Vector], float]
 
 
-class Quintic:
+class QuinticPath:
     """The motion within a step through positions, velocities and accelerations at its ends."""
 
     def __init__(self, before: Sample, after: Sample) -> None:
@@ -46,7 +46,7 @@ class Quintic:
         return powers @ self._q, powers[:5] @ self._v
 
 
-class Within:
+class StepInterior:
     """One step between two samples.
 
     Parameters
@@ -92,7 +92,7 @@ class Within:
         """Q and v a time s after the beginning."""
         if self._path is None:
             dense = self._dense()
-            self._path = Quintic(self.before, self.after) if dense is None else self._halves(dense)
+            self._path = QuinticPath(self.before, self.after) if dense is None else self._halves(dense)
         return self._path(s)
 
     def _halves(self, dense: Callable[[float], Vector]) -> State:
@@ -122,11 +122,11 @@ class Within:
         curvature = max(abs(before.accelerations[j]), abs(after.accelerations[j]))
         return bool(above(*self._ends(j), curvature))
 
-    def _ends(self, j: int) -> tuple[Look, Look]:
+    def _ends(self, j: int) -> tuple[HermitePoint, HermitePoint]:
         before, after = self.before, self.after
         return (
-            Look(0.0, float(before.values[j]), float(before.rates[j])),
-            Look(self.h, float(after.values[j]), float(after.rates[j])),
+            HermitePoint(0.0, float(before.values[j]), float(before.rates[j])),
+            HermitePoint(self.h, float(after.values[j]), float(after.rates[j])),
         )
 
     def closing(self, j: int, i: int, at: At) -> tuple[float, float] | None:
@@ -159,7 +159,7 @@ class Within:
         return (low if low > FIRST * self.h else 0.0), high
 
     def _confirmed(
-        self, j: int, function: Function, begin: Look, end: Look, number: int, small: tuple[float, float], name: str,
+        self, j: int, function: Function, begin: HermitePoint, end: HermitePoint, number: int, small: tuple[float, float], name: str,
         at: At,
     ) -> tuple[float, float] | None:  # fmt: skip
         """The first fall that the method's own step makes as well as the path within the step.
@@ -168,14 +168,14 @@ class Within:
         ----------
         j : watch
         function : its value and rate on the path
-        begin, end, number : as for `Scan.first`
-        small : depth and noise, as for `Scan`
+        begin, end, number : as for `CrossingSearch.first`
+        small : depth and noise, as for `CrossingSearch`
         name, at : for messages; the method's own step of another length
         """
         depth, noise = small
         fallen, above = end.value < -noise, 0.0
         while True:
-            found = Scan(function, self.h, max(depth, noise), noise, name).first(begin, end, number)
+            found = CrossingSearch(function, self.h, max(depth, noise), noise, name).first(begin, end, number)
             if found is None:
                 # The end is a state of the method's own, whatever the path is worth.
                 return (above, self.h) if fallen else None
@@ -239,15 +239,15 @@ class Within:
         number = max(self.number, OFTEN if self._adaptive else 1)
         depth = SHALLOW * max(abs(float(self.before.values[j])), abs(float(self.after.values[j])))
         title = f"The event {name!r} near t = {self.before.t:.9g}"
-        begin = Look(0.0, *down(0.0))
-        end = Look(self.h, float(self.after.values[j]), down(self.h)[1])
+        begin = HermitePoint(0.0, *down(0.0))
+        end = HermitePoint(self.h, float(self.after.values[j]), down(self.h)[1])
         if not live:
-            risen = Scan(up, self.h, depth, 0.0, title).first(
-                Look(0.0, *up(0.0)), Look(self.h, -end.value, -end.rate), number
+            risen = CrossingSearch(up, self.h, depth, 0.0, title).first(
+                HermitePoint(0.0, *up(0.0)), HermitePoint(self.h, -end.value, -end.rate), number
             )
             if risen is None or risen[1] >= self.h:
                 return None
-            begin = Look(risen[1], *down(risen[1]))
+            begin = HermitePoint(risen[1], *down(risen[1]))
         return self._confirmed(j, down, begin, end, number, (depth, 0.0), title, at)
 
 
@@ -255,7 +255,7 @@ FIRST = 1e-12
 """Time after the beginning of a step, relative to its length, that counts as its beginning."""
 
 
-class Looking:
+class StepInspector:
     """Makes the steps of one motion to be looked at; remembers the angles at the end of the latest."""
 
     def __init__(self, system: AbstractSystem, adaptive: bool) -> None:
@@ -268,7 +268,9 @@ class Looking:
         """What bends the gaps; None before the first step."""
         return self._turning
 
-    def between(self, before: Sample, after: Sample, dense: Callable[[], Callable[[float], Vector] | None]) -> Within:
+    def between(
+        self, before: Sample, after: Sample, dense: Callable[[], Callable[[float], Vector] | None]
+    ) -> StepInterior:
         """One step."""
         turning = self._turning
         if turning is None:
@@ -277,4 +279,4 @@ class Looking:
         begin = known[1] if known is not None and known[0] is before else turning.at(before.t, before.q, before.v)
         end = turning.at(after.t, after.q, after.v)
         self._known = after, end
-        return Within(self._system, turning, (begin, end), before, after, dense, self._adaptive)
+        return StepInterior(self._system, turning, (begin, end), before, after, dense, self._adaptive)

@@ -14,7 +14,7 @@ from gaussopt.core.step_data import Matrix, StepData, Vector
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class EventFunction:
     """A watched function: its kind and its contact or user event."""
 
     kind: str

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gaussopt.contact.accumulation import Accumulation, accumulates
+from gaussopt.contact.accumulation import ImpactAccumulation, accumulates
 from gaussopt.contact.activity import refuse_penetration, tolerances
 from gaussopt.contact.impact_laws import ImpactLaw
 from gaussopt.contact.operator import eliminate_joints
@@ -35,16 +35,16 @@ from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.core.stepper import Control, Integration, Stepper
 from gaussopt.integration.accelerations import Rejected
-from gaussopt.integration.events.accelerations import ContactAccelerations, ContactSurface, Phase
-from gaussopt.integration.events.between import GOLDEN, Looking, Within
-from gaussopt.integration.events.functions import Sample, Watch, bracket
+from gaussopt.integration.events.accelerations import ContactAccelerations, ContactModes, ContactSurface
+from gaussopt.integration.events.between import GOLDEN, StepInspector, StepInterior
+from gaussopt.integration.events.functions import EventFunction, Sample, bracket
 from gaussopt.integration.events.scanning import unmoved
 from gaussopt.integration.stabilisation import Projection
 from gaussopt.linalg.dense import mass_scale
 from gaussopt.solving.solve import Answer
 
 if TYPE_CHECKING:
-    from gaussopt.compiled.contact_phases import Leap, Leaps
+    from gaussopt.compiled.contact_phases import PhaseMarcher, PhaseSegment
 
 MOST_CHANGES = 30
 """Changes of the contact modes at one instant beyond which the state is said not to settle."""
@@ -94,7 +94,7 @@ FED = 1e-6
 Record = Callable[[float, Vector, Vector, Answer], None]
 
 
-class EventDriven:
+class EventLoop:
     """The loop around phases.
 
     Parameters
@@ -135,7 +135,7 @@ class EventDriven:
     ) -> None:
         self.motion, self.method, self.control, self.impact, self.close = motion, method, control, impact, close
         self.system, self.user_events, self.record, self.progress = motion.system, user_events, record, progress
-        self.leaps: Leaps | None = None
+        self.leaps: PhaseMarcher | None = None
         self.every, self.steps = every, 0
         self.events: list[dict[str, Any]] = []
         self.t, self.q, self.v = 0.0, np.zeros(0), np.zeros(0)
@@ -144,7 +144,7 @@ class EventDriven:
         self._changes: tuple[float, list[str]] = (0.0, [])
         self._sides = [0.0] * len(user_events)
         self._just: set[int] = set()
-        self._looking = Looking(motion.system, method.adaptive)
+        self._looking = StepInspector(motion.system, method.adaptive)
 
     # -- the loop ----------------------------------------------------------------------------------------------
 
@@ -260,7 +260,7 @@ class EventDriven:
             self.progress((self.t - origin) / (self.control.t_end - origin))
         return True
 
-    def _uneventful(self, leap: Leap) -> int:
+    def _uneventful(self, leap: PhaseSegment) -> int:
         """The number of steps of a leap, from the first, in which no person's function comes near zero."""
         t, q, v = np.append(self.t, leap.t), np.vstack((self.q, leap.q)), np.vstack((self.v, leap.v))
         return unmoved(np.array([self._side(j) * event.values(t, q, v) for j, event in enumerate(self.user_events)]))
@@ -311,23 +311,23 @@ class EventDriven:
 
     # -- watching ----------------------------------------------------------------------------------------------
 
-    def _watches(self) -> list[Watch]:
+    def _watches(self) -> list[EventFunction]:
         phase, step = self.motion.phase, self.motion.whole(self.t, self.q, self.v)
         watches = []
         for i in range(step.k):
             if i not in phase.closed:
-                watches.append(Watch("gap", i))
+                watches.append(EventFunction("gap", i))
                 continue
-            watches.append(Watch("normal", i))
+            watches.append(EventFunction("normal", i))
             if i in phase.sticking:
-                watches.append(Watch("stick", i))
+                watches.append(EventFunction("stick", i))
             elif step.mu[i] > 0:
-                watches.append(Watch("slip", i))
+                watches.append(EventFunction("slip", i))
         if phase.closed and not phase.sticking and step.mu[list(phase.closed)].any():
-            watches.append(Watch("definite", 0))
-        return watches + [Watch("user", j) for j in range(len(self.user_events))]
+            watches.append(EventFunction("definite", 0))
+        return watches + [EventFunction("user", j) for j in range(len(self.user_events))]
 
-    def _sample(self, watches: list[Watch], t: float, q: Vector, v: Vector) -> Sample:
+    def _sample(self, watches: list[EventFunction], t: float, q: Vector, v: Vector) -> Sample:
         motion = self.motion
         step, answer = motion.whole(t, q, v), motion.answer(t, q, v)
         assert answer.a is not None
@@ -336,7 +336,7 @@ class EventDriven:
         return Sample(t, q, v, answer.a, *np.array(rows).reshape(-1, 4).T)
 
     def _value(
-        self, watch: Watch, step: StepData, answer: Answer, w: Vector, s: Matrix, inverse: Vector, t: float, q: Vector,
+        self, watch: EventFunction, step: StepData, answer: Answer, w: Vector, s: Matrix, inverse: Vector, t: float, q: Vector,
         v: Vector,
     ) -> tuple[float, float, float, float]:  # fmt: skip
         """Value, rate and acceleration (NaN if unknown), and noise.
@@ -372,7 +372,7 @@ class EventDriven:
         return bound - friction - slipping, math.nan, math.nan, noise
 
     def _first(
-        self, watches: list[Watch], live: Any, before: Sample, after: Sample, integration: Integration
+        self, watches: list[EventFunction], live: Any, before: Sample, after: Sample, integration: Integration
     ) -> tuple[list[int], Sample, str | None]:
         """The watches that fall through zero first within a step, the state there, and what went through unseen."""
         h = after.t - before.t
@@ -402,7 +402,7 @@ class EventDriven:
             hits = sorted({*hits, *(j for j in range(len(watches)) if watches[j].kind == "stick" and loose[j])})
         return hits, reached, None
 
-    def _inner(self, watches: list[Watch], step: Within) -> list[Sample]:
+    def _inner(self, watches: list[EventFunction], step: StepInterior) -> list[Sample]:
         """Samples at the ends of a step; of its pieces where more is watched than gaps and a person's functions."""
         if step.number == 1 or all(watch.kind in ("gap", "user") for watch in watches):
             return [step.before, step.after]
@@ -411,7 +411,13 @@ class EventDriven:
         return [step.before, *between, step.after]
 
     def _interval(
-        self, j: int, watch: Watch, live: bool, step: Within, inner: list[Sample], at: Callable[[float], Sample]
+        self,
+        j: int,
+        watch: EventFunction,
+        live: bool,
+        step: StepInterior,
+        inner: list[Sample],
+        at: Callable[[float], Sample],
     ) -> tuple[float, float] | None:
         """Where within a step watch j falls through zero first, or None."""
         if watch.kind == "gap":
@@ -434,7 +440,7 @@ class EventDriven:
         return None
 
     def _root(
-        self, j: int, watches: list[Watch], interval: tuple[float, float], before: Sample, after: Sample,
+        self, j: int, watches: list[EventFunction], interval: tuple[float, float], before: Sample, after: Sample,
         at: Callable[[float], Sample],
     ) -> float:  # fmt: skip
         """The instant at which watch j falls through zero, as a time after `before`."""
@@ -455,7 +461,7 @@ class EventDriven:
         at_once = level < 0.0 and at(0.5 * (low + root)).values[j] < LEAVING * level
         return low if at_once else float(root)
 
-    def _pierced(self, watches: list[Watch], step: Within, at: Callable[[float], Sample]) -> str | None:
+    def _pierced(self, watches: list[EventFunction], step: StepInterior, at: Callable[[float], Sample]) -> str | None:
         """What is said where a contact was inside its obstacle within a step that is about to be taken."""
         gaps = [(j, watch.index) for j, watch in enumerate(watches) if watch.kind == "gap"]
         found = step.pierced(self.steps * GOLDEN % 1.0, gaps, at)
@@ -486,7 +492,7 @@ class EventDriven:
             f"without bound (Painleve). {why}"
         )
 
-    def _approach_failure(self, watches: list[Watch], before: Sample) -> float:
+    def _approach_failure(self, watches: list[EventFunction], before: Sample) -> float:
         """Where a step fails because the contact operator becomes indefinite, go near to the failure.
 
         Returns
@@ -510,13 +516,13 @@ class EventDriven:
         self._record()
         return left
 
-    def _definite(self, watches: list[Watch], sample: Sample) -> float:
+    def _definite(self, watches: list[EventFunction], sample: Sample) -> float:
         """The watched eigenvalue; infinite if it is not watched."""
         return next((float(x) for w, x in zip(watches, sample.values, strict=True) if w.kind == "definite"), math.inf)
 
     # -- changing modes ----------------------------------------------------------------------------------------
 
-    def _handle(self, hits: list[Watch], after: Sample) -> tuple[Status, str] | None:
+    def _handle(self, hits: list[EventFunction], after: Sample) -> tuple[Status, str] | None:
         """What the events do to the phase; returns how the motion ended, or None.
 
         `after` is the trial step beyond them: where friction reaches its bound, it tells against which slip.
@@ -583,7 +589,7 @@ class EventDriven:
                 seen.add(key)
         self.events = kept
 
-    def _settle(self, hints: dict[int, str]) -> Accumulation | None:
+    def _settle(self, hints: dict[int, str]) -> ImpactAccumulation | None:
         """Find the phase that follows at the present instant: impacts, then modes."""
         # What has drifted during the phase is neither a separation nor an impact.
         self._project(self.motion.phase.closed, frozenset())
@@ -609,11 +615,11 @@ class EventDriven:
             f"the contact modes do not settle at t = {self.t:.9g}; use a time-stepping method (moreau-jean)."
         )
 
-    def _impact(self, touching: list[int], rate: float) -> Accumulation | None:
+    def _impact(self, touching: list[int], rate: float) -> ImpactAccumulation | None:
         """Jump to the velocity after the impact."""
         step = self.motion.whole(self.t, self.q, self.v).select(touching)
         assert step.gdot_N is not None
-        found: Accumulation | None = None
+        found: ImpactAccumulation | None = None
         for place, i in enumerate(touching):
             if step.gdot_N[place] < -rate:
                 history = self._impacts.setdefault(i, [])
@@ -639,7 +645,7 @@ class EventDriven:
         if fed > ENERGY * (1.0 + kinetic):
             self._note("energy_gain", contacts=names, gain=fed)
         phase = self.motion.phase
-        self.motion.phase = Phase(phase.closed, frozenset(), np.zeros_like(phase.sigma), phase.wall)
+        self.motion.phase = ContactModes(phase.closed, frozenset(), np.zeros_like(phase.sigma), phase.wall)
         return found
 
     def _classify(self, touching: list[int], rate: float, hints: dict[int, str]) -> bool:
@@ -668,7 +674,7 @@ class EventDriven:
                 sigma[i] = -step.v_T[i] / speed
             else:
                 resting.add(i)
-        motion.phase = Phase(closed, frozenset(resting), sigma, wall)
+        motion.phase = ContactModes(closed, frozenset(resting), sigma, wall)
         self._project(closed, frozenset())
         if not closed:
             return True
@@ -688,7 +694,7 @@ class EventDriven:
                 return np.asarray(force / size)
         return np.asarray(force)
 
-    def _read_modes(self, answer: Answer, old: Phase, resting: set[int]) -> bool:
+    def _read_modes(self, answer: Answer, old: ContactModes, resting: set[int]) -> bool:
         """The phase that the solved contact laws name."""
         motion, phase = self.motion, self.motion.phase
         step = motion.whole(self.t, self.q, self.v)
@@ -731,7 +737,7 @@ class EventDriven:
                     self._note("reversal", i)
                 else:
                     self._note("slip", i)
-        motion.phase = Phase(tuple(closed), frozenset(sticking), sigma, wall)
+        motion.phase = ContactModes(tuple(closed), frozenset(sticking), sigma, wall)
         if sticking and not again:
             self._project(tuple(closed), frozenset(sticking))
         return not again

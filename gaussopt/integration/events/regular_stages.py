@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from gaussopt.certificates.contact import ContactCertificate, Verdict, monotone
-from gaussopt.contact.stage_kernel import MONOTONE, NUMBERS, OPEN, memory, stage
+from gaussopt.contact.stage_kernel import MONOTONE, NUMBERS, OPEN, stage, stage_workspace
 from gaussopt.core.programs import Timing
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
-from gaussopt.integration.events.accelerations import Phase
+from gaussopt.integration.events.accelerations import ContactModes
 from gaussopt.integration.events.functions import smallest_eigenvalue
 from gaussopt.jit.kernel import COMPILED
 from gaussopt.lcp.pivoting import SOLVED
@@ -42,7 +42,7 @@ _VERDICTS = (
 _SENTENCES = (*[Status.SOLVED.sentence] * 3, f"{Status.SOLVED.sentence} {UNDECIDED}")
 
 
-class Regular(NamedTuple):
+class CertifiedStage(NamedTuple):
     """A stage that the kernel has solved and certified.
 
     Attributes
@@ -100,7 +100,7 @@ class Regular(NamedTuple):
         )  # fmt: skip
 
 
-class Stages:
+class StageKernel:
     """The stages of a motion, each starting from the active set of the one before.
 
     Parameters
@@ -117,22 +117,22 @@ class Stages:
     def __init__(self, tolerance: float) -> None:
         self.tolerance = tolerance
         self.compiling: float | None = None
-        self._phase: Phase | None = None
+        self._phase: ContactModes | None = None
 
-    def _enter(self, phase: Phase, n: int, m: int) -> None:
+    def _enter(self, phase: ContactModes, n: int, m: int) -> None:
         """A new phase: its arrays; all closed contacts push, and those without slip stick."""
         self._phase = phase
         c, (k, d) = len(phase.closed), phase.sigma.shape
         resting = len(phase.sticking)
         self._active = np.zeros(c + 2 * resting, dtype=np.int64)
         self._active[: c + resting] = 1
-        self._memory = memory(n, m, d, c, resting)
+        self._memory = stage_workspace(n, m, d, c, resting)
         self._arguments = (
             n, m, k, d, np.array(phase.closed, dtype=np.int64), np.concatenate((phase.sigma.ravel(), phase.wall)),
             self._active, self._memory,
         )  # fmt: skip
 
-    def learn(self, answer: Answer, step: StepData, phase: Phase) -> None:
+    def learn(self, answer: Answer, step: StepData, phase: ContactModes) -> None:
         """Start the next stage from the active set of an answer found in the general way.
 
         Where contacts share forces in many ways (a box that sticks with two feet) only few sets solve the problem.
@@ -150,11 +150,11 @@ class Stages:
             self._active[c + place] = push > least
             self._active[c + len(phase.sticking) + place] = push >= 2.0 * bound - least and bound > least
 
-    def solve(self, step: StepData, phase: Phase) -> Regular | None:
+    def solve(self, step: StepData, phase: ContactModes) -> CertifiedStage | None:
         """What the kernel finds at a step of all contacts in a phase, certified; None if it is for the general path."""
         n, m, d = step.n, step.m, phase.sigma.shape[1]
         c = len(phase.closed)
-        if not c or type(phase) is not Phase or step.least_N is not None or not (COMPILED or n + c <= PLAIN):
+        if not c or type(phase) is not ContactModes or step.least_N is not None or not (COMPILED or n + c <= PLAIN):
             return None
         begin = perf_counter()
         if phase is not self._phase:
@@ -175,10 +175,10 @@ class Stages:
             how = MONOTONE if self._monotone(step.M, c) else OPEN
         if code != SOLVED or how == OPEN:
             return None
-        found = Regular(out[:n], out, (m, c, d), numbers.tolist(), how, perf_counter() - begin)
+        found = CertifiedStage(out[:n], out, (m, c, d), numbers.tolist(), how, perf_counter() - begin)
         return found if found.passed(self.tolerance) else None
 
-    def answer(self, step: StepData, phase: Phase) -> Answer | None:
+    def answer(self, step: StepData, phase: ContactModes) -> Answer | None:
         """The same as an answer."""
         found = self.solve(step, phase)
         return None if found is None else found.answer()

@@ -34,7 +34,7 @@ Function = Callable[[float], tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class HermitePoint:
     """Time after the beginning of the step, value and rate there."""
 
     s: float
@@ -42,7 +42,7 @@ class Look:
     rate: float
 
 
-class Scan:
+class CrossingSearch:
     """A search for the first fall below zero within a step.
 
     Parameters
@@ -58,7 +58,7 @@ class Scan:
         self._function, self._depth, self._noise, self._name = function, depth, noise, name
         self._finest, self._left = FINEST * span, LOOKS
 
-    def first(self, begin: Look, end: Look, number: int) -> tuple[float, float] | None:
+    def first(self, begin: HermitePoint, end: HermitePoint, number: int) -> tuple[float, float] | None:
         """An interval in which the function falls through zero for the first time, in the step or a part of it.
 
         Parameters
@@ -80,16 +80,16 @@ class Scan:
             left = right
         return None
 
-    def _look(self, s: float) -> Look:
+    def _look(self, s: float) -> HermitePoint:
         self._left -= 1
         if self._left < 0:
             raise MotionStopped(
                 f"{self._name} is too rough to tell where it falls below zero: {LOOKS} looks within one step do not "
                 "settle it; use smaller steps, or a smoother function."
             )
-        return Look(s, *self._function(s))
+        return HermitePoint(s, *self._function(s))
 
-    def _in_piece(self, a: Look, b: Look) -> tuple[float, float] | None:
+    def _in_piece(self, a: HermitePoint, b: HermitePoint) -> tuple[float, float] | None:
         """The same in one piece, by a look at its middle."""
         if b.s - a.s <= self._finest:
             return (a.s, b.s) if b.value < -self._noise else None
@@ -106,7 +106,7 @@ class Scan:
         return None
 
 
-def above(a: Look, b: Look, curvature: float) -> bool:
+def above(a: HermitePoint, b: HermitePoint, curvature: float) -> bool:
     """Whether a function stays above zero in a piece without any look inside.
 
     Parameters
@@ -141,20 +141,20 @@ def unmoved(values: Matrix) -> int:
     return len(sure) if sure.all() else int(sure.argmin())
 
 
-def _lowest(a: Look, b: Look) -> float:
+def _lowest(a: HermitePoint, b: HermitePoint) -> float:
     """A bound below the cubic of a piece: the lowest of its Bernstein coefficients."""
     third = (b.s - a.s) / 3.0
     return min(a.value, b.value, a.value + third * a.rate, b.value - third * b.rate)
 
 
-def _falls(a: Look, b: Look, defect: float) -> bool:
+def _falls(a: HermitePoint, b: HermitePoint, defect: float) -> bool:
     """Whether a function falls all along a piece, so that it passes through zero once."""
     third = (b.s - a.s) / 3.0
     x, y = third * a.rate, third * b.rate
     return max(x, y, b.value - a.value - x - y) < -2.0 * defect
 
 
-def _defect(a: Look, middle: Look, b: Look) -> float:
+def _defect(a: HermitePoint, middle: HermitePoint, b: HermitePoint) -> float:
     """A bound for the distance of a function from the cubic of a piece.
 
     That of s^2 (h - s)^2 is largest in the middle; that of s^2 (h - s)^2 (s - h/2), which vanishes there, is 0.144 h

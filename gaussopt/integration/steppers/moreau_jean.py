@@ -7,7 +7,7 @@ from gaussopt.core.step_data import Vector
 from gaussopt.core.stepper import Control, Integration, Motion, Stepper
 
 
-class MoreauJean(Stepper):
+class MoreauJeanStepper(Stepper):
     """Velocity-level steps with impacts built in, theta = 1/2."""
 
     name = "moreau-jean"
@@ -21,4 +21,4 @@ class MoreauJean(Stepper):
         raise BadInput(f"The stepper {self.name!r} has a loop of its own and cannot integrate accelerations.")
 
 
-stepper = MoreauJean()
+stepper = MoreauJeanStepper()
