@@ -10,6 +10,7 @@ import pytest
 import gaussopt as go
 from gaussopt.certificates.contact import certify_contact
 from gaussopt.core.errors import NotAccepted
+from gaussopt.integration import stabilisation
 from gaussopt.integration.events import accelerations
 from gaussopt.integration.events.accelerations import ContactModes
 from gaussopt.integration.events.regular_stages import StageKernel
@@ -33,7 +34,8 @@ def test_equal_to_the_general_path(name: str, settings: dict[str, object], monke
         return found
 
     monkeypatch.setattr(StageKernel, "solve", counted)
-    monkeypatch.setattr("gaussopt.compiled.contact_phases.Leaps.fit", lambda *motion: False)  # every stage is asked for
+    # Every stage is asked for.
+    monkeypatch.setattr("gaussopt.compiled.contact_phases.PhaseMarcher.fit", lambda *motion: False)
     general = go.simulate(name, step_folder=None, **settings)
     assert not taken
     ours = go.simulate(name, step_folder=None, engine="compiled", **settings)
@@ -77,7 +79,7 @@ def test_other_solvers_and_options_are_left_alone() -> None:
 
     def kernel(formulation: str, solver: str, warm: bool = True, **options: object) -> bool:
         solvers = accelerations.Solvers.of(formulation, solver, options, 1e-7, warm)
-        stabiliser = go.stabilisation.make("none")
+        stabiliser = stabilisation.make("none")
         flight = ContactModes.flight(step.k, step.J_T.shape[1])
         return accelerations.ContactAccelerations(entry.system, solvers, stabiliser, flight).why_interpreted() is None
 

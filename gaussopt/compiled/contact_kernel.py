@@ -3,8 +3,8 @@
 Everything but the equations is the same for all systems, so that it is compiled once; the equations come in as
 functions of one signature, by their addresses. A step is taken only if every stage is regular (see
 `gaussopt.contact.stage_kernel`), its certificate passes, and no watched function can have fallen through zero (see
-`gaussopt.integration.events.functions`, and `gaussopt.integration.events.scanning` for the gaps): the first step of which that is not sure is left to the
-event loop. Contacts are those of the plane.
+`gaussopt.integration.events.functions`, and `gaussopt.integration.events.scanning` for the gaps):
+the first step of which that is not sure is left to the event loop. Contacts are those of the plane.
 """
 
 from __future__ import annotations

@@ -176,10 +176,15 @@ def _sources(module: ModuleType, names: Sequence[str]) -> list[tuple[str, dict[s
             met.append(home)
         found = (plain(function.__globals__.get(name)) for name in function.__code__.co_names)
         waiting += [x for x in found if isinstance(x, FunctionType)]
-        for kind in function.__annotations__.values():
-            record = function.__globals__.get(_name(kind))
-            if isinstance(record, type) and (home := sys.modules[record.__module__]) not in met:
-                met.append(home)
+        kinds = [(function.__globals__, kind) for kind in function.__annotations__.values()]
+        while kinds:  # records, and the records that they hold
+            names_there, kind = kinds.pop()
+            record = names_there.get(_name(kind))
+            if isinstance(record, type):
+                home = sys.modules[record.__module__]
+                if home not in met:
+                    met.append(home)
+                kinds += [(vars(home), held) for held in record.__annotations__.values()]
     ordered = [module, *sorted(met[1:], key=lambda x: x.__name__)]
     texts = [generated_modules.text_of(x) for x in ordered]
     numbers = [{name: y for name, y in vars(x).items() if isinstance(y, int | float)} for x in ordered]

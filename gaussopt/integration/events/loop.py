@@ -336,8 +336,8 @@ class EventLoop:
         return Sample(t, q, v, answer.a, *np.array(rows).reshape(-1, 4).T)
 
     def _value(
-        self, watch: EventFunction, step: StepData, answer: Answer, w: Vector, s: Matrix, inverse: Vector, t: float, q: Vector,
-        v: Vector,
+        self, watch: EventFunction, step: StepData, answer: Answer, w: Vector, s: Matrix, inverse: Vector, t: float,
+        q: Vector, v: Vector,
     ) -> tuple[float, float, float, float]:  # fmt: skip
         """Value, rate and acceleration (NaN if unknown), and noise.
 
