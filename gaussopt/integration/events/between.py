@@ -159,8 +159,8 @@ class StepInterior:
         return (low if low > FIRST * self.h else 0.0), high
 
     def _confirmed(
-        self, j: int, function: Function, begin: HermitePoint, end: HermitePoint, number: int, small: tuple[float, float],
-        name: str, at: At,
+        self, j: int, function: Function, begin: HermitePoint, end: HermitePoint, number: int,
+        small: tuple[float, float], name: str, at: At,
     ) -> tuple[float, float] | None:  # fmt: skip
         """The first fall that the method's own step makes as well as the path within the step.
 
