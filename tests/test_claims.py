@@ -11,10 +11,14 @@ from gaussopt.comparison.paper_claims import (
     IRREPRODUCIBLE,
     NOT_MEASURED,
     TRUE,
-    Claim,
     claims,
 )
-from gaussopt.comparison.records import Answers, Motion, Source, Times
+from gaussopt.comparison.paper_claims import (
+    MeasuredClaim as Claim,
+)
+from gaussopt.comparison.records import Answers, Times
+from gaussopt.comparison.records import MotionRecord as Motion
+from gaussopt.comparison.records import StepSource as Source
 
 
 def claim(number: str, a: list[Answers], t: list[Times], m: tuple[Motion, ...] = ()) -> Claim:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.comparison.paper_claims import Claim as Measured
+from gaussopt.comparison.paper_claims import MeasuredClaim as Measured
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.papers import ledger
 from gaussopt.papers import report_parts as common

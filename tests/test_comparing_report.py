@@ -11,7 +11,9 @@ import pandas as pd
 import pytest
 from comparison_records import FOUR_BAR, KNIFE_EDGE, answers, motion, refused, stack, times
 
-from gaussopt.comparison.records import STARTS, Answers, Motion, Source, Times
+from gaussopt.comparison.records import STARTS, Answers, Times
+from gaussopt.comparison.records import MotionRecord as Motion
+from gaussopt.comparison.records import StepSource as Source
 from gaussopt.reporting.document import Document, Section, Table, data_of, figures_of, tables_of
 from gaussopt.reporting.figures import plots
 from gaussopt.reporting.html.page import write
@@ -349,7 +351,7 @@ def test_problems_are_shown_as_they_are_compared(doc: Document) -> None:
 
 
 def test_problems_that_are_not_here_or_have_no_sketch() -> None:
-    from gaussopt.comparison.records import Source
+    from gaussopt.comparison.records import StepSource as Source
     from gaussopt.reporting.sections import problems
 
     def asked(*names: str) -> list[Any]:

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gaussopt.comparison import metrics, tables
-from gaussopt.comparison.paired_records import as_used, base_of, join, key_of, quantiles
 from gaussopt.comparison.performance_profiles import (
     Costs,
     charged,
@@ -25,9 +24,14 @@ from gaussopt.comparison.performance_profiles import (
     profile_of,
     shifted_geometric_mean,
 )
-from gaussopt.comparison.ranking import reversals, warm_gain
-from gaussopt.comparison.records import Answers, Motion, Source, Times
-from gaussopt.comparison.work_precision import Point, fastest_at, pareto_front, work_precision
+from gaussopt.comparison.rank_reversals import reversals
+from gaussopt.comparison.records import Answers, Times
+from gaussopt.comparison.records import MotionRecord as Motion
+from gaussopt.comparison.records import StepSource as Source
+from gaussopt.comparison.step_table import as_used, base_of, join, quantiles
+from gaussopt.comparison.warm_starts import warm_gain
+from gaussopt.comparison.work_precision import PrecisionPoint as Point
+from gaussopt.comparison.work_precision import fastest_at, pareto_front, work_precision
 
 US = 1e-6
 
@@ -43,7 +47,7 @@ def table(*columns: Sequence[float]) -> Costs:
 def test_records_survive_json() -> None:
     a = answers("kkt", "cl", source=stack(4.0), certified=[1e-9, INF])
     back = Answers.from_mapping(json.loads(json.dumps(a.to_mapping())))
-    assert key_of(back.source) == key_of(a.source)
+    assert back.source.key == a.source.key
     assert back.certified == a.certified
     assert np.isnan(back.error).all()
     t = times("kkt", [1e-6, 2e-6], source=stack(4.0))

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.comparison.records import MOST_REASONS, PARTS, QUANTILES, Answers, Motion, Times
+from gaussopt.comparison.records import MOST_REASONS, PARTS, QUANTILES, Answers, MotionRecord, Times
 from gaussopt.comparison.residuals import Residuals
 from gaussopt.comparison.solver_sequence_run import Follower, starts_of
 from gaussopt.comparison.solver_spec import parse_word, solver_class, stepper_settings
@@ -246,7 +246,7 @@ def motion_case(
         if {**entry.parameter_values, **reference.parameters, "variant": reference.variant} == own and len(traj.t):
             error = _largest(errors_against(traj, entry.reference(reference.name))[1])
             break
-    motion = Motion(
+    motion = MotionRecord(
         entry.label, formulation, solver, stepper, float(traj.meta["dt"] or 0.0), float(traj.meta["t_end"]),
         str(traj.status), traj.message, traj.worst.evaluations, error, traj.worst.relative_error,
         _largest(traj.position_drift), _largest(traj.velocity_drift), energy_drift(traj),

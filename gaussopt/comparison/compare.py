@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
+from gaussopt.comparison import tables
 from gaussopt.comparison.cases import answer_case, motion_case, time_case
-from gaussopt.comparison.paired_records import SourceKey, key_of
 from gaussopt.comparison.pairing import installed_solvers, misfit, pairs
-from gaussopt.comparison.records import Answers, Motion, Times
+from gaussopt.comparison.records import Answers, MotionRecord, SourceKey, Times
 from gaussopt.comparison.solver_sequence_run import starts_of
 from gaussopt.comparison.solver_spec import canonical, precision_words, registered_name, solver_class, stepper_settings
 from gaussopt.comparison.sources import ProblemStates, Spec, plain_settings, problem_specs
@@ -62,7 +62,7 @@ class Results:
 
     answers: tuple[Answers, ...]
     times: tuple[Times, ...]
-    motions: tuple[Motion, ...]
+    motions: tuple[MotionRecord, ...]
     failures: dict[str, str]
     meta: dict[str, Any] = field(default_factory=dict)
     store: Path | None = None
@@ -79,14 +79,7 @@ class Results:
 
     def to_pandas(self) -> dict[str, pd.DataFrame]:
         """The tables `summary`, `steps`, `times` and `motions`."""
-        from gaussopt.comparison import tables
-
-        return {
-            "summary": tables.summary(self.answers, self.times),
-            "steps": tables.steps(self.answers, self.times),
-            "times": tables.times(self.times),
-            "motions": tables.motions(self.motions),
-        }
+        return tables.frames(self.answers, self.times, self.motions)
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any], store: Path | None = None) -> Self:
@@ -104,7 +97,7 @@ class Results:
             raise TypeError("sources are no names")
         return cls(
             tuple(map(Answers.read, data["answers"])), tuple(map(Times.read, data["times"])),
-            tuple(map(Motion.read, data["motions"])), dict(failures), dict(meta), store,
+            tuple(map(MotionRecord.read, data["motions"])), dict(failures), dict(meta), store,
         )  # fmt: skip
 
 
@@ -243,7 +236,7 @@ def compare(
             note(f"{stale} finished cases in {store} belong to other settings or other code and are not used.")
     times = [Times.from_mapping(r) for o in more.values() if isinstance(o.value, list) for r in o.value]
     carried = [
-        Motion(**{**o.value["motion"], "trajectory": _file(kept, case)})
+        MotionRecord(**{**o.value["motion"], "trajectory": _file(kept, case)})
         for case in later
         if isinstance((o := more[case.key]).value, dict)
     ]
@@ -397,7 +390,7 @@ def _words(spec: Spec) -> str:
 
 def _announcement(plan: Plan, asked: Sequence[Answers]) -> str:
     """What a comparison is about to do, and how it could do less."""
-    sources = len({key_of(r.source) for r in asked})
+    sources = len({r.source.key for r in asked})
     parts = [f"{len(asked)} pairs of a formulation and a solver answer to {sources} source{'s' * (sources > 1)}"]
     ways = sum(len(starts_of(solver_class(r.solver))) for r in asked)
     if plan.budget:
@@ -421,10 +414,10 @@ def _time_cases(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
     rivals: dict[SourceKey, dict[tuple[str, str], None]] = {}
     for r in answers:
         if not (r.refused or r.failure):
-            rivals.setdefault(key_of(r.source), {})[r.formulation, r.solver] = None
+            rivals.setdefault(r.source.key, {})[r.formulation, r.solver] = None
     found = []
     for spec in plan.specs:
-        there = list(rivals.get(key_of(spec.source), ()))
+        there = list(rivals.get(spec.source.key, ()))
         if not there:
             continue
         entries = [("solver", registered_name(s)) for _, s in there]
@@ -446,11 +439,11 @@ def _motion_cases(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
     """Trajectories of the pairs whose every answer to every reference of a problem was confirmed."""
     found = []
     for entry in plan.entries:
-        own = {key_of(s.source) for s in plan.specs if isinstance(s, ProblemStates) and _belongs(s, entry)}
+        own = {s.source.key for s in plan.specs if isinstance(s, ProblemStates) and _belongs(s, entry)}
         passed: dict[tuple[str, str], bool] = {}
         for r in answers:
             # A simulation starts as the last of a solver's ways of starting does.
-            if key_of(r.source) in own and r.start == starts_of(solver_class(r.solver))[-1]:
+            if r.source.key in own and r.start == starts_of(solver_class(r.solver))[-1]:
                 good = not r.refused and not r.failure and all(r.confirmed)
                 passed[r.formulation, r.solver] = passed.get((r.formulation, r.solver), True) and good
         for (formulation, solver), good in passed.items():

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.comparison.paired_records import Case, SourceKey, as_used, base_of, join, key_of
-from gaussopt.comparison.ranking import NOISE
-from gaussopt.comparison.records import Answers, Motion, Times
+from gaussopt.comparison.records import Answers, MotionRecord, SourceKey, Times
 from gaussopt.comparison.solver_spec import parse_word
+from gaussopt.comparison.step_table import TimedAnswers, base_of, competing
+from gaussopt.comparison.warm_starts import NOISE
 
 TRUE, CONDITIONAL, FALSE = "true", "true under conditions", "false"
 IRREPRODUCIBLE = "cannot be reproduced"
@@ -40,7 +40,7 @@ VARIANTS = {"coordinates", "penalty"}
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class MeasuredClaim:
     """A claim, what was measured on it, and what follows.
 
     Attributes
@@ -67,30 +67,32 @@ class Claim:
     rows: tuple[tuple[Any, ...], ...] = ()
 
 
-def claims(answers: Sequence[Answers], times: Sequence[Times], motions: Sequence[Motion] = ()) -> list[Claim]:
+def claims(
+    answers: Sequence[Answers], times: Sequence[Times], motions: Sequence[MotionRecord] = ()
+) -> list[MeasuredClaim]:
     """The claims C2, C11, C12 and C16."""
-    cases = [c for c in as_used(join(answers, times)) if not c.answers.refused]
+    cases = competing(answers, times)
     return [fewer_unknowns(cases), genetic_accuracy(cases), genetic_cost(cases), quasi_velocities(cases, motions)]
 
 
-def _seconds(case: Case) -> float:
+def _seconds(case: TimedAnswers) -> float:
     """Median seconds of a step: formulate, solve, recover."""
     return float("nan") if case.times is None else case.around + case.times.work
 
 
-def _direct(case: Case) -> bool:
+def _direct(case: TimedAnswers) -> bool:
     return base_of(case.answers.solver) == "kkt"
 
 
-def _name(case: Case) -> str:
+def _name(case: TimedAnswers) -> str:
     """The problem or family without its settings."""
     return case.source.name.partition(" (")[0]
 
 
-def _by_source(cases: Sequence[Case]) -> list[tuple[str, list[Case]]]:
-    found: dict[SourceKey, list[Case]] = {}
+def _by_source(cases: Sequence[TimedAnswers]) -> list[tuple[str, list[TimedAnswers]]]:
+    found: dict[SourceKey, list[TimedAnswers]] = {}
     for c in cases:
-        found.setdefault(key_of(c.source), []).append(c)
+        found.setdefault(c.source.key, []).append(c)
     return [(of[0].source.label, of) for of in found.values()]
 
 
@@ -106,7 +108,7 @@ def _verdict(holds: Sequence[bool]) -> str:
 # -- C2 ------------------------------------------------------------------------------------------------
 
 
-def fewer_unknowns(cases: Sequence[Case]) -> Claim:
+def fewer_unknowns(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
     """C2: each formulation without multipliers against the fastest with multipliers, by direct linear algebra.
 
     Times are those of formulating, solving and recovering, since the null space or the square root of M is computed
@@ -156,42 +158,42 @@ def fewer_unknowns(cases: Sequence[Case]) -> Claim:
         f"{len(_by_source(wanted))} sets of steps: {spans}. "
         + (f"Faster: {_some(faster)}." if faster else "None is faster on any of them.")
     )
-    return Claim(**start, verdict=_verdict(holds), sentence=sentence, **table)
+    return MeasuredClaim(**start, verdict=_verdict(holds), sentence=sentence, **table)
 
 
 def _some(names: Sequence[str], most: int = 6) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _nothing(start: Mapping[str, Any], incomplete: bool, needed: str, table: Mapping[str, Any]) -> Claim:
+def _nothing(start: Mapping[str, Any], incomplete: bool, needed: str, table: Mapping[str, Any]) -> MeasuredClaim:
     """What is said where there are no ratios."""
     if incomplete:
         why = f"There are no confirmed answers of both sides; it needs {needed}."
-        return Claim(**start, verdict=IRREPRODUCIBLE, sentence=why, **table)
-    return Claim(**start, verdict=NOT_MEASURED, sentence=f"It needs {needed}.")
+        return MeasuredClaim(**start, verdict=IRREPRODUCIBLE, sentence=why, **table)
+    return MeasuredClaim(**start, verdict=NOT_MEASURED, sentence=f"It needs {needed}.")
 
 
 # -- C11 and C12 ---------------------------------------------------------------------------------------
 
 
-def _four_bar(cases: Sequence[Case]) -> tuple[dict[str, list[Case]], dict[str, Case]]:
+def _four_bar(cases: Sequence[TimedAnswers]) -> tuple[dict[str, list[TimedAnswers]], dict[str, TimedAnswers]]:
     """The genetic algorithms by variant; Lagrange's equations, or else Gauss's program, solved directly, by steps.
 
     The algorithms at their default effort, on the paper's own program, Gauss's.
     """
     of = [c for c in cases if _name(c) == "four-bar" and c.answers.exact]
-    genetic: dict[str, list[Case]] = {}
+    genetic: dict[str, list[TimedAnswers]] = {}
     for c in of:
         varied = set(parse_word(c.answers.solver)[1]) - VARIANTS
         if base_of(c.answers.solver) in GENETIC and c.answers.formulation == "gauss" and not varied:
             genetic.setdefault(c.label, []).append(c)
-    direct: dict[str, Case] = {}
+    direct: dict[str, TimedAnswers] = {}
     for formulation in ("gauss", "lagrange"):
         direct |= {c.source.label: c for c in of if _direct(c) and c.answers.formulation == formulation}
     return genetic, direct
 
 
-def genetic_accuracy(cases: Sequence[Case]) -> Claim:
+def genetic_accuracy(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
     """C11: certified errors of the genetic algorithms beside those of direct linear algebra, on the four-bar."""
     start = {"id": "C11", "paper": "002", "claim": "the genetic algorithm equals Lagrange's equations to small error"}
     genetic, direct = _four_bar(cases)
@@ -215,9 +217,9 @@ def genetic_accuracy(cases: Sequence[Case]) -> Claim:
     sentence = f"Largest certified relative error: {', '.join(parts)}; 'small' is read as {SMALL:g}."
     columns = ("pair", "steps", f"share within {SMALL:g}", "median certified", "largest certified")
     if float(exact.max()) > SMALL:
-        return Claim(**start, verdict=IRREPRODUCIBLE, sentence=sentence, columns=columns, rows=tuple(rows))
+        return MeasuredClaim(**start, verdict=IRREPRODUCIBLE, sentence=sentence, columns=columns, rows=tuple(rows))
     verdict = _verdict([e <= SMALL for e in worst.values()])
-    return Claim(**start, verdict=verdict, sentence=sentence, columns=columns, rows=tuple(rows))
+    return MeasuredClaim(**start, verdict=verdict, sentence=sentence, columns=columns, rows=tuple(rows))
 
 
 def _text(error: float) -> str:
@@ -228,7 +230,7 @@ def _median(errors: Any) -> float:
     return float(np.quantile(errors, 0.5, method="higher"))
 
 
-def genetic_cost(cases: Sequence[Case]) -> Claim:
+def genetic_cost(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
     """C12: the time of a step by the genetic algorithms by that of the linear solve with multipliers."""
     start = {"id": "C12", "paper": "002", "claim": "no multipliers, therefore more efficient"}
     genetic, direct = _four_bar(cases)
@@ -248,18 +250,18 @@ def genetic_cost(cases: Sequence[Case]) -> Claim:
     sentence = f"Time of a step by that of the linear solve with multipliers: {parts} times, whatever its error."
     verdict = _verdict([r * NOISE < 1 for of in ratios.values() for r in of])
     columns = ("steps", "pair", "microseconds", "microseconds with multipliers", "ratio", "share confirmed")
-    return Claim(**start, verdict=verdict, sentence=sentence, columns=columns, rows=tuple(rows))
+    return MeasuredClaim(**start, verdict=verdict, sentence=sentence, columns=columns, rows=tuple(rows))
 
 
 # -- C16 -----------------------------------------------------------------------------------------------
 
 
-def quasi_velocities(cases: Sequence[Case], motions: Sequence[Motion]) -> Claim:
+def quasi_velocities(cases: Sequence[TimedAnswers], motions: Sequence[MotionRecord]) -> MeasuredClaim:
     """C16: evaluations along a motion at equal integrator and tolerance, and time of one evaluation."""
     start = {"id": "C16", "paper": "004", "claim": "quasi-velocities are faster than Routh's equations"}
     rows: list[tuple[Any, ...]] = []
     evaluations = []
-    runs: dict[tuple[Any, ...], dict[str, Motion]] = {}
+    runs: dict[tuple[Any, ...], dict[str, MotionRecord]] = {}
     for m in motions:
         if m.problem.partition(" (")[0] == "knife-edge-body" and m.status == "solved":
             key = (m.problem, m.solver, m.stepper, m.dt, m.t_end)
@@ -300,4 +302,4 @@ def quasi_velocities(cases: Sequence[Case], motions: Sequence[Motion]) -> Claim:
     sentence = " ".join(parts)
     sentence = f"{sentence[0].upper()}{sentence[1:]}{modest}{missing}."
     verdict = TRUE if least > NOISE else FALSE if best <= NOISE else CONDITIONAL
-    return Claim(**start, verdict=verdict, sentence=sentence, columns=columns, rows=tuple(rows))
+    return MeasuredClaim(**start, verdict=verdict, sentence=sentence, columns=columns, rows=tuple(rows))

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.comparison.paired_records import Case, as_used, join, key_of
-from gaussopt.comparison.records import Answers, Times
+from gaussopt.comparison.records import Answers, SourceKey, Times
+from gaussopt.comparison.step_table import competing
 from gaussopt.core.step_data import Matrix, Vector
 
 SHIFT = 10e-6
@@ -53,20 +54,14 @@ class Costs:
 
 
 def costs(
-    answers: Sequence[Answers],
-    times: Sequence[Times],
-    *,
-    start: str = "warm",
-    formulation: str | None = None,
+    answers: Sequence[Answers], times: Sequence[Times], *, start: str = "warm", formulation: str | None = None
 ) -> Costs:
-    """What every step costs every competitor.
+    """Charge every step of the sources, which are the test problems, to every competitor.
 
     Parameters
     ----------
-    answers, times
-        Of the sources that are to be test problems.
     start : str
-        One of STARTS, see `gaussopt.comparison.paired_records.as_used`.
+        One of STARTS, see `gaussopt.comparison.step_table.as_used`.
     formulation : str, optional
         If given, its solvers compete by their work. If not, all pairs of formulation and solver compete, by their work
         and the median time of formulating and recovering: some formulations do there what others leave to the solver.
@@ -75,32 +70,23 @@ def costs(
     -----
     A competitor that refuses a source fails on all its steps; one that refuses every source does not compete.
     """
-    cases = [
-        c for c in as_used(join(answers, times), start)
-        if formulation is None or c.answers.formulation == formulation
-    ]  # fmt: skip
-    return costs_of(cases, pairs=formulation is None)
-
-
-def costs_of(cases: Sequence[Case], pairs: bool) -> Costs:
-    """The same of cases, one for each source and competitor; `pairs` if they differ in formulation."""
-    cases = [c for c in cases if not c.answers.refused]
-    names = list(dict.fromkeys(c.label if pairs else c.answers.solver for c in cases))
-    offsets: dict[object, int] = {}
+    pairs = formulation is None
+    cases = competing(answers, times, start, formulation)
+    labels = [c.label if pairs else c.answers.solver for c in cases]
+    names = list(dict.fromkeys(labels))
+    offsets: dict[SourceKey, int] = {}
     total = 0
     for c in cases:
-        if key_of(c.source) not in offsets:
-            offsets[key_of(c.source)] = total
+        if c.source.key not in offsets:
+            offsets[c.source.key] = total
             total += c.steps
     values = np.full((total, len(names)), np.inf)
-    estimated = [0] * len(names)
-    for c in cases:
-        j = names.index(c.label if pairs else c.answers.solver)
-        begin = offsets[key_of(c.source)]
-        charged = c.costs(whole=pairs)
-        values[begin : begin + c.steps, j] = charged
-        estimated[j] += int((np.isnan(c.timed) & np.isfinite(charged)).sum())
-    return Costs(tuple(names), values, tuple(estimated))
+    estimated = dict.fromkeys(names, 0)
+    for label, c in zip(labels, cases, strict=True):
+        begin, charges = offsets[c.source.key], c.costs(whole=pairs)
+        values[begin : begin + c.steps, names.index(label)] = charges
+        estimated[label] += int((np.isnan(c["work"]) & np.isfinite(charges)).sum())
+    return Costs(tuple(names), values, tuple(estimated.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +131,7 @@ def performance_profile(
 
 
 def profile_of(table: Costs, taus: Vector | None = None) -> Profile:
-    """The profile of a table of costs.
+    """Compute the profile of a table of costs.
 
     Ties are won by all that share the least time. A problem that nobody solves is kept and counts against all.
 
@@ -202,8 +188,7 @@ def shifted_geometric_mean(values: Vector, shift: float = SHIFT) -> float:
     return float(np.expm1(np.log1p(np.asarray(values, dtype=float) / shift).mean()) * shift)
 
 
-@dataclass(frozen=True, slots=True)
-class Mean:
+class Mean(NamedTuple):
     """The shifted geometric mean of one competitor.
 
     Attributes

@@ -27,7 +27,7 @@ MOST_REASONS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class StepSource:
     """Where a sequence of steps comes from, in words that tables can show.
 
     Attributes
@@ -51,6 +51,11 @@ class Source:
     swept: str = ""
 
     @property
+    def key(self) -> SourceKey:
+        """Tells sources apart: a source itself holds a mapping and cannot be a key."""
+        return self.kind, self.name, self.part, tuple(sorted(self.dials.items())), self.swept
+
+    @property
     def label(self) -> str:
         """One line for tables."""
         if self.swept:
@@ -58,7 +63,10 @@ class Source:
         return f"{self.name}, {self.part}" if self.part else self.name
 
 
-def _check_case(source: Source, start: str) -> None:
+SourceKey = tuple[str, str, str, tuple[tuple[str, float], ...], str]
+
+
+def _check_case(source: StepSource, start: str) -> None:
     if source.swept and source.swept not in source.dials:
         raise ValueError(f"{source.swept[:40]!r} is none of the dials of {source.name[:40]!r}")
     if start not in STARTS:
@@ -77,7 +85,7 @@ class _Record:
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any]) -> Self:
         """The record of a mapping."""
-        return cls(**{**data, "source": Source(**data["source"])})
+        return cls(**{**data, "source": StepSource(**data["source"])})
 
     @classmethod
     def read(cls, data: Any) -> Self:
@@ -89,7 +97,7 @@ class _Record:
             If it is none.
         """
         check_fields(cls, data)
-        check_fields(Source, data["source"])
+        check_fields(StepSource, data["source"])
         record = cls.from_mapping(data)
         record.check()
         return record
@@ -111,7 +119,7 @@ class Answers(_Record):
 
     Attributes
     ----------
-    source : Source
+    source : StepSource
     formulation : str
         "" where the source holds programs.
     solver : str
@@ -143,7 +151,7 @@ class Answers(_Record):
         Why steps are not confirmed, in sentences, and how often each was said; at most MOST_REASONS.
     """
 
-    source: Source
+    source: StepSource
     formulation: str
     solver: str
     start: str
@@ -173,21 +181,6 @@ class Answers(_Record):
         """Which answers the certificate confirms."""
         return [s == "solved" for s in self.status]
 
-    @property
-    def claimed(self) -> list[bool]:
-        """Which answers the solver calls solved."""
-        return [c == "solved" for c in self.claim]
-
-    @property
-    def recognised(self) -> list[bool]:
-        """Which steps have no solution, or none that is unique, and the solver says so."""
-        return [c == s and s in ILL_POSED for c, s in zip(self.claim, self.status, strict=True)]
-
-    @property
-    def denied(self) -> list[bool]:
-        """Which steps the solver calls ill-posed although they are not so, and gives no right answer either."""
-        return [c in ILL_POSED and s not in (c, "solved") for c, s in zip(self.claim, self.status, strict=True)]
-
 
 @dataclass(frozen=True, slots=True)
 class Times(_Record):
@@ -206,7 +199,7 @@ class Times(_Record):
         How many of the answers given on the clock were not confirmed, at each step that was timed.
     """
 
-    source: Source
+    source: StepSource
     formulation: str
     solver: str
     start: str
@@ -228,7 +221,7 @@ class Times(_Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Motion:
+class MotionRecord:
     """How one pair carried a trajectory.
 
     Attributes
@@ -264,7 +257,7 @@ class Motion:
     trajectory: str = ""
 
     @classmethod
-    def read(cls, data: Any) -> Motion:
+    def read(cls, data: Any) -> MotionRecord:
         """The motion of a mapping that comes from a file, see `_Record.read`."""
         check_fields(cls, data)
         return cls(**data)

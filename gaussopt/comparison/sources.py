@@ -18,7 +18,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from gaussopt.comparison.records import Source
+from gaussopt.comparison.records import StepSource
 from gaussopt.contact.activity import closed_contacts, tolerances
 from gaussopt.core import registry
 from gaussopt.core.errors import BadInput
@@ -52,7 +52,7 @@ class Spec(ABC):
 
     @property
     @abstractmethod
-    def source(self) -> Source:
+    def source(self) -> StepSource:
         """In words."""
 
     @abstractmethod
@@ -99,9 +99,9 @@ class ProblemStates(Spec):
     stride: int = 1
 
     @property
-    def source(self) -> Source:
+    def source(self) -> StepSource:
         """The problem and the reference."""
-        return Source("problem", find_problem(self.problem, **self.settings).label, self.reference)
+        return StepSource("problem", find_problem(self.problem, **self.settings).label, self.reference)
 
     @property
     def depends(self) -> tuple[tuple[str, str], ...]:
@@ -146,9 +146,9 @@ class FamilyPoint(Spec):
     count: int = 5
 
     @property
-    def source(self) -> Source:
+    def source(self) -> StepSource:
         """The family and its dials."""
-        return Source("family", self.family, "", dict(self.dials), self.swept)
+        return StepSource("family", self.family, "", dict(self.dials), self.swept)
 
     @property
     def depends(self) -> tuple[tuple[str, str], ...]:
@@ -186,9 +186,9 @@ class ProgramFile(Spec):
         return found
 
     @property
-    def source(self) -> Source:
+    def source(self) -> StepSource:
         """The file's name."""
-        return Source("qp" if isinstance(self.typical(), QP) else "file", Path(self.path).stem)
+        return StepSource("qp" if isinstance(self.typical(), QP) else "file", Path(self.path).stem)
 
     def items(self) -> tuple[Item, ...]:
         """The one program."""
@@ -211,9 +211,9 @@ class ConvexProgram(Spec):
     name: str
 
     @property
-    def source(self) -> Source:
+    def source(self) -> StepSource:
         """Its name."""
-        return Source("qp", self.name)
+        return StepSource("qp", self.name)
 
     def items(self) -> tuple[Item, ...]:
         """The one program."""
@@ -247,12 +247,12 @@ class ExportedSequence(Spec):
         return found
 
     @property
-    def source(self) -> Source:
+    def source(self) -> StepSource:
         """What the manifest says of it."""
         from gaussopt.comparison.sequence_files import read_manifest
 
         m = read_manifest(Path(self.folder))
-        return Source("sequence", f"{m['problem']} as {m['formulation']}", m["reference"])
+        return StepSource("sequence", f"{m['problem']} as {m['formulation']}", m["reference"])
 
     def items(self) -> tuple[Item, ...]:
         """The programs in the order of time."""

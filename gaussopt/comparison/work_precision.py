@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from gaussopt.comparison.paired_records import as_used, base_of, join, label_of
 from gaussopt.comparison.records import Answers, Times
+from gaussopt.comparison.step_table import TimedAnswers, base_of, competing
 
 TARGETS = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
-    """What one solver with one set of options achieves.
+class PrecisionPoint(NamedTuple):
+    """Accuracy and work of one solver with one set of options.
 
     Attributes
     ----------
@@ -41,11 +40,6 @@ class Point:
     steps: int
     front: bool = False
 
-    @property
-    def label(self) -> str:
-        """Formulation and solver with its options."""
-        return label_of(self.formulation, self.solver)
-
 
 def work_precision(
     answers: Sequence[Answers],
@@ -54,7 +48,7 @@ def work_precision(
     start: str = "warm",
     formulation: str | None = None,
     quantile: float = 1.0,
-) -> list[Point]:
+) -> list[PrecisionPoint]:
     """Points (achieved error, work), by base name and then by falling error.
 
     Parameters
@@ -69,45 +63,40 @@ def work_precision(
     not on the clock has an infinite one. Steps that are not timed do not count for `work`. Pairs that were never timed
     have no point.
     """
-    errors: dict[tuple[str, str], list[float]] = {}
-    seconds: dict[tuple[str, str], list[float]] = {}
-    for c in as_used(join(answers, times), start):
-        a = c.answers
-        if a.refused or (formulation is not None and a.formulation != formulation):
-            continue
-        around = c.around if formulation is None else 0.0
-        errors.setdefault((a.formulation, a.solver), []).extend(np.where(c.differs, np.inf, c.certified)[~c.recognised])
-        timed = c.timed[~np.isnan(c.timed)]
-        seconds.setdefault((a.formulation, a.solver), []).extend(timed + around)
+    groups: dict[tuple[str, str], list[TimedAnswers]] = {}
+    for c in competing(answers, times, start, formulation):
+        groups.setdefault((c.answers.formulation, c.answers.solver), []).append(c)
     points = []
-    for (f, s), achieved in errors.items():
-        if not seconds[f, s] or not achieved:
+    for (f, s), of in groups.items():
+        achieved = np.concatenate([np.where(c.differs, np.inf, c.certified)[~c["recognised"]] for c in of])
+        seconds = np.concatenate([c["work"] + (c.around if formulation is None else 0.0) for c in of])
+        seconds = seconds[~np.isnan(seconds)]
+        if not len(seconds) or not len(achieved):
             continue
         # Entries of the data: between a number and infinity there is nothing to interpolate.
         error, typical = (float(np.quantile(achieved, q, method="higher")) for q in (quantile, 0.5))
-        points.append(Point(base_of(s), s, f, error, typical, float(np.median(seconds[f, s])), len(achieved)))
+        points.append(PrecisionPoint(base_of(s), s, f, error, typical, float(np.median(seconds)), len(achieved)))
     points.sort(key=lambda p: (p.base, p.formulation, -p.error, p.work))
     best = {(p.formulation, p.solver) for p in pareto_front(points)}
-    return [
-        Point(p.base, p.solver, p.formulation, p.error, p.typical, p.work, p.steps, (p.formulation, p.solver) in best)
-        for p in points
-    ]
+    return [p._replace(front=(p.formulation, p.solver) in best) for p in points]
 
 
-def pareto_front(points: Sequence[Point]) -> list[Point]:
+def pareto_front(points: Sequence[PrecisionPoint]) -> list[PrecisionPoint]:
     """Points that no other beats, the fastest first; a point with an infinite error is never among them."""
-    front: list[Point] = []
+    front: list[PrecisionPoint] = []
     for p in sorted(points, key=lambda p: (p.work, p.error)):
         if np.isfinite(p.error) and (not front or p.error < front[-1].error):
             front.append(p)
     return front
 
 
-def fastest_at(points: Sequence[Point], targets: Sequence[float] = TARGETS) -> dict[float, list[Point]]:
+def fastest_at(
+    points: Sequence[PrecisionPoint], targets: Sequence[float] = TARGETS
+) -> dict[float, list[PrecisionPoint]]:
     """By accuracy target, the fastest point of each base solver that achieves it, the fastest first."""
     found = {}
     for target in targets:
-        best: dict[str, Point] = {}
+        best: dict[str, PrecisionPoint] = {}
         for p in sorted(points, key=lambda p: (p.work, p.error)):
             if p.error <= target:
                 best.setdefault(p.base, p)

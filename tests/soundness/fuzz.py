@@ -230,7 +230,8 @@ def prepare(folder: Path, compared: bool = True) -> None:
 def _by_hand() -> Any:
     """Results of a comparison that did not take place."""
     from gaussopt.comparison.compare import Results
-    from gaussopt.comparison.records import PARTS, Answers, Source, Times
+    from gaussopt.comparison.records import PARTS, Answers, Times
+    from gaussopt.comparison.records import StepSource as Source
 
     source = Source("family", "chain", "", {"links": 3.0}, "links")
     lists: dict[str, Any] = {k: [0.0] for k in ("certified", "error", "primal", "dual", "gap")}

@@ -13,7 +13,9 @@ import pytest
 import gaussopt as go
 from gaussopt.comparison import results_file
 from gaussopt.comparison.compare import Results
-from gaussopt.comparison.records import PARTS, Answers, Motion, Source, Times
+from gaussopt.comparison.records import PARTS, Answers, Times
+from gaussopt.comparison.records import MotionRecord as Motion
+from gaussopt.comparison.records import StepSource as Source
 
 SOURCE = Source("family", "chain", "", {"links": 3.0}, "links")
 LISTS: dict[str, Any] = {k: [0.0] for k in ("certified", "error", "primal", "dual", "gap")}

@@ -13,10 +13,10 @@ import numpy as np
 from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.comparison import paper_claims as measured
 from gaussopt.comparison.cases import answer_case, time_case
-from gaussopt.comparison.paired_records import Case, as_used, join
-from gaussopt.comparison.ranking import NOISE
 from gaussopt.comparison.records import Answers, Times
 from gaussopt.comparison.sources import FamilyPoint, ProblemStates, Spec
+from gaussopt.comparison.step_table import TimedAnswers, competing
+from gaussopt.comparison.warm_starts import NOISE
 from gaussopt.core.step_data import Vector
 from gaussopt.papers.claim import Claim, Derivation, Judgement, Search, Verdict
 from gaussopt.papers.evidence import random_steps as rs
@@ -62,7 +62,7 @@ def _specs(quick: bool) -> list[Spec]:
     return found + [ProblemStates(name, part, {}, 100) for name, part in list(states.items())[: 1 if quick else None]]
 
 
-def _records(quick: bool) -> list[Case]:
+def _records(quick: bool) -> list[TimedAnswers]:
     answers: list[Answers] = []
     times: list[Times] = []
     for spec in _specs(quick):
@@ -72,7 +72,7 @@ def _records(quick: bool) -> list[Case]:
         answers += asked
         budget = 0.002 if quick else 0.003
         times += [Times.from_mapping(t) for t in time_case(where, taken, DEFAULT_TOLERANCE, budget)]
-    return [c for c in as_used(join(answers, times)) if not c.answers.refused]
+    return competing(answers, times)
 
 
 # -- derivations -------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 from gaussopt.core.step_data import StepData, Vector
 
 if TYPE_CHECKING:
-    from gaussopt.comparison.paired_records import Case
+    from gaussopt.comparison.step_table import TimedAnswers
 
 NULL, FULL = "deap", "deap(coordinates=full)"
 """The genetic algorithm in null-space coordinates, and in full coordinates with a penalty."""
@@ -78,16 +78,16 @@ def distance(a: Vector, truth: Vector) -> float:
     return float(np.abs(a - truth).max() / (1.0 + np.abs(truth).max()))
 
 
-def recorded(solvers: Sequence[str], stride: int, budget: float | None) -> list[Case]:
+def recorded(solvers: Sequence[str], stride: int, budget: float | None) -> list[TimedAnswers]:
     """Answers and, within a budget in s, times of the genetic algorithms and of direct linear algebra.
 
     Gauss's program by `solvers`, Lagrange's equations by linear algebra, at every `stride`-th state of REFERENCE.
     """
     from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
     from gaussopt.comparison.cases import answer_case, time_case
-    from gaussopt.comparison.paired_records import as_used, join
     from gaussopt.comparison.records import Answers, Times
     from gaussopt.comparison.sources import ProblemStates
+    from gaussopt.comparison.step_table import as_used, join
 
     spec = ProblemStates("four-bar", REFERENCE, stride=stride).to_mapping()
     pairs = [*(("gauss", s) for s in solvers), ("lagrange", "kkt")]

@@ -16,8 +16,8 @@ from gaussopt.papers.evidence.adversarial_search import minimise
 from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, Body
 
 if TYPE_CHECKING:
-    from gaussopt.comparison.paired_records import Case
-    from gaussopt.comparison.records import Motion
+    from gaussopt.comparison.records import MotionRecord
+    from gaussopt.comparison.step_table import TimedAnswers
 
 CASES = {
     "NH-A": (Body(), 30.0),
@@ -148,12 +148,12 @@ class _Pair:
         return float(self.ratio * self.accuracy ** (1.0 / ORDER))
 
 
-def _records(case: str, pair: _Pair) -> list[Motion]:
+def _records(case: str, pair: _Pair) -> list[MotionRecord]:
     """The pair as a comparison records it."""
-    from gaussopt.comparison.records import Motion
+    from gaussopt.comparison.records import MotionRecord
 
     return [
-        Motion(
+        MotionRecord(
             f"knife-edge-body ({case})", formulation, "kkt", f"rk45(rtol={pair.rtol:g})", 0.0, pair.end, "solved", "",
             run.evaluations, run.error, 0.0, 0.0, 0.0, math.nan,
         )
@@ -174,13 +174,13 @@ def _by_the_package(case: str, rtol: float) -> tuple[int, ...]:
     return tuple(run.worst.evaluations for run in runs)
 
 
-def _steps(budget: float) -> list[Case]:
+def _steps(budget: float) -> list[TimedAnswers]:
     """Answers and times of both on states of NH-A."""
     from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
     from gaussopt.comparison.cases import answer_case, time_case
-    from gaussopt.comparison.paired_records import as_used, join
     from gaussopt.comparison.records import Answers, Times
     from gaussopt.comparison.sources import ProblemStates
+    from gaussopt.comparison.step_table import as_used, join
 
     spec = ProblemStates("knife-edge-body", "NH-A", stride=67).to_mapping()
     answers = [a for f in FORMULATIONS for a in answer_case(spec, f, "kkt", DEFAULT_TOLERANCE)]
@@ -223,7 +223,7 @@ def _errors(pairs: dict[tuple[str, float], _Pair]) -> Derivation:
     )
 
 
-def _time(steps: list[Case]) -> Derivation:
+def _time(steps: list[TimedAnswers]) -> Derivation:
     """What a step costs here."""
     seconds = {c.answers.formulation: c.around + c.times.work for c in steps if c.times is not None}
     words = ", ".join(f"{f} {1e6 * s:.0f} µs" for f, s in seconds.items())

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.comparison.paired_records import label_of
-from gaussopt.comparison.paper_claims import NOT_MEASURED, Claim, claims
-from gaussopt.comparison.records import Answers, Motion
+from gaussopt.comparison import tables
+from gaussopt.comparison.paper_claims import NOT_MEASURED, MeasuredClaim, claims
+from gaussopt.comparison.records import Answers, MotionRecord
+from gaussopt.comparison.step_table import base_of, label_of
 from gaussopt.reporting.document import Block, Data, Document, Items, Section, Table, Timed
+from gaussopt.reporting.figures import convergence
 from gaussopt.reporting.sections import correctness, problems, speed, sweeps
 from gaussopt.reporting.sections.grouping import Outcome, groups, listed, looks_of, plural, shape_of, short
 
@@ -97,9 +99,6 @@ def _how_to_read() -> Section:
 
 def _convergence(judged: Sequence[Answers]) -> Section | None:
     """How the iterations of those who take part converge, on programs of their own."""
-    from gaussopt.comparison.paired_records import base_of
-    from gaussopt.reporting.figures import convergence
-
     present = {base_of(a.solver) for a in judged}
     figures: list[Block] = [convergence.newton()] if "newton" in present else []
     if present & {"deap", "deap-cma"}:
@@ -110,12 +109,8 @@ def _convergence(judged: Sequence[Answers]) -> Section | None:
 # -- trajectories --------------------------------------------------------------------------------------
 
 
-def _trajectories(motions: Sequence[Motion]) -> Section:
-    import pandas as pd
-
-    from gaussopt.comparison.tables import motions as frame
-
-    by: dict[tuple[str, str, str, float], list[Motion]] = {}
+def _trajectories(motions: Sequence[MotionRecord]) -> Section:
+    by: dict[tuple[str, str, str, float], list[MotionRecord]] = {}
     for m in motions:
         by.setdefault((m.problem, m.formulation, m.stepper, m.dt), []).append(m)
     rows = tuple(
@@ -135,7 +130,7 @@ def _trajectories(motions: Sequence[Motion]) -> Section:
              "position drift", "velocity drift", "energy drift"),
             rows,
         ),
-        Data("motions-all", "All trajectories.", pd.DataFrame(frame(motions))),
+        Data("motions-all", "All trajectories.", tables.motions(motions)),
     ]  # fmt: skip
     ended = [m for m in motions if m.status != "solved"]
     if ended:
@@ -160,7 +155,7 @@ def _range(values: Sequence[int]) -> str | int:
 # -- claims --------------------------------------------------------------------------------------------
 
 
-def _claims_section(answered: Sequence[Claim]) -> Section | None:
+def _claims_section(answered: Sequence[MeasuredClaim]) -> Section | None:
     if all(c.verdict == NOT_MEASURED for c in answered):
         return None
     table = Table(
@@ -174,7 +169,7 @@ def _claims_section(answered: Sequence[Claim]) -> Section | None:
     return Section("claims", "Claims of the papers", (table,), parts)
 
 
-def _evidence(claim: Claim) -> list[Block]:
+def _evidence(claim: MeasuredClaim) -> list[Block]:
     name = f"claim-{claim.id.lower()}"
     more = f" The first {MOST_ROWS} of {len(claim.rows)} rows." if len(claim.rows) > MOST_ROWS else ""
     blocks: list[Block] = [

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gaussopt.comparison import metrics
-from gaussopt.comparison.paired_records import Case, SourceKey, base_of, join, key_of
-from gaussopt.comparison.records import Answers
+from gaussopt.comparison import metrics, tables
+from gaussopt.comparison.records import Answers, SourceKey
+from gaussopt.comparison.step_table import (
+    PROGRAM_TOLERANCE,
+    SEVERAL,
+    TimedAnswers,
+    base_of,
+    join,
+    stacked,
+    step_table,
+)
 from gaussopt.reporting.document import Block, Data, Paragraph, Section, Table
 from gaussopt.reporting.sections.grouping import Group, in_words, listed, per_cent, plural, shape_of, short
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_ROWS = 30
 MOST_REASONS = 12
@@ -34,7 +44,7 @@ def section(groups: Sequence[Group], answers: Sequence[Answers]) -> Section:
         blocks.append(Table(
             "wrong-programs",
             "Formulations that are wrong on their own account: answers that solve their program (residuals at most "
-            f"{metrics.PROGRAM_TOLERANCE:g}) and are not the mechanics. Answers of all solvers from "
+            f"{PROGRAM_TOLERANCE:g}) and are not the mechanics. Answers of all solvers from "
             "all starts are counted; no solver is blamed for these.",
             ("formulation", "steps of", "answers that solve it", "not confirmed", "largest certified"), rows,
         ))  # fmt: skip
@@ -43,26 +53,17 @@ def section(groups: Sequence[Group], answers: Sequence[Answers]) -> Section:
     return Section("right", "Who is right", tuple(blocks), parts)
 
 
-def _words_table(words: Sequence[metrics.Record]) -> Block:
+def _words_table(words: Sequence[Any]) -> Block:
     told = [w for w in words if w.false_claims or w.missed]
-    rows = tuple(
-        (
-            w.solver,
-            w.steps,
-            w.claims,
-            w.false_claims,
-            w.denied,
-            w.missed,
-            short(w.correct),
-            short(w.worst),
-            listed(w.where, 2),
-        )
-        for w in told[:MOST_ROWS]
-    )
-    more = f" The {MOST_ROWS} worst of {len(told)}." if len(told) > MOST_ROWS else ""
     rest = sorted(w.solver for w in words if not w.false_claims and not w.missed)
-    if not rows:
+    if not told:
         return Paragraph(f"Every claim survives and no right answer is disowned: {listed(rest, 40)}.")
+    rows = tuple(
+        (w.solver, w.steps, w.claims, w.false_claims, w.denied, w.missed, short(w.correct), short(w.worst),
+         listed(w.where, 2))
+        for w in told[:MOST_ROWS]
+    )  # fmt: skip
+    more = f" The {MOST_ROWS} worst of {len(told)}." if len(told) > MOST_ROWS else ""
     more += f" Not listed, since claim and certificate agree at every step: {listed(rest, 40)}." if rest else ""
     return Table(
         "words",
@@ -77,30 +78,17 @@ def _words_table(words: Sequence[metrics.Record]) -> Block:
     )  # fmt: skip
 
 
-def _words_frame(words: Sequence[metrics.Record]) -> Any:
+def _words_frame(words: Sequence[Any]) -> pd.DataFrame:
     import pandas as pd
 
-    rows = [
-        (w.solver, w.steps, w.claims, w.false_claims, w.denied, w.missed, w.correct, w.worst, "; ".join(w.where))
-        for w in words
-    ]
-    columns = [
-        "solver",
-        "steps",
-        "claims",
-        "false_claims",
-        "denied",
-        "missed",
-        "correct_rate",
-        "largest_certified",
-        "where",
-    ]
-    return pd.DataFrame(rows, columns=columns)
+    frame = pd.DataFrame(words).assign(where=["; ".join(w.where) for w in words])
+    frame = frame.drop(columns=["refuted", "said", "never_right"])
+    return frame.rename(columns={"correct": "correct_rate", "worst": "largest_certified"})
 
 
 def _matrices(group: Group) -> list[Block]:
     main, _ = group.main()
-    by: dict[tuple[str, str], list[Case]] = {}
+    by: dict[tuple[str, str], list[TimedAnswers]] = {}
     for c in join(main, ()):
         by.setdefault((c.answers.solver, c.answers.formulation), []).append(c)
     used = [k for k, of in by.items() if not all(c.answers.refused for c in of)]
@@ -132,31 +120,23 @@ def _matrices(group: Group) -> list[Block]:
     return [*blocks, _long(group)]
 
 
-def _counted(case: Case) -> NDArray[np.bool_]:
-    """The source's steps without those that have several solutions and are held against nobody, (steps,)."""
-    open_ = metrics.undecided(case.answers)
-    return ~np.pad(open_, (0, case.steps - len(open_)))
-
-
-def _cell(cases: Sequence[Case] | None) -> float | str:
+def _cell(cases: Sequence[TimedAnswers] | None) -> float | str:
     asked = [c for c in cases or () if not c.answers.refused and c.steps]
     if not asked:
         return "–"
-    counted = [_counted(c) for c in asked]
-    right = np.concatenate([c.right[k] for c, k in zip(asked, counted, strict=True)])
-    if not len(right):
+    rows = {name: stacked(asked, name) for name in (*metrics.COUNTED, "right", "open", "certified", "status")}
+    counted = ~rows["open"]
+    if not counted.any():
         return "several solutions"
-    recognised = np.concatenate([c.recognised[k] for c, k in zip(asked, counted, strict=True)])
-    certified = np.concatenate([c.certified[k] for c, k in zip(asked, counted, strict=True)])[~recognised]
-    said = sum((metrics.judge(c.answers, ~metrics.undecided(c.answers)) for c in asked), metrics.NOTHING)
-    correct = said.correct if said.steps else 1.0
-    worst = float(certified.max(initial=0.0))
+    right, recognised = rows["right"][counted], rows["recognised"][counted]
+    count = metrics.counts(rows, counted)
+    correct = metrics.correct(count) if count["answered"] else 1.0
+    worst = float(rows["certified"][counted][~recognised].max(initial=0.0))
     if right.all() and correct == 1 and not recognised.any():
         return worst
     parts = []
     if recognised.any():
-        names = Counter(s for c in asked for s, r in zip(c.answers.status, c.answers.recognised, strict=True) if r)
-        known = f"recognised as {in_words([n for n, _ in names.most_common()])}"
+        known = f"recognised as {in_words(metrics.ranked(rows['status'][rows['recognised']]))}"
         parts.append(known if recognised.all() else f"{per_cent(float(recognised.mean()))} {known}")
     if not recognised.all():
         error = f"{worst:.0e}" if np.isfinite(worst) else "∞"
@@ -167,17 +147,13 @@ def _cell(cases: Sequence[Case] | None) -> float | str:
 
 
 def _long(group: Group) -> Data:
-    import pandas as pd
-
-    from gaussopt.comparison.tables import summary
-
-    frame = summary(group.answers, group.times)
+    frame = tables.summary(group.answers, group.times)
     of_time = ("backend", "overhead", "timed", "repetitions")
     return Data(
         f"summary-{group.anchor}",
         "Every source, formulation, solver (with all sets of options) and start: counts, rates, quantiles of errors "
         "and work, largest primal, dual and gap residuals, iterations.",
-        pd.DataFrame(frame),
+        frame,
         tuple(c for c in frame.columns if c.startswith("work_") or c in of_time),
     )
 
@@ -185,30 +161,24 @@ def _long(group: Group) -> Data:
 def findings(groups: Sequence[Group], answers: Sequence[Answers]) -> list[str]:
     """Who is confirmed everywhere, who says what is not so, who fails and why, which formulation is wrong."""
     swept = frozenset[str]().union(*(g.sweeps for g in groups))
-    joined = [c for c in join(answers, [t for g in groups for t in g.times]) if not c.answers.refused]
-    cases = [c for c in joined if c.answers.exact and c.steps]
-    if not cases:
+    table = step_table(answers, [t for g in groups for t in g.times])
+    table = table[~table["refused"]]
+    exact = table[table["exact"]]
+    if exact.empty:
         return []
-    everywhere: dict[str, bool] = {}
-    pairs: dict[tuple[str, str], bool] = {}
-    for c in cases:
-        counted = _counted(c)
-        if not counted.any():
-            continue
-        a, right = c.answers, bool(c.right[counted].all())
-        pairs[a.formulation, a.solver] = pairs.get((a.formulation, a.solver), True) and right
-        if a.solver not in swept:
-            everywhere[a.solver] = everywhere.get(a.solver, True) and right
-    sure = sorted(s for s, right in everywhere.items() if right)
-    known = " or recognise it as ill-posed" if any(c.recognised.any() for c in cases) else ""
+    counted = exact[~exact["open"]]
+    pairs = counted.groupby(["formulation", "solver"])["right"].all()
+    everywhere = counted[~counted["solver"].isin(swept)].groupby("solver")["right"].all()
+    sure = list(everywhere.index[everywhere])
+    known = " or recognise it as ill-posed" if exact["recognised"].any() else ""
     lines = [
-        f"{sum(pairs.values())} of {len(pairs)} pairs of an exact formulation and a solver are confirmed on every step "
+        f"{pairs.sum()} of {len(pairs)} pairs of an exact formulation and a solver are confirmed on every step "
         f"they were asked{known}. Solvers confirmed throughout: {listed(sure, 16) if sure else 'none'}."
     ]
     lines += _lies(answers, swept)
-    lines += _differing(joined)
-    lines += _several(cases)
-    lines += _failing([c for c in joined if c.answers.exact and c.answers.solver not in swept])
+    lines += _differing(table)
+    lines += _several(exact)
+    lines += _failing([c for c in join(answers) if c.answers.exact and c.answers.solver not in swept])
     wrong = [f"{w.formulation} on {w.source} ({w.wrong} of {w.steps})" for w in metrics.wrong_programs(answers)]
     if wrong:
         lines.append(
@@ -246,12 +216,10 @@ def _lies(answers: Sequence[Answers], swept: frozenset[str]) -> list[str]:
     return lines
 
 
-def _differing(cases: Sequence[Case]) -> list[str]:
+def _differing(table: pd.DataFrame) -> list[str]:
     """Solvers whose answers on the clock are not those on record."""
-    counts: Counter[str] = Counter()
-    for c in cases:
-        counts[c.answers.solver] += int(c.differs.sum())
-    named = [f"{solver} (at {plural(n, 'step')}, over all starts)" for solver, n in counts.most_common() if n]
+    counts = table.groupby("solver", sort=False)["differs"].sum().sort_values(ascending=False, kind="stable")
+    named = [f"{solver} (at {plural(n, 'step')}, over all starts)" for solver, n in counts.items() if n]
     if not named:
         return []
     return [
@@ -260,33 +228,28 @@ def _differing(cases: Sequence[Case]) -> list[str]:
     ]
 
 
-def _several(cases: Sequence[Case]) -> list[str]:
+def _several(table: pd.DataFrame) -> list[str]:
     """How many steps of which source have several solutions."""
-    found: dict[str, dict[SourceKey, NDArray[np.bool_]]] = {}
-    for c in cases:
-        there = np.array([s in metrics.SEVERAL for s in c.answers.status], dtype=bool)
-        of = found.setdefault(c.source.name, {})
-        key = key_of(c.source)
-        of[key] = of.get(key, np.zeros(c.steps, dtype=bool)) | np.pad(there, (0, c.steps - len(there)))
+    there = table["status"].isin(SEVERAL).groupby([table["name"], table["source"], table["step"]], sort=False).any()
     named = [
-        f"{int(n)} of {plural(sum(map(len, of.values())), 'step')} of {name}"
-        for name, of in found.items() if (n := sum(x.sum() for x in of.values()))
+        f"{of.sum()} of {plural(len(of), 'step')} of {name}"
+        for name, of in there.groupby(level="name", sort=False) if of.any()
     ]  # fmt: skip
     if not named:
         return []
     return [f"Several solutions: {listed(named)}. Nobody can be confirmed there, and nobody is blamed."]
 
 
-def _failing(cases: Sequence[Case]) -> list[str]:
+def _failing(cases: Sequence[TimedAnswers]) -> list[str]:
     """Solvers without a right answer to any step of a source, however it is formulated exactly and started."""
-    by: dict[tuple[str, SourceKey], list[Case]] = {}
+    by: dict[tuple[str, SourceKey], list[TimedAnswers]] = {}
     for c in cases:
-        if _counted(c).any() or c.answers.failure:
-            by.setdefault((c.answers.solver, key_of(c.source)), []).append(c)
+        if not c.answers.refused and ((~c["open"]).any() or c.answers.failure):
+            by.setdefault((c.answers.solver, c.source.key), []).append(c)
     sources: Counter[str] = Counter()
     reasons: dict[str, Reasons] = {}
     for (solver, _), of in by.items():
-        if not any(c.right.any() for c in of):
+        if not stacked(of, "right").any():
             sources[solver] += 1
             why = reasons.setdefault(solver, Reasons())
             for c in of:

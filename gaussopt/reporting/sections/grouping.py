@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from gaussopt.comparison.paired_records import base_of
-from gaussopt.comparison.records import Answers, Motion, Source, Times
+from gaussopt.comparison.records import Answers, MotionRecord, StepSource, Times
+from gaussopt.comparison.step_table import base_of
 
 SWEEP = 3
 """From so many sets of options on, a solver's options are a sweep of its accuracy, shown where accuracy is."""
@@ -28,7 +28,7 @@ class Outcome(Protocol):
     def times(self) -> Sequence[Times]: ...  # noqa: D102
 
     @property
-    def motions(self) -> Sequence[Motion]: ...  # noqa: D102
+    def motions(self) -> Sequence[MotionRecord]: ...  # noqa: D102
 
     @property
     def failures(self) -> Mapping[str, str]: ...  # noqa: D102
@@ -87,7 +87,7 @@ def _widest(answers: Sequence[Answers]) -> str:
     return order[0] if order else ""
 
 
-def group_of(source: Source) -> tuple[str, str]:
+def group_of(source: StepSource) -> tuple[str, str]:
     """Kind and name; single programs belong together."""
     return source.kind, "" if source.kind == "qp" else source.name
 

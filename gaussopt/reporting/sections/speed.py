@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.comparison.paired_records import Case, join, quantiles
 from gaussopt.comparison.performance_profiles import (
     PENALTY,
     SHIFT,
@@ -19,8 +18,9 @@ from gaussopt.comparison.performance_profiles import (
     geometric_means,
     profile_of,
 )
-from gaussopt.comparison.ranking import WarmGain, warm_gain
 from gaussopt.comparison.records import STARTS
+from gaussopt.comparison.step_table import TimedAnswers, join, quantiles, stacked
+from gaussopt.comparison.warm_starts import WarmGain, warm_gain
 from gaussopt.comparison.work_precision import TARGETS, fastest_at, work_precision
 from gaussopt.reporting.document import Block, Data, Figure, Paragraph, Section, Table
 from gaussopt.reporting.figures import plots
@@ -109,8 +109,7 @@ def _group_section(speed: Speed, looks: Mapping[str, int]) -> Section:
     if speed.several and len(speed.pairs.names) > 1:
         blocks.append(pairs_table(speed))
         columns = ("pair", "seconds", "factor", "failures", "estimated", "steps")
-        means = [(m.name, m.seconds, m.factor, m.failures, m.estimated, m.steps) for m in speed.pair_means]
-        frame = pd.DataFrame(means, columns=list(columns))
+        frame = pd.DataFrame(speed.pair_means).set_axis(columns, axis=1)
         blocks.append(Data(f"means-all-{group.anchor}", "The means of all pairs.", frame, columns))
         blocks.append(profile_figure(
             f"profile-pairs-{group.anchor}", profile_of(speed.pairs), "pairs of formulation and solver",
@@ -159,7 +158,7 @@ def _starts(speed: Speed) -> tuple[Table, Figure]:
 
     group = speed.group
     answers, times = group.main()
-    cases: dict[tuple[str, str], list[Case]] = {}
+    cases: dict[tuple[str, str], list[TimedAnswers]] = {}
     for c in join(answers, times):
         if c.times is not None and c.answers.formulation == group.formulation and not c.answers.refused:
             cases.setdefault((c.answers.solver, c.answers.start), []).append(c)
@@ -177,7 +176,7 @@ def _starts(speed: Speed) -> tuple[Table, Figure]:
             drawn[word].append(q)
             if of:
                 backend = 1e6 * float(np.median([c.times.parts["backend"][2] for c in of if c.times is not None]))
-                right = np.concatenate([c.right & ~c.differs for c in of])
+                right = stacked(of, "right") & ~stacked(of, "differs")
                 rows.append((name, start, *q, backend, q[2] - backend, per_cent(float(right.mean()))))
     several = len({c.source.label for of in cases.values() for c in of}) > 1
     pooled = "steps of all sources, of the median of each step" if several else "steps and repetitions"
@@ -211,11 +210,11 @@ def _medians(rows: Sequence[tuple[Any, ...]]) -> str:
     return f"; medians from {low[4]:.3g} ({low[0]}) to {high[4]:.3g} ({high[0]})"
 
 
-def _work(cases: Sequence[Case]) -> list[float]:
+def _work(cases: Sequence[TimedAnswers]) -> list[float]:
     """Quantiles in microseconds: of steps and repetitions of one source, of the steps of several."""
     if len(cases) == 1 and cases[0].times is not None:
         return [1e6 * q for q in cases[0].times.parts["work"]]
-    return [float(x) for x in 1e6 * quantiles(np.concatenate([c.timed for c in cases]))]
+    return [float(x) for x in 1e6 * quantiles(stacked(cases, "work"))]
 
 
 def profile_figure(name: str, profile: Profile, what: str, looks: Mapping[str, int] | None) -> Figure:

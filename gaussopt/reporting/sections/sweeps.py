@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.comparison.ranking import Place, Reversal, places, reversals_of
+from gaussopt.comparison.rank_reversals import Place, Reversal, places, reversals_of
 from gaussopt.comparison.records import Answers, Times
 from gaussopt.reporting.document import Block, Data, Figure, Paragraph, Section, Table
 from gaussopt.reporting.figures import plots
