@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from gaussopt.codegen.job import Job
 from gaussopt.codegen.loop import Loop, Written, indented
-from gaussopt.core.stepper import Adaptive
 
 MARCH = (
     "bounds: list, bound_count: int, count: int, own: int, rtol: float, atol: float, y: list, clock: list, p: list, "
@@ -28,8 +27,8 @@ def write(job: Job) -> Written:
     true every accepted step ends with a projection and its time and state go to `trace`; otherwise only those that
     reach a bound. Returns the number of accepted steps, or -1 where the step size vanished.
     """
-    assert isinstance(job.method, Adaptive)
     method = job.method.scipy_class()
+    assert method is not None
     stages = int(method.n_stages)
     loop = Loop(job.model, job.parts(), stages + 1)
     size, exponent = loop.size, -1.0 / (int(method.error_estimator_order) + 1)

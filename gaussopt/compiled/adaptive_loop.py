@@ -13,7 +13,7 @@ from gaussopt.compiled.generated_loop import GeneratedLoop
 from gaussopt.core.errors import BadInput
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
-from gaussopt.core.stepper import ScipyIntegration, gave_up
+from gaussopt.integration.steppers.base import ScipyIntegration, gave_up
 
 LEAP = 1000
 """Accepted steps between two reports of progress."""

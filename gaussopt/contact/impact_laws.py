@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from gaussopt.contact.velocity_level import jump_step, restitution_step
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.step_data import Matrix, StepData, Vector
-from gaussopt.solving.solve import Answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,39 +59,61 @@ class VelocityJump:
         return {"Lam_N": self.Lam_N.tolist(), "Lam_T": flat.tolist()}
 
 
-Solve = Callable[[StepData], Answer]
-ImpactLaw = Callable[[StepData, Solve], VelocityJump]
-"""From the step with the touching contacts, and somebody who solves steps, to the impact."""
+class Impulses(Protocol):
+    """The answer to a step at velocity level."""
+
+    @property
+    def a(self) -> Vector | None:
+        """Change of velocity, (n,); None where there is no answer."""
+
+    @property
+    def lam(self) -> Vector | None:
+        """Impulses of the joints, (m,), N s."""
+
+    @property
+    def lam_N(self) -> Vector:
+        """Normal impulses, (k,), N s."""
+
+    @property
+    def lam_T(self) -> Matrix:
+        """Tangential impulses, (k, d), N s."""
 
 
-def _impact(answer: Answer) -> VelocityJump:
-    assert answer.a is not None
-    lam = np.zeros(0) if answer.lam is None else answer.lam
-    return VelocityJump(answer.a, lam, answer.lam_N, answer.lam_T)
+ImpactSolver = Callable[[StepData], Impulses]
+"""Solves a step at velocity level, or raises."""
+
+ImpactLaw = Callable[[StepData, ImpactSolver], VelocityJump]
+"""From the step with the touching contacts, and a solver of steps, to the jump of the velocity."""
 
 
-def newton(step: StepData, solve: Solve) -> VelocityJump:
+def _jump(found: Impulses) -> VelocityJump:
+    assert found.a is not None
+    lam = np.zeros(0) if found.lam is None else found.lam
+    return VelocityJump(found.a, lam, found.lam_N, found.lam_T)
+
+
+def newton(step: StepData, solve: ImpactSolver) -> VelocityJump:
     """Newton's law: gap rate after >= -e_N times gap rate before, complementary to the impulse."""
-    return _impact(solve(jump_step(step)))
+    return _jump(solve(jump_step(step)))
 
 
-def poisson(step: StepData, solve: Solve) -> VelocityJump:
+def poisson(step: StepData, solve: ImpactSolver) -> VelocityJump:
     """Poisson's law: compression without restitution, then impulses of at least e_N times those of the compression.
 
     There is no tangential restitution in this law: e_T is not used.
     """
     none = np.zeros(step.k)
-    first = _impact(solve(jump_step(replace(step, e_N=none, e_T=none))))
+    first = _jump(solve(jump_step(replace(step, e_N=none, e_T=none))))
     if step.e_N is None or not (step.e_N * first.Lam_N).any():
         return first
-    second = _impact(solve(restitution_step(step, first.dv, first.Lam_N)))
+    second = _jump(solve(restitution_step(step, first.dv, first.Lam_N)))
     return VelocityJump(
         first.dv + second.dv, first.Lam + second.Lam, first.Lam_N + second.Lam_N, first.Lam_T + second.Lam_T
     )  # fmt: skip
 
 
-def no_law(step: StepData, solve: Solve) -> VelocityJump:
-    """Refuse."""
+def no_law(step: StepData, solve: ImpactSolver) -> VelocityJump:
+    """Refuse the impact with a BadInput."""
     rate = np.zeros(step.k) if step.gdot_N is None else step.gdot_N
     raise BadInput(
         f"a contact closes with the gap rate {rate.min():.6g} m/s and there is no impact law; choose newton or poisson "

@@ -10,9 +10,9 @@ from gaussopt.core.errors import BadInput, GaussoptError
 from gaussopt.core.state_functions import WRITES
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.singular_positions import SingularWatch
-from gaussopt.integration.stabilisation import Stabilisation
 from gaussopt.linalg.redundancy import open_forces
 from gaussopt.solving.solve import Answer, StepSolver
 

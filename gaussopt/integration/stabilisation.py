@@ -14,9 +14,10 @@ import numpy as np
 
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.step_data import Matrix, StepData, Vector, is_sparse
+from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
+from gaussopt.linalg import sparse_projection
 from gaussopt.linalg.dense import cholesky, nearest, solve_lower
-from gaussopt.linalg.sparse_projection import lift
 
 
 class Surface(Protocol):
@@ -36,20 +37,6 @@ class Surface(Protocol):
 
     def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector | None:
         """Zero where the velocity keeps to the constraints."""
-
-
-class Stabilisation(Protocol):
-    """How constraint errors are treated."""
-
-    @property
-    def name(self) -> str:
-        """As on the command line."""
-
-    def shape(self, system: AbstractSystem, step: StepData) -> StepData:
-        """The step data that is solved instead."""
-
-    def correct(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
-        """The state to continue from, None if it stays as it is."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +129,7 @@ class Projection:
                 best = min(best, size)
                 J = system.position_jacobian(t, q)
                 step = system.evaluate(t, q, v)
-                q = q - _lift(step.M, J, phi)
+                q = q - least_motion(step.M, J, phi)
                 phi = system.position_residual(t, q)
                 assert phi is not None
             else:
@@ -154,14 +141,14 @@ class Projection:
         rate = system.velocity_residual(t, q, v)
         if rate is not None and len(rate):
             step = system.evaluate(t, q, v)
-            v = v - _lift(step.M, step.J, rate)
+            v = v - least_motion(step.M, step.J, rate)
         return q, v
 
 
-def _lift(M: Matrix, J: Matrix, r: Vector) -> Vector:
+def least_motion(M: Matrix, J: Matrix, r: Vector) -> Vector:
     """Smallest x in the mass metric with J x = r, (n,)."""
     if is_sparse(M):
-        return lift(M, J, r)  # type: ignore[arg-type]
+        return sparse_projection.lift(M, J, r)  # type: ignore[arg-type]
     L = cholesky(M)
     if L is None:
         return nearest(M, J, r)

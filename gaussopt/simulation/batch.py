@@ -13,9 +13,9 @@ import numpy as np
 from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.core.errors import BadInput
 from gaussopt.core.interrupts import Interrupts
+from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
 from gaussopt.integration import stabilisation
-from gaussopt.integration.stabilisation import Stabilisation
 from gaussopt.integration.time_grid import TimeGrid
 from gaussopt.modelling.problem import Problem
 from gaussopt.simulation.batch_dataset import Batch, check_size

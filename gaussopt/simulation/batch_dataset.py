@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from gaussopt.core.errors import BadInput, GaussoptError, NotAccepted
 from gaussopt.core.status import Status
-from gaussopt.core.stepper import Stepper
+from gaussopt.core.stepper import Stabilisation, Stepper
 from gaussopt.integration.accelerations import CertifiedAccelerations, Rejected
-from gaussopt.integration.stabilisation import Stabilisation
 from gaussopt.integration.time_grid import TimeGrid
 from gaussopt.integration.trajectory import MOST_BYTES, Recorder, Trajectory
 from gaussopt.modelling.lagrangian import LagrangianSystem

@@ -17,8 +17,8 @@ from gaussopt.codegen.simd_blocks import LANES
 from gaussopt.compiled.generated_loop import CHUNK, norms, passing
 from gaussopt.core.errors import BadInput, NotCompiled
 from gaussopt.core.step_data import Matrix
-from gaussopt.core.stepper import Stepper
-from gaussopt.integration.stabilisation import Projection, Stabilisation
+from gaussopt.core.stepper import Stabilisation, Stepper
+from gaussopt.integration.stabilisation import Projection
 from gaussopt.integration.time_grid import TimeGrid
 from gaussopt.jit.threads import share
 from gaussopt.modelling.lagrangian import LagrangianSystem

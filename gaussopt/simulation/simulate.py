@@ -24,7 +24,7 @@ from gaussopt.core.foreign import raised
 from gaussopt.core.machine import is_machine, machine_failure
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector, as_array
-from gaussopt.core.stepper import Control, Stepper
+from gaussopt.core.stepper import Control, Stabilisation, Stepper
 from gaussopt.core.system import AbstractSystem
 from gaussopt.integration import stabilisation
 from gaussopt.integration.accelerations import CertifiedAccelerations, QuasiVelocityAccelerations, Rejected
@@ -32,7 +32,7 @@ from gaussopt.integration.bilateral_loop import Record
 from gaussopt.integration.events.accelerations import ContactAccelerations, ContactModes, Solvers
 from gaussopt.integration.loops import Loop, make_loop
 from gaussopt.integration.singular_positions import abrupt_sentence
-from gaussopt.integration.stabilisation import Projection, Stabilisation
+from gaussopt.integration.stabilisation import Projection
 from gaussopt.integration.trajectory import MOST_BYTES, Recorder, Trajectory, WorstCertificate
 from gaussopt.linalg.redundancy import named_forces
 from gaussopt.modelling.problem import Problem

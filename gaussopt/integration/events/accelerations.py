@@ -16,10 +16,11 @@ from gaussopt.core.programs import LCP
 from gaussopt.core.solver import Solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.integration.events.functions import definiteness
-from gaussopt.integration.stabilisation import Baumgarte, Stabilisation
+from gaussopt.integration.stabilisation import Baumgarte
 from gaussopt.linalg.redundancy import open_forces
 from gaussopt.solving.solve import Answer, StepSolver
 
@@ -157,7 +158,9 @@ class ContactAccelerations(CertifiedAccelerations):
         Whether regular stages are answered by the compiled kernel of `stages`.
     """
 
-    def __init__(self, system: AbstractSystem, solvers: Solvers, stabiliser: Stabilisation, phase: ContactModes) -> None:
+    def __init__(
+        self, system: AbstractSystem, solvers: Solvers, stabiliser: Stabilisation, phase: ContactModes
+    ) -> None:
         super().__init__(system, solvers.main, stabiliser)
         self.solvers, self._phase = solvers, phase
         self._whole: StepData | None = None

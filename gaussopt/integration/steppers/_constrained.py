@@ -14,10 +14,10 @@ import math
 import numpy as np
 
 from gaussopt.core.step_data import StepData, Vector, is_sparse
-from gaussopt.core.stepper import SHARP, FixedStep, Motion
+from gaussopt.core.stepper import SHARP, CertifiedAnswer, Motion, Stabilisation
 from gaussopt.core.system import AbstractSystem
-from gaussopt.integration.stabilisation import Baumgarte, Stabilisation, _lift
-from gaussopt.solving.solve import Answer
+from gaussopt.integration.stabilisation import Baumgarte, least_motion
+from gaussopt.integration.steppers.base import FixedStep
 
 LOST = 1e6
 """Growth of a residual at which an iteration is given up."""
@@ -52,7 +52,7 @@ class Settling:
         return ended
 
 
-def prescribed(motion: Motion, step: StepData, gamma: Vector, unique: bool) -> Answer:
+def prescribed(motion: Motion, step: StepData, gamma: Vector, unique: bool) -> CertifiedAnswer:
     """The answer to a step under J a = gamma; where rows are redundant, under what they agree on.
 
     Residuals of redundant constraints agree to first order only, and what is left would be a contradiction.
@@ -65,7 +65,7 @@ def prescribed(motion: Motion, step: StepData, gamma: Vector, unique: bool) -> A
     unique : whether the multipliers of the step are unique, so that no row is redundant
     """
     if not unique:
-        gamma = step.J @ _lift(step.M, step.J, gamma)
+        gamma = step.J @ least_motion(step.M, step.J, gamma)
     return motion.solve(step.with_gamma(gamma))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gaussopt.core.stepper import Adaptive
+from gaussopt.integration.steppers.base import Adaptive
 
 
 class RadauStepper(Adaptive):

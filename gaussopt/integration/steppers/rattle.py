@@ -22,7 +22,7 @@ import numpy as np
 
 from gaussopt.core.errors import MotionStopped
 from gaussopt.core.step_data import StepData, Vector
-from gaussopt.core.stepper import MOST_ITERATIONS, Motion
+from gaussopt.core.stepper import MOST_ITERATIONS, CertifiedAnswer, Motion
 from gaussopt.integration.steppers._constrained import (
     ConstrainedStep,
     Settling,
@@ -30,7 +30,6 @@ from gaussopt.integration.steppers._constrained import (
     largest,
     prescribed,
 )
-from gaussopt.solving.solve import Answer
 
 
 class Rattle(ConstrainedStep):
@@ -56,7 +55,7 @@ class Rattle(ConstrainedStep):
         q = q + dt * half
         return q, self._velocities(motion, t + dt, q, half, u + dt * first.a, dt, first.forces_unique)
 
-    def _positions(self, motion: Motion, t: float, q: Vector, v: Vector, dt: float) -> Answer:
+    def _positions(self, motion: Motion, t: float, q: Vector, v: Vector, dt: float) -> CertifiedAnswer:
         """The first half: the acceleration whose drift ends on the constraints."""
         system, answer = motion.system, motion.answer(t, q, v)
         step: StepData | None = None

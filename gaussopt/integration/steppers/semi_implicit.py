@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gaussopt.core.step_data import Vector
-from gaussopt.core.stepper import FixedStep, Motion
+from gaussopt.core.stepper import Motion
+from gaussopt.integration.steppers.base import FixedStep
 
 
 class SemiImplicit(FixedStep):
