@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gaussopt.core.step_data import StepData
-from gaussopt.modelling.problem import Evidence, problem
+from gaussopt.modelling.erratum import Evidence
+from gaussopt.modelling.problem import problem
 
 
 def on_the_floor(degrees: float, **settings: object) -> StepData:

@@ -13,7 +13,8 @@ from gaussopt.core.contacts import Contact
 from gaussopt.core.step_data import Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
-from gaussopt.modelling.problem import Parameter, Problem
+from gaussopt.modelling.parameter import Parameter
+from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.sketch import ContactPoint, Disk, Ground, Length, Shape
 
 PARAMETERS = (

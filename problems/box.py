@@ -15,8 +15,9 @@ from gaussopt.core.contacts import Contact
 from gaussopt.core.step_data import Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
+from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
-from gaussopt.modelling.problem import Case, Parameter, Problem
+from gaussopt.modelling.problem import Case, Problem
 from gaussopt.modelling.sketch import Block, ContactPoint, Force, Ground, Point, Shape, along
 
 PARAMETERS = (

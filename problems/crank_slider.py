@@ -14,7 +14,10 @@ import numpy as np
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
-from gaussopt.modelling.problem import Erratum, Evidence, Parameter, Problem, Reference
+from gaussopt.modelling.erratum import Erratum, Evidence
+from gaussopt.modelling.parameter import Parameter
+from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.reference import Reference
 from gaussopt.modelling.sketch import (
     Angle,
     Bar,

@@ -15,7 +15,8 @@ from gaussopt.core.contacts import Contact
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
-from gaussopt.modelling.problem import Case, Parameter, Problem
+from gaussopt.modelling.parameter import Parameter
+from gaussopt.modelling.problem import Case, Problem
 from gaussopt.modelling.sketch import ContactPoint, Shape, Sketch, Wall
 from gaussopt.problems.crank_slider import PARAMETERS as CRANK
 from gaussopt.problems.crank_slider import linkage

@@ -17,9 +17,12 @@ from gaussopt.core.contacts import Contact, Event
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
+from gaussopt.modelling.erratum import Erratum, Evidence
 from gaussopt.modelling.modified import ModifiedSystem
+from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
-from gaussopt.modelling.problem import Case, Erratum, Evidence, Parameter, Problem, Reference
+from gaussopt.modelling.problem import Case, Problem
+from gaussopt.modelling.reference import Reference
 from gaussopt.modelling.sketch import Angle, Bar, ContactPoint, Force, Ground, Pin, Place, Point, Shape, along
 from gaussopt.problems._two_bar_programs import (
     all_ideal_forces,

@@ -13,7 +13,8 @@ import pytest
 from PIL import Image
 
 import gaussopt as go
-from gaussopt.modelling.sketch import Bar, Point, chain, sketch_of
+from gaussopt.modelling.problem import sketch_of
+from gaussopt.modelling.sketch import Bar, Point, chain
 from gaussopt.reporting.animation.animate import animation_block
 from gaussopt.reporting.animation.gif import gif
 from gaussopt.reporting.animation.playback import HOLD, captions_of, frames_of, nice_below, sampled, speed_of

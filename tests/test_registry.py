@@ -59,7 +59,8 @@ PROBLEM = '''
 """A mass on a spring."""
 import numpy as np
 import sympy as sp
-from gaussopt.modelling.problem import Parameter, Problem
+from gaussopt.modelling.parameter import Parameter
+from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.callables import System
 
 def build():

@@ -11,7 +11,8 @@ import pytest
 
 import gaussopt as go
 from gaussopt.core import registry
-from gaussopt.modelling.problem import Parameter, Problem
+from gaussopt.modelling.parameter import Parameter
+from gaussopt.modelling.problem import Problem, sketch_of
 from gaussopt.modelling.sketch import (
     Bar,
     Block,
@@ -29,7 +30,6 @@ from gaussopt.modelling.sketch import (
     between,
     chain,
     segments,
-    sketch_of,
     words,
 )  # fmt: skip
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure, drawn_shapes, inventory

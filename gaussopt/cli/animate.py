@@ -46,7 +46,7 @@ def animate_command(
     from gaussopt.core.files import check_target
     from gaussopt.integration.trajectory import Trajectory
     from gaussopt.modelling.problem import problem as find
-    from gaussopt.modelling.sketch import sketch_of
+    from gaussopt.modelling.problem import sketch_of
     from gaussopt.reporting.animation.animate import animate, check_ending
     from gaussopt.simulation.simulate import simulate
 

@@ -26,8 +26,9 @@ from gaussopt.core.files import parse, read_bytes, read_json
 from gaussopt.core.programs import LCP, QP
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.modelling.family import Family, sweep_values
-from gaussopt.modelling.problem import Problem, ReferenceData
+from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
+from gaussopt.modelling.reference import ReferenceData
 
 SIMULATED = "own motion"
 """Name of the states of a problem without references: those of its default motion."""

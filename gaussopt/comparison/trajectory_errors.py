@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.step_data import Vector
-from gaussopt.modelling.problem import ReferenceData
+from gaussopt.modelling.reference import ReferenceData
 
 if TYPE_CHECKING:
     from gaussopt.integration.trajectory import Trajectory

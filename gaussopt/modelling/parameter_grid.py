@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import Vector, as_array
-
-if TYPE_CHECKING:
-    from gaussopt.modelling.problem import Parameter
+from gaussopt.modelling.parameter import Parameter
 
 MAX_COUNT = 100_000
 """Most values of one axis."""

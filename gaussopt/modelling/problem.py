@@ -10,120 +10,23 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gaussopt.core import registry
 from gaussopt.core.contacts import Event
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.foreign import call
-from gaussopt.core.step_data import Matrix, Vector, as_array
+from gaussopt.core.step_data import Vector, as_array
 from gaussopt.core.system import AbstractSystem
+from gaussopt.modelling.erratum import Erratum
+from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.parameter_grid import AtlasGrid
-from gaussopt.modelling.sketch import Draw, Sketch
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One parameter: default value, unit, meaning, and whether the source prints it."""
-
-    name: str
-    value: float
-    unit: str
-    meaning: str
-    printed: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What the program computed about a printed formula.
-
-    Attributes
-    ----------
-    numbers : name to value
-    sentence : str
-        What the numbers show.
-    holds : bool
-        Whether the printed formula survives; False means the erratum is confirmed.
-    """
-
-    numbers: Mapping[str, float]
-    sentence: str
-    holds: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Erratum:
-    """A misprint or false formula of the source, with the computation that shows it."""
-
-    id: str
-    printed: str
-    correct: str
-    check: Callable[[], Evidence]
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """A reference trajectory that ships with the package.
-
-    Attributes
-    ----------
-    name : str
-    file : str
-        CSV in problems/data.
-    columns : names of the coordinates in the file; velocities and accelerations have d_ and dd_ before them
-    multipliers, energy : their columns; "" if there is no energy
-    normal_forces : columns of the normal contact forces, in the order of the system's contacts
-    phase : column that counts the phases between events, "" if there is none
-    events : (kind, time) of the events on the way, in the order of time; kinds are "reversal", "stick", "slip",
-        "lift_off", "landing", or the name of a user event, with the contact's name behind a colon where one is meant
-    parameters : the parameter values it belongs to
-    accuracy : float
-        Absolute error stated for it.
-    """
-
-    name: str
-    file: str
-    parameters: Mapping[str, float]
-    accuracy: float
-    description: str
-    columns: tuple[str, ...]
-    multipliers: tuple[str, ...] = ()
-    energy: str = ""
-    variant: str = ""
-    normal_forces: tuple[str, ...] = ()
-    phase: str = ""
-    events: tuple[tuple[str, float], ...] = ()
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """What `Problem.at` needs for the problem it belongs to."""
-        return {**self.parameters, **({"variant": self.variant} if self.variant else {})}
-
-    def load(self) -> ReferenceData:
-        """Read the table."""
-        return _read(self)
-
-
-@dataclass(frozen=True, slots=True)
-class ReferenceData:
-    """A reference trajectory.
-
-    t (N,), q, v, a (N, n), lam (N, m), energy (N,) in joule, lam_N (N, k) in newton, phase (N,) or None.
-    """
-
-    t: Vector
-    q: Matrix
-    v: Matrix
-    a: Matrix
-    lam: Matrix
-    energy: Vector
-    lam_N: Matrix = field(default_factory=lambda: np.zeros((0, 0)))
-    phase: NDArray[np.int_] | None = None
+from gaussopt.modelling.reference import Reference, ReferenceData
+from gaussopt.modelling.sketch import Draw, Sketch, as_sketch
 
 
 @dataclass(frozen=True, slots=True)
@@ -447,28 +350,29 @@ def problem(name: str | os.PathLike[str] = "", /, **settings: Any) -> Problem:
     return entry.at(**settings) if settings else entry
 
 
+def sketch_of(problem: Problem) -> Sketch:
+    """The sketch of a problem in its variant.
+
+    Raises
+    ------
+    BadInput
+        If it has none, with how to give one.
+    """
+    found = problem.sketches.get(problem.variant)
+    if found is None and problem.variant in problem.starts:
+        raise BadInput(
+            f"The variant {problem.variant!r} of {problem.name} has coordinates of its own and no sketch; give one in "
+            f"Problem(sketches={{{problem.variant!r}: ...}})."
+        )
+    found = found or problem.sketch
+    if found is None:
+        raise BadInput(
+            f"The problem {problem.name!r} has no sketch, so nothing can be drawn; give Problem(sketch=...) a function "
+            "of (q, parameters) that returns shapes of gaussopt.modelling.sketch, such as Bar(start, end)."
+        )
+    return as_sketch(found)
+
+
 @cache
 def _built(build: Callable[[], AbstractSystem]) -> AbstractSystem:
     return build()
-
-
-@cache
-def _table(file: str) -> tuple[tuple[str, ...], Matrix]:
-    """Head and numbers of a reference file; what is taken from it is copied."""
-    source = resources.files("gaussopt.problems").joinpath("data", file)
-    head, *lines = source.read_text(encoding="utf-8").splitlines()
-    return tuple(head.split(",")), np.array([[float(x) for x in line.split(",")] for line in lines])
-
-
-def _read(entry: Reference) -> ReferenceData:
-    head, table = _table(entry.file)
-    place = {name: i for i, name in enumerate(head)}
-
-    def block(prefix: str, names: tuple[str, ...]) -> Matrix:
-        return table[:, [place[prefix + name] for name in names]]
-
-    energy = table[:, place[entry.energy]].copy() if entry.energy else np.full(len(table), np.nan)
-    q, v, a = (block(prefix, entry.columns) for prefix in ("", "d_", "dd_"))
-    phase = table[:, place[entry.phase]].astype(int) if entry.phase else None
-    lam, lam_N = block("", entry.multipliers), block("", entry.normal_forces)
-    return ReferenceData(table[:, 0].copy(), q, v, a, lam, energy, lam_N, phase)

@@ -15,15 +15,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gaussopt.core.errors import BadInput, UnknownName, one_line
 from gaussopt.core.step_data import Vector
-
-if TYPE_CHECKING:
-    from gaussopt.modelling.problem import Problem
 
 Place = tuple[float, float]
 """A point of the plane, m."""
@@ -304,30 +301,7 @@ class Sketch:
             raise BadInput(f"The sketch of {owner} raised {said}.") from error
         if not found:
             raise BadInput(f"The sketch of {owner} returned no shapes; return what there is to see, such as a Disk.")
-        return tuple(shape if _is_sound(shape) else _checked(shape, owner) for shape in found)
-
-
-def sketch_of(problem: Problem) -> Sketch:
-    """The sketch of a problem in its variant.
-
-    Raises
-    ------
-    BadInput
-        If it has none, with how to give one.
-    """
-    found = problem.sketches.get(problem.variant)
-    if found is None and problem.variant in problem.starts:
-        raise BadInput(
-            f"The variant {problem.variant!r} of {problem.name} has coordinates of its own and no sketch; give one in "
-            f"Problem(sketches={{{problem.variant!r}: ...}})."
-        )
-    found = found or problem.sketch
-    if found is None:
-        raise BadInput(
-            f"The problem {problem.name!r} has no sketch, so nothing can be drawn; give Problem(sketch=...) a function "
-            "of (q, parameters) that returns shapes of gaussopt.modelling.sketch, such as Bar(start, end)."
-        )
-    return as_sketch(found)
+        return tuple(_checked(shape, owner) for shape in found)
 
 
 def as_sketch(given: Any) -> Sketch:
@@ -348,68 +322,53 @@ _ENTRIES = {kind: tuple((entry.name, str(entry.type)) for entry in fields(kind))
 """Names and annotations of the entries of each kind of shapes."""
 
 
-def _is_sound(shape: Any) -> bool:
-    """Whether a shape can be taken as it is: the quick answer for almost all of the many frames of a motion.
-
-    False says only that it must be looked at closely.
-    """
-    entries = _ENTRIES.get(type(shape), ())
-    for name, annotation in entries:
-        value = getattr(shape, name)
-        if annotation == "str":
-            sound = isinstance(value, str) and (name != "side" or value in SIDES)
-        elif annotation == "float":
-            sound = isinstance(value, float) and math.isfinite(value) and (name not in SIZES or value >= 0)
-        elif "Place" in annotation:
-            sound = value is None or (isinstance(value, tuple) and len(value) == 2 and _are_finite(*value))
-        else:
-            sound = isinstance(value, tuple) and all(isinstance(text, str) for text in value)
-        if not sound:
-            return False
-    return bool(entries)
-
-
-def _are_finite(x: Any, y: Any) -> bool:
-    return isinstance(x, float) and isinstance(y, float) and math.isfinite(x) and math.isfinite(y)
-
-
 def _checked(shape: Any, owner: str) -> Any:
     """A shape with plain floats; what a NumPy computation left in it becomes a pair."""
-    if not isinstance(shape, KINDS):
+    kind = next((kind for kind in (type(shape), *KINDS) if kind in _ENTRIES and isinstance(shape, kind)), None)
+    if kind is None:
         raise BadInput(
             f"The sketch of {owner} returned a {type(shape).__name__}; "
             "it must return shapes of gaussopt.modelling.sketch."
         )
     plain: dict[str, Any] = {}
-    for entry in fields(shape):  # type: ignore[arg-type]
-        name, kind = entry.name, str(entry.type)
+    for name, annotation in _ENTRIES[kind]:
         value = getattr(shape, name)
-        if "str" in kind:
-            if not all(isinstance(text, str) for text in (value if kind.startswith("tuple") else [value])):
+        if "str" in annotation:
+            if not all(isinstance(text, str) for text in (value if annotation.startswith("tuple") else (value,))):
                 raise BadInput(f"{name} of a {type(shape).__name__} in the sketch of {owner} is no text.")
-        elif "Place" in kind or kind == "float":
-            if value is None:
-                continue
-            expected: tuple[int, ...] = (2,) if "Place" in kind else ()
-            try:
-                number = np.asarray(value, dtype=np.float64)
-            except (TypeError, ValueError):
-                number = np.array(np.nan)
-            if number.shape != expected or not np.isfinite(number).all():
+            if name == "side" and value not in SIDES:
+                raise UnknownName("side of a label", value, SIDES)
+        elif value is not None:
+            number = _numbers(value, "Place" in annotation)
+            if number is None:
+                expected = "two finite numbers" if "Place" in annotation else "a finite number"
                 raise BadInput(
-                    f"{name} of a {type(shape).__name__} in the sketch of {owner} is {value!r}; expected "
-                    f"{'two finite numbers' if expected else 'a finite number'}."
+                    f"{name} of a {type(shape).__name__} in the sketch of {owner} is {value!r}; expected {expected}."
                 )
             if name in SIZES and number < 0:
                 raise BadInput(
-                    f"{name} of a {type(shape).__name__} in the sketch of {owner} is {value!r}; it must not be "
-                    "negative."
+                    f"{name} of a {type(shape).__name__} in the sketch of {owner} is {value!r}; it must not be negative."
                 )
-            plain[name] = tuple(number.tolist()) if expected else float(number)
-    side = getattr(shape, "side", "e")
-    if side not in SIDES:
-        raise UnknownName("side of a label", side, SIDES)
-    return replace(shape, **plain)  # type: ignore[type-var]
+            if number is not value:
+                plain[name] = number
+    return replace(shape, **plain) if plain else shape
+
+
+def _numbers(value: Any, pair: bool) -> Any:
+    """A finite float, or a pair of them, the object itself where it is one; None if it is neither."""
+    if pair and isinstance(value, tuple) and len(value) == 2:
+        found = tuple(_numbers(x, False) if isinstance(x, float) else None for x in value)
+        if None not in found:
+            return value
+    elif isinstance(value, float):
+        return value if not pair and math.isfinite(value) else None
+    try:
+        number = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    if number.shape != ((2,) if pair else ()) or not np.isfinite(number).all():
+        return None
+    return tuple(number.tolist()) if pair else float(number)
 
 
 def segments(shape: Shape) -> tuple[Place, ...]:

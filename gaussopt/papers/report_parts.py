@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from gaussopt.core.step_data import Vector
-from gaussopt.modelling.problem import Evidence, Problem, problem
+from gaussopt.modelling.erratum import Evidence
+from gaussopt.modelling.problem import Problem, problem
 from gaussopt.processes.job import Job, Outcome
 from gaussopt.reporting.document import Block, Figure, Items, Paragraph, Section, Table, Tex, Timed
 from gaussopt.reporting.figures import plots

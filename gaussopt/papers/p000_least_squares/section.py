@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gaussopt.core.step_data import Vector
-from gaussopt.modelling.problem import ReferenceData, problem
+from gaussopt.modelling.problem import problem
+from gaussopt.modelling.reference import ReferenceData
 from gaussopt.papers import histories
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.formulas import GAUSS

@@ -10,7 +10,8 @@ import numpy as np
 
 from gaussopt.comparison import Indices, common_instants
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.modelling.problem import Reference, ReferenceData, problem
+from gaussopt.modelling.problem import problem
+from gaussopt.modelling.reference import Reference, ReferenceData
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.report_parts import Results
 from gaussopt.processes.job import Job

@@ -12,9 +12,9 @@ import numpy as np
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.files import check_target, write_bytes
 from gaussopt.integration.trajectory import Trajectory
-from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.problem import Problem, sketch_of
 from gaussopt.modelling.problem import problem as find_problem
-from gaussopt.modelling.sketch import ContactPoint, Point, Sketch, as_sketch, sketch_of, words
+from gaussopt.modelling.sketch import ContactPoint, Point, Sketch, as_sketch, words
 from gaussopt.reporting.animation.marks import INK, Part, Stroke, Word, fixed, page, pair, placed
 from gaussopt.reporting.animation.playback import HOLD, SAME, speed_words
 from gaussopt.reporting.animation.scene import SMALL, Scene, scene_of, words_beside

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.problem import Problem, sketch_of
 from gaussopt.modelling.sketch import (
     Angle,
     Axes,
@@ -29,7 +29,6 @@ from gaussopt.modelling.sketch import (
     Torque,
     Wall,
     segments,
-    sketch_of,
     words,
 )  # fmt: skip
 from gaussopt.reporting.animation.marks import (
