@@ -12,7 +12,7 @@ from scipy import sparse
 
 import gaussopt as go
 from gaussopt.integration import stabilisation
-from gaussopt.integration.stabilisation import Baumgarte, Projection, _lift
+from gaussopt.integration.stabilisation import Baumgarte, Projection, least_motion
 
 # IFToMM A01: 1 m, g = 9.81, released at rest from (1, 0). Position at t = 2 s, by elliptic functions.
 START: dict[str, Any] = {"q0": [1.0, 0.0], "v0": [0.0, 0.0]}
@@ -137,7 +137,7 @@ def test_sparse_projections_are_the_dense_ones() -> None:
             J = np.vstack((J, 2.0 * J[:1]))
         residual, units = J @ rng.normal(size=n), 10.0 ** rng.integers(-4, 5, n)
         dense, found = (
-            _lift(matrix(np.diag(mass / units**2)), matrix(J / units), residual) / units  # type: ignore[operator]
+            least_motion(matrix(np.diag(mass / units**2)), matrix(J / units), residual) / units  # type: ignore[operator]
             for matrix in (np.asarray, sparse.csr_array)
         )
         size = 1.0 + np.abs(dense).max()
