@@ -27,7 +27,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 import gaussopt as go  # noqa: E402
-from gaussopt.core.sparse_arrays import memory, parts  # noqa: E402
+from gaussopt.core.step_data import memory, parts  # noqa: E402
 from gaussopt.jit.kernel import COMPILED  # noqa: E402
 from gaussopt.linalg.sparse_saddle_point import Saddle  # noqa: E402
 from gaussopt.modelling.chain import Chain, closed_arc  # noqa: E402

@@ -133,10 +133,10 @@ def interpreted_steps(mechanism: Mechanism, dt: float, stepper: str) -> Callable
 def memory(mechanism: Mechanism) -> tuple[int, int]:
     """Bytes of the step data of a linkage, and of what a compiled step works in."""
     from gaussopt.compiled.linkage_loop import LinkageKernels
-    from gaussopt.core import sparse_arrays
+    from gaussopt.core import step_data
 
     tables, q, v = linkage(mechanism)
-    return sparse_arrays.memory(tables.system.evaluate(0.0, q, v)), LinkageKernels(tables, "rk4").memory
+    return step_data.memory(tables.system.evaluate(0.0, q, v)), LinkageKernels(tables, "rk4").memory
 
 
 def certificates(mechanism: Mechanism) -> Callable[[int], None]:

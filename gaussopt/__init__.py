@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gaussopt.certificates.qp import certify_qp
     from gaussopt.comparison.compare import Results, compare
     from gaussopt.contact.operator import ContactOperator
-    from gaussopt.core.contacts import Contact, ContactData, Event, contact_points
+    from gaussopt.core.contacts import Contact, ContactData
     from gaussopt.core.errors import (
         BadInput,
         GaussoptError,
@@ -29,8 +29,10 @@ if TYPE_CHECKING:
         UnknownName,
         Unverified,
     )
-    from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Solution
+    from gaussopt.core.event import Event
+    from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem
     from gaussopt.core.registry import names, register
+    from gaussopt.core.solution import Solution
     from gaussopt.core.solver import make_solver
     from gaussopt.core.status import Status
     from gaussopt.core.step_data import StepData
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from gaussopt.lcp import LCPSolutions, MatrixClass, certify_lcp, classify_matrix, enumerate_lcp
     from gaussopt.linalg.redundancy import rank_report
     from gaussopt.modelling.callables import System
+    from gaussopt.modelling.contact_points import contact_points
     from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
     from gaussopt.modelling.problem import Problem, problem
     from gaussopt.modelling.sketch import Sketch
@@ -57,17 +60,17 @@ _HOME = {
     "Baumgarte": "integration.stabilisation", "Certificate": "certificates.bilateral", "Contact": "core.contacts",
     "ContactCertificate": "certificates.contact", "ContactClass": "certificates.contact_class",
     "ContactData": "core.contacts", "ContactOperator": "contact.operator", "Energy": "core.system",
-    "Event": "core.contacts", "GaussoptError": "core.errors", "IllPosed": "core.errors", "LCP": "core.programs",
+    "Event": "core.event", "GaussoptError": "core.errors", "IllPosed": "core.errors", "LCP": "core.programs",
     "LCPSolutions": "lcp", "LeastSquares": "core.programs", "LinearSystem": "core.programs",
     "MachineFailure": "core.errors", "MatrixClass": "lcp", "MissingBackend": "core.errors",
     "NotAccepted": "core.errors", "Problem": "modelling.problem", "Projection": "integration.stabilisation",
-    "QP": "core.programs", "Results": "comparison.compare", "Sketch": "modelling.sketch", "Solution": "core.programs",
+    "QP": "core.programs", "Results": "comparison.compare", "Sketch": "modelling.sketch", "Solution": "core.solution",
     "Status": "core.status", "StepData": "core.step_data", "StepSolver": "solving.solve",
     "System": "modelling.callables", "Trajectory": "integration.trajectory", "UnknownName": "core.errors",
     "Unverified": "core.errors", "animate": "reporting.animation.animate", "certify": "certificates.bilateral",
     "certify_contact": "certificates.contact", "certify_lcp": "lcp", "certify_qp": "certificates.qp",
     "classify_matrix": "lcp", "classify_step": "certificates.contact_class", "compare": "comparison.compare",
-    "contact_points": "core.contacts", "enumerate_lcp": "lcp", "formulate": "solving.solve",
+    "contact_points": "modelling.contact_points", "enumerate_lcp": "lcp", "formulate": "solving.solve",
     "load_dataset": "storage.netcdf", "make_solver": "core.solver", "names": "core.registry",
     "problem": "modelling.problem", "rank_report": "linalg.redundancy", "register": "core.registry",
     "save_dataset": "storage.netcdf", "scan": "atlas.scan", "simulate": "simulation.simulate",

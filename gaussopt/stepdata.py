@@ -1,3 +1,4 @@
-"""Old name of `gaussopt.core.step_data`, kept for one release."""
+"""Old name of `gaussopt.core.step_data` and `gaussopt.core.arrays`, kept for one release."""
 
+from gaussopt.core.arrays import *  # noqa: F403
 from gaussopt.core.step_data import *  # noqa: F403

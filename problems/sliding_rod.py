@@ -11,7 +11,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gaussopt.core.contacts import Contact, Event
+from gaussopt.core.contacts import Contact
+from gaussopt.core.event import Event
 from gaussopt.core.step_data import Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System

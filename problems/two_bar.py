@@ -13,7 +13,8 @@ from functools import partial
 
 import numpy as np
 
-from gaussopt.core.contacts import Contact, Event
+from gaussopt.core.contacts import Contact
+from gaussopt.core.event import Event
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System

@@ -16,7 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from gaussopt.core.programs import QP, LeastSquares, Program, RawSolution, as_qp
+from gaussopt.core.programs import QP, LeastSquares, Program, as_qp
+from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import O, Solver, backend
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gaussopt.core.programs import LCP, Program, RawSolution
+from gaussopt.core.programs import LCP, Program
+from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector

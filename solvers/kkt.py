@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.core.programs import QP, LeastSquares, LinearSystem, Program, RawSolution
+from gaussopt.core.programs import QP, LeastSquares, LinearSystem, Program
+from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector

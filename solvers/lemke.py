@@ -22,7 +22,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.core.programs import LCP, Program, RawSolution
+from gaussopt.core.programs import LCP, Program
+from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.errors import BadInput
-from gaussopt.core.programs import LCP, QP, LeastSquares, Program, RawSolution, as_qp
+from gaussopt.core.programs import LCP, QP, LeastSquares, Program, as_qp
+from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector

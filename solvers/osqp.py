@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gaussopt.core.errors import BadInput
-from gaussopt.core.programs import QP, LeastSquares, Program, RawSolution, as_qp
+from gaussopt.core.programs import QP, LeastSquares, Program, as_qp
+from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver, backend
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.core.programs import QP, LinearSystem, Program, RawSolution
+from gaussopt.core.programs import QP, LinearSystem, Program
+from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector

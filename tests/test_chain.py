@@ -10,7 +10,7 @@ import pytest
 import gaussopt as go
 from gaussopt.certificates.bilateral import certify
 from gaussopt.core import registry
-from gaussopt.core.sparse_arrays import memory, parts
+from gaussopt.core.step_data import memory, parts
 from gaussopt.families.chain import DENSE_LINKS
 from gaussopt.linalg.sparse_saddle_point import Saddle
 from gaussopt.modelling.chain import GRAVITY, Chain, closed_arc

@@ -305,7 +305,8 @@ def test_saved_motion_opens_in_xarray(capsys: pytest.CaptureFixture[str], tmp_pa
 
 
 PLUGIN = """
-from gaussopt.core.programs import QP, RawSolution
+from gaussopt.core.programs import QP
+from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
 

@@ -11,8 +11,9 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
-from gaussopt.core.contacts import ContactPoints, check_coefficients
+from gaussopt.core.contacts import check_coefficients
 from gaussopt.core.step_data import StepData
+from gaussopt.modelling.contact_points import ContactPoints
 from gaussopt.modelling.modified import ModifiedSystem
 from gaussopt.problems import sliding_rod, two_bar
 

@@ -13,7 +13,8 @@ import pytest
 import gaussopt as go
 from gaussopt.comparison.sources import states_of
 from gaussopt.core import registry
-from gaussopt.core.programs import Program, RawSolution
+from gaussopt.core.programs import Program
+from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import make_solver
 from gaussopt.solvers._search import ComplementaritySearch, QuadraticSearch, search_of
 from gaussopt.solving.solve import Engine, StepSolver

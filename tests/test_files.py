@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.core import files
+from gaussopt.core import files, problem_files
 
 
 def test_step_and_qp_files_are_read(tmp_path: Path) -> None:
     step, qp = tmp_path / "step.json", tmp_path / "qp.json"
     step.write_text('{"kind": "step", "M": [[2]], "Q": [1]}')
     qp.write_text('{"kind": "qp", "P": [[2]], "q": [1], "A": [[1]], "l": [null], "u": [3]}')
-    loaded_step, loaded_qp = files.load(step), files.load(qp)
+    loaded_step, loaded_qp = problem_files.load(step), problem_files.load(qp)
     assert isinstance(loaded_step, go.StepData)
     assert loaded_step.M[0, 0] == 2.0
     assert isinstance(loaded_qp, go.QP)
@@ -51,14 +51,14 @@ def test_a_file_that_is_no_program_is_named(
     path = tmp_path / "bad.json"
     path.write_bytes(content)
     with pytest.raises(go.BadInput) as caught:
-        files.load(path)
+        problem_files.load(path)
     assert_sentence(caught.value, "bad.json", culprit)
 
 
 def test_a_missing_file_and_a_folder_are_named(tmp_path: Path, assert_sentence: Callable[..., None]) -> None:
     for path in (tmp_path / "absent.json", tmp_path):
         with pytest.raises(go.BadInput) as caught:
-            files.load(path)
+            problem_files.load(path)
         assert_sentence(caught.value, path.name)
 
 

@@ -14,7 +14,7 @@ import pytest
 import gaussopt as go
 from gaussopt.cli.main import run
 from gaussopt.core import registry
-from gaussopt.core.programs import RawSolution
+from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import make_solver, missing_packages
 from gaussopt.lcp import certify_lcp, enumerate_lcp
 

@@ -9,8 +9,8 @@ import pytest
 
 import gaussopt as go
 from gaussopt.compiled.contact_phases import PhaseMarcher, PhaseSegment
-from gaussopt.core.contacts import Event
 from gaussopt.core.errors import NotCompiled
+from gaussopt.core.event import Event
 from gaussopt.integration.events.accelerations import ContactAccelerations
 from gaussopt.jit.kernel import COMPILED
 from gaussopt.modelling.lagrangian import LagrangianSystem

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.core.programs import RawSolution
+from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import make_solver
 from gaussopt.solvers._semismooth import Complementarity, fischer_burmeister, semismooth_newton
 

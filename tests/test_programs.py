@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.core.programs import Timing
+from gaussopt.core.solution import Timing
 
 PROGRAM: dict[str, Any] = {
     "P": [[2.0, 0.0], [0.0, 4.0]],

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from gaussopt.core.fast_frozen import quick
+from gaussopt.core.fast_frozen import fast_frozen
 
 
-@quick
+@fast_frozen
 @dataclass(frozen=True, slots=True)
 class Slotted:
     """With memory for its fields alone."""
@@ -24,7 +24,7 @@ class Slotted:
     d: float = field(default=2.5, repr=False, compare=False)
 
 
-@quick
+@fast_frozen
 @dataclass(frozen=True)
 class Open:
     """With a dictionary."""
@@ -92,4 +92,4 @@ def test_what_does_more_at_its_making_is_refused() -> None:
             """Nothing."""
 
     with pytest.raises(TypeError, match="Checked has __post_init__"):
-        quick(Checked)
+        fast_frozen(Checked)

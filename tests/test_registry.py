@@ -13,7 +13,8 @@ from gaussopt.core import registry
 SOLVER = '''
 """Gaussian elimination, as a reader of the documentation would add it."""
 import numpy as np
-from gaussopt.core.programs import LinearSystem, RawSolution
+from gaussopt.core.programs import LinearSystem
+from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
 

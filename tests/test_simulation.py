@@ -10,7 +10,7 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
-from gaussopt.core import files
+from gaussopt.core import problem_files
 from gaussopt.core.errors import GaussoptError
 from gaussopt.modelling.chain import Chain
 
@@ -128,7 +128,7 @@ def test_the_offending_step_is_saved_and_can_be_solved_again(crank: go.Problem, 
     assert traj.failed_step_file is not None
     assert traj.failed_step_file in traj.message
     (saved,) = tmp_path.iterdir()
-    step = files.load(saved)
+    step = problem_files.load(saved)
     assert isinstance(step, go.StepData)
     assert traj.failed_step is not None
     for name in ("M", "h", "Q", "J", "gamma", "q", "v"):

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.core.programs import QP, LinearSystem, Program, RawSolution
+from gaussopt.core.programs import QP, LinearSystem, Program
+from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.solving.solve import Engine, judge
 

@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 import gaussopt as go
-from gaussopt.core import files
+from gaussopt.core import problem_files
 from gaussopt.core.programs import QP
 from gaussopt.core.sparse_arrays import Pattern, as_sparse, check_sparse_mass, from_triplets, mass_blocks, to_triplets
 from gaussopt.linalg.redundancy import rank_report
@@ -114,7 +114,7 @@ def test_steps_and_programs_survive_a_file(tmp_path: Path) -> None:
     step = chain.system.evaluate(0.0, *chain.arc(1.0))
     file = tmp_path / "step.json"
     file.write_text(json.dumps(step.to_mapping()), encoding="utf-8")
-    again = files.load(file)
+    again = problem_files.load(file)
     assert isinstance(again, go.StepData)
     assert again.sparse
     assert again.to_mapping() == step.to_mapping()

@@ -12,7 +12,7 @@ from scipy import sparse
 
 import gaussopt as go
 from gaussopt.certificates.bilateral import certify
-from gaussopt.core.sparse_arrays import parts, sparse_step
+from gaussopt.core.step_data import parts, sparse_step
 from gaussopt.linalg import sparse_saddle_point
 from gaussopt.linalg.sparse_saddle_point import Saddle
 from gaussopt.modelling.chain import Chain

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.core.step_data import check_mass_matrix
+from gaussopt.core.arrays import check_mass_matrix
 
 STEP: dict[str, Any] = {"M": [[2.0, 0.5], [0.5, 1.0]], "Q": [1.0, -9.81], "J": [[1.0, 0.0]], "gamma": [0.25]}
 CONTACT: dict[str, Any] = {**STEP, "J_N": [[0.0, 1.0]], "zeta_N": [0.5]}

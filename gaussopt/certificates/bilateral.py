@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.core.arrays import check_mass_matrix
 from gaussopt.core.errors import NotAccepted
-from gaussopt.core.fast_frozen import quick
+from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Matrix, StepData, Vector, check_mass_matrix
+from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.linalg.balance import Balanced, resistance
 from gaussopt.linalg.dense import (
     EPS,
@@ -59,7 +60,7 @@ LARGE = 1e250
 """Squares above which it may be about to overflow."""
 
 
-@quick
+@fast_frozen
 @dataclass(frozen=True, slots=True)
 class Certificate:
     """What is proved about a candidate (a, lam).

@@ -28,9 +28,9 @@ from dataclasses import replace
 import numpy as np
 
 from gaussopt.certificates.bilateral import NEGLIGIBLE, Certificate, beside
-from gaussopt.core.sparse_arrays import parts, times
+from gaussopt.core.sparse_arrays import times
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData, Vector, parts
 from gaussopt.linalg.balance import EVALUATED
 from gaussopt.linalg.dense import EPS, mass_norm
 from gaussopt.linalg.dense import norm as _norm

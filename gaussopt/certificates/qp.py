@@ -296,7 +296,7 @@ def _certify_sparse(qp: QP, x: Vector, y: Vector | None) -> QPCertificate:
 def _sparse(qp: QP, x: Vector | None) -> tuple[Status, float, Vector]:
     """Verdict, error in the norm of P and best duals of a sparse program: those of the step with M = P, h = q."""
     from gaussopt.certificates.bilateral_sparse import certify_sparse
-    from gaussopt.core.sparse_arrays import sparse_step
+    from gaussopt.core.step_data import sparse_step
 
     step = sparse_step(qp.P, qp.q, np.zeros(qp.n), qp.A, qp.l, 0.0, None, None)  # type: ignore[arg-type]
     c = certify_sparse(step, x, None)

@@ -409,13 +409,13 @@ def solve_command(
     json_: Json = False,
 ) -> None:
     """Solve a step, a quadratic program or a complementarity problem from a file and certify the answer."""
-    from gaussopt.core import files
+    from gaussopt.core import problem_files
     from gaussopt.core.programs import LCP, QP
     from gaussopt.core.status import Status
     from gaussopt.linalg.redundancy import rank_report
     from gaussopt.solving.solve import solve, solve_step
 
-    data = files.load(file)
+    data = problem_files.load(file)
     options: dict[str, Any] = dict(pairs_of(solver_option, "--solver-option"))
     _check_tolerance(tolerance)
     result: dict[str, Any]
@@ -513,15 +513,15 @@ def verify_command(
     from gaussopt.certificates.contact import certify_contact
     from gaussopt.certificates.qp import certify_qp, classify_qp
     from gaussopt.contact.activity import closed_contacts
-    from gaussopt.core import files
+    from gaussopt.core import problem_files
     from gaussopt.core.programs import LCP, QP
     from gaussopt.core.status import Status
     from gaussopt.core.step_data import as_array
     from gaussopt.lcp.verification import verify_lcp
     from gaussopt.solving.solve import why_ill_posed
 
-    data = files.load(file)
-    given = files.read_answer(answer_file, data)
+    data = problem_files.load(file)
+    given = problem_files.read_answer(answer_file, data)
     _check_tolerance(tolerance)
 
     def entry(name: str, size: int) -> Any:

@@ -24,7 +24,8 @@ from gaussopt.comparison.sources import Item, Spec, spec_of
 from gaussopt.comparison.trajectory_errors import energy_drift, errors_against
 from gaussopt.core import registry
 from gaussopt.core.errors import MachineFailure, NotAccepted
-from gaussopt.core.programs import LCP, QP, Timing
+from gaussopt.core.programs import LCP, QP
+from gaussopt.core.solution import Timing
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.modelling.problem import problem as find_problem

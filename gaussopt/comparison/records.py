@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
 from gaussopt.comparison.record_check import check_fields
-from gaussopt.core.programs import Timing
+from gaussopt.core.solution import Timing
 
 STARTS = ("setup", "cold", "warm")
 """How a solver meets the next program of a sequence: set up anew and started from its default; updated and started

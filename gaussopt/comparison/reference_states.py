@@ -13,7 +13,7 @@ from gaussopt.comparison.solver_spec import solver_class
 from gaussopt.comparison.sources import states_of
 from gaussopt.core import registry
 from gaussopt.core.errors import NotAccepted
-from gaussopt.core.programs import Timing
+from gaussopt.core.solution import Timing
 from gaussopt.core.status import Status
 from gaussopt.modelling.problem import Problem
 

@@ -22,7 +22,8 @@ from gaussopt.comparison.manifest import FORMAT, check_manifest, checksum
 from gaussopt.comparison.sources import SIMULATED, Item, states_of
 from gaussopt.core import registry
 from gaussopt.core.errors import BadInput, NotAccepted, UnknownName
-from gaussopt.core.files import inside, json_object, parse, prepare_folder, read_regular, write_bytes, write_text
+from gaussopt.core.files import inside, json_object, prepare_folder, read_regular, write_bytes, write_text
+from gaussopt.core.problem_files import parse
 from gaussopt.core.programs import LCP, QP, LinearSystem, Program, as_qp
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData

@@ -14,7 +14,8 @@ from gaussopt.comparison.records import STARTS
 from gaussopt.comparison.residuals import Residuals, residuals
 from gaussopt.comparison.solver_spec import parse_word
 from gaussopt.comparison.sources import Item
-from gaussopt.core.programs import Program, Timing
+from gaussopt.core.programs import Program
+from gaussopt.core.solution import Timing
 from gaussopt.core.solver import Solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector

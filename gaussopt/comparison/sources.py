@@ -22,7 +22,8 @@ from gaussopt.comparison.records import StepSource
 from gaussopt.contact.activity import closed_contacts, tolerances
 from gaussopt.core import registry
 from gaussopt.core.errors import BadInput
-from gaussopt.core.files import parse, read_bytes, read_json
+from gaussopt.core.files import read_bytes, read_json
+from gaussopt.core.problem_files import parse
 from gaussopt.core.programs import LCP, QP
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.modelling.family import Family, sweep_values

@@ -19,7 +19,7 @@ from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE, certify
 from gaussopt.codegen import modules
 from gaussopt.compiled.generated_loop import GeneratedFixedStepLoop
 from gaussopt.core.errors import BadInput, NotCompiled
-from gaussopt.core.programs import Timing
+from gaussopt.core.solution import Timing
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.core.stepper import Stepper

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def quick(cls: type[T]) -> type[T]:
+def fast_frozen(cls: type[T]) -> type[T]:
     """A frozen dataclass whose objects are made in a third of the time; nothing else about it changes.
 
     A frozen dataclass fills every field by a call, because plain assignment is what it forbids. Here an object is of a

@@ -1,4 +1,4 @@
-"""Reading and writing step, qp, lcp and answer files (JSON)."""
+"""Reading files that a person names, and writing files whole or not at all."""
 
 from __future__ import annotations
 
@@ -7,17 +7,12 @@ import json
 import os
 import stat
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from gaussopt.core.errors import BadInput
-from gaussopt.core.file_entries import check_entries, unique
 from gaussopt.core.machine import file_error
-from gaussopt.core.programs import LCP, QP
-from gaussopt.core.step_data import StepData
 
-KINDS = ("step", "qp", "lcp")
 MOST_TEXT = 256 * 2**20
 """Most bytes of a file of text, or of a program, that are read."""
 
@@ -110,6 +105,22 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     return json_object(read_bytes(path), path)
 
 
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of a JSON file, for `json.loads(object_pairs_hook=...)`.
+
+    Raises
+    ------
+    BadInput
+        If a name is there twice: which of its values is meant?
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise BadInput(f"the entry {twice!r} is there more than once; keep one of them.")
+    return found
+
+
 def json_object(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
     """The JSON object in the contents of a file of that name.
 
@@ -133,57 +144,6 @@ def json_object(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise BadInput(f"{path} holds a {type(data).__name__}; a problem file holds one JSON object.")
     return data
-
-
-def parse(data: Mapping[str, Any]) -> StepData | QP | LCP:
-    """Step data, a quadratic program or a complementarity problem from the contents of a file.
-
-    Raises
-    ------
-    BadInput
-    """
-    kind = data.get("kind")
-    if isinstance(kind, str) and kind in KINDS:
-        check_entries(data, kind)
-    if kind == "step":
-        return StepData.from_mapping(data)
-    if kind == "qp":
-        return QP.from_mapping(data)
-    if kind == "lcp":
-        return LCP.from_mapping(data)
-    if kind is None:
-        raise BadInput(f"The file has no 'kind'; write \"kind\": {' or '.join(repr(k) for k in KINDS)}.")
-    raise BadInput(f"The kind {kind!r} is not known here; known: {', '.join(KINDS)}.")
-
-
-def read_answer(path: str | os.PathLike[str], problem: StepData | QP | LCP) -> dict[str, Any]:
-    """The entries of an answer to a step, a qp or an lcp.
-
-    Raises
-    ------
-    BadInput
-    """
-    data = read_json(path)
-    what = "a step" if isinstance(problem, StepData) else "a qp" if isinstance(problem, QP) else "an lcp"
-    try:
-        check_entries(data, f"answer to {what}")
-    except BadInput as error:
-        raise BadInput(f"{path}: {error}") from None
-    return data
-
-
-def load(path: str | os.PathLike[str]) -> StepData | QP | LCP:
-    """Step data, a quadratic program or a complementarity problem from a file.
-
-    Raises
-    ------
-    BadInput
-    """
-    data = read_json(path)
-    try:
-        return parse(data)
-    except BadInput as error:
-        raise BadInput(f"{path}: {error}") from None
 
 
 def write_text(path: Path, text: str, *, durable: bool = True) -> None:

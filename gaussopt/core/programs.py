@@ -10,17 +10,18 @@ the duals satisfy P x + q = A^T y, with y >= 0 where a row rests on its lower bo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.core.arrays import DEFINITE_TOLERANCE, given_sparse, is_sparse, real_array
 from gaussopt.core.errors import BadInput
-from gaussopt.core.fast_frozen import quick
-from gaussopt.core.status import Status
-from gaussopt.core.step_data import DEFINITE_TOLERANCE, Matrix, Vector, as_array, given_sparse, is_sparse, real_array
+from gaussopt.core.fast_frozen import fast_frozen
+from gaussopt.core.sparse_arrays import Pattern, as_sparse, check_sparse_mass, from_triplets, to_triplets
+from gaussopt.core.step_data import Matrix, Vector, as_array
 
 INFINITE_BOUND = 1e20
 """Bounds at or beyond this magnitude in a file count as infinite."""
@@ -30,7 +31,7 @@ SMALLEST = 1e-290
 """Entry of an LCP's matrix, relative to the largest and to 1, by which nothing can be divided any more."""
 
 
-@quick
+@fast_frozen
 @dataclass(frozen=True)
 class QP:
     """A convex quadratic program, min 1/2 x^T P x + q^T x subject to l <= A x <= u.
@@ -81,8 +82,6 @@ class QP:
     @cached_property
     def _whole_pattern(self) -> tuple[Any, ...]:
         if self.sparse:
-            from gaussopt.core.sparse_arrays import Pattern
-
             places: tuple[Any, ...] = tuple(Pattern.of(A) for A in (self.P, self.A))  # type: ignore[arg-type]
         else:
             places = (self.P.shape, self.A.shape)
@@ -132,8 +131,6 @@ class QP:
 
     @classmethod
     def _sparse_from_mapping(cls, data: Mapping[str, Any], q: Vector) -> QP:
-        from gaussopt.core.sparse_arrays import as_sparse, check_sparse_mass, from_triplets
-
         def matrix(name: str, rows: int) -> Any:
             value = np.zeros((0, len(q))) if data.get(name) is None else data[name]
             shape = (rows, len(q))
@@ -189,8 +186,6 @@ class LinearSystem:
     def pattern(self) -> tuple[Any, ...]:
         """What must stay the same for an update."""
         if self.sparse:
-            from gaussopt.core.sparse_arrays import Pattern
-
             return (Pattern.of(self.K),)  # type: ignore[arg-type]
         return (self.K.shape,)
 
@@ -324,99 +319,6 @@ def as_qp(program: Program) -> QP:
     raise TypeError(f"{type(program).__name__} is no quadratic program")
 
 
-class Timing(NamedTuple):
-    """Wall-clock seconds of the parts of one solve.
-
-    build: formulation; setup and update: handing the program to the solver; solve: the solver's call;
-    recover: back to accelerations and forces; verify: the certificate; backend: what the solver itself
-    reports for its part of `solve` (NaN if it reports nothing).
-    """
-
-    build: float = 0.0
-    setup: float = 0.0
-    update: float = 0.0
-    solve: float = 0.0
-    recover: float = 0.0
-    verify: float = 0.0
-    backend: float = float("nan")
-
-    @property
-    def total(self) -> float:
-        """Sum of the parts."""
-        return self.build + self.setup + self.update + self.solve + self.recover + self.verify
-
-    def to_mapping(self) -> dict[str, float | None]:
-        """Seconds by part, for JSON."""
-        parts = {name: getattr(self, name) for name in ("build", "setup", "update", "solve", "recover", "verify")}
-        return {**parts, "backend": None if np.isnan(self.backend) else self.backend, "total": self.total}
-
-
-@quick
-@dataclass(frozen=True, slots=True)
-class RawSolution:
-    """What a solver hands back: its word, not yet verified.
-
-    Attributes
-    ----------
-    x : (n,) or None
-        The point, None if there is none.
-    y : (m,) or None
-        Duals in gaussopt's sign, None if the solver gives none.
-    claim : Status
-        What the solver says of it.
-    iterations : int
-    backend : float
-        Seconds by the solver's own clock, NaN if it reports none.
-    note : str
-        What the solver says in words.
-    solutions : tuple of (n,)
-        All solutions, from a solver that enumerates.
-    history : tuple of float
-        What an iteration records of its convergence, one number an iteration: the residual of Newton's method, the
-        best objective of an evolution. Empty where nothing is recorded.
-    """
-
-    x: Vector | None
-    y: Vector | None
-    claim: Status
-    iterations: int = 0
-    backend: float = float("nan")
-    note: str = ""
-    solutions: tuple[Vector, ...] = ()
-    history: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Solution:
-    """A verified answer to a program.
-
-    Attributes
-    ----------
-    x, y : arrays or None
-        Point and duals (forces).
-    status, message
-        Verified status and its sentence; `claim` is what the solver said.
-    iterations, timing
-    certificate : dict
-        What was verified of the returned point: residuals, error bound, verdict.
-    solutions : tuple of (n,)
-        All solutions of an LCP where they were enumerated; of a continuum its vertices.
-    history : tuple of float
-        The solver's record of its convergence, see RawSolution.
-    """
-
-    x: Vector | None
-    y: Vector | None
-    status: Status
-    claim: Status
-    message: str
-    iterations: int = 0
-    timing: Timing = field(default_factory=Timing)
-    certificate: dict[str, Any] = field(default_factory=dict)
-    solutions: tuple[Vector, ...] = ()
-    history: tuple[float, ...] = ()
-
-
 def _both_bounds(data: Mapping[str, Any], m: int) -> tuple[Vector, Vector]:
     l = _bounds("l", data.get("l"), m, -np.inf)
     u = _bounds("u", data.get("u"), m, np.inf)
@@ -432,7 +334,6 @@ def _entries(A: Matrix) -> Any:
     """A matrix for JSON."""
     if not is_sparse(A):
         return A.tolist()
-    from gaussopt.core.sparse_arrays import to_triplets
 
     return to_triplets(A)  # type: ignore[arg-type]
 

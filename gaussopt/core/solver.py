@@ -17,7 +17,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 from gaussopt.core import registry
 from gaussopt.core.errors import BadInput, MissingBackend, NotAccepted
 from gaussopt.core.foreign import call
-from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program, RawSolution
+from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program
+from gaussopt.core.solution import RawSolution
 from gaussopt.core.step_data import Vector
 
 PROGRAMS = (QP, LinearSystem, LeastSquares, LCP)

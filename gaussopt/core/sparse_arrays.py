@@ -1,4 +1,4 @@
-"""Sparse step data: canonical form, checks, patterns, and how they are written to a file.
+"""Sparse matrices: canonical form, checks, patterns, and how they are written to a file.
 
 Sparse matrices are SciPy arrays in compressed rows, sorted and without duplicates, of float64 numbers; zeros that are
 stored belong to the pattern. They are never made dense on the way: what takes dense matrices only says so.
@@ -8,26 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.sparse import csgraph
 
+from gaussopt.core.arrays import DEFINITE_TOLERANCE, SYMMETRY_TOLERANCE, Vector, check_mass_matrix
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import (
-    DEFINITE_TOLERANCE,
-    SYMMETRY_TOLERANCE,
-    StepData,
-    Vector,
-    as_array,
-    check_mass_matrix,
-    is_absent,
-    is_sparse,
-)
 
-Sparse = sparse.csr_array[np.float64, tuple[int, int]]
+if TYPE_CHECKING:  # most runs need no scipy.sparse, which takes a third of a second to load
+    from scipy import sparse
+
+Sparse: TypeAlias = "sparse.csr_array[np.float64, tuple[int, int]]"
 Indices = NDArray[np.intp]
 
 LARGEST_BLOCK = 64
@@ -71,6 +63,8 @@ def as_sparse(name: str, value: Any, shape: tuple[int | None, int]) -> Sparse:
     BadInput
         Naming the matrix, the place and what was expected.
     """
+    from scipy import sparse
+
     try:
         if np.iscomplexobj(value):
             raise TypeError
@@ -102,6 +96,8 @@ def check_sparse_mass(M: Sparse, what: str = "the mass matrix M") -> Sparse:
             i = int(M.indices[int(np.argmax(M.data < 0))])
             raise BadInput(f"{what} is indefinite: entry [{i}, {i}] is {M[i, i]:.6g}; a mass is not negative.")
         return M
+    from scipy import sparse
+
     scale = float(np.abs(M.data).max(initial=0.0))
     skew = abs(M - M.T).tocoo()
     if skew.data.max(initial=0.0) > SYMMETRY_TOLERANCE * scale:
@@ -159,6 +155,9 @@ def block_layout(pattern: Pattern) -> list[tuple[Indices, Indices, tuple[Indices
 
     `blocks[where] = data[entries]` fills an array (c, b, b).
     """
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
     n = pattern.shape[0]
     graph = sparse.csr_array((np.ones(len(pattern.indices)), pattern.indices, pattern.indptr), shape=(n, n))
     count, label = csgraph.connected_components(graph, directed=False)
@@ -180,24 +179,10 @@ def block_layout(pattern: Pattern) -> list[tuple[Indices, Indices, tuple[Indices
     return out
 
 
-def parts(step: StepData) -> tuple[Sparse, Sparse]:
-    """M and J of a sparse step, as what they are."""
-    M, J = step.M, step.J
-    assert is_sparse(M)
-    assert is_sparse(J)
-    return M, J  # type: ignore[return-value]
-
-
-def memory(step: StepData) -> int:
-    """Bytes of the arrays of a sparse step: M, J with their indices, and the vectors."""
-    M, J = parts(step)
-    arrays = [x for A in (M, J) for x in (A.data, A.indices, A.indptr)]
-    arrays += [step.h, step.Q, step.gamma, *(x for x in (step.q, step.v) if x is not None)]
-    return sum({id(x): x.nbytes for x in arrays}.values())
-
-
 def to_triplets(A: Sparse) -> dict[str, Any]:
     """The entries of a sparse matrix of any format, for JSON."""
+    from scipy import sparse
+
     A = sparse.csr_array(A)
     return {
         "shape": [int(s) for s in A.shape], "row": Pattern.of(A).rows.tolist(), "column": A.indices.tolist(),
@@ -220,6 +205,8 @@ def from_triplets(name: str, data: Mapping[str, Any], shape: tuple[int, int]) ->
     ------
     BadInput
     """
+    from scipy import sparse
+
     try:
         declared = tuple(int(s) for s in data["shape"])
         if declared == shape:
@@ -232,50 +219,3 @@ def from_triplets(name: str, data: Mapping[str, Any], shape: tuple[int, int]) ->
             f"{name} is no sparse matrix; give 'shape', and 'row', 'column' and 'value' of its entries."
         ) from None
     raise BadInput(f"{name} has shape {declared}, expected {shape}.")
-
-
-def step_from_mapping(data: Mapping[str, Any]) -> StepData:
-    """Checked sparse step data; M and J are sparse matrices, or what `to_triplets` makes of them.
-
-    Raises
-    ------
-    BadInput
-        Also if the step has contacts or quasi-velocities, which need dense matrices.
-    """
-    for key in ("J_N", "J_T", "D_omega"):
-        if not is_absent(data.get(key)):
-            raise BadInput(f"A step with sparse matrices holds {key!r}; contacts and quasi-velocities need dense ones.")
-    Q = as_array("Q", data["Q"], (None,))
-    n = len(Q)
-
-    def matrix(name: str, rows: int | None) -> Sparse:
-        value = data[name]
-        if isinstance(value, Mapping):
-            known = len(as_array("gamma", data["gamma"], (None,))) if rows is None else rows
-            return from_triplets(name, value, (known, n))
-        return as_sparse(name, value, (rows, n))
-
-    M = check_sparse_mass(matrix("M", n))
-    if data.get("J") is None:
-        if not is_absent(data.get("gamma")):
-            raise BadInput("'gamma' is given without 'J'.")
-        J, gamma = sparse.csr_array((0, n)), np.zeros(0)
-    else:
-        if data.get("gamma") is None:
-            raise BadInput("'J' is given without 'gamma'.")
-        J = matrix("J", None)
-        gamma = as_array("gamma", data["gamma"], (J.shape[0],))
-
-    def vector(name: str) -> Vector | None:
-        return None if data.get(name) is None else as_array(name, data[name], (n,))
-
-    t = float(as_array("t", data["t"], ())) if isinstance(data.get("t"), int | float) else 0.0
-    h = vector("h")
-    return sparse_step(M, np.zeros(n) if h is None else h, Q, J, gamma, t, vector("q"), vector("v"))
-
-
-def sparse_step(
-    M: Sparse, h: Vector, Q: Vector, J: Sparse, gamma: Vector, t: float, q: Vector | None, v: Vector | None
-) -> StepData:
-    """Step data with sparse matrices, unchecked."""
-    return StepData.smooth(M, h, Q, J, gamma, t, q, v)  # type: ignore[arg-type]

@@ -5,133 +5,37 @@ M a + h = Q + J^T lam + J_N^T lam_N + J_T^T lam_T,     J a = gamma,     J_N a + 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from gaussopt.core.arrays import Matrix as Matrix
+from gaussopt.core.arrays import Vector as Vector
+from gaussopt.core.arrays import as_array as as_array
+from gaussopt.core.arrays import check_mass_matrix, given_sparse, is_absent, is_sparse, with_axis
 from gaussopt.core.errors import BadInput
-from gaussopt.core.fast_frozen import quick
-
-if TYPE_CHECKING:
-    from gaussopt.modelling.generated_functions import Evaluation
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Arithmetic = tuple["Evaluation", Vector]
-"""What computes the generated certificate, and the flat step that it reads; see `gaussopt.codegen.ldl`."""
-
-SYMMETRY_TOLERANCE = 1e-10
-"""Largest relative asymmetry of M that still counts as rounding."""
-
-DEFINITE_TOLERANCE = 1e-10
-"""Most negative eigenvalue of M, relative to the largest, that still counts as zero."""
+from gaussopt.core.fast_frozen import fast_frozen
+from gaussopt.core.sparse_arrays import Sparse, as_sparse, check_sparse_mass, from_triplets, to_triplets
 
 
-def all_finite(x: Vector) -> bool:
-    """Whether all numbers of a vector are finite, (n,)."""
-    # The square overflows only far beyond any physical number; then the entries themselves are asked.
-    return math.isfinite(x.dot(x)) or bool(np.isfinite(x).all())
+class StepCertifier(Protocol):
+    """The generated straight-line certificate of a system; see `gaussopt.codegen.ldl`."""
+
+    def certificate(
+        self, step: Vector, a: Vector, lam: Vector | None, m: int
+    ) -> tuple[Sequence[float], Vector, Vector] | None:
+        """Residuals, multipliers and closeness of rows of a flat step and a candidate; None where a pivot fails."""
 
 
-def is_sparse(A: Any) -> bool:
-    """Whether a matrix is a SciPy sparse one; asks nothing of scipy.sparse, which not every run needs."""
-    return not isinstance(A, np.ndarray) and hasattr(A, "tocsr")
+Arithmetic = tuple[StepCertifier, Vector]
+"""What computes the generated certificate, and the flat step that it reads."""
 
 
-def given_sparse(value: Any) -> bool:
-    """Whether a matrix is given sparse: as one, or as the places and values of its entries in a file."""
-    return is_sparse(value) or (isinstance(value, Mapping) and "row" in value)
-
-
-def as_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
-    """Convert `value` to a finite float array of the given shape (None: any length).
-
-    Raises
-    ------
-    BadInput
-        Naming the array, the place and what was expected.
-    """
-    try:
-        array = real_array(value)
-    except (TypeError, ValueError, OverflowError):
-        raise BadInput(f"{name} is not an array of numbers; give nested lists of equal length.") from None
-    expected = "(" + ", ".join("any" if s is None else str(s) for s in shape) + ("," if len(shape) == 1 else "") + ")"
-    if array.ndim != len(shape) or any(
-        want is not None and have != want for have, want in zip(array.shape, shape, strict=False)
-    ):
-        raise BadInput(f"{name} has shape {array.shape}, expected {expected}.")
-    if not np.isfinite(array).all():
-        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise BadInput(f"{name}{list(where)} is {array[where]}; all entries must be finite.")
-    return array
-
-
-def real_array(value: ArrayLike) -> NDArray[np.float64]:
-    """A copy of `value` as an array of floats.
-
-    Raises
-    ------
-    TypeError, ValueError, OverflowError
-        Also for texts and complex numbers, which NumPy would turn into floats.
-    """
-    array = np.array(value)
-    if array.dtype == np.float64:
-        return array
-    if array.dtype.kind not in "fiubO" or (
-        array.dtype.kind == "O" and any(isinstance(x, str | bytes | complex) for x in array.flat)
-    ):
-        raise TypeError
-    return array.astype(np.float64)
-
-
-def finite_number(name: str, value: Any) -> float:
-    """A finite number.
-
-    Raises
-    ------
-    BadInput
-    """
-    try:
-        found = float(value)
-    except (TypeError, ValueError, OverflowError):
-        found = math.nan
-    if isinstance(value, str | bytes) or not math.isfinite(found):
-        raise BadInput(f"{name} is {value!r}; give a finite number.")
-    return found
-
-
-def check_mass_matrix(M: Matrix, what: str = "the mass matrix M") -> Matrix:
-    """Return M made exactly symmetric, or say why it is no mass matrix.
-
-    Raises
-    ------
-    BadInput
-        If M is asymmetric beyond rounding or has a negative eigenvalue beyond rounding.
-    """
-    scale = float(np.abs(M).max(initial=0.0))
-    skew = np.abs(M - M.T)
-    if skew.max(initial=0.0) > SYMMETRY_TOLERANCE * scale:
-        i, j = (int(k) for k in np.unravel_index(int(skew.argmax()), skew.shape))
-        raise BadInput(f"{what} is not symmetric: entry [{i}, {j}] is {M[i, j]:.6g} but [{j}, {i}] is {M[j, i]:.6g}.")
-    M = 0.5 * M + 0.5 * M.T  # the sum itself might overflow
-    if len(M):
-        # Scaling by the diagonal makes the test independent of the units of the coordinates.
-        size = np.abs(np.diag(M))
-        d = np.sqrt(np.where(size > 0, size, max(scale, 1e-300)))
-        lowest = float(np.linalg.eigvalsh(M / np.outer(d, d))[0])
-        if not lowest >= -DEFINITE_TOLERANCE * len(M):
-            raise BadInput(
-                f"{what} is indefinite: an eigenvalue of its diagonally scaled form is {lowest:.6g}; "
-                "a mass matrix must be positive semidefinite."
-            )
-    return M
-
-
-@quick
+@fast_frozen
 @dataclass(frozen=True, slots=True)
 class StepData:
     """The data of one time step.
@@ -227,66 +131,7 @@ class StepData:
         for key in ("M", "Q"):
             if data.get(key) is None:
                 raise BadInput(f"A step needs {key!r}; it is missing.")
-        if any(given_sparse(data.get(key)) for key in ("M", "J")):
-            from gaussopt.core.sparse_arrays import step_from_mapping
-
-            return step_from_mapping(data)
-        M = as_array("M", data["M"], (None, None))
-        n = len(M)
-        M = check_mass_matrix(as_array("M", M, (n, n)))
-        if n == 0:
-            raise BadInput("A step needs at least one coordinate; M is empty.")
-
-        def rows(matrix: str, vector: str) -> tuple[Matrix, Vector]:
-            if is_absent(data.get(matrix)):
-                if not is_absent(data.get(vector)):
-                    raise BadInput(f"{vector!r} is given without {matrix!r}.")
-                return np.zeros((0, n)), np.zeros(0)
-            A = as_array(matrix, data[matrix], (None, n))
-            if data.get(vector) is None:
-                raise BadInput(f"{matrix!r} is given without {vector!r}.")
-            return A, as_array(vector, data[vector], (len(A),))
-
-        J, gamma = rows("J", "gamma")
-        J_N, zeta_N = rows("J_N", "zeta_N")
-        k = len(J_N)
-        if (silent := ~J_N.any(axis=1)).any():
-            raise BadInput(f"J_N[{int(np.argmax(silent))}] is zero; a contact needs a normal direction.")
-        h = np.zeros(n) if data.get("h") is None else as_array("h", data["h"], (n,))
-        if k == 0 and any(not is_absent(data.get(key)) for key in ("J_T", "zeta_T", "v_T", "mu")):
-            raise BadInput("Tangential contact data are given without the normal rows 'J_N'.")
-        J_T, zeta_T, v_T, mu = _tangential(data, k, n)
-        if (silent := (mu > 0) & ~J_T.any(axis=(1, 2))).any():
-            i = int(np.argmax(silent))
-            raise BadInput(f"J_T[{i}] is zero although mu[{i}] is {mu[i]:.6g}; friction needs a direction.")
-        t = float(as_array("t", data["t"], ())) if isinstance(data.get("t"), int | float) else 0.0
-        q = None if data.get("q") is None else as_array("q", data["q"], (n,))
-        v = None if data.get("v") is None else as_array("v", data["v"], (n,))
-        D_omega = w_omega = None
-        if data.get("D_omega") is not None:
-            D_omega = as_array("D_omega", data["D_omega"], (n, None))
-            w_omega = np.zeros(n) if data.get("w_omega") is None else as_array("w_omega", data["w_omega"], (n,))
-        Q = as_array("Q", data["Q"], (n,))
-        step = cls(M, h, Q, J, gamma, J_N, zeta_N, J_T, zeta_T, v_T, mu, t, q, v, D_omega, w_omega)
-        kinematics = {
-            name: as_array(name, data[name], (k,))
-            for name in ("g_N", "gdot_N", "e_N", "e_T", "least_N")
-            if not is_absent(data.get(name))
-        }
-        for name in ("e_N", "e_T"):
-            if name in kinematics and not ((kinematics[name] >= 0) & (kinematics[name] <= 1)).all():
-                raise BadInput(f"{name} holds {kinematics[name]}; coefficients of restitution lie between 0 and 1.")
-        if data.get("dt") is not None:
-            dt = float(as_array("dt", data["dt"], ()))
-            if dt <= 0:
-                raise BadInput(f"dt is {dt:g}; the length of a time step is positive.")
-            step = replace(step, dt=dt)
-        if not kinematics:
-            return step
-        return replace(
-            step, g_N=kinematics.get("g_N"), gdot_N=kinematics.get("gdot_N"), e_N=kinematics.get("e_N"),
-            e_T=kinematics.get("e_T"), least_N=kinematics.get("least_N"),
-        )  # fmt: skip
+        return (_sparse if any(given_sparse(data.get(key)) for key in ("M", "J")) else _dense)(data)
 
     @property
     def n(self) -> int:
@@ -379,8 +224,6 @@ class StepData:
                 if value.size:
                     out[f.name] = value.tolist()
             elif is_sparse(value):
-                from gaussopt.core.sparse_arrays import to_triplets
-
                 if value.shape[0]:
                     out[f.name] = to_triplets(value)
             elif isinstance(value, float | int):
@@ -394,28 +237,139 @@ class StepData:
         return all(bool(np.isfinite(x).all()) for x in arrays if isinstance(x, np.ndarray))
 
 
-def is_absent(value: Any) -> bool:
-    """Whether an entry of a step is not given: it is missing, null or empty."""
-    return value is None or (isinstance(value, list | tuple | np.ndarray) and len(value) == 0)
-
-
+@lru_cache(maxsize=64)
 def _no_contacts(n: int) -> tuple[Matrix, Vector, NDArray[np.float64], Matrix, Matrix, Vector]:
-    if n not in _EMPTY:
-        arrays = (
-            np.zeros((0, n)),
-            np.zeros(0),
-            np.zeros((0, 1, n)),
-            np.zeros((0, 1)),
-            np.zeros((0, 1)),
-            np.zeros(0),
-        )
-        for array in arrays:
-            array.setflags(write=False)
-        _EMPTY[n] = arrays
-    return _EMPTY[n]
+    """J_N, zeta_N, J_T, zeta_T, v_T and mu of no contact; shared, and therefore read-only."""
+    arrays = (
+        np.zeros((0, n)), np.zeros(0), np.zeros((0, 1, n)), np.zeros((0, 1)), np.zeros((0, 1)), np.zeros(0),
+    )  # fmt: skip
+    for array in arrays:
+        array.setflags(write=False)
+    return arrays
 
 
-_EMPTY: dict[int, tuple[Matrix, Vector, NDArray[np.float64], Matrix, Matrix, Vector]] = {}
+def sparse_step(
+    M: Sparse, h: Vector, Q: Vector, J: Sparse, gamma: Vector, t: float, q: Vector | None, v: Vector | None
+) -> StepData:
+    """Step data with sparse matrices, unchecked."""
+    return StepData.smooth(M, h, Q, J, gamma, t, q, v)  # type: ignore[arg-type]
+
+
+def parts(step: StepData) -> tuple[Sparse, Sparse]:
+    """M and J of a sparse step, typed as sparse matrices."""
+    M, J = step.M, step.J
+    assert is_sparse(M)
+    assert is_sparse(J)
+    return M, J  # type: ignore[return-value]
+
+
+def memory(step: StepData) -> int:
+    """Bytes of the arrays of a sparse step: M, J with their indices, and the vectors."""
+    M, J = parts(step)
+    arrays = [x for A in (M, J) for x in (A.data, A.indices, A.indptr)]
+    arrays += [step.h, step.Q, step.gamma, *(x for x in (step.q, step.v) if x is not None)]
+    return sum({id(x): x.nbytes for x in arrays}.values())
+
+
+def _dense(data: Mapping[str, Any]) -> StepData:
+    M = as_array("M", data["M"], (None, None))
+    n = len(M)
+    M = check_mass_matrix(as_array("M", M, (n, n)))
+    if n == 0:
+        raise BadInput("A step needs at least one coordinate; M is empty.")
+    J, gamma = _rows(data, "J", "gamma", n)
+    J_N, zeta_N = _rows(data, "J_N", "zeta_N", n)
+    k = len(J_N)
+    if (silent := ~J_N.any(axis=1)).any():
+        raise BadInput(f"J_N[{int(np.argmax(silent))}] is zero; a contact needs a normal direction.")
+    h = _optional(data, "h", (n,))
+    if k == 0 and any(not is_absent(data.get(key)) for key in ("J_T", "zeta_T", "v_T", "mu")):
+        raise BadInput("Tangential contact data are given without the normal rows 'J_N'.")
+    J_T, zeta_T, v_T, mu = _tangential(data, k, n)
+    if (silent := (mu > 0) & ~J_T.any(axis=(1, 2))).any():
+        i = int(np.argmax(silent))
+        raise BadInput(f"J_T[{i}] is zero although mu[{i}] is {mu[i]:.6g}; friction needs a direction.")
+    t, q, v = _state(data, n)
+    D_omega, w_omega = _optional(data, "D_omega", (n, None)), None
+    if D_omega is not None:
+        w_omega = _optional(data, "w_omega", (n,))
+    return StepData(
+        M, np.zeros(n) if h is None else h, as_array("Q", data["Q"], (n,)), J, gamma, J_N, zeta_N, J_T, zeta_T, v_T,
+        mu, t, q, v, D_omega, np.zeros(n) if D_omega is not None and w_omega is None else w_omega,
+        **_gaps_and_restitution(data, k), dt=_duration(data),
+    )  # fmt: skip
+
+
+def _sparse(data: Mapping[str, Any]) -> StepData:
+    """Checked sparse step data; M and J are sparse matrices, or what `to_triplets` makes of them.
+
+    Raises
+    ------
+    BadInput
+        Also if the step has contacts or quasi-velocities, which need dense matrices.
+    """
+    for key in ("J_N", "J_T", "D_omega"):
+        if not is_absent(data.get(key)):
+            raise BadInput(f"A step with sparse matrices holds {key!r}; contacts and quasi-velocities need dense ones.")
+    Q = as_array("Q", data["Q"], (None,))
+    n = len(Q)
+
+    def matrix(name: str, rows: int | None) -> Sparse:
+        value = data[name]
+        if isinstance(value, Mapping):
+            known = len(as_array("gamma", data["gamma"], (None,))) if rows is None else rows
+            return from_triplets(name, value, (known, n))
+        return as_sparse(name, value, (rows, n))
+
+    M = check_sparse_mass(matrix("M", n))
+    _see_pair(data, "J", "gamma", data.get("J") is not None)
+    J = as_sparse("J", np.zeros((0, n)), (0, n)) if data.get("J") is None else matrix("J", None)
+    gamma = np.zeros(0) if data.get("J") is None else as_array("gamma", data["gamma"], (J.shape[0],))
+    t, q, v = _state(data, n)
+    h = _optional(data, "h", (n,))
+    return sparse_step(M, np.zeros(n) if h is None else h, Q, J, gamma, t, q, v)
+
+
+def _optional(data: Mapping[str, Any], name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64] | None:
+    return None if data.get(name) is None else as_array(name, data[name], shape)
+
+
+def _state(data: Mapping[str, Any], n: int) -> tuple[float, Vector | None, Vector | None]:
+    """t, q and v; a time in words is a remark."""
+    t = float(as_array("t", data["t"], ())) if isinstance(data.get("t"), int | float) else 0.0
+    return t, _optional(data, "q", (n,)), _optional(data, "v", (n,))
+
+
+def _see_pair(data: Mapping[str, Any], matrix: str, vector: str, given: bool) -> None:
+    """Refuse a matrix without its vector, and a vector without its matrix."""
+    if not given and not is_absent(data.get(vector)):
+        raise BadInput(f"{vector!r} is given without {matrix!r}.")
+    if given and data.get(vector) is None:
+        raise BadInput(f"{matrix!r} is given without {vector!r}.")
+
+
+def _rows(data: Mapping[str, Any], matrix: str, vector: str, n: int) -> tuple[Matrix, Vector]:
+    given = not is_absent(data.get(matrix))
+    A = as_array(matrix, data[matrix], (None, n)) if given else np.zeros((0, n))
+    _see_pair(data, matrix, vector, given)
+    return A, as_array(vector, data[vector], (len(A),)) if given else np.zeros(0)
+
+
+def _gaps_and_restitution(data: Mapping[str, Any], k: int) -> dict[str, Any]:
+    """g_N, gdot_N, e_N, e_T and least_N, as far as they are given."""
+    names = ("g_N", "gdot_N", "e_N", "e_T", "least_N")
+    found = {name: as_array(name, data[name], (k,)) for name in names if not is_absent(data.get(name))}
+    for name in ("e_N", "e_T"):
+        if name in found and not ((found[name] >= 0) & (found[name] <= 1)).all():
+            raise BadInput(f"{name} holds {found[name]}; coefficients of restitution lie between 0 and 1.")
+    return found
+
+
+def _duration(data: Mapping[str, Any]) -> float | None:
+    dt = _optional(data, "dt", ())
+    if dt is not None and dt <= 0:
+        raise BadInput(f"dt is {float(dt):g}; the length of a time step is positive.")
+    return None if dt is None else float(dt)
 
 
 def _tangential(data: Mapping[str, Any], k: int, n: int) -> tuple[NDArray[np.float64], Matrix, Matrix, Vector]:
@@ -428,21 +382,12 @@ def _tangential(data: Mapping[str, Any], k: int, n: int) -> tuple[NDArray[np.flo
         if (mu > 0).any():
             raise BadInput("mu is positive but the tangential rows 'J_T' are missing.")
         return np.zeros((k, 1, n)), np.zeros((k, 1)), np.zeros((k, 1)), mu
-    J_T = as_array("J_T", _with_axis(data["J_T"], 2), (k, None, n))
+    J_T = as_array("J_T", with_axis(data["J_T"], 2), (k, None, n))
     d = J_T.shape[1]
 
     def tangent(name: str) -> Matrix:
         if is_absent(data.get(name)):
             return np.zeros((k, d))
-        return as_array(name, _with_axis(data[name], 1), (k, d))
+        return as_array(name, with_axis(data[name], 1), (k, d))
 
     return J_T, tangent("zeta_T"), tangent("v_T"), mu
-
-
-def _with_axis(value: Any, flat: int) -> Any:
-    """Planar data with the tangent axis put back; anything else as it is, for `as_array` to judge."""
-    try:
-        raw = real_array(value)
-    except (TypeError, ValueError, OverflowError):
-        return value
-    return raw[:, None] if raw.ndim == flat else raw

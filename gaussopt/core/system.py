@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gaussopt.core.errors import BadInput, UnknownName
-from gaussopt.core.fast_frozen import quick
+from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.step_data import Matrix, StepData, Vector
 
 MOST_PRINTED = 200
 """Coordinates up to which an error shows the state."""
 
 
-@quick
+@fast_frozen
 @dataclass(frozen=True, slots=True)
 class Energy:
     """Energies of one state, in joule; `power` is that of the non-conservative forces, in watt."""

@@ -16,8 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from gaussopt.core.errors import BadInput
-from gaussopt.core.sparse_arrays import parts
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import Matrix, StepData, Vector, parts
 from gaussopt.families._planar import graded
 from gaussopt.modelling.chain import Chain
 from gaussopt.modelling.family import Dial, Family, instants

@@ -46,7 +46,7 @@ def _sparse(step: StepData) -> Any:
     """The system of a sparse step."""
     from scipy.sparse import block_array, csr_array
 
-    from gaussopt.core.sparse_arrays import parts
+    from gaussopt.core.step_data import parts
 
     M, J = parts(step)
     return csr_array(block_array([[M, J.T], [J, None]], format="csr"))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gaussopt.core.arrays import all_finite
 from gaussopt.core.errors import BadInput, GaussoptError
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector, all_finite
+from gaussopt.core.step_data import Vector
 from gaussopt.core.stepper import Control, Stepper
 from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.solving.solve import Answer

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from gaussopt.contact.impact_laws import ImpactLaw
-from gaussopt.core.contacts import Event
+from gaussopt.core.event import Event
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
 from gaussopt.core.stepper import Control, Stepper

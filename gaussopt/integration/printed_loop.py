@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from gaussopt.contact.impact_laws import ImpactLaw
-from gaussopt.core.contacts import Event
 from gaussopt.core.errors import BadInput
+from gaussopt.core.event import Event
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
 from gaussopt.core.stepper import Control, Stepper

@@ -12,8 +12,9 @@ from typing import Protocol
 
 import numpy as np
 
+from gaussopt.core.arrays import is_sparse
 from gaussopt.core.errors import BadInput, UnknownName
-from gaussopt.core.step_data import Matrix, StepData, Vector, is_sparse
+from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
 from gaussopt.linalg import sparse_projection

@@ -22,8 +22,8 @@ import numpy as np
 from gaussopt.contact.activity import refuse_penetration
 from gaussopt.contact.impact_laws import ImpactLaw, VelocityJump, newton
 from gaussopt.contact.velocity_level import jump_step
-from gaussopt.core.contacts import Event
 from gaussopt.core.errors import BadInput
+from gaussopt.core.event import Event
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.core.stepper import Control, Stepper

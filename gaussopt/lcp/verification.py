@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gaussopt.core.programs import LCP, RawSolution
+from gaussopt.core.programs import LCP
+from gaussopt.core.solution import RawSolution
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector, as_array
 from gaussopt.lcp.certificate import LCPCertificate, certify_lcp

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gaussopt.core.arrays import check_mass_matrix, is_sparse, with_axis
 from gaussopt.core.contacts import (
     Coefficients,
     Contact,
-    ContactPoints,
     Kinematics,
     as_contact_data,
     check_coefficients,
@@ -20,11 +20,12 @@ from gaussopt.core.contacts import (
 )
 from gaussopt.core.errors import BadInput, one_line
 from gaussopt.core.machine import pass_on
-from gaussopt.core.sparse_arrays import as_sparse, check_sparse_mass, sparse_step
+from gaussopt.core.sparse_arrays import as_sparse, check_sparse_mass
 from gaussopt.core.state_functions import WRITES, Changed, call_with_copies
-from gaussopt.core.step_data import StepData, Vector, _with_axis, as_array, check_mass_matrix, is_sparse
+from gaussopt.core.step_data import StepData, Vector, as_array, sparse_step
 from gaussopt.core.system import AbstractSystem, Energy, state_in_words
 from gaussopt.modelling.consistency import check_rows
+from gaussopt.modelling.contact_points import ContactPoints
 from gaussopt.modelling.lagrangian import LagrangianSystem, derive
 
 if TYPE_CHECKING:
@@ -314,10 +315,10 @@ class System(AbstractSystem):
         if data.J_T is None:
             J_T, zeta_T, v_T = np.zeros((k, 1, n)), np.zeros((k, 1)), np.zeros((k, 1))
         else:
-            J_T = read("J_T", _with_axis(data.J_T, 2), (k, None, n))
+            J_T = read("J_T", with_axis(data.J_T, 2), (k, None, n))
             d = J_T.shape[1]
-            zeta_T = read("zeta_T", _with_axis(data.zeta_T, 1), (k, d))
-            v_T = J_T @ v if data.v_T is None else read("v_T", _with_axis(data.v_T, 1), (k, d))
+            zeta_T = read("zeta_T", with_axis(data.zeta_T, 1), (k, d))
+            v_T = J_T @ v if data.v_T is None else read("v_T", with_axis(data.v_T, 1), (k, d))
 
         def each(label: str, value: Any) -> Vector:
             if value is None:

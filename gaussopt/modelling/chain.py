@@ -18,9 +18,10 @@ from functools import cached_property
 
 import numpy as np
 
+from gaussopt.core.arrays import finite_number
 from gaussopt.core.errors import BadInput
 from gaussopt.core.sparse_arrays import Sparse
-from gaussopt.core.step_data import Vector, as_array, finite_number
+from gaussopt.core.step_data import Vector, as_array
 from gaussopt.modelling.linkage import GROUND, Linkage, LinkageSystem
 
 GRAVITY = 9.81

@@ -14,12 +14,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from gaussopt.core.contacts import _FIRST, _SECOND
 from gaussopt.core.errors import BadInput
-from gaussopt.core.sparse_arrays import parts
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import Matrix, StepData, Vector, parts
 from gaussopt.core.system import AbstractSystem
 from gaussopt.linalg.sparse_projection import lift
+from gaussopt.modelling.contact_points import FIRST, SECOND
 
 AGREE = 1e-4
 """Relative difference of a typed and a numerical derivative that is still agreement."""
@@ -186,14 +185,14 @@ def _derivative(function: Along, order: int, longest: float) -> tuple[Vector, Ve
     kink = np.full(len(middle), np.inf)
     for h in longest * 4.0 ** -np.arange(8):
         try:
-            ends = [(function(i * h), function(-i * h)) for i, _ in _FIRST]
+            ends = [(function(i * h), function(-i * h)) for i, _ in FIRST]
         except BadInput:  # beyond where the function is defined
             tries.append(np.full(len(middle), np.nan))
             continue
         if order == 1:
-            tries.append(np.sum([c * (p - m) for (_, c), (p, m) in zip(_FIRST, ends, strict=True)], axis=0) / h)
+            tries.append(np.sum([c * (p - m) for (_, c), (p, m) in zip(FIRST, ends, strict=True)], axis=0) / h)
         else:
-            bent = [c * (p - 2.0 * middle + m) for (_, c), (p, m) in zip(_SECOND, ends, strict=True)]
+            bent = [c * (p - 2.0 * middle + m) for (_, c), (p, m) in zip(SECOND, ends, strict=True)]
             tries.append(np.sum(bent, axis=0) / h**2)
         # A central difference does not see a kink; what bends over a short step is one.
         kink = np.minimum(kink, np.abs(ends[0][0] - 2.0 * middle + ends[0][1]) / h)

@@ -17,7 +17,8 @@ from types import FunctionType, ModuleType
 
 import numpy as np
 
-from gaussopt.core.step_data import Vector, all_finite
+from gaussopt.core.arrays import all_finite
+from gaussopt.core.step_data import Vector
 from gaussopt.jit.kernel import COMPILED
 
 ENOUGH = 10_000

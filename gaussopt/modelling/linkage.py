@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from gaussopt.core.arrays import finite_number
 from gaussopt.core.errors import BadInput
 from gaussopt.core.sparse_arrays import Sparse
-from gaussopt.core.step_data import Vector, as_array, finite_number
+from gaussopt.core.step_data import Vector, as_array
 from gaussopt.modelling.callables import System
 
 GROUND = -1

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gaussopt.core import registry
-from gaussopt.core.contacts import Event
 from gaussopt.core.errors import BadInput, UnknownName
+from gaussopt.core.event import Event
 from gaussopt.core.foreign import call
 from gaussopt.core.step_data import Vector, as_array
 from gaussopt.core.system import AbstractSystem

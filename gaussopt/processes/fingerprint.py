@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from gaussopt.core.arrays import is_sparse
 from gaussopt.core.errors import GaussoptError
-from gaussopt.core.step_data import is_sparse
 
 SHARES = (0.0, 0.5, 1.0)
 """Where the equations are asked: at the start, and away from it at these shares of t_end."""

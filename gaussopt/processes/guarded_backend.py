@@ -17,7 +17,8 @@ from typing import Any, Protocol
 
 from gaussopt.core import registry
 from gaussopt.core.errors import GaussoptError
-from gaussopt.core.programs import Program, RawSolution
+from gaussopt.core.programs import Program
+from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Solver, make_solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.contact.impact_laws import ImpactLaw, impact_law
 from gaussopt.core import registry
-from gaussopt.core.contacts import Event
 from gaussopt.core.errors import BadInput, GaussoptError, IllPosed, MotionStopped, NotAccepted, UnknownName
+from gaussopt.core.event import Event
 from gaussopt.core.files import write_text
 from gaussopt.core.foreign import raised
 from gaussopt.core.machine import is_machine, machine_failure

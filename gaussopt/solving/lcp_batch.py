@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.core.errors import BadInput, NotAccepted
-from gaussopt.core.programs import LCP, RawSolution
+from gaussopt.core.programs import LCP
+from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Solver, make_solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector, as_array

@@ -17,10 +17,11 @@ from gaussopt.certificates.linear import certify_linear
 from gaussopt.certificates.qp import certify_qp, classify_qp
 from gaussopt.core import registry
 from gaussopt.core.errors import BadInput, GaussoptError, IllPosed, NotAccepted
-from gaussopt.core.fast_frozen import quick
+from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.foreign import is_foreign, private, raised, well_formed
 from gaussopt.core.machine import pass_on
-from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program, RawSolution, Solution, Timing
+from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program
+from gaussopt.core.solution import RawSolution, Solution, Timing
 from gaussopt.core.solver import Solver, make_solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector, as_array
@@ -157,7 +158,7 @@ class Engine:
         return raw
 
 
-@quick
+@fast_frozen
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A certified answer to a step.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import signal
 
-from gaussopt.core.programs import LinearSystem, Program, RawSolution
+from gaussopt.core.programs import LinearSystem, Program
+from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.step_data import Vector
 

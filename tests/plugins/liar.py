@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program, RawSolution
+from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program
+from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector

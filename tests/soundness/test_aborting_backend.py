@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.core.programs import Program, RawSolution
+from gaussopt.core.programs import Program
+from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
 from gaussopt.processes import child_process

@@ -14,7 +14,8 @@ import pytest
 
 import gaussopt as go
 from gaussopt.core import registry
-from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program, RawSolution, Solution
+from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program
+from gaussopt.core.solution import RawSolution, Solution
 from gaussopt.core.solver import Options, Solver, make_solver, missing_packages
 from gaussopt.core.status import Status
 from gaussopt.formulations.base import Candidate, Formulation

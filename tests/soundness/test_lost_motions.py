@@ -14,7 +14,8 @@ from scipy import sparse
 import gaussopt as go
 from gaussopt.cli.main import run
 from gaussopt.core import registry
-from gaussopt.core.programs import QP, Program, RawSolution
+from gaussopt.core.programs import QP, Program
+from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
 from gaussopt.integration.trajectory import Recorder

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.core.files import MOST_TEXT, load, read_bytes
+from gaussopt.core.files import MOST_TEXT, read_bytes
+from gaussopt.core.problem_files import load
 
 FAULTS = Path(__file__).parent / "faults"
 

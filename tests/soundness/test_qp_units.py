@@ -15,7 +15,7 @@ from soundness.qp_judge import Exact
 
 import gaussopt as go
 from gaussopt.certificates.qp import classify_qp
-from gaussopt.core.programs import RawSolution, Timing
+from gaussopt.core.solution import RawSolution, Timing
 from gaussopt.core.status import Status
 from gaussopt.solving.solve import verified
 

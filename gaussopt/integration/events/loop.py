@@ -29,8 +29,8 @@ from gaussopt.contact.accumulation import ImpactAccumulation, accumulates
 from gaussopt.contact.activity import refuse_penetration, tolerances
 from gaussopt.contact.impact_laws import ImpactLaw
 from gaussopt.contact.operator import eliminate_joints
-from gaussopt.core.contacts import Event
 from gaussopt.core.errors import BadInput, MotionStopped
+from gaussopt.core.event import Event
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.core.stepper import Control, Integration, Stepper

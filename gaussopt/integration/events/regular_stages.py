@@ -16,7 +16,7 @@ import numpy as np
 
 from gaussopt.certificates.contact import ContactCertificate, Verdict, monotone
 from gaussopt.contact.stage_kernel import MONOTONE, NUMBERS, OPEN, stage, stage_workspace
-from gaussopt.core.programs import Timing
+from gaussopt.core.solution import Timing
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.integration.events.accelerations import ContactModes

@@ -13,7 +13,8 @@ import math
 
 import numpy as np
 
-from gaussopt.core.step_data import StepData, Vector, is_sparse
+from gaussopt.core.arrays import is_sparse
+from gaussopt.core.step_data import StepData, Vector
 from gaussopt.core.stepper import SHARP, CertifiedAnswer, Motion, Stabilisation
 from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.stabilisation import Baumgarte, least_motion

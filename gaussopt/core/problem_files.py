@@ -1,4 +1,4 @@
-"""Entries of JSON files: names that are written twice or nearly right, and values that are no numbers.
+"""Step, qp, lcp and answer files (JSON): their entries, names that are nearly right, values that are no numbers.
 
 A file may hold more than what is read here, such as a name or a time, and that is ignored. What is nearly the name of
 an entry is not: a step whose friction coefficients are called "Mu" would be solved without friction.
@@ -6,13 +6,18 @@ an entry is not: a step whose friction coefficients are called "Mu" would be sol
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any
 
 from gaussopt.core.errors import BadInput
+from gaussopt.core.files import read_json
+from gaussopt.core.programs import LCP, QP
 from gaussopt.core.step_data import StepData
+
+KINDS = ("step", "qp", "lcp")
 
 READ = {
     "step": tuple(f.name for f in fields(StepData) if f.name != "arithmetic"),
@@ -40,20 +45,55 @@ ALIKE = 0.8
 """Share of letters in common, see `difflib`, from which a name is taken for a misprint."""
 
 
-def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of a JSON file, for `json.loads(object_pairs_hook=...)`.
+def parse(data: Mapping[str, Any]) -> StepData | QP | LCP:
+    """Step data, a quadratic program or a complementarity problem from the contents of a file.
 
     Raises
     ------
     BadInput
-        If a name is there twice: which of its values is meant?
     """
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise BadInput(f"the entry {twice!r} is there more than once; keep one of them.")
-    return found
+    kind = data.get("kind")
+    if isinstance(kind, str) and kind in KINDS:
+        check_entries(data, kind)
+    if kind == "step":
+        return StepData.from_mapping(data)
+    if kind == "qp":
+        return QP.from_mapping(data)
+    if kind == "lcp":
+        return LCP.from_mapping(data)
+    if kind is None:
+        raise BadInput(f"The file has no 'kind'; write \"kind\": {' or '.join(repr(k) for k in KINDS)}.")
+    raise BadInput(f"The kind {kind!r} is not known here; known: {', '.join(KINDS)}.")
+
+
+def read_answer(path: str | os.PathLike[str], problem: StepData | QP | LCP) -> dict[str, Any]:
+    """The entries of an answer to a step, a qp or an lcp.
+
+    Raises
+    ------
+    BadInput
+    """
+    data = read_json(path)
+    what = "a step" if isinstance(problem, StepData) else "a qp" if isinstance(problem, QP) else "an lcp"
+    try:
+        check_entries(data, f"answer to {what}")
+    except BadInput as error:
+        raise BadInput(f"{path}: {error}") from None
+    return data
+
+
+def load(path: str | os.PathLike[str]) -> StepData | QP | LCP:
+    """Step data, a quadratic program or a complementarity problem from a file.
+
+    Raises
+    ------
+    BadInput
+    """
+    data = read_json(path)
+    try:
+        return parse(data)
+    except BadInput as error:
+        raise BadInput(f"{path}: {error}") from None
 
 
 def check_entries(data: Mapping[str, Any], what: str) -> None:
