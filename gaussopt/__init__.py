@@ -49,13 +49,16 @@ if TYPE_CHECKING:
     from gaussopt.reporting.animation.animate import animate
     from gaussopt.simulation.batch import simulate_batch
     from gaussopt.simulation.simulate import simulate
+    from gaussopt.solving.answer import Answer
+    from gaussopt.solving.defaults import formulate
     from gaussopt.solving.lcp_batch import BatchSolution, solve_batch
-    from gaussopt.solving.solve import Answer, StepSolver, formulate, solve, solve_step
+    from gaussopt.solving.solve import solve, solve_step
+    from gaussopt.solving.step_solver import StepSolver
     from gaussopt.storage.netcdf import load_dataset, save_dataset
 
 # Loaded when first used, so that `import gaussopt` and `gaussopt --help` stay quick.
 _HOME = {
-    "Answer": "solving.solve", "Atlas": "atlas.scan", "AtlasGrid": "modelling.parameter_grid",
+    "Answer": "solving.answer", "Atlas": "atlas.scan", "AtlasGrid": "modelling.parameter_grid",
     "Axis": "modelling.parameter_grid", "BadInput": "core.errors", "BatchSolution": "solving.lcp_batch",
     "Baumgarte": "integration.stabilisation", "Certificate": "certificates.bilateral", "Contact": "core.contacts",
     "ContactCertificate": "certificates.contact", "ContactClass": "certificates.contact_class",
@@ -65,12 +68,12 @@ _HOME = {
     "MachineFailure": "core.errors", "MatrixClass": "lcp", "MissingBackend": "core.errors",
     "NotAccepted": "core.errors", "Problem": "modelling.problem", "Projection": "integration.stabilisation",
     "QP": "core.programs", "Results": "comparison.compare", "Sketch": "modelling.sketch", "Solution": "core.solution",
-    "Status": "core.status", "StepData": "core.step_data", "StepSolver": "solving.solve",
+    "Status": "core.status", "StepData": "core.step_data", "StepSolver": "solving.step_solver",
     "System": "modelling.callables", "Trajectory": "integration.trajectory", "UnknownName": "core.errors",
     "Unverified": "core.errors", "animate": "reporting.animation.animate", "certify": "certificates.bilateral",
     "certify_contact": "certificates.contact", "certify_lcp": "lcp", "certify_qp": "certificates.qp",
     "classify_matrix": "lcp", "classify_step": "certificates.contact_class", "compare": "comparison.compare",
-    "contact_points": "modelling.contact_points", "enumerate_lcp": "lcp", "formulate": "solving.solve",
+    "contact_points": "modelling.contact_points", "enumerate_lcp": "lcp", "formulate": "solving.defaults",
     "load_dataset": "storage.netcdf", "make_solver": "core.solver", "names": "core.registry",
     "problem": "modelling.problem", "rank_report": "linalg.redundancy", "register": "core.registry",
     "save_dataset": "storage.netcdf", "scan": "atlas.scan", "simulate": "simulation.simulate",

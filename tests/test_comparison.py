@@ -200,7 +200,7 @@ def test_a_backend_that_rewrites_the_question_is_not_believed(
 ) -> None:
     """Solvers of the package get no copies; that a backend writes into what they pass on is noticed."""
     go.register(PLUGINS / "meddler.py")
-    monkeypatch.setattr("gaussopt.solving.solve.is_foreign", lambda entry: False)
+    monkeypatch.setattr("gaussopt.solving.solver_sequence.is_foreign", lambda entry: False)
     step = go.StepData.from_mapping({"M": [[2.0]], "Q": [4.0]})
     reply = Follower("gauss", "meddler", "setup").solve(Item(step, np.array([2.0])))
     assert (reply.status, reply.message) == (go.Status.SOLVER_ERROR, TAMPERED)

@@ -17,7 +17,8 @@ from gaussopt.core.programs import Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import make_solver
 from gaussopt.solvers._search import ComplementaritySearch, QuadraticSearch, search_of
-from gaussopt.solving.solve import Engine, StepSolver
+from gaussopt.solving.solver_sequence import SolverSequence
+from gaussopt.solving.step_solver import StepSolver
 
 S = go.Status
 inf = np.inf
@@ -372,7 +373,7 @@ def test_a_sequence_repeats_and_the_global_generators_are_left_alone(name: str) 
     for _ in range(2):
         random.seed(3)
         np.random.seed(3)  # noqa: NPY002
-        engine = Engine(name, {"generations": 5})
+        engine = SolverSequence(name, {"generations": 5})
         ends.append([engine.solve(equality_program(seed)[0])[0].x for seed in range(3)])
         assert (random.random(), np.random.random()) == expected  # noqa: NPY002
         random.random()  # what others draw in between does not matter
@@ -382,7 +383,7 @@ def test_a_sequence_repeats_and_the_global_generators_are_left_alone(name: str) 
 def test_two_solvers_do_not_disturb_each_other() -> None:
     program, _ = equality_program(4)
     alone = raw(program, "deap", generations=5).x
-    other, solver = Engine("deap-cma", {"generations": 5}), make_solver("deap", {"generations": 5})
+    other, solver = SolverSequence("deap-cma", {"generations": 5}), make_solver("deap", {"generations": 5})
     solver.setup(program)
     other.solve(program)
     np.testing.assert_array_equal(solver.solve(None).x, alone)

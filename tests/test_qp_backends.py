@@ -22,7 +22,8 @@ from gaussopt.certificates.bilateral import certify
 from gaussopt.core import registry
 from gaussopt.core.solver import make_solver, missing_packages
 from gaussopt.core.status import Status
-from gaussopt.solving.solve import Engine, StepSolver
+from gaussopt.solving.solver_sequence import SolverSequence
+from gaussopt.solving.step_solver import StepSolver
 
 INF = np.inf
 
@@ -316,7 +317,7 @@ def test_gauss_programs_of_the_crank_slider(name: str, crank: go.Problem, steps:
 @pytest.mark.parametrize("warm", [True, False], ids=["warm", "cold"])
 @pytest.mark.parametrize("name", ACCURATE)
 def test_a_sequence_of_steps_agrees_with_linear_algebra(name: str, warm: bool, steps: list[go.StepData]) -> None:
-    engine, direct = Engine(name, warm_start=warm), Engine("kkt")
+    engine, direct = SolverSequence(name, warm_start=warm), SolverSequence("kkt")
     updates = registry.load("solver", name).updates
     # From the second on: near rest HiGHS gives up, which is its own test.
     for i, step in enumerate(steps[3:53]):
@@ -354,7 +355,7 @@ def moving(count: int) -> list[Known]:
 @pytest.mark.parametrize("warm", [True, False], ids=["warm", "cold"])
 @pytest.mark.parametrize("name", [name for name in ACCURATE if name != "kkt"])
 def test_a_sequence_whose_tight_rows_change(name: str, warm: bool) -> None:
-    engine = Engine(name, warm_start=warm)
+    engine = SolverSequence(name, warm_start=warm)
     for case in moving(50):
         raw, _ = engine.solve(case.qp)
         assert raw.claim in (Status.SOLVED, Status.SOLVER_ERROR if name == "highs" else Status.SOLVED)
@@ -368,7 +369,7 @@ def test_a_failure_leaves_nothing_behind(name: str) -> None:
     low = bad.l + np.append(np.zeros(len(bad.l) - 1), 1.0)
     contradictory = go.QP(bad.P, bad.q, bad.A, low, low)
     other = PROGRAMS["all fixed, size 1"]
-    engine = Engine(name)
+    engine = SolverSequence(name)
     for case in (good, None, good, other, good, None, other):
         raw, _ = engine.solve(contradictory if case is None else case.qp)
         if case is not None and raw.claim is Status.SOLVED:
@@ -396,7 +397,7 @@ def test_the_program_is_only_read(name: str) -> None:
     for part in arrays:
         part.setflags(write=False)
     qp = go.QP(*arrays)
-    engine = Engine(name)
+    engine = SolverSequence(name)
     for _ in range(2):
         assert engine.solve(qp)[0].claim is Status.SOLVED
     for part, original in zip(arrays, (case.qp.P, case.qp.q, case.qp.A, case.qp.l, case.qp.u), strict=True):
@@ -407,7 +408,7 @@ def test_the_program_is_only_read(name: str) -> None:
 def test_an_answer_outlives_the_next_one(name: str) -> None:
     """Backends hand out views of their memory; the adapters must not."""
     cases = moving(3)
-    engine = Engine(name)
+    engine = SolverSequence(name)
     first = engine.solve(cases[0].qp)[0]
     x, y = first.x.copy(), first.y.copy()
     engine.solve(cases[2].qp)
@@ -417,7 +418,7 @@ def test_an_answer_outlives_the_next_one(name: str) -> None:
 
 @pytest.mark.parametrize("name", HERE)
 def test_the_backend_reports_its_own_time_and_iterations(name: str) -> None:
-    engine = Engine(name)
+    engine = SolverSequence(name)
     for case in moving(3):
         raw, timing = engine.solve(case.qp)
         if name in ("daqp", "piqp", "proxqp", "scs", "clarabel"):
@@ -490,7 +491,7 @@ def test_a_point_without_multipliers_is_kept(monkeypatch: pytest.MonkeyPatch) ->
 
     case = PROGRAMS["one-sided, size 1"]
     monkeypatch.setattr(qpsolvers, "solve_problem", lambda *args, **options: Silent(case.x))
-    assert Engine("clarabel").solve(case.qp)[0].y is None
+    assert SolverSequence("clarabel").solve(case.qp)[0].y is None
     assert go.solve(case.qp, "clarabel").status is Status.SOLVED
 
 
@@ -507,7 +508,7 @@ def test_an_error_of_the_backend_is_not_a_verdict_on_the_program(name: str, monk
         return solution
 
     monkeypatch.setattr(qpsolvers, "solve_problem", broken)
-    raw = Engine(name).solve(PROGRAMS["one-sided, size 1"].qp)[0]
+    raw = SolverSequence(name).solve(PROGRAMS["one-sided, size 1"].qp)[0]
     assert raw.claim is Status.SOLVER_ERROR
     assert raw.x is None
 

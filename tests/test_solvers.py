@@ -19,7 +19,7 @@ import gaussopt as go
 from gaussopt.comparison.sources import convex_set
 from gaussopt.core import registry
 from gaussopt.core.solver import make_solver
-from gaussopt.solving.solve import Engine
+from gaussopt.solving.solver_sequence import SolverSequence
 
 inf = np.inf
 
@@ -269,7 +269,7 @@ def _sequence(inequalities: bool) -> list[go.QP]:
 def test_a_sequence_is_solved_like_its_programs_alone(
     solver: str, warm: bool, inequalities: bool, assert_optimal: Callable[..., None]
 ) -> None:
-    engine = Engine(solver, warm_start=warm)
+    engine = SolverSequence(solver, warm_start=warm)
     for k, qp in enumerate(_sequence(inequalities)):
         raw, timing = engine.solve(qp)
         assert_optimal(qp, raw.x, raw.y, ACCURACY[solver])
@@ -280,7 +280,7 @@ def test_a_sequence_is_solved_like_its_programs_alone(
 
 @pytest.mark.parametrize("solver", WITH_INEQUALITIES)
 def test_a_change_of_pattern_is_a_new_setup(solver: str, assert_optimal: Callable[..., None]) -> None:
-    engine = Engine(solver)
+    engine = SolverSequence(solver)
     free = program(np.eye(2), [1, 1])
     bounded = program(np.eye(2), [1, 1], [[1, 0]], [0], [inf])
     held = program(np.eye(2), [1, 1], [[1, 0]], [0], [0])
@@ -403,7 +403,7 @@ def test_an_unknown_variant_gets_the_list(assert_sentence: Callable[..., None]) 
 def test_the_cvxpy_program_can_be_printed_and_inspected() -> None:
     import cvxpy
 
-    engine = Engine("cvxpy")
+    engine = SolverSequence("cvxpy")
     engine.solve(NAMED["two-sided slanted"][0])
     text = engine.solver.text
     assert text.startswith("minimize")
@@ -521,7 +521,7 @@ def test_the_global_random_generators_are_left_alone() -> None:
 def test_a_sequence_of_genetic_solves_repeats_too() -> None:
     ends = []
     for _ in range(2):
-        engine = Engine("deap", {"generations": 5})
+        engine = SolverSequence("deap", {"generations": 5})
         ends.append([engine.solve(equality_program(seed)[0])[0].x for seed in range(3)])
     np.testing.assert_array_equal(ends[0], ends[1])
 

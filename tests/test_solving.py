@@ -12,7 +12,8 @@ import gaussopt as go
 from gaussopt.core.programs import QP, LinearSystem, Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
-from gaussopt.solving.solve import Engine, judge
+from gaussopt.solving.judgement import judge
+from gaussopt.solving.solver_sequence import SolverSequence
 
 inf = float("inf")
 Status = go.Status
@@ -169,7 +170,7 @@ def test_an_unknown_solver_gets_the_nearest(assert_sentence: Callable[..., None]
 @pytest.mark.parametrize("tolerance", [1e-7, inf])
 @pytest.mark.parametrize("x", [None, np.array([np.nan, 0.0])])
 def test_a_program_without_an_answer_is_never_solved(x: Any, tolerance: float) -> None:
-    from gaussopt.solving.solve import _verify_qp
+    from gaussopt.solving.verification import _verify_qp
 
     qp = go.formulate(STEP, "gauss")
     assert isinstance(qp, QP)
@@ -189,7 +190,7 @@ def test_a_crash_during_a_warm_start_is_an_answer_too(monkeypatch: pytest.Monkey
         return crash() if start is not None else RawSolution(A_TRUE, LAM_TRUE, Status.SOLVED)
 
     fake.solve = solve  # type: ignore[method-assign]
-    monkeypatch.setattr("gaussopt.solving.solve.make_solver", lambda name, options: fake)
+    monkeypatch.setattr("gaussopt.solving.solver_sequence.make_solver", lambda name, options: fake)
     solution = go.solve(qp, "fake", start=(A_TRUE, LAM_TRUE))
     assert solution.claim is Status.CRASHED
     assert any(start is not None for start in calls)
@@ -209,7 +210,7 @@ def test_after_a_crash_the_next_program_is_set_up_afresh() -> None:
     crashing = [False, False, True, False, False]
     answers = iter(crashing)
     solver = Counting(lambda: crash() if next(answers) else RawSolution(A_TRUE, LAM_TRUE, Status.SOLVED))
-    engine = Engine(solver)
+    engine = SolverSequence(solver)
     program = go.formulate(STEP, "gauss")
     claims = [engine.solve(program)[0].claim for _ in crashing]
     assert claims == [Status.CRASHED if c else Status.SOLVED for c in crashing]

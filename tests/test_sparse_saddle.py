@@ -111,7 +111,7 @@ def test_factors_of_trees_stay_sparse(backend: str) -> None:
 
 
 def test_updates_take_new_numbers(backend: str) -> None:
-    from gaussopt.solving.solve import StepSolver
+    from gaussopt.solving.step_solver import StepSolver
 
     for name in ("chain", "tree", "hub"):
         driver = StepSolver("gauss", "sparse-kkt")

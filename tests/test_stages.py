@@ -14,7 +14,7 @@ from gaussopt.integration import stabilisation
 from gaussopt.integration.events import accelerations
 from gaussopt.integration.events.accelerations import ContactModes
 from gaussopt.integration.events.regular_stages import StageKernel
-from gaussopt.solving.solve import StepSolver
+from gaussopt.solving.step_solver import StepSolver
 
 RUNS = [
     ("sliding-rod", {"t_end": 0.05}), ("two-bar", {"t_end": 0.05}), ("box", {"t_end": 0.9, "dt": 0.02}),

@@ -452,7 +452,7 @@ def solve_command(
 def _defaults(step: StepData, formulation: str | None, solver: str | None) -> tuple[str, str]:
     """Formulation and solver that take the step, where none are given."""
     from gaussopt.contact.activity import closed_contacts
-    from gaussopt.solving.solve import default_solver, formulate
+    from gaussopt.solving.defaults import default_solver, formulate
 
     name = formulation or ("stick-slip" if len(closed_contacts(step)) else "gauss")
     if solver is not None:
@@ -518,7 +518,7 @@ def verify_command(
     from gaussopt.core.status import Status
     from gaussopt.core.step_data import as_array
     from gaussopt.lcp.verification import verify_lcp
-    from gaussopt.solving.solve import why_ill_posed
+    from gaussopt.solving.judgement import why_ill_posed
 
     data = problem_files.load(file)
     given = problem_files.read_answer(answer_file, data)

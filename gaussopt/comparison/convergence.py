@@ -11,7 +11,9 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program
 from gaussopt.core.solver import Solver, make_solver
 from gaussopt.core.status import Status
-from gaussopt.solving.solve import Engine, default_solver, solve
+from gaussopt.solving.defaults import default_solver
+from gaussopt.solving.solve import solve
+from gaussopt.solving.solver_sequence import SolverSequence
 
 
 def convergence(program: Program, solver: str, **options: Any) -> list[float]:
@@ -39,7 +41,7 @@ def convergence(program: Program, solver: str, **options: Any) -> list[float]:
         If the solver records nothing of this program.
     UnknownName, MissingBackend, NotAccepted
     """
-    engine = Engine(make_solver(solver, options))
+    engine = SolverSequence(make_solver(solver, options))
     raw, _ = engine.solve(program)
     if not raw.history:
         note = f" ({raw.note})" if raw.note else ""

@@ -28,7 +28,8 @@ from gaussopt.core.programs import LCP, QP, LinearSystem, Program, as_qp
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.modelling.problem import Problem
-from gaussopt.solving.solve import default_solver, formulate, solve
+from gaussopt.solving.defaults import default_solver, formulate
+from gaussopt.solving.solve import solve
 from gaussopt.storage.archives import arrays_of
 
 ARRAYS = ("P", "q", "G", "h", "A", "b", "lb", "ub")

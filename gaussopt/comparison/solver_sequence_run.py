@@ -19,7 +19,9 @@ from gaussopt.core.solution import Timing
 from gaussopt.core.solver import Solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector
-from gaussopt.solving.solve import Engine, StepSolver, verified
+from gaussopt.solving.solver_sequence import SolverSequence
+from gaussopt.solving.step_solver import StepSolver
+from gaussopt.solving.verification import verified
 
 TAMPERED = "The solver changed the numbers of the step that it was given; its answer cannot be judged."
 
@@ -82,7 +84,7 @@ class Follower:
             self._steps = StepSolver(formulation, name, options, tolerance, warm, reuse=reuse)
             self.engine = self._steps.engine
         else:
-            self.engine = Engine(name, options, warm, reuse)
+            self.engine = SolverSequence(name, options, warm, reuse)
 
     def solve(self, item: Item) -> Reply:
         """Solve and verify one item.

@@ -31,7 +31,7 @@ from gaussopt.integration.stabilisation import Projection, Stabilisation, Unstab
 from gaussopt.integration.trajectory import Recorder
 from gaussopt.linalg.dense import EPS
 from gaussopt.modelling.lagrangian import LagrangianSystem
-from gaussopt.solving.solve import Answer
+from gaussopt.solving.answer import Answer
 
 CHUNK = 0.2
 """Seconds between two reports of progress, roughly; Ctrl-C is heard in between."""

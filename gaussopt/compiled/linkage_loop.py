@@ -26,7 +26,7 @@ from gaussopt.core.stepper import Stepper
 from gaussopt.integration.bilateral_loop import DIVERGED
 from gaussopt.integration.stabilisation import Projection, Stabilisation, Unstabilised
 from gaussopt.modelling.linkage import GROUND, Linkage, LinkageSystem
-from gaussopt.solving.solve import Answer
+from gaussopt.solving.answer import Answer
 
 METHODS = ("semi-implicit", "rk4")
 """Steppers that the kernels know."""

@@ -14,7 +14,8 @@ from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.singular_positions import SingularWatch
 from gaussopt.linalg.redundancy import open_forces
-from gaussopt.solving.solve import Answer, StepSolver
+from gaussopt.solving.answer import Answer
+from gaussopt.solving.step_solver import StepSolver
 
 
 class Rejected(GaussoptError):

@@ -11,7 +11,7 @@ from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
 from gaussopt.core.stepper import Control, Stepper
 from gaussopt.integration.accelerations import CertifiedAccelerations
-from gaussopt.solving.solve import Answer
+from gaussopt.solving.answer import Answer
 
 DIVERGED = "the motion diverged and is no longer finite; use a smaller step or an exact formulation."
 

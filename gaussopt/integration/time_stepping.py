@@ -31,7 +31,7 @@ from gaussopt.integration.bilateral_loop import Record
 from gaussopt.integration.events.accelerations import ContactAccelerations, ContactModes
 from gaussopt.integration.events.scanning import SHALLOW, CrossingSearch, HermitePoint
 from gaussopt.integration.events.turning import MOST, TURN, Turning, turn, turning_of
-from gaussopt.solving.solve import Answer
+from gaussopt.solving.answer import Answer
 
 THETA = 0.5
 """Weight of the end of the step; 1/2 conserves the energy of linear motions."""

@@ -15,6 +15,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.interrupts import Interrupts
 from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
+from gaussopt.core.tolerances import check_tolerance
 from gaussopt.integration import stabilisation
 from gaussopt.integration.time_grid import TimeGrid
 from gaussopt.modelling.problem import Problem
@@ -22,7 +23,6 @@ from gaussopt.simulation.batch_dataset import Batch, check_size
 from gaussopt.simulation.batch_members import BatchMembers
 from gaussopt.simulation.engine import stride
 from gaussopt.simulation.simulate import check_impacts, check_kinds, check_settings, problem_or_system
-from gaussopt.solving.solve import check_tolerance
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -20,7 +20,7 @@ from gaussopt.modelling.lagrangian import LagrangianSystem
 from gaussopt.modelling.problem import Problem
 from gaussopt.simulation.batch_members import BatchMembers
 from gaussopt.simulation.simulate import recording, simulate
-from gaussopt.solving.solve import StepSolver
+from gaussopt.solving.step_solver import StepSolver
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -38,8 +38,10 @@ from gaussopt.linalg.redundancy import named_forces
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
 from gaussopt.simulation.engine import EngineChoice, contact_engine, leap_over, smooth_loop, stride
+from gaussopt.solving.answer import Answer
+from gaussopt.solving.defaults import default_solver
 from gaussopt.solving.foreign_formulation import find
-from gaussopt.solving.solve import Answer, StepSolver, default_solver
+from gaussopt.solving.step_solver import StepSolver
 
 START_TOLERANCE = 1e-8
 """Largest constraint residual of an initial state, relative to 1 + its largest entry."""

@@ -19,7 +19,7 @@ from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
 from gaussopt.processes import child_process
 from gaussopt.processes.guarded_backend import Remote, answering
-from gaussopt.solving.solve import Engine
+from gaussopt.solving.solver_sequence import SolverSequence
 
 FAULTS = Path(__file__).parent / "faults"
 
@@ -55,7 +55,7 @@ def program(q: float) -> go.QP:
 
 
 def test_the_solver_is_asked_in_another_process_that_is_kept() -> None:
-    engine = Engine(Aborting(None, Options()))
+    engine = SolverSequence(Aborting(None, Options()))
     answers = [engine.solve(program(float(q)))[0] for q in (1, 2, 3)]
     assert [a.x[0] for a in answers if a.x is not None] == [-1, -2, -3]
     assert [a.iterations for a in answers] == [0, 1, 2]  # set up once, then updated
@@ -64,7 +64,7 @@ def test_the_solver_is_asked_in_another_process_that_is_kept() -> None:
 
 
 def test_its_end_is_an_answer_and_the_next_program_is_solved() -> None:
-    engine = Engine(Aborting(None, Options()))
+    engine = SolverSequence(Aborting(None, Options()))
     engine.solve(program(1.0))
     died = engine.solve(program(-1.0))[0]
     assert died.claim is Status.CRASHED
@@ -75,7 +75,7 @@ def test_its_end_is_an_answer_and_the_next_program_is_solved() -> None:
 
 
 def test_what_the_solver_raises_there_reaches_the_caller() -> None:
-    engine = Engine(Aborting(None, Options()))
+    engine = SolverSequence(Aborting(None, Options()))
     with pytest.raises(go.BadInput, match="option is wrong"):
         engine.solve(program(-2.0))
     failed = engine.solve(program(-3.0))[0]

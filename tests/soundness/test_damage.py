@@ -193,16 +193,16 @@ def test_the_machine_is_not_a_solver(number: int, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_motion_that_the_machine_ends_is_kept(pendulum: go.System, monkeypatch: pytest.MonkeyPatch) -> None:
-    import gaussopt.solving.solve
+    import gaussopt.solving.solver_sequence
 
-    solve, calls = gaussopt.solving.solve.Engine.solve, iter(range(1000))
+    solve, calls = gaussopt.solving.solver_sequence.SolverSequence.solve, iter(range(1000))
 
     def runs_out(self: Any, program: Any) -> Any:
         if next(calls) > 20:
             raise MemoryError
         return solve(self, program)
 
-    monkeypatch.setattr(gaussopt.solving.solve.Engine, "solve", runs_out)
+    monkeypatch.setattr(gaussopt.solving.solver_sequence.SolverSequence, "solve", runs_out)
     motion = go.simulate(pendulum, q0=[1.0, 0.0], v0=[0.0, 0.0], dt=0.01, t_end=0.2)
     assert motion.status is go.Status.CRASHED
     assert len(motion.t) > 2

@@ -254,7 +254,7 @@ def test_what_nobody_expects_loses_no_motion_either(
     error: Exception, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A defect of the package, too: it is told, and what was computed before it is kept."""
-    from gaussopt.solving import solve as solving
+    from gaussopt.solving import step_solver as solving
 
     usual = solving.certify
 

@@ -17,7 +17,7 @@ import gaussopt as go
 from gaussopt.certificates.qp import classify_qp
 from gaussopt.core.solution import RawSolution, Timing
 from gaussopt.core.status import Status
-from gaussopt.solving.solve import verified
+from gaussopt.solving.verification import verified
 
 FAULTS = Path(__file__).parent / "faults"
 WRONG = 1e-6

@@ -22,7 +22,8 @@ from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.integration.events.functions import definiteness
 from gaussopt.integration.stabilisation import Baumgarte
 from gaussopt.linalg.redundancy import open_forces
-from gaussopt.solving.solve import Answer, StepSolver
+from gaussopt.solving.answer import Answer
+from gaussopt.solving.step_solver import StepSolver
 
 if TYPE_CHECKING:
     from gaussopt.integration.events.regular_stages import CertifiedStage, StageKernel

@@ -41,7 +41,7 @@ from gaussopt.integration.events.functions import EventFunction, Sample, bracket
 from gaussopt.integration.events.scanning import unmoved
 from gaussopt.integration.stabilisation import Projection
 from gaussopt.linalg.dense import mass_scale
-from gaussopt.solving.solve import Answer
+from gaussopt.solving.answer import Answer
 
 if TYPE_CHECKING:
     from gaussopt.compiled.contact_phases import PhaseMarcher, PhaseSegment

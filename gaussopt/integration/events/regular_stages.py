@@ -23,7 +23,8 @@ from gaussopt.integration.events.accelerations import ContactModes
 from gaussopt.integration.events.functions import smallest_eigenvalue
 from gaussopt.jit.kernel import COMPILED
 from gaussopt.lcp.pivoting import SOLVED
-from gaussopt.solving.solve import UNDECIDED, Answer
+from gaussopt.solving.answer import Answer
+from gaussopt.solving.judgement import UNDECIDED
 
 PLAIN = 12
 """Coordinates and closed contacts, together, up to which the kernel is faster than numpy without being compiled."""

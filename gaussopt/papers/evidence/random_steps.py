@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gaussopt.core import registry
 from gaussopt.core.step_data import Matrix, StepData, Vector
-from gaussopt.solving.solve import Engine
+from gaussopt.solving.solver_sequence import SolverSequence
 
 
 def entries(n: int, m: int) -> int:
@@ -107,7 +107,7 @@ Candidate = Callable[[StepData], Vector]
 def by_formulation(name: str) -> Candidate:
     """What a registered formulation answers by direct linear algebra, uncertified."""
     entry = registry.load("formulation", name)
-    engine = Engine("kkt")
+    engine = SolverSequence("kkt")
 
     def answer(step: StepData) -> Vector:
         program, data = entry.apply(step)

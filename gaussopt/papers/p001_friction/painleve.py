@@ -106,7 +106,7 @@ def _row(
     from gaussopt.certificates.contact import certify_contact
     from gaussopt.core.errors import NotAccepted
     from gaussopt.problems import sliding_rod
-    from gaussopt.solving.solve import StepSolver
+    from gaussopt.solving.step_solver import StepSolver
 
     sigma = -int(np.sign(slip))
     A, B = sliding_rod.delassus(theta, sigma, p), sliding_rod.bias(theta, omega, p)

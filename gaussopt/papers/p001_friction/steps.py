@@ -187,7 +187,7 @@ def judge_on_steps(group: str, steps: Sequence[ContactStep], formulation: str, s
     """Solve the steps by one pair and compare with the truth."""
     from gaussopt.core.errors import NotAccepted
     from gaussopt.core.status import Status
-    from gaussopt.solving.solve import StepSolver
+    from gaussopt.solving.step_solver import StepSolver
 
     pair = StepSolver(formulation, solver)
     parts: dict[str, list[float]] = {

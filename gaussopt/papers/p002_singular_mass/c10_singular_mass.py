@@ -85,9 +85,9 @@ def _close(printed: float, exact: float) -> bool:
 
 
 def _engine() -> Any:
-    from gaussopt.solving.solve import Engine
+    from gaussopt.solving.solver_sequence import SolverSequence
 
-    return Engine("kkt")
+    return SolverSequence("kkt")
 
 
 def _first(**settings: Any) -> Step:

@@ -109,10 +109,10 @@ def _truth(step: StepData) -> Vector:
 
 def _linear(step: StepData) -> Vector:
     from gaussopt.formulations.lagrange import formulation
-    from gaussopt.solving.solve import Engine
+    from gaussopt.solving.solver_sequence import SolverSequence
 
     program, _ = formulation.apply(step)
-    x = Engine("kkt").solve(program)[0].x
+    x = SolverSequence("kkt").solve(program)[0].x
     assert x is not None
     return x
 

@@ -40,9 +40,9 @@ class Found:
 def search(step: StepData, solver: str = "deap", before: Sequence[StepData] = (), **options: Any) -> Found:
     """Gauss's program of the step by an evolution, from no earlier answer or from those of the steps `before`."""
     from gaussopt.formulations.gauss import formulation
-    from gaussopt.solving.solve import Engine
+    from gaussopt.solving.solver_sequence import SolverSequence
 
-    engine = Engine(solver, options)
+    engine = SolverSequence(solver, options)
     for earlier in before:
         engine.solve(formulation.apply(earlier)[0])
     program, data = formulation.apply(step)

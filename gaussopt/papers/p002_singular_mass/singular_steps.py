@@ -11,7 +11,7 @@ from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.papers.evidence.random_steps import kernel, minimiser
 
 if TYPE_CHECKING:
-    from gaussopt.solving.solve import Engine
+    from gaussopt.solving.solver_sequence import SolverSequence
 
 EIGENVALUES = (0.1, 10.0)
 """Range of the eigenvalues of M that are not zero: rounding stays at rounding."""
@@ -105,7 +105,7 @@ def of_data(step: StepData) -> Step:
     return Step(step.M, step.force, step.J, step.gamma)
 
 
-def as_printed(step: Step, engine: Engine) -> Vector:
+def as_printed(step: Step, engine: SolverSequence) -> Vector:
     """By the formulation on trial, M^+ in Gauss's function with the sign of the force corrected."""
     from gaussopt.formulations.pinv_mass_as_printed import formulation
 

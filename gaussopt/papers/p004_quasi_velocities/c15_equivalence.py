@@ -74,9 +74,9 @@ class _Trial:
     def __init__(self) -> None:
         from gaussopt.formulations.quasi_velocity import formulation as quasi
         from gaussopt.formulations.routh import formulation as routh
-        from gaussopt.solving.solve import Engine
+        from gaussopt.solving.solver_sequence import SolverSequence
 
-        self.quasi, self.routh, self.engine = quasi, routh, Engine("kkt")
+        self.quasi, self.routh, self.engine = quasi, routh, SolverSequence("kkt")
 
     def by_routh(self, step: StepData) -> tuple[Vector, float]:
         """Acceleration and multiplier."""

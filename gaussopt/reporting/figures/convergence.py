@@ -36,7 +36,7 @@ origin, which would be an unfair first individual."""
 def contact_programs() -> dict[str, Program]:
     """A QP and an LCP each of a box that tips about one of its three contacts, and of two bars with two contacts."""
     from gaussopt.modelling.problem import problem
-    from gaussopt.solving.solve import formulate
+    from gaussopt.solving.defaults import formulate
 
     box, bars = problem("box", case="tips"), problem("two-bar")
     tipping = box.system.evaluate(0.0, box.q0, box.v0)
@@ -81,7 +81,7 @@ def evolution(program: Program | None = None) -> Figure:
     """
     if program is None:
         from gaussopt.modelling.problem import problem
-        from gaussopt.solving.solve import formulate
+        from gaussopt.solving.defaults import formulate
 
         crank = problem("crank-slider")
         rows = crank.reference("crank-A-2s")
