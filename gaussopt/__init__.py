@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from gaussopt.certificates.contact import ContactCertificate, certify_contact
     from gaussopt.certificates.contact_class import ContactClass, classify_step
     from gaussopt.certificates.qp import certify_qp
-    from gaussopt.comparison.compare import Results, compare
+    from gaussopt.comparison.compare import compare
+    from gaussopt.comparison.results import Results
     from gaussopt.contact.operator import ContactOperator
     from gaussopt.core.contacts import Contact, ContactData
     from gaussopt.core.errors import (
@@ -67,7 +68,7 @@ _HOME = {
     "LCPSolutions": "lcp", "LeastSquares": "core.programs", "LinearSystem": "core.programs",
     "MachineFailure": "core.errors", "MatrixClass": "lcp", "MissingBackend": "core.errors",
     "NotAccepted": "core.errors", "Problem": "modelling.problem", "Projection": "integration.stabilisation",
-    "QP": "core.programs", "Results": "comparison.compare", "Sketch": "modelling.sketch", "Solution": "core.solution",
+    "QP": "core.programs", "Results": "comparison.results", "Sketch": "modelling.sketch", "Solution": "core.solution",
     "Status": "core.status", "StepData": "core.step_data", "StepSolver": "solving.step_solver",
     "System": "modelling.callables", "Trajectory": "integration.trajectory", "UnknownName": "core.errors",
     "Unverified": "core.errors", "animate": "reporting.animation.animate", "certify": "certificates.bilateral",

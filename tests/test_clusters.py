@@ -14,7 +14,7 @@ import pytest
 
 import gaussopt as go
 from gaussopt.cli.main import run
-from gaussopt.comparison.results_file import read_results
+from gaussopt.comparison.results import read_results
 from gaussopt.execution.dask import dask_executor
 from gaussopt.execution.workers import run_jobs
 from gaussopt.processes.job import Job, Outcome

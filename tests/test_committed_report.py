@@ -44,7 +44,7 @@ KEPT = ("errata-", "claim-", "claims", "atlas-", "boundaries-", "parameters-", "
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Errata, claims and atlas of a full run, as they are in the committed report."""
     from gaussopt import papers
-    from gaussopt.comparison.compare import Results
+    from gaussopt.comparison.results import Results
     from gaussopt.papers import ledger
     from gaussopt.papers.p001_friction import atlas_section
 

@@ -20,12 +20,12 @@ import pytest
 
 import gaussopt as go
 from gaussopt.cli.main import run
-from gaussopt.comparison.compare import Results
+from gaussopt.comparison.items import Item
 from gaussopt.comparison.metrics import liars
 from gaussopt.comparison.pairing import installed_solvers
-from gaussopt.comparison.results_file import read_results
+from gaussopt.comparison.results import Results, read_results
 from gaussopt.comparison.solver_sequence_run import TAMPERED, Follower
-from gaussopt.comparison.sources import Item, family_sweep
+from gaussopt.comparison.sources import family_sweep
 from gaussopt.reporting.sections.comparison import document
 
 QUICK: dict[str, Any] = {"t_end": 0.02, "stride": 50, "time_budget": 0.01}

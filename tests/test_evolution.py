@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.comparison.sources import states_of
+from gaussopt.comparison.items import states_of
 from gaussopt.core import registry
 from gaussopt.core.programs import Program
 from gaussopt.core.solution import RawSolution

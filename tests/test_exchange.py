@@ -14,8 +14,9 @@ import qpsolvers
 
 import gaussopt as go
 from gaussopt.cli.main import run
+from gaussopt.comparison.items import states_of
 from gaussopt.comparison.sequence_files import export_sequence, read_sequence, to_qpsolvers
-from gaussopt.comparison.sources import ExportedSequence, convex_set, states_of
+from gaussopt.comparison.sources import ExportedSequence, convex_set
 
 STRIDE = 40
 

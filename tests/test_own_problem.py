@@ -50,7 +50,7 @@ def test_a_file_is_a_problem(pendulum: Path) -> None:
 
 
 def test_an_edited_file_is_read_again(pendulum: Path) -> None:
-    from gaussopt.comparison.sources import SIMULATED, states_of
+    from gaussopt.comparison.items import SIMULATED, states_of
 
     def heights() -> list[float]:
         return [float(item.data.q[1]) for item in states_of(go.problem("my_pendulum.py"), SIMULATED, 50)]  # type: ignore[union-attr,index]

@@ -9,8 +9,8 @@ import pytest
 
 import gaussopt as go
 from gaussopt.cli.main import run
+from gaussopt.comparison.results import UNFIT, unanswered
 from gaussopt.comparison.sources import problem_specs
-from gaussopt.comparison.unanswered import UNFIT, unanswered
 
 BLOCK = """
 import sympy as sp

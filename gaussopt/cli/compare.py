@@ -112,7 +112,7 @@ def report_command(
     json_: Json = False,
 ) -> None:
     """Write the report on stored results anew."""
-    from gaussopt.comparison.results_file import read_results
+    from gaussopt.comparison.results import read_results
     from gaussopt.reporting.write import write_report
 
     _finish(context.obj, write_report(read_results(folder), out or folder), json_)

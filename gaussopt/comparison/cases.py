@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.comparison.items import Item
 from gaussopt.comparison.records import MOST_REASONS, PARTS, QUANTILES, Answers, MotionRecord, Times
 from gaussopt.comparison.residuals import Residuals
 from gaussopt.comparison.solver_sequence_run import Follower, starts_of
 from gaussopt.comparison.solver_spec import parse_word, solver_class, stepper_settings
-from gaussopt.comparison.sources import Item, Spec, spec_of
+from gaussopt.comparison.sources import Spec, spec_of
 from gaussopt.comparison.trajectory_errors import energy_drift, errors_against
 from gaussopt.core import registry
 from gaussopt.core.errors import MachineFailure, NotAccepted
@@ -29,6 +30,7 @@ from gaussopt.core.solution import Timing
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.modelling.problem import problem as find_problem
+from gaussopt.simulation.simulate import simulate
 
 MAX_REPETITIONS = 25
 """Passes over a sequence beyond which quantiles change no more."""
@@ -228,8 +230,6 @@ def motion_case(
     MachineFailure
         If the machine gave out on the way.
     """
-    from gaussopt.simulation.simulate import simulate
-
     entry = find_problem(problem, **settings)
     name, options = parse_word(solver)
     method, settings_of_it = stepper_settings(stepper)

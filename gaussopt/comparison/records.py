@@ -181,6 +181,11 @@ class Answers(_Record):
         """Which answers the certificate confirms."""
         return [s == "solved" for s in self.status]
 
+    @property
+    def claimed(self) -> list[bool]:
+        """Which answers the solver calls solved."""
+        return [c == "solved" for c in self.claim]
+
 
 @dataclass(frozen=True, slots=True)
 class Times(_Record):

@@ -8,9 +8,9 @@ from time import perf_counter
 from typing import Any
 
 from gaussopt.comparison.cases import NOWHERE
+from gaussopt.comparison.items import states_of
 from gaussopt.comparison.solver_sequence_run import Follower, Reply, starts_of
 from gaussopt.comparison.solver_spec import solver_class
-from gaussopt.comparison.sources import states_of
 from gaussopt.core import registry
 from gaussopt.core.errors import NotAccepted
 from gaussopt.core.solution import Timing

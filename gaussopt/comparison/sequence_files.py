@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from gaussopt._version import __version__
+from gaussopt.comparison.items import SIMULATED, Item, states_of
 from gaussopt.comparison.manifest import FORMAT, check_manifest, checksum
-from gaussopt.comparison.sources import SIMULATED, Item, states_of
 from gaussopt.core import registry
 from gaussopt.core.errors import BadInput, NotAccepted, UnknownName
 from gaussopt.core.files import inside, json_object, prepare_folder, read_regular, write_bytes, write_text

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
+from gaussopt.comparison.items import Item
 from gaussopt.comparison.records import STARTS
 from gaussopt.comparison.residuals import Residuals, residuals
 from gaussopt.comparison.solver_spec import parse_word
-from gaussopt.comparison.sources import Item
 from gaussopt.core.programs import Program
 from gaussopt.core.solution import Timing
 from gaussopt.core.solver import Solver

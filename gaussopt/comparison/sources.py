@@ -8,45 +8,31 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from gaussopt.comparison.items import SIMULATED, Item, decided, states_of, typical_step
 from gaussopt.comparison.records import StepSource
-from gaussopt.contact.activity import closed_contacts, tolerances
+from gaussopt.comparison.sequence_files import read_manifest, read_sequence
+from gaussopt.contact.activity import closed_contacts
 from gaussopt.core import registry
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import read_bytes, read_json
 from gaussopt.core.problem_files import parse
 from gaussopt.core.programs import LCP, QP
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.modelling.family import Family, sweep_values
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
 from gaussopt.modelling.reference import ReferenceData
 
-SIMULATED = "own motion"
-"""Name of the states of a problem without references: those of its default motion."""
-
 CONTACT = re.compile(r"\bcontact (\d+)\b")
-
-ROWS = 101
-"""States of such a motion."""
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One step or program of a sequence, with the reference acceleration (n,) and the instant in s where known."""
-
-    data: StepData | QP | LCP
-    a: Vector | None = None
-    t: float = math.nan
 
 
 class Spec(ABC):
@@ -241,8 +227,6 @@ class ExportedSequence(Spec):
         ------
         BadInput
         """
-        from gaussopt.comparison.sequence_files import read_manifest
-
         read_manifest(Path(folder))
         found = cls(str(Path(folder).resolve()), _digest(Path(folder) / "manifest.json"))
         found.items()
@@ -251,15 +235,11 @@ class ExportedSequence(Spec):
     @property
     def source(self) -> StepSource:
         """What the manifest says of it."""
-        from gaussopt.comparison.sequence_files import read_manifest
-
         m = read_manifest(Path(self.folder))
         return StepSource("sequence", f"{m['problem']} as {m['formulation']}", m["reference"])
 
     def items(self) -> tuple[Item, ...]:
         """The programs in the order of time."""
-        from gaussopt.comparison.sequence_files import read_sequence
-
         _check_digest(Path(self.folder) / "manifest.json", self.digest)
         return tuple(Item(p) for p in read_sequence(Path(self.folder)))
 
@@ -337,81 +317,12 @@ def plain_settings(entry: Problem) -> dict[str, Any]:
     return {k: v.tolist() if hasattr(v, "tolist") else v for k, v in entry.settings.items()}
 
 
-def states_of(problem: Problem, reference: str, stride: int = 1) -> Iterator[Item]:
-    """The steps of the closed contacts at every `stride`-th state of a reference, with its parameter values.
-
-    Instants at which contact modes change are left out. Flights of a system with contacts are left out where other
-    states have steps with closed contacts; where none has, they are smooth steps.
-    """
-    own = [r for r in problem.references if r.name == reference]
-    entry = problem.at(**own[0].settings) if own else problem
-    rows = (
-        entry.reference(reference)
-        if reference != SIMULATED
-        else _simulated(entry.name, _frozen(entry.settings), entry.build)
-    )
-    every = slice(None, None, stride)
-    flights = []
-    closed = False
-    for t, q, v, a in zip(rows.t[every], rows.q[every], rows.v[every], rows.a[every], strict=True):
-        whole = entry.system.evaluate(float(t), q, v)
-        step = decided(whole)
-        if step is None:
-            continue
-        item = Item(step, a, float(t))
-        if step.k or not whole.k:
-            closed = True
-            yield item
-        else:
-            flights.append(item)
-    if not closed:
-        yield from flights
-
-
 @cache
 def convex_set() -> dict[str, Any]:
     """The small convex programs of Maros and Meszaros' and Hock and Schittkowski's sets that ship with the package."""
     text = resources.files("gaussopt.problems").joinpath("data", "convex_qp.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found
-
-
-def typical_step(entry: Problem) -> StepData:
-    """The step of the start; where it flies, with all contacts closed."""
-    step = entry.system.evaluate(0.0, entry.q0, entry.v0)
-    closed = decided(step)
-    return replace(step, g_N=None, gdot_N=None) if closed is None or (step.k and not closed.k) else closed
-
-
-def decided(step: StepData) -> StepData | None:
-    """The step of the closed contacts; None where a slip vanishes or a contact is about to impact."""
-    try:
-        closed = step.select(closed_contacts(step))
-    except BadInput:
-        return None
-    return None if (closed.mu.any() and (closed.speed <= tolerances(closed)[1])[closed.mu > 0].any()) else closed
-
-
-def _frozen(settings: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    return tuple((k, v if isinstance(v, float | int | str) else tuple(v)) for k, v in settings.items())
-
-
-@cache
-def _simulated(name: str, settings: tuple[tuple[str, Any], ...], build: object) -> ReferenceData:
-    """The default motion of a problem at ROWS instants, from event to event; `build` tells editions of a file apart."""
-    import numpy as np
-
-    from gaussopt.simulation.simulate import simulate
-
-    entry = find_problem(name, **dict(settings))
-    motion = simulate(
-        entry, stepper="dop853", dt=entry.t_end / (ROWS - 1), rtol=1e-7, atol=1e-7, accumulation="close",
-        step_folder=None,
-    )  # fmt: skip
-    if len(motion.t) < 2:
-        raise BadInput(f"{name} has no reference, and its own motion does not begin: {motion.message}")
-    unknown = np.full(len(motion.t), np.nan)
-    return ReferenceData(motion.t, motion.q, motion.v, motion.a, motion.lam, unknown)
 
 
 @cache

@@ -74,12 +74,12 @@ def run_jobs(
     executor: Executor | None = None,
     store: Store | None = None,
 ) -> dict[str, Outcome]:
-    """Run all cases; one that fails is recorded and stops nothing.
+    """Run all cases, long ones first; one that fails is recorded and stops nothing.
 
     Parameters
     ----------
     cases : sequence of Job
-        With keys of their own. Long ones are begun first.
+        With keys of their own.
     jobs : int
         Processes on this machine, where no executor is given.
     progress : called with the fraction done, by weight
@@ -107,29 +107,26 @@ def run_jobs(
     outcomes: dict[str, Outcome] = {}
     done = 0.0
 
+    known = {} if store is None else {c.key: found for c in cases if (found := store.get(c)) is not None}
+
     def finish(case: Job, outcome: Outcome) -> None:
         nonlocal done
+        if store is not None and case.key not in known and outcome.kind != "lost":
+            outcome = store.put(case, outcome)
         outcomes[case.key] = outcome
         done += case.weight
         if progress is not None:
             progress(done / total)
 
-    def keep(case: Job, outcome: Outcome) -> None:
-        finish(case, outcome if store is None or outcome.kind == "lost" else store.put(case, outcome))
-
-    missing = []
     for case in cases:
-        known = None if store is None else store.get(case)
-        if known is None:
-            missing.append(case)
-        else:
-            finish(case, known)
-    missing.sort(key=lambda c: -c.weight)
+        if case.key in known:
+            finish(case, known[case.key])
+    missing = sorted((c for c in cases if c.key not in known), key=lambda c: -c.weight)
     if executor is None:
         with Workers(max(1, min(jobs, len(missing)))) as workers:
-            _run_on(workers, missing, keep)
+            _run_on(workers, missing, finish)
     else:
-        _run_on(executor, missing, keep)
+        _run_on(executor, missing, finish)
     return {case.key: outcomes[case.key] for case in cases}
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from gaussopt.comparison.compare import Results
+    from gaussopt.comparison.results import Results
     from gaussopt.papers.claim import Judgement
     from gaussopt.processes.job import Job, Outcome
     from gaussopt.reporting.document import Document, Section

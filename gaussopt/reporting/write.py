@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gaussopt.comparison import tables
-from gaussopt.comparison.compare import Results
-from gaussopt.comparison.results_file import write_results
-from gaussopt.comparison.unanswered import unanswered
+from gaussopt.comparison.results import Results, unanswered, write_results
 from gaussopt.core.files import prepare_folder
 from gaussopt.reporting.html.page import prepare_report, write
 from gaussopt.reporting.sections.comparison import document

@@ -28,10 +28,9 @@ from typing import Any
 import numpy as np
 
 import gaussopt as go
-from gaussopt.comparison.compare import Results
 from gaussopt.comparison.records import Answers
 from gaussopt.comparison.records import StepSource as Source
-from gaussopt.comparison.results_file import read_results, write_results
+from gaussopt.comparison.results import Results, read_results, write_results
 from gaussopt.comparison.sequence_files import export_sequence, read_sequence
 from gaussopt.execution.store import Store
 from gaussopt.processes.job import Job, Outcome

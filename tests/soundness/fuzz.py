@@ -158,7 +158,7 @@ def _sequence(path: Path) -> None:
 
 
 def _results(path: Path) -> None:
-    from gaussopt.comparison.results_file import read_results
+    from gaussopt.comparison.results import read_results
 
     read_results(path)
 
@@ -195,7 +195,7 @@ def _finished() -> Any:
 def prepare(folder: Path, compared: bool = True) -> None:
     """Write motions, sequences, a store and results, small ones; `compared`: of a comparison that takes place."""
     from gaussopt.cli.main import run
-    from gaussopt.comparison.results_file import write_results
+    from gaussopt.comparison.results import write_results
     from gaussopt.execution.store import Store
     from gaussopt.processes.job import Outcome
 
@@ -229,9 +229,9 @@ def prepare(folder: Path, compared: bool = True) -> None:
 
 def _by_hand() -> Any:
     """Results of a comparison that did not take place."""
-    from gaussopt.comparison.compare import Results
     from gaussopt.comparison.records import PARTS, Answers, Times
     from gaussopt.comparison.records import StepSource as Source
+    from gaussopt.comparison.results import Results
 
     source = Source("family", "chain", "", {"links": 3.0}, "links")
     lists: dict[str, Any] = {k: [0.0] for k in ("certified", "error", "primal", "dual", "gap")}

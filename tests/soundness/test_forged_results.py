@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 import gaussopt as go
-from gaussopt.comparison import results_file
-from gaussopt.comparison.compare import Results
+from gaussopt.comparison import results as results_file
 from gaussopt.comparison.records import PARTS, Answers, Times
 from gaussopt.comparison.records import MotionRecord as Motion
 from gaussopt.comparison.records import StepSource as Source
+from gaussopt.comparison.results import Results
 
 SOURCE = Source("family", "chain", "", {"links": 3.0}, "links")
 LISTS: dict[str, Any] = {k: [0.0] for k in ("certified", "error", "primal", "dual", "gap")}

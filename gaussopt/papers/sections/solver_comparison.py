@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor
 
-from gaussopt.comparison.compare import Results, compare
+from gaussopt.comparison.compare import compare
+from gaussopt.comparison.results import Results
 from gaussopt.comparison.sources import Spec, problem_specs
 from gaussopt.modelling.problem import problem
 from gaussopt.reporting.document import Items, Paragraph, Section
