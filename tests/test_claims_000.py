@@ -12,9 +12,10 @@ import pytest
 import gaussopt as go
 from gaussopt.comparison.paper_claims import MeasuredClaim as Measured
 from gaussopt.core.step_data import StepData, Vector
-from gaussopt.papers import ledger
+from gaussopt.execution.workers import Outcome
+from gaussopt.papers import figures, ledger
 from gaussopt.papers import report_parts as common
-from gaussopt.papers.claim import Judgement, Verdict
+from gaussopt.papers.claim import ClaimVerdict, Judgement
 from gaussopt.papers.evidence import random_mechanisms as rm
 from gaussopt.papers.evidence import random_steps as rs
 from gaussopt.papers.p000_least_squares import (
@@ -29,10 +30,10 @@ from gaussopt.processes.job import Outcome
 from gaussopt.reporting.document import Table, Tex
 
 EXPECTED = {
-    "C1": Verdict.CONDITIONAL,
-    "C2": Verdict.FALSE,
-    "C3": Verdict.FALSE,
-    "C4": Verdict.TRUE,
+    "C1": ClaimVerdict.CONDITIONAL,
+    "C2": ClaimVerdict.FALSE,
+    "C3": ClaimVerdict.FALSE,
+    "C4": ClaimVerdict.TRUE,
 }
 MODULES: dict[str, ModuleType] = {
     "C1": c01_least_squares,
@@ -66,8 +67,8 @@ def test_verdicts(judged: dict[str, Judgement], name: str) -> None:
     assert found.derivations
     assert all(d.holds for d in found.derivations)
     assert found.searches
-    assert bool(found.conditions) == (found.verdict is Verdict.CONDITIONAL)
-    assert (found.verdict is Verdict.CONDITIONAL) == any(s.refutes for s in found.searches)
+    assert bool(found.conditions) == (found.verdict is ClaimVerdict.CONDITIONAL)
+    assert (found.verdict is ClaimVerdict.CONDITIONAL) == any(s.refutes for s in found.searches)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -119,13 +120,13 @@ def test_sizes_of_the_error_of_16() -> None:
 
 def test_replacing_16_by_14_makes_c1_true(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(c01_least_squares, "equation_16", c01_least_squares.equation_14)
-    assert c01_least_squares.check(True).verdict is Verdict.TRUE
+    assert c01_least_squares.check(True).verdict is ClaimVerdict.TRUE
 
 
 def test_a_wrong_14_makes_c1_false(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(c01_least_squares, "equation_14", c01_least_squares.equation_16)
     found = c01_least_squares.check(True)
-    assert found.verdict is Verdict.FALSE
+    assert found.verdict is ClaimVerdict.FALSE
     assert found.searches[0].refutes
     assert found.searches[1].refutes
 
@@ -138,7 +139,7 @@ def test_a_small_flaw_of_14_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         return right(s) * (1 + 1e-6 * (s.n == 4))
 
     monkeypatch.setattr(c01_least_squares, "equation_14", flawed)
-    assert c01_least_squares.check(True).verdict is Verdict.FALSE
+    assert c01_least_squares.check(True).verdict is ClaimVerdict.FALSE
 
 
 # -- C2 ----------------------------------------------------------------------------------------------------
@@ -184,7 +185,7 @@ def test_times_decide_c2(monkeypatch: pytest.MonkeyPatch) -> None:
     races[:] = [c02_fewer_unknowns.Race(20, 10, d, faster) for d in (True, False)]
     measured = Measured(verdict="true", **start)  # type: ignore[arg-type]
     monkeypatch.setattr(c02_fewer_unknowns.measured, "fewer_unknowns", lambda cases: measured)
-    assert c02_fewer_unknowns.check(True).verdict is Verdict.TRUE
+    assert c02_fewer_unknowns.check(True).verdict is ClaimVerdict.TRUE
 
 
 def test_c2_marks_its_times(judged: dict[str, Judgement]) -> None:
@@ -242,14 +243,14 @@ def test_a_crank_that_turns_back_rests(crank: Crank) -> None:
 @pytest.mark.parametrize(
     ("torque", "candidate", "verdict"),
     [
-        (0.0, c03_comes_to_rest.equation_16, Verdict.CONDITIONAL),
-        (-0.5, rs.minimiser, Verdict.CONDITIONAL),
-        (0.0, rs.minimiser, Verdict.TRUE),
+        (0.0, c03_comes_to_rest.equation_16, ClaimVerdict.CONDITIONAL),
+        (-0.5, rs.minimiser, ClaimVerdict.CONDITIONAL),
+        (0.0, rs.minimiser, ClaimVerdict.TRUE),
     ],
     ids=["without torque", "exact formula", "both"],
 )
 def test_both_halves_of_c3_count(
-    monkeypatch: pytest.MonkeyPatch, torque: float, candidate: Callable[[StepData], Vector], verdict: Verdict
+    monkeypatch: pytest.MonkeyPatch, torque: float, candidate: Callable[[StepData], Vector], verdict: ClaimVerdict
 ) -> None:
     monkeypatch.setattr(c03_comes_to_rest, "PARAMETERS", {**c03_comes_to_rest.PARAMETERS, "tau": torque})
     monkeypatch.setattr(c03_comes_to_rest, "equation_16", candidate)
@@ -293,10 +294,10 @@ def test_a_treatment_that_fails_on_loops_is_found(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(c04_tree_and_loop, "treatment", trees_only)
     found = c04_tree_and_loop.check(True)
-    assert found.verdict is Verdict.CONDITIONAL
+    assert found.verdict is ClaimVerdict.CONDITIONAL
     assert found.conditions == "for tree systems only."
     monkeypatch.setattr(c04_tree_and_loop, "treatment", lambda s: right(s) * 1.01)
-    assert c04_tree_and_loop.check(True).verdict is Verdict.FALSE
+    assert c04_tree_and_loop.check(True).verdict is ClaimVerdict.FALSE
 
 
 # -- errata ------------------------------------------------------------------------------------------------
@@ -306,7 +307,7 @@ def test_errata_section_shows_formulas_verdicts_and_numbers() -> None:
     entry = go.problem("crank-slider")
     done = {f"erratum {e.id}": Outcome(e.check(), "", 0.0) for e in entry.errata if e.id != "000-10"}
     findings: list[str] = []
-    section = common.errata_section(entry, "000", common.Results(done), findings)
+    section = common.errata_section(entry, "000", common.PaperResults(done), findings)
     listed, numbers = (b for b in section.blocks if isinstance(b, Table))
     assert [row[0] for row in listed.rows] == [e.id for e in entry.errata]
     assert all(isinstance(cell, Tex) and cell.count("$") % 2 == 0 for row in listed.rows for cell in row[1:3])
@@ -340,7 +341,7 @@ def test_what_the_notes_call_right_is_right() -> None:
 
 def test_captions_say_what_coincides_and_where_zeros_are() -> None:
     x = np.linspace(0.0, 1.0, 5)
-    assert common.remarks({}) == ""
-    assert common.remarks({"a": x, "b": x + 1e-6, "c": 1 - x}) == " The curves 'a' and 'b' coincide."
-    assert common.remarks({"a": x, "b": x, "c": x}) == " All curves coincide."
-    assert common.remarks({"a": x, "b": 1 + x}, log=True) == " Zeros are drawn at 1e-17."
+    assert figures.remarks({}) == ""
+    assert figures.remarks({"a": x, "b": x + 1e-6, "c": 1 - x}) == " The curves 'a' and 'b' coincide."
+    assert figures.remarks({"a": x, "b": x, "c": x}) == " All curves coincide."
+    assert figures.remarks({"a": x, "b": 1 + x}, log=True) == " Zeros are drawn at 1e-17."

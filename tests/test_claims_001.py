@@ -12,7 +12,7 @@ import pytest
 
 import gaussopt as go
 from gaussopt.papers import ledger
-from gaussopt.papers.claim import Judgement, Verdict
+from gaussopt.papers.claim import ClaimVerdict, Judgement
 from gaussopt.papers.evidence import active_sets as sets
 from gaussopt.papers.p001_friction import c07_convex_model as c07
 from gaussopt.papers.p001_friction import c08_prescribed_force as c08
@@ -20,11 +20,11 @@ from gaussopt.papers.p001_friction import c09_agrees_with_physics as c09
 from gaussopt.papers.p001_friction import contact_samples as samples
 
 VERDICTS = {
-    "C5": Verdict.CONDITIONAL,
-    "C6": Verdict.FALSE,
-    "C7": Verdict.CONDITIONAL,
-    "C8": Verdict.CONDITIONAL,
-    "C9": Verdict.IRREPRODUCIBLE,
+    "C5": ClaimVerdict.CONDITIONAL,
+    "C6": ClaimVerdict.FALSE,
+    "C7": ClaimVerdict.CONDITIONAL,
+    "C8": ClaimVerdict.CONDITIONAL,
+    "C9": ClaimVerdict.IRREPRODUCIBLE,
 }
 
 
@@ -233,11 +233,11 @@ def test_equivalence_if_the_printed_program_were_the_contact_laws(monkeypatch: p
     monkeypatch.setattr(sets, "printed", sets.lcp)
     j = again("C6")
     # (36) still differs.
-    assert j.verdict is Verdict.CONDITIONAL
+    assert j.verdict is ClaimVerdict.CONDITIONAL
     assert not j.searches[0].found.startswith("the minimum of (37) satisfies the contact laws: not on 4")
     monkeypatch.setattr(sets, "primal", sets.lcp)
     j = again("C6")
-    assert j.verdict is Verdict.TRUE
+    assert j.verdict is ClaimVerdict.TRUE
     assert " Not " not in j.conditions
 
 
@@ -273,7 +273,7 @@ def test_convex_model_if_nothing_failed(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(sets, "printed", sets.lcp)
     monkeypatch.setattr(c07, "best_objective", lambda A, generations: (0.0, np.eye(2)))
     j = again("C7")
-    assert j.verdict is Verdict.TRUE
+    assert j.verdict is ClaimVerdict.TRUE
     assert " Not " not in j.conditions
 
 
@@ -296,7 +296,7 @@ def test_iteration_that_does_not_converge_would_be_seen(monkeypatch: pytest.Monk
     j = again("C8")
     assert j.searches[1].refutes
     # Then the claim's "fails" is right altogether.
-    assert j.verdict is Verdict.TRUE
+    assert j.verdict is ClaimVerdict.TRUE
     assert "for friction, iterated, if" in j.conditions.partition(" Not ")[2]
 
 
@@ -310,9 +310,9 @@ def test_consistent_start_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(c09, "_printed", grounded)
     j = again("C9")
     assert j.searches[0].refutes
-    assert j.verdict is Verdict.TRUE
+    assert j.verdict is ClaimVerdict.TRUE
     monkeypatch.setattr(sets, "printed", lambda A, b: 1.01 * sets.lcp(A, b))
-    assert again("C9").verdict is Verdict.FALSE
+    assert again("C9").verdict is ClaimVerdict.FALSE
 
 
 # -- errata ------------------------------------------------------------------------------------------------

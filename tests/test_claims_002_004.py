@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gaussopt.papers import ledger
-from gaussopt.papers.claim import Judgement, Verdict
+from gaussopt.papers.claim import ClaimVerdict, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
 from gaussopt.papers.p002_singular_mass import genetic_runs, noisy_linkage, singular_steps
 from gaussopt.papers.p002_singular_mass.singular_steps import Size, Step
@@ -27,8 +27,9 @@ FILES = {
 }  # fmt: skip
 
 EXPECTED = {
-    "C10": Verdict.CONDITIONAL, "C11": Verdict.CONDITIONAL, "C12": Verdict.FALSE, "C13": Verdict.IRREPRODUCIBLE,
-    "C14": Verdict.TRUE, "C15": Verdict.CONDITIONAL, "C16": Verdict.CONDITIONAL, "C17": Verdict.CONDITIONAL,
+    "C10": ClaimVerdict.CONDITIONAL, "C11": ClaimVerdict.CONDITIONAL, "C12": ClaimVerdict.FALSE,
+    "C13": ClaimVerdict.IRREPRODUCIBLE, "C14": ClaimVerdict.TRUE, "C15": ClaimVerdict.CONDITIONAL,
+    "C16": ClaimVerdict.CONDITIONAL, "C17": ClaimVerdict.CONDITIONAL,
 }  # fmt: skip
 
 UNTIMED = ("C10", "C11", "C13", "C14", "C15", "C17")
@@ -60,7 +61,7 @@ def test_all_are_in_the_ledger() -> None:
 def test_verdicts(number: str) -> None:
     j = judged(number)
     assert j.verdict is EXPECTED[number]
-    assert bool(j.conditions) is (j.verdict is Verdict.CONDITIONAL)
+    assert bool(j.conditions) is (j.verdict is ClaimVerdict.CONDITIONAL)
     assert j.derivations
     assert j.searches
     assert all(d.holds for d in j.derivations)
@@ -123,7 +124,7 @@ def test_steps_with_and_without_a_lost_force() -> None:
 def test_a_misprint_refutes_the_theorem(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module("C10"), "as_printed", lambda step, engine: step.acceleration() + 0.1)
     j = again("C10")
-    assert j.verdict is Verdict.FALSE
+    assert j.verdict is ClaimVerdict.FALSE
     assert j.searches[0].refutes
     assert j.searches[1].refutes
 
@@ -171,7 +172,7 @@ def test_a_miss_refutes_the_null_space(monkeypatch: pytest.MonkeyPatch) -> None:
     j = again("C11")
     assert j.searches[0].refutes
     assert not any(s.refutes for s in j.searches[1:])
-    assert j.verdict is not Verdict.CONDITIONAL
+    assert j.verdict is not ClaimVerdict.CONDITIONAL
 
 
 def test_ways_in_full_coordinates_decide_the_words(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +185,7 @@ def test_ways_in_full_coordinates_decide_the_words(monkeypatch: pytest.MonkeyPat
         "it does not in full coordinates with the best of the penalties tried by our operators"
         in judged("C11").conditions
     )
-    for scale, verdict in ((0.0, Verdict.TRUE), (1e6, Verdict.CONDITIONAL)):
+    for scale, verdict in ((0.0, ClaimVerdict.TRUE), (1e6, ClaimVerdict.CONDITIONAL)):
         found = [replace(t, errors=scale * t.errors) for t in tried]
         monkeypatch.setattr(c11, "_penalised", lambda _, found=found: found)
         j = again("C11")
@@ -199,9 +200,11 @@ def test_cost_of_the_genetic_algorithm(monkeypatch: pytest.MonkeyPatch) -> None:
     assert j.times_decide
     assert all(row[4] > 20 for row in j.rows)
     assert "133 operations" in j.derivations[0].computed
-    measured = replace(import_module("gaussopt.comparison.paper_claims").genetic_cost([]), verdict=str(Verdict.TRUE))
+    measured = replace(
+        import_module("gaussopt.comparison.paper_claims").genetic_cost([]), verdict=str(ClaimVerdict.TRUE)
+    )
     monkeypatch.setattr("gaussopt.comparison.paper_claims.genetic_cost", lambda cases: measured)
-    assert again("C12").verdict is Verdict.CONDITIONAL
+    assert again("C12").verdict is ClaimVerdict.CONDITIONAL
 
 
 def test_closed_form_of_the_linkage() -> None:
@@ -227,8 +230,10 @@ def test_singular_configuration() -> None:
         assert found.left / len(found.gaps) == share
 
 
-@pytest.mark.parametrize(("left", "verdict"), [((0, 0.0), Verdict.TRUE), ((40, 0.0), Verdict.FALSE)])
-def test_what_is_carried_decides(monkeypatch: pytest.MonkeyPatch, left: tuple[int, float], verdict: Verdict) -> None:
+@pytest.mark.parametrize(("left", "verdict"), [((0, 0.0), ClaimVerdict.TRUE), ((40, 0.0), ClaimVerdict.FALSE)])
+def test_what_is_carried_decides(
+    monkeypatch: pytest.MonkeyPatch, left: tuple[int, float], verdict: ClaimVerdict
+) -> None:
     c13 = module("C13")
     wrong, (crossing, gap) = c13._at_the_configuration(), c13._crossing((0.01,))
     monkeypatch.setattr(c13, "_left", lambda *_: left)
@@ -252,17 +257,17 @@ def test_a_violation_refutes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(c14, "_of_particle", lambda z: 1e-6)
     j = again("C14")
     assert j.searches[1].refutes
-    assert j.verdict is Verdict.FALSE
+    assert j.verdict is ClaimVerdict.FALSE
     assert "whatever" not in j.sentence
 
 
-@pytest.mark.parametrize(("difference", "verdict"), [(0.0, Verdict.TRUE), (1.0, Verdict.FALSE)])
-def test_differences_decide(monkeypatch: pytest.MonkeyPatch, difference: float, verdict: Verdict) -> None:
+@pytest.mark.parametrize(("difference", "verdict"), [(0.0, ClaimVerdict.TRUE), (1.0, ClaimVerdict.FALSE)])
+def test_differences_decide(monkeypatch: pytest.MonkeyPatch, difference: float, verdict: ClaimVerdict) -> None:
     monkeypatch.setattr(module("C15")._Trial, "difference", lambda *_: difference)
     j = again("C15")
     assert j.verdict is verdict
-    assert ("The accelerations are the same" in j.sentence) is (verdict is Verdict.TRUE)
-    assert ("hey differ" in j.sentence) is (verdict is Verdict.FALSE)
+    assert ("The accelerations are the same" in j.sentence) is (verdict is ClaimVerdict.TRUE)
+    assert ("hey differ" in j.sentence) is (verdict is ClaimVerdict.FALSE)
 
 
 def test_tan_row_loses_digits_towards_the_pole() -> None:
@@ -284,8 +289,8 @@ def test_evaluations() -> None:
     assert 1.2 < rows["NH-A, RK45, 1e-06"][4] / rows["NH-A, RK45, 1e-06"][5] < 3
 
 
-@pytest.mark.parametrize(("ratio", "verdict"), [(2.0, Verdict.TRUE), (0.5, Verdict.FALSE)])
-def test_ratios_decide(monkeypatch: pytest.MonkeyPatch, ratio: float, verdict: Verdict) -> None:
+@pytest.mark.parametrize(("ratio", "verdict"), [(2.0, ClaimVerdict.TRUE), (0.5, ClaimVerdict.FALSE)])
+def test_ratios_decide(monkeypatch: pytest.MonkeyPatch, ratio: float, verdict: ClaimVerdict) -> None:
     pair = module("C16")._Pair
     monkeypatch.setattr(pair, "ratio", property(lambda _: ratio))
     monkeypatch.setattr(pair, "at_equal_error", property(lambda _: ratio))
@@ -304,8 +309,8 @@ def _of_order(order: float) -> Callable[[tuple[int, ...]], list[float]]:
     return lambda counts: [1e-3 / c**order for c in counts]
 
 
-@pytest.mark.parametrize(("tan", "regular", "verdict"), [(4.0, 4.0, Verdict.FALSE), (1.0, 1.0, Verdict.TRUE)])
-def test_orders_decide(monkeypatch: pytest.MonkeyPatch, tan: float, regular: float, verdict: Verdict) -> None:
+@pytest.mark.parametrize(("tan", "regular", "verdict"), [(4.0, 4.0, ClaimVerdict.FALSE), (1.0, 1.0, ClaimVerdict.TRUE)])
+def test_orders_decide(monkeypatch: pytest.MonkeyPatch, tan: float, regular: float, verdict: ClaimVerdict) -> None:
     c17 = module("C17")
     orders = {c17.QUASI: 4.0, c17.REGULAR: regular, c17.TAN: tan}
     (motion,) = (d for d in judged("C17").derivations if "cycloid" in d.statement)

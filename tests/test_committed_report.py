@@ -43,21 +43,21 @@ KEPT = ("errata-", "claim-", "claims", "atlas-", "boundaries-", "parameters-", "
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Errata, claims and atlas of a full run, as they are in the committed report."""
-    from gaussopt import papers
-    from gaussopt.comparison.results import Results
+    from gaussopt.comparison.compare import Results
     from gaussopt.papers import ledger
     from gaussopt.papers.p001_friction import atlas_section
+    from gaussopt.papers.reproduce import PAPERS, document
 
     cases = [
         replace(c, key=f"{number}: {c.key}")
-        for number, paper in papers._papers().items()
+        for number, paper in PAPERS.items()
         for c in paper.cases(False)
         if c.key.startswith("erratum")
     ]
     outcomes = run_jobs([*cases, *atlas_section.cases(False), *ledger.cases(False)], 2)
     assert {key: o.failure for key, o in outcomes.items() if o.failure} == {}
     out = tmp_path_factory.mktemp("papers")
-    write(papers.document(outcomes, Results((), (), (), {}), False), out)
+    write(document(outcomes, Results((), (), (), {}), False), out)
     return out
 
 

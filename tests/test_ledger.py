@@ -7,17 +7,16 @@ from dataclasses import replace
 import pytest
 
 from gaussopt.papers import ledger
-from gaussopt.papers.claim import Claim, Derivation, Judgement, Search, Verdict
-from gaussopt.processes.job import Outcome, run_job
+from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.reporting.document import Section, Table, tables_of
 
 PAPERS = {"000": 4, "001": 5, "002": 4, "004": 4}
 
 
-def other(verdict: Verdict, refuted: bool = False) -> Judgement:
+def other(verdict: ClaimVerdict, refuted: bool = False) -> Judgement:
     return Judgement(
         verdict, "Seven of nine.", (Derivation("two and two", "4", True),),
-        (Search("a five", "sums of two numbers", "none", refuted),), "everywhere but here",
+        (Attempt("a five", "sums of two numbers", "none", refuted),), "everywhere but here",
         ("number",), ((7,),),
     )  # fmt: skip
 
@@ -38,16 +37,16 @@ def test_every_claim_is_there() -> None:
         assert not c.says.endswith(".")
 
 
-@pytest.mark.parametrize("verdict", list(Verdict))
+@pytest.mark.parametrize("verdict", list(ClaimVerdict))
 @pytest.mark.parametrize("identifier", ["C1", "C9", "C17"])
 def test_the_report_prints_what_a_check_returns(
-    monkeypatch: pytest.MonkeyPatch, identifier: str, verdict: Verdict
+    monkeypatch: pytest.MonkeyPatch, identifier: str, verdict: ClaimVerdict
 ) -> None:
     changed = [replace(c, check=lambda quick: other(verdict)) for c in ledger.ledger() if c.id == identifier]
     monkeypatch.setattr(ledger, "ledger", lambda: tuple(changed))
     outcomes = {c.key: Outcome(c.function(**c.arguments), "", 0.1) for c in ledger.cases(quick=True)}
     found = ledger.judgements(outcomes)
-    assert ledger.counts(found) == {str(v): int(v is verdict) for v in Verdict}
+    assert ledger.counts(found) == {str(v): int(v is verdict) for v in ClaimVerdict}
     table = next(b for b in ledger.overview(found).blocks if isinstance(b, Table))
     (row,) = (dict(zip(table.columns, r, strict=True)) for r in table.rows)
     assert (str(row["claim"]), row["verdict"]) == (identifier, verdict)
@@ -59,7 +58,7 @@ def test_the_report_prints_what_a_check_returns(
 
 
 def test_the_link_of_a_claim_leads_to_its_evidence() -> None:
-    found: dict[str, Judgement | str] = {c.id: other(Verdict.TRUE) for c in ledger.ledger()}
+    found: dict[str, Judgement | str] = {c.id: other(ClaimVerdict.TRUE) for c in ledger.ledger()}
     anchors = {s.anchor for p in PAPERS for s in ledger.section(p, found).sections}
     rows = next(b for b in ledger.overview(found).blocks if isinstance(b, Table)).rows
     assert {row[0].anchor for row in rows} == anchors
@@ -81,6 +80,6 @@ def test_a_check_that_fails_has_no_verdict(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_verdict_of_several_readings() -> None:
-    assert Verdict.of([True, True]) is Verdict.TRUE
-    assert Verdict.of([True, False]) is Verdict.CONDITIONAL
-    assert Verdict.of([False]) is Verdict.FALSE
+    assert ClaimVerdict.of([True, True]) is ClaimVerdict.TRUE
+    assert ClaimVerdict.of([True, False]) is ClaimVerdict.CONDITIONAL
+    assert ClaimVerdict.of([False]) is ClaimVerdict.FALSE

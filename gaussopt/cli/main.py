@@ -634,7 +634,7 @@ def papers_command(
     json_: Json = False,
 ) -> None:
     """Reproduce the papers and write the report."""
-    from gaussopt.papers import reproduce
+    from gaussopt.papers.reproduce import reproduce
 
     if jobs < 0:
         raise BadInput(f"jobs is {jobs}; give a number of processes, or 0 for one per core.")

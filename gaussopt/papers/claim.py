@@ -1,4 +1,4 @@
-"""What a claim of a paper is, and what a computation says of it."""
+"""Claims of papers as data: where they stand, what they say, the evidence computed for them, and the verdict."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Any
 
 
-class Verdict(StrEnum):
-    """What became of a claim."""
+class ClaimVerdict(StrEnum):
+    """The verdict on a claim of a paper."""
 
     TRUE = "true"
     CONDITIONAL = "true under conditions"
@@ -17,9 +17,13 @@ class Verdict(StrEnum):
     IRREPRODUCIBLE = "cannot be reproduced"
 
     @classmethod
-    def of(cls, holds: Sequence[bool]) -> Verdict:
+    def of(cls, holds: Sequence[bool]) -> ClaimVerdict:
         """TRUE if all of several readings or circumstances hold, FALSE if none does."""
         return cls.TRUE if all(holds) else cls.CONDITIONAL if any(holds) else cls.FALSE
+
+    def where(self, conditions: str) -> str:
+        """The conditions of a claim that holds under some; "" for the other verdicts."""
+        return conditions if self is ClaimVerdict.CONDITIONAL else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,7 @@ class Derivation:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class Attempt:
     """An attempt to refute what is said, and how far it went.
 
     Attributes
@@ -85,10 +89,10 @@ class Judgement:
         Whether `sentence`, `computed` and `found` quote measured times.
     """
 
-    verdict: Verdict
+    verdict: ClaimVerdict
     sentence: str
     derivations: tuple[Derivation, ...]
-    searches: tuple[Search, ...]
+    searches: tuple[Attempt, ...]
     conditions: str = ""
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[Any, ...], ...] = ()

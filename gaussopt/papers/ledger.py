@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 
-from gaussopt.papers.claim import Claim, Judgement, Verdict
-from gaussopt.processes.job import Job, Outcome
+from gaussopt.execution.workers import Case, Outcome
+from gaussopt.papers.claim import Claim, ClaimVerdict, Judgement
 from gaussopt.reporting.document import Block, Link, Paragraph, Section, Table, Tex, Timed
 
 CLAIM = re.compile(r"c\d\d_\w+")
@@ -52,7 +52,7 @@ def judgements(outcomes: Mapping[str, Outcome]) -> dict[str, Judgement | str]:
 def counts(found: Mapping[str, Judgement | str]) -> dict[str, int]:
     """How many claims have each verdict; those without evidence last, if there are any."""
     number = Counter(str(j.verdict) if isinstance(j, Judgement) else NOT_COMPUTED for j in found.values())
-    return {v: number[v] for v in (*map(str, Verdict), NOT_COMPUTED) if number[v] or v != NOT_COMPUTED}
+    return {v: number[v] for v in (*map(str, ClaimVerdict), NOT_COMPUTED) if number[v] or v != NOT_COMPUTED}
 
 
 NOT_COMPUTED = "not computed"

@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 
-from gaussopt.core.step_data import Vector
-from gaussopt.modelling.erratum import Evidence
-from gaussopt.modelling.problem import Problem, problem
-from gaussopt.processes.job import Job, Outcome
+from gaussopt import comparison
+from gaussopt.comparison import PairResult, compare_on_states
+from gaussopt.core import registry
+from gaussopt.execution.workers import Case, Outcome
+from gaussopt.integration.trajectory import Trajectory
+from gaussopt.modelling.problem import Evidence, Problem, problem
 from gaussopt.reporting.document import Block, Figure, Items, Paragraph, Section, Table, Tex, Timed
 from gaussopt.reporting.figures import plots
 from gaussopt.reporting.sections.problems import parameters_table as parameters_table
-
-if TYPE_CHECKING:
-    from gaussopt.comparison import PairResult
-    from gaussopt.integration.trajectory import Trajectory
-
+from gaussopt.simulation.simulate import simulate
 
 SLOW = {"cvxpy": 10, "deap": 50, "deap-cma": 50}
 """Solvers that are shown fewer states of a reference, by this factor."""
@@ -49,21 +48,22 @@ class Important(Tex):
 TIME_PARTS = ("model", "build", "hand over", "solve", "recover", "verify")
 
 
-# -- work that a case does -----------------------------------------------------------------------------
-
-
 def motion(name: str, formulation: str, solver: str, settings: Mapping[str, Any], **options: Any) -> Trajectory:
     """Simulate a problem; a step that is not accepted is not saved."""
-    from gaussopt.simulation.simulate import simulate
-
     entry = problem(name, **settings)
     return simulate(entry, formulation, solver, step_folder=None, **options)
 
 
+def motion_case(
+    key: str, weight: float, name: str, pair: tuple[str, str], settings: Mapping[str, Any] | None = None, **options: Any
+) -> Case:
+    """A case that simulates a problem with settings by a formulation and a solver."""
+    arguments = {"name": name, "formulation": pair[0], "solver": pair[1], "settings": dict(settings or {}), **options}
+    return Case(key, motion, arguments, weight)
+
+
 def on_states(name: str, references: Sequence[str], formulation: str, solver: str, stride: int) -> PairResult:
     """Judge a pair on the states of references of a problem, taken together."""
-    from gaussopt.comparison import compare_on_states
-
     found = [compare_on_states(problem(name), r, formulation, solver, stride=stride) for r in references]
     return found[0] if len(found) == 1 else _together(found)
 
@@ -111,9 +111,6 @@ def by_formulation(name: str, references: Sequence[str], formulation: str, strid
     widest : int
         The same for the slowest solvers at most.
     """
-    from gaussopt import comparison
-    from gaussopt.core import registry
-
     entry = problem(name)
     start = entry.system.evaluate(0.0, entry.q0, entry.v0)
     reason = registry.load("formulation", formulation).refuses(start)
@@ -143,19 +140,14 @@ def errata_cases(name: str, weights: Mapping[str, float]) -> list[Job]:
 
 def states_cases(name: str, references: Sequence[str], stride: int, widest: int = 100) -> list[Job]:
     """One case for each registered formulation, see `by_formulation`."""
-    from gaussopt.core import registry
-
     arguments = {"name": name, "references": tuple(references), "stride": stride, "widest": widest}
     return [
         Job(f"states: {f}", by_formulation, {**arguments, "formulation": f}, 2.0) for f in registry.names("formulation")
     ]
 
 
-# -- reading the outcomes ------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
-class Results:
+class PaperResults:
     """Outcomes by key; one that failed or is not there reads as None."""
 
     outcomes: Mapping[str, Outcome]
@@ -177,41 +169,6 @@ class Results:
     def trajectories(self, prefix: str) -> dict[str, Trajectory]:
         """All motions whose key begins so, by the rest of the key."""
         return {k: v for k, v in self.group(prefix).items() if len(v.t)}
-
-
-def thin(length: int, points: int = 800) -> slice:
-    """A stride that leaves a curve about so many points."""
-    return slice(None, None, max(1, length // points))
-
-
-def remarks(curves: Mapping[str, Vector], *, log: bool = False) -> str:
-    """What a caption must say of curves over a common abscissa: which coincide, and where zeros are drawn.
-
-    Curves coincide if they are nowhere apart by more than half a percent of the picture's height.
-    """
-    drawn = {k: np.log10(np.maximum(np.abs(y), plots.ZERO_IS)) if log else np.asarray(y) for k, y in curves.items()}
-    if not drawn:
-        return ""
-    height = max(float(y.max()) for y in drawn.values()) - min(float(y.min()) for y in drawn.values())
-    together: list[list[str]] = []
-    for label, y in drawn.items():
-        for group in together:
-            head = drawn[group[0]]
-            if len(head) == len(y) and float(np.abs(head - y).max()) <= 0.005 * height:
-                group.append(label)
-                break
-        else:
-            together.append([label])
-    if len(drawn) > 2 and len(together) == 1:
-        words = " All curves coincide."
-    else:
-        named = [[f"'{label}'" for label in g] for g in together if len(g) > 1]
-        words = "".join(f" The curves {', '.join(g[:-1])} and {g[-1]} coincide." for g in named)
-    zeros = log and any(bool((np.abs(y) < plots.ZERO_IS).any()) for y in curves.values())
-    return words + f" Zeros are drawn at {plots.ZERO_IS:.0e}." * zeros
-
-
-# -- blocks --------------------------------------------------------------------------------------------
 
 
 def states_table(name: str, pairs: Mapping[str, PairResult], lead: str) -> Table:
@@ -255,8 +212,6 @@ def times_table(name: str, pairs: Mapping[str, PairResult]) -> Table:
 
 def times_figure(name: str, pairs: Mapping[str, PairResult]) -> Figure:
     """The same as bars."""
-    import pandas as pd
-
     parts = time_parts(pairs)
     svg = plots.stacked_bars(list(pairs), parts, "microseconds per step, median (linear up to 50)")
     totals = {k: sum(p[j] for p in parts.values()) for j, k in enumerate(pairs)}
@@ -275,7 +230,7 @@ def times_figure(name: str, pairs: Mapping[str, PairResult]) -> Figure:
     )  # fmt: skip
 
 
-def formulations_and_solvers(number: str, results: Results, lead: str) -> list[Block]:
+def formulations_and_solvers(number: str, results: PaperResults, lead: str) -> list[Block]:
     """Every formulation with every solver on the states of the references: errors, refusals, details, times."""
     groups: list[ByFormulation] = [g for g in results.group("states: ").values() if isinstance(g, ByFormulation)]
     judged = [g for g in groups if not g.refused and g.pairs]
@@ -344,7 +299,7 @@ def _cell(result: PairResult | None) -> float | str:
     return f"{error}; {result.solved} of {result.states} confirmed"
 
 
-def errata_section(entry: Problem, number: str, results: Results, findings: list[str]) -> Section:
+def errata_section(entry: Problem, number: str, results: PaperResults, findings: list[str]) -> Section:
     """What is wrong in the source: printed, corrected, and what this run computed of it.
 
     Formulas of errata, sentences and notes may be LaTeX between dollar signs.

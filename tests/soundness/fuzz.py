@@ -249,7 +249,7 @@ def _warm() -> None:
     import xarray  # noqa: F401
 
     import gaussopt.atlas.scan
-    import gaussopt.papers
+    import gaussopt.papers.reproduce
     import gaussopt.reporting.animation.animate
     import gaussopt.reporting.sections.atlas
     import gaussopt.reporting.write  # noqa: F401

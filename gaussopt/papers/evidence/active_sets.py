@@ -23,7 +23,7 @@ Rational = Sequence[Sequence[Fraction | int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Points:
+class ActiveSetPoints:
     """One point for each problem of a stack: that whose inequalities hold best.
 
     Attributes
@@ -40,7 +40,7 @@ class Points:
     error: Vector
 
 
-def solve(P: Matrix, p: Matrix, R: Matrix, A: Matrix, b: Matrix) -> Points:
+def solve(P: Matrix, p: Matrix, R: Matrix, A: Matrix, b: Matrix) -> ActiveSetPoints:
     """Solve a stack of problems, (B, m, m), (B, m), (B, m, k), (B, k, m) and (B, k); P is regular."""
     k = b.shape[1]
     columns: Matrix = np.asarray(np.linalg.solve(P, np.concatenate((R, p[..., None]), axis=2)), dtype=np.float64)
@@ -55,7 +55,7 @@ def solve(P: Matrix, p: Matrix, R: Matrix, A: Matrix, b: Matrix) -> Points:
     scale = np.maximum(sizes.max(axis=1), 1e-300)
     unit = np.abs(A @ X).diagonal(axis1=1, axis2=2)
     laws = np.abs(np.minimum(y * unit, w)).max(axis=1) / scale
-    return Points(x, y, w, np.maximum(balance, laws))
+    return ActiveSetPoints(x, y, w, np.maximum(balance, laws))
 
 
 def complementary(G: Matrix, g: Matrix) -> Matrix:
@@ -108,9 +108,6 @@ def symmetric(A: Matrix) -> Matrix:
 def times(A: Matrix, x: Matrix) -> Matrix:
     """Each matrix times its vector, (B, r)."""
     return np.asarray((A @ x[..., None])[..., 0])
-
-
-# -- rational numbers --------------------------------------------------------------------------------------
 
 
 def solve_exactly(P: Rational, p: Sequence[Fraction | int], R: Rational, A: Rational, b: Sequence[Fraction | int]) \

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import Bounds, differential_evolution
 
 from gaussopt.core.step_data import Vector
 
@@ -46,8 +47,6 @@ def minimise(
 
     Source: R. Storn, K. Price, "Differential evolution", J. Global Optim. 11, 1997, in SciPy's implementation.
     """
-    from scipy.optimize import Bounds, differential_evolution
-
     tried = 0
 
     def counted(z: Vector, /, *_: Any) -> Any:

@@ -18,7 +18,7 @@ GROUND = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Pin:
+class PinJoint:
     """Point `on_a` of body a stays on point `on_b` of body b; both in the frame of their body, (2,) each."""
 
     a: int
@@ -42,8 +42,8 @@ class Mechanism:
         Generalised, in absolute coordinates.
     """
 
-    tree: tuple[Pin, ...]
-    loops: tuple[Pin, ...]
+    tree: tuple[PinJoint, ...]
+    loops: tuple[PinJoint, ...]
     phi: Vector
     omega: Vector
     mass: Vector
@@ -149,13 +149,14 @@ def mechanism(x: Vector, parents: tuple[int, ...], pairs: tuple[tuple[int, int],
     # Joints lie at least half a metre apart on a body, so that none has its two ends in one point.
     own = parts[4].reshape(-1, 2) * 0.3 - [0.6, 0.0]
     others = parts[5].reshape(-1, 2) * 0.3 + [0.6, 0.0]
-    tree = tuple(Pin(i, own[i], p, others[i]) for i, p in enumerate(parents))
+    tree = tuple(PinJoint(i, own[i], p, others[i]) for i, p in enumerate(parents))
     inertia = mass * (0.1 + 0.05 * parts[2])
     loads = 5.0 * parts[6] + np.column_stack((np.zeros(bodies), -9.81 * mass, np.zeros(bodies))).ravel()
     bare = Mechanism(tree, (), phi, 3.0 * parts[3], mass, inertia, loads)
     where = parts[8].reshape(-1, 2)
     closed = tuple(
-        Pin(a, _reach(bare, a, target), b, _reach(bare, b, target)) for (a, b), target in zip(pairs, where, strict=True)
+        PinJoint(a, _reach(bare, a, target), b, _reach(bare, b, target))
+        for (a, b), target in zip(pairs, where, strict=True)
     )
     whole = Mechanism(tree, closed, phi, bare.omega + parts[7], mass, inertia, loads)
     if not closed:

@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.modelling.problem import problem
-from gaussopt.papers.claim import Claim, Derivation, Judgement, Search, Verdict
+from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence import random_steps as rs
 from gaussopt.papers.evidence.adversarial_search import minimise
 from gaussopt.papers.p000_least_squares.minimal_crank_slider import Crank
@@ -46,28 +46,23 @@ def check(quick: bool) -> Judgement:
     holds_16 = not motions.refutes and start_16
     conditions = (
         "for eq. (14) with the Moore-Penrose inverse of the product $M^{1/2}N$; for eq. (16) with Moore-Penrose "
-        "inverses only where $\\ker J$ is $M$-invariant, $NM(I-N)=0$, or at single states with "
-        "$NMJ^+(\\gamma-Ja_0)=0$."
+        "inverses only where $\\ker J$ is $M$-invariant, $NM(I-N)=0$, or at single states with $NMJ^+(\\gamma-Ja_0)=0$."
     )
-    verdict = Verdict.of([holds_14, holds_16])
+    verdict = ClaimVerdict.of([holds_14, holds_16])
     known = invariant.holds and not condition.refutes
     sentence = (
         f"Eq. (14) {'is' if holds_14 else 'is not'} the true acceleration on all {len(samples)} random steps "
-        f"({worst:.1e} at most, relative). Eq. (16) {'is' if holds_16 else 'is not'}: "
-        f"{words}"
+        f"({worst:.1e} at most, relative). Eq. (16) {'is' if holds_16 else 'is not'}: {words}"
     )
     return Judgement(
         verdict,
         sentence,
         (optimal, start, _unweighted(samples), invariant, repairs, _traps(quick)),
         (drawn, steered, motions, condition, lucky),
-        conditions if verdict is Verdict.CONDITIONAL and known else "",
+        conditions if verdict is ClaimVerdict.CONDITIONAL and known else "",
         ("quantity on the crank-slider", "exact", "by eq. (16)", "ratio"),
         rows,
     )
-
-
-# -- derivations -------------------------------------------------------------------------------------------
 
 
 def _samples(count: int, mass_condition: float = MASS_CONDITION, row_condition: float = ROW_CONDITION) -> Samples:
@@ -80,7 +75,6 @@ def _worst_14(samples: Samples) -> float:
 
 
 def _optimality(samples: Samples) -> Derivation:
-    """Multiplier-free optimality of (14), scaled by the sizes of its terms."""
     along, across = [], []
     for s in samples:
         a, Z = equation_14(s), rs.kernel(s.J)
@@ -131,7 +125,6 @@ def _start() -> tuple[Derivation, bool, bool, str]:
 
 
 def _unweighted(samples: Samples) -> Derivation:
-    """(16) against the closed solution of the unweighted problem."""
     misses = []
     for s in samples:
         a0 = rs.free_acceleration(s)
@@ -154,7 +147,6 @@ def _error_map(s: StepData) -> tuple[Matrix, Matrix]:
 
 
 def _invariance(samples: Samples) -> Derivation:
-    """Both directions of the theorem, and its form for one state."""
     kept, predicted, single = [], [], []
     for s in samples:
         N = rs.projector(s.J)
@@ -188,7 +180,6 @@ def _worst_gamma(s: StepData) -> Vector:
 
 
 def _repairs(samples: Samples) -> Derivation:
-    """The three ways to make (16) right, by plain arrays."""
     worst = np.zeros(3)
     for s in samples:
         worst = np.maximum(worst, [rs.miss(s, repair(s)) for repair in (_true_inverse, _mass_inverse, _scaled)])
@@ -234,7 +225,6 @@ def _scaled(s: StepData) -> Vector:
 
 
 def _traps(quick: bool) -> Derivation:
-    """Two ways in which a repair goes wrong again."""
     same = []
     for s in _samples(10 if quick else 50, 1e2, 1e1):
         W = _weighted_inverse(s)
@@ -260,9 +250,6 @@ def _traps(quick: bool) -> Derivation:
     )
 
 
-# -- searches ----------------------------------------------------------------------------------------------
-
-
 def _covered(samples: Samples) -> str:
     return (
         f"{len(samples)} random steps, $n$ from {min(s.n for s in samples)} to {max(s.n for s in samples)}, $m$ from "
@@ -272,8 +259,8 @@ def _covered(samples: Samples) -> str:
     )
 
 
-def _random_14(samples: Samples, worst: float) -> Search:
-    return Search(
+def _random_14(samples: Samples, worst: float) -> Attempt:
+    return Attempt(
         "a step with independent rows and positive definite $M$ at which (14) is not the true acceleration",
         _covered(samples),
         f"largest relative error {worst:.1e}; {EXACT:g} would count",
@@ -281,7 +268,7 @@ def _random_14(samples: Samples, worst: float) -> Search:
     )
 
 
-def _adversary_14(quick: bool) -> Search:
+def _adversary_14(quick: bool) -> Attempt:
     n, m = 4, 2
     rounds, crowd = (1, 1) if quick else (6, 3)
     size = rs.entries(n, m)
@@ -292,7 +279,7 @@ def _adversary_14(quick: bool) -> Search:
 
     found = minimise(gain, [(-1.0, 1.0)] * size, rounds, np.random.default_rng(SEED), crowd)
     worst = 10.0**-found.value
-    return Search(
+    return Attempt(
         "the same, by an optimiser that makes the error of (14) as large as it can",
         f"differential evolution over the {size} numbers that decide $M$, $J$, $\\gamma$, $Q$ and $h$ with $n={n}$, "
         f"$m={m}$, condition of $M$ up to {MASS_CONDITION:g} and of $J$ up to {ROW_CONDITION:g}: {found.tried} steps, "
@@ -310,7 +297,7 @@ def _reference(name: str) -> Samples:
     return [system.evaluate(float(t), q, v) for t, q, v in zip(rows.t, rows.q, rows.v, strict=True)]
 
 
-def _along(stride: int) -> tuple[Search, tuple[tuple[object, ...], ...]]:
+def _along(stride: int) -> tuple[Attempt, tuple[tuple[object, ...], ...]]:
     """(16) at the states of two motions, and the table of its errors."""
     rows: list[tuple[object, ...]] = []
     words, counted, wrong = [], 0, 0
@@ -335,7 +322,7 @@ def _along(stride: int) -> tuple[Search, tuple[tuple[object, ...], ...]]:
         counted += len(states)
         wrong += int((errors > EXACT).sum())
         words.append(f"{label}: median {np.median(errors):.3g}, largest {errors.max():.3g}")
-    search = Search(
+    search = Attempt(
         "a state of the source's own mechanism at which (16) is not the true acceleration",
         f"{counted} states of two reference motions of the crank-slider, 2 s with the printed torque and 20 s without",
         f"(16) is wrong at {wrong} of them, by a relative error of " + "; ".join(words),
@@ -349,7 +336,7 @@ def _constraint(s: StepData, a: Vector) -> float:
     return 0.5 * rs.mass_norm(s.M, a - rs.free_acceleration(s)) ** 2
 
 
-def _adversary_condition(quick: bool) -> Search:
+def _adversary_condition(quick: bool) -> Attempt:
     """The smallest ratio of what (16) errs at worst to how far NM(I - N) is from zero; it cannot be below 1."""
     n, m = 3, 1
     rounds, crowd = (1, 1) if quick else (8, 3)
@@ -363,7 +350,7 @@ def _adversary_condition(quick: bool) -> Search:
         return float(np.linalg.norm(equation_16(s) - rs.minimiser(s)) / coupling)
 
     found = minimise(ratio, [(-1.0, 1.0)] * size, rounds, np.random.default_rng(SEED), crowd)
-    return Search(
+    return Attempt(
         "a mass matrix with $NM(I-N)\\ne0$ for which (16) is right whatever the forces are",
         f"differential evolution over the {size} numbers that decide a step with $n={n}$, $m={m}$, condition of $M$ up "
         f"to 100: {found.tried} steps, each with its worst $\\gamma$, seed {SEED}",
@@ -373,8 +360,7 @@ def _adversary_condition(quick: bool) -> Search:
     )
 
 
-def _lucky_states(quick: bool) -> Search:
-    """Where on the crank-slider (16) happens to be right, for each angle the rates at which it is."""
+def _lucky_states(quick: bool) -> Attempt:
     crank = Crank.of(problem("crank-slider").parameter_values)
     system = problem("crank-slider").system
     angles, rates = np.linspace(-np.pi, np.pi, 7 if quick else 37)[1:], np.linspace(-60.0, 60.0, 11 if quick else 25)
@@ -398,7 +384,7 @@ def _lucky_states(quick: bool) -> Search:
         if misses
         else "there are none"
     )
-    return Search(
+    return Attempt(
         "states of the crank-slider at which (16) is right by chance, as the condition for one state allows",
         f"changes of sign of its error at {len(angles)} crank angles all round and {len(rates)} rates within 60 rad/s "
         "either way, then bisection",

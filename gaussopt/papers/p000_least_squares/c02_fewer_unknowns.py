@@ -18,7 +18,7 @@ from gaussopt.comparison.sources import FamilyPoint, ProblemStates, Spec
 from gaussopt.comparison.step_table import TimedAnswers, competing
 from gaussopt.comparison.warm_starts import NOISE
 from gaussopt.core.step_data import Vector
-from gaussopt.papers.claim import Claim, Derivation, Judgement, Search, Verdict
+from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence import random_steps as rs
 from gaussopt.papers.p000_least_squares import operation_counts as plain
 
@@ -34,7 +34,7 @@ def check(quick: bool) -> Judgement:
     source, inside, outside = _source_search(races), _null_space_search(own), _outside(races)
     holds = [recorded.verdict == measured.TRUE, source.refutes, inside.refutes]
     some = recorded.verdict == measured.CONDITIONAL
-    verdict = Verdict.CONDITIONAL if some and not any(holds) else Verdict.of(holds)
+    verdict = ClaimVerdict.CONDITIONAL if some and not any(holds) else ClaimVerdict.of(holds)
     lean = min(r.ratio("eq. (14) by SVD") for r in races)
     return Judgement(
         verdict,
@@ -42,15 +42,12 @@ def check(quick: bool) -> Judgement:
         "the faster way with multipliers.",
         (_counts(quick), _least_squares_counts(), outside),
         (source, inside),
-        "see the table for the steps on which it is faster." if verdict is Verdict.CONDITIONAL else "",
+        verdict.where("see the table for the steps on which it is faster."),
         recorded.columns,
         recorded.rows,
         ("microseconds", "by lagrange", "by the fastest with multipliers"),
         times_decide=True,
     )
-
-
-# -- what the registered formulations take -----------------------------------------------------------------
 
 
 def _specs(quick: bool) -> list[Spec]:
@@ -75,15 +72,11 @@ def _records(quick: bool) -> list[TimedAnswers]:
     return competing(answers, times)
 
 
-# -- derivations -------------------------------------------------------------------------------------------
-
-
 SHARES = np.linspace(0.01, 0.99, 99)
 """m / n."""
 
 
 def _counts(quick: bool) -> Derivation:
-    """The formulas against algorithms that count while they run."""
     rng = np.random.default_rng(SEED)
     worst, off = 0.0, []
     for n in (10, 20) if quick else (20, 40, 80):
@@ -105,7 +98,6 @@ def _counts(quick: bool) -> Derivation:
 
 
 def _least_squares_counts() -> Derivation:
-    """(14) against the cheapest way with multipliers, for every share of rows."""
     least = []
     for diagonal in (True, False):
         of = plain.operations(SHARES, diagonal)
@@ -124,7 +116,6 @@ def _least_squares_counts() -> Derivation:
 
 
 def _outside(races: list[Race]) -> Derivation:
-    """Where fewer unknowns do win: the null space by QR with dense M and many rows."""
     of = {d: plain.operations(SHARES, d) for d in (True, False)}
     ratio = {d: of[d]["null space by QR"] / of[d]["multipliers by Cholesky"] for d in of}
     cheaper = SHARES[ratio[False] < 1]
@@ -141,9 +132,6 @@ def _outside(races: list[Race]) -> Derivation:
         f"{len(dense)} sizes, at best {best.ratio('null space by QR'):.2f} of the time ($n={best.n}$, $m={best.m}$)",
         bool(ratio[True].min() > 1.0 and len(cheaper)),
     )
-
-
-# -- searches ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,10 +180,10 @@ def _covered(races: list[Race]) -> str:
     )
 
 
-def _source_search(races: list[Race]) -> Search:
+def _source_search(races: list[Race]) -> Attempt:
     best = min(races, key=lambda r: r.ratio("eq. (14) by SVD"))
     lowest = best.ratio("eq. (14) by SVD")
-    return Search(
+    return Attempt(
         f"a size at which eq. (14) is faster than both ways with multipliers, by more than the noise ({NOISE:g})",
         f"diagonal and dense $M$, {_covered(races)}",
         f"the best it does is {lowest:.2f} times the time of the faster of them ($n={best.n}$, $m={best.m}$)",
@@ -203,10 +191,10 @@ def _source_search(races: list[Race]) -> Search:
     )
 
 
-def _null_space_search(races: list[Race]) -> Search:
+def _null_space_search(races: list[Race]) -> Attempt:
     best = min(races, key=lambda r: r.ratio("null space by QR"))
     lowest = best.ratio("null space by QR")
-    return Search(
+    return Attempt(
         "a size at which the null space by QR is faster with $M$ diagonal, as in the source's coordinates",
         _covered(races),
         f"the best it does is {lowest:.2f} times the time of the faster way with multipliers ($n={best.n}$, "

@@ -12,9 +12,8 @@ from scipy.interpolate import CubicSpline
 
 from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.core.step_data import Matrix, StepData, Vector
-from gaussopt.modelling.problem import problem
-from gaussopt.modelling.reference import ReferenceData
-from gaussopt.papers.claim import Claim, Derivation, Judgement, Search, Verdict
+from gaussopt.modelling.problem import ReferenceData, problem
+from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence import random_steps as rs
 from gaussopt.papers.evidence.adversarial_search import minimise
 from gaussopt.papers.p000_least_squares.minimal_crank_slider import Crank, Values, backwards
@@ -38,7 +37,7 @@ def check(quick: bool) -> Judgement:
     unit = _unit(crank)
     thresholds, limits = _thresholds(crank, quick)
     choices, others = _our_choices(crank, quick), _other_starts(crank, quick)
-    verdict = Verdict.of([exact, rests])
+    verdict = ClaimVerdict.of([exact, rests])
     spins = "comes to rest" if rests else f"spins up for ever, to {abs(mean):.2f} rad/s on average"
     sentence = (
         f"Eq. (16) gives {factor:.3g} times the true acceleration of the crank at the start. With the printed torque "
@@ -58,13 +57,10 @@ def check(quick: bool) -> Judgement:
         f"{sentence}.",
         (inexact, spin, balance, _unit_masses(crank, unit, states)),
         (thresholds, choices, others),
-        conditions if verdict is Verdict.CONDITIONAL else "",
+        verdict.where(conditions),
         ("quantity", "exact", "by eq. (16)"),
         _table(crank, unit, speed, mean, quick),
     )
-
-
-# -- derivations -------------------------------------------------------------------------------------------
 
 
 def _states(rows: ReferenceData, stride: int) -> list[StepData]:
@@ -73,7 +69,6 @@ def _states(rows: ReferenceData, stride: int) -> list[StepData]:
 
 
 def _exactness(states: list[StepData]) -> tuple[Derivation, bool, float]:
-    """(16) against minimal coordinates at states of the printed motion."""
     crank = Crank.of(PARAMETERS)
     true, printed = [crank.acceleration(*_phase(s)) for s in states], [equation_16(s) for s in states]
     errors = [rs.miss(s, a, b) for s, a, b in zip(states, printed, true, strict=True)]
@@ -96,7 +91,6 @@ def _phase(s: StepData) -> tuple[float, float]:
 
 
 def _spinning(crank: Crank, rows: ReferenceData, per_turn: int) -> tuple[Derivation, Vector]:
-    """Speeds after each of the first turns: once two of them rise, all do."""
     turns = 6
     run = backwards(crank, 0.0, turns, per_turn)
     speeds = _speed(crank, -run.covered, run.kinetic)
@@ -110,9 +104,8 @@ def _spinning(crank: Crank, rows: ReferenceData, per_turn: int) -> tuple[Derivat
     derivation = Derivation(
         "Orbits in the phase plane of $(\\theta_1\\bmod2\\pi,\\dot\\theta_1)$ do not cross. So if the crank passes the "
         "same angle once more and faster, it passes it faster at every further turn, and never rests.",
-        "speeds on passing $\\theta_1=0$ backwards after turns 0, 1, 2, ...: "
-        f"{', '.join(f'{s:.3f}' for s in passing)} rad/s; over the angle the speed differs from the reference motion "
-        f"by {apart:.1e} rad/s at most"
+        f"speeds on passing $\\theta_1=0$ backwards after turns 0, 1, 2, ...: {', '.join(f'{s:.3f}' for s in passing)} "
+        f"rad/s; over the angle the speed differs from the reference motion by {apart:.1e} rad/s at most"
         if rising
         else f"the crank {'stops' if run.stops else 'does not become faster'} within {turns} turns",
         rising and apart < 1e-3,
@@ -125,7 +118,6 @@ def _speed(crank: Crank, theta: Values, kinetic: Values) -> Vector:
 
 
 def _balance(crank: Crank, per_turn: int) -> tuple[Derivation, float]:
-    """The periodic motion in which the damper takes per turn what the torque gives."""
     low, high = 0.0, 100.0
     for _ in range(4):
         energies = np.linspace(low, high, 33)
@@ -167,7 +159,6 @@ def _unit(crank: Crank) -> Crank:
 
 
 def _unit_masses(crank: Crank, unit: Crank, states: list[StepData]) -> Derivation:
-    """What (16) makes of the mechanism, and that it does not rest either."""
     apart = max(rs.miss(s, equation_16(s), unit.acceleration(*_phase(s))) for s in states)
     least = float(np.abs(unit.slope(np.linspace(-np.pi, np.pi, 3601))).min())
     weakest = float(np.abs(crank.slope(np.linspace(-np.pi, np.pi, 3601))).min())
@@ -178,9 +169,6 @@ def _unit_masses(crank: Crank, unit: Crank, states: list[StepData]) -> Derivatio
         f"{least:.4g} in size, so it has no static rest (that of the true mechanism comes down to {weakest:.1e} N m)",
         apart <= DEFAULT_TOLERANCE and least > 1.0,
     )
-
-
-# -- searches ----------------------------------------------------------------------------------------------
 
 
 def _first(crank: Crank, name: str, low: float, high: float, quick: bool) -> float:
@@ -196,8 +184,7 @@ def _first(crank: Crank, name: str, low: float, high: float, quick: bool) -> flo
     return 0.5 * (low + high)
 
 
-def _thresholds(crank: Crank, quick: bool) -> tuple[Search, tuple[float, float]]:
-    """The torque, damping and gravity from which the crank would rest."""
+def _thresholds(crank: Crank, quick: bool) -> tuple[Attempt, tuple[float, float]]:
     bounds = {"tau": (-0.5, -0.1), "c": (1.0, 6.0), "g": (9.81, 40.0)}
     tau, damping, gravity = (_first(crank, name, *ends, quick) for name, ends in bounds.items())
     # Above this torque the crank leaves the start forwards, and then it is not held back by its weight at all.
@@ -213,7 +200,7 @@ def _thresholds(crank: Crank, quick: bool) -> tuple[Search, tuple[float, float]]
         f"N s/m, or for $g>{gravity:.2f}$ m/s², the others as printed"
     )
     refutes = bool(tau < PARAMETERS["tau"] or damping < PARAMETERS["c"] or gravity < PARAMETERS["g"])
-    search = Search(
+    search = Attempt(
         "how far the printed values are from a mechanism that rests",
         "one parameter at a time, "
         + ", ".join(f"{n} from {a:g} to {b:g}" for n, (a, b) in zip(("τ", "c", "g"), bounds.values(), strict=True))
@@ -224,8 +211,7 @@ def _thresholds(crank: Crank, quick: bool) -> tuple[Search, tuple[float, float]]
     return search, (tau, upper)
 
 
-def _our_choices(crank: Crank, quick: bool) -> Search:
-    """Inertias and gravity, which the source does not print."""
+def _our_choices(crank: Crank, quick: bool) -> Attempt:
     per_turn, count = (100, 100) if quick else (200, 1000)
     work = 2 * np.pi * abs(float(crank.tau))
     limits = np.array([0.25 * crank.m1 * crank.l1**2, 0.25 * crank.m2 * crank.l2**2, 9.81])
@@ -239,7 +225,7 @@ def _our_choices(crank: Crank, quick: bool) -> Search:
     drawn = least(rng.uniform(0.0, 1.0, (3, count)))
     steered = minimise(least, [(0.0, 1.0)] * 3, 2 if quick else 10, rng, population=5, together=True)
     lowest = min(float(drawn.min()), steered.value)
-    return Search(
+    return Attempt(
         "inertias and a gravity, none of which is printed, with which the printed start and torque lead to rest",
         f"{count} random mechanisms and {steered.tried} chosen by differential evolution for the least kinetic energy, "
         "each inertia between 0 and that of a bar with all mass at its ends, $0\\le g\\le9.81$ m/s² (a mechanism may "
@@ -252,8 +238,7 @@ def _our_choices(crank: Crank, quick: bool) -> Search:
     )
 
 
-def _other_starts(crank: Crank, quick: bool) -> Search:
-    """Starts at rest at other angles."""
+def _other_starts(crank: Crank, quick: bool) -> Attempt:
     static = crank.static(-np.pi, 0.0)
     low, high, count = static + 1e-3, 1.0, 61 if quick else 241
     angles = np.linspace(low, high, count)
@@ -261,16 +246,13 @@ def _other_starts(crank: Crank, quick: bool) -> Search:
     resting = angles[stops]
     caught = float(resting.max()) if len(resting) else static
     printed = bool(backwards(crank, 0.0, 1.5, 200).stops)
-    return Search(
+    return Attempt(
         "starts at rest from which the printed torque lets the crank settle",
         f"{count} start angles from the static balance at {static:.6f} to {high:g} rad",
         f"it settles from angles up to {caught:.3f} rad, near the balance; the printed start, 0, is "
         f"{'one of them' if printed else 'not one of them'}",
         printed,
     )
-
-
-# -- the table ---------------------------------------------------------------------------------------------
 
 
 def _table(crank: Crank, unit: Crank, speed: Vector, mean: float, quick: bool) -> tuple[tuple[object, ...], ...]:

@@ -10,7 +10,7 @@ import numpy as np
 from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.modelling.problem import problem
-from gaussopt.papers.claim import Claim, Derivation, Judgement, Search, Verdict
+from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence import random_mechanisms as rm
 from gaussopt.papers.evidence import random_steps as rs
 from gaussopt.papers.evidence.adversarial_search import minimise
@@ -31,7 +31,7 @@ def check(quick: bool) -> Judgement:
     singular = _adversary(quick)
     holds_tree = opened.holds and not tree[0].refutes
     holds_loop = closed.holds and not loop[0].refutes and not singular.refutes
-    verdict = Verdict.of([holds_tree, holds_loop])
+    verdict = ClaimVerdict.of([holds_tree, holds_loop])
     only = "tree systems" if holds_tree else "closed loops"
     return Judgement(
         verdict,
@@ -39,7 +39,7 @@ def check(quick: bool) -> Judgement:
         "with the rows of the joints as its only knowledge of either.",
         (opened, closed, _counting(quick), _row_space(quick)),
         (tree[0], loop[0], singular),
-        f"for {only} only." if verdict is Verdict.CONDITIONAL else "",
+        verdict.where(f"for {only} only."),
         ("mechanism", "coordinates", "rows", "degrees of freedom", "largest relative error"),
         (*rows, tree[2], loop[2]),
     )
@@ -49,11 +49,7 @@ def _relative(s: StepData, a: Vector, true: Vector) -> float:
     return rs.mass_norm(s.M, a - true) / (rs.mass_norm(s.M, true) + rs.mass_norm(s.M, rs.free_acceleration(s)))
 
 
-# -- derivations -------------------------------------------------------------------------------------------
-
-
 def _crank_slider(stride: int) -> tuple[Derivation, Derivation, tuple[tuple[object, ...], ...]]:
-    """The source's mechanism, cut open at the slider and closed."""
     entry = problem("crank-slider")
     crank = Crank.of(entry.parameter_values)
     rows = entry.reference("crank-A-2s")
@@ -106,7 +102,6 @@ def _swing(angle: float, rate: float, acceleration: float, length: float) -> Vec
 
 
 def _counting(quick: bool) -> Derivation:
-    """What distinguishes a loop in J: its rank."""
     rng = np.random.default_rng(SEED)
     count, right = (20 if quick else 100), 0
     for i in range(count):
@@ -124,7 +119,6 @@ def _counting(quick: bool) -> Derivation:
 
 
 def _row_space(quick: bool) -> Derivation:
-    """(14) sees the row space of J alone, so neither the order nor the number of the rows matters."""
     rng = np.random.default_rng(SEED + 1)
     worst, count = 0.0, 10 if quick else 60
     for i in range(count):
@@ -143,10 +137,7 @@ def _row_space(quick: bool) -> Derivation:
     )
 
 
-# -- searches ----------------------------------------------------------------------------------------------
-
-
-def _random(quick: bool, loops: bool) -> tuple[Search, float, tuple[object, ...]]:
+def _random(quick: bool, loops: bool) -> tuple[Attempt, float, tuple[object, ...]]:
     rng = np.random.default_rng(SEED + 2 + loops)
     count = 30 if quick else 300
     errors, sizes, freedoms, closing = [], [], [], []
@@ -160,7 +151,7 @@ def _random(quick: bool, loops: bool) -> tuple[Search, float, tuple[object, ...]
     what = "closed loops" if loops else "trees"
     span = f"{min(freedoms)} to {max(freedoms)}"
     n, m = (f"{min(x)} to {max(x)}" for x in zip(*sizes, strict=True))
-    search = Search(
+    search = Attempt(
         f"a mechanism with {what} on which eq. (14) differs from the minimal equations",
         f"{count} random planar mechanisms of {min(sizes)[0] // 3} to {max(sizes)[0] // 3} bodies in any state, "
         + (f"{min(closing)} to {max(closing)} loops, " if loops else "branched, ")
@@ -176,8 +167,7 @@ PARENTS, PAIRS = (rm.GROUND, 0, 1, 0), ((2, rm.GROUND),)
 """Four bodies, three of them in a loop through the ground."""
 
 
-def _adversary(quick: bool) -> Search:
-    """Towards singular positions, where loops are hardest."""
+def _adversary(quick: bool) -> Attempt:
     size = rm.numbers(PARENTS, PAIRS)
     rounds, crowd = (1, 1) if quick else (8, 2)
 
@@ -188,7 +178,7 @@ def _adversary(quick: bool) -> Search:
     found = minimise(gain, [(-1.0, 1.0)] * size, rounds, np.random.default_rng(SEED), crowd)
     worst = 10.0**-found.value
     step = rm.mechanism(found.at, PARENTS, PAIRS, SPREAD).step()
-    return Search(
+    return Attempt(
         "the same, by an optimiser that makes the difference as large as it can",
         f"differential evolution over the {size} numbers that decide shape, masses, state and forces of a mechanism of "
         f"{len(PARENTS)} bodies with a loop through the ground: {found.tried} mechanisms, seed {SEED}",

@@ -123,7 +123,7 @@ class Crank:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class CrankRun:
     """How a crank that starts at rest and turns backwards fares over the angle it has covered.
 
     Attributes
@@ -142,7 +142,9 @@ class Run:
     stops: NDArray[np.bool_]
 
 
-def backwards(crank: Crank, start: Values | float, turns: float, per_turn: int, kinetic: Values | float = 0.0) -> Run:
+def backwards(
+    crank: Crank, start: Values | float, turns: float, per_turn: int, kinetic: Values | float = 0.0
+) -> CrankRun:
     """Follow the kinetic energy T of cranks over the angle: dT/ds = U' - c x3'^2 |omega| with theta = start - s.
 
     The energy instead of the time: whether a crank passes the next barrier is then a question of sign. Runge-Kutta of
@@ -176,4 +178,4 @@ def backwards(crank: Crank, start: Values | float, turns: float, per_turn: int, 
         T = np.where(stops, 0.0, T)
         found[i + 1] = T
         begin = end
-    return Run(np.asarray(step * np.arange(count + 1), dtype=np.float64), found, stops)
+    return CrankRun(np.asarray(step * np.arange(count + 1), dtype=np.float64), found, stops)

@@ -83,9 +83,6 @@ def seconds(ways: Mapping[str, Way], step: tuple[Matrix | Vector, Vector, Matrix
     return best
 
 
-# -- operations --------------------------------------------------------------------------------------------
-
-
 def operations(x: Vector, diagonal: bool) -> dict[str, Vector]:
     """Floating-point operations by n^3 for m = x n, leading terms; of the SVDs only the reduction to two diagonals."""
     ones = np.ones_like(x)

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from gaussopt.comparison import common_instants, errors_against
 from gaussopt.core.step_data import Vector
-from gaussopt.modelling.problem import problem
-from gaussopt.modelling.reference import ReferenceData
+from gaussopt.execution.workers import Case, Outcome
+from gaussopt.integration.trajectory import Trajectory
+from gaussopt.modelling.problem import ReferenceData, problem
 from gaussopt.papers import histories
 from gaussopt.papers import report_parts as common
+from gaussopt.papers.figures import line_figure, remarks, thin
 from gaussopt.papers.formulas import GAUSS
-from gaussopt.papers.report_parts import Results
-from gaussopt.processes.job import Job, Outcome
+from gaussopt.papers.report_parts import PaperResults, motion_case
 from gaussopt.reporting.animation.animate import animation_block
 from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table, Timed
-from gaussopt.reporting.figures import plots
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
-
-if TYPE_CHECKING:
-    from gaussopt.integration.trajectory import Trajectory
 
 PROBLEM = "crank-slider"
 REFERENCE = "crank-A-2s"
@@ -58,59 +58,43 @@ FIGURES = (
 """Number in the source, name, coordinate, what, label, unit."""
 
 
-# -- the work ------------------------------------------------------------------------------------------
-
-
-def cases(quick: bool) -> list[Job]:
+def cases(quick: bool) -> list[Case]:
     """Everything that is computed for this paper."""
     shown, t_end, control, grid = (0.5, 0.05, 0.005, 0.01) if quick else (2.0, 2.0, 0.1, 1e-3)
+    exact: dict[str, Any] = {"stepper": "dop853", "rtol": 1e-12, "atol": 1e-12}
+    near: dict[str, Any] = {"stepper": "dop853", "rtol": 1e-10, "atol": 1e-10}
+    lagrange, gauss = ("lagrange", "kkt"), ("gauss", "kkt")
+    case = partial(motion_case, name=PROBLEM)
     found = [
-        Job("motion: exact", common.motion, _settings("lagrange", "kkt", stepper="dop853", rtol=1e-12, atol=1e-12,
-             dt=0.01, t_end=shown, stabilise="projection"), 2.0),
-        Job("motion: settles", common.motion, _settings("lagrange", "kkt", stepper="dop853", rtol=1e-10, atol=1e-10,
-             dt=0.05 if not quick else 0.1, t_end=5.0 if quick else 20.0, settings={"tau": 0.0}), 3.0),
+        case("motion: exact", 2.0, pair=lagrange, dt=0.01, t_end=shown, stabilise="projection", **exact),
+        case("motion: settles", 3.0, pair=lagrange, settings={"tau": 0.0}, dt=0.1 if quick else 0.05,
+             t_end=5.0 if quick else 20.0, **near),
     ]  # fmt: skip
-    for tau in (-0.5, 0.0):
-        for formulation in ("lagrange", "least-squares-as-printed"):
-            settings = _settings(formulation, "kkt", stepper="dop853", rtol=1e-10, atol=1e-10, dt=grid, t_end=0.25,
-                                 tolerance=math.inf, settings={"tau": tau})  # fmt: skip
-            found.append(Job(f"eq. (16): {formulation}, tau = {tau:g}", common.motion, settings, 1.0))
-    for formulation, solver in MOTIONS:
-        weight = {"cvxpy": 10.0, "osqp": 1.5, "newton": 1.5}.get(solver, 1.0) * t_end
-        settings = _settings(formulation, solver, dt=1e-3, t_end=t_end)
-        found.append(Job(f"rk4: {formulation} by {solver}", common.motion, settings, weight))
-    for label, solver, options in CONTROLS:
-        settings = _settings(
-            "gauss",
-            solver,
-            stepper="semi-implicit",
-            dt=1e-3,
-            t_end=control,
-            tolerance=math.inf,
-            solver_options=options,
-        )
-        found.append(Job(f"control: {label}", common.motion, settings, 40.0 * control if solver == "deap" else 0.2))
-    for stabilisation in ("none", "baumgarte", "projection"):
-        settings = _settings("gauss", "kkt", dt=1e-3, t_end=t_end * 2, stabilise=stabilisation)
-        found.append(Job(f"drift: rk4, {stabilisation}", common.motion, settings, 1.5 * t_end))
-    settings = _settings("gauss", "kkt", stepper="semi-implicit", dt=1e-3, t_end=t_end * 2)
-    found.append(Job("drift: semi-implicit, none", common.motion, settings, 1.0))
+    found += [
+        case(f"eq. (16): {formulation}, tau = {tau:g}", 1.0, pair=(formulation, "kkt"), settings={"tau": tau}, dt=grid,
+             t_end=0.25, tolerance=math.inf, **near)
+        for tau in (-0.5, 0.0) for formulation in ("lagrange", "least-squares-as-printed")
+    ]  # fmt: skip
+    for pair in MOTIONS:
+        weight = {"cvxpy": 10.0, "osqp": 1.5, "newton": 1.5}.get(pair[1], 1.0) * t_end
+        found.append(case(f"rk4: {' by '.join(pair)}", weight, pair=pair, dt=1e-3, t_end=t_end))
+    found += [
+        case(f"control: {label}", 40.0 * control if solver == "deap" else 0.2, pair=("gauss", solver),
+             stepper="semi-implicit", dt=1e-3, t_end=control, tolerance=math.inf, solver_options=options)
+        for label, solver, options in CONTROLS
+    ]  # fmt: skip
+    found += [
+        case(f"drift: rk4, {stabilise}", 1.5 * t_end, pair=gauss, dt=1e-3, t_end=t_end * 2, stabilise=stabilise)
+        for stabilise in ("none", "baumgarte", "projection")
+    ]
+    found.append(case("drift: semi-implicit, none", 1.0, pair=gauss, stepper="semi-implicit", dt=1e-3, t_end=t_end * 2))
     found += common.states_cases(PROBLEM, (REFERENCE,), *((100, common.FIRST_ALONE) if quick else (4,)))
     return found + common.errata_cases(PROBLEM, {"000-10": 4.0})
 
 
-def _settings(
-    formulation: str, solver: str, settings: dict[str, float] | None = None, **options: Any
-) -> dict[str, Any]:
-    return {"name": PROBLEM, "formulation": formulation, "solver": solver, "settings": settings or {}, **options}
-
-
-# -- the text ------------------------------------------------------------------------------------------
-
-
 def section(outcomes: dict[str, Outcome], quick: bool) -> tuple[Section, tuple[str, ...]]:
     """The paper's section and the findings for the summary."""
-    results = Results(outcomes)
+    results = PaperResults(outcomes)
     entry = problem(PROBLEM)
     reference = entry.reference(REFERENCE)
     findings: list[str] = []
@@ -168,7 +152,7 @@ def _method() -> Section:
     return Section("method-000", "Method", blocks)
 
 
-def _motions(results: Results, reference: ReferenceData, findings: list[str]) -> Section:
+def _motions(results: PaperResults, reference: ReferenceData, findings: list[str]) -> Section:
     exact = results.trajectory("motion: exact")
     blocks: list[Block] = [
         Paragraph(
@@ -187,9 +171,8 @@ def _motions(results: Results, reference: ReferenceData, findings: list[str]) ->
         last = int(np.argmin(np.abs(reference.t - exact.t[-1])))
         miss = abs(exact.q[-1, 2] - reference.q[last, 2])
         findings.append(
-            f"Crank-slider, printed torque: θ₁({exact.t[-1]:g} s) = {exact.q[-1, 2]:.12f} rad, "
-            f"{miss:.1e} from the reference; largest certified relative error of a step "
-            f"{exact.worst.relative_error:.1e}."
+            f"Crank-slider, printed torque: θ₁({exact.t[-1]:g} s) = {exact.q[-1, 2]:.12f} rad, {miss:.1e} from the "
+            f"reference; largest certified relative error of a step {exact.worst.relative_error:.1e}."
         )
     settles = results.trajectory("motion: settles")
     if settles is not None:
@@ -207,10 +190,6 @@ def _motions(results: Results, reference: ReferenceData, findings: list[str]) ->
 
 
 def _history(entry: tuple[int, str, int, str, str, str], exact: Trajectory, reference: ReferenceData) -> Figure:
-    import pandas as pd
-
-    from gaussopt.comparison import common_instants
-
     number, name, i, what, label, unit = entry
     values: Vector = getattr(exact, what)[:, i]
     here, there = common_instants(exact, reference)
@@ -218,17 +197,15 @@ def _history(entry: tuple[int, str, int, str, str, str], exact: Trajectory, refe
     inside = reference.t <= exact.t[-1] + 1e-9
     marks = {"reference": (reference.t[inside][::4], getattr(reference, what)[inside, i][::4])}
     symbol = label.split()[-1]
-    svg = plots.lines(exact.t, {"this run": values}, "t / s", f"{symbol} / {unit}", size=(4.4, 2.8), markers=marks,
-                      above=True)  # fmt: skip
     words = f"between {values.min():.3g} and {values.max():.3g} {unit}, at most {miss:.0e} {unit} from the reference"
-    data = pd.DataFrame({"t": exact.t, name: values})
-    return Figure(f"paper-000-figure-{number}", f"Figure {number}. {label}, {words}.", f"{label} over time: {words}.",
-                  svg, data)  # fmt: skip
+    return line_figure(
+        f"paper-000-figure-{number}", f"Figure {number}. {label}, {words}.", f"{label} over time: {words}.", exact.t,
+        {"this run": values}, ("t / s", f"{symbol} / {unit}"), data=pd.DataFrame({"t": exact.t, name: values}),
+        size=(4.4, 2.8), markers=marks, above=True,
+    )  # fmt: skip
 
 
-def _equation_16(results: Results, findings: list[str]) -> Section:
-    import pandas as pd
-
+def _equation_16(results: PaperResults, findings: list[str]) -> Section:
     runs = results.trajectories("eq. (16): ")
     text = (
         "What eq. (16) does to the motion: from the same start, integrated with the same tolerance (DOP853, 1e-10)"
@@ -248,12 +225,10 @@ def _equation_16(results: Results, findings: list[str]) -> Section:
         t = next(iter(runs.values())).t
         curves = {labels[k]: v.q[:, 2] for k, v in runs.items()}
         words = "; ".join(f"{k}: {float(c[-1]):.4g} rad" for k, c in curves.items())
-        blocks.append(Figure(
+        blocks.append(line_figure(
             "paper-000-equation-16",
             f"Crank angle by the exact equations and by eq. (16) as printed, after 0.25 s: {words}.",
-            f"Crank angle after 0.25 s: {words}.",
-            plots.lines(t, curves, "t / s", "θ₁ / rad", size=(3.8, 2.8), above=True),
-            pd.DataFrame({"t": t, **curves}),
+            f"Crank angle after 0.25 s: {words}.", t, curves, ("t / s", "θ₁ / rad"), size=(3.8, 2.8), above=True,
         ))  # fmt: skip
         exact, printed = (float(c[-1]) for c in list(curves.values())[:2])
         findings.append(common.Important(
@@ -282,21 +257,15 @@ def _falling(settles: Trajectory) -> str:
 
 
 def _settling(settles: Trajectory) -> Figure:
-    import pandas as pd
-
-    svg = plots.lines(settles.t, {"theta1": settles.q[:, 2]}, "t / s", "θ₁ / rad")
-    data = pd.DataFrame({"t": settles.t, "theta1": settles.q[:, 2], "omega1": settles.v[:, 2]})
-    return Figure(
+    curves = {"theta1": settles.q[:, 2]}
+    return line_figure(
         "paper-000-settles", "Crank angle with the torque removed (τ = 0).",
-        f"The crank angle swings{_falling(settles)} and ends at {settles.q[-1, 2]:.4f} rad.", svg, data,
+        f"The crank angle swings{_falling(settles)} and ends at {settles.q[-1, 2]:.4f} rad.", settles.t, curves,
+        ("t / s", "θ₁ / rad"), data=pd.DataFrame({"t": settles.t, **curves, "omega1": settles.v[:, 2]}),
     )  # fmt: skip
 
 
-def _accuracy(results: Results, reference: ReferenceData, findings: list[str]) -> Section:
-    import pandas as pd
-
-    from gaussopt.comparison import errors_against
-
+def _accuracy(results: PaperResults, reference: ReferenceData, findings: list[str]) -> Section:
     motions = results.trajectories("rk4: ")
     rows, curves, certified = [], {}, {}
     t: Vector = reference.t
@@ -326,25 +295,18 @@ def _accuracy(results: Results, reference: ReferenceData, findings: list[str]) -
         )
         for name, what, data, ylabel in (
             ("paper-000-error", "Error against the reference", curves, "max |q - q_ref|"),
-            (
-                "paper-000-certified",
-                "Certified relative error of the steps",
-                certified,
-                "certified relative error",
-            ),
+            ("paper-000-certified", "Certified relative error of the steps", certified, "certified relative error"),
         ):
-            svg = plots.lines(t, data, "t / s", ylabel, log=True, above=True)
             worst = {k: f"{float(np.max(v)):.1e}" for k, v in data.items()}
             alike = len(set(worst.values())) == 1
-            largest = (
-                f"{worst[next(iter(worst))]} by each pair" if alike else "; ".join(f"{k} {w}" for k, w in worst.items())
-            )
-            caption = f"{what} (RK4, dt = 1 ms, logarithmic); largest: {largest}.{common.remarks(data, log=True)}"
-            blocks.append(Figure(name, caption, f"{what}; largest: {largest}.", svg, pd.DataFrame({"t": t, **data})))
+            largest = f"{worst[next(iter(worst))]} by each pair" if alike else "; ".join(map(" ".join, worst.items()))
+            caption = f"{what} (RK4, dt = 1 ms, logarithmic); largest: {largest}.{remarks(data, log=True)}"
+            alt = f"{what}; largest: {largest}."
+            blocks.append(line_figure(name, caption, alt, t, data, ("t / s", ylabel), log=True, above=True))
     return Section("accuracy-000", "Formulations and solvers on the motion", tuple(blocks))
 
 
-def _states_section(results: Results, findings: list[str]) -> Section:
+def _states_section(results: PaperResults, findings: list[str]) -> Section:
     blocks = common.formulations_and_solvers("000", results, f"States of the reference {REFERENCE}.")
     printed = results.value("states: least-squares-as-printed")
     if printed is not None and printed.pairs:
@@ -357,9 +319,7 @@ def _states_section(results: Results, findings: list[str]) -> Section:
     return Section("states-000", "Formulations and solvers on given states", tuple(blocks))
 
 
-def _control(results: Results, findings: list[str]) -> Section:
-    import pandas as pd
-
+def _control(results: PaperResults, findings: list[str]) -> Section:
     controls = results.trajectories("control: ")
     end = f"{max((v.t[-1] for v in controls.values()), default=0.0):g} s"
     rows = tuple(
@@ -387,29 +347,25 @@ def _control(results: Results, findings: list[str]) -> Section:
     if controls:
         t = next(iter(controls.values())).t
         data = {k: v.relative_error for k, v in controls.items() if len(v.t) == len(t)}
-        svg = plots.lines(t, data, "t / s", "certified relative error", log=True, above=True)
         words = "; ".join(f"{k} at most {float(v.max()):.1e}" for k, v in data.items())
-        blocks.append(Figure(
+        blocks.append(line_figure(
             "paper-000-control",
-            f"Certified relative error of every step (logarithmic): {words}.{common.remarks(data, log=True)}",
-            f"Certified relative error over {end}: {words}.", svg, pd.DataFrame({"t": t, **data}),
+            f"Certified relative error of every step (logarithmic): {words}.{remarks(data, log=True)}",
+            f"Certified relative error over {end}: {words}.", t, data, ("t / s", "certified relative error"), log=True,
+            above=True,
         ))  # fmt: skip
         ga, newton = controls.get("deap, full coordinates with penalty"), controls.get("newton")
         if ga is not None and newton is not None:
-            slower = (ga.timing["solve"] / ga.meta["evaluations"]) / (
-                newton.timing["solve"] / newton.meta["evaluations"]
-            )
+            cost = [v.timing["solve"] / v.meta["evaluations"] for v in (ga, newton)]
             findings.append(Timed(
-                f"Genetic algorithm in full coordinates: certified relative error up to "
-                f"{ga.worst.relative_error:.1e} where Newton has {newton.worst.relative_error:.1e}, at "
-                f"{slower:.0f} times the cost of a solve."
+                f"Genetic algorithm in full coordinates: certified relative error up to {ga.worst.relative_error:.1e} "
+                f"where Newton has {newton.worst.relative_error:.1e}, at {cost[0] / cost[1]:.0f} times the cost of a "
+                "solve."
             ))  # fmt: skip
     return Section("control-000", "OSQP, Newton and a genetic algorithm as the solver of every step", tuple(blocks))
 
 
-def _drift(results: Results, reference: ReferenceData) -> Section:
-    import pandas as pd
-
+def _drift(results: PaperResults, reference: ReferenceData) -> Section:
     runs = results.trajectories("drift: ")
     blocks: list[Block] = [
         Paragraph(
@@ -417,50 +373,18 @@ def _drift(results: Results, reference: ReferenceData) -> Section:
             "velocity still accumulate in the integrator."
         )
     ]
-    rows = []
-    for label, traj in runs.items():
-        balance = float(np.abs(histories.energy_residual(traj)).max())
-        rows.append(
-            (
-                label,
-                str(traj.status),
-                traj.t[-1],
-                traj.position_drift.max(),
-                traj.velocity_drift.max(),
-                balance,
-            )
-        )
+    rows = tuple(
+        (label, str(v.status), v.t[-1], v.position_drift.max(), v.velocity_drift.max(),
+         float(np.abs(histories.energy_residual(v)).max()))
+        for label, v in runs.items()
+    )  # fmt: skip
     blocks.append(Table(
         "drift-000",
         "Constraint drift and energy with and without stabilisation, dt = 1 ms. The energy residual is the largest "
         "|E(t) - E(0) - W(t)|, W the work of the damper by Simpson's rule over the recorded steps.",
-        ("run", "status", "end / s", "position drift", "velocity drift", "energy residual / J"), tuple(rows),
+        ("run", "status", "end / s", "position drift", "velocity drift", "energy residual / J"), rows,
     ))  # fmt: skip
-    # A run that stopped early is in the table; the figures need a common abscissa.
-    longest = max((len(v.t) for v in runs.values()), default=0)
-    whole = {k: v for k, v in runs.items() if len(v.t) == longest}
-    if whole:
-        thin = common.thin(longest)
-        t = next(iter(whole.values())).t[thin]
-        for name, what, attribute in (
-            ("paper-000-drift", "Position drift, max |φ|", "position_drift"),
-            ("paper-000-velocity-drift", "Velocity drift, max |φ̇|", "velocity_drift"),
-        ):
-            data = {k: getattr(v, attribute)[thin] for k, v in whole.items()}
-            words = "; ".join(f"{k} {float(getattr(v, attribute).max()):.1e}" for k, v in whole.items())
-            svg = plots.lines(t, data, "t / s", what, log=True, above=True)
-            caption = f"{what} (logarithmic); largest: {words}.{common.remarks(data, log=True)}"
-            blocks.append(Figure(name, caption, f"{what}; largest: {words}.", svg, pd.DataFrame({"t": t, **data})))
-        energy = {k: v.energy[thin] for k, v in whole.items()}
-        inside = reference.t <= t[-1]
-        marks = {"reference": (reference.t[inside][::8], reference.energy[inside][::8])}
-        last = ", ".join(f"{k} {float(v.energy[-1]):.4g} J" for k, v in whole.items())
-        blocks.append(Figure(
-            "paper-000-energy",
-            f"Mechanical energy (the constant torque counted as a potential).{common.remarks(energy)}",
-            f"Energy over time from 0 J; at the end: {last}. Circles: the reference over its first seconds.",
-            plots.lines(t, energy, "t / s", "energy / J", markers=marks, above=True), pd.DataFrame({"t": t, **energy}),
-        ))  # fmt: skip
+    blocks += _drift_figures(runs, reference)
     exact = results.trajectory("motion: exact")
     if exact is not None:
         blocks.append(Gallery(tuple(
@@ -472,3 +396,34 @@ def _drift(results: Results, reference: ReferenceData) -> Section:
                                       ("slider", (4, 5), "slider: along and across its guide"))
         )))  # fmt: skip
     return Section("drift-000", "Forces, constraint drift and energy", tuple(blocks))
+
+
+def _drift_figures(runs: dict[str, Trajectory], reference: ReferenceData) -> list[Block]:
+    """Drift and energy of the runs that did not stop early; those are in the table alone."""
+    longest = max((len(v.t) for v in runs.values()), default=0)
+    whole = {k: v for k, v in runs.items() if len(v.t) == longest}
+    if not whole:
+        return []
+    blocks: list[Block] = []
+    cut = thin(longest)
+    t = next(iter(whole.values())).t[cut]
+    for name, what, attribute in (
+        ("paper-000-drift", "Position drift, max |φ|", "position_drift"),
+        ("paper-000-velocity-drift", "Velocity drift, max |φ̇|", "velocity_drift"),
+    ):
+        data = {k: getattr(v, attribute)[cut] for k, v in whole.items()}
+        words = "; ".join(f"{k} {float(getattr(v, attribute).max()):.1e}" for k, v in whole.items())
+        caption = f"{what} (logarithmic); largest: {words}.{remarks(data, log=True)}"
+        alt = f"{what}; largest: {words}."
+        blocks.append(line_figure(name, caption, alt, t, data, ("t / s", what), log=True, above=True))
+    energy = {k: v.energy[cut] for k, v in whole.items()}
+    inside = reference.t <= t[-1]
+    marks = {"reference": (reference.t[inside][::8], reference.energy[inside][::8])}
+    last = ", ".join(f"{k} {float(v.energy[-1]):.4g} J" for k, v in whole.items())
+    blocks.append(line_figure(
+        "paper-000-energy",
+        f"Mechanical energy (the constant torque counted as a potential).{remarks(energy)}",
+        f"Energy over time from 0 J; at the end: {last}. Circles: the reference over its first seconds.", t, energy,
+        ("t / s", "energy / J"), markers=marks, above=True,
+    ))  # fmt: skip
+    return blocks

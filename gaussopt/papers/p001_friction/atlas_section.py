@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from gaussopt.atlas.scan import CLASSES, Atlas, scan
 from gaussopt.modelling.parameter_grid import Axis
@@ -107,8 +108,6 @@ def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
 
 
 def _table_of(columns: dict[str, Any]) -> Any:
-    import pandas as pd
-
     return pd.DataFrame(columns)
 
 

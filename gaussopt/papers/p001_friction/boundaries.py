@@ -10,10 +10,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq, minimize_scalar
 
+from gaussopt.atlas.scan import load_directions, scan
 from gaussopt.atlas.stacked_steps import LCP_CLASSES, QP_CLASSES, ContactStack, solve_printed, study
 from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import problem
+from gaussopt.problems.sliding_rod import painleve_region
+from gaussopt.problems.two_bar import delassus
 from gaussopt.reporting.document import Table
 from gaussopt.solving.lcp_batch import solve_batch
 
@@ -53,16 +58,11 @@ def rod_stack(theta: Sequence[float] | Vector | float, slip: int = -1, **setting
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
     """A root in degrees of a function of an angle in radians, between bounds in degrees."""
-    from scipy.optimize import brentq
-
     return float(np.degrees(brentq(function, np.radians(low), np.radians(high), xtol=1e-14, rtol=1e-14)))
 
 
 def _row(name: str, mu: float, computed: float, closed: float, stated: float | str, unit: str = "°") -> tuple[Any, ...]:
     return name, mu, computed, closed, computed - closed, stated, unit
-
-
-# -- boundaries of the two bars ----------------------------------------------------------------------------
 
 
 def _lifted(mu: float, eta: bool) -> Callable[[float], float]:
@@ -82,8 +82,6 @@ def _active(A: Matrix, b: Vector, eta: bool) -> float:
 
 def _closed_eta(mu: float) -> Callable[[float], float]:
     """The same from the closed form of the operator; only the direction (1, 1) of the bias matters."""
-    from gaussopt.problems.two_bar import delassus
-
     p = {**problem("two-bar").parameter_values, "mu": mu}
     return lambda theta: _active(delassus(theta, (1, 1), p), np.full(2, -1.0), True)
 
@@ -148,22 +146,14 @@ def _no_weights(mu: float) -> list[float]:
 
 def _co_sliding_limit() -> tuple[Any, ...]:
     """The mu at which co-sliding stops being positive definite next to 90 degrees, where the bound is lowest."""
-    from scipy.optimize import brentq
-
     theta = np.pi / 2 - 1e-4
     computed = float(brentq(lambda mu: _lowest(CO_SLIDING, mu)(theta), 0.8, 1.0, xtol=1e-12))
     name = "co-sliding: positive definite at all angles for μ below 8/√75"
     return _row(name, computed, computed, 8 / 75**0.5, 0.9237, "1")
 
 
-# -- the rod -----------------------------------------------------------------------------------------------
-
-
 def rod_boundaries() -> tuple[tuple[Any, ...], ...]:
     """Rows of `boundaries` for the rod: where A changes its sign."""
-    from scipy.optimize import brentq, minimize_scalar
-
-    from gaussopt.problems.sliding_rod import painleve_region
 
     def A(theta: float, mu: float) -> float:
         return float(rod_stack(theta, mu=mu).delassus[0, 0, 0])
@@ -238,9 +228,6 @@ def painleve_table() -> Table:
 
 def painleve_counts(quick: bool = False) -> Table:
     """The same over a grid of (theta, theta', mu): which classes occur for which signs."""
-    from gaussopt.atlas.scan import scan
-    from gaussopt.modelling.parameter_grid import Axis
-
     size = 12 if quick else 20
     axes = (
         Axis("theta0", np.radians(np.linspace(2.0, 88.0, size))), Axis("omega0", np.linspace(0.0, 8.0, size // 2)),
@@ -265,8 +252,6 @@ def painleve_counts(quick: bool = False) -> Table:
         "LCP, stated", "printed QP equal", "unbounded", "printed QP, stated"), tuple(rows),
     )  # fmt: skip
 
-
-# -- tables of the two bars --------------------------------------------------------------------------------
 
 STATES = (
     ("45°, θ̇₁ = −0.1 rad/s", 45.0, -0.1, 0.0, (13.678, 11.191), (13.678, 11.191), "0"),
@@ -326,8 +311,6 @@ STATED_FRACTIONS: dict[tuple[float, float], str] = {
 
 def load_fractions(quick: bool = False) -> Table:
     """Over all directions of the load: on which fraction the printed QP differs from the LCP, and by how much."""
-    from gaussopt.atlas.scan import load_directions
-
     directions = load_directions(360 if quick else 1440, 2)
     rows: list[tuple[Any, ...]] = []
     for mu in (0.2, 0.5):

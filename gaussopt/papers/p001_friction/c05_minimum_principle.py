@@ -8,10 +8,13 @@ from fractions import Fraction
 import numpy as np
 
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.papers.claim import Claim, Derivation, Judgement, Search, Verdict
+from gaussopt.modelling.problem import problem
+from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence import active_sets as sets
 from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction.contact_samples import Comparison, Contacts
+from gaussopt.papers.p001_friction.steps import POSES
+from gaussopt.problems.two_bar import both_ends
 
 SEED = 50
 SKEWS = (0.1, 0.3, 1.0, 3.0)
@@ -41,20 +44,15 @@ def check(quick: bool) -> Judgement:
     }
     sentence = (
         f"The program (29) is {'' if criterion.holds else 'not '}the mechanics exactly where the criterion holds "
-        f"({criterion.computed}). "
-        f"{bars.found} {one_joint.found}"
+        f"({criterion.computed}). {bars.found} {one_joint.found}"
     )
     return Judgement(
-        Verdict.of(list(holds.values())), sentence, (*derived, criterion, joints),
+        ClaimVerdict.of(list(holds.values())), sentence, (*derived, criterion, joints),
         (symmetric, scalar, ratio, sampled, bars, one_joint), samples.circumstances(holds), columns, rows,
     )  # fmt: skip
 
 
-# -- derivations -------------------------------------------------------------------------------------------
-
-
 def _potential() -> Derivation:
-    """Work of the field of (19) around circles: zero for every circle exactly if the field has a potential."""
     rng = np.random.default_rng(SEED)
     angle = 2 * np.pi * np.arange(16) / 16
     worst, still, least = 0.0, 0.0, np.inf
@@ -103,7 +101,6 @@ def _smallest() -> Derivation:
 
 
 def _two_contacts(quick: bool) -> Derivation:
-    """The force on a separating contact in closed form."""
     A, b = _every_two(quick)
     A, b = np.concatenate((A, A.swapaxes(1, 2))), np.concatenate((b, b))
     answer = sets.solve(sets.symmetric(A), np.zeros_like(b), A.swapaxes(1, 2), A, b)
@@ -131,9 +128,6 @@ def _every_two(quick: bool) -> tuple[Matrix, Matrix]:
     return samples.two_contacts(*(x.ravel() for x in grid))
 
 
-# -- random problems ---------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class _Tally:
     """Counts over stacks."""
@@ -155,7 +149,7 @@ class _Tally:
         )  # fmt: skip
 
 
-def _sampled(quick: bool) -> tuple[Search, Derivation]:
+def _sampled(quick: bool) -> tuple[Attempt, Derivation]:
     count = 25 if quick else 400
     tally, shares = _Tally(), []
     for n in (2, 3, 4, 5):
@@ -171,7 +165,7 @@ def _sampled(quick: bool) -> tuple[Search, Derivation]:
     physical = tally.solved - matrices
     grid = samples.compare(*_every_two(quick))
     tally += grid
-    search = Search(
+    search = Attempt(
         "Against the claim in general: a positive definite $A$ with two or more contacts where (29) is not the "
         "contact laws",
         f"{matrices} random matrices with 2 to 5 contacts and skew parts of norm {SKEWS[0]:g} to {SKEWS[-1]:g} "
@@ -193,8 +187,7 @@ def _sampled(quick: bool) -> tuple[Search, Derivation]:
     return search, criterion
 
 
-def _joints(quick: bool) -> tuple[Derivation, Search, bool]:
-    """(24) over all forces: the extra term, its criterion, and one contact."""
+def _joints(quick: bool) -> tuple[Derivation, Attempt, bool]:
     count = 150 if quick else 800
     worst, tally, one, one_wrong = 0.0, _Tally(), 0, 0
     rng = np.random.default_rng([SEED, 7])
@@ -226,7 +219,7 @@ def _joints(quick: bool) -> tuple[Derivation, Search, bool]:
         "contact laws",
         worst < 1e-9 and tally.mismatches == 0,
     )
-    search = Search(
+    search = Attempt(
         "Against the claim with joints: one contact where (24) is not the contact laws",
         f"{one} random steps of two hinged bars with one contact, friction up to 1, seed {SEED}; two unit masses on a "
         "link in rational numbers ($\\mu=\\frac12$, $g=10$, pull −120 N)",
@@ -249,12 +242,7 @@ def _link(pull: int) -> tuple[list[Fraction], Fraction]:
     return z, x[0]
 
 
-# -- the two bars ------------------------------------------------------------------------------------------
-
-
-def _two_bars() -> tuple[Search, tuple[tuple[object, ...], ...], tuple[str, ...]]:
-    from gaussopt.papers.p001_friction.steps import POSES
-
+def _two_bars() -> tuple[Attempt, tuple[tuple[object, ...], ...], tuple[str, ...]]:
     steps = samples.two_bars(list(POSES))
     found, joint = samples.compare(steps.A, steps.b), steps.over_all_forces()[0]
     laws = steps.solve().y
@@ -274,7 +262,7 @@ def _two_bars() -> tuple[Search, tuple[tuple[object, ...], ...], tuple[str, ...]
             f" and is off by {gaps[wrong].min():.1%} to {gaps[wrong].max():.1%} on the others, with forces down to "
             f"{float(found.program.min()):.4g} N"
         )
-    search = Search(
+    search = Attempt(
         "Against the claim in general: states of the paper's own two bars where (29) is not the contact laws",
         f"both ends on the floor and sliding to the left without turning, at {'; '.join(POSES)}; $\\mu=0.2$",
         f"{told}.", bool(wrong.any()),
@@ -282,10 +270,7 @@ def _two_bars() -> tuple[Search, tuple[tuple[object, ...], ...], tuple[str, ...]
     return search, rows, columns
 
 
-# -- attempts to break the conditions ----------------------------------------------------------------------
-
-
-def _symmetric(quick: bool) -> Search:
+def _symmetric(quick: bool) -> Attempt:
     rng = np.random.default_rng([SEED, 1])
     count, generations = (60, 8) if quick else (500, 60)
     worst, number = 0.0, 0
@@ -306,7 +291,7 @@ def _symmetric(quick: bool) -> Search:
     adversary, _ = samples.maximise(
         difference, [(-0.99, 0.99)] * 3 + [(0, 2 * np.pi), (-np.pi / 2, np.pi / 2)], generations
     )
-    return Search(
+    return Attempt(
         "Against the condition: a symmetric positive definite $A$ where (29) is not the contact laws",
         f"{number} random matrices with 2 to 5 contacts (seed {SEED}); {len(opposite)} states of the two bars whose "
         f"ends slide apart or towards each other; differential evolution over all unit-diagonal $A$ and $B$ of three "
@@ -318,9 +303,6 @@ def _symmetric(quick: bool) -> Search:
 
 def _opposite_slides() -> Contacts:
     """The two bars at 25 angles with both ends on the floor, turning, so that the ends slide in opposite directions."""
-    from gaussopt.modelling.problem import problem
-    from gaussopt.problems.two_bar import both_ends
-
     entry = problem("two-bar")
     p, found = entry.parameter_values, []
     for theta in np.radians(np.linspace(5.0, 80.0, 25)):
@@ -330,7 +312,7 @@ def _opposite_slides() -> Contacts:
     return Contacts.of(found)
 
 
-def _scalar(quick: bool) -> Search:
+def _scalar(quick: bool) -> Attempt:
     rng = np.random.default_rng([SEED, 2])
     count, generations = (150, 15) if quick else (1500, 50)
     worst, number = 0.0, 0
@@ -347,7 +329,7 @@ def _scalar(quick: bool) -> Search:
 
     bounds = [(-np.pi, np.pi)] * 2 + [(-3.0, 3.0)] * 2 + [(-0.5, 0.5), (0.0, 3.0), (-50.0, 50.0), (-50.0, 50.0)]
     adversary, _ = samples.maximise(difference, bounds, generations)
-    return Search(
+    return Attempt(
         "Against the condition: one contact with $A>0$, joints eliminated, where (29) is not the contact laws",
         f"{number} random steps of one to three hinged bars, friction up to 2 (seed {SEED}); differential evolution "
         f"over pose, spins, place of the contact, friction up to 3 and loads up to 50 N of two hinged bars with "
@@ -366,11 +348,10 @@ def _one_contact(points: Matrix) -> Contacts:
                                one[:, :1])  # fmt: skip
 
 
-def _adversary(quick: bool) -> Search:
-    """Whether the difference of the two programs and the violation of the criterion vanish together only."""
+def _adversary(quick: bool) -> Attempt:
     generations = 15 if quick else 80
     low, high = (_ratio(sign, generations) for sign in (-1.0, 1.0))
-    return Search(
+    return Attempt(
         "Against the criterion: two contacts where the two programs agree although it is violated, or differ although "
         "it holds: the difference over the violation becomes arbitrarily small or large",
         "differential evolution over all problems of two contacts up to units, $A_{12}$ and $A_{21}$ from −2.9 to 2.9, "

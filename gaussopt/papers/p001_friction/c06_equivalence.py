@@ -8,10 +8,11 @@ from fractions import Fraction
 import numpy as np
 
 from gaussopt.core.step_data import Matrix
-from gaussopt.papers.claim import Claim, Derivation, Judgement, Search, Verdict
+from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence import active_sets as sets
 from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction.contact_samples import Mask
+from gaussopt.papers.p001_friction.steps import POSES
 
 SEED = 60
 GAP = 1e-6
@@ -59,27 +60,27 @@ def check(quick: bool) -> Judgement:
         + lifted
     )
     searches = (
-        Search(
+        Attempt(
             "Against the claim: states of the paper's own two bars with positive definite $A$ where one of the "
             "directions fails",
             f"the {len(rows)} states of the table, both ends on the floor and sliding to the left, $\\mu=0.2$",
             _told(bars, len(rows)), any(bars.values()),
         ),
-        Search(
+        Attempt(
             "Against the claim: random problems with positive definite $A$ where one of the directions fails",
             f"{random['number']} matrices with 2 to 5 contacts, skew parts of norm 0.1 to 3; {physical['number']} "
             f"steps of 1 to 4 hinged bars with 2 to 4 contacts, friction up to 1; seed {SEED}",
             f"matrices: {_told(random, random['number'])}; hinged bars: {_told(physical, physical['number'])}",
             any(random[name] or physical[name] for name in READINGS),
         ),
-        Search(
+        Attempt(
             "Against the claim where all contacts bear ($w=0$, $\\lambda>0$ by the contact laws), so that nothing "
             "separates", "the same random problems", f"{bearing[0]} of {bearing[1]} differ all the same",
             bearing[0] > 0,
         ),
     )  # fmt: skip
     return Judgement(
-        Verdict.of(list(holds.values())), sentence, (exact, scalar, same, weighted), searches,
+        ClaimVerdict.of(list(holds.values())), sentence, (exact, scalar, same, weighted), searches,
         samples.circumstances(where), columns, rows,
     )  # fmt: skip
 
@@ -105,11 +106,7 @@ def _broken(A: Matrix, b: Matrix) -> _Broken:
     )  # fmt: skip
 
 
-# -- derivations -------------------------------------------------------------------------------------------
-
-
 def _exact() -> Derivation:
-    """One example for (37), one for (36), in rational numbers."""
     A, b, c = [[2, 1], [0, 2]], [-2, 1], [-2, -2]
     half = Fraction(1, 2)
     S = [[Fraction(2), half], [half, Fraction(2)]]
@@ -131,7 +128,6 @@ def _exact() -> Derivation:
 
 
 def _scalar() -> Derivation:
-    """One contact, in rational numbers."""
     tried, wrong = 0, 0
     for numerator in range(1, 7):
         for bias in range(-6, 7):
@@ -181,9 +177,6 @@ def _weighted(quick: bool) -> Derivation:
     )
 
 
-# -- searches ----------------------------------------------------------------------------------------------
-
-
 def _random(quick: bool) -> tuple[dict[str, int], dict[str, int], tuple[int, int]]:
     """How often each direction fails on random matrices and on hinged bars, and where all contacts bear."""
     count = 60 if quick else 400
@@ -210,8 +203,6 @@ def _random(quick: bool) -> tuple[dict[str, int], dict[str, int], tuple[int, int
 
 
 def _two_bars() -> tuple[dict[str, int], tuple[tuple[object, ...], ...], tuple[str, ...], str]:
-    from gaussopt.papers.p001_friction.steps import POSES
-
     steps = samples.two_bars(list(POSES))
     A, b = steps.A, steps.b
     laws, program, primal = steps.solve().y, sets.printed(A, b), sets.primal(A, b)

@@ -6,12 +6,19 @@ from collections.abc import Sequence
 from itertools import combinations, pairwise, permutations
 
 import numpy as np
+from scipy.optimize import brentq, linprog
 
+from gaussopt.contact.qp_equivalence import weights
+from gaussopt.core.programs import LCP
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.papers.claim import Claim, Derivation, Judgement, Search, Verdict
+from gaussopt.modelling.problem import problem
+from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence import active_sets as sets
 from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction.contact_samples import Contacts
+from gaussopt.papers.p001_friction.steps import POSES
+from gaussopt.problems.two_bar import both_ends
+from gaussopt.solving.solve import solve_lcp
 
 SEED = 70
 MU = 0.2
@@ -48,13 +55,10 @@ def check(quick: bool) -> Judgement:
         f"left is the program whose least value must be zero ({product.computed})."
     )
     return Judgement(
-        Verdict.of(list(holds.values())), sentence, (weighted, cycles, necessary, product, bars),
+        ClaimVerdict.of(list(holds.values())), sentence, (weighted, cycles, necessary, product, bars),
         (printed, adversary, other),
         samples.circumstances(holds),
     )  # fmt: skip
-
-
-# -- weights -----------------------------------------------------------------------------------------------
 
 
 def _weighted(quick: bool) -> Derivation:
@@ -78,7 +82,7 @@ def _weighted(quick: bool) -> Derivation:
     )
 
 
-def _weighted_adversary(quick: bool) -> Search:
+def _weighted_adversary(quick: bool) -> Attempt:
     generations = 8 if quick else 60
 
     def difference(points: Matrix) -> Vector:
@@ -94,7 +98,7 @@ def _weighted_adversary(quick: bool) -> Search:
 
     bounds = [(-0.99, 0.99)] * 3 + [(-4.0, 4.0)] * 2 + [(0.0, 2 * np.pi), (-np.pi / 2, np.pi / 2)]
     value, _ = samples.maximise(difference, bounds, generations)
-    return Search(
+    return Attempt(
         "Against the weights: a P-matrix with weights where $\\frac12\\lambda^TDA\\lambda$ fails the contact laws",
         "differential evolution over all matrices of three contacts with weights up to units, $d_i/d_1$ from "
         f"{np.exp(-4.0):.2g} to {np.exp(4.0):.2g}, every direction of $B$; {generations} generations of 105",
@@ -120,8 +124,6 @@ def cycle_condition(A: Matrix) -> bool:
 
 def weights_exist(A: Matrix) -> bool:
     """Whether d_i A_ij = d_j A_ji has a solution d >= 1, by linear programming."""
-    from scipy.optimize import linprog
-
     n = len(A)
     rows = np.zeros((n * (n - 1) // 2, n))
     for row, (i, j) in zip(rows, combinations(range(n), 2), strict=True):
@@ -131,8 +133,6 @@ def weights_exist(A: Matrix) -> bool:
 
 
 def _cycles(quick: bool) -> Derivation:
-    from gaussopt.contact.qp_equivalence import weights
-
     rng = np.random.default_rng([SEED, 10])
     tried = exist = wrong = 0
     for n in (2, 3, 4):
@@ -158,7 +158,6 @@ def _cycles(quick: bool) -> Derivation:
 
 
 def _necessary() -> Derivation:
-    """The exact examples, and why no other objective over the same rows helps."""
     told, holds = [], True
     for A in (ONE_SIDED, OPPOSED, ROUND):
         name = "; ".join(", ".join(f"{a:g}" for a in row) for row in A)
@@ -179,10 +178,6 @@ def _necessary() -> Derivation:
 
 
 def _product(quick: bool) -> Derivation:
-    """The complementarity problem as a quadratic program, by enumeration and by an active-set solver."""
-    from gaussopt.core.programs import LCP
-    from gaussopt.solving.solve import solve_lcp
-
     count, number, without = (60 if quick else 400), 0, 0
     apart, value, lowest, solver = 0.0, 0.0, np.inf, 0.0
     tried = 0
@@ -211,14 +206,8 @@ def _product(quick: bool) -> Derivation:
     )
 
 
-# -- the printed objective ---------------------------------------------------------------------------------
-
-
-def _printed(quick: bool) -> tuple[Search, str]:
+def _printed(quick: bool) -> tuple[Attempt, str]:
     """(29) on the two bars and on hinged bars, and how often weights would help."""
-    from gaussopt.contact.qp_equivalence import weights
-    from gaussopt.papers.p001_friction.steps import POSES
-
     bars = samples.two_bars(list(POSES))
     found = samples.compare(bars.A, bars.b)
     wrong, mended = np.flatnonzero(~found.equal), 0
@@ -235,7 +224,7 @@ def _printed(quick: bool) -> tuple[Search, str]:
         different += int((~samples.compare(steps.A, steps.b).equal).sum())
         drawn += len(steps)
         available[n] = sum(weights(A) is not None for A in steps.A) / len(steps)
-    search = Search(
+    search = Attempt(
         "Against the claim as printed: a positive definite $A$ where (29) is strictly convex and not the contact laws",
         f"two bars with both ends on the floor, at {'; '.join(POSES)}; {drawn} random steps of two and three hinged "
         f"bars with a contact each, $\\mu={MU}$, seed {SEED}",
@@ -250,9 +239,6 @@ def _printed(quick: bool) -> tuple[Search, str]:
     return search, text
 
 
-# -- the two bars ------------------------------------------------------------------------------------------
-
-
 def _margin(theta: Vector, mu: float) -> Vector:
     """2 |1 - 9 s^2 c^2| - 9 mu s c |cos 2 theta|: positive where the two bars have weights."""
     product = np.sin(theta) * np.cos(theta)
@@ -261,8 +247,6 @@ def _margin(theta: Vector, mu: float) -> Vector:
 
 def without_weights(mu: float) -> list[tuple[float, float]]:
     """Angles in degrees between which the two bars, both ends sliding to the same side, have no weights."""
-    from scipy.optimize import brentq
-
     grid = np.radians(np.linspace(0.5, 89.5, 3561))
     values = _margin(grid, mu)
     places = np.flatnonzero(values[1:] * values[:-1] < 0)
@@ -275,9 +259,6 @@ def without_weights(mu: float) -> list[tuple[float, float]]:
 
 def sliding(degrees: Sequence[float] | Vector, mu: float = MU) -> Contacts:
     """The two bars with both ends on the floor and sliding to the left, from the derived equations."""
-    from gaussopt.modelling.problem import problem
-    from gaussopt.problems.two_bar import both_ends
-
     entry = problem("two-bar", mu=mu)
     p = entry.parameter_values
     states = [both_ends(theta, p["x0"], p["vx0"], 0.0, p["l"]) for theta in np.radians(degrees)]
@@ -300,9 +281,6 @@ def _two_bars(quick: bool) -> Derivation:
         f"{'; '.join(told)}; {wrong} contradictions to the derived operator at {tried} angles and frictions",
         wrong == 0,
     )  # fmt: skip
-
-
-# -- any other objective -----------------------------------------------------------------------------------
 
 
 def best_objective(A: Matrix, generations: int) -> tuple[float, Matrix]:
@@ -330,7 +308,7 @@ def best_objective(A: Matrix, generations: int) -> tuple[float, Matrix]:
     return -value, np.asarray(forms(point[None])[0])
 
 
-def _any_objective(quick: bool) -> Search:
+def _any_objective(quick: bool) -> Attempt:
     generations = 40 if quick else 80
     first, last = without_weights(MU)[0]
     degrees = (round((first + last) / 2), 85.0)
@@ -341,7 +319,7 @@ def _any_objective(quick: bool) -> Search:
     form = sets.symmetric(d[:, None] * outside)
     miss = float(np.abs(P - form / form[0, 0]).max())
     # What the optimiser leaves on a problem that has weights tells what it can resolve.
-    return Search(
+    return Attempt(
         "Against the failure without weights: some other strictly convex quadratic objective over the same rows that "
         "gives the contact laws for all loads",
         f"differential evolution over all $P$ of two contacts up to a factor, {generations} generations of 30, worst "

@@ -8,10 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.papers.claim import Claim, Derivation, Judgement, Search, Verdict
+from gaussopt.modelling.problem import problem
+from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence import active_sets as sets
 from gaussopt.papers.p001_friction import contact_samples as samples
+from gaussopt.papers.p001_friction import steps as contact_steps
 from gaussopt.papers.p001_friction.contact_samples import Contacts
+from gaussopt.papers.p001_friction.steps import POSES
+from gaussopt.problems.two_bar import both_ends
+from gaussopt.solving.solve import solve_step
 
 SEED = 80
 CONVERGED = 1e-12
@@ -47,12 +52,9 @@ def check(quick: bool) -> Judgement:
         "for friction, iterated, with $\\varrho\\ge1$ in general": not beyond.refutes,
     }
     return Judgement(
-        Verdict.of(list(holds.values())), sentence, (known, fixed, closed, program),
+        ClaimVerdict.of(list(holds.values())), sentence, (known, fixed, closed, program),
         (once, contraction, adversary, beyond), samples.circumstances(where), columns, rows,
     )  # fmt: skip
-
-
-# -- the iteration -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -106,11 +108,7 @@ def _bars(count: int, mu: float, rng: np.random.Generator) -> list[Contacts]:
     return found
 
 
-# -- known in advance --------------------------------------------------------------------------------------
-
-
 def _known(quick: bool) -> Derivation:
-    """The acceleration of Gauss's principle with the true friction as an applied force, joints kept."""
     rng, number, worst = np.random.default_rng([SEED, 1]), 0, 0.0
     for steps in _bars(60 if quick else 400, 1.0, rng):
         steps = steps[samples.definite(steps.A)]
@@ -129,9 +127,7 @@ def _known(quick: bool) -> Derivation:
     )
 
 
-def _once(quick: bool) -> Search:
-    from gaussopt.papers.p001_friction.steps import POSES
-
+def _once(quick: bool) -> Attempt:
     bars = samples.two_bars(list(POSES))
     miss = np.abs(sets.lcp(bars.smooth, bars.b) - sets.lcp(bars.A, bars.b)).max(axis=1)
     rng, number, wrong = np.random.default_rng([SEED, 2]), 0, 0
@@ -140,16 +136,13 @@ def _once(quick: bool) -> Search:
         z = sets.lcp(steps.A, steps.b)
         wrong += int((samples.relative(steps.A, steps.b, sets.lcp(steps.smooth, steps.b), z) > 1e-6).sum())
         number += len(steps)
-    return Search(
+    return Attempt(
         "Steps where one solve is wrong, with the friction that belongs to contact forces not yet known ($N=0$)",
         f"the two bars at {'; '.join(POSES)}, $\\mu=0.2$; {number} random steps of hinged bars, friction up to 1, seed "
         f"{SEED}",
         f"one solve is wrong by up to {miss.max():.4g} N on the two bars and wrong on {wrong} of {number} random steps",
         bool(miss.max() > 1e-6) or wrong > 0,
     )
-
-
-# -- iterated ----------------------------------------------------------------------------------------------
 
 
 def _fixed_points(quick: bool) -> Derivation:
@@ -166,9 +159,8 @@ def _fixed_points(quick: bool) -> Derivation:
     return Derivation(
         "With $A=A_0+C$ the iteration is $N'=\\operatorname{LCP}(A_0,B+CN)$: its fixed points are the contact laws, "
         "$\\operatorname{LCP}(A_0,\\cdot)$ is a projection in the $A_0$-norm, so that the error shrinks at least by "
-        "the "
-        "factor $\\varrho=\\|A_0^{-1/2}CA_0^{-1/2}\\|$; $\\varrho<1$ implies that $\\operatorname{sym}A$ is positive "
-        "definite",
+        "the factor $\\varrho=\\|A_0^{-1/2}CA_0^{-1/2}\\|$; $\\varrho<1$ implies that $\\operatorname{sym}A$ is "
+        "positive definite",
         f"{number} random steps with ϱ < 1: the forces of the contact laws are reproduced to {worst:.0e}, smallest "
         f"eigenvalue of sym A {lowest:.2g}",
         worst < samples.EQUAL and lowest > 0,
@@ -176,10 +168,6 @@ def _fixed_points(quick: bool) -> Derivation:
 
 
 def _closed_forms(quick: bool) -> Derivation:
-    """Rho of two bars that slide apart or together, and of one contact."""
-    from gaussopt.modelling.problem import problem
-    from gaussopt.problems.two_bar import both_ends
-
     entry = problem("two-bar")
     p = entry.parameter_values
     angles = np.radians(np.linspace(2.0, 88.0, 12 if quick else 60))
@@ -208,9 +196,6 @@ def _closed_forms(quick: bool) -> Derivation:
 
 
 def _two_bars() -> tuple[tuple[tuple[object, ...], ...], tuple[str, ...], Derivation]:
-    from gaussopt.papers.p001_friction import steps as contact_steps
-    from gaussopt.solving.solve import solve_step
-
     labels = list(contact_steps.POSES)
     bars = samples.two_bars(labels)
     A0, C, b = bars.smooth, bars.coupling, bars.b
@@ -247,8 +232,7 @@ def _two_bars() -> tuple[tuple[tuple[object, ...], ...], tuple[str, ...], Deriva
     return tuple(rows), columns, program
 
 
-def _contraction(quick: bool) -> Search:
-    """Every step of every iteration with rho < 1."""
+def _contraction(quick: bool) -> Attempt:
     rng = np.random.default_rng([SEED, 4])
     number, above, failed, sharpest, highest = 0, 0, 0, 0.0, 0.0
     for steps in _bars(100 if quick else 600, 2.0, rng):
@@ -266,19 +250,18 @@ def _contraction(quick: bool) -> Search:
         failed += int((error[-1] > rho**length * error[0] * (1 + ROUNDING) + 1e-9 * size).sum())
         sharpest, highest = max(sharpest, float(ratio.max(initial=0.0))), max(highest, float(rho.max(initial=0.0)))
         number += len(b)
-    return Search(
+    return Attempt(
         "Against convergence: a step with $\\varrho<1$ and an iteration in which the error is left larger than ϱ "
         "times what it was",
         f"{number} random steps of 1 to 4 hinged bars with 1 to 4 contacts, friction up to 2, ϱ up to {highest:.3f}, "
         f"{25 if quick else 60} iterations from random forces, seed {SEED}",
         f"it shrinks the error at least by the factor ϱ in every iteration on {number - above} of {number} random "
-        f"steps with ϱ < 1 "
-        f"(largest ratio to ϱ {sharpest:.4f}) and misses the bound at the end on {failed}",
+        f"steps with ϱ < 1 (largest ratio to ϱ {sharpest:.4f}) and misses the bound at the end on {failed}",
         above > 0 or failed > 0,
     )
 
 
-def _adversary(quick: bool) -> Search:
+def _adversary(quick: bool) -> Attempt:
     generations = 15 if quick else 100
 
     def ratio(points: Matrix) -> Vector:
@@ -299,7 +282,7 @@ def _adversary(quick: bool) -> Search:
 
     bounds = [(-0.95, 0.95)] + [(-1.0, 1.0)] * 4 + [(0.0, 2 * np.pi)] + [(-1.0, 10.0)] * 2
     value, _ = samples.maximise(ratio, bounds, generations)
-    return Search(
+    return Attempt(
         "Against convergence: two contacts and contact forces from which one iteration leaves more of the error "
         "than the factor ϱ",
         f"differential evolution over $A_0$, the shape of $C$, $B$ and the forces, ϱ = 0.999, {generations} "
@@ -310,11 +293,7 @@ def _adversary(quick: bool) -> Search:
     )
 
 
-# -- rho >= 1 ----------------------------------------------------------------------------------------------
-
-
-def _beyond(quick: bool) -> Search:
-    """What the iteration does from N = 0 where nothing guarantees it."""
+def _beyond(quick: bool) -> Attempt:
     rng = np.random.default_rng([SEED, 5])
     ends: Counter[str] = Counter()
     number = 0
@@ -333,7 +312,7 @@ def _beyond(quick: bool) -> Search:
         number += len(b)
     cycling = number - ends["close"] - ends["growing"]
     rod = _rod()
-    return Search(
+    return Attempt(
         "Steps with $\\varrho\\ge1$, positive definite $A$ and so exactly one solution, where the iteration from $N=0$ "
         "does not reach it",
         f"{number} random steps of two and three hinged bars with 1 to 3 contacts, friction from 0.5 to 4, "
@@ -346,9 +325,6 @@ def _beyond(quick: bool) -> Search:
 
 
 def _rod() -> str:
-    """The rod: a cycle of period two where the contact laws have one solution, growth where they have none."""
-    from gaussopt.modelling.problem import problem
-
     told = []
     for slip in (2.0, -2.0):
         entry = problem("sliding-rod", mu=2.0, vA0=slip, theta0=np.pi / 3)

@@ -8,12 +8,16 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from scipy.integrate import solve_ivp
 
 from gaussopt.core.step_data import Matrix, StepData, Vector
-from gaussopt.papers.claim import Claim, Derivation, Judgement, Search, Verdict
+from gaussopt.modelling.problem import problem
+from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence import active_sets as sets
 from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction.contact_samples import Contacts
+from gaussopt.problems import two_bar
+from gaussopt.problems.two_bar import both_ends, reduced
 
 SEED = 90
 FED = 0.09
@@ -34,7 +38,7 @@ def check(quick: bool) -> Judgement:
     motion, along = _motion(quick)
     other = _other_states(quick)
     agrees = motion.holds and not along.refutes
-    verdict = Verdict.of([agrees]) if starts.refutes else Verdict.IRREPRODUCIBLE
+    verdict = ClaimVerdict.of([agrees]) if starts.refutes else ClaimVerdict.IRREPRODUCIBLE
     told = "agree" if agrees else "do not agree"
     sentence = (
         f"{start.computed[:1].upper()}{start.computed[1:]}. {starts.found}. F and g are not given: {idle.computed}. "
@@ -43,9 +47,8 @@ def check(quick: bool) -> Judgement:
     )
     conditions = (
         f"As printed: {share} readings of the start are consistent. With A and C on the floor and at rest normal to "
-        f"it, derived rows, $h$, gravity and "
-        f"friction against the slip {'everywhere' if agrees else 'not everywhere'} on the motion to its end; in "
-        f"general {'not' if other.refutes else 'as far as searched'}: {other.found}."
+        f"it, derived rows, $h$, gravity and friction against the slip {'everywhere' if agrees else 'not everywhere'} "
+        f"on the motion to its end; in general {'not' if other.refutes else 'as far as searched'}: {other.found}."
     )
     if starts.refutes:
         conditions = f"For some readings: {starts.found}."
@@ -57,12 +60,7 @@ def check(quick: bool) -> Judgement:
     )  # fmt: skip
 
 
-# -- the printed start -------------------------------------------------------------------------------------
-
-
 def _printed() -> dict[str, float]:
-    from gaussopt.modelling.problem import problem
-
     p = dict(problem("two-bar").parameter_values)
     return {**p, "y0": p["l"] * np.sin(np.pi / 4), "vy0": 1.0}
 
@@ -109,7 +107,7 @@ def starts() -> Iterator[Start]:
                     np.array([rise - L * np.cos(th1) * w1, rise + L * np.sin(th2) * w2]))  # fmt: skip
 
 
-def _starts() -> tuple[Search, float, str]:
+def _starts() -> tuple[Attempt, float, str]:
     every = list(starts())
     grounded = [s for s in every if np.abs(s.gaps).max() < CONSISTENT]
     least = min(float(np.abs(s.rates).max()) for s in every)
@@ -122,7 +120,7 @@ def _starts() -> tuple[Search, float, str]:
         + f", the fastest end leaves or enters it at {least:.4g} m/s or more in every reading"
     )
     # F, g, the sign of friction and the contact rows have no part in gaps and gap rates.
-    return Search(
+    return Attempt(
         "A reading of the printed start with both gaps and both gap rates zero",
         f"{len(every)} readings: x and y of {', '.join(POINTS)}; bars of length l or 2 l; both signs of $\\dot y$, "
         "$\\dot\\theta_1$ and $\\dot\\theta_2$; friction, $W_N$, $F$ and $g$ have no part in gaps and rates",
@@ -131,8 +129,6 @@ def _starts() -> tuple[Search, float, str]:
 
 
 def _start() -> Derivation:
-    from gaussopt.modelling.problem import problem
-
     entry = problem("two-bar", case="airborne")
     step = entry.system.evaluate(0.0, entry.q0, entry.v0)
     literal = next(starts())
@@ -148,18 +144,12 @@ def _start() -> Derivation:
     )
 
 
-# -- loads, sign, rows -------------------------------------------------------------------------------------
-
-
 def _evaluate(variant: str = "", q: Vector | None = None, v: Vector | None = None, **settings: Any) -> StepData:
-    from gaussopt.modelling.problem import problem
-
     entry = problem("two-bar", **settings, **({"variant": variant} if variant else {}))
     return entry.system.evaluate(0.0, entry.q0 if q is None else q, entry.v0 if v is None else v)
 
 
 def _without_load() -> Derivation:
-    """The printed formulas with F = g = 0: the motion is straight and no force ever arises; with F = -40 N one does."""
     least = _least_bias()
     pressed = _evaluate("as-printed", case="airborne", F=-40.0, g=0.0)
     N = sets.printed(Contacts.of([pressed]).A, Contacts.of([pressed]).b)[0]
@@ -168,17 +158,14 @@ def _without_load() -> Derivation:
         "With $F=g=0$, as literally printed, the printed $B$ is not negative, so that $\\lambda=0$; without $h$ the "
         "motion is then straight, and it stays so",
         f"with F = g = 0 the printed formulas have B ≥ {least:.2g} at 60 instants up to 5 "
-        f"s{', no contact force ever' if least >= 0 else ''}; "
-        f"with F = −40 N and g = 0 they press with {N[0]:.1f} and {N[1]:.1f} N from {pressed.g_N.min():.3f} m above "
-        "the floor",
+        f"s{', no contact force ever' if least >= 0 else ''}; with F = −40 N and g = 0 they press with {N[0]:.1f} and "
+        f"{N[1]:.1f} N from {pressed.g_N.min():.3f} m above the floor",
         bool(least >= 0 and (N > 0).all()),
     )
 
 
 def _least_bias() -> float:
     """Least entry of the printed B with F = g = 0 along the straight motion from the printed start, m/s²."""
-    from gaussopt.modelling.problem import problem
-
     entry = problem("two-bar", variant="as-printed", case="airborne", F=0.0, g=0.0)
     times = np.linspace(0.0, 5.0, 60)
     steps = Contacts.of([entry.system.evaluate(t, entry.q0 + t * entry.v0, entry.v0) for t in times])
@@ -188,11 +175,6 @@ def _least_bias() -> float:
 
 def _slide(t_end: float, flipped: bool) -> tuple[float, float]:
     """Energies at the start and at t_end, both ends on the floor, by the reduced equations."""
-    from scipy.integrate import solve_ivp
-
-    from gaussopt.modelling.problem import problem
-    from gaussopt.problems.two_bar import both_ends, reduced
-
     entry = problem("two-bar")
     p = entry.parameter_values
     sign = -1 if flipped else 1
@@ -247,8 +229,6 @@ def _rows() -> tuple[Derivation, tuple[float, float]]:
 
 def _missed_power() -> float:
     """Power that the balance of energy lacks without h at the reconstructed start, by the contact laws, W."""
-    from gaussopt.modelling.problem import problem
-
     entry = problem("two-bar")
     step = replace(_evaluate(), h=np.zeros(4))
     (N,), (a,) = _forces(Contacts.of([step]))
@@ -258,21 +238,14 @@ def _missed_power() -> float:
 
 def _differences(q: Vector, v: Vector) -> tuple[Vector, Vector]:
     """First and second derivatives of the gaps along constant velocities, by central differences."""
-    from gaussopt.modelling.problem import problem
-
     system = problem("two-bar").system
     eps = 1e-4
     there, here, back = (system.gaps(0.0, q + s * eps * v) for s in (1, 0, -1))
     return (there - back) / (2 * eps), (there - 2 * here + back) / eps**2
 
 
-# -- readings of the formulas ------------------------------------------------------------------------------
-
-
 def _variants(step: StepData, p: dict[str, float]) -> Iterator[tuple[dict[str, str], StepData]]:
     """Every combination of printed and derived sign, rows, bias and inertia terms."""
-    from gaussopt.problems import two_bar
-
     bad, bias = two_bar.printed_rows(step, p).J_N, two_bar.printed_bias(step, p).zeta_N
     mended = bad.copy()
     mended[0, 1] = 1.0
@@ -289,10 +262,7 @@ def _variants(step: StepData, p: dict[str, float]) -> Iterator[tuple[dict[str, s
         )  # fmt: skip
 
 
-def _formulas(quick: bool) -> tuple[Search, dict[str, list[str]]]:
-    """Readings of the formulas that give consistent contact motion from the reconstructed start."""
-    from gaussopt.modelling.problem import problem
-
+def _formulas(quick: bool) -> tuple[Attempt, dict[str, list[str]]]:
     loads = (-40.0, 0.0, 40.0) if quick else tuple(np.linspace(-40.0, 60.0, 11))
     tried, good = 0, []
     for g, F in product((0.0, 9.81), loads):
@@ -316,7 +286,7 @@ def _formulas(quick: bool) -> tuple[Search, dict[str, list[str]]]:
         good += [{**named[i][0], "g": f"{g:g}", "F": f"{F:g}"} for i in np.flatnonzero(kept)]
     values = {key: sorted({reading[key] for reading in good}) for key in ("sign", "W_N", "bias", "h", "g")}
     told = "; ".join(f"{key}: {' or '.join(v)}" for key, v in values.items())
-    search = Search(
+    search = Attempt(
         "Other formulas than the derived ones that give consistent contact motion from a start on the floor: a contact "
         "force, gaps that do not close, friction that takes energy, the energy balance",
         f"{tried} readings: friction along or against the slip, five of $W_N$ (derived, printed, entry l read as 1, "
@@ -349,11 +319,8 @@ def _energy_rate(system: Any, q: Vector, v: Vector, a: Vector) -> float:
     return float((there - back) / (2 * eps))
 
 
-# -- the reconstruction ------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
-class Motion:
+class SlidingMotion:
     """Sliding on the floor by the reduced equations.
 
     Attributes
@@ -372,13 +339,8 @@ class Motion:
     passes: bool
 
 
-def slide(points: int) -> Motion:
+def slide(points: int) -> SlidingMotion:
     """From the reconstructed start until the bars lie flat, about `points` instants."""
-    from scipy.integrate import solve_ivp
-
-    from gaussopt.modelling.problem import problem
-    from gaussopt.problems.two_bar import both_ends, reduced
-
     p = problem("two-bar").parameter_values
     l = p["l"]
 
@@ -436,12 +398,10 @@ def slide(points: int) -> Motion:
         elif len(run.t_events[1]):
             passes = False
             break
-    return Motion(states, np.array(forces), happened, passes)
+    return SlidingMotion(states, np.array(forces), happened, passes)
 
 
-def _motion(quick: bool) -> tuple[Derivation, Search]:
-    from gaussopt.modelling.problem import problem
-
+def _motion(quick: bool) -> tuple[Derivation, Attempt]:
     motion = slide(60 if quick else 600)
     system = problem("two-bar").system
     steps = Contacts.of([system.evaluate(0.0, q, v) for q, v in motion.states])
@@ -461,7 +421,7 @@ def _motion(quick: bool) -> tuple[Derivation, Search]:
         f"{len(co)} instants",
         motion.passes and own < 1e-6 and least > 0,
     )
-    search = Search(
+    search = Attempt(
         "Against the agreement after reconstruction: an instant of the motion where (29) and the contact laws differ",
         f"{len(co)} instants from the start to the end, {int(co.sum())} of them with both ends sliding to the "
         "same side",
@@ -475,11 +435,7 @@ def _reconstructed() -> tuple[Matrix, Matrix]:
     return start.A, start.b
 
 
-def _other_states(quick: bool) -> Search:
-    """Whether the agreement is one of the programs or of this motion."""
-    from gaussopt.modelling.problem import problem
-    from gaussopt.problems.two_bar import both_ends
-
+def _other_states(quick: bool) -> Attempt:
     rng, count = np.random.default_rng(SEED), 150 if quick else 1500
     entry = problem("two-bar")
     p, found = entry.parameter_values, []
@@ -492,7 +448,7 @@ def _other_states(quick: bool) -> Search:
     steps = steps[samples.definite(steps.A, 1e-6)]
     same = samples.compare(steps.A, steps.b)
     wrong = int((~same.equal & ~same.borderline).sum())
-    return Search(
+    return Attempt(
         "Against a general agreement: other states of the same bars with both ends on the floor where (29) and the "
         "contact laws differ",
         f"{len(steps)} random states with positive definite $A$: angles from 1° to 89°, rates up to 3 rad/s, speeds up "

@@ -36,9 +36,6 @@ DEFINITE = 1e-3
 GRAVITY = 9.81
 
 
-# -- steps with contacts -----------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Contacts:
     """B steps of one size with the joints kept, all contacts sliding.
@@ -126,7 +123,7 @@ class Contacts:
         """What the joints do along the friction, sigma mu J_T (a_J - a_0), (B, k)."""
         return sets.times(self.friction, self._moved[0] - self.free)
 
-    def solve(self, friction: Matrix | None = None) -> sets.Points:
+    def solve(self, friction: Matrix | None = None) -> sets.ActiveSetPoints:
         """The contact laws with the joints kept; x = (a, lam), y = lam_N.
 
         Parameters
@@ -233,9 +230,6 @@ def two_bars(labels: Sequence[str]) -> Contacts:
     return Contacts.of([steps.pose(label) for label in labels])
 
 
-# -- matrices ----------------------------------------------------------------------------------------------
-
-
 def definite(A: Matrix, least: float = DEFINITE) -> Mask:
     """Where sym A, scaled to unit diagonal, has no eigenvalue below `least`, (B,)."""
     diagonal = A.diagonal(axis1=1, axis2=2)
@@ -268,9 +262,6 @@ def two_contacts(shared: Vector, skew: Vector, load: Vector) -> tuple[Matrix, Ma
     one = np.ones_like(shared)
     A = np.stack((one, shared + skew, shared - skew, one), axis=-1).reshape(-1, 2, 2)
     return A, np.stack((np.cos(load), np.sin(load)), axis=-1).reshape(-1, 2)
-
-
-# -- what the programs do on them --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.certificates.contact import certify_contact
+from gaussopt.core.errors import NotAccepted
 from gaussopt.core.step_data import StepData
 from gaussopt.modelling.problem import problem
-from gaussopt.papers.report_parts import Results
-from gaussopt.processes.job import Job
+from gaussopt.papers.report_parts import PaperResults
+from gaussopt.problems import sliding_rod
 from gaussopt.reporting.document import Block, Paragraph, Section, Table
+from gaussopt.solving.solve import StepSolver
 
 PROBLEM = "sliding-rod"
 
@@ -46,7 +49,7 @@ EXPECTED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RodState:
     """One state of the rod: its coefficients, what their signs say, all forces by the closed form, all statuses."""
 
     label: str
@@ -62,7 +65,7 @@ class Row:
     statuses: Mapping[str, str]
 
 
-def states() -> list[Row]:
+def states() -> list[RodState]:
     """The named states by all pairs."""
     rows = []
     for name in STATES:
@@ -102,12 +105,7 @@ def grid(step: float) -> Grid:
 
 def _row(
     label: str, step: StepData, theta: float, omega: float, slip: float, p: Mapping[str, float], pairs: Any
-) -> Row:
-    from gaussopt.certificates.contact import certify_contact
-    from gaussopt.core.errors import NotAccepted
-    from gaussopt.problems import sliding_rod
-    from gaussopt.solving.step_solver import StepSolver
-
+) -> RodState:
     sigma = -int(np.sign(slip))
     A, B = sliding_rod.delassus(theta, sigma, p), sliding_rod.bias(theta, omega, p)
     statuses = {}
@@ -120,7 +118,7 @@ def _row(
     verdict = certify_contact(step, None).contact
     found = {"solved": 1, "no_solution": 0}.get(str(verdict.status), len(verdict.solutions))
     forces = sliding_rod.normal_forces(theta, omega, sigma, p)
-    return Row(
+    return RodState(
         label, float(np.degrees(theta)), omega, p["mu"], slip, A, B, SIGNS[A > 0, B < 0], forces, found, statuses
     )  # fmt: skip
 
@@ -133,18 +131,17 @@ def cases(quick: bool) -> list[Job]:
     ]
 
 
-def section(results: Results, findings: list[str]) -> Section:
+def section(results: PaperResults, findings: list[str]) -> Section:
     """How many solutions a state has, and what formulations and solvers say of it."""
     blocks: list[Block] = [
         Paragraph(
-            "One contact makes A and b plain numbers. For the rod that slides to the left "
-            "A = (1 + 3 cos θ (cos θ − μ sin θ)) / m, which is negative for some angles if μ > 4/3, and "
-            "b = l θ̇² sin θ − g. Their signs decide: A > 0 has one solution, contact for b < 0 and lift-off for b > "
-            "0; "
-            "A < 0 has none for b < 0 and two for b > 0 (Painlevé). The source asks for A > 0."
+            "One contact makes A and b plain numbers. For the rod that slides to the left A = (1 + 3 cos θ (cos θ − μ "
+            "sin θ)) / m, which is negative for some angles if μ > 4/3, and b = l θ̇² sin θ − g. Their signs decide: A "
+            "> 0 has one solution, contact for b < 0 and lift-off for b > 0; A < 0 has none for b < 0 and two for b > "
+            "0 (Painlevé). The source asks for A > 0."
         )
     ]
-    rows: list[Row] | None = results.value("painleve: states")
+    rows: list[RodState] | None = results.value("painleve: states")
     if rows:
         blocks.append(Table(
             "painleve-001", "Named states of the rod. 'Forces' are all normal forces that the closed form allows, "

@@ -10,10 +10,9 @@ import numpy as np
 from gaussopt.atlas.stacked_steps import BORDER
 from gaussopt.modelling.problem import Problem, problem
 from gaussopt.papers import report_parts as common
-from gaussopt.papers.p001_friction import motions, painleve, steps
+from gaussopt.papers.p001_friction import loop_and_rod, motions, painleve, steps, two_bar_motions
 from gaussopt.papers.p001_friction.steps import EQUAL, Programs
-from gaussopt.papers.report_parts import Results
-from gaussopt.processes.job import Job, Outcome
+from gaussopt.papers.report_parts import PaperResults
 from gaussopt.reporting.document import Block, Formula, Gallery, Paragraph, Section, Table, Tex
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
 
@@ -21,27 +20,26 @@ PROBLEM = "two-bar"
 ROD = "sliding-rod"
 
 
-# -- the work ------------------------------------------------------------------------------------------
-
-
-def cases(quick: bool) -> list[Job]:
+def cases(quick: bool) -> list[Case]:
     """Everything that is computed for this paper."""
     errata = common.errata_cases(PROBLEM, {"001-1": 0.5}) + common.errata_cases(ROD, {})
     return motions.cases(quick) + painleve.cases(quick) + steps.cases(quick) + errata
 
 
-# -- the text ------------------------------------------------------------------------------------------
-
-
 def section(outcomes: dict[str, Outcome], quick: bool) -> tuple[Section, tuple[str, ...]]:
     """The paper's section and the findings for the summary."""
-    results = Results(outcomes)
+    results = PaperResults(outcomes)
     bars, rod = problem(PROBLEM), problem(ROD)
     findings: list[str] = []
     parts = (
         _model(bars, rod),
         _method(results, findings),
-        *motions.sections(results, findings),
+        two_bar_motions.reconstruction(results, findings),
+        two_bar_motions.printed_start(results, findings),
+        loop_and_rod.agreement_section(results, findings),
+        loop_and_rod.printed_loop(results, findings),
+        loop_and_rod.energy(results, findings),
+        loop_and_rod.rod(results, findings),
         painleve.section(results, findings),
         steps.section(results, findings),
         common.errata_section(_both(bars, rod), "001", results, findings),
@@ -60,13 +58,11 @@ def _both(bars: Problem, rod: Problem) -> Problem:
 def _model(bars: Problem, rod: Problem) -> Section:
     text = (
         "Two bars AB and BC of length $l$ are hinged at B; A and C may touch the floor. Coordinates "
-        "$q=(x,y,\\theta_1,\\theta_2)$: "
-        "centroid and angle from the horizontal of AB, angle of BC from the vertical. The rod has $q=(x,y,\\theta)$, "
-        "its "
-        "centroid and angle from the horizontal; its lower end A may touch the floor. A contact is given by the "
-        "position of its point. Gaps, slips, their rows $J_N$ and $J_T$ and the velocity terms $\\zeta_N$ and "
-        "$\\zeta_T$ are derived. "
-        "The two bars are also built in the coordinates of both bars, with two rows for the hinge."
+        "$q=(x,y,\\theta_1,\\theta_2)$: centroid and angle from the horizontal of AB, angle of BC from the vertical. "
+        "The rod has $q=(x,y,\\theta)$, its centroid and angle from the horizontal; its lower end A may touch the "
+        "floor. A contact is given by the position of its point. Gaps, slips, their rows $J_N$ and $J_T$ and the "
+        "velocity terms $\\zeta_N$ and $\\zeta_T$ are derived. The two bars are also built in the coordinates of both "
+        "bars, with two rows for the hinge."
     )
     starts = Table(
         "cases-001", "Cases; what is not listed is as in the tables of parameters.",
@@ -85,8 +81,6 @@ def _model(bars: Problem, rod: Problem) -> Section:
     drawings = Gallery((drawing_figure(bars, "paper-001-drawing-bars"), drawing_figure(rod, "paper-001-drawing-rod")))
     return Section("model-001", "Model", (Paragraph(Tex(text)), drawings, *tables))
 
-
-# -- the method ----------------------------------------------------------------------------------------
 
 _QUADRATIC = r"\min_{\lambda_N}\ \tfrac{1}{2}\, \lambda_N^T"
 _MAP = r"\left(J_N^T + J_T^T \mu \sigma\right)"
@@ -166,9 +160,8 @@ TERMS: tuple[tuple[str, str], ...] = (
     ("ideal, non-ideal force", "a force that does no work on what the constraints allow; friction is not ideal"),
     (
         "$A_1$, $b_1$; $b_2$ of the source",
-        "matrix and right-hand sides of its constraints in the accelerations: "
-        "equations "
-        "with index 1, inequalities with index 2",
+        "matrix and right-hand sides of its constraints in the accelerations: equations with index 1, inequalities "
+        "with index 2",
     ),
     (
         "$h$, $l$; $s$, $g$ as sizes",
@@ -204,7 +197,7 @@ TERMS: tuple[tuple[str, str], ...] = (
 """Words that claims, errata and maps use."""
 
 
-def _method(results: Results, findings: list[str]) -> Section:
+def _method(results: PaperResults, findings: list[str]) -> Section:
     blocks: list[Block] = [
         Table(
             "notation-001", "Letters of this report, of the source (also in claims and errata), and what drawings, "

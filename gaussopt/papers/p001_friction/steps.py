@@ -7,21 +7,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from gaussopt.comparison import PairResult
+from gaussopt.contact.activity import closed_contacts
+from gaussopt.contact.operator import ContactOperator
+from gaussopt.contact.qp_equivalence import criterion
+from gaussopt.core import registry
+from gaussopt.core.errors import IllPosed, NotAccepted
+from gaussopt.core.programs import Program
+from gaussopt.core.solver import missing_packages
+from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector
+from gaussopt.execution.workers import Case
+from gaussopt.formulations.base import Formulation
+from gaussopt.lcp import classify_matrix
 from gaussopt.modelling.problem import problem
 from gaussopt.papers import report_parts as common
-from gaussopt.papers.report_parts import Results
-from gaussopt.processes.job import Job
+from gaussopt.papers.report_parts import PaperResults
+from gaussopt.problems import two_bar
 from gaussopt.reporting.document import Block, Data, Paragraph, Section, Table
-
-if TYPE_CHECKING:
-    from gaussopt.core.programs import Program
-    from gaussopt.formulations.base import Formulation
+from gaussopt.solving.solve import StepSolver, solve_step
 
 REFERENCES = {
     "two bars": ("two-bar", ("two-bar-contact", "two-bar-airborne")),
@@ -55,9 +64,6 @@ EQUAL = 1e-9
 """Relative difference of forces up to which two programs count as equal."""
 
 
-# -- the states ----------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class ContactStep:
     """A step of the closed contacts with its true acceleration and normal forces, and the seconds it took to form."""
@@ -70,8 +76,6 @@ class ContactStep:
 
 def on_references(group: str, stride: int) -> list[ContactStep]:
     """Rows of the references with a closed contact that slides, open contacts left out."""
-    from gaussopt.contact.activity import closed_contacts
-
     name, references = REFERENCES[group]
     found = []
     for reference in problem(name).references:
@@ -90,9 +94,6 @@ def on_references(group: str, stride: int) -> list[ContactStep]:
 
 def pose(label: str) -> StepData:
     """A special state in the coordinates of both bars, with two rows for the hinge."""
-    from gaussopt.contact.activity import closed_contacts
-    from gaussopt.problems import two_bar
-
     degrees, loads = POSES[label]
     entry = problem("two-bar", variant="maximal", **loads)
     p = entry.parameter_values
@@ -103,8 +104,6 @@ def pose(label: str) -> StepData:
 
 def special_states() -> list[ContactStep]:
     """The special states with the only solution that enumeration finds."""
-    from gaussopt.solving.solve import solve_step
-
     found = []
     for label in POSES:
         begin = perf_counter()
@@ -114,9 +113,6 @@ def special_states() -> list[ContactStep]:
         assert answer.a is not None
         found.append(ContactStep(step, answer.a, answer.lam_N, seconds))
     return found
-
-
-# -- every pair on them --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +150,6 @@ class OnSteps:
 
 def contact_formulation(group: str, formulation: str, stride: int, quick: bool) -> OnSteps:
     """Judge a formulation with all installed solvers on the states of a group; slow ones on fewer."""
-    from gaussopt.core import registry
-    from gaussopt.core.solver import missing_packages
-
     steps = special_states() if group == SPECIAL else on_references(group, stride)
     entry: Formulation = registry.load("formulation", formulation)
     velocity = "it is at velocity level, and references hold accelerations" if entry.level == "velocity" else None
@@ -175,8 +168,6 @@ def contact_formulation(group: str, formulation: str, stride: int, quick: bool) 
 
 
 def _program(formulation: Formulation, step: StepData) -> Program | None:
-    from gaussopt.core.errors import IllPosed, NotAccepted
-
     try:
         return formulation.apply(step)[0]
     except (IllPosed, NotAccepted):
@@ -185,10 +176,6 @@ def _program(formulation: Formulation, step: StepData) -> Program | None:
 
 def judge_on_steps(group: str, steps: Sequence[ContactStep], formulation: str, solver: str) -> StepsResult:
     """Solve the steps by one pair and compare with the truth."""
-    from gaussopt.core.errors import NotAccepted
-    from gaussopt.core.status import Status
-    from gaussopt.solving.step_solver import StepSolver
-
     pair = StepSolver(formulation, solver)
     parts: dict[str, list[float]] = {
         k: [] for k in ("model", "build", "setup", "update", "solve", "recover", "verify", "backend")
@@ -225,9 +212,6 @@ def judge_on_steps(group: str, steps: Sequence[ContactStep], formulation: str, s
         refused="" if answered else reason, **medians,
     )  # fmt: skip
     return StepsResult(result, dict(statuses), max(forces))
-
-
-# -- what each program returns -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,11 +257,6 @@ def programs() -> list[Programs]:
 
 
 def _programs(label: str) -> Programs:
-    from gaussopt.contact.operator import ContactOperator
-    from gaussopt.contact.qp_equivalence import criterion
-    from gaussopt.lcp import classify_matrix
-    from gaussopt.solving.solve import solve_step
-
     step = pose(label)
     truth = solve_step(step, "lcp", "enumerate")
     assert truth.a is not None
@@ -310,9 +289,6 @@ def _programs(label: str) -> Programs:
 
 
 def _answer(step: StepData, formulation: str) -> Any:
-    from gaussopt.core.errors import NotAccepted
-    from gaussopt.solving.solve import solve_step
-
     try:
         return solve_step(step, formulation, "newton", tolerance=float("inf"))
     except NotAccepted:
@@ -323,13 +299,8 @@ def _forces(answer: Any) -> Vector | None:
     return None if answer is None or answer.a is None else np.asarray(answer.lam_N)
 
 
-# -- cases and blocks ----------------------------------------------------------------------------------
-
-
-def cases(quick: bool) -> list[Job]:
+def cases(quick: bool) -> list[Case]:
     """The pairs on all groups, and the programs on the special states."""
-    from gaussopt.core import registry
-
     strides = {group: count * (4 if quick else 1) for group, count in STRIDES.items()}
     return [
         Job(
@@ -343,7 +314,7 @@ def cases(quick: bool) -> list[Job]:
     ] + [Job("programs", programs, {}, 0.2)]
 
 
-def section(results: Results, findings: list[str]) -> Section:
+def section(results: PaperResults, findings: list[str]) -> Section:
     """Every formulation with every solver that takes its program."""
     blocks: list[Block] = [
         Paragraph(
@@ -434,8 +405,6 @@ def _worth_telling(pairs: Mapping[str, PairResult]) -> set[str]:
 
 def _shortened(table: Table, told: set[str], caption: str) -> tuple[Table, Data]:
     """The rows that are told, and the whole table as a file."""
-    import pandas as pd
-
     whole = pd.DataFrame(table.rows, columns=list(table.columns))
     rows = tuple(row for row in table.rows if row[0] in told)
     return replace(table, rows=rows), Data(f"{table.name}-all", caption, whole, table.timed)

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from gaussopt.core.step_data import Vector
-from gaussopt.papers.claim import Claim, Derivation, Judgement, Search, Verdict
+from gaussopt.modelling.problem import problem
+from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
 from gaussopt.papers.p002_singular_mass.singular_steps import EIGENVALUES, Size, Step, as_printed, drawn, of_data
+from gaussopt.solving.solve import Engine
 
 SAME = 1e-9
 """Relative difference up to which two accelerations are the same."""
@@ -41,7 +43,7 @@ def check(quick: bool) -> Judgement:
     holds = {label: _close(p, e) for label, (p, e) in found.items()}
     # Under its conditions it holds if the linkage and the theorem say so; then the sign, the force, the unit.
     without = [holds[label] for label in found if label not in (LINKAGE, OTHER)]
-    verdict = Verdict.of([holds[LINKAGE] and theorem, *without])
+    verdict = ClaimVerdict.of([holds[LINKAGE] and theorem, *without])
     (plain, exact), (reversed_, _), (lost, true), (kept, _) = (found[k] for k in (LINKAGE, REVERSED, LOADED, OTHER))
     sentence = (
         f"With the sign of the force corrected the printed function gives {plain:.4g} rad/s² for the first "
@@ -52,13 +54,12 @@ def check(quick: bool) -> Judgement:
     conditions = _conditions(found, holds, theorem)
     rows = tuple((label, p, e, holds[label]) for label, (p, e) in found.items())
     return Judgement(
-        verdict, sentence, derivations, searches, conditions if verdict is Verdict.CONDITIONAL else "",
+        verdict, sentence, derivations, searches, verdict.where(conditions),
         ("circumstance", "as printed", "exact", "same"), rows,
     )  # fmt: skip
 
 
 def _conditions(found: Mapping[str, tuple[float, float]], holds: Mapping[str, bool], theorem: bool) -> str:
-    """What it takes, as far as the circumstances and the theorem show it."""
     corrected = [] if holds[REVERSED] else ["the sign of $\\tilde Q$ is corrected"]
     if not theorem:
         right, wrong = ([k for k, v in holds.items() if v is same] for same in (True, False))
@@ -85,14 +86,10 @@ def _close(printed: float, exact: float) -> bool:
 
 
 def _engine() -> Any:
-    from gaussopt.solving.solver_sequence import SolverSequence
-
-    return SolverSequence("kkt")
+    return Engine("kkt")
 
 
 def _first(**settings: Any) -> Step:
-    from gaussopt.modelling.problem import problem
-
     entry = problem("four-bar", **settings)
     return of_data(entry.system.evaluate(0.0, entry.q0, entry.v0))
 
@@ -116,8 +113,7 @@ def _shared(unit: float) -> Step:
     return Step(S @ np.ones((2, 2)) @ S, S @ np.array([0.0, 1.0]), np.array([[0.0, 1.0]]) @ S, np.zeros(1))
 
 
-def _random(count: int) -> tuple[Derivation, Search]:
-    """The formula of the error on random steps, and the sufficient direction on the same steps without a lost part."""
+def _random(count: int) -> tuple[Derivation, Attempt]:
     random, engine = np.random.default_rng(10), _engine()
     deviation = worst = 0.0
     for _ in range(count):
@@ -141,7 +137,7 @@ def _random(count: int) -> tuple[Derivation, Search]:
         "ZᵀMZ).",
         deviation < SAME,
     )
-    search = Search(
+    search = Attempt(
         "A step that fulfils the conditions and is still solved wrongly.",
         f"{count} random steps (seed 10): n = 2 to 8, every rank of M from 1 to n − 1, every number of rows that "
         f"leaves a degree of freedom and a unique acceleration; eigenvalues of M {EIGENVALUES[0]:g} to "
@@ -152,8 +148,7 @@ def _random(count: int) -> tuple[Derivation, Search]:
     return formula, search
 
 
-def _worst(generations: int) -> Search:
-    """The same by an optimiser that makes the residual large."""
+def _worst(generations: int) -> Attempt:
     engine = _engine()
     worst, evaluations = 0.0, 0
     for size in SIZES:
@@ -164,7 +159,7 @@ def _worst(generations: int) -> Search:
 
         found = minimise(residual, [(-1.0, 1.0)] * size.numbers, generations, 10, population=1)
         worst, evaluations = max(worst, -found.value), evaluations + found.tried
-    return Search(
+    return Attempt(
         "The same, looked for on purpose.",
         f"Differential evolution (seed 10, {evaluations} steps) that maximises the residual over M, J, force and γ; "
         + _sizes(),
@@ -173,8 +168,7 @@ def _worst(generations: int) -> Search:
     )
 
 
-def _least(generations: int) -> Search:
-    """The other direction: a lost part of the force that does no harm."""
+def _least(generations: int) -> Attempt:
     engine = _engine()
     least, evaluations = math.inf, 0
     for size in SIZES:
@@ -190,7 +184,7 @@ def _least(generations: int) -> Search:
 
         found = minimise(share, [(-1.0, 1.0)] * size.numbers, generations, 10, population=1)
         least, evaluations = min(least, found.value), evaluations + found.tried
-    return Search(
+    return Attempt(
         "A step that violates the condition on the force and is solved rightly all the same.",
         f"Differential evolution (seed 10, {evaluations} steps) that minimises the error times the norm of $Z^TMZ$ per "
         f"lost newton, which the formula keeps above 1, where at least 1e-4 of a unit force is lost; {_sizes()}",
@@ -205,8 +199,6 @@ def _sizes() -> str:
 
 
 def _closed_form() -> Derivation:
-    from gaussopt.modelling.problem import problem
-
     entry = problem("four-bar")
     p, theta = entry.parameter_values, float(entry.q0[0])
     weight = 2 * p["m"] * p["g"] * p["l"] * math.cos(theta)
@@ -224,7 +216,6 @@ def _closed_form() -> Derivation:
 
 
 def _units() -> Derivation:
-    """MM^+ projects orthogonally, which is no notion of mechanics."""
     engine = _engine()
     values = {u: (float(as_printed(_shared(u), engine)[0]), 1.0 / (1.0 + u * u)) for u in UNITS}
     words = "; ".join(f"s = {u:g}: {p:.4g}, stated {e:.4g}" for u, (p, e) in values.items())
@@ -239,7 +230,6 @@ def _units() -> Derivation:
 
 
 def _rank(count: int) -> Derivation:
-    """Uniqueness: regular exactly where rank [M; J] = n."""
     random = np.random.default_rng(11)
     regular, singular = math.inf, 0.0
     for _ in range(count):

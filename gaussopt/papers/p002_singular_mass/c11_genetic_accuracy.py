@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from gaussopt.core.step_data import Matrix, StepData, Vector
-from gaussopt.papers.claim import Claim, Derivation, Judgement, Search, Verdict
+from gaussopt.modelling.problem import problem
+from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.p002_singular_mass.genetic_runs import (
     FULL,
     NULL,
@@ -120,9 +121,9 @@ def check(quick: bool) -> Judgement:
     )  # fmt: skip
     # What is said of null-space coordinates must survive the attempt to make them fail; of the others, to succeed.
     null = worst[f"gauss by {NULL}"] <= SMALL and not failing.refutes
-    verdict = Verdict.of([null, *(t.largest <= SMALL for t in tried if t.way.genetic)])
-    if measured.verdict == str(Verdict.IRREPRODUCIBLE) or not all(d.holds for d in derivations):
-        verdict = Verdict.IRREPRODUCIBLE
+    verdict = ClaimVerdict.of([null, *(t.largest <= SMALL for t in tried if t.way.genetic)])
+    if measured.verdict == str(ClaimVerdict.IRREPRODUCIBLE) or not all(d.holds for d in derivations):
+        verdict = ClaimVerdict.IRREPRODUCIBLE
     close, far = ([t for t in tried if (t.largest <= SMALL) is held] for held in (True, False))
     parts = _ways_that("it holds", null, close), _ways_that("it does not", not null, far)
     conditions = "; ".join(part for part in parts if part)
@@ -133,7 +134,7 @@ def check(quick: bool) -> Judgement:
         f"full coordinates, each with its best penalty, stay within {SMALL:g}, which is what 'small' is read as."
     )
     return Judgement(
-        verdict, sentence, derivations, searches, f"{conditions}." if verdict is Verdict.CONDITIONAL else "",
+        verdict, sentence, derivations, searches, verdict.where(f"{conditions}."),
         measured.columns, measured.rows,
     )  # fmt: skip
 
@@ -148,7 +149,6 @@ def _ways_that(what: str, null: bool, tried: Sequence[_Tried]) -> str:
 
 
 def _bias() -> Derivation:
-    """The exact minimiser of the penalised function, by hand and by linear algebra."""
     step = start()
     F, M, J = step.force, step.M.diagonal(), step.J
     a = (F[0] + F[1]) / (M[0] + M[1])
@@ -161,17 +161,15 @@ def _bias() -> Derivation:
         apart = max(apart, distance(minimiser, np.array([a, a, -a]) + stated))
         words.append(f"w = {w:.0e}: {np.abs(stated).max():.3g} rad/s²")
     return Derivation(
-        "The minimiser of $\\tfrac12a^TMa-a^T\\tilde Q+w\\|Ja-\\gamma\\|^2$ violates the row by "
-        "$\\lambda/2w$. On the linkage $\\ddot\\theta_1-\\ddot\\theta_2=r=(M_2\\ddot\\theta-\\tilde Q_2)/"
-        "(2w+\\tfrac{M_1M_2}{M_1+M_2})$, and the larger error is that of $\\ddot\\theta_2$, $M_1r/(M_1+M_2)$: the bias "
-        "of a perfect search.",
+        "The minimiser of $\\tfrac12a^TMa-a^T\\tilde Q+w\\|Ja-\\gamma\\|^2$ violates the row by $\\lambda/2w$. On the "
+        "linkage $\\ddot\\theta_1-\\ddot\\theta_2=r=(M_2\\ddot\\theta-\\tilde Q_2)/(2w+\\tfrac{M_1M_2}{M_1+M_2})$, and "
+        "the larger error is that of $\\ddot\\theta_2$, $M_1r/(M_1+M_2)$: the bias of a perfect search.",
         f"{'; '.join(words)}; by linear algebra the same to {apart:.1e}.",
         apart < 1e-8,
     )
 
 
 def _floor(count: int) -> Derivation:
-    """What the cost says of the distance."""
     random = np.random.default_rng(11)
     worst, gap = 0.0, 0.0
     for seed in range(count):
@@ -189,13 +187,13 @@ def _floor(count: int) -> Derivation:
     )
 
 
-def _null_space(count: int, small: float) -> Search:
+def _null_space(count: int, small: float) -> Attempt:
     random = np.random.default_rng(12)
     errors = []
     for seed in range(count):
         step, truth = state(random.uniform(*ANGLES), random.uniform(*RATES), random.uniform(*TORQUES))
         errors.append(distance(search(step, seed=seed, **WAYS[NULL]).a, truth))
-    return Search(
+    return Attempt(
         "A state and a seed at which the search in null-space coordinates misses.",
         f"{count} random states of the linkage (seed 12), each with its own seed of the algorithm: any θ₁, rates of "
         f"±{RATES[1]:g} rad/s, torques of ±{TORQUES[1]:g} N m; against the closed form.",
@@ -216,9 +214,6 @@ def _where(quick: bool) -> str:
 
 
 def _penalised(quick: bool) -> list[_Tried]:
-    """Every way with every penalty at every state."""
-    from gaussopt.modelling.problem import problem
-
     count, penalties = _extent(quick)
     entry, random = problem("four-bar"), np.random.default_rng(14)
     states = [(float(entry.q0[0]), float(entry.v0[0]), entry.parameter_values["psi"])]
@@ -248,8 +243,8 @@ def _motion(theta: float, rate: float, torque: float, more: int) -> tuple[list[S
     return steps, truth
 
 
-def _search(sought: str, by: str, tried: Sequence[_Tried], quick: bool, small: float) -> Search:
-    return Search(
+def _search(sought: str, by: str, tried: Sequence[_Tried], quick: bool, small: float) -> Attempt:
+    return Attempt(
         f"{sought} with which full coordinates meet the acceleration, {by}.",
         f"At {_where(quick)}; penalties {', '.join(f'{w:.0e}' for w in _extent(quick)[1])}; against the closed form.",
         f"Errors: {'; '.join(t.words for t in tried)}.",

@@ -9,9 +9,20 @@ from time import perf_counter
 import numpy as np
 
 from gaussopt.core.step_data import StepData, Vector
-from gaussopt.papers.claim import Claim, Derivation, Judgement, Search, Verdict
+from gaussopt.formulations.lagrange import formulation
+from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
-from gaussopt.papers.p002_singular_mass.genetic_runs import FULL, NULL, WAYS, Found, distance, recorded, search, start
+from gaussopt.papers.p002_singular_mass.genetic_runs import (
+    FULL,
+    NULL,
+    WAYS,
+    GeneticAnswer,
+    distance,
+    recorded,
+    search,
+    start,
+)
+from gaussopt.solving.solve import Engine
 
 EFFORTS = ((4.0, 40.0), (1.0, 40.0), (-1.0, 1.0), (-6.0, 0.0))
 """Population, generations, log10 of the width of the first population and of its shrinking."""
@@ -29,14 +40,14 @@ def check(quick: bool) -> Judgement:
     search_ = _cheapest(0 if quick else 8)
     derivations = (_arithmetic(),)
     # Slower as it is; an effort that is fast and right would make it true under conditions.
-    faster = measured.verdict == str(Verdict.TRUE)
-    verdict = Verdict.of([faster, search_.refutes])
+    faster = measured.verdict == str(ClaimVerdict.TRUE)
+    verdict = ClaimVerdict.of([faster, search_.refutes])
     with_ = (
         "with our default effort, though with none of those that the search tried"
         if faster
         else ("with an effort as small as the search found, not with our default effort")
     )
-    conditions = f"only {with_}." if verdict is Verdict.CONDITIONAL else ""
+    conditions = f"only {with_}." if verdict is ClaimVerdict.CONDITIONAL else ""
     return Judgement(
         verdict, measured.sentence, derivations, (search_,), conditions, measured.columns, measured.rows,
         ("microseconds", "microseconds with multipliers", "ratio"), times_decide=True,
@@ -65,14 +76,13 @@ def _arithmetic() -> Derivation:
     )
 
 
-def _cheapest(generations: int) -> Search:
-    """The smallest effort that is still right."""
+def _cheapest(generations: int) -> Attempt:
     from gaussopt.comparison.paper_claims import SMALL
 
     step = start()
     truth = _truth(step)
 
-    def run(z: Vector) -> Found:
+    def run(z: Vector) -> GeneticAnswer:
         population, length, width, shrink = (float(x) for x in z)
         return search(
             step, population=round(population), generations=round(length), spread=10.0**width, shrink=10.0**shrink
@@ -92,7 +102,7 @@ def _cheapest(generations: int) -> Search:
             f"The cheapest that errs by {SMALL:g} or less takes {int(best.value)} evaluations, {round(best.at[1])} "
             f"generations of {round(best.at[0])}, and {cheapest:.0f} times the time of the linear solve."
         )
-    return Search(
+    return Attempt(
         f"Settings with which the genetic algorithm errs by {SMALL:g} or less and is no slower than the linear solve.",
         f"First step, null-space coordinates; differential evolution (seed 12, {best.tried} settings) that "
         "minimises the evaluations of those that are right: population 4 to 40, 1 to 40 generations, first width 0.1 "
@@ -108,9 +118,6 @@ def _truth(step: StepData) -> Vector:
 
 
 def _linear(step: StepData) -> Vector:
-    from gaussopt.formulations.lagrange import formulation
-    from gaussopt.solving.solver_sequence import SolverSequence
-
     program, _ = formulation.apply(step)
     x = SolverSequence("kkt").solve(program)[0].x
     assert x is not None

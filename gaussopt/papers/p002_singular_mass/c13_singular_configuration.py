@@ -7,10 +7,14 @@ import math
 import numpy as np
 
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.papers.claim import Claim, Derivation, Judgement, Search, Verdict
+from gaussopt.modelling.problem import problem
+from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
 from gaussopt.papers.p002_singular_mass import noisy_linkage as linkage
 from gaussopt.papers.p002_singular_mass.noisy_linkage import END, NOISE, OFF, PRINTED, REGULAR, ROWS, STEP
+from gaussopt.problems.four_bar import at_angle, upright
+from gaussopt.simulation.simulate import simulate
+from gaussopt.solving.solve import solve_step
 
 RATE = 2.0
 """rad/s, at the configuration."""
@@ -25,7 +29,7 @@ def check(quick: bool) -> Judgement:
     crossing, gap = _crossing((0.01,) if quick else (0.01, 0.005))
     runs = linkage.runs(quick)
     shares = {a: {row: _left(row, a, runs) for row in ROWS} for a in NOISE}
-    noise = Search(
+    noise = Attempt(
         "A run with inexact accelerations, as a genetic algorithm leaves them, that does not stay on its branch.",
         f"{runs} runs for each row and each noise (seed {linkage.SEED}): independent Gaussian errors of "
         f"{' and '.join(f'{a:g}' for a in NOISE)} rad/s² on each acceleration that RK4 asks for, {STEP:g} s, up to "
@@ -42,10 +46,10 @@ def check(quick: bool) -> Judgement:
     derivations = (wrong, _degenerates(), _branches(), crossing)
     # At the configuration; across it with exact accelerations; with each noise.
     carried = [not wrong.holds, gap < OFF, *(by[PRINTED][0] == 0 for by in shares.values())]
-    verdict = Verdict.TRUE if all(carried) else Verdict.IRREPRODUCIBLE if any(carried) else Verdict.FALSE
+    verdict = ClaimVerdict.TRUE if all(carried) else ClaimVerdict.IRREPRODUCIBLE if any(carried) else ClaimVerdict.FALSE
     lead = {
-        Verdict.TRUE: "The printed equations carry the linkage through $\\theta_1=\\pi/2$.",
-        Verdict.FALSE: "The printed equations do not carry the linkage through $\\theta_1=\\pi/2$.",
+        ClaimVerdict.TRUE: "The printed equations carry the linkage through $\\theta_1=\\pi/2$.",
+        ClaimVerdict.FALSE: "The printed equations do not carry the linkage through $\\theta_1=\\pi/2$.",
     }.get(verdict, "Whether the printed equations carry the linkage through $\\theta_1=\\pi/2$ is decided by what is "
           "not printed: the errors of the accelerations and the step.")  # fmt: skip
     sentence = (
@@ -70,8 +74,7 @@ def _left(row: str, amplitude: float, runs: int) -> tuple[int, float]:
     return found.left, found.stayed
 
 
-def _smallest(generations: int) -> Search:
-    """The smallest error that throws a run off its branch."""
+def _smallest(generations: int) -> Attempt:
     p, low = linkage.parameters(), -13.0
     regular: list[float] = []
 
@@ -86,7 +89,7 @@ def _smallest(generations: int) -> Search:
     bounds = [(0.0, 2 * np.pi), (low, -1.0), (50.0, 400.0)]
     found = minimise(cost, bounds, generations, 13, population=20, together=True)
     off = found.value < 10.0
-    return Search(
+    return Attempt(
         "The smallest constant error of the accelerations that throws the printed row off.",
         f"Differential evolution (seed 13, {found.tried} runs) over its direction, its size from {10**low:.0e} to 0.1 "
         f"rad/s² and 50 to 400 steps of RK4 up to {END:g} s.",
@@ -97,14 +100,8 @@ def _smallest(generations: int) -> Search:
     )  # fmt: skip
 
 
-# -- derivations ---------------------------------------------------------------------------------------
-
-
 def _at_the_configuration() -> Derivation:
     """Holds if the printed row gives another acceleration than the linkage has."""
-    from gaussopt.problems.four_bar import at_angle, upright
-    from gaussopt.solving.solve import solve_step
-
     p = linkage.parameters()
     m1, m2 = 4 * p["m"] * p["l"] ** 2 / 3, p["m"] * p["l"] ** 2 / 3
     stated = (np.array([1.0, 0.0, -1.0]) * p["psi"] / m1, np.array([1.0, 1.0, -1.0]) * p["psi"] / (m1 + m2))
@@ -125,9 +122,6 @@ def _at_the_configuration() -> Derivation:
 
 
 def _degenerates() -> Derivation:
-    from gaussopt.problems.four_bar import at_angle
-    from gaussopt.solving.solve import solve_step
-
     p = linkage.parameters()
     m1, m2, mgl = 4 * p["m"] * p["l"] ** 2 / 3, p["m"] * p["l"] ** 2 / 3, p["m"] * p["g"] * p["l"]
     words, apart, products = [], 0.0, []
@@ -166,9 +160,6 @@ def _branches() -> Derivation:
 
 
 def _crossing(steps: tuple[float, ...]) -> tuple[Derivation, float]:
-    from gaussopt.modelling.problem import problem
-    from gaussopt.simulation.simulate import simulate
-
     entry, worst, by_hand = problem("four-bar", variant="printed-constraint"), 0.0, 0.0
     for dt in steps:
         run = simulate(entry, "lagrange", "kkt", dt=dt, t_end=END, step_folder=None)

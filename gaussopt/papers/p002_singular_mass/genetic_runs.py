@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
+from gaussopt.comparison.cases import answer_case, time_case
+from gaussopt.comparison.paired_records import Case, as_used, join
+from gaussopt.comparison.records import Answers, Times
+from gaussopt.comparison.sources import ProblemStates
 from gaussopt.core.step_data import StepData, Vector
-
-if TYPE_CHECKING:
-    from gaussopt.comparison.step_table import TimedAnswers
+from gaussopt.formulations.gauss import formulation
+from gaussopt.modelling.problem import problem
+from gaussopt.solving.solve import Engine
 
 NULL, FULL = "deap", "deap(coordinates=full)"
 """The genetic algorithm in null-space coordinates, and in full coordinates with a penalty."""
@@ -23,7 +28,7 @@ REFERENCE = "four-bar-A"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class GeneticAnswer:
     """What one run of the genetic algorithm answered.
 
     Attributes
@@ -37,33 +42,26 @@ class Found:
     evaluations: int
 
 
-def search(step: StepData, solver: str = "deap", before: Sequence[StepData] = (), **options: Any) -> Found:
+def search(step: StepData, solver: str = "deap", before: Sequence[StepData] = (), **options: Any) -> GeneticAnswer:
     """Gauss's program of the step by an evolution, from no earlier answer or from those of the steps `before`."""
-    from gaussopt.formulations.gauss import formulation
-    from gaussopt.solving.solver_sequence import SolverSequence
-
-    engine = SolverSequence(solver, options)
+    engine = Engine(solver, options)
     for earlier in before:
         engine.solve(formulation.apply(earlier)[0])
     program, data = formulation.apply(step)
     raw = engine.solve(program)[0]
     a = np.full(step.n, np.inf) if raw.x is None else formulation.recover(data, raw.x, None)[0]
     # The note begins with the number of evaluations.
-    return Found(a, int(raw.note.split(" ", 1)[0]))
+    return GeneticAnswer(a, int(raw.note.split(" ", 1)[0]))
 
 
 def start() -> StepData:
     """The linkage at its start."""
-    from gaussopt.modelling.problem import problem
-
     entry = problem("four-bar")
     return entry.system.evaluate(0.0, entry.q0, entry.v0)
 
 
 def state(theta: float, rate: float, psi: float) -> tuple[StepData, Vector]:
     """The linkage at a crank angle with a torque, and its acceleration from 5/3 m l^2 a1 = psi - 2 m g l cos(theta)."""
-    from gaussopt.modelling.problem import problem
-
     entry = problem("four-bar", psi=psi)
     p = entry.parameter_values
     step = entry.system.evaluate(
@@ -83,12 +81,6 @@ def recorded(solvers: Sequence[str], stride: int, budget: float | None) -> list[
 
     Gauss's program by `solvers`, Lagrange's equations by linear algebra, at every `stride`-th state of REFERENCE.
     """
-    from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
-    from gaussopt.comparison.cases import answer_case, time_case
-    from gaussopt.comparison.records import Answers, Times
-    from gaussopt.comparison.sources import ProblemStates
-    from gaussopt.comparison.step_table import as_used, join
-
     spec = ProblemStates("four-bar", REFERENCE, stride=stride).to_mapping()
     pairs = [*(("gauss", s) for s in solvers), ("lagrange", "kkt")]
     answers = [a for f, s in pairs for a in answer_case(spec, f, s, DEFAULT_TOLERANCE)]

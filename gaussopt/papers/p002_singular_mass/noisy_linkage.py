@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.modelling.problem import problem
 
 STEP = 2e-3
 """s, of RK4 in the runs with noise."""
@@ -37,8 +38,6 @@ Errors = Callable[[Matrix], Any]
 
 def parameters() -> dict[str, float]:
     """Of the registered problem."""
-    from gaussopt.modelling.problem import problem
-
     return problem("four-bar").parameter_values
 
 

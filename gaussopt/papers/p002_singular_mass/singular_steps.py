@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.formulations.pinv_mass_as_printed import formulation
 from gaussopt.papers.evidence.random_steps import kernel, minimiser
-
-if TYPE_CHECKING:
-    from gaussopt.solving.solver_sequence import SolverSequence
+from gaussopt.solving.solve import Engine
 
 EIGENVALUES = (0.1, 10.0)
 """Range of the eigenvalues of M that are not zero: rounding stays at rounding."""
@@ -107,8 +105,6 @@ def of_data(step: StepData) -> Step:
 
 def as_printed(step: Step, engine: SolverSequence) -> Vector:
     """By the formulation on trial, M^+ in Gauss's function with the sign of the force corrected."""
-    from gaussopt.formulations.pinv_mass_as_printed import formulation
-
     program, data = formulation.apply(step.data())
     x = engine.solve(program)[0].x
     return np.full(len(step.force), np.inf) if x is None else formulation.recover(data, x, None)[0]

@@ -7,11 +7,14 @@ from functools import partial
 
 import numpy as np
 
+from gaussopt.comparison import common_instants
 from gaussopt.core.step_data import Vector
-from gaussopt.papers.claim import Claim, Derivation, Judgement, Search, Verdict
+from gaussopt.modelling.problem import problem
+from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
 from gaussopt.papers.p004_quasi_velocities import particle
 from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, Body, on_trial
+from gaussopt.simulation.simulate import simulate
 
 ROUNDING = 1e-12
 """Violation relative to 1 + the largest velocity that is no more than rounding."""
@@ -21,6 +24,11 @@ RUNS = (("NH-A", "rk4"), ("NH-B", "rk4"), ("NH-C", "rk4"), ("NH-A", "semi-implic
 
 STEP = 0.1
 """s; far too long to be accurate."""
+
+WHY = (
+    ": the velocity is computed from $(q,\\omega)$ such that it satisfies the constraint, whatever $q$ and $\\omega$ "
+    "are"
+)
 
 HELD, FORMULA = "quasi-velocity", "velocity"
 """What is integrated beside q."""
@@ -35,7 +43,7 @@ def check(quick: bool) -> Judgement:
     control = max(violation for *_, state, _, violation in runs if state == FORMULA)
     derivations = (_identity(100 if quick else 1000), _general(30 if quick else 300))
     searches = (
-        Search(
+        Attempt(
             "A motion that violates the velocity constraint.",
             f"{', '.join(f'{case} by {stepper}' for case, stepper in RUNS)}, {end:g} s in steps of {STEP:g} s. "
             "Control: the same equations as a mere formula for $a$, with $q$ and $v$ integrated.",
@@ -47,32 +55,23 @@ def check(quick: bool) -> Judgement:
     )
     # Without a control that fails the measurement would prove nothing.
     sound = all(d.holds for d in derivations) and control > 1e3 * ROUNDING
-    verdict = Verdict.of([sound and not s.refutes for s in searches])
-    why = (
-        ": the velocity is computed from $(q,\\omega)$ such that it satisfies the constraint, whatever $q$ and "
-        "$\\omega$ are"
-    )
+    verdict = ClaimVerdict.of([sound and not s.refutes for s in searches])
     sentence = (
         f"The violation is at most {worst:.0e} of the velocities in motions that are wrong by up to {wrong:.0e} m"
-        f"{why if verdict is Verdict.TRUE else ''}. With $q$ and $v$ integrated in their place the violation by the "
-        f"same equations is {control:.0e}. Of positions under holonomic constraints this says nothing."
+        f"{WHY if verdict is ClaimVerdict.TRUE else ''}. With $q$ and $v$ integrated in their place the violation by "
+        f"the same equations is {control:.0e}. Of positions under holonomic constraints this says nothing."
     )
-    held = dict(
-        zip(("on the motions tried", "at arbitrary $(q,\\omega,t)$"), (not s.refutes for s in searches), strict=True)
-    )
+    places = ("on the motions tried", "at arbitrary $(q,\\omega,t)$")
+    held = dict(zip(places, (not s.refutes for s in searches), strict=True))
     conditions = f"{', '.join(k for k, v in held.items() if v)}; not {', '.join(k for k, v in held.items() if not v)}."
     return Judgement(
         verdict, sentence, derivations, searches,
-        conditions if verdict is Verdict.CONDITIONAL else "",
+        verdict.where(conditions),
         ("case", "stepper", "integrated with q", "position error / m", "violation, relative"), tuple(runs),
     )  # fmt: skip
 
 
 def _motions(end: float) -> list[tuple[str, str, str, float, float]]:
-    from gaussopt.comparison import common_instants
-    from gaussopt.modelling.problem import problem
-    from gaussopt.simulation.simulate import simulate
-
     rows = []
     for case, stepper in RUNS:
         entry = problem("knife-edge-body", case=case)
@@ -90,7 +89,6 @@ def _motions(end: float) -> list[tuple[str, str, str, float, float]]:
 
 
 def _identity(count: int) -> Derivation:
-    """J D = 0 of the body."""
     random, system = np.random.default_rng(14), on_trial(Body())
     worst = least = 0.0
     for _ in range(count):
@@ -111,7 +109,6 @@ def _identity(count: int) -> Derivation:
 
 
 def _general(count: int) -> Derivation:
-    """A constraint nonlinear in the velocities: the velocity comes from inverting omega(q, v, t)."""
     random = np.random.default_rng(15)
     low, high = np.array(particle.BOUNDS).T
     worst = max(_of_particle(random.uniform(low, high)) for _ in range(count))
@@ -147,13 +144,12 @@ def _negative(cost: Callable[[Vector], float], z: Vector) -> float:
     return -cost(z)
 
 
-def _optimised(generations: int) -> Search:
-    """States and bodies chosen to violate the constraint."""
+def _optimised(generations: int) -> Attempt:
     worst, number = 0.0, 0
     for cost, bounds in ((_of_body, list(BOUNDS.values())), (_of_particle, list(particle.BOUNDS))):
         found = minimise(partial(_negative, cost), bounds, generations, 14)
         worst, number = max(worst, -found.value), number + found.tried
-    return Search(
+    return Attempt(
         "Any $(q,\\omega,t)$, on a motion or not, whose velocity violates the constraint.",
         f"Differential evolution (seed 14, {number} states) that maximises the violation: bodies with {RANGES}; the "
         "particle with positions in ±1 m, 0.3 to 3 m/s in any direction, t up to 3 s.",

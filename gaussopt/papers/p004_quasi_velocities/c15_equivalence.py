@@ -7,10 +7,13 @@ from functools import partial
 import numpy as np
 
 from gaussopt.core.step_data import StepData, Vector
-from gaussopt.papers.claim import Claim, Derivation, Judgement, Search, Verdict
+from gaussopt.formulations.quasi_velocity import formulation as quasi
+from gaussopt.formulations.routh import formulation as routh
+from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
 from gaussopt.papers.p004_quasi_velocities import particle
 from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, Body, on_trial
+from gaussopt.solving.solve import Engine
 
 SAME = 1e-9
 """Relative difference up to which two accelerations are the same."""
@@ -37,7 +40,7 @@ def check(quick: bool) -> Judgement:
     away = _apart(on, "tan", CLEAR, 30 if quick else 300, generations)
     pole, lost = _at_the_pole(on, generations)
     sound = all(d.holds for d in derivations)
-    verdict = Verdict.of([sound and not regular.refutes, sound and not away.refutes, sound and not pole.refutes])
+    verdict = ClaimVerdict.of([sound and not regular.refutes, sound and not away.refutes, sound and not pole.refutes])
     rows = tuple(_near(on, distance) for distance in DISTANCES)
     held = {
         "with the row $\\dot x\\sin\\varphi-\\dot y\\cos\\varphi=0$ at any angle": not regular.refutes,
@@ -62,7 +65,7 @@ def check(quick: bool) -> Judgement:
     )
     conditions = f"{'; '.join(same)}. Not {'; '.join(other)}." if sound else ""
     return Judgement(
-        verdict, sentence, derivations, (regular, away, pole), conditions if verdict is Verdict.CONDITIONAL else "",
+        verdict, sentence, derivations, (regular, away, pole), verdict.where(conditions),
         ("|cos φ|", "difference, regular row", "difference, tan row", "growth of a velocity error by the tan row"),
         rows,
     )  # fmt: skip
@@ -72,11 +75,7 @@ class _Trial:
     """The formulations of the package on steps of the package."""
 
     def __init__(self) -> None:
-        from gaussopt.formulations.quasi_velocity import formulation as quasi
-        from gaussopt.formulations.routh import formulation as routh
-        from gaussopt.solving.solver_sequence import SolverSequence
-
-        self.quasi, self.routh, self.engine = quasi, routh, SolverSequence("kkt")
+        self.quasi, self.routh, self.engine = quasi, routh, Engine("kkt")
 
     def by_routh(self, step: StepData) -> tuple[Vector, float]:
         """Acceleration and multiplier."""
@@ -131,7 +130,6 @@ def _projection(count: int) -> Derivation:
 
 
 def _general(count: int) -> Derivation:
-    """The same of a constraint nonlinear in the velocities, by dense algebra on the package's arrays."""
     random, system = np.random.default_rng(16), particle.particle()
     low, high = np.array(particle.BOUNDS).T
     worst = 0.0
@@ -195,8 +193,7 @@ def _off_the_constraint(count: int) -> Derivation:
     )
 
 
-def _apart(on: _Trial, row: str, clear: float, count: int, generations: int) -> Search:
-    """States at which the accelerations differ, drawn and looked for."""
+def _apart(on: _Trial, row: str, clear: float, count: int, generations: int) -> Attempt:
     low, high = np.array(list(BOUNDS.values())).T
 
     def cost(z: Vector) -> float:
@@ -208,7 +205,7 @@ def _apart(on: _Trial, row: str, clear: float, count: int, generations: int) -> 
     best = minimise(lambda z: -cost(z), list(BOUNDS.values()), generations, 15)
     worst = max(worst, -best.value)
     where = "any φ" if not clear else f"|cos φ| ≥ {clear:g}"
-    return Search(
+    return Attempt(
         f"A state at which Routh's equations with the {row} row and those in quasi-velocities differ"
         + (", away from the pole." if clear else "."),
         f"{count} random states (seed 15) and differential evolution (seed 15, {best.tried} states) that maximises the "
@@ -224,7 +221,7 @@ def _towards(z: Vector) -> Body:
     return Body(**{**named, "phi": np.pi / 2 - 10.0 ** named["phi"]})
 
 
-def _at_the_pole(on: _Trial, generations: int) -> tuple[Search, float]:
+def _at_the_pole(on: _Trial, generations: int) -> tuple[Attempt, float]:
     bounds = {**BOUNDS, "phi": (np.log10(NEAREST), np.log10(CLEAR))}
 
     def cost(row: str, z: Vector) -> float:
@@ -234,7 +231,7 @@ def _at_the_pole(on: _Trial, generations: int) -> tuple[Search, float]:
         minimise(partial(cost, row), list(bounds.values()), generations, 15) for row in ("tan", "regular")
     )
     worst, other = -found.value, -regular.value
-    search = Search(
+    search = Attempt(
         "The same with the tan row close to the pole.",
         f"Differential evolution (seed 15, {found.tried} states for each row) over the logarithm of |cos φ| from "
         f"{CLEAR:g} down to {NEAREST:g} and all else as above, the velocity off the constraint by one rounding error "

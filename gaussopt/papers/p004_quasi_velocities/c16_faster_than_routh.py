@@ -6,18 +6,21 @@ import math
 from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.integrate import solve_ivp
 
+from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
+from gaussopt.comparison.cases import answer_case, time_case
+from gaussopt.comparison.paired_records import Case, as_used, join
+from gaussopt.comparison.records import Answers, Motion, Times
+from gaussopt.comparison.sources import ProblemStates
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.papers.claim import Claim, Derivation, Judgement, Search, Verdict
+from gaussopt.modelling.problem import problem
+from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
 from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, Body
-
-if TYPE_CHECKING:
-    from gaussopt.comparison.records import MotionRecord
-    from gaussopt.comparison.step_table import TimedAnswers
+from gaussopt.simulation.simulate import simulate
 
 CASES = {
     "NH-A": (Body(), 30.0),
@@ -50,7 +53,7 @@ def check(quick: bool) -> Judgement:
     fewer, equal = _searches(list(pairs.values()), 0 if quick else 2, 2 if quick else 24)
     # Evaluations decide, which repeat; times of a step are told beside them.
     sound = derivations[0].holds
-    verdict = Verdict.of([
+    verdict = ClaimVerdict.of([
         *(sound and pair.ratio > 1.0 for pair in pairs.values()), sound and not fewer.refutes,
         sound and not equal.refutes,
     ])  # fmt: skip
@@ -76,7 +79,7 @@ def check(quick: bool) -> Judgement:
         "error, Routh / m", "ratio at equal error",
     )  # fmt: skip
     return Judgement(
-        verdict, sentence, derivations, (fewer, equal), conditions if verdict is Verdict.CONDITIONAL else "", columns,
+        verdict, sentence, derivations, (fewer, equal), verdict.where(conditions), columns,
         rows, times_decide=True,
     )  # fmt: skip
 
@@ -112,8 +115,6 @@ class _Pair:
 
     def run(self, rates: str) -> _Run:
         """By the rates of that name."""
-        from scipy.integrate import solve_ivp
-
         start = self.body.omega if rates == "quasi" else self.body.velocity
         found = solve_ivp(
             getattr(self.body, rates), (0.0, self.end), start, rtol=self.rtol, atol=1e-3 * self.rtol,
@@ -122,8 +123,6 @@ class _Pair:
 
     @cached_property
     def _true(self) -> Callable[[Vector], Matrix]:
-        from scipy.integrate import solve_ivp
-
         # Four digits more than what is judged.
         found = solve_ivp(
             self.body.quasi, (0.0, self.end), self.body.omega, "DOP853", rtol=1e-4 * self.rtol, atol=1e-5 * self.rtol,
@@ -148,10 +147,7 @@ class _Pair:
         return float(self.ratio * self.accuracy ** (1.0 / ORDER))
 
 
-def _records(case: str, pair: _Pair) -> list[MotionRecord]:
-    """The pair as a comparison records it."""
-    from gaussopt.comparison.records import MotionRecord
-
+def _records(case: str, pair: _Pair) -> list[Motion]:
     return [
         MotionRecord(
             f"knife-edge-body ({case})", formulation, "kkt", f"rk45(rtol={pair.rtol:g})", 0.0, pair.end, "solved", "",
@@ -163,9 +159,6 @@ def _records(case: str, pair: _Pair) -> list[MotionRecord]:
 
 def _by_the_package(case: str, rtol: float) -> tuple[int, ...]:
     """Evaluations of the formulations of the package, in the order of FORMULATIONS."""
-    from gaussopt.modelling.problem import problem
-    from gaussopt.simulation.simulate import simulate
-
     runs = (
         simulate(problem("knife-edge-body", case=case), f, "kkt", stepper="rk45", rtol=rtol, atol=1e-3 * rtol,
                  step_folder=None)
@@ -174,14 +167,7 @@ def _by_the_package(case: str, rtol: float) -> tuple[int, ...]:
     return tuple(run.worst.evaluations for run in runs)
 
 
-def _steps(budget: float) -> list[TimedAnswers]:
-    """Answers and times of both on states of NH-A."""
-    from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
-    from gaussopt.comparison.cases import answer_case, time_case
-    from gaussopt.comparison.records import Answers, Times
-    from gaussopt.comparison.sources import ProblemStates
-    from gaussopt.comparison.step_table import as_used, join
-
+def _steps(budget: float) -> list[Case]:
     spec = ProblemStates("knife-edge-body", "NH-A", stride=67).to_mapping()
     answers = [a for f in FORMULATIONS for a in answer_case(spec, f, "kkt", DEFAULT_TOLERANCE)]
     times = time_case(spec, [(f, "kkt") for f in FORMULATIONS], DEFAULT_TOLERANCE, budget)
@@ -189,7 +175,6 @@ def _steps(budget: float) -> list[TimedAnswers]:
 
 
 def _counted(pairs: dict[tuple[str, float], _Pair], package: dict[tuple[str, float], tuple[int, ...]]) -> Derivation:
-    """The package's counts against those of the equations written by hand."""
     words, apart = [], 0.0
     for (case, rtol), pair in pairs.items():
         hand = pair.quasi.evaluations, pair.routh.evaluations
@@ -208,7 +193,6 @@ def _counted(pairs: dict[tuple[str, float], _Pair], package: dict[tuple[str, flo
 
 
 def _errors(pairs: dict[tuple[str, float], _Pair]) -> Derivation:
-    """At what accuracy."""
     words = "; ".join(
         f"{case}, {rtol:g}: {p.quasi.error:.1e} and {p.routh.error:.1e} m, at equal error {p.at_equal_error:.2f} times "
         "the evaluations"
@@ -223,8 +207,7 @@ def _errors(pairs: dict[tuple[str, float], _Pair]) -> Derivation:
     )
 
 
-def _time(steps: list[TimedAnswers]) -> Derivation:
-    """What a step costs here."""
+def _time(steps: list[Case]) -> Derivation:
     seconds = {c.answers.formulation: c.around + c.times.work for c in steps if c.times is not None}
     words = ", ".join(f"{f} {1e6 * s:.0f} µs" for f, s in seconds.items())
     return Derivation(
@@ -236,7 +219,6 @@ def _time(steps: list[TimedAnswers]) -> Derivation:
 
 
 def _tan(end: float) -> Derivation:
-    """What the printed row costs."""
     pair = _Pair(CASES["NH-A"][0], end, TOLERANCE)
     tan = pair.run("tan")
     return Derivation(
@@ -248,8 +230,7 @@ def _tan(end: float) -> Derivation:
     )
 
 
-def _searches(runs: list[_Pair], generations: int, count: int) -> tuple[Search, Search]:
-    """Bodies for which Routh's equations need no more evaluations."""
+def _searches(runs: list[_Pair], generations: int, count: int) -> tuple[Attempt, Attempt]:
     low, high = np.array(list(BOUNDS.values())).T
     random = np.random.default_rng(16)
     drawn = [_Pair(Body.of(random.uniform(low, high)), SPAN, TOLERANCE) for _ in range(count)]
@@ -263,7 +244,7 @@ def _searches(runs: list[_Pair], generations: int, count: int) -> tuple[Search, 
         least, number = min(least, found.value), found.tried
     least_equal = min(equal + [p.at_equal_error for p in runs])
     covered = f"the runs of the table; {count} random bodies (seed 16), {SPAN:g} s at {TOLERANCE:g}, RK45; {RANGES}"
-    fewer = Search(
+    fewer = Attempt(
         "A motion for which Routh's equations with the regular row need no more evaluations at equal tolerance.",
         covered
         + (f"; differential evolution (seed 16, {number} motions) that minimises the ratio, begun at NH-B." if number
@@ -273,7 +254,7 @@ def _searches(runs: list[_Pair], generations: int, count: int) -> tuple[Search, 
         f"{sum(r <= 1.0 for r in ratios)} of them.",
         least <= 1.0,
     )  # fmt: skip
-    same = Search(
+    same = Attempt(
         "A motion for which they need no more evaluations at equal error.",
         f"{covered}.",
         f"At least {least_equal:.2f} times; {float(np.median(equal)):.2f} in the median of the random bodies, up to "

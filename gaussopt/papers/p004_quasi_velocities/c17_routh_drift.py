@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.papers.claim import Claim, Derivation, Judgement, Search, Verdict
+from gaussopt.modelling.problem import problem
+from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
 from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, Body, Rates, across, rk4
+from gaussopt.simulation.simulate import simulate
 
 COUNTS = (25, 50, 100, 200, 400)
 """Whole steps up to the pole at t = pi/2."""
@@ -43,7 +46,7 @@ def check(quick: bool) -> Judgement:
     regular_fails = last[REGULAR] < LOST or regular.refutes
     # Where the derivation does not hold, or the rows have changed their parts, nothing follows for either.
     swapped = regular_fails and not tan_fails
-    verdict = Verdict.of([tan_fails, regular_fails]) if sound and not swapped else Verdict.IRREPRODUCIBLE
+    verdict = ClaimVerdict.of([tan_fails, regular_fails]) if sound and not swapped else ClaimVerdict.IRREPRODUCIBLE
     sentence = (
         f"Over a pole RK4 converges with order {last[TAN]:.2f} by Routh's equations with the tan row, with order "
         f"{last[REGULAR]:.2f} with the regular row and {last[QUASI]:.2f} by quasi-velocities; position errors at the "
@@ -61,7 +64,7 @@ def check(quick: bool) -> Judgement:
     )  # fmt: skip
     columns = ("step / s", *(head for m in errors for head in (f"{m} / m", f"order, {m}")))
     return Judgement(
-        verdict, sentence, derivations, (place, regular), conditions if verdict is Verdict.CONDITIONAL else "",
+        verdict, sentence, derivations, (place, regular), verdict.where(conditions),
         columns, rows,
     )  # fmt: skip
 
@@ -95,7 +98,6 @@ def _orders(counts: tuple[int, ...], errors: list[float]) -> list[float]:
 
 
 def _law(count: int) -> Derivation:
-    """What each row does to a velocity across the blade."""
     random = np.random.default_rng(17)
     low, high = np.array(list(BOUNDS.values())).T
     body = Body.of(random.uniform(low[:, None], high[:, None], (len(low), count)))
@@ -123,7 +125,6 @@ def _law(count: int) -> Derivation:
 
 
 def _multiplier(count: int) -> Derivation:
-    """Where the matrix of the multiplier degenerates."""
     phi = np.random.default_rng(18).uniform(-np.pi, np.pi, count)
     c, s = np.cos(phi), np.sin(phi)
     regular, tan = s * s + c * c, np.tan(phi) ** 2 + 1.0
@@ -138,10 +139,6 @@ def _multiplier(count: int) -> Derivation:
 
 
 def _motion(counts: tuple[int, ...], errors: dict[str, list[float]]) -> Derivation:
-    """The package's own runs against the equations written by hand."""
-    from gaussopt.modelling.problem import problem
-    from gaussopt.simulation.simulate import simulate
-
     dt = math.pi / 2 / (counts[0] + PLACE)
     ways = {
         QUASI: ("quasi-velocity", {}), REGULAR: ("routh", {}), TAN: ("routh", {"variant": "tan-row"}),
@@ -170,10 +167,7 @@ def _frozen(count: int, place: Vector) -> Vector:
     return np.asarray(np.abs(x * np.tan(phi) - y) / dt)
 
 
-def _places(quick: bool) -> Search:
-    """A place of the pole within the step where the tan row does no harm."""
-    from scipy.optimize import minimize_scalar
-
+def _places(quick: bool) -> Attempt:
     coarse, fine = (50, 100) if quick else (100, 400)
     grid = np.arange(0.005, 1.0, 0.01)
     left = _frozen(coarse, grid)
@@ -186,7 +180,7 @@ def _places(quick: bool) -> Search:
     place, least = min(((float(r.x), float(r.fun)) for r in runs), key=lambda p: p[1])
     again = float(_frozen(fine, np.array([place]))[0])
     order = 1.0 + math.log(least / again) / math.log(fine / coarse)
-    return Search(
+    return Attempt(
         "A place of the pole within the step at which the tan row keeps the order of the integrator.",
         f"NH-A, RK4, {coarse} steps to the pole: places 0.005 to 0.995 of a step on a grid of {len(grid)}, then "
         f"bounded minimisation of $|\\omega_3|/\\Delta t$ from the best {len(best)}.",
@@ -196,8 +190,7 @@ def _places(quick: bool) -> Search:
     )
 
 
-def _bodies(generations: int) -> Search:
-    """A body for which the regular row loses its order."""
+def _bodies(generations: int) -> Attempt:
     end, dt = 3.0, 0.025
     steps = round(end / dt)
     largest: list[float] = []
@@ -216,7 +209,7 @@ def _bodies(generations: int) -> Search:
         return order
 
     found = minimise(cost, list(BOUNDS.values()), generations, 17, population=4, together=True)
-    return Search(
+    return Attempt(
         "A body for which the regular row loses the order of the integrator.",
         f"Differential evolution (seed 17, {found.tried} bodies with {RANGES}; {end:g} s by RK4 "
         f"with {dt:g} and {dt / 2:g} s) that minimises the order at which the violation falls, "

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.modelling.problem import problem
 
 Rates = Callable[[Any, Vector], Vector]
 """(t, state) to the rates of the state; the first axis of the state counts its entries."""
@@ -136,7 +137,5 @@ def rk4(rates: Rates, state: Vector, dt: Any, steps: int) -> Matrix:
 
 def on_trial(body: Body, row: str = "regular") -> Any:
     """The system of the package with these parameters, with the regular or the printed ("tan") row."""
-    from gaussopt.modelling.problem import problem
-
     entry = problem("knife-edge-body", **({} if row == "regular" else {"variant": "tan-row"}))
     return entry.system.with_parameters(**{k: float(v) for k, v in body.parameters.items()})

@@ -4,150 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gaussopt.core.step_data import Vector
+from gaussopt.comparison import common_instants
+from gaussopt.execution.workers import Outcome
+from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import problem
 from gaussopt.papers import histories
 from gaussopt.papers import report_parts as common
-from gaussopt.papers.report_parts import Results
-from gaussopt.processes.job import Job, Outcome
+from gaussopt.papers.figures import line_figure, remarks, thin
+from gaussopt.papers.p004_quasi_velocities import motions
+from gaussopt.papers.p004_quasi_velocities.motions import DRAWN, DRAWN_STEP, PROBLEM, QUASI, REGULAR, TAN, violation
+from gaussopt.papers.p004_quasi_velocities.motions import cases as cases
+from gaussopt.papers.report_parts import PaperResults
 from gaussopt.reporting.animation.animate import animation_block
 from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table
-from gaussopt.reporting.figures import plots
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
-
-if TYPE_CHECKING:
-    from gaussopt.integration.trajectory import Trajectory
-
-PROBLEM = "knife-edge-body"
-REFERENCES = ("NH-A", "NH-B", "NH-C")
-QUASI, FORMULA, REGULAR, TAN = (
-    "quasi-velocities",
-    "quasi-velocities, formula only",
-    "Routh, regular row",
-    "Routh, tan row",
-)
-METHODS: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
-    QUASI: ("quasi-velocity", {}, {"state": "quasi-velocity"}),
-    FORMULA: ("quasi-velocity", {}, {"state": "velocity"}),
-    REGULAR: ("routh", {}, {}),
-    TAN: ("routh", {"variant": "tan-row"}, {}),
-}
-"""Formulation, settings of the problem, options of the simulation. The tan row is the source's."""
-
-DRAWN = (QUASI, REGULAR, TAN)
-INTEGRATORS: dict[str, dict[str, Any]] = {
-    "RK4, 0.05 s": {"stepper": "rk4", "dt": 0.05},
-    "RK4, 0.01 s": {"stepper": "rk4", "dt": 0.01},
-    "RK45, rtol 1e-6": {"stepper": "rk45", "rtol": 1e-6, "atol": 1e-9},
-    "RK45, rtol 1e-9": {"stepper": "rk45", "rtol": 1e-9, "atol": 1e-12},
-}
-DRAWN_STEP = "RK4, 0.01 s"
-
-SEEN = {"NH-A": 10.0}
-"""Cases that are animated, and for how long, s."""
-
-FULL = (("NH-B", 60.0, 0.01), ("NH-C", 10.0, 0.01))
-"""Further cases, their ends and steps in s."""
-
-FRACTION = 0.25
-"""Where the pole falls within a step of the convergence study."""
-
-STEPS_TO_POLE = (25, 50, 100, 200, 400)
-ORDER_END = 3.0
-"""End of the convergence study, s: after the first pole and before the second."""
-
-PLACES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.45)
-"""Other places of the pole within a step."""
-
-
-# -- the work ------------------------------------------------------------------------------------------
-
-
-def cases(quick: bool) -> list[Job]:
-    """Everything that is computed for this paper."""
-    found = []
-    for integrator, options in INTEGRATORS.items():
-        for method in METHODS:
-            end = 3.5 if quick else 30.0
-            found.append(_case(f"NH-A, {integrator}: {method}", method, "NH-A", t_end=end, **options))
-    for case, end, step in (("NH-B", 22.0, 0.04), ("NH-C", 10.0, 0.04)) if quick else FULL:
-        found += [_case(f"{case}: {m}", m, case, stepper="rk4", dt=step, t_end=end) for m in DRAWN]
-    counts = STEPS_TO_POLE[:3] if quick else STEPS_TO_POLE
-    for m in METHODS:
-        arguments = {"method": m, "counts": counts, "fraction": FRACTION}
-        found.append(Job(f"order: {m}", convergence, arguments, 1e-3 * sum(counts)))
-    found.append(Job("order: place of the pole", places, {"count": 25 if quick else 100, "fractions": PLACES}, 1.0))
-    found += common.states_cases(PROBLEM, *((REFERENCES[:1], 50, common.FIRST_ALONE) if quick else (REFERENCES, 2)))
-    return found + common.errata_cases(PROBLEM, {"004-6": 1.5})
-
-
-def _case(key: str, method: str, case: str, **options: Any) -> Job:
-    formulation, settings, state = METHODS[method]
-    arguments = {"name": PROBLEM, "formulation": formulation, "solver": "kkt", "settings": {"case": case, **settings}}
-    adaptive = 0.3 if "rtol" in options else 0.0
-    weight = adaptive or 5e-4 * options["t_end"] / options["dt"]
-    return Job(key, common.motion, {**arguments, **state, **options}, weight)
-
-
-def position_error(traj: Trajectory) -> Vector:
-    """Distance of the centroid from the closed form of NH-A at the recorded instants, largest coordinate, m."""
-    from gaussopt.problems.knife_edge_body import exact_cycloid
-
-    return np.asarray(np.abs(traj.q - exact_cycloid(traj.t))[:, [0, 2]].max(axis=1))
-
-
-def violation(traj: Trajectory) -> Vector:
-    """|vx sin(phi) - vy cos(phi)|: the velocity across the blade, m/s, whatever row the run used."""
-    phi = traj.q[:, 1]
-    return np.asarray(np.abs(traj.v[:, 0] * np.sin(phi) - traj.v[:, 2] * np.cos(phi)))
-
-
-@dataclass(frozen=True, slots=True)
-class Convergence:
-    """Largest position error of NH-A by step size, over one pole."""
-
-    steps: tuple[float, ...]
-    errors: tuple[float, ...]
-
-    @property
-    def orders(self) -> list[float]:
-        """Observed order between neighbouring steps."""
-        pairs = zip(self.steps, self.steps[1:], self.errors, self.errors[1:], strict=False)
-        return [math.log(e / g) / math.log(h / k) if e > 0 and g > 0 else math.nan for h, k, e, g in pairs]
-
-
-def convergence(method: str, counts: Sequence[int], fraction: float) -> Convergence:
-    """Refine RK4 so that the pole at t = pi/2 always falls at the same fraction of a step."""
-    steps = tuple(math.pi / 2 / (count + fraction) for count in counts)
-    errors = tuple(float(position_error(_to_end(method, dt)).max()) for dt in steps)
-    return Convergence(steps, errors)
-
-
-def places(count: int, fractions: Sequence[float]) -> list[tuple[float, float, float]]:
-    """For each place of the pole within a step: dt, and what the tan row freezes in, |omega3| after the pole."""
-    found = []
-    for fraction in fractions:
-        dt = math.pi / 2 / (count + fraction)
-        found.append((fraction, dt, float(_to_end(TAN, dt).velocity_drift[-1])))
-    return found
-
-
-def _to_end(method: str, dt: float) -> Trajectory:
-    formulation, settings, state = METHODS[method]
-    return common.motion(PROBLEM, formulation, "kkt", {"case": "NH-A", **settings}, dt=dt, t_end=ORDER_END, **state)
-
-
-# -- the text ------------------------------------------------------------------------------------------
 
 
 def section(outcomes: dict[str, Outcome], quick: bool) -> tuple[Section, tuple[str, ...]]:
     """The paper's section and the findings for the summary."""
-    results = Results(outcomes)
+    results = PaperResults(outcomes)
     entry = problem(PROBLEM)
     findings: list[str] = []
     parts = (
@@ -158,7 +36,7 @@ def section(outcomes: dict[str, Outcome], quick: bool) -> tuple[Section, tuple[s
         _accuracy(results, findings),
         _order(results, findings),
         Section("states-004", "Formulations and solvers on given states", tuple(common.formulations_and_solvers(
-            "004", results, f"States of the references {', '.join(REFERENCES)}, regular row."))),
+            "004", results, f"States of the references {', '.join(motions.REFERENCES)}, regular row."))),
         common.errata_section(entry, "004", results, findings),
     )  # fmt: skip
     title = "Paper 004: body on a knife edge, quasi-velocities and Routh (Hao, Liu & Yao 2020)"
@@ -208,10 +86,7 @@ def _method() -> Section:
         "m omega1' = F cos(phi - alpha),   I_C omega2' = L_C,   x' = omega1 cos phi,   y' = omega1 sin phi,   "
         "phi' = omega2",
     )
-    routh = Formula(
-        r"M a + h = Q + J^T \lambda, \quad J a = \gamma",
-        "M a + h = Q + J^T lam,   J a = gamma",
-    )
+    routh = Formula(r"M a + h = Q + J^T \lambda, \quad J a = \gamma", "M a + h = Q + J^T lam,   J a = gamma")
     frozen = Formula(
         r"\frac{d}{dt} \left(\dot{x} \tan \varphi - \dot{y}\right) = 0, \quad v_n = \omega_3 \cos \varphi",
         "d/dt (vx tan phi - vy) = 0:   v_n = omega3 cos phi with omega3 frozen",
@@ -244,9 +119,7 @@ def _method() -> Section:
     return Section("method-004", "Method", blocks)
 
 
-def _motions(results: Results, findings: list[str]) -> Section:
-    from gaussopt.comparison import common_instants
-
+def _motions(results: PaperResults, findings: list[str]) -> Section:
     blocks: list[Block] = [
         Paragraph(
             "The source's figures 2 to 5 show the motion of the centroid and the violation of the velocity constraint, "
@@ -267,12 +140,12 @@ def _motions(results: Results, findings: list[str]) -> Section:
         if not runs:
             continue
         blocks.append(Gallery(tuple(_gallery(case, names, runs))))
-        if case in SEEN and QUASI in runs and TAN in runs:
+        if case in motions.SEEN and QUASI in runs and TAN in runs:
             blocks.append(animation_block(
                 runs[QUASI], problem(PROBLEM, case=case), f"paper-004-motion-{case}",
                 f"{case} from above: by quasi-velocities, and by Routh's equations with the printed row, which in this "
-                f"time come up to {_apart(runs[QUASI], runs[TAN], SEEN[case]):.2g} m from that path.",
-                beside={TAN: runs[TAN]}, label=QUASI, t_end=SEEN[case],
+                f"time come up to {_apart(runs[QUASI], runs[TAN], motions.SEEN[case]):.2g} m from that path.",
+                beside={TAN: runs[TAN]}, label=QUASI, t_end=motions.SEEN[case],
             ))  # fmt: skip
         reference = problem(PROBLEM).reference(case)
         for label, v in runs.items():
@@ -306,7 +179,7 @@ def _motions(results: Results, findings: list[str]) -> Section:
     return Section("motion-004", "Motion and violation: figures 2 to 5", tuple(blocks))
 
 
-def _balance(results: Results) -> list[Section]:
+def _balance(results: PaperResults) -> list[Section]:
     """Force of the blade, drift and energy by quasi-velocities and by Routh's equations with either row."""
     runs = {m: v for m, v in results.trajectories(f"NH-A, {DRAWN_STEP}: ").items() if m in DRAWN}
     carried = {m: v for m, v in runs.items() if m in (REGULAR, TAN)}
@@ -343,12 +216,10 @@ def _passes(traj: Trajectory) -> int:
 
 def _gallery(case: str, names: Sequence[str], runs: dict[str, Trajectory]) -> list[Figure]:
     """x, y and the violation over time; the violations of quasi-velocities and Routh apart if four names are given."""
-    import pandas as pd
-
     reference = problem(PROBLEM).reference(case)
     longest = max(len(v.t) for v in runs.values())
     whole = {k: v for k, v in runs.items() if len(v.t) == longest}
-    cut = common.thin(longest)
+    cut = thin(longest)
     t = next(iter(whole.values())).t[cut]
     inside = reference.t <= t[-1] + 1e-9
     found = []
@@ -361,12 +232,11 @@ def _gallery(case: str, names: Sequence[str], runs: dict[str, Trajectory]) -> li
         last = ", ".join(f"{k} {float(v.q[-1, i]):.4g} m" for k, v in whole.items())
         gone = [k for k, y in data.items() if y.min() < limits[0] or y.max() > limits[1]]
         left = f" {' and '.join(gone)}: leaves the frame, which fits the true motion." if gone else ""
-        found.append(Figure(
+        found.append(line_figure(
             f"paper-004-{names[j]}", _caption(names[j], f"{symbol} of the centroid, {case}.{left}"),
             f"{symbol} over {t[-1]:g} s, true values between {true.min():.3g} and {true.max():.3g} m; at the end: "
             f"{last}.",
-            plots.lines(t, data, "t / s", f"{symbol}_C / m", size=(4.4, 3.2), markers=marks, ylim=limits, above=True),
-            pd.DataFrame({"t": t, **data}),
+            t, data, ("t / s", f"{symbol}_C / m"), size=(4.4, 3.2), markers=marks, ylim=limits, above=True,
         ))  # fmt: skip
     violations = {k: violation(v) for k, v in whole.items()}
     split = [[QUASI], [REGULAR, TAN]] if len(names) == 4 else [list(DRAWN)]
@@ -375,13 +245,12 @@ def _gallery(case: str, names: Sequence[str], runs: dict[str, Trajectory]) -> li
         data = {k: violations[k][cut] for k in shown if k in violations}
         if not data:
             continue
-        title, zeros = f"Violation |v_n| {by}".strip(), common.remarks(data, log=True)
+        title, zeros = f"Violation |v_n| {by}".strip(), remarks(data, log=True)
         largest = "; ".join(f"{k} at most {float(violations[k].max()):.1e} m/s" for k in data)
-        found.append(Figure(
+        found.append(line_figure(
             f"paper-004-{name}", _caption(name, f"{title}, {case} (logarithmic): {largest}.{zeros}"),
-            f"Velocity across the blade: {largest}.",
-            plots.lines(t, data, "t / s", "|v_n| / (m/s)", size=(4.4, 3.2), log=True, above=True),
-            pd.DataFrame({"t": t, **data}),
+            f"Velocity across the blade: {largest}.", t, data, ("t / s", "|v_n| / (m/s)"), size=(4.4, 3.2), log=True,
+            above=True,
         ))  # fmt: skip
     return found
 
@@ -391,7 +260,7 @@ def _caption(name: str, text: str) -> str:
     return f"Figure {name.split('-')[1]}. {text}" if name.startswith("figure") else text
 
 
-def _crests(results: Results, findings: list[str]) -> Table | None:
+def _crests(results: PaperResults, findings: list[str]) -> Table | None:
     """NH-B: the crests of x and how far Routh's curves are from the quasi-velocity one there."""
     runs = {m: results.trajectory(f"NH-B: {m}") for m in DRAWN}
     quasi, regular, tan = (runs[m] for m in DRAWN)
@@ -427,41 +296,24 @@ def _crests(results: Results, findings: list[str]) -> Table | None:
 
 
 def _frozen(traj: Trajectory) -> Figure:
-    import pandas as pd
-
-    cut = common.thin(len(traj.t))
+    cut = thin(len(traj.t))
     t = traj.t[cut]
     data = {"own residual |ω₃| = |ẋ tan φ − ẏ|": traj.velocity_drift[cut], "violation |v_n|": violation(traj)[cut]}
-    return Figure(
+    return line_figure(
         "paper-004-frozen",
         "NH-A, tan row: its own residual |ω₃| and the velocity across the blade, |ω₃ cos φ|.",
         f"|ω₃| ends at {traj.velocity_drift[-1]:.2g} m/s; |v_n| reaches {float(violation(traj).max()):.2g} m/s.",
-        plots.lines(t, data, "t / s", "m/s", log=True), pd.DataFrame({"t": t, **data}),
+        t, data, ("t / s", "m/s"), log=True,
     )  # fmt: skip
 
 
-def _least(pole: Sequence[tuple[float, float, float]]) -> float:
-    """The place of the pole with the smallest residual by step size."""
-    return min(pole, key=lambda p: p[2] / p[1])[0]
-
-
-def _most(pole: Sequence[tuple[float, float, float]]) -> float:
-    """The place of the pole with the largest."""
-    return max(pole, key=lambda p: p[2] / p[1])[0]
-
-
-def _nh_a(results: Results) -> dict[tuple[str, str], Trajectory]:
-    """Runs of NH-A by integrator and method."""
-    return {(i, m): v for i in INTEGRATORS for m, v in results.trajectories(f"NH-A, {i}: ").items()}
-
-
-def _accuracy(results: Results, findings: list[str]) -> Section:
-    runs = _nh_a(results)
+def _accuracy(results: PaperResults, findings: list[str]) -> Section:
+    runs = {(i, m): v for i in motions.INTEGRATORS for m, v in results.trajectories(f"NH-A, {i}: ").items()}
     blocks: list[Block] = []
     if runs:
         end = max(v.t[-1] for v in runs.values())
         rows = tuple(
-            (f"{i}: {m}", v.meta["evaluations"], float(position_error(v).max()), float(violation(v).max()),
+            (f"{i}: {m}", v.meta["evaluations"], float(motions.position_error(v).max()), float(violation(v).max()),
              v.worst.relative_error, v.timing["total"], str(v.status))
             for (i, m), v in runs.items()
         )  # fmt: skip
@@ -476,14 +328,14 @@ def _accuracy(results: Results, findings: list[str]) -> Section:
         ))  # fmt: skip
     tan, regular = runs.get((DRAWN_STEP, TAN)), runs.get((DRAWN_STEP, REGULAR))
     if tan is not None and regular is not None:
-        ratio = float(position_error(tan).max() / position_error(regular).max())
+        far, near = (float(motions.position_error(v).max()) for v in (tan, regular))
         findings.append(common.Important(
-            f"NH-A, {DRAWN_STEP}: position error {float(position_error(tan).max()):.2g} m with Routh's tan row and "
-            f"{float(position_error(regular).max()):.1e} m with the regular row of the same equations, {ratio:.0e} "
-            f"times less.{' What is singular is a factor of the row, not the method.' if ratio > 10 else ''}",
+            f"NH-A, {DRAWN_STEP}: position error {far:.2g} m with Routh's tan row and "
+            f"{near:.1e} m with the regular row of the same equations, {far / near:.0e} "
+            f"times less.{' What is singular is a factor of the row, not the method.' if far / near > 10 else ''}",
             "paper-004-motion-NH-A", "accuracy-004",
         ))  # fmt: skip
-    alike, quasi = runs.get((DRAWN_STEP, FORMULA)), runs.get((DRAWN_STEP, QUASI))
+    alike, quasi = runs.get((DRAWN_STEP, motions.FORMULA)), runs.get((DRAWN_STEP, QUASI))
     if alike is not None and regular is not None and quasi is not None:
         formula, row = float(violation(alike).max()), float(violation(regular).max())
         like = "drift like" if max(formula, row) < 10 * min(formula, row) else "drift otherwise than"
@@ -495,15 +347,13 @@ def _accuracy(results: Results, findings: list[str]) -> Section:
     return Section("accuracy-004", "Accuracy and cost", tuple(blocks))
 
 
-def _order(results: Results, findings: list[str]) -> Section:
-    import pandas as pd
-
-    found: dict[str, Convergence] = {m: c for m in METHODS if (c := results.value(f"order: {m}")) is not None}
+def _order(results: PaperResults, findings: list[str]) -> Section:
+    found = {m: c for m in motions.METHODS if (c := results.value(f"order: {m}")) is not None}
     blocks: list[Block] = [
         Paragraph(
-            f"RK4 on NH-A over {ORDER_END:g} s, which contains one pole. The error of the tan row depends on where the "
-            f"pole falls within a step; here every step size puts it at {FRACTION:g} of a step, so that a clean order "
-            "shows."
+            f"RK4 on NH-A over {motions.ORDER_END:g} s, which contains one pole. The error of the tan row depends on "
+            f"where the pole falls within a step; here every step size puts it at {motions.FRACTION:g} of a step, so "
+            "that a clean order shows."
         )
     ]
     if found:
@@ -518,21 +368,21 @@ def _order(results: Results, findings: list[str]) -> Section:
         )
         curves = {m: np.array(c.errors) for m, c in found.items()}
         words = ", ".join(f"{m} {c.orders[-1]:.2f}" for m, c in found.items())
-        blocks.append(Figure(
+        blocks.append(line_figure(
             "paper-004-order", "Largest position error against the step size, both logarithmic.",
-            f"Observed order between the two finest steps: {words}.",
-            plots.lines(np.array(steps), curves, "step / s", "position error / m", log=True, logx=True),
-            pd.DataFrame({"step": steps, **curves}),
+            f"Observed order between the two finest steps: {words}.", np.array(steps), curves,
+            ("step / s", "position error / m"), columns=("step", ""), log=True, logx=True,
         ))  # fmt: skip
         findings.append(f"Observed order of RK4 over a pole: {words}.")
     pole: list[tuple[float, float, float]] | None = results.value("order: place of the pole")
     if pole:
+        by_rate = sorted(pole, key=lambda p: p[2] / p[1])
+        (least, *low), (most, *high) = by_rate[0], by_rate[-1]
         blocks += [
             Paragraph(
                 "The tan row with other places of the pole within the step: what is frozen in, per step size, lies "
-                f"between {min(e / h for _, h, e in pole):.3g} and {max(e / h for _, h, e in pole):.3g} m/s². "
-                f"RK4 evaluates the acceleration at 0, 1/2 and 1 of a step; least is frozen in at {_least(pole):g} of "
-                f"a step, most at {_most(pole):g}."
+                f"between {low[1] / low[0]:.3g} and {high[1] / high[0]:.3g} m/s². RK4 evaluates the acceleration at 0, "
+                f"1/2 and 1 of a step; least is frozen in at {least:g} of a step, most at {most:g}."
             ),
             Table(
                 "place-004",

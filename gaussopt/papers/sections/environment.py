@@ -7,6 +7,8 @@ from dataclasses import fields
 from typing import Any
 
 from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
+from gaussopt.comparison.pairing import installed_solvers
+from gaussopt.comparison.solver_spec import solver_class
 from gaussopt.execution.versions import versions
 from gaussopt.processes.job import Outcome
 from gaussopt.reporting.document import Paragraph, Section, Table, Timed
@@ -30,9 +32,6 @@ def section(outcomes: Mapping[str, Outcome]) -> Section:
 
 def _settings() -> Table:
     """Options of the solvers where a section states no others, and the tolerance of the certificate."""
-    from gaussopt.comparison.pairing import installed_solvers
-    from gaussopt.comparison.solver_spec import solver_class
-
     rows: list[tuple[Any, ...]] = [("certificate", "tolerance", DEFAULT_TOLERANCE)]
     for name in installed_solvers():
         options = solver_class(name).options_type()

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor
 
-from gaussopt.comparison.compare import compare
-from gaussopt.comparison.results import Results
+from gaussopt.comparison.compare import Results, compare
+from gaussopt.comparison.pairing import installed_solvers
+from gaussopt.comparison.solver_spec import solver_class
 from gaussopt.comparison.sources import Spec, problem_specs
 from gaussopt.modelling.problem import problem
 from gaussopt.reporting.document import Items, Paragraph, Section
+from gaussopt.reporting.sections.comparison import document
 
 ANCHOR = "solvers"
 
@@ -47,9 +49,6 @@ def results(quick: bool, executor: Executor, progress: Callable[[float], None] |
 
 def solvers(quick: bool) -> list[str]:
     """The solvers that take part; a quick run leaves out relatives."""
-    from gaussopt.comparison.pairing import installed_solvers
-    from gaussopt.comparison.solver_spec import solver_class
-
     found = [s for s in installed_solvers() if not solver_class(s).stochastic]
     return [s for s in found if s in FEW] if quick else found
 
@@ -59,8 +58,6 @@ FEW = ("kkt", "osqp", "newton", "daqp", "clarabel", "lemke")
 
 def section(found: Results) -> Section:
     """The part of the report on solvers."""
-    from gaussopt.reporting.sections.comparison import document
-
     page = document(found)
     parts = tuple(s for s in page.sections if s.anchor in SHOWN)
     reading = tuple(b for s in page.sections if s.anchor == "reading" for b in s.blocks)
