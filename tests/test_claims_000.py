@@ -12,7 +12,6 @@ import pytest
 import gaussopt as go
 from gaussopt.comparison.paper_claims import MeasuredClaim as Measured
 from gaussopt.core.step_data import StepData, Vector
-from gaussopt.execution.workers import Outcome
 from gaussopt.papers import figures, ledger
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.claim import ClaimVerdict, Judgement

@@ -8,6 +8,7 @@ import pytest
 
 from gaussopt.papers import ledger
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
+from gaussopt.processes.job import Outcome, run_job
 from gaussopt.reporting.document import Section, Table, tables_of
 
 PAPERS = {"000": 4, "001": 5, "002": 4, "004": 4}

@@ -520,7 +520,7 @@ def test_a_part_of_the_cases_is_enough_for_a_section(keep: str) -> None:
     for paper in (paper_001, paper_002, paper_004):
         # Fast ones of the kind, the rest missing altogether.
         some = [c for c in paper.cases(True) if c.key.startswith(keep) and c.weight < 1.5][:3]
-        section, findings = paper.section(run_cases(some, 1) if some else {}, True)
+        section, findings = paper.section(run_jobs(some, 1) if some else {}, True)
         assert section.anchor == f"paper-{paper.__name__.split('.')[2][1:4]}"
         assert findings
 

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 
-from gaussopt.execution.workers import Case, Outcome
 from gaussopt.papers.claim import Claim, ClaimVerdict, Judgement
+from gaussopt.processes.job import Job, Outcome
 from gaussopt.reporting.document import Block, Link, Paragraph, Section, Table, Tex, Timed
 
 CLAIM = re.compile(r"c\d\d_\w+")

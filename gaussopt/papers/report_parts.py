@@ -13,9 +13,10 @@ import pandas as pd
 from gaussopt import comparison
 from gaussopt.comparison import PairResult, compare_on_states
 from gaussopt.core import registry
-from gaussopt.execution.workers import Case, Outcome
 from gaussopt.integration.trajectory import Trajectory
-from gaussopt.modelling.problem import Evidence, Problem, problem
+from gaussopt.modelling.erratum import Evidence
+from gaussopt.modelling.problem import Problem, problem
+from gaussopt.processes.job import Job, Outcome
 from gaussopt.reporting.document import Block, Figure, Items, Paragraph, Section, Table, Tex, Timed
 from gaussopt.reporting.figures import plots
 from gaussopt.reporting.sections.problems import parameters_table as parameters_table
@@ -56,10 +57,10 @@ def motion(name: str, formulation: str, solver: str, settings: Mapping[str, Any]
 
 def motion_case(
     key: str, weight: float, name: str, pair: tuple[str, str], settings: Mapping[str, Any] | None = None, **options: Any
-) -> Case:
+) -> Job:
     """A case that simulates a problem with settings by a formulation and a solver."""
     arguments = {"name": name, "formulation": pair[0], "solver": pair[1], "settings": dict(settings or {}), **options}
-    return Case(key, motion, arguments, weight)
+    return Job(key, motion, arguments, weight)
 
 
 def on_states(name: str, references: Sequence[str], formulation: str, solver: str, stride: int) -> PairResult:

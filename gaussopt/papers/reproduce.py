@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gaussopt.comparison.compare import Results
-from gaussopt.execution.workers import Case, Outcome, Workers, check_jobs, run_cases
+from gaussopt.comparison.results import Results
+from gaussopt.execution.workers import Workers, check_jobs, run_jobs
 from gaussopt.papers import ledger
 from gaussopt.papers.claim import Judgement
 from gaussopt.papers.p000_least_squares import section as paper_000
@@ -20,6 +20,7 @@ from gaussopt.papers.p004_quasi_velocities import section as paper_004
 from gaussopt.papers.report_parts import Important
 from gaussopt.papers.sections import environment, limitations, solver_comparison
 from gaussopt.papers.sections.summary import summary
+from gaussopt.processes.job import Job, Outcome
 from gaussopt.reporting.document import Document, Findings, Section
 from gaussopt.reporting.html.page import prepare_report, write
 
@@ -76,7 +77,7 @@ def reproduce(
         compared = solver_comparison.results(quick, workers, share(0.0, COMPARED))
         # Drawn among the cases: what is drawn after them is then evenly long on two processes.
         solvers = _solvers_case(compared)
-        outcomes = run_cases([*cases, solvers], progress=share(COMPARED, DRAWING_BEGINS), executor=workers)
+        outcomes = run_jobs([*cases, solvers], progress=share(COMPARED, DRAWING_BEGINS), executor=workers)
         page = document(outcomes, compared, quick, workers, outcomes.pop(solvers.key))
     report = write(page, out)
     if progress is not None:
@@ -149,15 +150,15 @@ def _drawn(
     known = {} if solvers is None else {cases[0].key: solvers}
     for number, paper in PAPERS.items():
         own = {k.removeprefix(f"{number}: "): o for k, o in outcomes.items() if k.startswith(f"{number}: ")}
-        cases.append(Case(number, paper.section, {"outcomes": own, "quick": quick}, 1.0 + 1e-3 * len(own)))
-    drawn = known | run_cases([c for c in cases if c.key not in known], executor=executor)
+        cases.append(Job(number, paper.section, {"outcomes": own, "quick": quick}, 1.0 + 1e-3 * len(own)))
+    drawn = known | run_jobs([c for c in cases if c.key not in known], executor=executor)
     # What could not be drawn there fails here, with the place where it does.
     return {c.key: drawn[c.key].value if not drawn[c.key].failure else c.function(**c.arguments) for c in cases}
 
 
-def _solvers_case(compared: Results) -> Case:
+def _solvers_case(compared: Results) -> Job:
     """The section on the comparison of the solvers, to be drawn."""
-    return Case("solvers", solver_comparison.section, {"found": compared}, 3.0)
+    return Job("solvers", solver_comparison.section, {"found": compared}, 3.0)
 
 
 def _load() -> None:

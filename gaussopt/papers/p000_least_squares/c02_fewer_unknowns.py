@@ -10,16 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.comparison import paper_claims as measured
-from gaussopt.comparison.cases import answer_case, time_case
-from gaussopt.comparison.records import Answers, Times
 from gaussopt.comparison.sources import FamilyPoint, ProblemStates, Spec
-from gaussopt.comparison.step_table import TimedAnswers, competing
+from gaussopt.comparison.step_table import TimedAnswers
 from gaussopt.comparison.warm_starts import NOISE
 from gaussopt.core.step_data import Vector
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence import random_steps as rs
+from gaussopt.papers.evidence.recorded_steps import recorded
 from gaussopt.papers.p000_least_squares import operation_counts as plain
 
 FORMULATIONS = (*measured.WITH_MULTIPLIERS, *measured.FEWER_UNKNOWNS)
@@ -28,23 +26,23 @@ SEED = 2
 
 def check(quick: bool) -> Judgement:
     """Judge by measured times of the registered formulations and of the leanest code for each."""
-    recorded = measured.fewer_unknowns(_records(quick))
+    taken = measured.fewer_unknowns(_records(quick))
     races = [_race(n, m, diagonal, quick) for diagonal in (True, False) for n, m in _sizes(quick)]
     own = [r for r in races if r.diagonal]
     source, inside, outside = _source_search(races), _null_space_search(own), _outside(races)
-    holds = [recorded.verdict == measured.TRUE, source.refutes, inside.refutes]
-    some = recorded.verdict == measured.CONDITIONAL
+    holds = [taken.verdict == measured.TRUE, source.refutes, inside.refutes]
+    some = taken.verdict == measured.CONDITIONAL
     verdict = ClaimVerdict.CONDITIONAL if some and not any(holds) else ClaimVerdict.of(holds)
     lean = min(r.ratio("eq. (14) by SVD") for r in races)
     return Judgement(
         verdict,
-        f"{recorded.sentence} Written as lean as LAPACK allows, eq. (14) takes at least {lean:.2g} times the time of "
+        f"{taken.sentence} Written as lean as LAPACK allows, eq. (14) takes at least {lean:.2g} times the time of "
         "the faster way with multipliers.",
         (_counts(quick), _least_squares_counts(), outside),
         (source, inside),
         verdict.where("see the table for the steps on which it is faster."),
-        recorded.columns,
-        recorded.rows,
+        taken.columns,
+        taken.rows,
         ("microseconds", "by lagrange", "by the fastest with multipliers"),
         times_decide=True,
     )
@@ -60,16 +58,7 @@ def _specs(quick: bool) -> list[Spec]:
 
 
 def _records(quick: bool) -> list[TimedAnswers]:
-    answers: list[Answers] = []
-    times: list[Times] = []
-    for spec in _specs(quick):
-        where = spec.to_mapping()
-        asked = [Answers.from_mapping(a) for f in FORMULATIONS for a in answer_case(where, f, "kkt", DEFAULT_TOLERANCE)]
-        taken = [(a.formulation, "kkt") for a in asked if not a.refused]
-        answers += asked
-        budget = 0.002 if quick else 0.003
-        times += [Times.from_mapping(t) for t in time_case(where, taken, DEFAULT_TOLERANCE, budget)]
-    return competing(answers, times)
+    return recorded(_specs(quick), [(f, "kkt") for f in FORMULATIONS], 0.002 if quick else 0.003)
 
 
 SHARES = np.linspace(0.01, 0.99, 99)

@@ -12,7 +12,8 @@ from scipy.interpolate import CubicSpline
 
 from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.core.step_data import Matrix, StepData, Vector
-from gaussopt.modelling.problem import ReferenceData, problem
+from gaussopt.modelling.problem import problem
+from gaussopt.modelling.reference import ReferenceData
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence import random_steps as rs
 from gaussopt.papers.evidence.adversarial_search import minimise

@@ -11,14 +11,15 @@ import pandas as pd
 
 from gaussopt.comparison import common_instants, errors_against
 from gaussopt.core.step_data import Vector
-from gaussopt.execution.workers import Case, Outcome
 from gaussopt.integration.trajectory import Trajectory
-from gaussopt.modelling.problem import ReferenceData, problem
+from gaussopt.modelling.problem import problem
+from gaussopt.modelling.reference import ReferenceData
 from gaussopt.papers import histories
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.figures import line_figure, remarks, thin
 from gaussopt.papers.formulas import GAUSS
 from gaussopt.papers.report_parts import PaperResults, motion_case
+from gaussopt.processes.job import Job, Outcome
 from gaussopt.reporting.animation.animate import animation_block
 from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table, Timed
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
@@ -58,7 +59,7 @@ FIGURES = (
 """Number in the source, name, coordinate, what, label, unit."""
 
 
-def cases(quick: bool) -> list[Case]:
+def cases(quick: bool) -> list[Job]:
     """Everything that is computed for this paper."""
     shown, t_end, control, grid = (0.5, 0.05, 0.005, 0.01) if quick else (2.0, 2.0, 0.1, 1e-3)
     exact: dict[str, Any] = {"stepper": "dop853", "rtol": 1e-12, "atol": 1e-12}

@@ -12,12 +12,13 @@ import pandas as pd
 
 from gaussopt.comparison import Indices, common_instants
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.execution.workers import Case
 from gaussopt.integration.trajectory import Trajectory
-from gaussopt.modelling.problem import Reference, ReferenceData, problem
+from gaussopt.modelling.problem import problem
+from gaussopt.modelling.reference import Reference, ReferenceData
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.figures import line_figure, remarks
 from gaussopt.papers.report_parts import PaperResults, motion_case
+from gaussopt.processes.job import Job
 from gaussopt.reporting.document import Figure
 
 PRINTED = ("normal-force-qp", "newton")
@@ -71,7 +72,7 @@ def cases(quick: bool) -> list[Job]:
     for n in counts:
         for label, pair in list(PAIRS.items())[: 2 if n == counts[0] else 1]:
             arguments = {"name": "two-bar", "reference": "two-bar-contact", "pair": pair, "rows": n, **PRINTED_LOOP}
-            found.append(Case(f"loop, {n} steps: {label}", follow, arguments, 2e-3 * n))
+            found.append(Job(f"loop, {n} steps: {label}", follow, arguments, 2e-3 * n))
     bars, rod = partial(motion_case, name="two-bar"), partial(motion_case, name="sliding-rod")
     for label, settings in AIR.items():
         weight, dt = (0.4, 1e-2) if quick else (1.0, 2e-3)

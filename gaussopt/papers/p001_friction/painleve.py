@@ -15,8 +15,9 @@ from gaussopt.core.step_data import StepData
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.report_parts import PaperResults
 from gaussopt.problems import sliding_rod
+from gaussopt.processes.job import Job
 from gaussopt.reporting.document import Block, Paragraph, Section, Table
-from gaussopt.solving.solve import StepSolver
+from gaussopt.solving.step_solver import StepSolver
 
 PROBLEM = "sliding-rod"
 

@@ -13,6 +13,7 @@ from gaussopt.papers import report_parts as common
 from gaussopt.papers.p001_friction import loop_and_rod, motions, painleve, steps, two_bar_motions
 from gaussopt.papers.p001_friction.steps import EQUAL, Programs
 from gaussopt.papers.report_parts import PaperResults
+from gaussopt.processes.job import Job, Outcome
 from gaussopt.reporting.document import Block, Formula, Gallery, Paragraph, Section, Table, Tex
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
 
@@ -20,7 +21,7 @@ PROBLEM = "two-bar"
 ROD = "sliding-rod"
 
 
-def cases(quick: bool) -> list[Case]:
+def cases(quick: bool) -> list[Job]:
     """Everything that is computed for this paper."""
     errata = common.errata_cases(PROBLEM, {"001-1": 0.5}) + common.errata_cases(ROD, {})
     return motions.cases(quick) + painleve.cases(quick) + steps.cases(quick) + errata

@@ -22,15 +22,16 @@ from gaussopt.core.programs import Program
 from gaussopt.core.solver import missing_packages
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector
-from gaussopt.execution.workers import Case
 from gaussopt.formulations.base import Formulation
 from gaussopt.lcp import classify_matrix
 from gaussopt.modelling.problem import problem
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.report_parts import PaperResults
 from gaussopt.problems import two_bar
+from gaussopt.processes.job import Job
 from gaussopt.reporting.document import Block, Data, Paragraph, Section, Table
-from gaussopt.solving.solve import StepSolver, solve_step
+from gaussopt.solving.solve import solve_step
+from gaussopt.solving.step_solver import StepSolver
 
 REFERENCES = {
     "two bars": ("two-bar", ("two-bar-contact", "two-bar-airborne")),
@@ -299,7 +300,7 @@ def _forces(answer: Any) -> Vector | None:
     return None if answer is None or answer.a is None else np.asarray(answer.lam_N)
 
 
-def cases(quick: bool) -> list[Case]:
+def cases(quick: bool) -> list[Job]:
     """The pairs on all groups, and the programs on the special states."""
     strides = {group: count * (4 if quick else 1) for group, count in STRIDES.items()}
     return [

@@ -13,7 +13,7 @@ from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
 from gaussopt.papers.p002_singular_mass.singular_steps import EIGENVALUES, Size, Step, as_printed, drawn, of_data
-from gaussopt.solving.solve import Engine
+from gaussopt.solving.solver_sequence import SolverSequence
 
 SAME = 1e-9
 """Relative difference up to which two accelerations are the same."""
@@ -86,7 +86,7 @@ def _close(printed: float, exact: float) -> bool:
 
 
 def _engine() -> Any:
-    return Engine("kkt")
+    return SolverSequence("kkt")
 
 
 def _first(**settings: Any) -> Step:

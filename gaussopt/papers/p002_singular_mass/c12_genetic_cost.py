@@ -22,7 +22,7 @@ from gaussopt.papers.p002_singular_mass.genetic_runs import (
     search,
     start,
 )
-from gaussopt.solving.solve import Engine
+from gaussopt.solving.solver_sequence import SolverSequence
 
 EFFORTS = ((4.0, 40.0), (1.0, 40.0), (-1.0, 1.0), (-6.0, 0.0))
 """Population, generations, log10 of the width of the first population and of its shrinking."""

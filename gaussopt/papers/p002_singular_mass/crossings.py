@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from gaussopt.core.step_data import Vector
-from gaussopt.execution.workers import Case
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import problem
 from gaussopt.papers import report_parts as common
@@ -17,6 +16,7 @@ from gaussopt.papers.figures import line_figure
 from gaussopt.papers.p002_singular_mass import noisy_linkage as linkage
 from gaussopt.papers.p002_singular_mass.noisy_linkage import END, NOISE, PRINTED, REGULAR, NoiseResult
 from gaussopt.papers.report_parts import PaperResults, motion_case
+from gaussopt.processes.job import Job
 from gaussopt.reporting.document import Block, Paragraph, Section, Table
 
 PROBLEM, REFERENCE, MECHANICS = "four-bar", "four-bar-A", ("lagrange", "kkt")
@@ -28,19 +28,19 @@ APPROACH_STEPS = (1e-5, 4e-6, 1e-6)
 """Steps of the runs that begin just before the singular position, s."""
 
 
-def cases(quick: bool) -> list[Case]:
+def cases(quick: bool) -> list[Job]:
     """Runs over the pole, runs that begin just before it, and runs with noise."""
     found = [
         motion_case(f"crossing: {row}, {dt:g}", 6e-4 / dt, PROBLEM, MECHANICS, variant, dt=dt, t_end=1.0)
         for row, variant in ROWS.items() for dt in CROSSING_STEPS[: 2 if quick else None]
     ]  # fmt: skip
-    found += [Case(f"approach: {dt:g}", approach, {"dt": dt}, 0.3) for dt in APPROACH_STEPS[: 2 if quick else None]]
+    found += [Job(f"approach: {dt:g}", approach, {"dt": dt}, 0.3) for dt in APPROACH_STEPS[: 2 if quick else None]]
     count = linkage.runs(quick)
     noises = [(row, amplitude, False) for row in ROWS for amplitude in NOISE]
     for row, amplitude, admissible in (*noises, (PRINTED, NOISE[-1], True)):
         arguments = {"row": row, "amplitude": amplitude, "count": count, "admissible": admissible}
         label = f"noise: {row}, {amplitude:g}" + (", admissible" if admissible else "")
-        found.append(Case(label, linkage.noisy, arguments, 2e-4 * count + 0.1))
+        found.append(Job(label, linkage.noisy, arguments, 2e-4 * count + 0.1))
     return found
 
 

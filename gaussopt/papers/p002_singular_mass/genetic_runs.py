@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
-from gaussopt.comparison.cases import answer_case, time_case
-from gaussopt.comparison.paired_records import Case, as_used, join
-from gaussopt.comparison.records import Answers, Times
 from gaussopt.comparison.sources import ProblemStates
+from gaussopt.comparison.step_table import TimedAnswers
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.formulations.gauss import formulation
 from gaussopt.modelling.problem import problem
-from gaussopt.solving.solve import Engine
+from gaussopt.papers.evidence import recorded_steps
+from gaussopt.solving.solver_sequence import SolverSequence
 
 NULL, FULL = "deap", "deap(coordinates=full)"
 """The genetic algorithm in null-space coordinates, and in full coordinates with a penalty."""
@@ -44,7 +42,7 @@ class GeneticAnswer:
 
 def search(step: StepData, solver: str = "deap", before: Sequence[StepData] = (), **options: Any) -> GeneticAnswer:
     """Gauss's program of the step by an evolution, from no earlier answer or from those of the steps `before`."""
-    engine = Engine(solver, options)
+    engine = SolverSequence(solver, options)
     for earlier in before:
         engine.solve(formulation.apply(earlier)[0])
     program, data = formulation.apply(step)
@@ -81,8 +79,5 @@ def recorded(solvers: Sequence[str], stride: int, budget: float | None) -> list[
 
     Gauss's program by `solvers`, Lagrange's equations by linear algebra, at every `stride`-th state of REFERENCE.
     """
-    spec = ProblemStates("four-bar", REFERENCE, stride=stride).to_mapping()
     pairs = [*(("gauss", s) for s in solvers), ("lagrange", "kkt")]
-    answers = [a for f, s in pairs for a in answer_case(spec, f, s, DEFAULT_TOLERANCE)]
-    times = [] if budget is None else time_case(spec, pairs, DEFAULT_TOLERANCE, budget)
-    return as_used(join([Answers.from_mapping(a) for a in answers], [Times.from_mapping(t) for t in times]))
+    return recorded_steps.recorded([ProblemStates("four-bar", REFERENCE, stride=stride)], pairs, budget)

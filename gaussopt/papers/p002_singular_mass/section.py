@@ -13,7 +13,6 @@ from gaussopt import comparison
 from gaussopt.core import registry
 from gaussopt.core.solver import parse_options
 from gaussopt.core.step_data import Vector
-from gaussopt.execution.workers import Case, Outcome
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import problem
 from gaussopt.papers import histories
@@ -24,6 +23,7 @@ from gaussopt.papers.p002_singular_mass import crossings
 from gaussopt.papers.p002_singular_mass.first_steps import GENETIC, Branch, PenaltyResult, flow_chart, penalties
 from gaussopt.papers.p002_singular_mass.genetic_runs import start
 from gaussopt.papers.report_parts import PaperResults, motion_case
+from gaussopt.processes.job import Job, Outcome
 from gaussopt.reporting.animation.animate import animation_block
 from gaussopt.reporting.document import Block, Formula, Gallery, Paragraph, Section, Table, Timed
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
@@ -43,8 +43,8 @@ def cases(quick: bool) -> list[Job]:
         motion_case("motion: constant torque", 1.0, PROBLEM, MECHANICS, dt=0.02 if quick else 0.01, t_end=2.0, **exact),
         motion_case("motion: no torque", 1.0, PROBLEM, MECHANICS, {"psi": 0.0}, dt=0.05 if quick else 0.025, t_end=5.0,
                     **exact),
-        Case("flow chart", flow_chart, {}, 0.5),
-        Case("penalty", penalties, {"seeds": 1 if quick else 5}, 0.5 if quick else 1.5),
+        Job("flow chart", flow_chart, {}, 0.5),
+        Job("penalty", penalties, {"seeds": 1 if quick else 5}, 0.5 if quick else 1.5),
         motion_case("control: Lagrange", 0.3, PROBLEM, MECHANICS, **control),
         *(motion_case(f"control: genetic algorithm, {label}", 24.0 * end, PROBLEM, ("gauss", "deap"),
                       tolerance=math.inf, solver_options=options, **control) for label, options in GENETIC.items()),

@@ -9,7 +9,7 @@ import numpy as np
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.formulations.pinv_mass_as_printed import formulation
 from gaussopt.papers.evidence.random_steps import kernel, minimiser
-from gaussopt.solving.solve import Engine
+from gaussopt.solving.solver_sequence import SolverSequence
 
 EIGENVALUES = (0.1, 10.0)
 """Range of the eigenvalues of M that are not zero: rounding stays at rounding."""

@@ -13,7 +13,7 @@ from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judg
 from gaussopt.papers.evidence.adversarial_search import minimise
 from gaussopt.papers.p004_quasi_velocities import particle
 from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, Body, on_trial
-from gaussopt.solving.solve import Engine
+from gaussopt.solving.solver_sequence import SolverSequence
 
 SAME = 1e-9
 """Relative difference up to which two accelerations are the same."""
@@ -75,7 +75,7 @@ class _Trial:
     """The formulations of the package on steps of the package."""
 
     def __init__(self) -> None:
-        self.quasi, self.routh, self.engine = quasi, routh, Engine("kkt")
+        self.quasi, self.routh, self.engine = quasi, routh, SolverSequence("kkt")
 
     def by_routh(self, step: StepData) -> tuple[Vector, float]:
         """Acceleration and multiplier."""

@@ -10,15 +10,14 @@ from functools import cached_property
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
-from gaussopt.comparison.cases import answer_case, time_case
-from gaussopt.comparison.paired_records import Case, as_used, join
-from gaussopt.comparison.records import Answers, Motion, Times
+from gaussopt.comparison.records import MotionRecord
 from gaussopt.comparison.sources import ProblemStates
+from gaussopt.comparison.step_table import TimedAnswers
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
+from gaussopt.papers.evidence.recorded_steps import recorded
 from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, Body
 from gaussopt.simulation.simulate import simulate
 
@@ -47,7 +46,8 @@ def check(quick: bool) -> Judgement:
 
     pairs = {(case, rtol): _Pair(*CASES[case], rtol) for case, rtol in (RUNS[:3] if quick else RUNS)}
     package = {run: _by_the_package(*run) for run in (RUNS[:1] if quick else RUNS[:3])}
-    steps = _steps(0.005 if quick else 0.05)
+    spec = ProblemStates("knife-edge-body", "NH-A", stride=67)
+    steps = recorded([spec], [(f, "kkt") for f in FORMULATIONS], 0.005 if quick else 0.05)
     measured = quasi_velocities(steps, [m for (case, _), p in pairs.items() for m in _records(case, p)])
     derivations = (_counted(pairs, package), _errors(pairs), _time(steps), _tan(5.0 if quick else 30.0))
     fewer, equal = _searches(list(pairs.values()), 0 if quick else 2, 2 if quick else 24)
@@ -147,7 +147,7 @@ class _Pair:
         return float(self.ratio * self.accuracy ** (1.0 / ORDER))
 
 
-def _records(case: str, pair: _Pair) -> list[Motion]:
+def _records(case: str, pair: _Pair) -> list[MotionRecord]:
     return [
         MotionRecord(
             f"knife-edge-body ({case})", formulation, "kkt", f"rk45(rtol={pair.rtol:g})", 0.0, pair.end, "solved", "",
@@ -165,13 +165,6 @@ def _by_the_package(case: str, rtol: float) -> tuple[int, ...]:
         for f in FORMULATIONS
     )  # fmt: skip
     return tuple(run.worst.evaluations for run in runs)
-
-
-def _steps(budget: float) -> list[Case]:
-    spec = ProblemStates("knife-edge-body", "NH-A", stride=67).to_mapping()
-    answers = [a for f in FORMULATIONS for a in answer_case(spec, f, "kkt", DEFAULT_TOLERANCE)]
-    times = time_case(spec, [(f, "kkt") for f in FORMULATIONS], DEFAULT_TOLERANCE, budget)
-    return as_used(join([Answers.from_mapping(a) for a in answers], [Times.from_mapping(t) for t in times]))
 
 
 def _counted(pairs: dict[tuple[str, float], _Pair], package: dict[tuple[str, float], tuple[int, ...]]) -> Derivation:
@@ -207,7 +200,7 @@ def _errors(pairs: dict[tuple[str, float], _Pair]) -> Derivation:
     )
 
 
-def _time(steps: list[Case]) -> Derivation:
+def _time(steps: list[TimedAnswers]) -> Derivation:
     seconds = {c.answers.formulation: c.around + c.times.work for c in steps if c.times is not None}
     words = ", ".join(f"{f} {1e6 * s:.0f} µs" for f, s in seconds.items())
     return Derivation(

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from gaussopt.core.step_data import Vector
-from gaussopt.execution.workers import Case
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.report_parts import motion_case
 from gaussopt.problems.knife_edge_body import exact_cycloid
+from gaussopt.processes.job import Job
 
 PROBLEM = "knife-edge-body"
 REFERENCES = ("NH-A", "NH-B", "NH-C")
@@ -58,7 +58,7 @@ PLACES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.45)
 """Other places of the pole within a step."""
 
 
-def cases(quick: bool) -> list[Case]:
+def cases(quick: bool) -> list[Job]:
     """Everything that is computed for this paper."""
     found = []
     for integrator, options in INTEGRATORS.items():
@@ -69,13 +69,13 @@ def cases(quick: bool) -> list[Case]:
         found += [_case(f"{case}: {m}", m, case, stepper="rk4", dt=step, t_end=end) for m in DRAWN]
     counts = STEPS_TO_POLE[:3] if quick else STEPS_TO_POLE
     for m in METHODS:
-        found.append(Case(f"order: {m}", convergence, {"method": m, "counts": counts}, 1e-3 * sum(counts)))
-    found.append(Case("order: place of the pole", places, {"count": 25 if quick else 100}, 1.0))
+        found.append(Job(f"order: {m}", convergence, {"method": m, "counts": counts}, 1e-3 * sum(counts)))
+    found.append(Job("order: place of the pole", places, {"count": 25 if quick else 100}, 1.0))
     found += common.states_cases(PROBLEM, *((REFERENCES[:1], 50, common.FIRST_ALONE) if quick else (REFERENCES, 2)))
     return found + common.errata_cases(PROBLEM, {"004-6": 1.5})
 
 
-def _case(key: str, method: str, case: str, **options: Any) -> Case:
+def _case(key: str, method: str, case: str, **options: Any) -> Job:
     formulation, settings, state = METHODS[method]
     weight = 0.3 if "rtol" in options else 5e-4 * options["t_end"] / options["dt"]
     return motion_case(key, weight, PROBLEM, (formulation, "kkt"), {"case": case, **settings}, **state, **options)

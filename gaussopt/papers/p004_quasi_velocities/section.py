@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from gaussopt.comparison import common_instants
-from gaussopt.execution.workers import Outcome
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import problem
 from gaussopt.papers import histories
@@ -18,6 +17,7 @@ from gaussopt.papers.p004_quasi_velocities import motions
 from gaussopt.papers.p004_quasi_velocities.motions import DRAWN, DRAWN_STEP, PROBLEM, QUASI, REGULAR, TAN, violation
 from gaussopt.papers.p004_quasi_velocities.motions import cases as cases
 from gaussopt.papers.report_parts import PaperResults
+from gaussopt.processes.job import Outcome
 from gaussopt.reporting.animation.animate import animation_block
 from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure

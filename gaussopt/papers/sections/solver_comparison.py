@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor
 
-from gaussopt.comparison.compare import Results, compare
+from gaussopt.comparison.compare import compare
 from gaussopt.comparison.pairing import installed_solvers
+from gaussopt.comparison.results import Results
 from gaussopt.comparison.solver_spec import solver_class
 from gaussopt.comparison.sources import Spec, problem_specs
 from gaussopt.modelling.problem import problem
