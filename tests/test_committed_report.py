@@ -162,7 +162,17 @@ def _first(old: list[list[str]], new: list[list[str]], held: dict[str, Any], ali
 def test_the_committed_report_is_up_to_date(fresh: Path) -> None:
     found = differences(COMMITTED, fresh, KEPT)
     lines = "\n".join(found[:40])
-    assert not found, f"Write it again: gaussopt papers --jobs 2 --out reports/papers\n{lines}"
+    again = "gaussopt papers --jobs 2 --out reports/papers && python benchmarks/committed_reports.py link reports/papers"
+    assert not found, f"Write it again: {again}\n{lines}"
+
+
+def test_the_committed_page_is_small_and_shows_the_figures_beside_it() -> None:
+    page = (COMMITTED / "index.html").read_text(encoding="utf-8")
+    assert len(page.encode()) < 2_000_000
+    assert "base64," not in page
+    shown = set(re.findall('<img src="([^"]*)"', page))
+    assert shown
+    assert all((COMMITTED / name).is_file() for name in shown)
 
 
 @pytest.mark.parametrize(
