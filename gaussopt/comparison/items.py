@@ -14,8 +14,9 @@ from gaussopt.contact.activity import closed_contacts, tolerances
 from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import LCP, QP
 from gaussopt.core.step_data import StepData, Vector
-from gaussopt.modelling.problem import Problem, ReferenceData
+from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
+from gaussopt.modelling.reference import ReferenceData
 from gaussopt.simulation.simulate import simulate
 
 SIMULATED = "own motion"

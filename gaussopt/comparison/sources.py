@@ -30,7 +30,6 @@ from gaussopt.core.step_data import StepData
 from gaussopt.modelling.family import Family, sweep_values
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
-from gaussopt.modelling.reference import ReferenceData
 
 CONTACT = re.compile(r"\bcontact (\d+)\b")
 
