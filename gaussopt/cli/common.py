@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +21,24 @@ Set = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="Parameter, case, variant, or q0=... and v0=...; repeatable."),
 ]
 
+SolverOption = Annotated[
+    list[str] | None,
+    typer.Option("--solver-option", metavar="NAME=VALUE", help="Option of the solver; repeatable."),
+]
+OfMotion = Annotated[
+    str | None, typer.Option("--formulation", help="gauss, or stick-slip with contacts, if not given.")
+]
+SolverName = Annotated[str | None, typer.Option("--solver", help="One that fits, if not given.")]
+StepperName = Annotated[str, typer.Option("--stepper")]
+TimeStep = Annotated[float | None, typer.Option("--dt", help="Step, or recording interval of an adaptive stepper, s.")]
+End = Annotated[float | None, typer.Option("--t-end", help="End of the motion, s.")]
+Stabilisation = Annotated[str, typer.Option("--stabilisation", help="none, baumgarte or projection.")]
+Impact = Annotated[str, typer.Option("--impact", help="Impact law: newton, poisson or none.")]
+Accumulation = Annotated[
+    str, typer.Option("--accumulation", help="stop where impacts accumulate, or close the contact.")
+]
+Tolerance = Annotated[float, typer.Option("--tolerance")]
+"""Options that several commands have."""
 
 QUICK = 5.0
 """Seconds before which nobody waits for a line on the progress."""
@@ -48,6 +67,18 @@ def plain(data: Any) -> Any:
     if isinstance(data, float) and not math.isfinite(data):
         return None
     return data
+
+
+def processes(jobs: int) -> int:
+    """The number of processes that is asked for; 0 stands for one per core.
+
+    Raises
+    ------
+    BadInput
+    """
+    if jobs < 0:
+        raise BadInput(f"jobs is {jobs}; give a number of processes, or 0 for one per core.")
+    return jobs or (os.cpu_count() or 1)
 
 
 def pairs_of(items: list[str] | None, flag: str) -> dict[str, str]:

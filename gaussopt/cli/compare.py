@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaussopt.cli.common import Done, Json, Set, names_of, print_json, progress_bar, settings_of
+from gaussopt.cli.common import Done, Json, Set, Tolerance, names_of, print_json, processes, progress_bar, settings_of
 from gaussopt.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -21,26 +20,30 @@ if TYPE_CHECKING:
     from gaussopt.modelling.problem import Problem
 
 
+Sources = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[PROBLEM|FILE.py|FILE.json]...", help="Problems by name or file, and qp, lcp or step files."
+    ),
+]
+Families = Annotated[list[str] | None, typer.Option("--family", help="From `gaussopt list families`; repeatable.")]
+Dials = Annotated[
+    list[str] | None,
+    typer.Option("--dial", metavar="NAME=A:B", help="Sweep a dial, or set it: NAME=A:B, =A,B,C or =A; repeatable."),
+]
+Sequences = Annotated[
+    list[Path] | None, typer.Option("--sequence", metavar="DIR", help="Replay what `gaussopt export` wrote.")
+]
+
+
 def compare_command(
     context: typer.Context,
     out: Annotated[Path, typer.Option("--out", help="Folder of the finished cases, the tables and the report.")],
-    sources: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[PROBLEM|FILE.py|FILE.json]...", help="Problems by name or file, and qp, lcp or step files."
-        ),
-    ] = None,
-    family: Annotated[
-        list[str] | None, typer.Option("--family", help="From `gaussopt list families`; repeatable.")
-    ] = None,
-    dial: Annotated[
-        list[str] | None,
-        typer.Option("--dial", metavar="NAME=A:B", help="Sweep a dial, or set it: NAME=A:B, =A,B,C or =A; repeatable."),
-    ] = None,
+    sources: Sources = None,
+    family: Families = None,
+    dial: Dials = None,
     qp: Annotated[bool, typer.Option("--qp", help="The small convex test set that ships with gaussopt.")] = False,
-    sequence: Annotated[
-        list[Path] | None, typer.Option("--sequence", metavar="DIR", help="Replay what `gaussopt export` wrote.")
-    ] = None,
+    sequence: Sequences = None,
     formulations: Annotated[
         str | None, typer.Option("--formulations", help="Names, comma-separated; all if absent.")
     ] = None,
@@ -59,7 +62,7 @@ def compare_command(
     ] = "rk4",
     dt: Annotated[float | None, typer.Option("--dt")] = None,
     t_end: Annotated[float | None, typer.Option("--t-end")] = None,
-    tolerance: Annotated[float, typer.Option("--tolerance")] = 1e-7,
+    tolerance: Tolerance = 1e-7,
     stride: Annotated[int, typer.Option("--stride", help="Every how many states of a reference.")] = 10,
     motions: Annotated[bool, typer.Option(help="Whether confirmed pairs also carry a trajectory.")] = True,
     time_budget: Annotated[
@@ -77,29 +80,16 @@ def compare_command(
     from gaussopt.comparison.solver_spec import split_words
     from gaussopt.reporting.write import write_comparison
 
-    if jobs < 0:
-        raise BadInput(f"jobs is {jobs}; give a number of processes, or 0 for one per core.")
+    count = processes(jobs)
     chosen = _sources(sources or [], family or [], dial or [], qp, sequence or [])
     with _executor(dask) as executor, progress_bar("compare", json_, lines=True) as progress:
         results = compare(
-            chosen,
-            names_of(formulations),
-            None if solvers is None else split_words(solvers),
-            stepper=split_words(stepper),
-            dt=dt,
-            t_end=t_end,
-            tolerance=tolerance,
-            stride=stride,
-            precision=True if precision == "all" else names_of(precision) or (),
-            motions=motions,
-            time_budget=time_budget,
-            case_limit=case_limit,
-            jobs=jobs or (os.cpu_count() or 1),
-            executor=executor,
-            store=out,
-            progress=progress,
-            note=lambda sentence: print(f"gaussopt: {sentence}", file=sys.stderr),
-        )
+            chosen, names_of(formulations), None if solvers is None else split_words(solvers),
+            stepper=split_words(stepper), dt=dt, t_end=t_end, tolerance=tolerance, stride=stride,
+            precision=True if precision == "all" else names_of(precision) or (), motions=motions,
+            time_budget=time_budget, case_limit=case_limit, jobs=count, executor=executor, store=out,
+            progress=progress, note=lambda sentence: print(f"gaussopt: {sentence}", file=sys.stderr),
+        )  # fmt: skip
     _finish(context.obj, write_comparison(results, out), json_)
 
 

@@ -196,6 +196,43 @@ class Trajectory:
         """The contents of the file that `save` writes."""
         return b"".join(netcdf.image(self.to_xarray()))
 
+    def to_mapping(self) -> dict[str, Any]:
+        """The last state, the worst certificate, drifts, energies, events and settings, for JSON.
+
+        Where nothing is recorded, entries of the last state are None.
+        """
+        last = len(self.t) - 1
+        timing = dict(self.timing)
+        energy: dict[str, Any] = {}
+        if last >= 0 and math.isfinite(self.kinetic[-1]):
+            energy = {
+                "initial": self.energy[0], "final": self.energy[-1], "kinetic": self.kinetic[-1],
+                "potential": self.potential[-1], "power": self.power[-1],
+            }  # fmt: skip
+        drift = {
+            name: float(values.max()) if len(values) else None
+            for name, values in (("position", self.position_drift), ("velocity", self.velocity_drift))
+        }
+
+        def final(array: Any) -> Any:
+            return array[-1] if last >= 0 else None
+
+        return {
+            "problem": self.meta["problem"], "formulation": self.meta["formulation"], "solver": self.meta["solver"],
+            "stepper": self.meta["stepper"], "status": str(self.status), "message": self.message, "t": final(self.t),
+            "q": final(self.q), "v": final(self.v), "a": final(self.a), "lam": final(self.lam),
+            "lam_N": final(self.lam_N), "lam_T": None if last < 0 else _plane(self.lam_T[-1]),
+            "contacts": list(self.contacts), "g_N": final(self.gap), "v_T": None if last < 0 else _plane(self.slip[-1]),
+            "coordinates": list(self.coordinates), "steps": self.meta["steps"], "events": list(self.events),
+            "certificate": self.worst.to_mapping(), "drift": drift, "energy": energy, "timing": timing,
+            "parameters": self.meta["parameters"], "settings": {
+                k: self.meta[k] for k in ("dt", "t_end", "rtol", "atol", "tolerance", "stabilisation", "solver_options")
+            },
+            "engine": self.meta.get("engine", "interpreted"), "forces_unique": bool(self.forces_unique.all()),
+            "open_forces": self.meta.get("open_forces", {}), "warnings": list(self.warnings),
+            "failed_step_file": self.failed_step_file,
+        }  # fmt: skip
+
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trajectory:
         """Read what `save` wrote, once its checksum is verified; files without one: `gaussopt.storage.netcdf.read`.
@@ -328,3 +365,8 @@ class Recorder:
             shape = (rows, self._k, -1 if flat.size else 1) if name in ("lam_T", "slip") else (rows, self._k)
             out[name] = flat.reshape(shape)
         return out
+
+
+def _plane(forces: Any) -> Any:
+    """In the plane the tangent axis is dropped."""
+    return forces[:, 0] if forces.shape[1] == 1 else forces
