@@ -114,9 +114,33 @@ def _equations(program: LinearSystem) -> RawSolution:
     least = _missed(K, found.x, b)
     if not left < least:  # a solution of ill-conditioned equations may be large, and then its residual is
         x, left = found.x, least
+    if not left <= RESIDUAL and (z := _saddle_point(program)) is not None:
+        missed = _missed(K, z / c, b)
+        x, left = (z / c, missed) if missed < left else (x, left)
     good = left <= RESIDUAL
     note = "" if good else f"the matrix is singular or nearly so, and the equations are missed by {left:.3g}, relative"
     return RawSolution(c * x, None, Status.SOLVED if good else Status.INACCURATE, note=note)
+
+
+def _saddle_point(program: LinearSystem) -> Vector | None:
+    """The answer where the equations are [P A^T; A 0], in unit masses and rows of unit length; None where they are not.
+
+    There dependencies of rows are seen beside the rows that depend on each other, and not beside the masses.
+    """
+    from scipy.sparse import coo_array, csr_array
+
+    from gaussopt.linalg.sparse_saddle_point import Saddle
+
+    K, b = csr_array(program.K), program.b
+    places = coo_array(K)
+    n = int(np.minimum(places.row, places.col).max(initial=-1)) + 1
+    if not 0 < n < len(b) or abs(K - K.T).max() > 0:
+        return None
+    saddle = Saddle.of(csr_array(K[:n, :n]), csr_array(K[n:, :n]))
+    if saddle is None:
+        return None
+    found = saddle.solve(b[:n], b[n:], ACCURACY)
+    return np.concatenate((found.x, -found.y))
 
 
 def _powers(K: Any) -> tuple[Vector, Vector]:

@@ -24,7 +24,7 @@ from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.formulations._convexity import require_strictly_convex
 from gaussopt.lcp.enumeration import enumerate_lcp
-from gaussopt.lcp.matrix_classes import POSITIVE, SYMMETRIC, _p_matrix, equilibrate
+from gaussopt.lcp.matrix_classes import POSITIVE, SYMMETRIC, _p_matrix, unit_diagonal
 from gaussopt.linalg.dense import cholesky, mass_scale
 from gaussopt.solving.lcp_batch import solve_batch
 
@@ -192,8 +192,9 @@ def classify_stack(A: Matrix) -> MatrixClasses:
     n = A.shape[1]
     diagonal = A.diagonal(axis1=1, axis2=2)
     positive = diagonal > 0
-    R, C = equilibrate(A)
-    d = np.where(positive, 1.0 / np.sqrt(np.where(positive, diagonal, 1.0)), np.sqrt(R * C))
+    d = 1.0 / np.sqrt(np.where(positive, diagonal, 1.0))
+    for i in np.flatnonzero(~positive.all(axis=1)):
+        d[i] = unit_diagonal(A[i])
     S = d[:, :, None] * A * d[:, None, :]
     T = S.swapaxes(1, 2)
     size = np.maximum(np.abs(S), np.abs(T)).max(axis=2)[:, :, None]

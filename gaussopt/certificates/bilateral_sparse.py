@@ -78,11 +78,13 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
     residual, r_c = Ma - f, times(J, a) - step.gamma
     found = saddle.solve(residual, r_c, ENOUGH)
     e, best = found.x, -found.y
-    size_f = times(abs(M), np.abs(a)) + np.abs(f) + times(abs(J).T, np.abs(best))
+    size_a = times(abs(M), np.abs(a))
+    size_f = size_a + np.abs(f) + times(abs(J).T, np.abs(best))
     size_c = times(abs(J), np.abs(a)) + np.abs(step.gamma)
     forces = _norm(saddle.whiten_sizes(size_f)) if saddle.definite else _worst(saddle, size_f, 0.0 * size_c)
     constraints = _worst_rows(saddle, size_c) if saddle.regular else _worst(saddle, 0.0 * size_f, size_c)
-    floor = EPS * math.hypot(forces, constraints)
+    # The ascent may miss the worst signs; rounding of a itself is seen in any case.
+    floor = EPS * max(math.hypot(forces, constraints), math.sqrt(float(np.abs(a) @ size_a)))
     if not resolved or not _met(saddle, found, size_f, size_c):
         floor = math.inf
     reported = share = 0.0
@@ -149,15 +151,19 @@ def leading(w: Vector) -> int:
 def _worst(saddle: Saddle, size_f: Vector, size_c: Vector) -> float:
     """About the largest mass norm that right-hand sides of these sizes, of any signs, can have as their answer.
 
-    The square of the norm is a convex function of the right-hand side with the gradient 2 (x, y): the next signs are
-    those of the gradient.
+    The square of the norm is a convex function of the right-hand side, and half its gradient is the answer to (M x, 0):
+    the next signs are those of the gradient. Where rows depend on each other, y itself is mostly a combination of rows
+    that vanishes, which moves nothing.
     """
     s, t = (np.copysign(size, np.cos(1.7 * np.arange(len(size)))) for size in (size_f, size_c))
     largest = 0.0
-    for _ in range(ASCENTS + 1):
+    for i in range(ASCENTS + 1):
         x, y = saddle.precondition(s, t)
-        largest = max(largest, float(x @ times(saddle.M, x)))
-        s, t = np.copysign(size_f, x), np.copysign(size_c, y)
+        Mx = times(saddle.M, x)
+        largest = max(largest, float(x @ Mx))
+        if i < ASCENTS:
+            x, y = saddle.precondition(Mx, np.zeros_like(t))
+            s, t = np.copysign(size_f, x), np.copysign(size_c, -y)
     return math.sqrt(largest)
 
 

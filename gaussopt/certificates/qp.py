@@ -32,7 +32,7 @@ from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.certificates.qp_distance import error_bound, pushing, violation_bound
 from gaussopt.certificates.qp_point import Point, Sizes
 from gaussopt.certificates.qp_scaling import Scaled
-from gaussopt.certificates.qp_verdict import classify, rounding
+from gaussopt.certificates.qp_verdict import classify, largest, meeting, rounding
 from gaussopt.core.programs import QP
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
@@ -209,7 +209,7 @@ def _judge(point: Point, y: Vector) -> QPCertificate:
     worst = max(worst, _ratio(lost, stake), _ratio(sloped, math.sqrt(2.0 * wide)))
     bound, scale = _distance(point, y, sizes, noise_r, slack / sizes.row(named))
     verdict = Status.SOLVED
-    if worst <= DOUBT and _doubtful(point, violation, sizes, bound, y):
+    if worst <= DOUBT and _doubtful(point, violation, sizes, y):
         verdict = classify(qp)
     worst = LARGEST if worst > LARGEST else worst
     return QPCertificate(
@@ -241,13 +241,13 @@ def _distance(point: Point, y: Vector, sizes: Sizes, noise: Vector, slack: Vecto
     return bound, max(size, own, point.share * float(np.linalg.norm(roots)), sizes.blur / DEFAULT_TOLERANCE)
 
 
-def _doubtful(point: Point, violation: Vector, sizes: Sizes, bound: float, y: Vector) -> bool:
+def _doubtful(point: Point, violation: Vector, sizes: Sizes, y: Vector) -> bool:
     """Whether residuals below the tolerance may hide that the program has no minimiser."""
     qp = point.qp
-    # As contradictions are: beside the bounds that take part, and rounding of A x itself.
-    allowed = point.level * np.abs(violation_bound(qp, point.z)) + 2.0 * point.noise_z
-    # A point that looks feasible after a few corrections proves nothing: rows may contradict each other by less.
-    if not math.isfinite(bound) and (violation > allowed).any():
+    bound = np.abs(violation_bound(qp, point.z))
+    # Rounding of A x excuses no more than rounding of the bounds: contradictions are measured by these alone.
+    noise = np.minimum(point.noise_z, point.level * largest(qp.l, qp.u))
+    if (violation > point.level * bound + noise).any() and meeting(qp.A, qp.l, qp.u, point.x) is None:
         return True
     Z = point.curvature.Z
     slope = np.abs(Z.T @ (qp.q - qp.A.T @ y))

@@ -94,6 +94,7 @@ def _bound_from(qp: QP, curvature: Curvature, x: Vector, y: Vector, held: Any, n
     z = qp.A @ feasible
     residual = gradient - qp.A.T @ y
     r = float(np.linalg.norm(curvature.root.T @ residual)) + float(noise @ curvature.room) * bool(residual.any())
+    r += _turned(qp, curvature, residual, y, noise)
     slack = np.abs(z - np.where(y > 0, qp.l, np.where(y < 0, qp.u, z)))
     if curvature.L is None:  # forces along flat directions may be large beside the norm of P: no root of rounding
         slack = np.maximum(slack - (qp.n + 2) * EPS * (np.abs(qp.A) @ np.abs(feasible)), 0.0)
@@ -122,6 +123,23 @@ def _without_slope(qp: QP, curvature: Curvature, gradient: Vector, y: Vector, no
     left = np.abs(Z.T @ (gradient - qp.A.T @ changed))
     same = qp.equality | (changed * y > 0) | ~push
     return changed if same.all() and (left <= 4.0 * allowed).all() else None
+
+
+def _turned(qp: QP, curvature: Curvature, residual: Vector, y: Vector, noise: Vector) -> float:
+    """What is left of the slope along flat directions, as the rows that push pass it on to those with curvature.
+
+    The duals that balance it exactly differ by the rows' share of it, and so do their forces in the norm of P^+.
+    """
+    Z, push = curvature.Z, y != 0
+    if not Z.shape[1] or not push.any():
+        return 0.0
+    left = np.abs(Z.T @ residual) + np.abs(Z).T @ noise * bool(residual.any())
+    A = qp.A[push]
+    U, s, Vt = np.linalg.svd((A @ Z).T, full_matrices=False)
+    # Flat directions are known to rounding beside the least curvature: what rows see of them below that is nothing.
+    seen = s > 64 * qp.n * EPS * max(1.0, float(np.square(curvature.root).sum(axis=0).max()))
+    passed = (curvature.root.T @ A.T @ Vt[seen].T / s[seen]) @ U[:, seen].T
+    return float(np.linalg.norm(np.abs(passed) @ left))
 
 
 def project(qp: QP, x: Vector, pinned: Any, y: Vector) -> Vector | None:

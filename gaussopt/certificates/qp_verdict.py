@@ -36,6 +36,12 @@ SUPPORT = 1e-8
 _FAR = 1e15
 """Bounds so much further away than what is left over play no part."""
 
+CORRECTIONS = 8
+"""Least-squares corrections at most towards a point that meets every row."""
+
+WIDE_EPS = float(np.finfo(np.longdouble).eps)
+"""Rounding of the extended precision; that of a double where the machine has none."""
+
 
 def rounding(n: int) -> float:
     """Relative size of what counts as rounding in sums of n terms."""
@@ -51,7 +57,7 @@ class Feasibility:
     possible : bool or None
         None where the linear programs failed to decide.
     x : (n,) or None
-        A point that meets every row to rounding of its own terms.
+        A point that meets every row to rounding of its bound.
     y : (m,) or None
         Multipliers that prove a contradiction.
     """
@@ -128,19 +134,55 @@ def feasibility(A: Matrix, l: Vector, u: Vector) -> Feasibility:
     return Feasibility(found.possible, None if found.x is None else found.x * d, y)
 
 
+def largest(l: Vector, u: Vector) -> float:
+    """The largest finite bound."""
+    ends = np.abs(np.concatenate((l, u)))
+    return float(ends[np.isfinite(ends)].max(initial=0.0))
+
+
+def meeting(A: Matrix, l: Vector, u: Vector, x: Any) -> Any:
+    """A point near x that meets every row to rounding of its bound, (n,) in extended precision, or None.
+
+    It proves that the rows do not contradict each other: multipliers with A^T y = 0 give y^T b at most the sum of |y_i|
+    times the violations, at any point. A point that meets the rows to rounding of its terms A x proves less, as these
+    may be large beside the bounds.
+    """
+    wide, x = A.astype(np.longdouble), x.astype(np.longdouble)
+    size, level, blur = np.abs(wide), rounding(A.shape[1]), (A.shape[1] + 2) * WIDE_EPS
+    # Rounding of large terms excuses no more than rounding of the bounds.
+    most = level * largest(l, u)
+    if not most:
+        return np.zeros_like(x)
+    held = l == u
+    for _ in range(CORRECTIONS):
+        z = wide @ x
+        if not np.isfinite(z).all():
+            return None
+        bound = np.where(z < l, l, np.where(z > u, u, z))
+        miss = bound - z
+        terms = size @ np.abs(x)
+        # A row that wants zero may have no terms but rounding of the corrections that the others need.
+        terms = np.where(bound == 0, terms.max(initial=0.0), terms)
+        broken = (miss != 0) & (np.abs(miss) > level * np.abs(bound) + np.minimum(blur * terms, most))
+        if not broken.any():
+            return x
+        held = held | broken
+        x = x + np.linalg.lstsq(A[held], np.asarray(miss[held], dtype=np.float64), rcond=None)[0]
+    return None
+
+
 def _search(A: Matrix, l: Vector, u: Vector) -> Feasibility:
     """Reduce the largest violation by linear programs, until every row holds to its own rounding or none can."""
-    x = np.zeros(A.shape[1])
+    x = np.zeros(A.shape[1], dtype=np.longdouble)
     level = rounding(A.shape[1])
     wide = A.astype(np.longdouble)
     for _ in range(ROUNDS):
+        met = meeting(A, l, u, x)
+        if met is not None:
+            return Feasibility(True, x=np.asarray(met, dtype=np.float64))
         z = wide @ x
         low, high = np.asarray(l - z, dtype=np.float64), np.asarray(u - z, dtype=np.float64)
-        beyond = np.maximum(np.maximum(low, -high), 0.0)
-        terms = np.abs(A) @ np.abs(x) + np.where(low > 0, np.abs(l), np.where(high < 0, np.abs(u), 0.0))
-        if (beyond <= level * terms).all():
-            return Feasibility(True, x=x)
-        unit = float(beyond.max())
+        unit = float(np.maximum(np.maximum(low, -high), 0.0).max())
         step, t, y = _least_violation(A, low / unit, high / unit)
         if step is None or y is None:
             return Feasibility(None)

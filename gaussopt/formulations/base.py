@@ -89,6 +89,14 @@ class Formulation(ABC):
         """The next program of an iteration whose steps are programs, None when it has ended."""
         return None
 
+    def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
+        """`found` after iterative refinement; asked for where it does not pass although the solver calls x solved.
+
+        None where the formulation reads its answer back without loss, or x does not solve the program to rounding:
+        then the error is the solver's.
+        """
+        return None
+
     def details(self, data: Any, x: Vector | None) -> dict[str, Any]:
         """What is worth knowing beside the answer, for JSON."""
         return {}

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.core.programs import QP
+from gaussopt.core.programs import QP, Program
 from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.formulations._refined import refined
 from gaussopt.formulations.base import Candidate, Formulation
 from gaussopt.linalg.dense import cholesky, solve_lower, solve_lower_transposed
 
@@ -57,6 +58,10 @@ class Dual(Formulation):
         if not step.k:
             return a0 + lift @ x, x
         return Candidate(a0 + lift @ x, x[: step.m], x[step.m :], np.zeros_like(step.v_T))
+
+    def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
+        """What the equations of motion and the constraints leave, by the same elimination."""
+        return refined(step, program, x, found)
 
 
 formulation = Dual()

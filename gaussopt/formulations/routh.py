@@ -13,9 +13,10 @@ the equations singular where the mechanics are not.
 
 from __future__ import annotations
 
-from gaussopt.core.programs import LinearSystem
+from gaussopt.core.programs import LinearSystem, Program
 from gaussopt.core.step_data import StepData, Vector
-from gaussopt.formulations.base import Formulation
+from gaussopt.formulations._refined import refined
+from gaussopt.formulations.base import Candidate, Formulation
 from gaussopt.formulations.lagrange import formulation as lagrange
 from gaussopt.linalg.dense import cholesky, solve_lower, solve_lower_transposed
 
@@ -49,6 +50,10 @@ class Routh(Formulation):
         assert isinstance(data, tuple)
         L, B, u = data
         return solve_lower_transposed(L, u + B @ x), x
+
+    def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
+        """What the equations of motion and the constraints leave, by the same elimination."""
+        return refined(step, program, x, found)
 
 
 formulation = Routh()

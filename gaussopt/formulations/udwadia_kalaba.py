@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.core.programs import LeastSquares
+from gaussopt.core.programs import LeastSquares, Program
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.formulations._projected import square_roots
-from gaussopt.formulations.base import Formulation
+from gaussopt.formulations._refined import refined
+from gaussopt.formulations.base import Candidate, Formulation
 from gaussopt.linalg.balance import Balanced
 from gaussopt.linalg.dense import cholesky, row_space
 
@@ -45,6 +46,11 @@ class UdwadiaKalaba(Formulation):
         """A = a0 + M^(-1/2) x."""
         a0, lift = data
         return a0 + lift @ x, None
+
+    def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
+        """The same equation for what is left, with another root of M^-1, which the equation does not depend on."""
+        better = refined(step, program, x, found)
+        return None if better is None else better._replace(lam=None)
 
 
 formulation = UdwadiaKalaba()

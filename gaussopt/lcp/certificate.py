@@ -7,7 +7,7 @@ d_i = M_ii^(-1/2) and the dimensionless A = diag(d) M diag(d), of unit diagonal,
 
 and for every P-matrix, in the largest entry of x_i / d_i, by beta times that of r, beta = max over all subsets S of
 ||(I - I_S + I_S A)^-1||_inf. Otherwise the distance to the nearest solution is measured where all can be enumerated.
-Rows with M_ii <= 0 take rho_i and d_i from the sizes of their row and column.
+Pairs with M_ii <= 0 take rho_i and d_i from the entries that tie them to the others.
 References: J.-S. Pang, "Error bounds in mathematical programming", Math. Prog. 79, 1997; X. Chen, S. Xiang,
 "Computation of error bounds for P-matrix linear complementarity problems", Math. Prog. 106, 2006.
 """

@@ -280,14 +280,17 @@ def _described(B: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -
     size = np.abs(B) @ np.abs(x) + q_size
     if (np.abs(B @ x + q) > CONSISTENT * size + FEASIBLE * size.max()).any():
         return None
+    # The null space is exact beside its largest entries only; refined, every row holds beside its own terms.
     N = Vt[rank:].T
+    N = N - pinv @ (B @ N)
     f = np.abs(x) + np.abs(pinv) @ size
-    vertices, floors = _vertices(x, N, f)
+    F = np.abs(N) + np.abs(pinv) @ (np.abs(B) @ np.abs(N))
+    vertices, floors = _vertices(x, N, f, F)
     if not len(vertices):
         return None
     keep = _distinct(vertices, OBSERVED * np.abs(vertices) + FLAT * floors)
     vertices, floors = vertices[keep], floors[keep]
-    rays = _rays(N)
+    rays = _rays(N, F)
     scale = np.where(support, C, 0.0)
     return _Part(support, vertices * scale, rays * scale, floors * scale)
 
@@ -314,39 +317,42 @@ def _holds(part: _Part, lcp: LCP, size: Vector) -> bool:
     )
 
 
-def _vertices(x: Vector, N: Matrix, f: Vector) -> tuple[Matrix, Matrix]:
-    """Vertices of {x + N t >= 0}, (k, n), and the size of the errors there, (k, n)."""
+def _vertices(x: Vector, N: Matrix, f: Vector, F: Matrix) -> tuple[Matrix, Matrix]:
+    """Vertices of {x + N t >= 0}, (k, n), and the size of the errors there, (k, n), from those of x and N."""
     k = N.shape[1]
     chosen = _choices(len(x), k)
     A = N[chosen]
     regular = np.linalg.det(A) != 0.0
     inverse = np.linalg.inv(np.where(regular[:, None, None], A, np.eye(k)))
-    regular &= np.abs(inverse).max(axis=(-2, -1)) < 1.0 / SINGULAR
+    regular &= (np.abs(inverse) * F.max(axis=1)[chosen][:, None, :]).max(axis=(-2, -1)) < 1.0 / SINGULAR
     chosen, A, inverse = chosen[regular], A[regular], inverse[regular]
     t = -(inverse @ x[chosen][..., None])[..., 0]
     points = x + t @ N.T
-    inner = f[chosen] + (np.abs(A) @ np.abs(t)[..., None])[..., 0]
-    floors = f + (np.abs(t) + (np.abs(inverse) @ inner[..., None])[..., 0]) @ np.abs(N).T
+    inner = f[chosen] + (F[chosen] @ np.abs(t)[..., None])[..., 0]
+    floors = f + (np.abs(t) + (np.abs(inverse) @ inner[..., None])[..., 0]) @ F.T
     np.put_along_axis(points, chosen, 0.0, axis=1)
     feasible = (points >= -FLAT * floors).all(axis=1)
     points, floors = points[feasible], floors[feasible]
     return np.where(points > FLAT * floors, points, 0.0), floors
 
 
-def _rays(N: Matrix) -> Matrix:
-    """Extreme rays of {N t >= 0}, scaled to largest entry 1, (r, n)."""
+def _rays(N: Matrix, F: Matrix) -> Matrix:
+    """Extreme rays of {N t >= 0}, scaled to largest entry 1, (r, n), if N has errors relative to F."""
     n, k = N.shape
     if k == 1:
-        directions = N.T
+        t = np.ones((1, 1))
     else:
-        _, s, Vt = np.linalg.svd(N[_choices(n, k - 1)])
-        directions = Vt[s[:, -1] > SINGULAR][:, -1] @ N.T
-    rays = np.vstack((directions, -directions))
+        scaled = N / np.where(F > 0, F, 1.0).max(axis=1, keepdims=True)
+        _, s, Vt = np.linalg.svd(scaled[_choices(n, k - 1)])
+        t = Vt[s[:, -1] > SINGULAR][:, -1]
+    rays, floors = np.vstack((t, -t)) @ N.T, FLAT * np.vstack((np.abs(t), np.abs(t))) @ F.T
     size = np.abs(rays).max(axis=1, keepdims=True)
-    rays = rays / np.where(size > 0, size, 1.0)
-    rays = rays[(rays >= -FLAT).all(axis=1)]
-    rays = np.where(rays > FLAT, rays, 0.0)
-    return np.asarray(rays[_distinct(rays, np.full(rays.shape, OBSERVED))])
+    size = np.where(size > 0, size, 1.0)
+    rays, floors = rays / size, floors / size
+    kept = (rays >= -floors).all(axis=1)
+    rays, floors = rays[kept], floors[kept]
+    rays = np.where(rays > floors, rays, 0.0)
+    return np.asarray(rays[_distinct(rays, OBSERVED * rays + floors)])
 
 
 @lru_cache(maxsize=64)

@@ -87,16 +87,18 @@ class Guarded(Formulation):
     def recover(self, data: Any, x: Vector, y: Vector | None) -> Candidate:
         """The candidate, of the shapes of the step."""
         own, step = data
-        found = self._call(self.formulation.recover, own, x.copy(), None if y is None else y.copy())
-        try:
-            return _candidate(found, step)
-        except Malformed as error:
-            raise BadInput(f"{self.what} failed: {error}.") from None
+        return self._read(self._call(self.formulation.recover, own, x.copy(), None if y is None else y.copy()), step)
 
     def again(self, data: Any, x: Vector, y: Vector | None) -> Program | None:
         """The next program of an iteration, None when it has ended."""
         following = self._call(self.formulation.again, data[0], x.copy(), None if y is None else y.copy())
         return None if following is None else self._sound(following)
+
+    def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
+        """The candidate with digits that were lost in reading it, None if there are none."""
+        copied = _candidate(found, step)
+        better = self._call(self.formulation.refined, private(step), private(program), x.copy(), copied)
+        return None if better is None else self._read(better, step)
 
     def details(self, data: Any, x: Vector | None) -> dict[str, Any]:
         """What is worth knowing beside the answer."""
@@ -105,6 +107,12 @@ class Guarded(Formulation):
 
     def _call(self, method: Callable[..., Any], *arguments: Any) -> Any:
         return call(self.what, method, *arguments)
+
+    def _read(self, found: Any, step: StepData) -> Candidate:
+        try:
+            return _candidate(found, step)
+        except Malformed as error:
+            raise BadInput(f"{self.what} failed: {error}.") from None
 
     def _sound(self, program: Any) -> Program:
         try:

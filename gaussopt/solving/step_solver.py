@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE, certify
+from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE, Certificate, certify
 from gaussopt.certificates.contact import certify_contact
 from gaussopt.core.errors import IllPosed
 from gaussopt.core.programs import QP, LeastSquares, Program
-from gaussopt.core.solution import Timing
+from gaussopt.core.solution import RawSolution, Timing
 from gaussopt.core.solver import Solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
@@ -92,6 +92,9 @@ class StepSolver:
             certify_contact(step, a, lam, forces, friction, thorough=self.thorough) if step.k else certify(step, a, lam)
         )
         status, message = judge(step, raw, certificate, self.tolerance)
+        if status is Status.INACCURATE and found is not None and (better := self._refined(step, program, raw, found)):
+            (a, lam, _, _), certificate = better
+            status, message = judge(step, raw, certificate, self.tolerance)
         if status is Status.UNBOUNDED and not _minimises(program):
             # Equations have no objective to be unbounded: they contradict each other.
             status, message = Status.INFEASIBLE, CONTRADICTORY_EQUATIONS
@@ -110,6 +113,16 @@ class StepSolver:
             a, lam if a is not None else None, lam_N, lam_T, status, raw.claim, message, certificate, iterations,
             timing, details, raw.history,
         )  # fmt: skip
+
+    def _refined(
+        self, step: StepData, program: Program, raw: RawSolution, found: Candidate
+    ) -> tuple[Candidate, Certificate] | None:
+        """What passes after refinement where the solver is exact and digits were lost in reading its answer back."""
+        if step.k or raw.x is None or raw.claim is not Status.SOLVED:
+            return None
+        better = self.formulation.refined(step, program, raw.x, found)
+        certificate = None if better is None else certify(step, better.a, better.lam)
+        return (better, certificate) if better and certificate and certificate.passed(self.tolerance) else None
 
     def _without_program(self, step: StepData, verdict: IllPosed) -> Answer:
         """The answer where the formulation's own program has no minimiser, whatever the mechanics say."""

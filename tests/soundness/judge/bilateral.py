@@ -111,8 +111,33 @@ def band(step: Step) -> float:
     return 8.0 * max(step.n, len(step.J), 1) * EPS
 
 
-def force_gap(step: Step, a: list[float], pull: list[Fraction], measures: list[float]) -> tuple[float, float]:
+def idle_part(rows: list[list[Fraction]], n: int) -> list[list[Fraction]]:
+    """The projector onto the combinations of rows that vanish, (m, m), exactly.
+
+    Of right-hand sides it takes what contradicts: exactly nothing where no dependent row is involved.
+    """
+    m = len(rows)
+    columns = [integers([row[i] for row in rows]) for i in range(n)]
+    _, kernel = solve_many([[*column, 0] for column in columns], m)
+    gram = [[*(sum(a * b for a, b in zip(v, w, strict=True)) for w in kernel), *v] for v in kernel]
+    points, _ = solve_many(gram, len(kernel)) if kernel else ([], ())
+    shares = [[point.fraction(k) for k in range(len(kernel))] for point in points if point is not None]
+    return [
+        [sum((share * v[i] for share, v in zip(shares[j], kernel, strict=True)), Fraction(0)) for j in range(m)]
+        if kernel
+        else [Fraction(0)] * m
+        for i in range(m)
+    ]
+
+
+def force_gap(
+    step: Step, a: list[float], pull: list[Fraction], measures: list[float], terms_of_pull: list[Fraction]
+) -> tuple[float, float]:
     """How far forces are from explaining a: a lower bound of ||M a - Q + h - pull|| in the norm of M^-1.
+
+    Parameters
+    ----------
+    terms_of_pull : the sizes of the terms J_ji lam_j that pull is the sum of, (n,)
 
     Returns
     -------
@@ -132,7 +157,7 @@ def force_gap(step: Step, a: list[float], pull: list[Fraction], measures: list[f
             continue  # no forces in floats are nearer
         if step.M[i][i] > 0:
             gap = max(gap, math.sqrt(float(r * r / step.M[i][i])))
-        else:
+        elif r > Fraction(EPS) * terms_of_pull[i]:  # more than rounding of multipliers to floats leaves
             size = float(sum((abs(t) for t in terms), Fraction(0))) + most * measures[i]
             part = max(part, float(r) / size if size else 0.0)
     return gap, part

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 from .bilateral import NONE, NOT_UNIQUE, SEVERAL, SOLVED
@@ -38,6 +39,13 @@ class Truth:
     parts: tuple[Polyhedron, ...] = ()
     images: tuple[Exact, ...] = ()
     _rows: list[Row] = field(default_factory=list, repr=False)
+
+    def alike(self, part: float) -> bool:
+        """Whether every solution has the same w to a part of its terms."""
+        if any(any(_slope(self.M, ray)) for p in self.parts for ray in p.rays):
+            return False
+        points = list(dict.fromkeys(v for p in self.parts for v in p.vertices))
+        return alike([_w(self.M, self.q, z) for z in points], [levels(self.M, self.q, z) for z in points], part)
 
 
 def judge(M: Any, q: Any) -> Truth:
@@ -103,14 +111,16 @@ def _slope(M: list[list[Fraction]], ray: tuple[int, ...]) -> list[Fraction]:
     return [sum((a * t for a, t in zip(row, ray, strict=True) if a and t), Fraction(0)) for row in M]
 
 
-def margin(M: list[list[Fraction]], q: list[Fraction]) -> float:
+def margin(M: list[list[Fraction]], q: list[Fraction], sizes: list[Fraction] | None = None) -> float:
     """The smallest number that decides the verdict and is not zero, relative to the terms that it is the sum of.
 
     Of every regular basis: the determinant relative to the product of the sizes of its rows (of a scaled matrix), and
-    every z_i and w_i. Below some 1e-12 rounding of the data alone may turn the verdict.
+    every z_i and w_i. Below some 1e-12 rounding of the data alone may turn the verdict. `sizes` are those of the terms
+    that q is the sum of, where q is not given but computed; |q| if absent.
     """
     n, least = len(q), 1.0
-    rows = [integers([*row, level]) for row, level in zip(M, q, strict=True)]
+    sizes = [abs(level) for level in q] if sizes is None else sizes
+    rows = [integers([*row, level, size]) for row, level, size in zip(M, q, sizes, strict=True)]
     for code in range(1 << n):
         inside = [i for i in range(n) if code >> i & 1]
         equations = [[rows[i][j] for j in inside] + [-rows[i][n]] for i in inside]
@@ -126,40 +136,61 @@ def margin(M: list[list[Fraction]], q: list[Fraction]) -> float:
         for i, row in enumerate(rows):
             if i in inside:
                 continue
-            terms = [r * v for r, v in zip(row, x.top, strict=False)] + [row[n] * x.den]
-            least = min(least, ratio(terms))
+            terms = [r * v for r, v in zip(row, x.top, strict=False)]
+            least = min(least, ratio([*terms, row[n] * x.den], [*terms, row[n + 1] * x.den]))
         for place, i in enumerate(inside):
             if x.top[i] and len(inside) <= EXPANDED:
-                least = min(least, _cramer(equations, place, found.point))
+                least = min(least, _cramer(equations, [rows[i][n + 1] for i in inside], place))
     return least
 
 
-def ratio(terms: list[int]) -> float:
-    """|sum| / sum of sizes, 1 where the sum is exactly zero."""
-    total, size = abs(sum(terms)), sum(abs(t) for t in terms)
+def ratio(terms: list[int], sizes: list[int] | None = None) -> float:
+    """|sum| / sum of sizes, those of the terms if absent; 1 where the sum is exactly zero."""
+    total, size = abs(sum(terms)), sum(map(abs, terms if sizes is None else sizes))
     return total / size if total else 1.0
 
 
-def determinant_ratio(A: list[Row]) -> float:
-    """|det A| relative to the permanent of |A|, the sum of the sizes of its terms; 1 if it is exactly zero."""
-    det, permanent = _expand(A, tuple(range(len(A))))
+def determinant_ratio(A: list[Row], sizes: list[Row] | None = None) -> float:
+    """|det A| relative to the sum of the sizes of its terms, the permanent of |A| or of `sizes`; 1 for exact zeros."""
+    det, permanent = _expand(A, A if sizes is None else sizes, tuple(range(len(A))))
     return abs(det) / permanent if det else 1.0
 
 
-def _expand(A: list[Row], columns: tuple[int, ...]) -> tuple[int, int]:
+def _expand(A: list[Row], sizes: list[Row], columns: tuple[int, ...]) -> tuple[int, int]:
     """Determinant and permanent of sizes, by expansion along the first row; for a handful of rows."""
     if not columns:
         return 1, 1
-    row = A[len(A) - len(columns)]
+    place_of_row = len(A) - len(columns)
+    row, own = A[place_of_row], sizes[place_of_row]
     det = size = 0
     for place, c in enumerate(columns):
-        if row[c]:
-            inner, inner_size = _expand(A, columns[:place] + columns[place + 1 :])
+        if own[c]:
+            inner, inner_size = _expand(A, sizes, columns[:place] + columns[place + 1 :])
             det += (-1) ** place * row[c] * inner
-            size += abs(row[c]) * inner_size
+            size += abs(own[c]) * inner_size
     return det, size
 
 
-def _cramer(equations: list[Row], place: int, x: Exact) -> float:
+def _cramer(equations: list[Row], sizes: list[int], place: int) -> float:
     """The numerator of Cramer's rule for one unknown, relative to its terms."""
-    return determinant_ratio([[*row[:place], row[-1], *row[place + 1 : -1]] for row in equations])
+    numerator = [[*row[:place], row[-1], *row[place + 1 : -1]] for row in equations]
+    terms = [[*row[:place], size, *row[place + 1 : -1]] for row, size in zip(equations, sizes, strict=True)]
+    return determinant_ratio(numerator, terms)
+
+
+def levels(M: list[list[Fraction]], q: list[Fraction], z: Exact) -> list[Fraction]:
+    """The sizes of the terms of M z + q."""
+    return [
+        sum((abs(a * t) for a, t in zip(row, z.top, strict=True) if a and t), Fraction(0)) / z.den + abs(level)
+        for row, level in zip(M, q, strict=True)
+    ]
+
+
+def alike(values: list[Exact], terms: list[list[Fraction]], part: float) -> bool:
+    """Whether all vectors agree, entry by entry, to a part of the terms that the entries are sums of."""
+    limit = Fraction(part)
+    return all(
+        abs(a.fraction(i) - b.fraction(i)) <= limit * max(s, t)
+        for (a, own), (b, other) in combinations(zip(values, terms, strict=True), 2)
+        for i, (s, t) in enumerate(zip(own, other, strict=True))
+    )

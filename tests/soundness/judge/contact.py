@@ -18,6 +18,7 @@ from typing import Any
 
 from . import bilateral
 from .bilateral import INFEASIBLE, NONE, NOT_UNIQUE, SEVERAL, SOLVED, Step
+from .complementarity import alike, levels
 from .exact import Exact, Row, common, fractions, integers, matrix, solve_many
 from .polyhedron import Polyhedron, describe, lowest
 
@@ -100,6 +101,16 @@ class Truth:
     laws: Laws | None = None
     base: bilateral.Truth | None = None
 
+    def alike(self, part: float) -> bool:
+        """Whether every solution has the same acceleration to a part of the terms that it is the sum of."""
+        laws = self.laws
+        if laws is None or any(any(laws.motion(ray)) for p in self.parts for ray in p.rays):
+            return False
+        points = list(dict.fromkeys(v for p in self.parts for v in p.vertices))
+        columns = [list(column) for column in zip(*laws.effect, strict=True)] or [[] for _ in laws.start]
+        terms = [levels(columns, laws.start, x) for x in points]
+        return alike([laws.acceleration(x) for x in points], terms, part)
+
 
 @dataclass(frozen=True)
 class Laws:
@@ -109,6 +120,15 @@ class Laws:
     effect: list[list[Fraction]]
     rows: list[list[Fraction]]
     weights: tuple[float, ...]
+
+    def sizes(self, contacts: Contacts) -> list[Fraction]:
+        """The sizes of the terms that w and s without contact forces are the sums of."""
+        normals = [*contacts.J_N, *(contacts.J_T[i][0] for i in contacts.resting)]
+        biases = [*contacts.zeta_N, *(contacts.zeta_T[i][0] for i in contacts.resting)]
+        return [
+            sum((abs(r * v) for r, v in zip(row, self.start, strict=True)), abs(bias))
+            for row, bias in zip(normals, biases, strict=True)
+        ]
 
     def acceleration(self, x: Exact) -> Exact:
         """Of given contact forces."""

@@ -12,6 +12,8 @@ import numpy as np
 from soundness.judge import bilateral, complementarity, contact, convex
 from soundness.judge.exact import Exact, common, difference, integers, length, product, quotient, rank
 
+from .nearness import away
+
 TOLERANCE = 1e-7
 SLACK = 1.0 + 1e-6
 """The criterion itself is computed with roundings; an error this much beyond it is no fault."""
@@ -21,6 +23,8 @@ PROPORTION = 1e-3
 """Error relative to the sizes of the step itself that no answer called solved may have, whatever its unit."""
 FRAGILE = 4e-11
 """Four times the documented part of its terms below which what decides about contacts counts as zero."""
+SAME = 4e-9
+"""Four times the documented part of their terms to which accelerations of several solutions count as the same."""
 FLOORS = 10.0
 """The truth may exceed an error bound by this many of the rounding floors stated beside it (`at_rounding_level`)."""
 
@@ -170,7 +174,8 @@ def _forces(step: bilateral.Step, unique: bool, claim: Claim, pull: list[Fractio
         sum((row[i] * f for row, f in zip(step.J, lam, strict=True) if f), pull[i] if pull else Fraction(0))
         for i in range(step.n)
     ]
-    gap, part = bilateral.force_gap(step, list(claim.x), total, measures(step))
+    sizes = [sum((abs(row[i] * f) for row, f in zip(step.J, lam, strict=True)), Fraction(0)) for i in range(step.n)]
+    gap, part = bilateral.force_gap(step, list(claim.x), total, measures(step), sizes)
     if gap > TOLERANCE * (1.0 + length(common(claim.x), step.M)) * SLACK + FLOORS * claim.rounding_floor:
         return Finding(WRONG, "forces do not explain the acceleration", gap)
     if part > PROPORTION:
@@ -198,14 +203,21 @@ def barely_contradictory(step: bilateral.Step, relative: float, whole: float) ->
         g = np.array([float(v) for v in step.gamma]) / np.where(size > 0, size, 1.0)
         f = np.array([float(v) for v in step.force]) / d
         r = rank([integers(row) for row in step.J], step.n)
-        null = np.linalg.svd(J)[0][:, r:]
+        # Exactly: beside a row whose terms are zero, rounding of the judge's own would be a contradiction.
+        scale = 1.0 / np.where(size > 0, size, 1.0)
+        if not (np.isfinite(scale) & (scale > 0)).all():
+            return False
+        units = [Fraction(v) for v in scale.tolist()]
+        idle = bilateral.idle_part([[v * u for v in row] for row, u in zip(step.J, units, strict=True)], step.n)
+        kept = product(idle, [v * u for v, u in zip(step.gamma, units, strict=True)])
+        left = np.abs([quotient(v.numerator, v.denominator) for v in kept])
+        shares = np.abs([[float(v) for v in row] for row in idle])
         a = np.linalg.pinv(J, rcond=1e-12) @ g
         Z = np.linalg.svd(J)[2][r:].T
         if Z.size:
             a = a + Z @ (np.linalg.pinv(Z.T @ M @ Z, rcond=1e-12) @ (Z.T @ (f - M @ a)))
-        left = np.abs(null @ (null.T @ g))
         terms = np.abs(J) @ np.abs(a) + np.abs(g)
-        limits = relative * (terms + np.abs(null @ null.T) @ terms)
+        limits = relative * (terms + shares @ terms)
         return bool((left <= np.maximum(limits, whole * (norm(f) + norm(g) + norm(a)))).all())
 
 
@@ -275,14 +287,16 @@ def of_contact_step(truth: contact.Truth, claim: Claim) -> Finding:
 
 
 def _contact(truth: contact.Truth, claim: Claim) -> Finding:
-    several = truth.verdict in (bilateral.SEVERAL, bilateral.NOT_UNIQUE) and not claim.sure and truth.a
+    several = truth.verdict in (bilateral.SEVERAL, bilateral.NOT_UNIQUE) and truth.a
+    same = several and claim.sure and claim.status == "solved" and truth.alike(SAME)
     if claim.status != "solved":
         bound = None
         if truth.verdict == bilateral.SOLVED:
             bound = _wrong_bound(truth.step, truth.a[0], claim)
         return _not_solved(truth.verdict, claim, lambda: False, bound)
-    if truth.verdict != bilateral.SOLVED and not several:
+    if truth.verdict != bilateral.SOLVED and not (several and (same or not claim.sure)):
         return Finding(WRONG, f"solved, but {truth.verdict}")
+    right = Finding(UNDECIDED, f"solved, but {truth.verdict}, nearer than are told apart") if same else Finding(RIGHT)
     if not finite(claim.x):
         return Finding(WRONG, "solved without an acceleration")
     assert truth.laws is not None
@@ -292,9 +306,9 @@ def _contact(truth: contact.Truth, claim: Claim) -> Finding:
         return found
     if not finite(claim.lam_N):
         bare = Claim("solved", claim.x, forces_unique=claim.forces_unique)
-        return _forces(truth.step, truth.forces_unique, bare) or Finding(RIGHT)
+        return _forces(truth.step, truth.forces_unique, bare) or right
     pull = _contact_pull(truth, claim)
-    return _forces(truth.step, truth.forces_unique, claim, pull) or _laws(truth, claim, nearest) or Finding(RIGHT)
+    return _forces(truth.step, truth.forces_unique, claim, pull) or _laws(truth, claim, nearest) or right
 
 
 def _contact_pull(truth: contact.Truth, claim: Claim) -> list[Fraction]:
@@ -355,10 +369,13 @@ def fragile(truth: contact.Truth) -> bool:
             size = sum(abs(row[i] * column[i]) for i in range(n))
             if 0 < abs(laws.rows[r][j]) < FRAGILE * size:
                 return True
+    # What contacts call for without forces is a sum itself, of the accelerations that the bodies have without contacts.
+    sizes = laws.sizes(truth.contacts)
     if truth.contacts.resting:
         M, q = contact.as_lcp(truth)
-        return complementarity.margin(M, q) < FRAGILE
-    return complementarity.margin([row[:-1] for row in laws.rows[:k]], [row[-1] for row in laws.rows[:k]]) < FRAGILE
+        return complementarity.margin(M, q, [*sizes, *([Fraction(0)] * (len(q) - p))]) < FRAGILE
+    M, q = [row[:-1] for row in laws.rows[:k]], [row[-1] for row in laws.rows[:k]]
+    return complementarity.margin(M, q, sizes[:k]) < FRAGILE
 
 
 # -- linear complementarity problems -----------------------------------------------------------------------
@@ -375,8 +392,10 @@ def of_lcp(truth: complementarity.Truth, claim: Claim) -> Finding:
 def _lcp(truth: complementarity.Truth, claim: Claim) -> Finding:
     if claim.status != "solved":
         return _not_solved(truth.verdict, claim, lambda: False, None)
-    if truth.verdict != bilateral.SOLVED and claim.sure:
+    same = truth.verdict != bilateral.SOLVED and claim.sure and truth.parts and truth.alike(SAME)
+    if truth.verdict != bilateral.SOLVED and claim.sure and not same:
         return Finding(WRONG, f"solved, but {truth.verdict}")
+    right = Finding(UNDECIDED, f"solved, but {truth.verdict}, nearer than are told apart") if same else Finding(RIGHT)
     if not truth.parts:
         return Finding(WRONG, f"solved, but {truth.verdict}")
     if not finite(claim.x):
@@ -393,11 +412,7 @@ def _lcp(truth: complementarity.Truth, claim: Claim) -> Finding:
     if truth.unique:
         true = truth.parts[0].vertices[0]
         error = math.hypot(*(float(z[i] - true.fraction(i)) / d[i] for i in range(n)))
-        return (
-            Finding(WRONG, "far from the solution", error / size if size else error)
-            if error > allowed
-            else Finding(RIGHT)
-        )
+        return Finding(WRONG, "far from the solution", error / size if size else error) if error > allowed else right
     best = math.inf
     for image in truth.images:
         worst = 0.0
@@ -407,21 +422,34 @@ def _lcp(truth: complementarity.Truth, claim: Claim) -> Finding:
                 worst, abs(float(w[i] - level)) * d[i], -float(z[i]) / d[i], abs(float(z[i])) / d[i] if level else 0.0
             )
         best = min(best, worst)
-    return (
-        Finding(WRONG, "far from every solution", best / size if size else best) if best > allowed else Finding(RIGHT)
-    )
+    # Where z is not determined it may be as far from a solution as where it is.
+    if best > allowed and min(away(part, z, d) for part in truth.parts) > allowed:
+        return Finding(WRONG, "far from every solution", best / size if size else best)
+    return right
 
 
 def units(M: list[list[Fraction]]) -> list[float]:
-    """d with d_i M_ii d_i = 1; from the sizes of row and column where the diagonal is not positive."""
-    found = []
+    """d with d_i M_ii d_i = 1; where the diagonal is not positive, by the largest that ties i to those that have one.
+
+    Measured so, a problem in other units (z_i by a factor, w_i by its reciprocal) is measured alike. Pairs that nothing
+    ties to a positive diagonal are measured by the sizes of their row and column.
+    """
+    d = [1.0 / math.sqrt(float(row[i])) if row[i] > 0 else 0.0 for i, row in enumerate(M)]
+    while True:
+        known = [j for j, own in enumerate(d) if own]
+        tied = [
+            0.0 if own else max((float(max(abs(M[i][j]), abs(M[j][i]))) * d[j] for j in known), default=0.0)
+            for i, own in enumerate(d)
+        ]
+        if not any(0.0 < size < math.inf for size in tied):
+            break
+        d = [1.0 / size if 0.0 < size < math.inf else own for own, size in zip(d, tied, strict=True)]
     for i, row in enumerate(M):
-        if row[i] > 0:
-            found.append(1.0 / math.sqrt(float(row[i])))
-            continue
-        size = float(max(map(abs, row))) * float(max(abs(other[i]) for other in M))
-        found.append(size**-0.25 if size > 0 else 1.0)
-    return found
+        if not d[i]:
+            across, down = float(max(map(abs, row))), float(max(abs(other[i]) for other in M))
+            size = math.sqrt(across or down) * math.sqrt(down or across)
+            d[i] = size**-0.5 if size > 0 else 1.0
+    return d
 
 
 # -- convex programs ---------------------------------------------------------------------------------------
@@ -456,10 +484,26 @@ def _reach(truth: convex.Truth, x: list[Fraction]) -> list[Fraction]:
             found[i] = max(found[i], abs(q) / truth.P[i][i])
     if not any(found):
         return [Fraction(1)] * len(x)  # a program without any size: what is absolute counts
-    found = [max(a, abs(b)) for a, b in zip(found, x, strict=True)]
+    held = _held(truth, found)
+    found = [max(a or h, abs(b)) for a, h, b in zip(found, held, x, strict=True)]
     # Noise in an unknown that nothing gives a size to is measured by the others.
     most = max(found)
     return [v if v > most * Fraction(1, 10**12) else most for v in found]
+
+
+def _held(truth: convex.Truth, size: list[Fraction]) -> list[Fraction]:
+    """How far each unknown moves an equality by as much as its other terms; the least of these.
+
+    A multiple of an equality may be added to any row: a bound of zero on an unknown is as exact as the sum of both.
+    """
+    found: list[list[Fraction]] = [[] for _ in size]
+    for row, l, u in zip(truth.A, truth.l, truth.u, strict=True):
+        if l is not None and l == u:
+            terms = sum((abs(a * v) for a, v in zip(row, size, strict=True)), Fraction(0))
+            for i, a in enumerate(row):
+                if a and terms:
+                    found[i].append(terms / abs(a))
+    return [min(ways, default=Fraction(0)) for ways in found]
 
 
 def _missed(miss: Fraction, size: Fraction, whole: Fraction) -> bool:

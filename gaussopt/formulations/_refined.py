@@ -1,0 +1,70 @@
+"""Iterative refinement for formulations that begin with M^-1.
+
+They form a as the difference of M^-1 (Q - h) and what the constraints take back. Where M is nearly singular and the
+constraints hold what has little mass, both are large and their difference is not: its digits are lost, although the
+step is well-conditioned. What the answer leaves of the equations
+
+    M a - J^T lam = Q - h,   J a = gamma
+
+is small and known, and the same elimination of M, with it for a right-hand side, gives what is missing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gaussopt.core.programs import QP, LeastSquares, LinearSystem, Program
+from gaussopt.core.step_data import StepData, Vector
+from gaussopt.formulations.base import Candidate
+from gaussopt.linalg.balance import Balanced
+from gaussopt.linalg.dense import cholesky, norm, row_space, solve_lower, solve_lower_transposed
+
+PASSES = 3
+
+ROUNDING = 1e-12
+"""What an exact solver leaves of its program, relative to the terms."""
+
+
+def refined(step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
+    """The acceleration of `found` refined, and the multipliers.
+
+    Parameters
+    ----------
+    step : of equality rows alone
+    program, x : what the solver was given and what it answered; an answer that is not exact is not improved upon.
+
+    Returns
+    -------
+    Candidate or None
+        None where M is singular or the solver left more than rounding.
+    """
+    if step.k or not np.isfinite(found.a).all() or not _solves(program, x):
+        return None
+    data = Balanced.of(step)
+    L = cholesky(data.M)
+    if L is None:
+        return None
+    B = solve_lower(L, data.J.T)
+    size = np.linalg.norm(B, axis=0)
+    size[size == 0.0] = 1.0
+    inverse = row_space((B / size).T).pinv
+    a, lam = found.a / data.d, np.zeros(step.m)
+    for _ in range(PASSES):
+        u = solve_lower(L, data.f - data.M @ a + data.J.T @ lam)
+        held = inverse @ ((data.g - data.J @ a) / size - (B / size).T @ u)
+        a, lam = a + solve_lower_transposed(L, u + held), lam + inverse.T @ held / size
+    return Candidate(a * data.d, lam * data.row)
+
+
+def _solves(program: Program, x: Vector) -> bool:
+    """Whether x solves a program without inequalities to rounding."""
+    if isinstance(program, LinearSystem):
+        A, b = program.K, program.b
+    elif isinstance(program, LeastSquares):
+        A, b = program.A.T @ program.A, program.A.T @ program.b
+    elif isinstance(program, QP) and not len(program.l):
+        A, b = program.P, -program.q
+    else:
+        return False
+    terms = norm(np.abs(A) @ np.abs(x)) + norm(b)
+    return norm(A @ x - b) <= ROUNDING * terms

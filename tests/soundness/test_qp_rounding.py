@@ -1,0 +1,121 @@
+"""Quadratic programs at rounding level: contradictions, error bounds and rows missed by little, from the campaign."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from soundness.judge import convex
+from soundness.trials import calls, findings
+from soundness.trials.findings import RIGHT, WRONG, Claim
+
+import gaussopt as go
+from gaussopt.certificates import qp as qp_certificate
+from gaussopt.certificates.qp import classify_qp
+from gaussopt.certificates.qp_verdict import meeting
+from gaussopt.core.status import Status
+
+FAULTS = json.loads((Path(__file__).parent / "faults" / "qp_little.json").read_text())
+"""Answers once called solved, or the bounds given with them, that the exact judge refuted."""
+CONTRADICTORY = [fault for fault in FAULTS if fault["verdict"] == "infeasible"]
+NEAR_FLAT, FROM_ZERO = (fault for fault in FAULTS if fault["verdict"] == "solved")
+
+
+def judged(data: dict[str, Any]) -> convex.Truth:
+    return convex.judge(data["P"], data["q"], data["A"], data["l"], data["u"])
+
+
+def as_claim(fault: dict[str, Any]) -> Claim:
+    qp = go.QP.from_mapping(fault["program"])
+    found = go.certify_qp(qp, np.array(fault["x"]), np.array(fault["y"]))
+    return Claim("solved" if found.passed() else "inaccurate", fault["x"], fault["y"], error_bound=found.error_bound)
+
+
+@pytest.mark.parametrize("fault", CONTRADICTORY)
+def test_contradictions_far_below_the_terms_of_the_answer_count(fault: dict[str, Any]) -> None:
+    """Rows twenty times as large as their bounds contradict each other by 5e-13 of these."""
+    qp = go.QP.from_mapping(fault["program"])
+    truth = judged(fault["program"])
+    assert truth.verdict == "infeasible"
+    assert truth.contradiction == pytest.approx(5e-13, rel=1e-3)
+    assert classify_qp(qp) is Status.INFEASIBLE
+    assert as_claim(fault).status != "solved"
+    assert calls.answer("qp", qp, fault["program"], "", fault["solver"]).status == "infeasible"
+
+
+@pytest.mark.parametrize("far", [1.0, 1e3, 1e6, 1e8])
+def test_an_answer_far_away_hides_no_contradiction(far: float) -> None:
+    """Forces move the answer by much more than the bounds, so that rounding of A x exceeds the contradiction."""
+    A = np.array([[1.0, 1.0], [1.0, 1.0]])
+    qp = go.QP(np.eye(2), np.array([-far, far]), A, np.array([-np.inf, 1.0 + 1e-11]), np.array([1.0, np.inf]))
+    assert classify_qp(qp) is Status.INFEASIBLE
+    assert not go.certify_qp(qp, np.array([far + 0.5, 0.5 - far])).passed()
+
+
+def test_rows_that_hold_are_not_asked_for_a_contradiction(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Linear programs cost more than all else: inexact points of sound rows do without."""
+    asked = []
+    monkeypatch.setattr(qp_certificate, "classify", lambda qp: asked.append(qp) or Status.SOLVED)
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        n, m = int(rng.integers(1, 6)), int(rng.integers(1, 6))
+        A, x = rng.integers(-4, 5, (m, n)) / 4.0, rng.integers(-4, 5, n) / 2.0
+        y = np.abs(rng.integers(0, 5, m) / 2.0)
+        qp = go.QP(np.eye(n), A.T @ y - x, A, A @ x, np.full(m, np.inf))
+        assert go.certify_qp(qp, x + 1e-10 * rng.standard_normal(n), y).verdict is Status.SOLVED
+    assert len(asked) <= 1
+
+
+def test_a_point_meets_rows_to_rounding_of_their_bounds() -> None:
+    A = np.array([[0.5, 0.25], [-0.5, 0.125], [-0.5, 0.0]])
+    b = np.array([-0.5, -0.25, 0.0])
+    x = meeting(A, b, b, np.array([1.8e-15, -2.0]))
+    assert x is not None
+    assert np.abs(A @ np.asarray(x, dtype=float) - b).max() < 1e-15
+    far = np.array([1e6, -2e6])
+    assert meeting(np.vstack((A[0], A[0])), np.array([-0.5, -np.inf]), np.array([np.inf, -0.5]), far) is not None
+    assert (
+        meeting(np.vstack((A[0], A[0])), np.array([-0.5 * (1 - 1e-12), -np.inf]), np.array([np.inf, -0.5]), far) is None
+    )
+
+
+def test_error_bounds_count_what_rows_pass_on_of_flat_directions() -> None:
+    """A slope of 1e-14 along a direction without curvature, which rows hold that also hold one of little curvature."""
+    truth = judged(NEAR_FLAT["program"])
+    assert not truth.definite
+    claim = as_claim(NEAR_FLAT)
+    assert claim.status == "solved"
+    assert findings.of_qp(truth, claim).outcome == RIGHT
+    assert claim.error_bound < 1e-10
+
+
+def combined(data: dict[str, Any], weight: float) -> dict[str, Any]:
+    """The same program, a multiple of its first row, an equality, added to the last."""
+    A, u = [list(row) for row in data["A"]], list(data["u"])
+    A[-1] = [a + weight * b for a, b in zip(A[-1], A[0], strict=True)]
+    u[-1] += weight * u[0]
+    return {**data, "A": A, "u": u}
+
+
+def in_units(data: dict[str, Any], unit: float) -> dict[str, Any]:
+    """Bounds and answers in another unit."""
+    turned = {key: [None if v is None else v * unit for v in data[key]] for key in ("l", "u")}
+    return {**data, **turned}
+
+
+@pytest.mark.parametrize("unit", [1.0, 2.0**-30])
+@pytest.mark.parametrize(("off", "outcome"), [(2.4e-11, RIGHT), (4e-3, WRONG), (1e-2, WRONG), (1.0, WRONG)])
+def test_a_bound_of_zero_is_judged_as_the_same_bound_written_otherwise(off: float, outcome: str, unit: float) -> None:
+    """x1 <= 0 beside 3/2 x0 + 2 x1 = -3/2: the sum of both rows says the same, and its bound is not zero."""
+    data = FROM_ZERO["program"]
+    assert data["u"][-1] == 0
+    assert data["l"][0] == data["u"][0] == -1.5
+    x = [unit * float(-1 - Fraction(off) * 4 / 3), unit * off]
+    for weight in (0.0, 1.0, -2.0):
+        program = in_units(combined(data, weight), unit)
+        assert findings.of_qp(judged(program), Claim("solved", x)).outcome == outcome
+    assert findings.of_qp(judged(data), as_claim(FROM_ZERO)).outcome == RIGHT
