@@ -233,7 +233,7 @@ def _unheld(saddle: Saddle, f: Vector, force: Vector | None = None, limit: float
 
 
 def least_contradiction(step: StepData, row: Vector, d: Vector) -> float:
-    """What contradicts less, in unit masses and rows of unit length, counts as rounding, as in `gaussopt.linalg.balance`."""
+    """What contradicts less, in unit masses and rows of unit length, counts as rounding, as in `balance`."""
     return (CONTRADICTION if step.v is None else EVALUATED) * _whole(step, row, d)
 
 
