@@ -8,6 +8,7 @@ a direction replaces the bias of w = delassus lam_N + bias.
 from __future__ import annotations
 
 import itertools
+import math
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -301,6 +302,7 @@ def _states(entry: Problem, grid: AtlasGrid, axes: tuple[Axis, ...]) -> Iterator
     """Step data of all points of the grid, the last axis fastest."""
     held = {a.name for a in axes} | set(entry.values)
     follow = {name: rule for name, rule in grid.follow.items() if name not in held}
+    entry.system.prepare(math.prod(len(a.values) for a in axes))
     for point in itertools.product(*(a.values for a in axes)):
         values = dict(zip((a.name for a in axes), map(float, point), strict=True))
         full = {**entry.parameter_values, **values}

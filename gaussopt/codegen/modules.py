@@ -17,7 +17,7 @@ from gaussopt.codegen.sincos import sine_cosine
 from gaussopt.core import generated_modules
 from gaussopt.core.errors import NotCompiled
 from gaussopt.core.stepper import Stepper
-from gaussopt.jit.kernel import COMPILED
+from gaussopt.jit.kernel import COMPILED, functions
 from gaussopt.symbolic.model import Model
 
 VERSION = "11"
@@ -32,8 +32,6 @@ def has_llvm() -> bool:
 @cache
 def native(module: ModuleType, *names: str, contract: bool = True) -> Mapping[str, Callable[..., Any]]:
     """Functions of a generated module as machine code; see `gaussopt.jit.llvm`."""
-    from gaussopt.jit.llvm import functions
-
     return functions(module, names, contract)
 
 

@@ -78,14 +78,9 @@ def export_sequence(
 
     Parameters
     ----------
-    problem : Problem
-    formulation : str
-    folder : Path
-        New or empty.
-    reference : str
-        The first one of the problem if not given; its own motion if it has none.
-    stride : int
-        Every how many states.
+    folder : new or empty
+    reference : the first one of the problem if not given; its own motion if it has none
+    stride : every how many states
 
     Returns
     -------
@@ -106,7 +101,7 @@ def export_sequence(
         raise UnknownName(f"reference of {problem.name}", name, known)
     if stride < 1:
         raise BadInput(f"stride is {stride}; it must be at least 1.")
-    registry.load("formulation", formulation)
+    exact = bool(registry.load("formulation", formulation).exact)
     if folder.is_dir() and any(folder.iterdir()):
         raise BadInput(f"{folder} is not empty; choose another folder, so that no old programs stay among the new.")
     prepare_folder(folder)
@@ -120,8 +115,7 @@ def export_sequence(
             progress((i + 1) / len(items))
     manifest = {
         "format": FORMAT, "gaussopt": __version__, "problem": problem.label, "reference": name,
-        "formulation": formulation, "exact": bool(registry.load("formulation", formulation).exact),
-        "kind": rows[0]["kind"], "count": len(rows), "programs": rows,
+        "formulation": formulation, "exact": exact, "kind": rows[0]["kind"], "count": len(rows), "programs": rows,
     }  # fmt: skip
     if manifest["kind"] == "qp":
         title = f"{problem.label}, {name}, as {formulation}"

@@ -76,6 +76,10 @@ class AbstractSystem(ABC):
         """The same system for one motion, in which the number of equality rows never changes."""
         return self
 
+    def prepare(self, evaluations: float) -> None:
+        """Get ready for about so many evaluations."""
+        return None
+
     def check_rows(self, t: float, q: Vector, v: Vector) -> None:
         """Refuse rows of J and J_N that contradict the functions given beside them; derived rows cannot.
 

@@ -83,9 +83,8 @@ def run_jobs(
     jobs : int
         Processes on this machine, where no executor is given.
     progress : called with the fraction done, by weight
-    executor : any concurrent.futures.Executor
-        Its workers must have the same versions and the same source code; each guards its cases in a process of its
-        own. It stays open.
+    executor : any concurrent.futures.Executor, which stays open
+        Its workers must have the same versions and the same source code; each guards its cases in its own process.
     store : Store
         What it holds already is not computed again; what is computed is put there at once, and returned as it will be
         read. Cases that were lost for reasons outside them are not kept.
@@ -118,9 +117,8 @@ def run_jobs(
         if progress is not None:
             progress(done / total)
 
-    for case in cases:
-        if case.key in known:
-            finish(case, known[case.key])
+    for case in (c for c in cases if c.key in known):
+        finish(case, known[case.key])
     missing = sorted((c for c in cases if c.key not in known), key=lambda c: -c.weight)
     if executor is None:
         with Workers(max(1, min(jobs, len(missing)))) as workers:

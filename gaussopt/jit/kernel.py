@@ -7,15 +7,30 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, update_wrapper
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Any, TypeVar, cast
+
+from gaussopt.core.errors import NotCompiled
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 COMPILED = os.environ.get("GAUSSOPT_COMPILE", "1") != "0" and find_spec("llvmlite") is not None
 """Whether LLVM is there, and wanted."""
+
+if COMPILED:
+    from gaussopt.jit.llvm import checked_functions, functions
+else:
+
+    def functions(module: ModuleType, names: Sequence[str], contract: bool, vectors: bool = True) -> dict[str, Any]:
+        """Nothing can be compiled."""
+        raise NotCompiled("llvmlite is not installed, or switched off")
+
+    def checked_functions(module: ModuleType, names: Sequence[str]) -> dict[str, int]:
+        """Nothing can be compiled."""
+        raise NotCompiled("llvmlite is not installed, or switched off")
 
 
 class Kernel:
@@ -28,8 +43,6 @@ class Kernel:
     @cached_property
     def code(self) -> Any:
         """The machine code; digits are those of CPython."""
-        from gaussopt.jit.llvm import functions
-
         name = self._function.__name__
         return functions(sys.modules[self._function.__module__], [name], contract=False, vectors=False)[name]
 

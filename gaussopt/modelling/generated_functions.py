@@ -1,14 +1,14 @@
-"""The generated functions of a model at one state after another: by CPython, and by machine code once that pays.
+"""The generated functions of a model at one state after another: by CPython, or by machine code.
 
-Machine code stands for CPython to the last digit (`gaussopt.jit.llvm.exact`), so that no number depends on when
-it takes over: it may be in the middle of a motion. What it cannot do, and every state at which the equations are
-undefined, is left to CPython.
+Before a simulation of some length the functions are compiled, from then on machine code runs; both agree to rounding.
+What cannot be compiled, and every state at which the equations are undefined, is left to CPython.
 """
 
 from __future__ import annotations
 
 import math
 import sys
+import threading
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -18,11 +18,13 @@ from types import FunctionType, ModuleType
 import numpy as np
 
 from gaussopt.core.arrays import all_finite
+from gaussopt.core.errors import NotCompiled
 from gaussopt.core.step_data import Vector
-from gaussopt.jit.kernel import COMPILED
+from gaussopt.jit.entry import Workspace
+from gaussopt.jit.kernel import COMPILED, checked_functions
 
-ENOUGH = 10_000
-"""Calls by CPython of a model's functions, in one process, after which they are compiled: it takes about as long."""
+ENOUGH = 2_000
+"""Evaluations of a simulation from which on its equations are compiled."""
 
 LONGEST = 50_000
 """Bytes of CPython's code of a model's functions, some 2500 lines, beyond which compiling takes more than a second."""
@@ -35,7 +37,7 @@ class Undefined(ArithmeticError):
     """A function has no value at a state: why, or nothing where a number is not finite."""
 
 
-class Parameters:
+class ParameterValues:
     """Values of a model's parameters, in the forms that CPython and machine code read fastest."""
 
     def __init__(self, values: Sequence[float]) -> None:
@@ -43,30 +45,49 @@ class Parameters:
         self.array = np.array(self.list, dtype=np.float64)
 
 
-class Evaluation:
+class _Workspaces(threading.local):
+    """Workspaces of one thread by the name of the function, and the parameters that stand in them."""
+
+    def __init__(self) -> None:
+        self.of: dict[str, Workspace] = {}
+        self.parameters: dict[str, ParameterValues] = {}
+
+
+class GeneratedFunctions:
     """The functions of a generated module, called with arrays; made by `of`, one for a module.
 
     Attributes
     ----------
     module : the generated module
-    code : the functions that have become machine code, by name
+    code : the functions that are machine code: where they are called, by name
     """
 
     def __init__(self, module: ModuleType) -> None:
         self.module = module
-        self.code: Mapping[str, Callable[..., bool]] = {}
-        self._left: float = ENOUGH if COMPILED else math.inf
+        self.code: Mapping[str, int] = {}
+        self._tried = not COMPILED
+        self._workspaces = _Workspaces()
 
     @staticmethod
     @cache
-    def of(module: ModuleType) -> Evaluation:
+    def of(module: ModuleType) -> GeneratedFunctions:
         """The one of this module, for all systems that share it."""
-        return Evaluation(module)
+        return GeneratedFunctions(module)
 
-    def __reduce__(self) -> tuple[Callable[[str], Evaluation], tuple[str]]:
+    def __reduce__(self) -> tuple[Callable[[str], GeneratedFunctions], tuple[str]]:
         return _of_module, (self.module.__name__,)
 
-    def __call__(self, name: str, size: int, t: float, state: Sequence[Vector], p: Parameters) -> Vector:
+    def compile(self) -> None:
+        """Run as machine code from now on, where that is possible; the second call does nothing."""
+        if self._tried:
+            return
+        self._tried = True
+        functions = {name: x for name, x in vars(self.module).items() if isinstance(x, FunctionType)}
+        if sum(len(x.__code__.co_code) for x in functions.values()) <= LONGEST:
+            with suppress(NotCompiled, RuntimeError):  # RuntimeError: a processor that LLVM does not know
+                self.code = checked_functions(self.module, list(functions))
+
+    def __call__(self, name: str, size: int, t: float, state: Sequence[Vector], p: ParameterValues) -> Vector:
         """What a function of t, parts of the state and the parameters writes, in memory of its own.
 
         Parameters
@@ -74,22 +95,35 @@ class Evaluation:
         name : name of the function
         size : how many numbers it writes
         t : float
-        state : contiguous arrays
-        p : Parameters
+        state : (n,) each
+        p : ParameterValues
 
         Raises
         ------
         Undefined
         """
-        code = self.code.get(name)
-        if code is not None:
-            out = np.zeros(size)
-            if code(t, *state, p.array, out):
-                return out
+        if name in self.code:
+            space = self._workspace(name, 0, *map(len, state), len(p.list), size)
+            time, *parts, values, out = space.arguments
+            time[0] = t
+            for part, given in zip(parts, state, strict=True):
+                part[:] = given
+            if self._workspaces.parameters.get(name) is not p:
+                values[: len(p.list)] = p.array
+                self._workspaces.parameters[name] = p
+            if space.call():
+                flat = out[:size].copy()
+                if all_finite(flat):
+                    return flat
         return self._by_cpython(name, size, t, state, p)
 
-    def _by_cpython(self, name: str, size: int, t: float, state: Sequence[Vector], p: Parameters) -> Vector:
-        self._count()
+    def _workspace(self, name: str, *sizes: int) -> Workspace:
+        space = self._workspaces.of.get(name)
+        if space is None:
+            space = self._workspaces.of[name] = Workspace(self.code[name], sizes)
+        return space
+
+    def _by_cpython(self, name: str, size: int, t: float, state: Sequence[Vector], p: ParameterValues) -> Vector:
         out = array("d", bytes(8 * size))
         try:
             # Lists, not arrays: CPython's float arithmetic is several times faster than numpy's scalars.
@@ -119,13 +153,15 @@ class Evaluation:
             The last ones are reciprocal squares of the distances of rows from those before them.
             None where a pivot is too small or a number is not finite.
         """
-        code = self.code.get("certificate")
-        if code is not None:
-            found = np.empty(_NUMBERS + 2 * m)
-            if code(step, a, np.zeros(m) if lam is None else lam, found):
+        if "certificate" in self.code:
+            space = self._workspace("certificate", len(step), len(a), m, _NUMBERS + 2 * m)
+            flat, candidate, forces, found = space.arguments
+            flat[:], candidate[:], forces[:m] = step, a, 0.0 if lam is None else lam
+            if space.call() and all_finite(found):
                 if lam is None:
                     found[3] = 0.0
-                return found[:_NUMBERS].tolist(), found[_NUMBERS : _NUMBERS + m], found[_NUMBERS + m :]
+                behind = found[_NUMBERS:].copy()
+                return found[:_NUMBERS].tolist(), behind[:m], behind[m:]
         out = [0.0] * (_NUMBERS + 2 * m)
         try:
             if not self.module.certificate(step.tolist(), a.tolist(), None if lam is None else lam.tolist(), out):
@@ -137,34 +173,7 @@ class Evaluation:
         behind = np.array(out[_NUMBERS:])
         return out[:_NUMBERS], behind[:m], behind[m:]
 
-    def _count(self) -> None:
-        """One call more by CPython; compile once there were enough."""
-        self._left -= 1
-        if self._left == 0:
-            from gaussopt.core.errors import NotCompiled
 
-            # Nothing is lost where it fails: on a Python whose objects machine code cannot read (ImportError), or on a
-            # processor that LLVM does not know (RuntimeError).
-            with suppress(NotCompiled, ImportError, RuntimeError):
-                self.code = _compiled(self.module)
-
-
-def _compiled(module: ModuleType) -> Mapping[str, Callable[..., bool]]:
-    """The functions of a generated module as machine code.
-
-    Raises
-    ------
-    NotCompiled
-    """
-    from gaussopt.core.errors import NotCompiled
-    from gaussopt.jit.llvm import exact
-
-    functions = {name: x for name, x in vars(module).items() if isinstance(x, FunctionType)}
-    if sum(len(x.__code__.co_code) for x in functions.values()) > LONGEST:
-        raise NotCompiled("its equations are too long")
-    return exact(module, list(functions))
-
-
-def _of_module(name: str) -> Evaluation:
-    """The evaluation of a generated module that this process has loaded."""
-    return Evaluation.of(sys.modules[name])
+def _of_module(name: str) -> GeneratedFunctions:
+    """The functions of a generated module that this process has loaded."""
+    return GeneratedFunctions.of(sys.modules[name])

@@ -34,7 +34,7 @@ from gaussopt.core.contacts import Coefficients, Contact, Kinematics, check_coef
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.core.system import AbstractSystem, Energy, state_in_words
-from gaussopt.modelling.generated_functions import Evaluation, Parameters, Undefined
+from gaussopt.modelling.generated_functions import ENOUGH, GeneratedFunctions, ParameterValues, Undefined
 from gaussopt.symbolic.contacts import Layout, read_contacts
 from gaussopt.symbolic.model import TIME, Model, along
 
@@ -69,9 +69,9 @@ class LagrangianSystem(AbstractSystem):
         self._shape = (self.n,)
         self._coordinates = coordinates
         self._parameters = dict(parameters)
-        self._p = Parameters(list(self._parameters.values()))
+        self._p = ParameterValues(list(self._parameters.values()))
         self._module = module
-        self._evaluation = Evaluation.of(module)
+        self._functions = GeneratedFunctions.of(module)
         self._certified = hasattr(module, "certificate")
         n, m = self.n, self.m
         self._layout = contacts
@@ -124,6 +124,11 @@ class LagrangianSystem(AbstractSystem):
         system.name = self.name
         return system
 
+    def prepare(self, evaluations: float) -> None:
+        """Compile the equations where so many evaluations are worth it."""
+        if evaluations >= ENOUGH:
+            self._functions.compile()
+
     def coordinates(self, n: int) -> tuple[str, ...]:
         """Names of the n coordinates."""
         return self._coordinates if len(self._coordinates) == n else super().coordinates(n)
@@ -146,7 +151,7 @@ class LagrangianSystem(AbstractSystem):
             inverse = self._omega_inverse(t, q, v)
             D_omega = inverse[:, : self.p_omega]
             w_omega = -inverse @ self._run("omega_bias", n, t, q, v)
-        arithmetic = (self._evaluation, flat) if self._certified else None
+        arithmetic = (self._functions, flat) if self._certified else None
         if not self._layout.names:
             return StepData.smooth(
                 flat[:a].reshape(n, n), flat[a:b], flat[b:c], flat[c:d].reshape(m, n), flat[d:], t, q, v, D_omega,
@@ -293,7 +298,7 @@ class LagrangianSystem(AbstractSystem):
                 name = "q" if part is state[0] else "v"
                 raise BadInput(f"{name} of {self.name!r} has shape {part.shape}, expected ({self.n},).")
         try:
-            return self._evaluation(function, size, float(t), state, self._p)
+            return self._functions(function, size, float(t), state, self._p)
         except Undefined as error:
             reason, why = f"The equations of {self.name!r} are undefined ({error})", ""
             if not error.args:

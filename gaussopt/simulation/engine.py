@@ -137,6 +137,7 @@ def smooth_loop(
                 reason = str(obstacle)
     if choice.engine == "compiled":
         raise NotAccepted(_refused(reason))
+    motion.system.prepare(_evaluations(method, control, start[0]))
     return BilateralLoop(motion, method, control, record, progress, choice.record_every)
 
 
@@ -161,6 +162,7 @@ def contact_engine(
         reason is None and choice.engine == "auto" and _many(choice, method, control, start, CONTACT_STAGE)
     ):
         motion.kernel = True
+    motion.system.prepare(_evaluations(method, control, start[0]))
     return "compiled" if motion.kernel else "interpreted"
 
 
@@ -186,6 +188,10 @@ def _many(
     """Whether a run that names no formulation and no solver is worth compiling; the same on every machine."""
     if choice.named or control.dt is None:
         return False
-    evaluations = math.ceil((control.t_end - start[0]) / control.dt) * method.stages
     # Numpy steps of long linkages take as long as many of small systems.
-    return weight * evaluations * max(1, len(start[1]) // LONG_STATE) >= MANY
+    return weight * _evaluations(method, control, start[0]) * max(1, len(start[1]) // LONG_STATE) >= MANY
+
+
+def _evaluations(method: Stepper, control: Control, t: float) -> float:
+    """Evaluations of a motion from t on, infinite where nobody knows."""
+    return math.inf if control.dt is None else math.ceil((control.t_end - t) / control.dt) * method.stages

@@ -11,11 +11,12 @@ import numpy as np
 from gaussopt.comparison import tables
 from gaussopt.comparison.paper_claims import NOT_MEASURED, MeasuredClaim, claims
 from gaussopt.comparison.records import Answers, MotionRecord
+from gaussopt.comparison.results import Results
 from gaussopt.comparison.step_table import base_of, label_of
 from gaussopt.reporting.document import Block, Data, Document, Items, Section, Table, Timed
 from gaussopt.reporting.figures import convergence
 from gaussopt.reporting.sections import correctness, problems, speed, sweeps
-from gaussopt.reporting.sections.grouping import Outcome, groups, listed, looks_of, plural, shape_of, short
+from gaussopt.reporting.sections.grouping import groups, listed, looks_of, plural, shape_of, short
 
 MOST_ROWS = 24
 """Longest table on the page where a file holds the rest."""
@@ -23,7 +24,7 @@ MOST_ROWS = 24
 MOST_FAILURES = 60
 
 
-def document(results: Outcome) -> Document:
+def document(results: Results) -> Document:
     """The report; sections without data are left out.
 
     Parameters

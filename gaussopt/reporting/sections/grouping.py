@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from gaussopt.comparison.records import Answers, MotionRecord, StepSource, Times
+from gaussopt.comparison.records import Answers, StepSource, Times
+from gaussopt.comparison.results import Results
 from gaussopt.comparison.step_table import base_of
 
 SWEEP = 3
@@ -16,25 +17,6 @@ SWEEP = 3
 
 FIRST = ("gauss", "lcp-qp", "lcp")
 """Formulations that stand for the others where solvers are compared, if they are taken by as many solvers."""
-
-
-class Outcome(Protocol):
-    """What a comparison found."""
-
-    @property
-    def answers(self) -> Sequence[Answers]: ...  # noqa: D102
-
-    @property
-    def times(self) -> Sequence[Times]: ...  # noqa: D102
-
-    @property
-    def motions(self) -> Sequence[MotionRecord]: ...  # noqa: D102
-
-    @property
-    def failures(self) -> Mapping[str, str]: ...  # noqa: D102
-
-    @property
-    def meta(self) -> Mapping[str, Any]: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +74,17 @@ def group_of(source: StepSource) -> tuple[str, str]:
     return source.kind, "" if source.kind == "qp" else source.name
 
 
-def groups(outcome: Outcome) -> list[Group]:
+def groups(results: Results) -> list[Group]:
     """Records by problem or family, in the order of the answers."""
     sets: dict[str, set[str]] = {}
-    for a in outcome.answers:
+    for a in results.answers:
         sets.setdefault(base_of(a.solver), set()).add(a.solver)
     sweeps = frozenset(s for base, of in sets.items() if len(of) > SWEEP for s in of if s != base)
     answers: dict[tuple[str, str], list[Answers]] = {}
     times: dict[tuple[str, str], list[Times]] = {}
-    for a in outcome.answers:
+    for a in results.answers:
         answers.setdefault(group_of(a.source), []).append(a)
-    for t in outcome.times:
+    for t in results.times:
         times.setdefault(group_of(t.source), []).append(t)
     return [
         Group(kind, name, anchor_of(kind, name), tuple(of), tuple(times.get((kind, name), ())), sweeps,
