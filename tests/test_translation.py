@@ -22,6 +22,7 @@ from gaussopt.integration.events import regular_stages
 pytest.importorskip("llvmlite")
 
 from gaussopt.jit import llvm
+from gaussopt.jit.entry import Workspace
 from gaussopt.jit.translation import Translation
 
 
@@ -331,14 +332,15 @@ def test_contraction_is_asked_for() -> None:
     assert both(text)[0](x, x, -x * x) == 0.0
 
 
-# -- straight lines that stand for CPython --------------------------------------------------------------
+# -- straight lines that say whether all is defined -------------------------------------------------------
 
 
-def standing_in(lines: str, arguments: str = "x: float, y: float, out: list") -> tuple[Any, Any]:
-    """Straight lines that stand for CPython, and CPython."""
+def straight(lines: str, sizes: tuple[int, ...] = (0, 0, 2)) -> tuple[Workspace, Any]:
+    """Straight lines as checked machine code, and as CPython runs them."""
+    arguments = ", ".join(f"{name}: {'list' if size else 'float'}" for name, size in zip("xyz", sizes, strict=False))
     text = "from math import *\n\n\n" + f"def f({arguments}):\n" + "".join(f"    {x}\n" for x in lines.split("; "))
     module = module_of(text)
-    return llvm.exact(module, ["f"])["f"], module.f
+    return Workspace(llvm.checked_functions(module, ["f"])["f"], sizes), module.f
 
 
 STRAIGHT = (
@@ -346,28 +348,29 @@ STRAIGHT = (
     "max(x, y, 0.5)", "x if x > 0.0 and not y > 1.0 else 1/y", "sin(x)*cos(y) + tan(x/4)", "exp(x) + log(y)",
     "sqrt(x*y) + asin(x)", "atan2(x, y) + sinh(x)*cosh(y) + tanh(x)", "log1p(x) + expm1(y) + erf(x)",
     "((0) if x < 0 else (1/2) if x == 0 else (1))", "0.0 if x == 0 else copysign(1, x)",
-    "acos(x) + acosh(y) + atanh(x)",
+    "acos(x) + acosh(y) + atanh(x)", "x % y", "floor(x)*y", "hypot(x, y) + lgamma(x)",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("expression", STRAIGHT)
-def test_straight_lines_have_every_digit_of_cpython_or_leave_it_to_it(expression: str) -> None:
-    fast, plain = standing_in(f"out[0] = {expression}")
-    random = np.random.default_rng(11)
+def test_straight_lines_agree_with_cpython_or_leave_it_to_it(expression: str) -> None:
+    space, plain = straight(f"z[0] = {expression}")
+    (first, second, out), random = space.arguments, np.random.default_rng(11)
     special = [0.0, -0.0, 1.0, -1.0, 1e-310, 1e200, -1e200, math.inf, math.nan]
     pairs = [tuple(p) for p in random.normal(size=(2000, 2)).tolist()] + [(a, b) for a in special for b in special]
     done = 0
     for x, y in pairs:
-        out, expected, fails = np.full(1, 7.0), [7.0], False
+        expected, fails = [7.0], False
         try:
             plain(x, y, expected)
         except (ValueError, ZeroDivisionError, OverflowError, TypeError):
             fails = True
         if isinstance(expected[0], complex) or not math.isfinite(expected[0]):
             fails = True
-        if fast(x, y, out):
+        first[0], second[0] = x, y
+        if space.call() and math.isfinite(out[0]):
             assert not fails, (x, y)
-            assert out.tobytes() == np.array(expected, dtype=float).tobytes(), (x, y)
+            assert out[0] == pytest.approx(expected[0], rel=1e-12, abs=1e-12), (x, y)
             done += 1
         else:  # beyond what fails it may leave a few that are enormous
             assert fails or max(abs(x), abs(y)) >= 1e200 or not math.isfinite(x + y), (x, y)
@@ -375,65 +378,48 @@ def test_straight_lines_have_every_digit_of_cpython_or_leave_it_to_it(expression
 
 
 def test_what_is_returned_and_written_on_the_way_counts() -> None:
-    fast, _ = standing_in("out[1] = 1.0/y; out[0] = 2.0*out[1]")
-    out = np.zeros(2)
-    assert fast(0.0, 2.0, out) is True
+    space, _ = straight("z[1] = 1.0/y; z[0] = 2.0*z[1]")
+    _, y, out = space.arguments
+    y[0] = 2.0
+    assert space.call() is True
     assert out.tolist() == [1.0, 0.5]
-    assert fast(0.0, 0.0, out) is False
-    for value, expected in ((1.0, True), (-1.0, False)):
-        answers, _ = standing_in("if not x > 0.0: return False; out[0] = x; return True", "x: float, out: list")
-        assert answers(value, out) is expected
+    y[0] = 0.0
+    assert space.call() is False
+    answers, _ = straight("if not x[0] > 0.0: return False; y[0] = x[0]; return True", (1, 1))
+    for value in (1.0, -1.0, 2.0):  # the result stands for a moment where the address of x does
+        answers.arguments[0][0] = value
+        assert answers.call() is (value > 0)
+    assert answers.arguments[1][0] == 2.0
 
 
-def test_arguments_of_another_kind_are_refused_and_nothing_is_written() -> None:
-    fast, _ = standing_in("out[2] = x*p[1]", "x: float, p: list, out: list")
-    p, out = np.array([1.0, 2.0]), np.zeros(3)
-    assert fast(3.0, p, out)
-    assert out[2] == 6.0
-    frozen = np.zeros(3)
-    frozen.setflags(write=False)
-    table = np.zeros((3, 3))
-
-    class Own(np.ndarray[Any, Any]):
-        """Not an array alone."""
-
-    refused: list[tuple[Any, ...]] = [
-        (), (3.0, p), (3.0, p, out, out), (3, p, out), (True, p, out), ("3", p, out), (None, p, out),
-        (np.float64(3), p, out),
-        (3.0, p[:1], out), (3.0, p, out[:2]), (3.0, [1.0, 2.0], out), (3.0, p, [0.0] * 3), (3.0, p, table),
-        (3.0, table[:, 0], out), (3.0, p.astype(np.float32), out), (3.0, p.astype(">f8"), out), (3.0, p, frozen),
-        (3.0, p.astype(np.int64), out), (3.0, p, None), (3.0, p.view(Own), out), (3.0, p, bytearray(24)), (p, 3.0, out),
-    ]  # fmt: skip
-    out[:] = 7.0
-    for arguments in refused:
-        assert fast(*arguments) is False, arguments
-    assert (out == 7.0).all()
-    assert not table.any()
-    # What is only read may be frozen, and longer than it needs to be.
-    assert fast(3.0, frozen, out)
-    with pytest.raises(TypeError):
-        fast(x=3.0, p=p, out=out)
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        "out[0] = x % y", "out[0] = floor(x)", "out[0] = lgamma(x)", "out[0] = hypot(x, y)", "out[int(x)] = y",
-        "out[0] = 3 + 4", "out[0] = out[-1]", "for i in range(3): out[i] = x", "out[0] = None if x > 0.0 else y",
-    ],
-)  # fmt: skip
-def test_what_is_not_certain_to_have_the_digits_of_cpython_is_refused(lines: str) -> None:
-    with pytest.raises(NotCompiled):
-        standing_in(lines)
+def test_a_branch_that_is_not_taken_may_be_undefined() -> None:
+    space, _ = straight("z[0] = log(x) if x > 0.0 else 1/y")
+    (x, y, out) = space.arguments
+    x[0], y[0] = 1.0, 0.0
+    assert space.call()
+    x[0], y[0] = -1.0, 4.0
+    assert space.call()
+    assert out[0] == 0.25
 
 
 def test_straight_lines_are_kept_on_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "def kept(x: float, out: list):\n    out[0] = x**5\n"
     module = module_of(text)
-    first = llvm.exact(module, ["kept"])["kept"]
+    first = llvm.checked_functions(module, ["kept"])["kept"]
     monkeypatch.setattr(llvm, "_translated", None)
-    again = llvm.exact(module, ["kept"])["kept"]
-    for function in (first, again):
-        out = np.zeros(1)
-        assert function(1.7, out)
-        assert out[0] == 1.7**5
+    again = llvm.checked_functions(module, ["kept"])["kept"]
+    for entrance in (first, again):
+        space = Workspace(entrance, (0, 1))
+        space.arguments[0][0] = 1.7
+        assert space.call()
+        assert space.arguments[1][0] == pytest.approx(1.7**5, rel=1e-12)
+
+
+def test_arrays_that_must_not_be_written_are_taken_and_others_refused() -> None:
+    compiled, _ = both("from __future__ import annotations\n\n\ndef f(x: Vector, i: int) -> float:\n    return x[i]\n")
+    frozen = np.arange(3.0)
+    frozen.setflags(write=False)
+    assert compiled(frozen, 2) == 2.0
+    for wrong in (np.arange(3), np.zeros((2, 2)), np.zeros(6)[::2], [1.0]):
+        with pytest.raises(TypeError, match="contiguous array of float64 with 1 axes"):
+            compiled(wrong, 0)

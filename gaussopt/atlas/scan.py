@@ -8,8 +8,8 @@ a direction replaces the bias of w = delassus lam_N + bias.
 from __future__ import annotations
 
 import itertools
-import math
 import json
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -302,12 +302,13 @@ def _states(entry: Problem, grid: AtlasGrid, axes: tuple[Axis, ...]) -> Iterator
     """Step data of all points of the grid, the last axis fastest."""
     held = {a.name for a in axes} | set(entry.values)
     follow = {name: rule for name, rule in grid.follow.items() if name not in held}
-    entry.system.prepare(math.prod(len(a.values) for a in axes))
+    points = math.prod(len(a.values) for a in axes)
     for point in itertools.product(*(a.values for a in axes)):
         values = dict(zip((a.name for a in axes), map(float, point), strict=True))
         full = {**entry.parameter_values, **values}
         values |= {name: float(rule(full)) for name, rule in follow.items()}
         at = entry.at(**values) if values else entry
+        at.system.prepare(points)
         try:
             yield at.system.evaluate(0.0, at.q0, at.v0)
         except (BadInput, NotAccepted) as error:

@@ -128,7 +128,7 @@ def rows(model: Model, equations: str, orders: Orders, fast: bool, together: boo
     model : Model
     equations : source of the model's generated module
     orders : Orders
-    fast : whether it is compiled and runs on arrays; on lists otherwise, with the same digits
+    fast : whether it is compiled and runs on arrays; on lists otherwise
     together : whether the function for several motions is wanted
 
     Raises
@@ -148,7 +148,6 @@ def rows(model: Model, equations: str, orders: Orders, fast: bool, together: boo
         module = generated_modules.store(name, key, text)
     if not fast:
         return module.rows  # type: ignore[no-any-return]
-    # Without contraction the digits are those of CPython.
     return native(module, "rows", "all_rows", contract=False)["all_rows" if together else "rows"]
 
 

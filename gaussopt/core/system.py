@@ -77,8 +77,8 @@ class AbstractSystem(ABC):
         return self
 
     def prepare(self, evaluations: float) -> None:
-        """Get ready for about so many evaluations."""
-        return None
+        """Get ready for about so many evaluations, of a motion or of a table of states."""
+        return
 
     def check_rows(self, t: float, q: Vector, v: Vector) -> None:
         """Refuse rows of J and J_N that contradict the functions given beside them; derived rows cannot.

@@ -164,7 +164,7 @@ class Workspace:
             for i, (x, size) in enumerate(zip(arrays, sizes, strict=True))
         ]
         self._kept, self._first = arrays, int(places[0]) if sizes[0] else None
-        self._places, self._begin = memoryview(places), places.ctypes.data
+        self._places, self._begin = places, places.ctypes.data
         self._call = _call_of(entrance)
 
     def call(self) -> bool:

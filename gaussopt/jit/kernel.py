@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any, TypeVar, cast
 
 from gaussopt.core.errors import NotCompiled
+from gaussopt.jit.entry import MachineCode
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -21,10 +22,13 @@ COMPILED = os.environ.get("GAUSSOPT_COMPILE", "1") != "0" and find_spec("llvmlit
 """Whether LLVM is there, and wanted."""
 
 if COMPILED:
-    from gaussopt.jit.llvm import checked_functions, functions
+    from gaussopt.jit.llvm import checked_functions as checked_functions
+    from gaussopt.jit.llvm import functions as functions
 else:
 
-    def functions(module: ModuleType, names: Sequence[str], contract: bool, vectors: bool = True) -> dict[str, Any]:
+    def functions(
+        module: ModuleType, names: Sequence[str], contract: bool, vectors: bool = True
+    ) -> dict[str, MachineCode]:
         """Nothing can be compiled."""
         raise NotCompiled("llvmlite is not installed, or switched off")
 
@@ -42,7 +46,7 @@ class Kernel:
 
     @cached_property
     def code(self) -> Any:
-        """The machine code; digits are those of CPython."""
+        """The machine code, without contraction of products and sums."""
         name = self._function.__name__
         return functions(sys.modules[self._function.__module__], [name], contract=False, vectors=False)[name]
 

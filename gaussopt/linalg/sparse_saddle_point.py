@@ -29,13 +29,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import lapack
-from scipy.sparse import csgraph
 
 from gaussopt.core.solver import backend
 from gaussopt.core.sparse_arrays import LARGEST_BLOCK, Indices, Pattern, Sparse, block_layout, is_diagonal, times
 from gaussopt.core.step_data import Vector
-from gaussopt.linalg.dense import EPS, mass_scale
+from gaussopt.linalg.dense import EPS, lapack, mass_scale
 
 MOST_PRODUCTS = 64
 """Products an entry of J beyond which J M^-1 J^T counts as full: a body with so many joints ties them all together."""
@@ -173,14 +171,14 @@ class Band:
     def of(cls, lower: NDArray[np.float64], order: Indices) -> Band | None:
         """The factor of the matrix with these lower diagonals, (bands, m); None where its rows may be dependent."""
         diagonal = lower[0].copy()
-        factor, info = lapack.dpbtrf(lower, lower=1, overwrite_ab=1)
+        factor, info = lapack().dpbtrf(lower, lower=1, overwrite_ab=1)
         if info != 0 or (factor[0] ** 2 < DEPENDENT * diagonal).any():
             return None
         return cls(factor, order)
 
     def solve(self, b: Vector) -> Vector:
         """One solution."""
-        x, _ = lapack.dpbtrs(self._factor, b[self._order], lower=1)
+        x, _ = lapack().dpbtrs(self._factor, b[self._order], lower=1)
         out = np.empty_like(b)
         out[self._order] = x
         return out
@@ -270,6 +268,8 @@ class Structure:
         m = W.shape[0]
         ones = sparse.csr_array((np.ones(len(W.indices)), W.indices, W.indptr), shape=W.shape)
         S = sparse.csr_array(ones @ ones.T)
+        from scipy.sparse import csgraph  # brings scipy.linalg, which most runs need not load
+
         order = csgraph.reverse_cuthill_mckee(S, symmetric_mode=True).astype(np.intp) if m else np.arange(0)
         number = np.empty(m, dtype=np.intp)
         number[order] = np.arange(m)

@@ -1,7 +1,7 @@
 """The generated functions of a model at one state after another: by CPython, or by machine code.
 
-Before a simulation of some length the functions are compiled, from then on machine code runs; both agree to rounding.
-What cannot be compiled, and every state at which the equations are undefined, is left to CPython.
+Which of them runs a motion depends on its length alone, never on what ran before; both agree to rounding. What cannot
+be compiled, and every state at which the equations are undefined, is left to CPython.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gaussopt.jit.entry import Workspace
 from gaussopt.jit.kernel import COMPILED, checked_functions
 
 ENOUGH = 2_000
-"""Evaluations of a simulation from which on its equations are compiled."""
+"""Evaluations of a motion from which on its equations are compiled, which takes a fraction of a second once."""
 
 LONGEST = 50_000
 """Bytes of CPython's code of a model's functions, some 2500 lines, beyond which compiling takes more than a second."""
@@ -54,38 +54,28 @@ class _Workspaces(threading.local):
 
 
 class GeneratedFunctions:
-    """The functions of a generated module, called with arrays; made by `of`, one for a module.
+    """The functions of a generated module, called with arrays; made by `of`, for all systems that share the module.
 
     Attributes
     ----------
     module : the generated module
-    code : the functions that are machine code: where they are called, by name
+    code : the functions that run as machine code: where they are called, by name
     """
 
-    def __init__(self, module: ModuleType) -> None:
+    def __init__(self, module: ModuleType, compiled: bool) -> None:
         self.module = module
-        self.code: Mapping[str, int] = {}
-        self._tried = not COMPILED
+        self.code: Mapping[str, int] = _compiled(module) if compiled else {}
+        self._wanted = compiled
         self._workspaces = _Workspaces()
 
     @staticmethod
     @cache
-    def of(module: ModuleType) -> GeneratedFunctions:
-        """The one of this module, for all systems that share it."""
-        return GeneratedFunctions(module)
+    def of(module: ModuleType, compiled: bool) -> GeneratedFunctions:
+        """The functions of a module, as machine code if that is wanted and possible."""
+        return GeneratedFunctions(module, compiled)
 
-    def __reduce__(self) -> tuple[Callable[[str], GeneratedFunctions], tuple[str]]:
-        return _of_module, (self.module.__name__,)
-
-    def compile(self) -> None:
-        """Run as machine code from now on, where that is possible; the second call does nothing."""
-        if self._tried:
-            return
-        self._tried = True
-        functions = {name: x for name, x in vars(self.module).items() if isinstance(x, FunctionType)}
-        if sum(len(x.__code__.co_code) for x in functions.values()) <= LONGEST:
-            with suppress(NotCompiled, RuntimeError):  # RuntimeError: a processor that LLVM does not know
-                self.code = checked_functions(self.module, list(functions))
+    def __reduce__(self) -> tuple[Callable[[str, bool], GeneratedFunctions], tuple[str, bool]]:
+        return _of_module, (self.module.__name__, self._wanted)
 
     def __call__(self, name: str, size: int, t: float, state: Sequence[Vector], p: ParameterValues) -> Vector:
         """What a function of t, parts of the state and the parameters writes, in memory of its own.
@@ -174,6 +164,16 @@ class GeneratedFunctions:
         return out[:_NUMBERS], behind[:m], behind[m:]
 
 
-def _of_module(name: str) -> GeneratedFunctions:
+def _compiled(module: ModuleType) -> Mapping[str, int]:
+    """Where machine code of the functions of a module is called, by name; none where it cannot be compiled."""
+    functions = {name: x for name, x in vars(module).items() if isinstance(x, FunctionType)}
+    if not COMPILED or sum(len(x.__code__.co_code) for x in functions.values()) > LONGEST:
+        return {}
+    with suppress(NotCompiled, RuntimeError):  # RuntimeError: a processor that LLVM does not know
+        return checked_functions(module, list(functions))
+    return {}
+
+
+def _of_module(name: str, compiled: bool) -> GeneratedFunctions:
     """The functions of a generated module that this process has loaded."""
-    return GeneratedFunctions.of(sys.modules[name])
+    return GeneratedFunctions.of(sys.modules[name], compiled)

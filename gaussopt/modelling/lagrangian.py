@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -71,7 +72,7 @@ class LagrangianSystem(AbstractSystem):
         self._parameters = dict(parameters)
         self._p = ParameterValues(list(self._parameters.values()))
         self._module = module
-        self._functions = GeneratedFunctions.of(module)
+        self._functions = GeneratedFunctions.of(module, False)
         self._certified = hasattr(module, "certificate")
         n, m = self.n, self.m
         self._layout = contacts
@@ -124,10 +125,14 @@ class LagrangianSystem(AbstractSystem):
         system.name = self.name
         return system
 
+    def of_motion(self, rows: int) -> LagrangianSystem:
+        """The system for one motion, which may be compiled without the others."""
+        return copy(self)
+
     def prepare(self, evaluations: float) -> None:
-        """Compile the equations where so many evaluations are worth it."""
+        """Evaluate by machine code from now on, where so many evaluations are worth it."""
         if evaluations >= ENOUGH:
-            self._functions.compile()
+            self._functions = GeneratedFunctions.of(self._module, True)
 
     def coordinates(self, n: int) -> tuple[str, ...]:
         """Names of the n coordinates."""
