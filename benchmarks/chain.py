@@ -98,8 +98,9 @@ def rk4_step(links: int, closed: bool = False, solver: str = "sparse-kkt", steps
 
 def compiled(links: int, closed: bool = False, repeats: int = 7) -> Scaling:
     """Seconds of a semi-implicit step, which has one evaluation, and of an RK4 step by compiled kernels."""
-    from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE, certify
+    from gaussopt.certificates.bilateral import certify
     from gaussopt.compiled.linkage_loop import LinkageKernels
+    from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 
     body, q, v = chain(links, closed)
     seconds = dict.fromkeys(PARTS, float("nan"))

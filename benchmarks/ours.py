@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from rivals.interface import AdaptiveRival, Rival, Run, per_mark
 
 import gaussopt as go
-from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.codegen import modules
 from gaussopt.codegen.job import Orders
 from gaussopt.core import registry
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.modelling.lagrangian import LagrangianSystem
 from gaussopt.modelling.linkage import Linkage
 

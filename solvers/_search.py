@@ -36,9 +36,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.core.programs import LCP, LeastSquares, LinearSystem, Program
 from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.lcp.matrix_classes import equilibrate
 from gaussopt.linalg.dense import row_space
 from gaussopt.solvers._semismooth import fischer_burmeister

@@ -21,6 +21,7 @@ from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
 from gaussopt.linalg.dense import EPS
+from gaussopt.linalg.sparse_saddle_point import Saddle
 
 ACCURACY = 4 * EPS
 """Relative correction at which refinement ends."""
@@ -53,13 +54,11 @@ class SparseKKT(Solver[Options]):
 
     def setup(self, program: Program) -> None:
         """Analyse the pattern and factorise."""
-        self._saddle: Any = None
+        self._saddle: Saddle | None = None
         self.update(program)
 
     def update(self, program: Program) -> None:
         """Factorise new numbers."""
-        from gaussopt.linalg.sparse_saddle_point import Saddle
-
         self._program = program
         if isinstance(program, QP):
             self._saddle = Saddle.of(program.P, program.A, self._saddle)  # type: ignore[arg-type]
@@ -91,8 +90,6 @@ def _equations(program: LinearSystem) -> RawSolution:
     """
     from scipy.sparse import csc_matrix, csr_array, diags_array
     from scipy.sparse.linalg import splu
-
-    from gaussopt.linalg.sparse_saddle_point import Saddle
 
     r, c = _powers(program.K)
     K: Any = csr_array(diags_array(r) @ program.K @ diags_array(c))

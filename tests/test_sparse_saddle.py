@@ -13,7 +13,7 @@ from scipy import sparse
 import gaussopt as go
 from gaussopt.certificates.bilateral import certify
 from gaussopt.core.step_data import parts, sparse_step
-from gaussopt.linalg import sparse_saddle_point
+from gaussopt.linalg import sparse_factors, sparse_saddle_point
 from gaussopt.linalg.sparse_saddle_point import Saddle
 from gaussopt.modelling.chain import Chain
 
@@ -63,7 +63,7 @@ STEPS = {
 @pytest.fixture(params=["qdldl", "superlu"])
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "superlu":
-        monkeypatch.setattr(sparse_saddle_point.importlib.util, "find_spec", lambda name: None)
+        monkeypatch.setattr(sparse_factors.importlib.util, "find_spec", lambda name: None)
     elif importlib.util.find_spec("qdldl") is None:
         pytest.skip("qdldl is not installed")
     monkeypatch.setattr(sparse_saddle_point, "NARROW", 4)  # so that trees of this size are worth another order

@@ -24,6 +24,7 @@ from gaussopt.core.errors import NotAccepted
 from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.linalg.balance import Balanced, resistance
 from gaussopt.linalg.dense import (
     EPS,
@@ -37,9 +38,6 @@ from gaussopt.linalg.dense import (
     solve_lower,
     solve_lower_transposed,
 )
-
-DEFAULT_TOLERANCE = 1e-7
-"""Relative distance to the true acceleration that a step may have."""
 
 ROUGH = 1e3
 """How many tolerances forces that hold coordinates without mass may be off beside themselves."""

@@ -34,7 +34,8 @@ from gaussopt.core.step_data import StepData, Vector, parts
 from gaussopt.linalg.balance import EVALUATED
 from gaussopt.linalg.dense import EPS, mass_norm
 from gaussopt.linalg.dense import norm as _norm
-from gaussopt.linalg.sparse_saddle_point import Found, Saddle
+from gaussopt.linalg.redundancy import least_contradiction, size_in_units
+from gaussopt.linalg.sparse_saddle_point import Saddle, SaddleSolution
 
 ENOUGH = 1e-8
 """Relative accuracy of the error; its multipliers follow some digits behind."""
@@ -44,9 +45,6 @@ LEFT = 1e-6
 
 PROOF = 1e-13
 """Size of M w, J w and J^T w, relative to w, that counts as zero in unit masses and rows of unit length."""
-
-CONTRADICTION = 1e-12
-"""Contradiction relative to the numbers of the step that counts as rounding, where the step is given by itself."""
 
 ASCENTS = 1
 """Steps of the search for the worst signs. On chains of 10^5 links a second one adds 0.2 %."""
@@ -107,47 +105,6 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
     return certificate
 
 
-def idle_combination(step: StepData, by_gamma: bool = False) -> tuple[Vector, Vector, float] | None:
-    """Rows of a sparse step that together vanish, or nearly.
-
-    Parameters
-    ----------
-    step : StepData
-    by_gamma : bool
-        Of several such combinations the one that gamma contradicts most, instead of any.
-
-    Returns
-    -------
-    w, row, closeness : (m,), (m,), float
-        Weights of the rows taken at unit length, of length 1; what makes the rows that long; the length of the sum of
-        the weighted rows. None where all rows are safely independent, or the step is beyond any factors.
-    """
-    M, J = parts(step)
-    saddle = Saddle.of(M, J)
-    if saddle is None or saddle.regular:
-        return None
-    row = saddle.row
-    probe = step.gamma if by_gamma else np.random.default_rng(0).standard_normal(step.m) / row
-    whole = saddle.left_null(probe)
-    if not _norm(whole) > 0:
-        return None
-    # Of all such combinations that of the row that counts most, and what goes with it.
-    unit = np.zeros(step.m)
-    i = leading(whole)
-    unit[i] = 1.0 / row[i]
-    w = saddle.left_null(unit)
-    if not _norm(w) > 0:
-        return None
-    w = w / _norm(w)
-    return w, row, _norm(times(J.T, w * row) * saddle.scale)
-
-
-def leading(w: Vector) -> int:
-    """The row that counts most in a combination; of rows that count alike the last one, as it is told of dense rows."""
-    size = np.abs(w)
-    return int(np.flatnonzero(size > (1.0 - 1e-6) * size.max())[-1])
-
-
 def _worst(saddle: Saddle, size_f: Vector, size_c: Vector) -> float:
     """About the largest mass norm that right-hand sides of these sizes, of any signs, can have as their answer.
 
@@ -178,7 +135,7 @@ def _worst_rows(saddle: Saddle, size: Vector) -> float:
     return math.sqrt(largest)
 
 
-def _met(saddle: Saddle, found: Found, size_f: Vector, size_c: Vector) -> bool:
+def _met(saddle: Saddle, found: SaddleSolution, size_f: Vector, size_c: Vector) -> bool:
     """Whether the equations of the error hold to rounding, so that it is what it says."""
     if saddle.regular:
         return math.isfinite(float(found.x.sum()))
@@ -194,7 +151,7 @@ def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
     rng = np.random.default_rng(0)
     probe_f, probe_g = rng.standard_normal(len(d)), rng.standard_normal(len(row))
     found = saddle.solve(f, gamma, EPS)
-    limit, most = least_contradiction(step, row, d), EVALUATED * _whole(step, row, d)
+    limit, most = least_contradiction(step, row, d), EVALUATED * size_in_units(step, row, d)
     left_g, left_f = _norm(found.rest_g * row), _norm(found.rest_f * d)
     missed_g, missed_f = left_g > limit, left_f > limit
     # Where accelerations or forces grow without bound their rounding misses rows that do not contradict, and the other
@@ -230,16 +187,6 @@ def _unheld(saddle: Saddle, f: Vector, force: Vector | None = None, limit: float
     resisted = math.hypot(_norm(times(saddle.M, way) * saddle.scale), _norm(times(saddle.J, way) * saddle.row))
     free = resisted <= PROOF * _norm(w)
     return free and (force is None or abs(float(way @ force)) > limit * _norm(w))
-
-
-def least_contradiction(step: StepData, row: Vector, d: Vector) -> float:
-    """What contradicts less, in unit masses and rows of unit length, counts as rounding, as in `balance`."""
-    return (CONTRADICTION if step.v is None else EVALUATED) * _whole(step, row, d)
-
-
-def _whole(step: StepData, row: Vector, d: Vector) -> float:
-    """Size of the numbers of a step in unit masses and rows of unit length."""
-    return _norm(step.gamma * row) + _norm(step.force * d)
 
 
 def _floor(resolved: bool) -> float:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.certificates.qp_scaling import units
 from gaussopt.certificates.qp_verdict import feasibility, rounding
 from gaussopt.core.programs import LeastSquares, LinearSystem
 from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.linalg.dense import EPS
 
 

@@ -28,7 +28,6 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.certificates.qp_distance import error_bound, pushing, violation_bound
 from gaussopt.certificates.qp_point import Point, Sizes
 from gaussopt.certificates.qp_scaling import Scaled
@@ -36,6 +35,7 @@ from gaussopt.certificates.qp_verdict import classify, largest, meeting, roundin
 from gaussopt.core.programs import QP
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.linalg.dense import EPS
 
 DOUBT = 1e-3

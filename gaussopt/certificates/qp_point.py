@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.certificates.qp_distance import Curvature
 from gaussopt.certificates.qp_scaling import Scaled
 from gaussopt.certificates.qp_verdict import rounding
 from gaussopt.core.programs import QP
 from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.linalg.dense import EPS
 
 SMALL = 1e-3

@@ -11,7 +11,7 @@ from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.comparison.plan import (
     Plan,
     Request,

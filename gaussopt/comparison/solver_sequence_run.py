@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.comparison.items import Item
 from gaussopt.comparison.records import STARTS
 from gaussopt.comparison.residuals import Residuals, residuals

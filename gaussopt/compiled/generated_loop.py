@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE, NEGLIGIBLE
+from gaussopt.certificates.bilateral import NEGLIGIBLE
 from gaussopt.codegen import modules
 from gaussopt.codegen.job import Orders
 from gaussopt.codegen.loop import ROW
@@ -25,6 +25,7 @@ from gaussopt.core.errors import BadInput, GaussoptError, NotCompiled
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.core.stepper import Control, Stepper
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.integration.accelerations import CertifiedAccelerations, Rejected
 from gaussopt.integration.bilateral_loop import DIVERGED, BilateralLoop, Record
 from gaussopt.integration.stabilisation import Projection, Stabilisation, Unstabilised

@@ -29,7 +29,7 @@ from typing import Any
 
 from numpy import zeros
 
-from gaussopt.linalg.sparse_saddle_point import DEPENDENT
+from gaussopt.linalg.sparse_factors import DEPENDENT
 
 # Rows of the table: inverse mass and inertia, mass and inertia, the arms in the frame of the body (to the next pin, to
 # the last pin), free acceleration along y.

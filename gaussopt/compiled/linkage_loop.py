@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE, certify
+from gaussopt.certificates.bilateral import certify
 from gaussopt.codegen import modules
 from gaussopt.compiled.generated_loop import GeneratedFixedStepLoop
 from gaussopt.core.errors import BadInput, NotCompiled
@@ -23,6 +23,7 @@ from gaussopt.core.solution import Timing
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.core.stepper import Stepper
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.integration.bilateral_loop import DIVERGED
 from gaussopt.integration.stabilisation import Projection, Stabilisation, Unstabilised
 from gaussopt.modelling.linkage import GROUND, Linkage, LinkageSystem

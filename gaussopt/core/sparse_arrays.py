@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from gaussopt.core.arrays import DEFINITE_TOLERANCE, SYMMETRY_TOLERANCE, Vector, check_mass_matrix
 from gaussopt.core.errors import BadInput
 
-if TYPE_CHECKING:  # most runs need no scipy.sparse, which takes a third of a second to load
-    from scipy import sparse
-
-Sparse: TypeAlias = "sparse.csr_array[np.float64, tuple[int, int]]"
+Sparse: TypeAlias = "scipy.sparse.csr_array[np.float64, tuple[int, int]]"
 Indices = NDArray[np.intp]
 
 LARGEST_BLOCK = 64
@@ -63,12 +61,10 @@ def as_sparse(name: str, value: Any, shape: tuple[int | None, int]) -> Sparse:
     BadInput
         Naming the matrix, the place and what was expected.
     """
-    from scipy import sparse
-
     try:
         if np.iscomplexobj(value):
             raise TypeError
-        A = sparse.csr_array(value, dtype=np.float64)
+        A = scipy.sparse.csr_array(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise BadInput(f"{name} is not a sparse matrix of numbers.") from None
     rows, columns = shape
@@ -96,8 +92,6 @@ def check_sparse_mass(M: Sparse, what: str = "the mass matrix M") -> Sparse:
             i = int(M.indices[int(np.argmax(M.data < 0))])
             raise BadInput(f"{what} is indefinite: entry [{i}, {i}] is {M[i, i]:.6g}; a mass is not negative.")
         return M
-    from scipy import sparse
-
     scale = float(np.abs(M.data).max(initial=0.0))
     skew = abs(M - M.T).tocoo()
     if skew.data.max(initial=0.0) > SYMMETRY_TOLERANCE * scale:
@@ -105,7 +99,7 @@ def check_sparse_mass(M: Sparse, what: str = "the mass matrix M") -> Sparse:
         i, j = int(skew.row[k]), int(skew.col[k])
         raise BadInput(f"{what} is not symmetric: entry [{i}, {j}] is {M[i, j]:.6g} but [{j}, {i}] is {M[j, i]:.6g}.")
     if skew.nnz and skew.data.any():
-        M = sparse.csr_array(0.5 * (M + M.T))
+        M = scipy.sparse.csr_array(0.5 * (M + M.T))
         M.sum_duplicates()
     for members, blocks in mass_blocks(M):
         if members.shape[1] > LARGEST_BLOCK:
@@ -155,12 +149,9 @@ def block_layout(pattern: Pattern) -> list[tuple[Indices, Indices, tuple[Indices
 
     `blocks[where] = data[entries]` fills an array (c, b, b).
     """
-    from scipy import sparse
-    from scipy.sparse import csgraph
-
     n = pattern.shape[0]
-    graph = sparse.csr_array((np.ones(len(pattern.indices)), pattern.indices, pattern.indptr), shape=(n, n))
-    count, label = csgraph.connected_components(graph, directed=False)
+    graph = scipy.sparse.csr_array((np.ones(len(pattern.indices)), pattern.indices, pattern.indptr), shape=(n, n))
+    count, label = scipy.sparse.csgraph.connected_components(graph, directed=False)
     size = np.bincount(label, minlength=count)
     order = np.argsort(label, kind="stable")
     first = np.cumsum(size) - size
@@ -181,9 +172,7 @@ def block_layout(pattern: Pattern) -> list[tuple[Indices, Indices, tuple[Indices
 
 def to_triplets(A: Sparse) -> dict[str, Any]:
     """The entries of a sparse matrix of any format, for JSON."""
-    from scipy import sparse
-
-    A = sparse.csr_array(A)
+    A = scipy.sparse.csr_array(A)
     return {
         "shape": [int(s) for s in A.shape], "row": Pattern.of(A).rows.tolist(), "column": A.indices.tolist(),
         "value": A.data.tolist(),
@@ -205,12 +194,10 @@ def from_triplets(name: str, data: Mapping[str, Any], shape: tuple[int, int]) ->
     ------
     BadInput
     """
-    from scipy import sparse
-
     try:
         declared = tuple(int(s) for s in data["shape"])
         if declared == shape:
-            A = sparse.coo_array((data["value"], (data["row"], data["column"])), shape=shape, dtype=np.float64)
+            A = scipy.sparse.coo_array((data["value"], (data["row"], data["column"])), shape=shape, dtype=np.float64)
             return as_sparse(name, A, shape)
     except BadInput:
         raise

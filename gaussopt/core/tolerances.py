@@ -8,6 +8,9 @@ import numpy as np
 
 from gaussopt.core.errors import BadInput
 
+DEFAULT_TOLERANCE = 1e-7
+"""Relative distance to the true acceleration that a step may have."""
+
 
 def check_tolerance(tolerance: Any) -> None:
     """Refuse what is no tolerance of a certificate.

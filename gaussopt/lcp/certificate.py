@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.core.programs import LCP
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.lcp.enumeration import MAX_ENUMERATED, LCPSolutions, enumerate_lcp
 from gaussopt.lcp.matrix_classes import SINGULAR, MatrixClass, classify_matrix, regular_inverse, subsets, unit_diagonal
 from gaussopt.linalg.dense import EPS

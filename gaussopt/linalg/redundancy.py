@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from gaussopt.core.errors import NotAccepted
-from gaussopt.core.step_data import Matrix, StepData, Vector
-from gaussopt.linalg.balance import Balanced
-from gaussopt.linalg.dense import equilibrate, mass_scale, row_space
+from gaussopt.core.sparse_arrays import times
+from gaussopt.core.step_data import Matrix, StepData, Vector, parts
+from gaussopt.linalg.balance import EVALUATED, Balanced
+from gaussopt.linalg.dense import equilibrate, mass_scale, norm, row_space
+from gaussopt.linalg.sparse_saddle_point import Saddle
 
 NEGLIGIBLE = 1e-9
 """Coefficients of a dependency below this (of unit rows) are rounding."""
@@ -22,6 +24,9 @@ NEAR = 1e-4
 LOOSE = 1e-6
 """Singular value of unit columns below which they count as dependent where forces are asked for, as in
 `gaussopt.certificates.contact.independent`."""
+
+CONTRADICTION = 1e-12
+"""Contradiction relative to the numbers of the step that counts as rounding, where the step is given by itself."""
 
 MOST_NAMED = 6
 """Rows that a sentence names."""
@@ -186,18 +191,67 @@ def contradictions(step: StepData) -> list[Dependency]:
     """
     if not step.sparse:
         return [d for d in rank_report(step).dependencies if d.contradiction]
-    from gaussopt.certificates.bilateral_sparse import idle_combination, leading, least_contradiction
-
-    found = idle_combination(step, by_gamma=True)
+    found = _idle_combination(step, by_gamma=True)
     if found is None:
         return []
     w, row, closeness = found
     contradiction = float(w @ (row * step.gamma))
     if closeness > NEGLIGIBLE or abs(contradiction) <= least_contradiction(step, row, mass_scale(step.M)):
         return []
-    i = leading(w)
+    i = _leading(w)
     terms = {int(k): float(-w[k] * row[k] / (w[i] * row[i])) for k in np.flatnonzero(np.abs(w) > NEGLIGIBLE) if k != i}
     return [Dependency(i, terms, contradiction / float(w[i] * row[i]))]
+
+
+def least_contradiction(step: StepData, row: Vector, d: Vector) -> float:
+    """Contradiction of a sparse step, in unit masses and rows of unit length, up to which it counts as rounding."""
+    return (CONTRADICTION if step.v is None else EVALUATED) * size_in_units(step, row, d)
+
+
+def size_in_units(step: StepData, row: Vector, d: Vector) -> float:
+    """Size of the numbers of a step in unit masses and rows of unit length."""
+    return norm(step.gamma * row) + norm(step.force * d)
+
+
+def _idle_combination(step: StepData, by_gamma: bool = False) -> tuple[Vector, Vector, float] | None:
+    """Rows of a sparse step that together vanish, or nearly.
+
+    Parameters
+    ----------
+    step : StepData
+    by_gamma : bool
+        Of several such combinations the one that gamma contradicts most, instead of any.
+
+    Returns
+    -------
+    w, row, closeness : (m,), (m,), float
+        Weights of the rows taken at unit length, of length 1; what makes the rows that long; the length of the sum of
+        the weighted rows. None where all rows are safely independent, or the step is beyond any factors.
+    """
+    M, J = parts(step)
+    saddle = Saddle.of(M, J)
+    if saddle is None or saddle.regular:
+        return None
+    row = saddle.row
+    probe = step.gamma if by_gamma else np.random.default_rng(0).standard_normal(step.m) / row
+    whole = saddle.left_null(probe)
+    if not norm(whole) > 0:
+        return None
+    # Of all such combinations that of the row that counts most, and what goes with it.
+    unit = np.zeros(step.m)
+    i = _leading(whole)
+    unit[i] = 1.0 / row[i]
+    w = saddle.left_null(unit)
+    if not norm(w) > 0:
+        return None
+    w = w / norm(w)
+    return w, row, norm(times(J.T, w * row) * saddle.scale)
+
+
+def _leading(w: Vector) -> int:
+    """The row that counts most in a combination; of rows that count alike the last one, as it is told of dense rows."""
+    size = np.abs(w)
+    return int(np.flatnonzero(size > (1.0 - 1e-6) * size.max())[-1])
 
 
 def near_dependency(step: StepData) -> NearDependency | None:
@@ -205,9 +259,7 @@ def near_dependency(step: StepData) -> NearDependency | None:
     if not step.m:
         return None
     if step.sparse:
-        from gaussopt.certificates.bilateral_sparse import idle_combination
-
-        found = idle_combination(step)
+        found = _idle_combination(step)
         if found is None:
             return None
         near = NearDependency(found[0], found[2])

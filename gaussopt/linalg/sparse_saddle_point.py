@@ -21,19 +21,17 @@ What depends on the places of the entries alone (order, fill, lists of products)
 
 from __future__ import annotations
 
-import importlib.util
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
+import scipy
 
-from gaussopt.core.solver import backend
 from gaussopt.core.sparse_arrays import LARGEST_BLOCK, Indices, Pattern, Sparse, block_layout, is_diagonal, times
 from gaussopt.core.step_data import Vector
-from gaussopt.linalg.dense import EPS, lapack, mass_scale
+from gaussopt.linalg.dense import EPS, mass_scale
+from gaussopt.linalg.sparse_factors import DEPENDENT, Band, Factor, SuperLU, factorise
 
 MOST_PRODUCTS = 64
 """Products an entry of J beyond which J M^-1 J^T counts as full: a body with so many joints ties them all together."""
@@ -43,9 +41,6 @@ NARROW = 16
 
 BAND_ADVANTAGE = 4
 """How much faster a band runs through an entry than a factor with lists of rows (measured, LAPACK against QDLDL)."""
-
-DEPENDENT = 1e-8
-"""Pivot of S, relative to its diagonal, below which rows may be dependent; as in `gaussopt.certificates.bilateral`."""
 
 REGULARISATION = 1e-8
 """delta, relative to unit masses and rows of unit length."""
@@ -57,15 +52,6 @@ MOST_REFINEMENTS = 40
 
 PURIFICATIONS = 6
 """Passes that take out of a null vector what is none; each by a factor of delta over the eigenvalue."""
-
-
-class Factor(Protocol):
-    """Factors of a symmetric matrix."""
-
-    fill: int
-
-    def solve(self, b: Vector) -> Vector:
-        """One solution, (m,)."""
 
 
 class Products:
@@ -116,7 +102,7 @@ class Products:
         return np.asarray(np.add.reduceat(terms, self._starts))
 
 
-class Blocks:
+class MassBlocks:
     """Inverse Cholesky factors of the blocks of M, M^-1 = R^T R with R lower triangular and of a fixed pattern."""
 
     def __init__(self, M: Sparse) -> None:
@@ -160,84 +146,6 @@ class Blocks:
         return np.asarray(np.concatenate(values)[self._order])
 
 
-class Band:
-    """Banded Cholesky factor, LAPACK's pbtrf."""
-
-    def __init__(self, lower: NDArray[np.float64], order: Indices) -> None:
-        self._factor, self._order = lower, order
-        self.fill = lower.size
-
-    @classmethod
-    def of(cls, lower: NDArray[np.float64], order: Indices) -> Band | None:
-        """The factor of the matrix with these lower diagonals, (bands, m); None where its rows may be dependent."""
-        diagonal = lower[0].copy()
-        factor, info = lapack().dpbtrf(lower, lower=1, overwrite_ab=1)
-        if info != 0 or (factor[0] ** 2 < DEPENDENT * diagonal).any():
-            return None
-        return cls(factor, order)
-
-    def solve(self, b: Vector) -> Vector:
-        """One solution."""
-        x, _ = lapack().dpbtrs(self._factor, b[self._order], lower=1)
-        out = np.empty_like(b)
-        out[self._order] = x
-        return out
-
-
-class Qdldl:
-    """L D L^T after minimum degree by QDLDL; its analysis is kept where the pattern stays."""
-
-    def __init__(self, upper: Any, before: Factor | None) -> None:
-        """Factorise a matrix given by the upper triangle in compressed columns; takes over what was there before."""
-        self._solver: Any
-        if isinstance(before, Qdldl):
-            self._solver = before._solver
-            self._solver.update(upper, upper=True)
-        else:
-            self._solver = backend("qdldl").Solver(upper, upper=True)
-        L, self.pivots, self.order = self._solver.factors()
-        self.fill = int(L.nnz) + len(self.pivots)
-
-    def solve(self, b: Vector) -> Vector:
-        """One solution."""
-        return np.asarray(self._solver.solve(b))
-
-
-class SuperLU:
-    """L U after minimum degree by SuperLU.
-
-    Pivots are those on the diagonal as long as they are not below `threshold` times the largest entry of their column.
-    """
-
-    def __init__(self, upper: Any, threshold: float = 0.0) -> None:
-        from scipy.sparse.linalg import splu
-
-        strict = sparse.triu(upper, k=1)
-        self._lu = splu(
-            sparse.csc_matrix(upper + strict.T), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=threshold,
-            options={"SymmetricMode": True},
-        )  # fmt: skip
-        self.fill = int(self._lu.L.nnz)
-        self.pivots = np.asarray(self._lu.U.diagonal())
-        self.order = np.argsort(self._lu.perm_c)
-
-    def solve(self, b: Vector) -> Vector:
-        """One solution."""
-        return np.asarray(self._lu.solve(b))
-
-
-def factorise(upper: Any, before: Factor | None = None, threshold: float = 0.0) -> Qdldl | SuperLU | None:
-    """Factors of a symmetric matrix given by its upper triangle in compressed columns; None where a pivot vanishes.
-
-    With a `threshold`, of pivots as in `SuperLU`; without, in any order.
-    """
-    try:
-        fixed = not threshold and importlib.util.find_spec("qdldl")
-        return Qdldl(upper, before) if fixed else SuperLU(upper, threshold)
-    except RuntimeError:  # how both report a vanishing pivot
-        return None
-
-
 class Structure:
     """What the places of the entries of M and J decide, kept between steps.
 
@@ -251,7 +159,7 @@ class Structure:
 
     def __init__(self, M: Sparse, J: Sparse) -> None:
         self.key = Pattern.of(M), Pattern.of(J)
-        self.blocks = Blocks(M)
+        self.blocks = MassBlocks(M)
         self.half_band = 0
         self.eliminates = self.blocks.largest <= LARGEST_BLOCK
         if not self.eliminates:
@@ -266,11 +174,11 @@ class Structure:
         if not self.eliminates:
             return
         m = W.shape[0]
-        ones = sparse.csr_array((np.ones(len(W.indices)), W.indices, W.indptr), shape=W.shape)
-        S = sparse.csr_array(ones @ ones.T)
-        from scipy.sparse import csgraph  # brings scipy.linalg, which most runs need not load
-
-        order = csgraph.reverse_cuthill_mckee(S, symmetric_mode=True).astype(np.intp) if m else np.arange(0)
+        ones = scipy.sparse.csr_array((np.ones(len(W.indices)), W.indices, W.indptr), shape=W.shape)
+        S = scipy.sparse.csr_array(ones @ ones.T)
+        order = (
+            scipy.sparse.csgraph.reverse_cuthill_mckee(S, symmetric_mode=True).astype(np.intp) if m else np.arange(0)
+        )
         number = np.empty(m, dtype=np.intp)
         number[order] = np.arange(m)
         places = Pattern.of(S)
@@ -314,7 +222,9 @@ class Structure:
             flat[self._place] = values
             return Band.of(flat.reshape(m, self.half_band + 1).T, self._order)
         lower = self._gram.pattern
-        upper = sparse.csc_matrix((values, lower.indices, lower.indptr), shape=(m, m))  # rows of one, columns of other
+        upper = scipy.sparse.csc_matrix(
+            (values, lower.indices, lower.indptr), shape=(m, m)
+        )  # rows of one, columns of other
         factor = factorise(upper, before)
         if factor is None or (factor.pivots < DEPENDENT * upper.diagonal()[factor.order]).any():
             return None
@@ -336,11 +246,11 @@ def transposed(pattern: Pattern) -> tuple[Pattern, Indices]:
 def _fill(S: Sparse) -> int:
     """Entries of the factor of a matrix with this pattern after minimum degree."""
     m = S.shape[0]
-    dominant = sparse.triu(S + sparse.diags_array(S.sum(axis=1)), format="csc")
+    dominant = scipy.sparse.triu(S + scipy.sparse.diags_array(S.sum(axis=1)), format="csc")
     return SuperLU(dominant).fill if m else 0
 
 
-class Found(NamedTuple):
+class SaddleSolution(NamedTuple):
     """A solution (x, y), what is left of its equations, f - M x + J^T y and g - J x, and how often it was refined."""
 
     x: Vector
@@ -384,7 +294,11 @@ class Saddle:
         root = structure.blocks.inverse_root(M)
         scale = mass_scale(M)
         pattern = structure.blocks.root
-        R = None if root is None else sparse.csr_array((root, pattern.indices, pattern.indptr), shape=pattern.shape)
+        R = (
+            None
+            if root is None
+            else scipy.sparse.csr_array((root, pattern.indices, pattern.indptr), shape=pattern.shape)
+        )
         if root is not None and structure.eliminates:
             schur = structure.schur(root, J, usable.factor if usable is not None and usable.regular else None)
             if schur is not None:
@@ -426,7 +340,7 @@ class Saddle:
         z = self.factor.solve(np.concatenate((f * self.scale, g * self.row)))
         return z[:n] * self.scale, -z[n:] * self.row
 
-    def solve(self, f: Vector, g: Vector, accuracy: float) -> Found:
+    def solve(self, f: Vector, g: Vector, accuracy: float) -> SaddleSolution:
         """Refine until corrections are below `accuracy`, relative, or at rounding level, or help no longer."""
         M, J = self.M, self.J
         x, y = self.precondition(f, g)
@@ -440,7 +354,7 @@ class Saddle:
             if not moved > max(accuracy * _norm(x / self.scale), rounding) or moved > self._least_gain * before:
                 break
             before = moved
-        return Found(x, y, f - times(M, x) + times(J.T, y), g - times(J, x), passes)
+        return SaddleSolution(x, y, f - times(M, x) + times(J.T, y), g - times(J, x), passes)
 
     def left_null(self, g: Vector) -> Vector:
         """What of g the rows cannot produce, w with J^T w near zero; of a regularised system, in its scaled rows.
@@ -496,7 +410,7 @@ def _regularised(M: Sparse, J: Sparse, d: Vector, row: Vector) -> Any:
     values = (M.data[upper] * d[i] * d[k], J.data * row[rows.rows] * d[rows.indices], np.full(n, REGULARISATION),
               np.full(m, -REGULARISATION))  # fmt: skip
     places = np.concatenate((i, rows.indices, diagonal)), np.concatenate((k, rows.rows + n, diagonal))
-    return sparse.csc_matrix(sparse.coo_array((np.concatenate(values), places), shape=(n + m, n + m)))
+    return scipy.sparse.csc_matrix(scipy.sparse.coo_array((np.concatenate(values), places), shape=(n + m, n + m)))
 
 
 def _norm(x: Vector) -> float:

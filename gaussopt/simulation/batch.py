@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.core.errors import BadInput
 from gaussopt.core.interrupts import Interrupts
 from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
-from gaussopt.core.tolerances import check_tolerance
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE, check_tolerance
 from gaussopt.integration import stabilisation
 from gaussopt.integration.time_grid import TimeGrid
 from gaussopt.modelling.problem import Problem

@@ -9,7 +9,6 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.codegen import modules
 from gaussopt.codegen.job import Orders
 from gaussopt.codegen.loop import ROW
@@ -18,6 +17,7 @@ from gaussopt.compiled.generated_loop import CHUNK, norms, passing
 from gaussopt.core.errors import BadInput, NotCompiled
 from gaussopt.core.step_data import Matrix
 from gaussopt.core.stepper import Stabilisation, Stepper
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.integration.stabilisation import Projection
 from gaussopt.integration.time_grid import TimeGrid
 from gaussopt.jit.threads import share

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.contact.impact_laws import ImpactLaw, impact_law
 from gaussopt.core import registry
 from gaussopt.core.errors import BadInput, GaussoptError, IllPosed, MotionStopped, NotAccepted, UnknownName
@@ -26,6 +25,7 @@ from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector, as_array
 from gaussopt.core.stepper import Control, Stabilisation, Stepper
 from gaussopt.core.system import AbstractSystem
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.integration import stabilisation
 from gaussopt.integration.accelerations import CertifiedAccelerations, QuasiVelocityAccelerations, Rejected
 from gaussopt.integration.bilateral_loop import Record

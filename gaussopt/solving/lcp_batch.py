@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.core.errors import BadInput, NotAccepted
 from gaussopt.core.programs import LCP
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Solver, make_solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector, as_array
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.lcp.certificate import NEGLIGIBLE
 from gaussopt.lcp.matrix_classes import POSITIVE
 from gaussopt.lcp.verification import judge_lcp

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.core import registry
 from gaussopt.core.errors import BadInput, IllPosed, NotAccepted
 from gaussopt.core.programs import LCP, QP, Program
 from gaussopt.core.solution import Solution
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector, as_array
-from gaussopt.core.tolerances import check_tolerance
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE, check_tolerance
 from gaussopt.formulations.base import Formulation, SlidingFormulation
 from gaussopt.lcp.verification import check_lcp, judge_lcp
 from gaussopt.solving.answer import Answer

@@ -19,7 +19,7 @@ import gaussopt as go
 from gaussopt.certificates.bilateral import certify
 from gaussopt.formulations.base import Candidate
 from gaussopt.formulations.gauss import Gauss
-from gaussopt.solving.solve import StepSolver
+from gaussopt.solving.step_solver import StepSolver
 
 FAULTS = Path(__file__).parent / "faults"
 

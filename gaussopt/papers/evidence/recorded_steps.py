@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.comparison.cases import answer_case, time_case
 from gaussopt.comparison.records import Answers, Times
 from gaussopt.comparison.sources import Spec

@@ -11,8 +11,8 @@ from functools import cache
 import numpy as np
 from scipy.optimize import brentq
 
-from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence import random_steps as rs

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 
-from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.modelling.problem import problem
 from gaussopt.modelling.reference import ReferenceData
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement

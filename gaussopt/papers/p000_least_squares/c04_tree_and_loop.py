@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
 from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence import random_mechanisms as rm

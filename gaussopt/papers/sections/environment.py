@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from gaussopt.certificates.bilateral import DEFAULT_TOLERANCE
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.comparison.pairing import installed_solvers
 from gaussopt.comparison.solver_spec import solver_class
 from gaussopt.execution.versions import versions
