@@ -29,6 +29,7 @@ from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.lcp import polish
 from gaussopt.lcp.matrix_classes import equilibrate
 from gaussopt.solvers._semismooth import Complementarity, semismooth_newton
+from gaussopt.solvers.lemke import lemke
 
 
 @dataclass(frozen=True)
@@ -186,8 +187,6 @@ def solve_lcp(lcp: LCP, options: NewtonOptions, start: Vector | None = None) -> 
     note = f"Newton's method stalled after {iterations} iterations"
     if not options.fallback:
         return RawSolution(z, None, Status.ITERATION_LIMIT, iterations, note=note, history=residuals)
-    from gaussopt.solvers.lemke import lemke
-
     raw = lemke(lcp)
     note = f"{note}; Lemke's method took {raw.iterations} pivots" + (f", and {raw.note}" if raw.note else "")
     return RawSolution(raw.x, None, raw.claim, iterations + raw.iterations, note=note, history=residuals)

@@ -25,6 +25,8 @@ from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
+from gaussopt.jit.kernel import COMPILED
+from gaussopt.lcp.pivoting import SOLVED, solve_lcp
 from gaussopt.solvers.lemke import LemkeOptions, lemke
 
 PLAIN = 12
@@ -62,9 +64,6 @@ class PrincipalPivoting(Solver[PrincipalPivotingOptions]):
 
 
 def _solve(lcp: LCP, options: PrincipalPivotingOptions, start: Vector | None) -> RawSolution:
-    from gaussopt.jit.kernel import COMPILED
-    from gaussopt.lcp.pivoting import SOLVED, solve_lcp
-
     n, pivots = lcp.n, 0
     if not (lcp.q < 0).any():
         return RawSolution(np.zeros(n), None, Status.SOLVED, 0)

@@ -6,11 +6,11 @@ import importlib.util
 import os
 import sys
 from functools import lru_cache
-from importlib.abc import ExecutionLoader
 from pathlib import Path
 from types import ModuleType
 
 from gaussopt.core import cache
+from gaussopt.core.source_loader import SourceLoader
 
 
 def load(name: str, key: str) -> ModuleType | None:
@@ -49,8 +49,8 @@ def store(name: str, key: str, text: str) -> ModuleType:
 def text_of(module: ModuleType) -> str:
     """The source that a module was made of, whatever has become of its file since."""
     loader = module.__loader__
-    if isinstance(loader, _Loader):
-        return loader.text
+    if isinstance(loader, SourceLoader):
+        return loader.get_source()
     return Path(str(module.__file__)).read_text(encoding="utf-8")
 
 
@@ -78,26 +78,12 @@ def _module_name(file: str) -> str:
     return f"gaussopt_generated_{file.removesuffix('.py')}"
 
 
-class _Loader(ExecutionLoader):
-    """Compiles a text that was checked; byte code is neither kept nor used, as nobody could check that."""
-
-    def __init__(self, text: str, path: str) -> None:
-        self.text = text
-        self._path = path
-
-    def get_source(self, fullname: str) -> str:
-        return self.text
-
-    def get_filename(self, fullname: str) -> str:
-        return self._path
-
-
 def _imported(file: str, text: str, path: Path | None) -> ModuleType:
     name = _module_name(file)
     if name in sys.modules:
         return sys.modules[name]
     # Without a file the lines are shown by the loader, see `linecache`.
-    loader = _Loader(text, os.path.abspath(path) if path else f"gaussopt-generated/{file}")
+    loader = SourceLoader(text, os.path.abspath(path) if path else f"gaussopt-generated/{file}")
     spec = importlib.util.spec_from_loader(name, loader)
     assert spec is not None  # the loader is given
     module = importlib.util.module_from_spec(spec)

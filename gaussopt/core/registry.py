@@ -8,7 +8,6 @@ GAUSSOPT_PLUGINS (files or folders, separated as in PATH) or `register`; a probl
 from __future__ import annotations
 
 import importlib
-import importlib.abc
 import importlib.util
 import os
 import pkgutil
@@ -22,6 +21,7 @@ from typing import Any, NamedTuple
 
 from gaussopt.core.errors import BadInput, GaussoptError, UnknownName
 from gaussopt.core.machine import pass_on
+from gaussopt.core.source_loader import SourceLoader
 
 PACKAGES = {
     "problem": "gaussopt.problems",
@@ -113,7 +113,7 @@ def register(path: str | os.PathLike[str], source: bytes | None = None, wanted: 
             source = file.read_bytes()
         except OSError as error:
             raise BadInput(f"Cannot read {path}: {error.strerror}.") from None
-    loader = _Loader(str(file), source)
+    loader = SourceLoader(source, str(file))
     spec = importlib.util.spec_from_file_location(f"gaussopt_plugin_{file.stem}", file, loader=loader)
     assert spec is not None  # the loader is given
     module = importlib.util.module_from_spec(spec)
@@ -247,22 +247,6 @@ def sources(kind: str, name: str) -> dict[str, bytes]:
     tables = folder.glob("data/*") if kind == "problem" else ()
     files = (folder / f"{name.replace('-', '_')}.py", *folder.glob("_*.py"), *tables)
     return {file.name: file.read_bytes() for file in files}
-
-
-class _Loader(importlib.abc.SourceLoader):
-    """Runs a source that was read already."""
-
-    def __init__(self, path: str, source: bytes) -> None:
-        self._path = path
-        self._source = source
-
-    def get_filename(self, fullname: str) -> str:
-        return self._path
-
-    def get_data(self, path: str | bytes) -> bytes:
-        if path != self._path:
-            raise OSError(f"no {path!r}")  # compiled code is neither kept nor used
-        return self._source
 
 
 def _entry(module: ModuleType, kind: str, name: str) -> Any:

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.contact.activity import closed_contacts
-from gaussopt.contact.operator import ContactOperator
 from gaussopt.core.errors import NotAccepted
-from gaussopt.core.programs import LCP, Program
+from gaussopt.core.programs import Program
 from gaussopt.core.step_data import Matrix, StepData, Vector
 
 
@@ -100,69 +99,3 @@ class Formulation(ABC):
     def details(self, data: Any, x: Vector | None) -> dict[str, Any]:
         """What is worth knowing beside the answer, for JSON."""
         return {}
-
-
-class SlidingFormulation(Formulation):
-    """A program in the normal forces of sliding contacts, made of w = delassus lam_N + bias.
-
-    Class attributes
-    ----------------
-    takes_lcp : bool
-        Whether delassus and bias are all it needs, so that it takes an LCP too.
-    """
-
-    takes_lcp: ClassVar[bool] = True
-
-    def refuses(self, step: StepData) -> str | None:
-        """Steps without contacts, and contacts without slip, whose friction has no sign."""
-        if not step.k:
-            return "the step has no closed contacts; use gauss or lagrange"
-        if step.resting.any():
-            i = int(np.argmax(step.resting))
-            return (
-                f"contact {i + 1} has friction and zero slip, where sliding friction has no sign: it sticks or starts "
-                "to slip; use stick-slip"
-            )
-        return None
-
-    @abstractmethod
-    def program(self, lcp: LCP, ell: Vector | None = None) -> Program:
-        """The program whose solution is lam_N.
-
-        Parameters
-        ----------
-        lcp : LCP
-            M = delassus, q = bias.
-        ell : (k,)
-            sigma mu J_T (a_J - a0), what the joints do to the friction directions; only some formulations use it.
-
-        Raises
-        ------
-        NotAccepted, IllPosed
-        """
-
-    def normal_forces(self, x: Vector) -> Vector:
-        """lam_N of the program's solution."""
-        return x
-
-    def apply(self, step: StepData) -> tuple[Program, Any]:
-        """The program of the contact operator."""
-        op = ContactOperator.of(step)
-        return self.program(op.lcp), op
-
-    def recover(self, data: Any, x: Vector, y: Vector | None) -> Candidate:
-        """Accelerations and joint forces that belong to the normal forces."""
-        return candidate_of(data, self.normal_forces(x))
-
-    def remarks(self, lcp: LCP, z: Vector | None) -> dict[str, Any]:
-        """Details in terms of the LCP."""
-        return {}
-
-    def details(self, data: Any, x: Vector | None) -> dict[str, Any]:
-        """The same for a step."""
-        return self.remarks(data.lcp, None if x is None else self.normal_forces(x))
-
-
-def candidate_of(op: ContactOperator, x: Vector) -> Candidate:
-    """The candidate that has these contact forces."""
-    return Candidate(op.acceleration(x), op.multipliers(x), *op.split(x))

@@ -21,7 +21,7 @@ from gaussopt.core.step_data import StepData, Vector
 from gaussopt.formulations.stick_slip import StickSlip
 
 
-class Impact(StickSlip):
+class NewtonImpact(StickSlip):
     """The jump of the velocity."""
 
     name = "impact"
@@ -54,4 +54,4 @@ class Impact(StickSlip):
         return {"v_after": (data.step.v + self.recover(data, x, None).a).tolist()}
 
 
-formulation = Impact()
+formulation = NewtonImpact()

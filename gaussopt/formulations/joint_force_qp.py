@@ -22,7 +22,8 @@ from gaussopt.core.errors import NotAccepted
 from gaussopt.core.programs import LCP, QP, Program
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.formulations._convexity import require_strictly_convex
-from gaussopt.formulations.base import Candidate, SlidingFormulation, candidate_of
+from gaussopt.formulations._sliding import SlidingFormulation, candidate_of
+from gaussopt.formulations.base import Candidate
 from gaussopt.linalg.dense import cholesky, solve_lower, solve_lower_transposed
 
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy
 
 from gaussopt.core.programs import LinearSystem
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData, Vector, parts
 from gaussopt.formulations.base import Formulation
 
 
@@ -44,12 +45,8 @@ class Lagrange(Formulation):
 
 def _sparse(step: StepData) -> Any:
     """The system of a sparse step."""
-    from scipy.sparse import block_array, csr_array
-
-    from gaussopt.core.step_data import parts
-
     M, J = parts(step)
-    return csr_array(block_array([[M, J.T], [J, None]], format="csr"))
+    return scipy.sparse.csr_array(scipy.sparse.block_array([[M, J.T], [J, None]], format="csr"))
 
 
 formulation = Lagrange()

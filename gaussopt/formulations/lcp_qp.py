@@ -15,7 +15,7 @@ import numpy as np
 from gaussopt.core.errors import NotAccepted
 from gaussopt.core.programs import LCP, QP
 from gaussopt.core.step_data import Vector
-from gaussopt.formulations.base import SlidingFormulation
+from gaussopt.formulations._sliding import SlidingFormulation
 from gaussopt.lcp import classify_matrix
 
 
@@ -26,7 +26,7 @@ class ComplementarityQP(SlidingFormulation):
     title = "The LCP as a convex QP"
     source = "Cottle, Pang & Stone 1992, section 3.1"
 
-    def program(self, lcp: LCP, ell: Vector | None = None) -> QP:
+    def program(self, lcp: LCP) -> QP:
         """P = delassus + delassus^T, q = bias, rows lam_N >= 0 and delassus lam_N >= -bias."""
         if not classify_matrix(lcp.M).positive_semidefinite:
             raise NotAccepted(

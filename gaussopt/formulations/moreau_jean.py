@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from gaussopt.contact.velocity_level import jump_step
 from gaussopt.core.errors import NotAccepted
 from gaussopt.core.step_data import StepData
-from gaussopt.formulations.impact import Impact
+from gaussopt.formulations.impact import NewtonImpact
 
 
-class MoreauJean(Impact):
+class MoreauJean(NewtonImpact):
     """The change of velocity over a time step."""
 
     name = "moreau-jean"

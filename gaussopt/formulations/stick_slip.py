@@ -13,7 +13,8 @@ from __future__ import annotations
 from gaussopt.contact.operator import ContactOperator
 from gaussopt.core.programs import LCP
 from gaussopt.core.step_data import StepData, Vector
-from gaussopt.formulations.base import Candidate, Formulation, candidate_of
+from gaussopt.formulations._sliding import candidate_of
+from gaussopt.formulations.base import Candidate, Formulation
 
 
 class StickSlip(Formulation):

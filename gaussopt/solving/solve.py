@@ -17,7 +17,8 @@ from gaussopt.core.solution import Solution
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector, as_array
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, check_tolerance
-from gaussopt.formulations.base import Formulation, SlidingFormulation
+from gaussopt.formulations._sliding import SlidingFormulation
+from gaussopt.formulations.base import Formulation
 from gaussopt.lcp.verification import check_lcp, judge_lcp
 from gaussopt.solving.answer import Answer
 from gaussopt.solving.defaults import default_solver

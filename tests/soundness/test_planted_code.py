@@ -521,15 +521,16 @@ def test_options_are_never_code(arguments: list[str], tmp_path: Path, monkeypatc
 
 # What may take text for code or load objects, and why each of them is harmless.
 KNOWN = {
-    "lagrangian.py: sympify": "expressions that a program gives",
-    "codegen.py: sympify": "expressions of a model",
-    "compiled/source.py: sympify": "expressions of a model",
-    "compiled/constrained.py: sympify": "expressions of a model",
-    "turning.py: lambdify": "expressions of a model, whose symbols have names that we made",
-    "guard.py: pickle": "between a process and the children that it started, over a pipe that only they hold",
-    "guard.py: subprocess": "an interpreter of its own, by a list of arguments",
-    "compiled/translation.py: literal_eval": "tables of numbers in generated sources, read as constants",
-    "quick.py: exec": "names of fields of our own classes",
+    "modelling/lagrangian.py: sympify": "expressions that a program gives",
+    "codegen/source.py: sympify": "expressions of a model",
+    "codegen/step.py: sympify": "expressions of a model",
+    "codegen/constrained_step.py: sympify": "expressions of a model",
+    "integration/events/turning.py: lambdify": "expressions of a model, whose symbols have names that we made",
+    "processes/child_process.py: pickle": "between a process and its child, over a pipe that only they hold",
+    "processes/guarded_process.py: pickle": "between a process and its child, over a pipe that only they hold",
+    "processes/guarded_process.py: subprocess": "an interpreter of its own, by a list of arguments",
+    "jit/translation.py: literal_eval": "tables of numbers in generated sources, read as constants",
+    "core/fast_frozen.py: exec": "names of fields of our own classes",
 }
 SUSPECTS = (
     "eval", "exec", "pickle", "marshal", "shelve", "sympify", "parse_expr", "yaml", "joblib", "cloudpickle", "popen",
