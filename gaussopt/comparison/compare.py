@@ -11,7 +11,6 @@ from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.comparison.plan import (
     Plan,
     Request,
@@ -27,6 +26,7 @@ from gaussopt.comparison.records import Answers, MotionRecord, Times
 from gaussopt.comparison.results import Results
 from gaussopt.comparison.sources import Spec
 from gaussopt.core.errors import BadInput
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.execution.store import Store
 from gaussopt.execution.workers import Workers, check_jobs, run_jobs
 from gaussopt.modelling.problem import Problem

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.comparison.items import Item
 from gaussopt.comparison.records import STARTS
 from gaussopt.comparison.residuals import Residuals, residuals
@@ -19,6 +18,7 @@ from gaussopt.core.solution import Timing
 from gaussopt.core.solver import Solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.solving.solver_sequence import SolverSequence
 from gaussopt.solving.step_solver import StepSolver
 from gaussopt.solving.verification import verified

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from gaussopt.certificates.bilateral import Certificate, certify
-from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.certificates.contact import certify_contact
 from gaussopt.core.errors import IllPosed
 from gaussopt.core.programs import QP, LeastSquares, Program
@@ -18,7 +17,7 @@ from gaussopt.core.solution import RawSolution, Timing
 from gaussopt.core.solver import Solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
-from gaussopt.core.tolerances import check_tolerance
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE, check_tolerance
 from gaussopt.formulations.base import Candidate, Formulation
 from gaussopt.solving.answer import Answer
 from gaussopt.solving.foreign_formulation import find

@@ -8,7 +8,6 @@ from time import perf_counter
 from typing import Any
 
 from gaussopt.certificates.bilateral import Certificate, certify, explain
-from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.certificates.contact import certify_contact
 from gaussopt.certificates.linear import certify_linear
 from gaussopt.certificates.qp import certify_qp, classify_qp
@@ -18,6 +17,7 @@ from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program
 from gaussopt.core.solution import RawSolution, Solution, Timing
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.lcp.verification import judge_lcp, verify_lcp
 from gaussopt.solving.judgement import RECORDED, why_ill_posed
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.comparison.cases import answer_case, time_case
 from gaussopt.comparison.records import Answers, Times
 from gaussopt.comparison.sources import Spec
 from gaussopt.comparison.step_table import TimedAnswers, competing
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 
 
 def recorded(specs: Sequence[Spec], pairs: Sequence[tuple[str, str]], budget: float | None) -> list[TimedAnswers]:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.comparison.pairing import installed_solvers
 from gaussopt.comparison.solver_spec import solver_class
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.execution.versions import versions
 from gaussopt.processes.job import Outcome
 from gaussopt.reporting.document import Paragraph, Section, Table, Timed
