@@ -162,7 +162,9 @@ def _first(old: list[list[str]], new: list[list[str]], held: dict[str, Any], ali
 def test_the_committed_report_is_up_to_date(fresh: Path) -> None:
     found = differences(COMMITTED, fresh, KEPT)
     lines = "\n".join(found[:40])
-    again = "gaussopt papers --jobs 2 --out reports/papers && python benchmarks/committed_reports.py link reports/papers"
+    again = (
+        "gaussopt papers --jobs 2 --out reports/papers && python benchmarks/committed_reports.py link reports/papers"
+    )
     assert not found, f"Write it again: {again}\n{lines}"
 
 

@@ -15,8 +15,9 @@ from gaussopt.modelling.problem import problem
 from gaussopt.papers.p001_friction.boundaries import TABLES
 from gaussopt.papers.report_parts import Important
 from gaussopt.processes.job import Job, Outcome
+from gaussopt.reporting.colours import CLASS_NAMES
 from gaussopt.reporting.document import Figure, Paragraph, Section, Table
-from gaussopt.reporting.figures.heatmaps import COLOUR_NAMES, Panel, class_map
+from gaussopt.reporting.figures.heatmaps import Panel, class_map
 from gaussopt.reporting.sections.atlas import atlas_section
 
 KEY = "atlas"
@@ -89,7 +90,7 @@ def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
     index = next(i for i, s in enumerate(bars.slips) if (s < 0).all())
     part = codes[:, :, index]
     counts = {i: int((part == i).sum()) for i in range(len(CLASSES["qp"])) if (part == i).any()}
-    key = "; ".join(f"it {ANSWERS[CLASSES['qp'][i]]} at {n} ({COLOUR_NAMES[i]})" for i, n in counts.items())
+    key = "; ".join(f"it {ANSWERS[CLASSES['qp'][i]]} at {n} ({CLASS_NAMES[i]})" for i, n in counts.items())
     apart = int((np.delete(codes, index, axis=2) == 0).sum())
     sentence = (
         f"The printed program (29) on the two bars with both ends sliding to the left (slip A −, C −), at {part.size} "

@@ -14,12 +14,15 @@ from gaussopt.core.files import check_target, write_bytes
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import Problem, sketch_of
 from gaussopt.modelling.problem import problem as find_problem
-from gaussopt.modelling.sketch import ContactPoint, Point, Sketch, as_sketch, words
-from gaussopt.reporting.animation.marks import INK, Part, Stroke, Word, fixed, page, pair, placed
+from gaussopt.modelling.sketch import ContactPoint, Point, as_sketch, words
+from gaussopt.reporting.animation.gif import gif
+from gaussopt.reporting.animation.marks import Part, Stroke, Word, fixed, page, pair, placed
 from gaussopt.reporting.animation.playback import HOLD, SAME, speed_words
 from gaussopt.reporting.animation.scene import SMALL, Scene, scene_of, words_beside
 from gaussopt.reporting.animation.smil import animated_svg, thinned
+from gaussopt.reporting.colours import INK
 from gaussopt.reporting.document import Animation
+from gaussopt.reporting.html.page import template
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +69,7 @@ def animate(
     ending = check_ending(target)
     check_target(target)
     entry = _problem_of(trajectory, problem) if sketch is None or problem is not None else None
-    drawn = as_sketch(sketch) if sketch is not None else _sketch_of(entry)
+    drawn = sketch_of(entry) if entry is not None and sketch is None else as_sketch(sketch)
     scene = scene_of(trajectory, drawn, _parameters(trajectory, entry))
     title = entry.title if entry is not None else str(trajectory.meta.get("problem", "Motion"))
     write_bytes(target, _content(ending, scene, trajectory, title))
@@ -125,15 +128,11 @@ def animation_block(
 
 def _content(ending: str, scene: Scene, trajectory: Trajectory, title: str) -> bytes:
     if ending == ".gif":
-        from gaussopt.reporting.animation.gif import gif
-
         return gif(scene)
     alt = description(scene, trajectory, title)
     svg = animated_svg(scene, alt)
     if ending == ".svg":
         return svg.encode()
-    from gaussopt.reporting.html.page import template
-
     values = {
         "title": title, "alt": alt, "svg": svg, "still": still_svg(scene, alt), "playback": scene.frames.playback,
         "start": float(scene.frames.t[0]), "speed": scene.frames.speed, "pace": speed_words(scene.frames.speed),
@@ -156,11 +155,6 @@ def _problem_of(trajectory: Trajectory, given: str | Problem | None) -> Problem:
             f"The motion is of {name!r}, which is no registered problem; give animate(..., sketch=...) a function of "
             "(q, parameters) that returns shapes of gaussopt.modelling.sketch, or animate(..., problem=...)."
         ) from None
-
-
-def _sketch_of(entry: Problem | None) -> Sketch:
-    assert entry is not None
-    return sketch_of(entry)
 
 
 def _parameters(trajectory: Trajectory, entry: Problem | None) -> Mapping[str, float]:

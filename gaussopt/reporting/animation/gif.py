@@ -11,23 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.step_data import Matrix
-from gaussopt.reporting.animation.marks import (
-    BODY,
-    EDGE,
-    FRICTION,
-    INK,
-    NORMAL,
-    OTHER,
-    PALE,
-    PATH,
-    Mark,
-    Part,
-    Ring,
-    Stroke,
-    Word,
-)  # fmt: skip
+from gaussopt.reporting.animation.marks import Mark, Part, Ring, Stroke, Word
 from gaussopt.reporting.animation.playback import CAPTION, HOLD
 from gaussopt.reporting.animation.scene import SECOND, SMALL, Scene, caption_at, stamps, timeline, words_beside
+from gaussopt.reporting.colours import BODY, EDGE, FRICTION, INK, NORMAL, OTHER, PALE, PATH, WHITE, mixed
 
 FINER = 2
 """Pictures are drawn this much larger and reduced, which smooths edges."""
@@ -61,9 +48,9 @@ def _palette() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     Every colour in steps to white, and edges on the bodies they surround.
     """
     inks = (INK, PALE, EDGE, NORMAL, FRICTION, PATH, OTHER)
-    colours = ["#ffffff", *(_mixed(c, i / STEPS) for c in inks for i in range(1, STEPS + 1))]
+    colours = ["#ffffff", *(mixed(c, i / STEPS) for c in inks for i in range(1, STEPS + 1))]
     for fill, edge in ((BODY, EDGE), (SECOND.fill, OTHER)):
-        colours += [_mixed(edge, i / STEPS, fill) for i in range(STEPS)]
+        colours += [mixed(edge, i / STEPS, fill) for i in range(STEPS)]
     table = np.array([[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in colours], dtype=np.uint8)
     axis = np.arange(64) * (255 / 63)
     best, nearest = np.full((64, 64, 64), np.inf), np.zeros((64, 64, 64), dtype=np.uint8)
@@ -90,10 +77,10 @@ def _picture(scene: Scene, frame: int, second: float) -> Any:
     from PIL import Image
 
     size = (round(scene.view.width) * FINER, round(scene.view.height) * FINER)
-    image = Image.new("RGB", size, "#fff")
+    image = Image.new("RGB", size, WHITE)
     brush = _Brush(image)
     for track in scene.tracks:
-        brush.line(track.points, _mixed(track.colour, 0.3), 1.0)
+        brush.line(track.points, mixed(track.colour, 0.3), 1.0)
         brush.line(track.points[: frame + 1], track.colour, 1.6)
     for part in scene.parts:
         brush.part(part, frame)
@@ -101,7 +88,7 @@ def _picture(scene: Scene, frame: int, second: float) -> Any:
     for caption, at in scene.struck:
         age = second - (caption.t - t0) / speed
         if 0 <= age < 0.45:
-            brush.mark(Ring(at, 13.0, _mixed(NORMAL, 1 - age / 0.45), 2.5), np.eye(3))
+            brush.mark(Ring(at, 13.0, mixed(NORMAL, 1 - age / 0.45), 2.5), np.eye(3))
     for part in scene.arrows:
         brush.part(part, frame)
     axis, left, right, y = timeline(scene)
@@ -118,12 +105,6 @@ def _picture(scene: Scene, frame: int, second: float) -> Any:
         colour = NORMAL if said[-1].impacts else INK
         brush.mark(Word(caption_at(scene), said[-1].text, "start", SMALL, colour, letter=False), np.eye(3))
     return image.reduce(FINER)
-
-
-def _mixed(colour: str, share: float, ground: str = "#ffffff") -> str:
-    """A colour over another."""
-    pairs = [(int(colour[i : i + 2], 16), int(ground[i : i + 2], 16)) for i in (1, 3, 5)]
-    return "#" + "".join(f"{round(g + share * (c - g)):02x}" for c, g in pairs)
 
 
 @cache
@@ -198,5 +179,5 @@ class _Brush:
         x -= {"start": 0.0, "middle": total / 2, "end": total}[word.anchor]
         for text, below, font in pieces:
             drop = 0.28 * word.size * FINER if below else 0.0
-            self.draw.text((x, y + drop), text, word.colour, font, anchor="ls", stroke_width=FINER, stroke_fill="#fff")
+            self.draw.text((x, y + drop), text, word.colour, font, anchor="ls", stroke_width=FINER, stroke_fill=WHITE)
             x += font.getlength(text)

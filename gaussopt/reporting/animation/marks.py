@@ -13,12 +13,9 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from gaussopt.core.step_data import Vector
+from gaussopt.reporting.colours import INK, WHITE
 
 Pixels = tuple[float, float]
-
-INK, PALE, BODY, EDGE = "#1d2733", "#8a949e", "#dfe9f2", "#33475b"
-NORMAL, FRICTION, PATH, OTHER = "#c44a00", "#0072b2", "#00795a", "#8f3f73"
-"""Colours of Okabe and Ito's palette, darkened for thin lines: normal forces, friction, paths, a second body."""
 
 LETTER = 17.0
 """Size of the letters of formulas."""
@@ -172,7 +169,7 @@ def _word_svg(word: Word) -> str:
     # A white rim keeps letters readable over lines.
     return (
         f'<text x="{number(x)}" y="{number(y)}" {style} font-size="{number(word.size)}" text-anchor="{word.anchor}" '
-        f'fill="{word.colour}" stroke="#fff" stroke-width="3" stroke-linejoin="round" paint-order="stroke">'
+        f'fill="{word.colour}" stroke="{WHITE}" stroke-width="3" stroke-linejoin="round" paint-order="stroke">'
         f"{''.join(pieces)}</text>"
     )
 
@@ -193,7 +190,7 @@ def page(body: Sequence[str], width: float, height: float, label: str, extra: st
     """A whole SVG file on white, with its text alternative."""
     size = f'viewBox="0 0 {number(width)} {number(height)}" width="{number(width)}" height="{number(height)}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{_escaped(label)}"{extra}>'
-    ground = f'<rect width="{number(width)}" height="{number(height)}" fill="#fff"/>'
+    ground = f'<rect width="{number(width)}" height="{number(height)}" fill="{WHITE}"/>'
     return "\n".join([head, ground, *(b for b in body if b), "</svg>"]) + "\n"
 
 

@@ -31,21 +31,8 @@ from gaussopt.modelling.sketch import (
     Wall,
     segments,
 )
-from gaussopt.reporting.animation.marks import (
-    FRICTION,
-    INK,
-    NORMAL,
-    OTHER,
-    PALE,
-    PATH,
-    Margins,
-    Part,
-    Stroke,
-    View,
-    Word,
-    fit,
-    fixed,
-)  # fmt: skip
+from gaussopt.reporting.animation.marks import Margins, Part, Stroke, View, Word, fit, fixed
+from gaussopt.reporting.animation.notes import HEAD, arrow_head, room
 from gaussopt.reporting.animation.playback import (
     Caption,
     Frames,
@@ -55,7 +42,8 @@ from gaussopt.reporting.animation.playback import (
     sampled,
     speed_words,
 )
-from gaussopt.reporting.animation.shapes import HEAD, Look, arrow_head, column, over_frames, parts_of, room, turn
+from gaussopt.reporting.animation.shapes import Look, column, over_frames, parts_of, turn
+from gaussopt.reporting.colours import FRICTION, INK, NORMAL, OTHER, OTHER_BODY, PALE, PATH
 
 SIZE = (580.0, 300.0)
 MARGINS = Margins(26.0, 62.0, 26.0, 52.0)
@@ -73,7 +61,7 @@ LETTERED = Bar | Block | Disk | Blade | Spring | Damper
 FURTHER = 0.4
 """How far beyond the motion itself a picture follows the motions beside it, as a share of its extent."""
 
-SECOND = Look(fill="#f6e6ef", edge=OTHER, letters=False)
+SECOND = Look(fill=OTHER_BODY, edge=OTHER, letters=False)
 
 
 @dataclass(frozen=True)
@@ -168,11 +156,7 @@ def scene_of(
     ends = [float(x.t[-1]) for x in others.values() if len(x.t)] + ([] if t_end is None else [t_end])
     frames = frames_of(trajectory, min(ends) if ends else None)
     shapes = _tracks(sketch, frames, parameters, owner)
-    for name in (s[0].name for s in shapes if isinstance(s[0], ContactPoint)):
-        if trajectory.contacts and name not in trajectory.contacts:
-            raise UnknownName(f"contact in the sketch of {owner}", name, trajectory.contacts)
-    contacts = [(c, trajectory.contacts.index(c[0].name)) for c in shapes
-                if isinstance(c[0], ContactPoint) and c[0].name in trajectory.contacts]  # fmt: skip
+    contacts = _contacts(shapes, trajectory, owner)
     legend = _legend(frames, [i for _, i in contacts])
     tips = [row for c, i in contacts for row in _tips(c, frames, i, legend)] if legend else []
     near = [row for s in shapes if isinstance(s[0], Bearing) for row in room(s[0])]
@@ -198,6 +182,15 @@ def scene_of(
         frames, captions, view, tuple(parts), tuple(arrows), tuple(_struck(captions, contacts, frames, view)),
         tuple(tracks), legend, tuple(names), tuple(tuple(s) for s in shapes),
     )  # fmt: skip
+
+
+def _contacts(shapes: Sequence[Sequence[Any]], trajectory: Trajectory, owner: str) -> list[tuple[Sequence[Any], int]]:
+    """The drawn contacts over all frames, each with its place in the motion; none if the motion has no contacts."""
+    drawn = [s for s in shapes if isinstance(s[0], ContactPoint) and trajectory.contacts]
+    for track in drawn:
+        if track[0].name not in trajectory.contacts:
+            raise UnknownName(f"contact in the sketch of {owner}", track[0].name, trajectory.contacts)
+    return [(track, trajectory.contacts.index(track[0].name)) for track in drawn]
 
 
 def _beside(sketch: Sketch, other: Trajectory, frames: Frames, parameters: Parameters, owner: str) -> list[list[Any]]:

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.reporting.animation.marks import (
-    INK,
-    NORMAL,
-    Mark,
-    Part,
-    Ring,
-    Stroke,
-    Word,
-    mark_svg,
-    number,
-    page,
-    pair,
-    placed,
-)  # fmt: skip
+from gaussopt.reporting.animation.marks import Mark, Part, Ring, Stroke, Word, mark_svg, number, page, pair, placed
 from gaussopt.reporting.animation.playback import CAPTION, HOLD
 from gaussopt.reporting.animation.scene import SMALL, Scene, Track, caption_at, stamps, timeline, words_beside
+from gaussopt.reporting.colours import INK, NORMAL
 
 CLOSE = 0.12
 """Pixels by which a mark may be off between key frames."""
@@ -55,19 +43,41 @@ def animated_svg(scene: Scene, label: str) -> str:
 
 
 def kept(t: Vector, values: Matrix, tolerance: float) -> list[int]:
-    """Samples from which the others follow by straight lines in time, to a tolerance; first and last are kept.
+    """Samples from which the others follow by straight lines in time, to a tolerance; first and last are kept."""
 
-    Douglas and Peucker's division, with errors measured at equal times.
-    """
-    keep = {0, len(t) - 1}
-    todo = [(0, len(t) - 1)]
+    def errors(a: int, b: int) -> Vector:
+        inner = slice(a + 1, b)
+        share = (t[inner] - t[a]) / (t[b] - t[a]) if t[b] > t[a] else np.zeros(b - a - 1)
+        line = values[a] + share[:, None] * (values[b] - values[a])
+        return np.asarray(np.abs(values[inner] - line).max(axis=1))
+
+    return _divided(len(t), errors, tolerance)
+
+
+def thinned(points: Matrix, tolerance: float = 0.15) -> Matrix:
+    """A line without the points that are not needed, to a tolerance in px."""
+
+    def errors(a: int, b: int) -> Vector:
+        d = points[b] - points[a]
+        size = float(np.hypot(*d))
+        away = points[a + 1 : b] - points[a]
+        if size > 1e-9:
+            share = np.clip(away @ d / size**2, 0.0, 1.0)
+            away = away - share[:, None] * d
+        return np.asarray(np.hypot(away[:, 0], away[:, 1]))
+
+    return points[_divided(len(points), errors, tolerance)]
+
+
+def _divided(count: int, errors: Callable[[int, int], Vector], tolerance: float) -> list[int]:
+    """Douglas and Peucker's division of `count` points; `errors` of those between two, if these are joined."""
+    keep = {0, count - 1}
+    todo = [(0, count - 1)]
     while todo:
         a, b = todo.pop()
         if b - a < 2:
             continue
-        inner = slice(a + 1, b)
-        share = (t[inner] - t[a]) / (t[b] - t[a]) if t[b] > t[a] else np.zeros(b - a - 1)
-        error = np.abs(values[inner] - (values[a] + share[:, None] * (values[b] - values[a]))).max(axis=1)
+        error = errors(a, b)
         worst = int(error.argmax())
         if error[worst] > tolerance:
             middle = a + 1 + worst
@@ -201,25 +211,3 @@ def _extent(marks: Sequence[Mark]) -> float:
         else:
             found.append(max(map(abs, mark.at)))
     return max(found)
-
-
-def thinned(points: Matrix, tolerance: float = 0.15) -> Matrix:
-    """A line without the points that are not needed, to a tolerance in px."""
-    keep = {0, len(points) - 1}
-    todo = [(0, len(points) - 1)]
-    while todo:
-        a, b = todo.pop()
-        if b - a < 2:
-            continue
-        d = points[b] - points[a]
-        size = float(np.hypot(*d))
-        rel = points[a + 1 : b] - points[a]
-        if size > 1e-9:
-            share = np.clip(rel @ d / size**2, 0.0, 1.0)
-            rel = rel - share[:, None] * d
-        error = np.hypot(rel[:, 0], rel[:, 1])
-        worst = int(error.argmax())
-        if error[worst] > tolerance:
-            keep.add(a + 1 + worst)
-            todo += [(a, a + 1 + worst), (a + 1 + worst, b)]
-    return points[sorted(keep)]

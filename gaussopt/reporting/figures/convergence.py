@@ -10,8 +10,10 @@ import numpy as np
 
 from gaussopt.comparison.convergence import convergence
 from gaussopt.core.programs import Program
+from gaussopt.modelling.problem import problem
 from gaussopt.reporting.document import Figure
 from gaussopt.reporting.figures import plots
+from gaussopt.solving.defaults import formulate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +29,6 @@ EVOLUTIONS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Searches by label, with their options; in full coordinates the genetic algorithm has as long as CMA-ES."""
 
-
 STATE = 50
 """Row of the crank-slider's reference: at its start the right acceleration of the rows is zero, and so is the search's
 origin, which would be an unfair first individual."""
@@ -35,9 +36,6 @@ origin, which would be an unfair first individual."""
 
 def contact_programs() -> dict[str, Program]:
     """A QP and an LCP each of a box that tips about one of its three contacts, and of two bars with two contacts."""
-    from gaussopt.modelling.problem import problem
-    from gaussopt.solving.defaults import formulate
-
     box, bars = problem("box", case="tips"), problem("two-bar")
     tipping = box.system.evaluate(0.0, box.q0, box.v0)
     falling = bars.system.evaluate(0.0, bars.q0, bars.v0)
@@ -80,9 +78,6 @@ def evolution(program: Program | None = None) -> Figure:
         With equality rows; by default the Gauss program of the crank-slider in motion.
     """
     if program is None:
-        from gaussopt.modelling.problem import problem
-        from gaussopt.solving.defaults import formulate
-
         crank = problem("crank-slider")
         rows = crank.reference("crank-A-2s")
         program = formulate(crank.system.evaluate(float(rows.t[STATE]), rows.q[STATE], rows.v[STATE]), "gauss")

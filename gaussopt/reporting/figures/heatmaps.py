@@ -1,4 +1,4 @@
-"""Heat maps as SVG: classes with a legend, numbers with a colour bar; colours that colour-blind readers tell apart."""
+"""Heat maps as SVG: classes with a legend, numbers with a colour bar."""
 
 from __future__ import annotations
 
@@ -10,15 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.reporting.figures.plots import COLOURS, _svg
-
-CLASS_COLOURS = ("#f0f0f0", "#0072b2", "#d55e00", "#000000", "#cc79a7", "#e69f00", "#56b4e9", "#009e73")
-"""The first class, the regular one, is light; the others are Okabe and Ito's."""
-
-COLOUR_NAMES = ("light grey", "blue", "red-orange", "black", "pink", "yellow-orange", "sky blue", "green")
-"""The same in words, for texts that stand beside a map."""
-
-assert set(CLASS_COLOURS[1:]) <= set(COLOURS)
+from gaussopt.reporting.colours import CLASSES, CONTOUR, RIM, SCALE
+from gaussopt.reporting.figures.plots import figure_of, svg_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +31,19 @@ def class_map(
     from matplotlib.patches import Patch
 
     figure, axes = _panels(panels, xlabel, ylabel, small)
-    colours = ListedColormap(CLASS_COLOURS[: len(classes)])
+    colours = ListedColormap(CLASSES[: len(classes)])
     norm = BoundaryNorm(np.arange(len(classes) + 1) - 0.5, len(classes))
     for panel, ax in zip(panels, axes, strict=True):
         ax.pcolormesh(x, y, panel.values, cmap=colours, norm=norm, shading="nearest", rasterized=True)
     used = sorted({int(v) for panel in panels for v in np.unique(panel.values)})
-    handles = [Patch(facecolor=CLASS_COLOURS[i], edgecolor="#595959", label=classes[i]) for i in used]
+    handles = [Patch(facecolor=CLASSES[i], edgecolor=RIM, label=classes[i]) for i in used]
     # As many side by side as fit: a letter takes about 0.07 inches, patch and gap 0.45; more in large letters.
     letter = 1.4 if small else 1.0
     room = int(figure.get_figwidth() / (letter * (0.45 + 0.07 * max(len(classes[i]) for i in used))))
     columns = min(max(1, room), 4, len(used))
     figure.legend(handles=handles, loc="outside upper center", ncols=columns, fontsize=11 if small else 8,
                   frameon=False)  # fmt: skip
-    return _svg(figure)
+    return svg_of(figure)
 
 
 def value_map(
@@ -65,26 +58,22 @@ def value_map(
     mesh = None
     for panel, ax in zip(panels, axes, strict=True):
         values: NDArray[np.float64] = np.ma.masked_invalid(panel.values)
-        mesh = ax.pcolormesh(x, y, values, cmap="cividis", norm=norm, shading="nearest", rasterized=True)
+        mesh = ax.pcolormesh(x, y, values, cmap=SCALE, norm=norm, shading="nearest", rasterized=True)
         finite = panel.values[np.isfinite(panel.values)]
         drawn = contour is not None and min(panel.values.shape) > 1 and len(finite) > 0
         if drawn and finite.min() < contour < finite.max():
-            ax.contour(x, y, values, levels=[contour], colors="#d55e00", linewidths=1.2)
+            ax.contour(x, y, values, levels=[contour], colors=CONTOUR, linewidths=1.2)
     if mesh is not None:
         figure.colorbar(mesh, ax=axes, label=label, extend="both", shrink=0.9)
-    return _svg(figure)
+    return svg_of(figure)
 
 
 def _panels(panels: Sequence[Panel], xlabel: str, ylabel: str, small: bool = False) -> tuple[Any, list[Any]]:
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
-
     columns = min(len(panels), 2 if len(panels) in (1, 2, 4) else 3)
     text = 11 if small else 9
     rows = -(-len(panels) // columns)
     size = (3.5, 3.3) if small else (2.1 * columns + 0.4, 1.6 * rows + 0.6)
-    figure = Figure(figsize=size, layout="constrained", dpi=160)
-    FigureCanvasSVG(figure)
+    figure = figure_of(size, "constrained", dpi=160)
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     for ax in grid.ravel()[len(panels) :]:
         ax.set_visible(False)

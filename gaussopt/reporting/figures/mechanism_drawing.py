@@ -31,20 +31,10 @@ from gaussopt.modelling.sketch import (
     segments,
     words,
 )  # fmt: skip
-from gaussopt.reporting.animation.marks import (
-    FRICTION,
-    LETTER,
-    NORMAL,
-    Margins,
-    Part,
-    View,
-    Word,
-    fit,
-    fixed,
-    page,
-    placed,
-)
-from gaussopt.reporting.animation.shapes import Look, arrow, over_frames, parts_of, room
+from gaussopt.reporting.animation.marks import LETTER, Margins, Part, View, Word, fit, fixed, page, placed
+from gaussopt.reporting.animation.notes import arrow, room
+from gaussopt.reporting.animation.shapes import Look, over_frames, parts_of
+from gaussopt.reporting.colours import FRICTION, NORMAL
 from gaussopt.reporting.document import Figure
 
 if TYPE_CHECKING:
@@ -123,9 +113,7 @@ def places_of(shapes: Sequence[Shape]) -> np.ndarray:
 def _svg(problem: Problem, shapes: Sequence[Shape], alt: str) -> str:
     near = [row for s in shapes for row in (*room(s), *_contact_room(s))]
     view = fit(places_of(shapes), SIZE, MARGINS, np.array(near, dtype=np.float64).reshape(-1, 4), least=260.0)
-    look = Look(notes=True)
-    tracks = over_frames([shapes], problem.name)
-    parts = parts_of(tracks, view, look)
+    parts = parts_of(over_frames([shapes], problem.name), view, Look())
     rough = _rough(problem)
     contacts = [p for s in shapes if isinstance(s, ContactPoint) for p in _contact(s, view, rough.get(s.name, False))]
     return page([placed(p) for p in [*parts, *contacts]], view.width, view.height, alt)
