@@ -34,13 +34,9 @@ class Costs:
 
     Attributes
     ----------
-    names : tuple of str
-        Solvers of one formulation, or "formulation by solver".
-    values : (steps, names)
-        Infinite where an answer is missing or a failure.
-    estimated : tuple of int
-        By name, at how many right steps the cost is the median of that solver's timed steps, because the step
-        itself was not timed.
+    names : solvers of one formulation, or "formulation by solver"
+    values : (steps, names), infinite where an answer is missing or a failure
+    estimated : by name, at how many right steps, which were not timed, the cost is the median of the timed ones
     """
 
     names: tuple[str, ...]
@@ -60,8 +56,7 @@ def costs(
 
     Parameters
     ----------
-    start : str
-        One of STARTS, see `gaussopt.comparison.step_table.as_used`.
+    start : one of STARTS, see `gaussopt.comparison.step_table.as_used`
     formulation : str, optional
         If given, its solvers compete by their work. If not, all pairs of formulation and solver compete, by their work
         and the median time of formulating and recovering: some formulations do there what others leave to the solver.
@@ -95,14 +90,9 @@ class Profile:
 
     Attributes
     ----------
-    names : tuple of str
-    taus : (k,)
-        Factors, at least 1.
-    rho : (k, names)
-        Share of the test problems that each solves within tau times the time of the fastest on that problem.
-    solved : (names,)
-        Share of the test problems solved at all, the limit of rho.
-    problems : int
+    taus : (k,), factors of at least 1
+    rho : (k, names), share of the test problems that each solves within tau times the time of the fastest on it
+    solved : (names,), share of the test problems solved at all, the limit of rho
     """
 
     names: tuple[str, ...]
@@ -119,15 +109,10 @@ class Profile:
 
 
 def performance_profile(
-    answers: Sequence[Answers],
-    times: Sequence[Times],
-    *,
-    start: str = "warm",
-    formulation: str | None = None,
-    taus: Vector | None = None,
+    answers: Sequence[Answers], times: Sequence[Times], *, start: str = "warm", formulation: str | None = None
 ) -> Profile:
-    """Dolan and More's profile; see `costs` for the parameters and `profile_of` for the rest."""
-    return profile_of(costs(answers, times, start=start, formulation=formulation), taus)
+    """Compute Dolan and More's profile; see `costs` for the parameters and `profile_of` for the rest."""
+    return profile_of(costs(answers, times, start=start, formulation=formulation))
 
 
 def profile_of(table: Costs, taus: Vector | None = None) -> Profile:
@@ -189,15 +174,7 @@ def shifted_geometric_mean(values: Vector, shift: float = SHIFT) -> float:
 
 
 class Mean(NamedTuple):
-    """The shifted geometric mean of one competitor.
-
-    Attributes
-    ----------
-    seconds : float
-    factor : float
-        Relative to the least of all.
-    failures, estimated, steps : int
-    """
+    """The shifted geometric mean of one competitor; `factor` is relative to the least of all."""
 
     name: str
     seconds: float

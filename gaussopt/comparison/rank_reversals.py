@@ -21,18 +21,12 @@ class Place(NamedTuple):
 
     Attributes
     ----------
-    work : float
-        Median seconds over the steps, a failure counting as infinite: infinite where half of the steps fail.
-    band : tuple of float
-        Quartiles of the work over steps and repetitions.
-    success : float
-        Share of the steps that are right, see `gaussopt.comparison.step_table`, and stay so on the clock.
-    certified : float
-        Largest certified error at steps that are not recognised as ill-posed; NaN if all are.
-    recognised : tuple of str
-        What ill-posed steps are recognised as.
-    per_step : (steps,)
-        Seconds at each step; NaN where it was not timed or is not right.
+    work : median seconds over the steps, a failure counting as infinite: infinite where half of the steps fail
+    band : quartiles of the work over steps and repetitions
+    success : share of the steps that are right, and stay so on the clock
+    certified : largest certified error at steps that are not recognised as ill-posed; NaN if all are
+    recognised : what ill-posed steps are recognised as
+    per_step : (steps,), seconds at each step; NaN where it was not timed or is not right
     """
 
     family: str
@@ -59,14 +53,10 @@ class Reversal(NamedTuple):
 
     Attributes
     ----------
-    first, then : str
-        Faster before, faster after.
-    before, after : float
-        Values of the dial: the last one at which the old order was beyond the noise, the first one of the new order.
-    ratio_before, ratio_after : float
-        Median work of the slower by that of the faster at these values; infinite where the slower fails.
-    leads : bool
-        Whether the first place of all changes hands between the two.
+    first, then : faster before, faster after
+    before, after : the last value of the dial at which the old order was beyond the noise, the first of the new order
+    ratio_before, ratio_after : median work of the slower divided by that of the faster; infinite where the slower fails
+    leads : whether the first place of all changes hands between the two
     """
 
     family: str

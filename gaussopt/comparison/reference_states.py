@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import math
+from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -24,61 +25,42 @@ class PairResult:
 
     Attributes
     ----------
-    states, solved : int
-        How many states, and how many answers the certificate confirmed at `tolerance`.
-    claimed : int
-        How many the solver itself called solved.
-    error : float
-        Largest error against the reference acceleration, relative to 1 + max |a| of the row.
-    certified : float
-        Largest certified relative distance to the true acceleration.
-    constraint_residual : float
-        Largest ||J a - gamma||.
-    model, build, setup, update, solve, recover, verify : float
-        Median seconds a step; `setup` is that of the first step.
-    backend : float
-        Median of what the solver itself reports, NaN if nothing.
-    iterations : float
-        Mean.
-    exact : bool
-        Whether the formulation claims to be exact.
+    states, solved : how many states, and how many answers the certificate confirmed
+    claimed : how many the solver itself called solved
+    error : largest error against the reference acceleration, relative to 1 + max |a| of the row
+    certified : largest certified relative distance to the true acceleration
+    constraint_residual : largest ||J a - gamma||
+    model, build, setup, update, solve, recover, verify : median seconds a step; `setup` is that of the first step
+    backend : median of what the solver itself reports, NaN if nothing
+    iterations : mean
+    exact : whether the formulation claims to be exact
     """
 
     problem: str
     reference: str
     formulation: str
     solver: str
-    states: int
-    solved: int
-    claimed: int
-    error: float
-    certified: float
-    constraint_residual: float
-    model: float
-    build: float
-    setup: float
-    update: float
-    solve: float
-    recover: float
-    verify: float
-    backend: float
-    iterations: float
-    exact: bool
+    states: int = 0
+    solved: int = 0
+    claimed: int = 0
+    error: float = math.nan
+    certified: float = math.nan
+    constraint_residual: float = math.nan
+    model: float = math.nan
+    build: float = math.nan
+    setup: float = math.nan
+    update: float = math.nan
+    solve: float = math.nan
+    recover: float = math.nan
+    verify: float = math.nan
+    backend: float = math.nan
+    iterations: float = math.nan
+    exact: bool = True
     refused: str = ""
-
-    def to_mapping(self) -> dict[str, Any]:
-        """For JSON and tables."""
-        return asdict(self)
 
 
 def compare_on_states(
-    problem: Problem,
-    reference: str,
-    formulation: str,
-    solver: str,
-    *,
-    stride: int = 1,
-    tolerance: float = 1e-7,
+    problem: Problem, reference: str, formulation: str, solver: str, *, stride: int = 1, tolerance: float = 1e-7
 ) -> PairResult:
     """Solve the steps of every `stride`-th reference state by one pair, as a simulation would.
 
@@ -88,6 +70,7 @@ def compare_on_states(
         With `refused` set, and nothing measured, if the pair does not apply.
     """
     exact = bool(registry.load("formulation", formulation).exact)
+    names = problem.name, reference, formulation, solver
     follower = Follower(formulation, solver, starts_of(solver_class(solver))[-1], tolerance)
     replies: list[Reply] = []
     model: list[float] = []
@@ -98,23 +81,15 @@ def compare_on_states(
         try:
             replies.append(follower.solve(item))
         except NotAccepted as reason:
-            return _refused(problem.name, reference, formulation, solver, str(reason), exact)
+            return PairResult(*names, exact=exact, refused=str(reason))
         begin = perf_counter()
     if not replies:
-        return _refused(problem.name, reference, formulation, solver, NOWHERE, exact)
+        return PairResult(*names, exact=exact, refused=NOWHERE)
     times: dict[str, Any] = {part: median(getattr(r.timing, part) for r in replies) for part in Timing._fields}
     times["setup"] = replies[0].timing.setup
     return PairResult(
-        problem.name, reference, formulation, solver, len(replies),
+        *names, len(replies),
         sum(r.status is Status.SOLVED for r in replies), sum(r.claim is Status.SOLVED for r in replies),
         max(r.error for r in replies), max(r.certified for r in replies), max(r.violation for r in replies),
         model=median(model), iterations=sum(r.iterations for r in replies) / len(replies), exact=exact, **times,
-    )  # fmt: skip
-
-
-def _refused(problem: str, reference: str, formulation: str, solver: str, reason: str, exact: bool) -> PairResult:
-    nan = float("nan")
-    return PairResult(
-        problem, reference, formulation, solver, 0, 0, 0, nan, nan, nan, nan, nan, nan, nan, nan, nan, nan, nan, nan,
-        exact, reason,
     )  # fmt: skip

@@ -27,18 +27,11 @@ class WarmGain(NamedTuple):
 
     Attributes
     ----------
-    sources, steps : int
-    iterations : float
-        Iterations of all warm steps divided by those of all cold ones; NaN for solvers that do not iterate.
-    work : tuple of float
-        Quartiles of the ratio of the work at each step, warm to cold; NaN if not timed.
-    backend : tuple of float
-        Quartiles over the sources of the ratio of the median times that the backend reports for itself, warm to cold;
-        NaN where it reports none.
-    update : tuple of float
-        As `work`, cold to set up anew; NaN for solvers that cannot be updated.
-    lost, won : int
-        Steps that are right from a cold start only, from a warm start only.
+    iterations : of all warm steps divided by those of all cold ones; NaN for solvers that do not iterate
+    work : quartiles of the ratio of the work at each step, warm to cold; NaN if not timed
+    backend : quartiles over the sources of the ratio of the median times that the backend reports, warm to cold
+    update : as `work`, cold to set up anew; NaN for solvers that cannot be updated
+    lost, won : steps that are right from a cold start only, from a warm start only
     """
 
     formulation: str

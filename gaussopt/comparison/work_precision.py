@@ -18,17 +18,11 @@ class PrecisionPoint(NamedTuple):
 
     Attributes
     ----------
-    base, solver, formulation : str
-        The solver's name without and with its options.
-    error : float
-        Largest certified error over the steps, or the quantile asked for; infinite where answers are missing.
-    typical : float
-        Median certified error.
-    work : float
-        Median seconds of a step, whether its answer is confirmed or not.
-    steps : int
-    front : bool
-        Whether no other point of the same set is at least as good in both and better in one.
+    base, solver : the solver's name without and with its options
+    error : largest certified error over the steps, or the quantile asked for; infinite where answers are missing
+    typical : median certified error
+    work : median seconds of a step, whether its answer is confirmed or not
+    front : whether no other point of the same set is at least as good in both and better in one
     """
 
     base: str
@@ -54,8 +48,7 @@ def work_precision(
     Parameters
     ----------
     start, formulation : as of `gaussopt.comparison.performance_profiles.costs`
-    quantile : float
-        Of the certified errors over the steps; 1 is the largest.
+    quantile : of the certified errors over the steps; 1 is the largest
 
     Notes
     -----
