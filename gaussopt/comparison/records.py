@@ -241,7 +241,7 @@ def _check_types(cls: type[Any], data: Any) -> None:
     """See that a mapping holds entries for a dataclass; a TypeError names the one that is wrong."""
     if not isinstance(data, Mapping):
         raise TypeError(f"{cls.__name__} is no mapping")
-    hints = _hints(cls)
+    hints = _hints(cls)  # type: ignore[arg-type]
     for name, value in data.items():
         if name not in hints:
             raise TypeError(f"{cls.__name__} has no {str(name)[:40]!r}")

@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from gaussopt.comparison import metrics
 from gaussopt.comparison.records import PARTS, Answers, MotionRecord, Times
 from gaussopt.comparison.step_table import step_table
 from gaussopt.core.files import write_text
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 CASE = ("kind", "name", "part", "dial", "value", "dials", "formulation", "solver", "start")
 """The columns that tell cases apart; `dials` holds all of them, as in "contacts=4 mu=0.3"."""
@@ -36,15 +34,11 @@ def _case_of(record: Answers | Times) -> tuple[Any, ...]:
 
 
 def _cases(records: Iterable[Answers | Times]) -> pd.DataFrame:
-    import pandas as pd
-
     return pd.DataFrame([_case_of(r) for r in records], columns=list(CASE))
 
 
 def summary(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.DataFrame:
     """One row for each source, formulation, solver and start: see `gaussopt.comparison.metrics.summary`."""
-    import pandas as pd
-
     rows = metrics.summary(answers, times)
     counted = ("exact", "steps", "open", "confirmed", "recognised", "claimed", "false_claims", "missed", "success",
                "correct", "worst_certified", "worst_error", "primal", "dual", "gap", "iterations",
@@ -73,16 +67,12 @@ def steps(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.DataFra
 
 def times(records: Sequence[Times]) -> pd.DataFrame:
     """One row for each case and part of the time, quantiles in seconds over all steps and repetitions."""
-    import pandas as pd
-
     rows = [(*_case_of(t), part, *t.parts[part], len(t.per_step), t.repetitions) for t in records for part in PARTS]
     return pd.DataFrame(rows, columns=[*CASE, "part_of_time", *NAMED, "steps", "repetitions"])
 
 
 def motions(records: Sequence[MotionRecord]) -> pd.DataFrame:
     """One row for each trajectory."""
-    import pandas as pd
-
     return pd.DataFrame([m.to_mapping() for m in records], columns=[f.name for f in fields(MotionRecord)])
 
 

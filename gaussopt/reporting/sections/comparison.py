@@ -7,16 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from gaussopt.comparison import tables
 from gaussopt.comparison.paper_claims import NOT_MEASURED, MeasuredClaim, claims
 from gaussopt.comparison.records import Answers, MotionRecord
 from gaussopt.comparison.results import Results
-from gaussopt.comparison.step_table import base_of, label_of
+from gaussopt.comparison.step_table import base_of, label_of, worst
 from gaussopt.reporting.document import Block, Data, Document, Items, Section, Table, Timed
 from gaussopt.reporting.figures import convergence
 from gaussopt.reporting.sections import correctness, problems, speed, sweeps
-from gaussopt.reporting.sections.grouping import groups, listed, looks_of, plural, shape_of, short
+from gaussopt.reporting.sections.grouping import first, groups, listed, looks_of, plural, shape_of, short
 
 MOST_ROWS = 24
 """Longest table on the page where a file holds the rest."""
@@ -25,13 +26,7 @@ MOST_FAILURES = 60
 
 
 def document(results: Results) -> Document:
-    """The report; sections without data are left out.
-
-    Parameters
-    ----------
-    results
-        With `answers`, `times`, `motions` (records), `failures` (reason by case) and `meta` (what by name).
-    """
+    """The report; sections without data are left out."""
     found = groups(results)
     looks = looks_of(results.answers)
     speeds = [speed.Speed.of(g) for g in found] if results.times else []
@@ -54,21 +49,12 @@ def document(results: Results) -> Document:
         _failures(results.failures, results.answers),
         _environment(results.meta) if results.meta else None,
     ]
+    verdicts = [
+        f"{c.id} ({c.paper}: {c.claim}): {c.verdict}. {c.sentence}" for c in answered if c.verdict != NOT_MEASURED
+    ]
     findings = [
         *correctness.findings(found, results.answers),
-        *map(
-            Timed.plain,
-            (
-                *speed.findings(speeds),
-                *warm_lines,
-                *family_lines,
-                *(
-                    f"{c.id} ({c.paper}: {c.claim}): {c.verdict}. {c.sentence}"
-                    for c in answered
-                    if c.verdict != NOT_MEASURED
-                ),
-            ),
-        ),
+        *map(Timed.plain, (*speed.findings(speeds), *warm_lines, *family_lines, *verdicts)),
         *_broken(results.failures, results.answers),
     ]
     if not judged:
@@ -111,15 +97,14 @@ def _convergence(judged: Sequence[Answers]) -> Section | None:
 
 
 def _trajectories(motions: Sequence[MotionRecord]) -> Section:
-    by: dict[tuple[str, str, str, float], list[MotionRecord]] = {}
-    for m in motions:
-        by.setdefault((m.problem, m.formulation, m.stepper, m.dt), []).append(m)
+    frame = tables.motions(motions)
     rows = tuple(
         (problem, formulation, f"{stepper}, {dt:g}" if dt else stepper,
-         f"{sum(m.status == 'solved' for m in of)} of {len(of)}",
-         _range([m.evaluations for m in of]), *(_worst([getattr(m, k) for m in of]) for k in (
-             "error", "certified", "position_drift", "velocity_drift", "energy_drift")))
-        for (problem, formulation, stepper, dt), of in by.items()
+         f"{(of['status'] == 'solved').sum()} of {len(of)}", _range(of["evaluations"]),
+         *of[["error", "certified", "position_drift", "velocity_drift", "energy_drift"]].max())
+        for (problem, formulation, stepper, dt), of in frame.groupby(
+            ["problem", "formulation", "stepper", "dt"], sort=False
+        )
     )  # fmt: skip
     blocks: list[Block] = [
         Table(
@@ -131,26 +116,20 @@ def _trajectories(motions: Sequence[MotionRecord]) -> Section:
              "position drift", "velocity drift", "energy drift"),
             rows,
         ),
-        Data("motions-all", "All trajectories.", tables.motions(motions)),
+        Data("motions-all", "All trajectories.", frame),
     ]  # fmt: skip
     ended = [m for m in motions if m.status != "solved"]
     if ended:
-        rows = tuple(
-            (m.problem, label_of(m.formulation, m.solver), m.stepper, m.status, m.message) for m in ended[:MOST_ROWS]
-        )
-        more = f" The first {MOST_ROWS} of {len(ended)}." if len(ended) > MOST_ROWS else ""
-        blocks.append(Table("motions-ended", f"Trajectories that ended early.{more}",
-                            ("problem", "pair", "stepper", "status", "why"), rows))  # fmt: skip
+        shown, more = first(ended, MOST_ROWS)
+        rows = tuple((m.problem, label_of(m.formulation, m.solver), m.stepper, m.status, m.message) for m in shown)
+        columns = ("problem", "pair", "stepper", "status", "why")
+        blocks.append(Table("motions-ended", f"Trajectories that ended early.{more}", columns, rows))
     return Section("motions", "Trajectories", tuple(blocks))
 
 
-def _worst(values: Sequence[float]) -> float:
-    known = [v for v in values if not np.isnan(v)]
-    return max(known) if known else float("nan")
-
-
-def _range(values: Sequence[int]) -> str | int:
-    return min(values) if min(values) == max(values) else f"{min(values)} to {max(values)}"
+def _range(values: Iterable[int]) -> str | int:
+    low, high = min(values), max(values)
+    return low if low == high else f"{low} to {high}"
 
 
 # -- claims --------------------------------------------------------------------------------------------
@@ -172,14 +151,11 @@ def _claims_section(answered: Sequence[MeasuredClaim]) -> Section | None:
 
 def _evidence(claim: MeasuredClaim) -> list[Block]:
     name = f"claim-{claim.id.lower()}"
-    more = f" The first {MOST_ROWS} of {len(claim.rows)} rows." if len(claim.rows) > MOST_ROWS else ""
-    blocks: list[Block] = [
-        Table(name, f"What the verdict on {claim.id} rests on.{more}", claim.columns,
-              tuple(tuple(short(x) for x in row) for row in claim.rows[:MOST_ROWS]), tuple(claim.columns))
-    ]  # fmt: skip
+    shown, more = first(claim.rows, MOST_ROWS, " rows")
+    rows = tuple(tuple(map(short, row)) for row in shown)
+    caption = f"What the verdict on {claim.id} rests on.{more}"
+    blocks: list[Block] = [Table(name, caption, claim.columns, rows, claim.columns)]
     if more:
-        import pandas as pd
-
         every = pd.DataFrame(claim.rows, columns=list(claim.columns))
         blocks.append(Data(f"{name}-all", "All rows.", every, tuple(claim.columns)))
     return blocks
@@ -219,12 +195,12 @@ def _failures(failures: Mapping[str, str], answers: Sequence[Answers]) -> Sectio
     early = [a for a in answers if a.failure]
     blocks: list[Block] = []
     if early:
+        shown, more = first(early, MOST_FAILURES)
         rows = tuple(
             (a.source.label, label_of(a.formulation, a.solver), a.start, a.failure, len(a.status),
-             *(_worst(x) for x in (a.certified, a.primal, a.dual, a.gap)))
-            for a in early[:MOST_FAILURES]
+             *(worst(np.array(x, dtype=float)) for x in (a.certified, a.primal, a.dual, a.gap)))
+            for a in shown
         )  # fmt: skip
-        more = f" The first {MOST_FAILURES} of {len(early)}." if len(early) > MOST_FAILURES else ""
         blocks.append(Table(
             "ended-early",
             f"Cases that ended before their last step ({kinds_of(a.failure for a in early)}), with what they had "
@@ -233,14 +209,8 @@ def _failures(failures: Mapping[str, str], answers: Sequence[Answers]) -> Sectio
             ("steps", "pair", "start", "why", "answered", "certified", "primal", "dual", "gap"), rows,
         ))  # fmt: skip
     if failures:
-        blocks.append(
-            Table(
-                "failures",
-                f"Cases without a result: {kinds_of(failures.values())}.",
-                ("case", "reason"),
-                tuple(failures.items()),
-            )
-        )
+        caption = f"Cases without a result: {kinds_of(failures.values())}."
+        blocks.append(Table("failures", caption, ("case", "reason"), tuple(failures.items())))
     return Section("failures", "Failures", tuple(blocks)) if blocks else None
 
 

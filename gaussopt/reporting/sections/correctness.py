@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from gaussopt.comparison import metrics, tables
 from gaussopt.comparison.records import Answers, SourceKey
@@ -21,9 +22,6 @@ from gaussopt.comparison.step_table import (
 )
 from gaussopt.reporting.document import Block, Data, Paragraph, Section, Table
 from gaussopt.reporting.sections.grouping import Group, in_words, listed, per_cent, plural, shape_of, short
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MOST_ROWS = 30
 MOST_REASONS = 12
@@ -79,8 +77,6 @@ def _words_table(words: Sequence[Any]) -> Block:
 
 
 def _words_frame(words: Sequence[Any]) -> pd.DataFrame:
-    import pandas as pd
-
     frame = pd.DataFrame(words).assign(where=["; ".join(w.where) for w in words])
     frame = frame.drop(columns=["refuted", "said", "never_right"])
     return frame.rename(columns={"correct": "correct_rate", "worst": "largest_certified"})
@@ -307,8 +303,6 @@ def _reasons(answers: Sequence[Answers]) -> list[Block]:
         columns, tuple((*row[:-1], cut(row[-1])) for row in rows[:MOST_REASONS]),
     )]  # fmt: skip
     if more:
-        import pandas as pd
-
         frame = pd.DataFrame(rows, columns=["solver", "formulation", "source", "steps", "reason"])
         blocks.append(Data("reasons-all", "All reasons.", frame))
     return blocks

@@ -6,11 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from gaussopt.comparison.records import Answers, StepSource, Times
 from gaussopt.comparison.results import Results
 from gaussopt.comparison.step_table import base_of
+
+T = TypeVar("T")
 
 SWEEP = 3
 """From so many sets of options on, a solver's options are a sweep of its accuracy, shown where accuracy is."""
@@ -104,6 +106,12 @@ def looks_of(answers: Sequence[Answers]) -> dict[str, int]:
     bases = sorted({base_of(a.solver) for a in answers})
     specs = sorted({a.solver for a in answers} - set(bases))
     return {name: i for i, name in enumerate([*bases, *specs])}
+
+
+def first(rows: Sequence[T], most: int, noun: str = "", words: str = "The first") -> tuple[Sequence[T], str]:
+    """The rows that a table shows, and a sentence for its caption where these are not all."""
+    more = f" {words} {most} of {len(rows)}{noun}." if len(rows) > most else ""
+    return rows[:most], more
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from gaussopt.comparison.performance_profiles import (
     PENALTY,
@@ -95,26 +96,19 @@ def section(speeds: Sequence[Speed], looks: Mapping[str, int]) -> Section:
 
 
 def _group_section(speed: Speed, looks: Mapping[str, int]) -> Section:
-    import pandas as pd
-
     group = speed.group
-    blocks: list[Block] = [means_table(speed)]
-    table, figure = _starts(speed)
-    blocks += [table, figure]
+    blocks: list[Block] = [means_table(speed), *_starts(speed)]
     if len(speed.solvers.names) > 1:
-        blocks.append(profile_figure(
-            f"profile-{group.anchor}", profile_of(speed.solvers), f"solvers of {group.formulation or 'these programs'}",
-            looks,
-        ))  # fmt: skip
+        what = f"solvers of {group.formulation or 'these programs'}"
+        blocks.append(profile_figure(f"profile-{group.anchor}", profile_of(speed.solvers), what, looks))
     if speed.several and len(speed.pairs.names) > 1:
-        blocks.append(pairs_table(speed))
-        columns = ("pair", "seconds", "factor", "failures", "estimated", "steps")
-        frame = pd.DataFrame(speed.pair_means).set_axis(columns, axis=1)
-        blocks.append(Data(f"means-all-{group.anchor}", "The means of all pairs.", frame, columns))
-        blocks.append(profile_figure(
-            f"profile-pairs-{group.anchor}", profile_of(speed.pairs), "pairs of formulation and solver",
-            None,
-        ))  # fmt: skip
+        frame = pd.DataFrame(speed.pair_means).rename(columns={"name": "pair"})
+        what = "pairs of formulation and solver"
+        blocks += [
+            pairs_table(speed),
+            Data(f"means-all-{group.anchor}", "The means of all pairs.", frame, tuple(frame.columns)),
+            profile_figure(f"profile-pairs-{group.anchor}", profile_of(speed.pairs), what, None),
+        ]
     return Section(f"fast-{group.anchor}", group.title, tuple(blocks))
 
 
@@ -154,8 +148,6 @@ def pairs_table(speed: Speed) -> Table:
 
 def _starts(speed: Speed) -> tuple[Table, Figure]:
     """Quantiles of the work by solver and kind of start, as a table and as boxes."""
-    import pandas as pd
-
     group = speed.group
     answers, times = group.main()
     cases: dict[tuple[str, str], list[TimedAnswers]] = {}
@@ -219,8 +211,6 @@ def _work(cases: Sequence[TimedAnswers]) -> list[float]:
 
 def profile_figure(name: str, profile: Profile, what: str, looks: Mapping[str, int] | None) -> Figure:
     """A performance profile; the data hold all competitors."""
-    import pandas as pd
-
     order = profile.order()
     shown = order[:DRAWN] if looks is None else order
     first = sorted(order, key=lambda j: -profile.rho[0, j])[:3]
@@ -288,23 +278,13 @@ def precision_section(groups: Sequence[Group], looks: Mapping[str, int]) -> Sect
 
 
 def _precision_figure(group: Group, points: Sequence[Any], looks: Mapping[str, int]) -> Figure:
-    import pandas as pd
-
-    by: dict[str, list[Any]] = {}
-    for p in points:
-        if np.isfinite(p.error):
-            by.setdefault(p.base, []).append(p)
-    curves = {
-        base: (np.array([max(p.error, 1e-17) for p in of]), np.array([1e6 * p.work for p in of]))
-        for base, of in by.items()
-    }
-    hollow = {base: np.array([not p.front for p in of]) for base, of in by.items()}
-    data = pd.DataFrame(
-        [(p.base, p.solver, p.formulation, p.error, p.typical, p.work, p.steps, p.front) for p in points],
-        columns=["base", "solver", "formulation", "largest_certified", "median_certified", "seconds", "steps", "front"],
-    )
-    front = [p.solver for p in points if p.front]
-    absent = sorted({p.solver for p in points if not np.isfinite(p.error)})
+    frame = pd.DataFrame(points)
+    by = dict(list(frame[np.isfinite(frame["error"])].groupby("base", sort=False)))
+    curves = {base: (of["error"].clip(lower=1e-17).to_numpy(), 1e6 * of["work"].to_numpy()) for base, of in by.items()}
+    hollow = {base: ~of["front"].to_numpy() for base, of in by.items()}
+    data = frame.rename(columns={"error": "largest_certified", "typical": "median_certified", "work": "seconds"})
+    front = list(frame["solver"][frame["front"]])
+    absent = sorted(set(frame["solver"][np.isinf(frame["error"])]))
     left_out = f" Not drawn, because some steps have no answer: {listed(absent)}." if absent else ""
     of = f"formulation {group.formulation}, " if group.formulation else ""
     return Figure(
@@ -340,8 +320,6 @@ def _fastest(group: Group, points: Sequence[Any]) -> list[Block]:
 
 def warm_section(groups: Sequence[Group]) -> tuple[Section | None, list[str]]:
     """Gains and losses of warm starts over the sequences of each problem or family, and their findings."""
-    import pandas as pd
-
     found: list[tuple[Group, WarmGain]] = []
     for group in groups:
         found += [(group, gain) for gain in warm_gain(*group.main())]

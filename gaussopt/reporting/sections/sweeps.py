@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from gaussopt.comparison.rank_reversals import Place, Reversal, places, reversals_of
 from gaussopt.comparison.records import Answers, Times
 from gaussopt.reporting.document import Block, Data, Figure, Paragraph, Section, Table
 from gaussopt.reporting.figures import plots
-from gaussopt.reporting.sections.grouping import Group, anchor_of, in_words, listed, per_cent, short
+from gaussopt.reporting.sections.grouping import Group, anchor_of, first, in_words, listed, per_cent, short
 from gaussopt.reporting.sections.speed import DRAWN
 
 MOST_REVERSALS = 12
@@ -54,40 +55,32 @@ def _dial(
     if main:
         what = f"{dial}, by formulation {group.formulation}" if group.formulation else dial
         caption = f"Work of a step against {what}: median over the steps, bars from quartile to quartile."
-        blocks.append(_figure(f"dial-{anchor}", caption, dial, main, [p.solver for p in main], looks))
+        blocks.append(_figure(f"dial-{anchor}", caption, main, [p.solver for p in main], looks))
         blocks.append(_accuracy(f"dial-accuracy-{anchor}", dial, main))
         turned = reversals_of(main)
         blocks += _reversals(f"reversals-{anchor}", dial, turned, "solvers", group.formulation)
         lines += _lines(group, dial, turned)
     if len({p.formulation for p in pairs}) > 1:
-        first = _first(pairs)
+        fast = _fast(pairs)
         caption = (
-            f"The same for pairs of formulation and solver, formulating and recovering included: the {len(first)} with "
+            f"The same for pairs of formulation and solver, formulating and recovering included: the {len(fast)} with "
             "the least time along the dial."
         )
-        shown = [p for p in pairs if p.label in first]
-        blocks.append(_figure(f"dial-pairs-{anchor}", caption, dial, shown, [p.label for p in shown], None))
-        turned = reversals_of([p for p in pairs if p.label in first])
+        shown = [p for p in pairs if p.label in fast]
+        blocks.append(_figure(f"dial-pairs-{anchor}", caption, shown, [p.label for p in shown], None))
+        turned = reversals_of(shown)
         blocks += _reversals(f"reversals-pairs-{anchor}", dial, turned, "these pairs")
         lines += _lines(group, dial, turned)
     blocks.append(Data(f"dial-all-{anchor}", "All pairs at all values.", _frame(pairs), OF_TIME))
     return Section(f"family-{anchor}", f"{group.name}: {dial}", tuple(blocks)), lines
 
 
-def _first(pairs: Sequence[Place]) -> list[str]:
+def _fast(pairs: Sequence[Place]) -> list[str]:
     """The pairs that are fast along the dial: by the mean logarithm of the factor to the fastest at each value."""
-    best: dict[tuple[Any, float], float] = {}
-    for p in pairs:
-        key = p.others, p.value
-        best[key] = min(best.get(key, np.inf), p.work)
-    factors: dict[str, list[float]] = {}
-    for p in pairs:
-        low = best[p.others, p.value]
-        # A failure weighs like a factor of a thousand here; that decides only who is drawn.
-        factors.setdefault(p.label, []).append(min(p.work / low, 1e3) if 0 < low < np.inf else 1e3)
-    most = len(best)
-    score = {k: (np.log(v).sum() + (most - len(v)) * np.log(1e3)) / most for k, v in factors.items()}
-    return sorted(score, key=lambda k: (score[k], k))[:DRAWN]
+    work = pd.Series({(p.others, p.value, p.label): p.work for p in pairs}).unstack()
+    # A failure, and a value at which all fail, weigh like a factor of a thousand; that decides only who is drawn.
+    factors = work.div(work.min(axis=1), axis=0).clip(upper=1e3).fillna(1e3)
+    return list(np.log(factors).mean().sort_index().sort_values(kind="stable").index[:DRAWN])
 
 
 OF_TIME = ("seconds", "q25", "q75", "success")
@@ -95,8 +88,6 @@ OF_TIME = ("seconds", "q25", "q75", "success")
 
 
 def _frame(found: Sequence[Place]) -> Any:
-    import pandas as pd
-
     rows = [
         (p.family, " ".join(f"{k}={v:g}" for k, v in p.others), p.dial, p.value, p.formulation, p.solver, p.work,
          *p.band, p.success, p.certified)
@@ -108,13 +99,9 @@ def _frame(found: Sequence[Place]) -> Any:
 
 
 def _figure(
-    name: str,
-    caption: str,
-    dial: str,
-    found: Sequence[Place],
-    labels: Sequence[str],
-    looks: Mapping[str, int] | None,
+    name: str, caption: str, found: Sequence[Place], labels: Sequence[str], looks: Mapping[str, int] | None
 ) -> Figure:
+    dial = found[0].dial
     by: dict[str, list[Place]] = {}
     for label, p in zip(labels, found, strict=True):
         by.setdefault(label, []).append(p)
@@ -177,14 +164,12 @@ def _reversals(name: str, dial: str, turned: Sequence[Reversal], what: str, form
     shared = f"{formulation} by " if formulation else ""
     if not turned:
         return [Paragraph(f"No order of {what} reverses beyond the noise along {dial}.")]
+    shown, more = first(turned, MOST_REVERSALS, "; changes of the first place come first")
     rows = tuple(
         (r.first.removeprefix(shared), r.then.removeprefix(shared), r.before, r.after, short(r.ratio_before),
          short(r.ratio_after), "yes" if r.leads else "no")
-        for r in turned[:MOST_REVERSALS]
+        for r in shown
     )  # fmt: skip
-    more = f" The first {MOST_REVERSALS} of {len(turned)}; changes of the first place come first." * (
-        len(turned) > MOST_REVERSALS
-    )
     columns = ("faster before", "faster after", f"{dial} before", f"{dial} after", "factor before", "factor after",
                "leads")  # fmt: skip
     table = Table(
@@ -194,14 +179,11 @@ def _reversals(name: str, dial: str, turned: Sequence[Reversal], what: str, form
         f"changes hands.{more}",
         columns, rows, columns,
     )  # fmt: skip
-    if len(turned) <= MOST_REVERSALS:
+    if not more:
         return [table]
-    import pandas as pd
-
-    data = pd.DataFrame(
-        [(r.first, r.then, r.before, r.after, r.ratio_before, r.ratio_after, r.leads) for r in turned],
-        columns=["faster_before", "faster_after", "before", "after", "factor_before", "factor_after", "leads"],
-    )
+    data = pd.DataFrame([r[3:] for r in turned])
+    data.columns = pd.Index(["faster_before", "faster_after", "before", "after", "factor_before", "factor_after",
+                             "leads"])  # fmt: skip
     return [table, Data(f"{name}-all", "All reversals.", data, tuple(data.columns))]
 
 
