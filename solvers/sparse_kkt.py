@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
+import scipy
 
 from gaussopt.core.programs import QP, LinearSystem, Program
 from gaussopt.core.solution import RawSolution
@@ -88,15 +89,12 @@ def _equations(program: LinearSystem) -> RawSolution:
     whose rows may depend on each other. Equations and unknowns are multiplied by powers of two first, so that units
     decide neither pivots nor what an equation is missed by.
     """
-    from scipy.sparse import csc_matrix, csr_array, diags_array
-    from scipy.sparse.linalg import splu
-
     r, c = _powers(program.K)
-    K: Any = csr_array(diags_array(r) @ program.K @ diags_array(c))
+    K: Any = scipy.sparse.csr_array(scipy.sparse.diags_array(r) @ program.K @ scipy.sparse.diags_array(c))
     b = r * program.b
     x, left = np.full(len(b), np.nan), np.nan
     with suppress(RuntimeError):  # how a vanishing pivot is reported; rounding may hide one
-        lu = splu(csc_matrix(K), permc_spec="COLAMD")
+        lu = scipy.sparse.linalg.splu(scipy.sparse.csc_matrix(K), permc_spec="COLAMD")
         x = lu.solve(b)
         for _ in range(2):
             x = x + lu.solve(b - K @ x)
@@ -104,7 +102,7 @@ def _equations(program: LinearSystem) -> RawSolution:
     if left <= RESIDUAL:
         return RawSolution(c * x, None, Status.SOLVED)
     lengths = np.asarray(K.multiply(K).sum(axis=0)).ravel()
-    saddle = Saddle.of(csr_array(diags_array(np.where(lengths > 0, lengths, 1.0))), K)
+    saddle = Saddle.of(scipy.sparse.csr_array(scipy.sparse.diags_array(np.where(lengths > 0, lengths, 1.0))), K)
     if saddle is None:
         return RawSolution(None, None, Status.SOLVER_ERROR, note="the matrix is singular")
     found = saddle.solve(np.zeros(len(b)), b, ACCURACY)
@@ -124,16 +122,12 @@ def _saddle_point(program: LinearSystem) -> Vector | None:
 
     There dependencies of rows are seen beside the rows that depend on each other, and not beside the masses.
     """
-    from scipy.sparse import coo_array, csr_array
-
-    from gaussopt.linalg.sparse_saddle_point import Saddle
-
-    K, b = csr_array(program.K), program.b
-    places = coo_array(K)
+    K, b = scipy.sparse.csr_array(program.K), program.b
+    places = scipy.sparse.coo_array(K)
     n = int(np.minimum(places.row, places.col).max(initial=-1)) + 1
     if not 0 < n < len(b) or abs(K - K.T).max() > 0:
         return None
-    saddle = Saddle.of(csr_array(K[:n, :n]), csr_array(K[n:, :n]))
+    saddle = Saddle.of(scipy.sparse.csr_array(K[:n, :n]), scipy.sparse.csr_array(K[n:, :n]))
     if saddle is None:
         return None
     found = saddle.solve(b[:n], b[n:], ACCURACY)

@@ -40,10 +40,7 @@ def given_sparse(value: Any) -> bool:
 def as_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
     """Convert `value` to a finite float array of the given shape (None: any length).
 
-    Raises
-    ------
-    BadInput
-        Naming the array, the place and what was expected.
+    Raises BadInput, naming the array, the place and what was expected.
     """
     try:
         array = real_array(value)
@@ -63,10 +60,7 @@ def as_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> NDAr
 def real_array(value: ArrayLike) -> NDArray[np.float64]:
     """A copy of `value` as an array of floats.
 
-    Raises
-    ------
-    TypeError, ValueError, OverflowError
-        Also for texts and complex numbers, which NumPy would turn into floats.
+    Raises TypeError, ValueError, OverflowError, also for texts and complex numbers, which NumPy would turn into floats.
     """
     array = np.array(value)
     if array.dtype == np.float64:
@@ -79,12 +73,7 @@ def real_array(value: ArrayLike) -> NDArray[np.float64]:
 
 
 def finite_number(name: str, value: Any) -> float:
-    """A finite number.
-
-    Raises
-    ------
-    BadInput
-    """
+    """A finite number; raises BadInput."""
     try:
         found = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -97,10 +86,7 @@ def finite_number(name: str, value: Any) -> float:
 def check_mass_matrix(M: Matrix, what: str = "the mass matrix M") -> Matrix:
     """Return M made exactly symmetric, or say why it is no mass matrix.
 
-    Raises
-    ------
-    BadInput
-        If M is asymmetric beyond rounding or has a negative eigenvalue beyond rounding.
+    Raises BadInput if M is asymmetric beyond rounding or has a negative eigenvalue beyond rounding.
     """
     scale = float(np.abs(M).max(initial=0.0))
     skew = np.abs(M - M.T)

@@ -58,12 +58,7 @@ def key_of(*parts: str) -> str:
 
 
 def check_chosen() -> None:
-    """See that the folder that GAUSSOPT_CACHE names, if it does, is nobody else's.
-
-    Raises
-    ------
-    BadInput
-    """
+    """See that the folder that GAUSSOPT_CACHE names, if it does, is nobody else's; raises BadInput."""
     if os.environ.get(VARIABLE):
         with contextlib.suppress(OSError), _opened(cache_folder()):
             pass
@@ -72,10 +67,7 @@ def check_chosen() -> None:
 def read(name: str) -> bytes | None:
     """What was kept under a name; None if there is nothing, or it is damaged, or could be somebody else's.
 
-    Raises
-    ------
-    BadInput
-        If GAUSSOPT_CACHE names a folder that others can write to.
+    Raises BadInput if GAUSSOPT_CACHE names a folder that others can write to.
     """
     folder = cache_folder()
     try:
@@ -97,10 +89,7 @@ def read(name: str) -> bytes | None:
 def write(name: str, body: bytes) -> Path | None:
     """Keep something under a name, whole or not at all, closed to others; None if it cannot be kept.
 
-    Raises
-    ------
-    BadInput
-        As `read`.
+    Raises BadInput as `read` does.
     """
     folder = cache_folder()
     with contextlib.suppress(OSError):
@@ -116,10 +105,7 @@ def write(name: str, body: bytes) -> Path | None:
 def private_file(name: str, body: bytes) -> Path:
     """A file for a person to read, in a folder of this process that nobody else can enter and that ends with it.
 
-    Raises
-    ------
-    BadInput
-        If there is no place for temporary files.
+    Raises BadInput if there is no place for temporary files.
     """
     try:
         folder = _private(os.getpid())
@@ -179,12 +165,7 @@ def _opened(folder: Path) -> Iterator[int]:
 
 
 def _check(found: os.stat_result) -> None:
-    """See that nobody but the user and root can have written something.
-
-    Raises
-    ------
-    _Unsafe
-    """
+    """See that nobody but the user and root can have written something; raises _Unsafe."""
     if found.st_uid not in (os.geteuid(), _ROOT):
         raise _Unsafe(f"belongs to another user (number {found.st_uid})")
     if found.st_mode & _OTHERS:

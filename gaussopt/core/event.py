@@ -41,13 +41,7 @@ class Event:
             raise BadInput(f"The direction of event {self.name!r} is {self.direction!r}; give -1, 0 or 1.")
 
     def value(self, t: float, q: Vector, v: Vector) -> float:
-        """The function's value, a finite number.
-
-        Raises
-        ------
-        BadInput
-            If it raises, or is something else.
-        """
+        """The function's value, a finite number; raises BadInput if it raises, or is something else."""
         try:
             number = float(call_with_copies(self.function, t, q, v))
         except Changed:

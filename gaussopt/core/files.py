@@ -26,10 +26,7 @@ PROBE = ".probe"
 def read_bytes(path: str | os.PathLike[str], most: int = MOST_TEXT) -> bytes:
     """The contents of a file, or of a pipe, that a person names.
 
-    Raises
-    ------
-    BadInput
-        If it is missing, cannot be read, or holds more than `most` bytes (a device may never end).
+    Raises BadInput if it is missing, cannot be read, or holds more than `most` bytes (a device may never end).
     """
     try:
         with open(path, "rb") as file:
@@ -47,10 +44,7 @@ def read_bytes(path: str | os.PathLike[str], most: int = MOST_TEXT) -> bytes:
 def read_regular(path: str | os.PathLike[str], most: int = MOST_TEXT) -> bytes:
     """The contents of a regular file; nothing else is opened to the end, and no link is followed at its place.
 
-    Raises
-    ------
-    BadInput
-        As `read_bytes`, and if it is a folder, device, pipe or link.
+    Raises BadInput as `read_bytes`, and if it is a folder, device, pipe or link.
     """
     try:
         # A pipe nobody writes to must not make the reader wait.
@@ -68,10 +62,7 @@ def read_regular(path: str | os.PathLike[str], most: int = MOST_TEXT) -> bytes:
 def inside(folder: Path, name: Any) -> Path:
     """The place of a file that a list in a folder names, once links are followed.
 
-    Raises
-    ------
-    BadInput
-        If it is no relative path, or leads out of the folder.
+    Raises BadInput if it is no relative path, or leads out of the folder.
     """
     if not isinstance(name, str) or not name or "\0" in name or Path(name).is_absolute() or ".." in Path(name).parts:
         raise BadInput(f"{folder} names the file {name!r}; give a path inside the folder.")
@@ -97,10 +88,7 @@ def _limited(file: BinaryIO, path: str | os.PathLike[str], most: int) -> bytes:
 def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The JSON object in a file.
 
-    Raises
-    ------
-    BadInput
-        If the file is missing, is no JSON, holds an entry twice, or holds something else than an object.
+    Raises BadInput if the file is missing, is no JSON, holds an entry twice, or holds something else than an object.
     """
     return json_object(read_bytes(path), path)
 
@@ -108,10 +96,7 @@ def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
 def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object of a JSON file, for `json.loads(object_pairs_hook=...)`.
 
-    Raises
-    ------
-    BadInput
-        If a name is there twice: which of its values is meant?
+    Raises BadInput if a name is there twice.
     """
     found = dict(pairs)
     if len(found) < len(pairs):
@@ -124,10 +109,7 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def json_object(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
     """The JSON object in the contents of a file of that name.
 
-    Raises
-    ------
-    BadInput
-        If it is no JSON, or something else than an object.
+    Raises BadInput if it is no JSON, or something else than an object.
     """
     try:
         data = json.loads(content.decode("utf-8"), object_pairs_hook=unique)
@@ -147,13 +129,7 @@ def json_object(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def write_text(path: Path, text: str, *, durable: bool = True) -> None:
-    """Write a text file whole or not at all, see `write_bytes`.
-
-    Raises
-    ------
-    BadInput
-        If it cannot be written.
-    """
+    """Write a text file whole or not at all, see `write_bytes`; raises BadInput if it cannot be written."""
     write_bytes(path, text.encode(), durable=durable)
 
 
@@ -201,10 +177,7 @@ def _synchronise(path: Path) -> None:
 def check_target(path: Path) -> None:
     """See that a file can be written at a path, before anything is computed for it.
 
-    Raises
-    ------
-    BadInput
-        If there is no such folder, or something else than a regular file is there.
+    Raises BadInput if there is no such folder, or something else than a regular file is there.
     """
     if path.exists() and not path.is_file():
         raise BadInput(f"Cannot write {path}: it is not a regular file.")
@@ -217,10 +190,7 @@ def check_target(path: Path) -> None:
 def prepare_folder(folder: Path) -> None:
     """Make a folder and see that it can be written, before anything is computed for it.
 
-    Raises
-    ------
-    BadInput
-        If it cannot be written.
+    Raises BadInput if it cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -127,12 +127,7 @@ def _read(raw: Any, program: Program) -> RawSolution:
 
 
 def vector(what: str, value: Any, size: int | None) -> Vector:
-    """A copy of a vector of floats, (size,), in this machine's byte order.
-
-    Raises
-    ------
-    Malformed
-    """
+    """A copy of a vector of floats, (size,), in this machine's byte order; raises Malformed."""
     if not (isinstance(value, np.ndarray) and value.dtype.kind == "f"):
         kind = value.dtype if isinstance(value, np.ndarray) else type(value).__name__
         raise Malformed(f"it returned {what} of type {kind}, expected an array of floats")
@@ -143,12 +138,7 @@ def vector(what: str, value: Any, size: int | None) -> Vector:
 
 
 def array(what: str, value: Any, shape: tuple[int, ...]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """A copy of an array of floats or integers of a given shape.
-
-    Raises
-    ------
-    Malformed
-    """
+    """A copy of an array of floats or integers of a given shape; raises Malformed."""
     if not (isinstance(value, np.ndarray) and value.dtype.kind in "fiu"):
         kind = value.dtype if isinstance(value, np.ndarray) else type(value).__name__
         raise Malformed(f"it returned {what} of type {kind}, expected an array of floats")

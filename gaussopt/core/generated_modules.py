@@ -16,10 +16,7 @@ from gaussopt.core.source_loader import SourceLoader
 def load(name: str, key: str) -> ModuleType | None:
     """The module generated earlier under this key, or None.
 
-    Raises
-    ------
-    BadInput
-        If GAUSSOPT_CACHE names a folder that others can write to.
+    Raises BadInput if GAUSSOPT_CACHE names a folder that others can write to.
     """
     file = _file(name, key)
     if (known := sys.modules.get(_module_name(file))) is not None:
@@ -35,13 +32,7 @@ def load(name: str, key: str) -> ModuleType | None:
 
 
 def store(name: str, key: str, text: str) -> ModuleType:
-    """Keep the source of a module, if there is a place for it, and import it.
-
-    Raises
-    ------
-    BadInput
-        As `load`.
-    """
+    """Keep the source of a module, if there is a place for it, and import it; raises BadInput as `load`."""
     file = _file(name, key)
     return _imported(file, text, cache.write(file, text.encode()))
 
@@ -57,10 +48,7 @@ def text_of(module: ModuleType) -> str:
 def path_of(module: ModuleType) -> Path:
     """A file with the source of a generated module, written now where it could not be kept.
 
-    Raises
-    ------
-    BadInput
-        If it cannot be written.
+    Raises BadInput if it cannot be written.
     """
     path = Path(str(module.__file__))
     if not path.is_absolute():

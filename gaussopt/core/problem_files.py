@@ -46,12 +46,7 @@ ALIKE = 0.8
 
 
 def parse(data: Mapping[str, Any]) -> StepData | QP | LCP:
-    """Step data, a quadratic program or a complementarity problem from the contents of a file.
-
-    Raises
-    ------
-    BadInput
-    """
+    """Step data, a quadratic program or a complementarity problem from the contents of a file; raises BadInput."""
     kind = data.get("kind")
     if isinstance(kind, str) and kind in KINDS:
         check_entries(data, kind)
@@ -67,12 +62,7 @@ def parse(data: Mapping[str, Any]) -> StepData | QP | LCP:
 
 
 def read_answer(path: str | os.PathLike[str], problem: StepData | QP | LCP) -> dict[str, Any]:
-    """The entries of an answer to a step, a qp or an lcp.
-
-    Raises
-    ------
-    BadInput
-    """
+    """The entries of an answer to a step, a qp or an lcp; raises BadInput."""
     data = read_json(path)
     what = "a step" if isinstance(problem, StepData) else "a qp" if isinstance(problem, QP) else "an lcp"
     try:
@@ -83,12 +73,7 @@ def read_answer(path: str | os.PathLike[str], problem: StepData | QP | LCP) -> d
 
 
 def load(path: str | os.PathLike[str]) -> StepData | QP | LCP:
-    """Step data, a quadratic program or a complementarity problem from a file.
-
-    Raises
-    ------
-    BadInput
-    """
+    """Step data, a quadratic program or a complementarity problem from a file; raises BadInput."""
     data = read_json(path)
     try:
         return parse(data)

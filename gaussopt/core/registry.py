@@ -71,13 +71,7 @@ def _listed(kind: str) -> tuple[str, ...]:
 
 
 def load(kind: str, name: str) -> Any:
-    """The object registered under a name.
-
-    Raises
-    ------
-    UnknownName
-        Suggesting the nearest name.
-    """
+    """The object registered under a name; raises UnknownName, suggesting the nearest name."""
     known = names(kind)
     if name not in known:
         raise UnknownName(kind, name, known)
@@ -144,10 +138,7 @@ def register(path: str | os.PathLike[str], source: bytes | None = None, wanted: 
 def check_entry(entry: Any, kind: str, where: str) -> None:
     """Refuse an entry that could not be listed or used.
 
-    Raises
-    ------
-    BadInput
-        Naming the file, `where`, and what the entry lacks.
+    Raises BadInput, naming the file, `where`, and what the entry lacks.
     """
     lack = _lack(entry, kind)
     if lack:
@@ -173,13 +164,7 @@ def _lack(entry: Any, kind: str) -> str:
 
 
 def is_file(word: str | os.PathLike[str]) -> bool:
-    """Whether a word names a file and not an entry.
-
-    Raises
-    ------
-    BadInput
-        If it is no word.
-    """
+    """Whether a word names a file and not an entry; raises BadInput if it is no word."""
     if isinstance(word, os.PathLike):
         return True
     if not isinstance(word, str):
@@ -190,10 +175,7 @@ def is_file(word: str | os.PathLike[str]) -> bool:
 def named_by_file(kind: str, path: str | os.PathLike[str]) -> str:
     """The name of the entry in a file, which is registered unless it is already, as it is now.
 
-    Raises
-    ------
-    BadInput
-        Also if the file holds an entry of another kind, or another file has that name already.
+    Raises BadInput, also if the file holds an entry of another kind, or another file has that name already.
     """
     file = Path(path).resolve()
     key = kind, _name(file.stem)
@@ -234,9 +216,7 @@ def adopt(files: Sequence[Registered]) -> None:
 def sources(kind: str, name: str) -> dict[str, bytes]:
     """File names and contents that define an entry: its own, its folder's helpers, the tables that problems read.
 
-    Raises
-    ------
-    UnknownName
+    Raises UnknownName.
     """
     known = names(kind)
     if name not in known:

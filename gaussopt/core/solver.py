@@ -157,10 +157,7 @@ def missing_packages(cls: type[Solver[Any]]) -> list[str]:
 def parse_options(cls: type[Solver[Any]], given: Mapping[str, Any]) -> Any:
     """The solver's options with the given values, converted from text where necessary.
 
-    Raises
-    ------
-    BadInput
-        Unknown option (nearest suggested) or a value of the wrong type.
+    Raises BadInput for an unknown option, suggesting the nearest, and for a value of the wrong type.
     """
     defaults = cls.options_type()
     known = [f.name for f in fields(defaults)]

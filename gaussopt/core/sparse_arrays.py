@@ -56,10 +56,7 @@ class Pattern:
 def as_sparse(name: str, value: Any, shape: tuple[int | None, int]) -> Sparse:
     """A matrix, sparse or not, as a canonical sparse one of the given shape (None: any number of rows).
 
-    Raises
-    ------
-    BadInput
-        Naming the matrix, the place and what was expected.
+    Raises BadInput, naming the matrix, the place and what was expected.
     """
     try:
         if np.iscomplexobj(value):

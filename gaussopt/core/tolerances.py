@@ -13,12 +13,7 @@ DEFAULT_TOLERANCE = 1e-7
 
 
 def check_tolerance(tolerance: Any) -> None:
-    """Refuse what is no tolerance of a certificate.
-
-    Raises
-    ------
-    BadInput
-    """
+    """Refuse what is no tolerance of a certificate; raises BadInput."""
     number = isinstance(tolerance, int | float | np.integer | np.floating) and not isinstance(tolerance, bool)
     if not number or not tolerance > 0:
         raise BadInput(f"tolerance is {tolerance}; it must be positive (inf records the bounds only).")

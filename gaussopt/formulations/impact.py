@@ -34,13 +34,7 @@ class NewtonImpact(StickSlip):
         return np.arange(step.k) if step.g_N is None else np.flatnonzero(step.g_N <= tolerances(step)[0])
 
     def prepare(self, step: StepData) -> StepData:
-        """The step whose acceleration is the jump.
-
-        Raises
-        ------
-        NotAccepted
-            If the velocity before is not known.
-        """
+        """The step whose acceleration is the jump; raises NotAccepted if the velocity before is not known."""
         if not step.k:
             return step
         if step.v is None and step.gdot_N is None:

@@ -62,10 +62,7 @@ class JointForceQP(SlidingFormulation):
 def joint_pull(op: ContactOperator) -> Vector:
     """Ell = sigma mu J_T (a_J - a0), (k,): how the joints change the accelerations along the friction forces.
 
-    Raises
-    ------
-    NotAccepted
-        If M is singular, because a0 does not exist.
+    Raises NotAccepted if M is singular, because a0 does not exist.
     """
     step = op.step
     L = cholesky(step.M)

@@ -31,13 +31,7 @@ class MoreauJean(NewtonImpact):
         return np.flatnonzero(step.g_N + 0.5 * step.dt * step.gdot_N <= 0)
 
     def prepare(self, step: StepData) -> StepData:
-        """The step whose acceleration is the change of velocity.
-
-        Raises
-        ------
-        NotAccepted
-            If the step has no dt or v.
-        """
+        """The step whose acceleration is the change of velocity; raises NotAccepted if the step has no dt or v."""
         if not step.k:
             return step
         if step.dt is None or step.v is None:

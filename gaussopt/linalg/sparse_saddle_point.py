@@ -88,11 +88,6 @@ class Products:
         indptr = np.searchsorted(first, np.arange(A.shape[0] + 1))
         self.pattern = Pattern((A.shape[0], B.shape[1]), indptr.astype(small), second.astype(small))
 
-    @property
-    def nbytes(self) -> int:
-        """Memory of the lists."""
-        return int(self._left.nbytes + self._right.nbytes + self._starts.nbytes)
-
     def values(self, a: Vector, b: Vector) -> Vector:
         """Entries of the product in the order of its pattern."""
         if not len(self._starts):
@@ -203,15 +198,6 @@ class Structure:
         del _REMEMBERED[REMEMBERED:]
         return found
 
-    @property
-    def nbytes(self) -> int:
-        """Memory of the lists of products and of the order."""
-        if not self.eliminates:
-            return 0
-        lists = [self._gram] if self._whitened is None else [self._gram, self._whitened]
-        arrays = [self._order, *([self._place] if self.half_band else [])]
-        return sum(x.nbytes for x in (*lists, *arrays))
-
     def schur(self, root: Vector, J: Sparse, before: Factor | None) -> Factor | None:
         """Factors of J M^-1 J^T; None where the rows may be dependent."""
         m = J.shape[0]
@@ -315,11 +301,6 @@ class Saddle:
     def definite(self) -> bool:
         """Whether every block of M is numerically positive definite."""
         return self._root is not None
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the numbers of the factors, without lists of places."""
-        return 8 * (self.factor.fill + (0 if self._root is None else len(self._root.data)))
 
     def whiten(self, f: Vector) -> Vector:
         """A vector whose length is that of f in the metric M^-1; in unit masses where M is singular."""

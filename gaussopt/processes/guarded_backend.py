@@ -77,10 +77,7 @@ class Remote:
     def solve(self, start: Start) -> RawSolution:
         """Ask the helper process, a second time in a new one if it died of what it had been asked before.
 
-        Raises
-        ------
-        GaussoptError
-            As the solver raised it.
+        Raises GaussoptError as the solver raised it.
         """
         arguments = {
             "token": self._token, "identity": self._identity, "program": self._program, "afresh": self._afresh,

@@ -22,12 +22,7 @@ from gaussopt.formulations.base import Candidate, Formulation
 
 
 def find(given: str | Formulation) -> Formulation:
-    """A formulation by name, or itself; one from outside the package is guarded.
-
-    Raises
-    ------
-    UnknownName
-    """
+    """A formulation by name, or itself; one from outside the package is guarded; raises UnknownName."""
     entry: Formulation = registry.load("formulation", given) if isinstance(given, str) else given
     return Guarded(entry) if is_foreign(entry) and not isinstance(entry, Guarded) else entry
 
