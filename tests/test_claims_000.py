@@ -204,9 +204,16 @@ def test_minimal_coordinates_agree_with_the_references(crank: Crank) -> None:
             np.testing.assert_allclose(of.acceleration(q[2], v[2]), a, rtol=1e-9, atol=1e-9 * (1 + np.abs(a).max()))
 
 
+def potential(crank: Crank, theta: np.ndarray) -> np.ndarray:
+    """Of gravity, spring and torque, J; the torque's part falls for ever."""
+    stretch = crank.l1 + crank.l2 - crank.slider(theta)
+    weight = 0.5 * (crank.m1 + crank.m2) * crank.g * crank.l1 * np.sin(theta)
+    return np.asarray(weight - crank.tau * theta + 0.5 * crank.k * stretch * stretch)
+
+
 def test_energy_and_its_slope_belong_together(crank: Crank) -> None:
     angles, h = np.linspace(-7.0, 4.0, 40), 1e-5
-    slopes = (crank.potential(angles + h) - crank.potential(angles - h)) / (2 * h)
+    slopes = (potential(crank, angles + h) - potential(crank, angles - h)) / (2 * h)
     np.testing.assert_allclose(crank.slope(angles), slopes, atol=1e-9)
     K = [crank.directions(t)[0] for t in angles]
     np.testing.assert_allclose(crank.inertia(angles), [k @ crank.mass() @ k for k in K], rtol=1e-12)
@@ -235,8 +242,8 @@ def test_a_crank_that_turns_back_rests(crank: Crank) -> None:
     assert not free.stops
     assert caught.stops
     lossless = backwards(crank.at(c=0.0), 0.0, 1, 200)
-    total = lossless.kinetic + crank.potential(-lossless.covered)
-    np.testing.assert_allclose(total, crank.potential(np.array(0.0)), atol=1e-7)
+    total = lossless.kinetic + potential(crank, -lossless.covered)
+    np.testing.assert_allclose(total, potential(crank, np.array(0.0)), atol=1e-7)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from itertools import product
 
 import numpy as np
 
-from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.step_data import Matrix
 from gaussopt.lcp.matrix_classes import subsets
 
 Rational = Sequence[Sequence[Fraction | int]]
@@ -30,14 +30,11 @@ class ActiveSetPoints:
     ----------
     x : (B, m)
     y, w : (B, k)
-    error : (B,)
-        Largest violation of the conditions, relative to the terms they are summed from.
     """
 
     x: Matrix
     y: Matrix
     w: Matrix
-    error: Vector
 
 
 def solve(P: Matrix, p: Matrix, R: Matrix, A: Matrix, b: Matrix) -> ActiveSetPoints:
@@ -47,15 +44,7 @@ def solve(P: Matrix, p: Matrix, R: Matrix, A: Matrix, b: Matrix) -> ActiveSetPoi
     X, x0 = columns[..., :k], columns[..., k]
     y = complementary(A @ X, b + times(A, x0))
     x = x0 + times(X, y)
-    # From the conditions as they stand, whatever way y was found.
-    w = times(A, x) + b
-    terms = np.abs(P) @ np.abs(x)[..., None] + np.abs(R) @ np.abs(y)[..., None] + np.abs(p)[..., None]
-    balance = np.abs(times(P, x) - p - times(R, y)).max(axis=1) / np.maximum(terms.max(axis=(1, 2)), 1e-300)
-    sizes = times(np.abs(A), np.abs(x)) + np.abs(b)
-    scale = np.maximum(sizes.max(axis=1), 1e-300)
-    unit = np.abs(A @ X).diagonal(axis1=1, axis2=2)
-    laws = np.abs(np.minimum(y * unit, w)).max(axis=1) / scale
-    return ActiveSetPoints(x, y, w, np.maximum(balance, laws))
+    return ActiveSetPoints(x, y, times(A, x) + b)
 
 
 def complementary(G: Matrix, g: Matrix) -> Matrix:

@@ -99,15 +99,6 @@ class Crank:
             crank + self.m2 * (x2 * x2 + y2 * y2) + self.I2 * k2 * k2 + self.m3 * (x2 - half * s2 * k2) ** 2
         )
 
-    def potential(self, theta: Values) -> Values:
-        """Of gravity, spring and torque, J; the torque's part falls for ever."""
-        stretch = self.l1 + self.l2 - self.slider(theta)
-        return np.asarray(
-            0.5 * (self.m1 + self.m2) * self.g * self.l1 * np.sin(theta)
-            - self.tau * theta
-            + 0.5 * self.k * stretch * stretch
-        )
-
     def slope(self, theta: Values) -> Values:
         """dU/dtheta1."""
         stretch = self.l1 + self.l2 - self.slider(theta)

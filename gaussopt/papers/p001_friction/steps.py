@@ -23,7 +23,6 @@ from gaussopt.core.solver import missing_packages
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.formulations.base import Formulation
-from gaussopt.lcp import classify_matrix
 from gaussopt.modelling.problem import problem
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.report_parts import PaperResults
@@ -60,6 +59,9 @@ POSES: dict[str, tuple[float, dict[str, float]]] = {
 
 SLIDES = 1e-9
 """Slip below which a row of a reference is left out, m/s: sliding friction has no sign there."""
+
+PARTS = ("build", "setup", "update", "solve", "recover", "verify", "backend")
+"""Timed parts of an answer."""
 
 EQUAL = 1e-9
 """Relative difference of forces up to which two programs count as equal."""
@@ -178,9 +180,7 @@ def _program(formulation: Formulation, step: StepData) -> Program | None:
 def judge_on_steps(group: str, steps: Sequence[ContactStep], formulation: str, solver: str) -> StepsResult:
     """Solve the steps by one pair and compare with the truth."""
     pair = StepSolver(formulation, solver)
-    parts: dict[str, list[float]] = {
-        k: [] for k in ("model", "build", "setup", "update", "solve", "recover", "verify", "backend")
-    }
+    parts: dict[str, list[float]] = {k: [] for k in ("model", *PARTS)}
     statuses: Counter[str] = Counter()
     errors, forces, certified, residuals, iterations, claimed = [0.0], [0.0], [0.0], [0.0], 0, 0
     reason = ""
@@ -194,7 +194,7 @@ def judge_on_steps(group: str, steps: Sequence[ContactStep], formulation: str, s
             reason = str(refusal)
             continue
         parts["model"].append(item.seconds)
-        for part in ("build", "setup", "update", "solve", "recover", "verify", "backend"):
+        for part in PARTS:
             parts[part].append(getattr(answer.timing, part))
         statuses[str(answer.status)] += 1
         claimed += answer.claim is Status.SOLVED
@@ -222,30 +222,22 @@ class Programs:
     Attributes
     ----------
     lcp : the mechanics
-    printed, joint, weighted, frozen : eq. (29), eq. (24), eq. (29) with weights, frozen friction
+    printed, frozen : eq. (29), frozen friction
     w : gap accelerations of the mechanics, m/s^2
-    eta : of the criterion, at the mechanics' forces
-    predicts : whether the criterion says that eq. (29) returns them
-    definite : whether sym A is positive definite, so that both have exactly one solution
+    predicts : whether the criterion says that eq. (29) returns the forces of the mechanics
     first : forces of the first iterate of frozen friction
     contraction, count : its factor and number of programs
-    prescribed : error of the acceleration if the true friction is given in advance, m/s^2
     """
 
     label: str
     lcp: Vector
     printed: Vector | None
-    joint: Vector | None
-    weighted: Vector | None
     frozen: Vector | None
     w: Vector
-    eta: Vector
     predicts: bool
-    definite: bool
     first: Vector
     contraction: float
     count: int
-    prescribed: float
 
     def misses(self, other: Vector | None) -> float:
         """Relative difference to the mechanics; NaN where there is nothing to compare."""
@@ -253,7 +245,7 @@ class Programs:
 
 
 def programs() -> list[Programs]:
-    """Every program on every special state, by Newton's method."""
+    """The printed program and frozen friction on every special state, by Newton's method."""
     return [_programs(label) for label in POSES]
 
 
@@ -261,32 +253,15 @@ def _programs(label: str) -> Programs:
     step = pose(label)
     truth = solve_step(step, "lcp", "enumerate")
     assert truth.a is not None
-    op = ContactOperator.of(step)
-    verdict = criterion(op.lcp, truth.lam_N)
+    predicts = criterion(ContactOperator.of(step).lcp, truth.lam_N).predicts
     frozen = _answer(step, "frozen-friction")
-    ideal = replace(step, mu=np.zeros(step.k))
-    friction = np.einsum("kd,kdn->n", truth.lam_T, step.J_T)
-    known = solve_step(replace(ideal, Q=step.Q + friction), "gauss", "newton")
-    assert known.a is not None
+    first = solve_step(replace(step, mu=np.zeros(step.k)), "gauss", "newton").lam_N
     details = {} if frozen is None else frozen.details
-    names = ("normal-force-qp", "joint-force-qp", "weighted-normal-force-qp")
-    printed, joint, weighted = (_forces(_answer(step, name)) for name in names)
     return Programs(
-        label,
-        truth.lam_N,
-        printed,
-        joint,
-        weighted,
-        _forces(frozen),
-        step.J_N @ truth.a + step.zeta_N,
-        verdict.eta,
-        verdict.predicts,
-        bool(classify_matrix(op.lcp.M).positive_definite),
-        solve_step(ideal, "gauss", "newton").lam_N,
-        float(details.get("contraction", np.nan)),
+        label, truth.lam_N, _forces(_answer(step, "normal-force-qp")), _forces(frozen),
+        step.J_N @ truth.a + step.zeta_N, predicts, first, float(details.get("contraction", np.nan)),
         int(details.get("programs", 0)),
-        float(np.abs(known.a - truth.a).max()),
-    )
+    )  # fmt: skip
 
 
 def _answer(step: StepData, formulation: str) -> Any:
@@ -303,16 +278,12 @@ def _forces(answer: Any) -> Vector | None:
 def cases(quick: bool) -> list[Job]:
     """The pairs on all groups, and the programs on the special states."""
     strides = {group: count * (4 if quick else 1) for group, count in STRIDES.items()}
-    return [
-        Job(
-            f"steps: {group}: {f}",
-            contact_formulation,
-            {"group": group, "formulation": f, "stride": strides.get(group, 1), "quick": quick},
-            1.5,
-        )
-        for group in GROUPS
-        for f in registry.names("formulation")
-    ] + [Job("programs", programs, {}, 0.2)]
+    found = []
+    for group in GROUPS:
+        for f in registry.names("formulation"):
+            arguments = {"group": group, "formulation": f, "stride": strides.get(group, 1), "quick": quick}
+            found.append(Job(f"steps: {group}: {f}", contact_formulation, arguments, 1.5))
+    return [*found, Job("programs", programs, {}, 0.2)]
 
 
 def section(results: PaperResults, findings: list[str]) -> Section:
