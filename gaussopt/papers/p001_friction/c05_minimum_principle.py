@@ -8,13 +8,11 @@ from fractions import Fraction
 import numpy as np
 
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence import active_sets as sets
 from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction.contact_samples import Comparison, Contacts
 from gaussopt.papers.p001_friction.steps import POSES
-from gaussopt.problems.two_bar import both_ends
 
 SEED = 50
 SKEWS = (0.1, 0.3, 1.0, 3.0)
@@ -159,8 +157,7 @@ def _sampled(quick: bool) -> tuple[Attempt, Derivation]:
             shares.append(float((~found.equal).mean()))
     matrices = tally.solved
     for bars, contacts in ((1, 2), (2, 2), (3, 3), (4, 4)):
-        drawn = samples.random_bars(2 * count, bars, contacts, np.random.default_rng([SEED, bars, contacts]))
-        drawn = drawn[samples.definite(drawn.A)]
+        drawn = samples.definite_bars(2 * count, bars, contacts, np.random.default_rng([SEED, bars, contacts]))
         tally += samples.compare(drawn.A, drawn.b)
     physical = tally.solved - matrices
     grid = samples.compare(*_every_two(quick))
@@ -192,8 +189,7 @@ def _joints(quick: bool) -> tuple[Derivation, Attempt, bool]:
     worst, tally, one, one_wrong = 0.0, _Tally(), 0, 0
     rng = np.random.default_rng([SEED, 7])
     for bars, contacts in ((2, 1), (2, 2), (3, 3)):
-        drawn = samples.random_bars(count, bars, contacts, rng)
-        drawn = drawn[samples.definite(drawn.A)]
+        drawn = samples.definite_bars(count, bars, contacts, rng)
         A, ell = drawn.A, drawn.ell
         forces, objective = drawn.over_all_forces()
 
@@ -243,7 +239,7 @@ def _link(pull: int) -> tuple[list[Fraction], Fraction]:
 
 
 def _two_bars() -> tuple[Attempt, tuple[tuple[object, ...], ...], tuple[str, ...]]:
-    steps = samples.two_bars(list(POSES))
+    steps = samples.two_bars()
     found, joint = samples.compare(steps.A, steps.b), steps.over_all_forces()[0]
     laws = steps.solve().y
     gaps = np.linalg.norm(found.program - laws, axis=1) / np.linalg.norm(laws, axis=1)
@@ -277,7 +273,7 @@ def _symmetric(quick: bool) -> Attempt:
     for n in (2, 3, 4, 5):
         A, b = samples.random_definite(count, n, 0.0, rng)
         worst, number = max(worst, float(samples.compare(A, b).difference.max())), number + count
-    opposite = _opposite_slides()
+    opposite, _ = samples.opposite_slides(np.radians(np.linspace(5.0, 80.0, 25)), 1.5)
     worst = max(worst, float(samples.compare(opposite.A, opposite.b).difference.max()))
 
     def difference(points: Matrix) -> Vector:
@@ -301,24 +297,12 @@ def _symmetric(quick: bool) -> Attempt:
     )
 
 
-def _opposite_slides() -> Contacts:
-    """The two bars at 25 angles with both ends on the floor, turning, so that the ends slide in opposite directions."""
-    entry = problem("two-bar")
-    p, found = entry.parameter_values, []
-    for theta in np.radians(np.linspace(5.0, 80.0, 25)):
-        for omega in (-1.5, 1.5):
-            q, v = both_ends(theta, p["x0"], p["l"] / 2 * np.sin(theta) * omega, omega, p["l"])
-            found.append(entry.system.evaluate(0.0, q, v))
-    return Contacts.of(found)
-
-
 def _scalar(quick: bool) -> Attempt:
     rng = np.random.default_rng([SEED, 2])
     count, generations = (150, 15) if quick else (1500, 50)
     worst, number = 0.0, 0
     for bars in (1, 2, 3):
-        drawn = samples.random_bars(count, bars, 1, rng, (0.0, 2.0))
-        drawn = drawn[samples.definite(drawn.A)]
+        drawn = samples.definite_bars(count, bars, 1, rng, (0.0, 2.0))
         worst = max(worst, float(samples.compare(drawn.A, drawn.b).difference.max()))
         number += len(drawn)
 

@@ -186,8 +186,7 @@ def _random(quick: bool) -> tuple[dict[str, int], dict[str, int], tuple[int, int
             rng = np.random.default_rng([SEED, 3, n, i])
             stacks[0].append(samples.random_definite(count // 4 + 1, n, skew, rng))
     for bars, contacts in ((1, 2), (2, 2), (3, 3), (4, 4)):
-        steps = samples.random_bars(count, bars, contacts, np.random.default_rng([SEED, 4, bars]))
-        steps = steps[samples.definite(steps.A)]
+        steps = samples.definite_bars(count, bars, contacts, np.random.default_rng([SEED, 4, bars]))
         stacks[1].append((steps.A, steps.b))
     totals: list[dict[str, int]] = []
     bearing = [0, 0]
@@ -203,7 +202,7 @@ def _random(quick: bool) -> tuple[dict[str, int], dict[str, int], tuple[int, int
 
 
 def _two_bars() -> tuple[dict[str, int], tuple[tuple[object, ...], ...], tuple[str, ...], str]:
-    steps = samples.two_bars(list(POSES))
+    steps = samples.two_bars()
     A, b = steps.A, steps.b
     laws, program, primal = steps.solve().y, sets.printed(A, b), sets.primal(A, b)
     w = sets.times(A, primal) + b

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import combinations, pairwise, permutations
 
 import numpy as np
@@ -11,13 +10,10 @@ from scipy.optimize import brentq, linprog
 from gaussopt.contact.qp_equivalence import weights
 from gaussopt.core.programs import LCP
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence import active_sets as sets
 from gaussopt.papers.p001_friction import contact_samples as samples
-from gaussopt.papers.p001_friction.contact_samples import Contacts
 from gaussopt.papers.p001_friction.steps import POSES
-from gaussopt.problems.two_bar import both_ends
 from gaussopt.solving.solve import solve_lcp
 
 SEED = 70
@@ -208,7 +204,7 @@ def _product(quick: bool) -> Derivation:
 
 def _printed(quick: bool) -> tuple[Attempt, str]:
     """(29) on the two bars and on hinged bars, and how often weights would help."""
-    bars = samples.two_bars(list(POSES))
+    bars = samples.two_bars()
     found = samples.compare(bars.A, bars.b)
     wrong, mended = np.flatnonzero(~found.equal), 0
     for i in wrong:
@@ -219,8 +215,8 @@ def _printed(quick: bool) -> tuple[Attempt, str]:
             mended += bool(samples.relative(bars.A[i : i + 1], bars.b[i : i + 1], x, found.laws[i : i + 1]) < 1e-8)
     drawn, different, available = 0, 0, {}
     for n in (2, 3):
-        steps = samples.random_bars(150 if quick else 1000, n, n, np.random.default_rng([SEED, 12, n]), (MU, MU))
-        steps = steps[samples.definite(steps.A)]
+        rng = np.random.default_rng([SEED, 12, n])
+        steps = samples.definite_bars(150 if quick else 1000, n, n, rng, (MU, MU))
         different += int((~samples.compare(steps.A, steps.b).equal).sum())
         drawn += len(steps)
         available[n] = sum(weights(A) is not None for A in steps.A) / len(steps)
@@ -257,20 +253,12 @@ def without_weights(mu: float) -> list[tuple[float, float]]:
     return list(zip(ends[::2], ends[1::2], strict=True))
 
 
-def sliding(degrees: Sequence[float] | Vector, mu: float = MU) -> Contacts:
-    """The two bars with both ends on the floor and sliding to the left, from the derived equations."""
-    entry = problem("two-bar", mu=mu)
-    p = entry.parameter_values
-    states = [both_ends(theta, p["x0"], p["vx0"], 0.0, p["l"]) for theta in np.radians(degrees)]
-    return Contacts.of([entry.system.evaluate(0.0, q, v) for q, v in states])
-
-
 def _two_bars(quick: bool) -> Derivation:
     told, wrong, tried = [], 0, 0
     for mu in (0.2, 0.5, 1.0):
         gaps = without_weights(mu)
         angles = np.linspace(1.0, 89.0, 12 if quick else 60)
-        for theta, A in zip(angles, sliding(angles, mu).A, strict=True):
+        for theta, A in zip(angles, samples.on_floor(np.radians(angles), mu=mu).A, strict=True):
             # At 45° both opposite entries differ by rounding only.
             inside = any(low < theta < high for low, high in gaps)
             tried, wrong = tried + 1, wrong + (cycle_condition(A) == inside)
@@ -312,7 +300,7 @@ def _any_objective(quick: bool) -> Attempt:
     generations = 40 if quick else 80
     first, last = without_weights(MU)[0]
     degrees = (round((first + last) / 2), 85.0)
-    inside, outside = sliding(degrees).A
+    inside, outside = samples.on_floor(np.radians(degrees), mu=MU).A
     errors = [best_objective(A, generations)[0] for A in (OPPOSED, inside)]
     control, P = best_objective(outside, generations)
     d = np.array([abs(outside[1, 0]), abs(outside[0, 1])])

@@ -15,7 +15,6 @@ from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction import steps as contact_steps
 from gaussopt.papers.p001_friction.contact_samples import Contacts
 from gaussopt.papers.p001_friction.steps import POSES
-from gaussopt.problems.two_bar import both_ends
 from gaussopt.solving.solve import solve_step
 
 SEED = 80
@@ -128,7 +127,7 @@ def _known(quick: bool) -> Derivation:
 
 
 def _once(quick: bool) -> Attempt:
-    bars = samples.two_bars(list(POSES))
+    bars = samples.two_bars()
     miss = np.abs(sets.lcp(bars.smooth, bars.b) - sets.lcp(bars.A, bars.b)).max(axis=1)
     rng, number, wrong = np.random.default_rng([SEED, 2]), 0, 0
     for steps in _bars(60 if quick else 400, 1.0, rng):
@@ -168,16 +167,9 @@ def _fixed_points(quick: bool) -> Derivation:
 
 
 def _closed_forms(quick: bool) -> Derivation:
-    entry = problem("two-bar")
-    p = entry.parameter_values
     angles = np.radians(np.linspace(2.0, 88.0, 12 if quick else 60))
-    mu, states, sides = p["mu"], [], []
-    for theta in angles:
-        for omega in (-1.0, 1.0):  # the ends slide apart, towards each other
-            q, v = both_ends(theta, p["x0"], p["l"] / 2 * np.sin(theta) * omega, omega, p["l"])
-            states.append(entry.system.evaluate(0.0, q, v))
-            sides.append(theta)
-    steps, theta = Contacts.of(states), np.array(sides)
+    mu = problem("two-bar").parameter_values["mu"]
+    steps, theta = samples.opposite_slides(angles, 1.0)
     rho = contraction(steps.smooth, steps.coupling)
     closed = np.maximum(0.75 * mu * np.sin(2 * theta), 0.5 * mu * np.tan(theta))
     apart = float((np.abs(rho - closed) / closed).max())
@@ -197,7 +189,7 @@ def _closed_forms(quick: bool) -> Derivation:
 
 def _two_bars() -> tuple[tuple[tuple[object, ...], ...], tuple[str, ...], Derivation]:
     labels = list(contact_steps.POSES)
-    bars = samples.two_bars(labels)
+    bars = samples.two_bars()
     A0, C, b = bars.smooth, bars.coupling, bars.b
     z = sets.lcp(bars.A, b)
     run, rho = Iteration.run(A0, C, b, 60), contraction(A0, C)

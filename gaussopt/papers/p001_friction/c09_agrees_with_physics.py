@@ -75,14 +75,12 @@ class Start:
         What x and y are the coordinates of.
     doubled : bool
         Whether the bars have the length 2 l, as the source's rod.
-    signs : of y', theta1', theta2'
     gaps, rates : (2,)
         Of A and C, m and m/s.
     """
 
     point: str
     doubled: bool
-    signs: tuple[int, int, int]
     gaps: Vector
     rates: Vector
 
@@ -103,7 +101,7 @@ def starts() -> Iterator[Start]:
         vy, w1, w2 = (s * p[k] for s, k in zip(signs, ("vy0", "omega1_0", "omega2_0"), strict=True))
         B, rise = p["y0"] + distance * L * np.sin(th1), vy + distance * L * np.cos(th1) * w1
         gaps = np.array([B - L * np.sin(th1), B - L * np.cos(th2)])
-        yield Start(point, doubled, signs, gaps,
+        yield Start(point, doubled, gaps,
                     np.array([rise - L * np.cos(th1) * w1, rise + L * np.sin(th2) * w2]))  # fmt: skip
 
 
@@ -437,14 +435,8 @@ def _reconstructed() -> tuple[Matrix, Matrix]:
 
 def _other_states(quick: bool) -> Attempt:
     rng, count = np.random.default_rng(SEED), 150 if quick else 1500
-    entry = problem("two-bar")
-    p, found = entry.parameter_values, []
-    for theta, omega, vx in zip(
-        rng.uniform(0.02, 1.55, count), rng.uniform(-3, 3, count), rng.uniform(-3, 3, count), strict=True
-    ):
-        q, v = both_ends(theta, p["x0"], vx, omega, p["l"])
-        found.append(entry.system.evaluate(0.0, q, v))
-    steps = Contacts.of(found)
+    theta, omega, vx = rng.uniform(0.02, 1.55, count), rng.uniform(-3, 3, count), rng.uniform(-3, 3, count)
+    steps = samples.on_floor(theta, omega, vx)
     steps = steps[samples.definite(steps.A, 1e-6)]
     same = samples.compare(steps.A, steps.b)
     wrong = int((~same.equal & ~same.borderline).sum())

@@ -15,8 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.modelling.problem import problem
 from gaussopt.papers.evidence import active_sets as sets
 from gaussopt.papers.evidence.adversarial_search import minimise
+from gaussopt.papers.p001_friction.steps import POSES, pose
+from gaussopt.problems.two_bar import both_ends
 
 Mask = NDArray[np.bool_]
 Generator = np.random.Generator
@@ -223,11 +226,33 @@ def random_bars(count: int, bars: int, contacts: int, rng: Generator, mu: tuple[
     )  # fmt: skip
 
 
-def two_bars(labels: Sequence[str]) -> Contacts:
-    """Special states of the two bars of the paper, in the coordinates of both bars."""
-    from gaussopt.papers.p001_friction import steps
+def definite_bars(
+    count: int, bars: int, contacts: int, rng: Generator, mu: tuple[float, float] = (0.0, 1.0)
+) -> Contacts:
+    """Those of so many random hinged bars whose A is positive definite."""
+    drawn = random_bars(count, bars, contacts, rng, mu)
+    return drawn[definite(drawn.A)]
 
-    return Contacts.of([steps.pose(label) for label in labels])
+
+def two_bars(labels: Sequence[str] = tuple(POSES)) -> Contacts:
+    """Special states of the two bars of the paper, in the coordinates of both bars."""
+    return Contacts.of([pose(label) for label in labels])
+
+
+def on_floor(theta: Vector, omega: Vector | float = 0.0, vx: Vector | None = None, **settings: float) -> Contacts:
+    """The two bars with both ends on the floor at angles in rad, rates in rad/s and speeds of the centroid in m/s."""
+    entry = problem("two-bar", **settings)
+    p = entry.parameter_values
+    states = np.broadcast_arrays(theta, omega, p["vx0"] if vx is None else vx)
+    found = [both_ends(t, p["x0"], v, w, p["l"]) for t, w, v in zip(*states, strict=True)]
+    return Contacts.of([entry.system.evaluate(0.0, *state) for state in found])
+
+
+def opposite_slides(angles: Vector, rate: float) -> tuple[Contacts, Vector]:
+    """The two bars turning at a rate either way, so that their ends slide apart or together, and the angles, rad."""
+    theta, omega = np.repeat(angles, 2), np.tile([-rate, rate], len(angles))
+    l = problem("two-bar").parameter_values["l"]
+    return on_floor(theta, omega, l / 2 * np.sin(theta) * omega), theta
 
 
 def definite(A: Matrix, least: float = DEFINITE) -> Mask:
