@@ -8,7 +8,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.modelling.problem import problem
@@ -16,8 +15,8 @@ from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judg
 from gaussopt.papers.evidence import active_sets as sets
 from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction.contact_samples import Contacts
+from gaussopt.papers.p001_friction.sliding_motion import energies, slide
 from gaussopt.problems import two_bar
-from gaussopt.problems.two_bar import both_ends, reduced
 
 SEED = 90
 FED = 0.09
@@ -171,30 +170,9 @@ def _least_bias() -> float:
     return float(np.where(np.abs(steps.b) < 1e-12, 0.0, steps.b).min())
 
 
-def _slide(t_end: float, flipped: bool) -> tuple[float, float]:
-    """Energies at the start and at t_end, both ends on the floor, by the reduced equations."""
-    entry = problem("two-bar")
-    p = entry.parameter_values
-    sign = -1 if flipped else 1
-
-    def rate(t: float, z: Vector) -> list[float]:
-        alpha, ax, _ = reduced(z[0], z[1], (sign, sign), p)
-        return [z[1], alpha, z[3], ax]
-
-    z0 = [p["theta1_0"], p["omega1_0"], p["x0"], p["vx0"]]
-    z = solve_ivp(rate, (0.0, t_end), z0, method="DOP853", rtol=1e-11, atol=1e-12).y[:, -1]
-
-    def energy(theta: float, omega: float, x: float, vx: float) -> float:
-        found = entry.system.energy(0.0, *both_ends(theta, x, vx, omega, p["l"]))
-        assert found is not None
-        return found.total
-
-    return energy(*z0), energy(*(float(e) for e in z))
-
-
 def _sign() -> tuple[Derivation, float]:
     """What friction does to the energy, and the energy that the bars gain with the printed sign, J."""
-    (first, right), (_, wrong) = _slide(FED, False), _slide(FED, True)
+    (first, right), (_, wrong) = energies(FED, 1), energies(FED, -1)
     derived = Derivation(
         "Friction takes energy: $\\sigma=-\\operatorname{sgn}v_T$; the printed $s=\\operatorname{sgn}v_T$ feeds it. By "
         "the reduced equations with both ends on the floor",
@@ -315,88 +293,6 @@ def _energy_rate(system: Any, q: Vector, v: Vector, a: Vector) -> float:
         system.energy(0.0, q + s * eps * v + 0.5 * eps**2 * a, v + s * eps * a).total for s in (1, -1)
     )  # fmt: skip
     return float((there - back) / (2 * eps))
-
-
-@dataclass(frozen=True)
-class SlidingMotion:
-    """Sliding on the floor by the reduced equations.
-
-    Attributes
-    ----------
-    states : of (q, v) between the events
-    forces : (T, 2)
-        N_A and N_C of the reduced equations, N.
-    events : reversals of C and the end on the floor, s
-    passes : bool
-        Whether C goes through every reversal instead of sticking.
-    """
-
-    states: list[tuple[Vector, Vector]]
-    forces: Matrix
-    events: list[float]
-    passes: bool
-
-
-def slide(points: int) -> SlidingMotion:
-    """From the reconstructed start until the bars lie flat, about `points` instants."""
-    p = problem("two-bar").parameter_values
-    l = p["l"]
-
-    def slip(z: Vector) -> tuple[float, float]:
-        turn = l * np.sin(z[0]) * z[1]
-        return float(z[3] + 0.5 * turn), float(z[3] - 1.5 * turn)
-
-    def slope(z: Vector, sigma: tuple[int, int]) -> Vector:
-        alpha, ax, _ = reduced(z[0], z[1], sigma, p)
-        return np.array([z[1], alpha, z[3], ax])
-
-    z, t = np.array([p["theta1_0"], p["omega1_0"], p["x0"], p["vx0"]]), 0.0
-    sides = [int(-np.sign(v)) for v in slip(z)]
-    states: list[tuple[Vector, Vector]] = []
-    forces: list[Vector] = []
-    happened: list[float] = []
-    passes = True
-    while t < 1.0 and z[0] > 1e-12:
-        sigma = (sides[0], sides[1])
-
-        def rate(t: float, z: Vector, sigma: tuple[int, int] = sigma) -> Vector:
-            return slope(z, sigma)
-
-        def turns(t: float, z: Vector) -> float:
-            return slip(z)[1]
-
-        def stops(t: float, z: Vector) -> float:
-            return slip(z)[0]
-
-        def flat(t: float, z: Vector) -> float:
-            return float(z[0])
-
-        for event in (turns, stops, flat):
-            event.terminal = True  # type: ignore[attr-defined]
-        turns.direction, flat.direction = sides[1], -1  # type: ignore[attr-defined]
-        run = solve_ivp(rate, (t, 1.0), z, method="DOP853", rtol=1e-11, atol=1e-12, dense_output=True,
-                        events=(turns, stops, flat))  # fmt: skip
-        end = float(run.t[-1])
-        # Between the events only: at a reversal the slip has no sign.
-        assert run.sol is not None
-        assert run.t_events is not None
-        for instant in np.linspace(t, end, points // 3 + 2)[1:-1]:
-            x = run.sol(instant)
-            states.append(both_ends(x[0], x[2], x[3], x[1], l))
-            forces.append(reduced(x[0], x[1], sigma, p)[2])
-        t, z = end, run.y[:, -1]
-        happened.append(t)
-        if len(run.t_events[0]):
-            before = sides[1]
-            sides[1] = -before
-            # The slip must go on in its direction with the friction of the new side.
-            eps = 1e-6
-            ahead = slip(z + eps * slope(z, (sides[0], sides[1])))[1]
-            passes &= ahead * before > 0
-        elif len(run.t_events[1]):
-            passes = False
-            break
-    return SlidingMotion(states, np.array(forces), happened, passes)
 
 
 def _motion(quick: bool) -> tuple[Derivation, Attempt]:
