@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -60,3 +60,21 @@ def minimise(
         vectorized=together, updating="deferred" if together else "immediate", x0=start,
     )  # fmt: skip
     return Least(float(found.fun), np.asarray(found.x, dtype=float), tried)
+
+
+def maximise(gain: Callable[[Vector], float], bounds: Sequence[tuple[float, float]], generations: int,
+             seed: int | np.random.Generator, population: int = 3) -> Least:  # fmt: skip
+    """The same for the largest value."""
+    found = minimise(lambda z: -gain(z), bounds, generations, seed, population)
+    return replace(found, value=-found.value)
+
+
+def largest_error(
+    error: Callable[[Vector], float], size: int, generations: int, seed: int, population: int
+) -> tuple[float, Least]:
+    """The largest relative error over so many numbers between -1 and 1, sought by its logarithm, and the search."""
+    found = maximise(
+        lambda z: float(np.log10(error(z) + 1e-18)), [(-1.0, 1.0)] * size, generations, np.random.default_rng(seed),
+        population,
+    )  # fmt: skip
+    return 10.0**found.value, found

@@ -16,7 +16,7 @@ from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence import random_steps as rs
-from gaussopt.papers.evidence.adversarial_search import minimise
+from gaussopt.papers.evidence.adversarial_search import largest_error, minimise
 from gaussopt.papers.p000_least_squares.minimal_crank_slider import Crank
 
 EXACT = DEFAULT_TOLERANCE
@@ -270,15 +270,13 @@ def _random_14(samples: Samples, worst: float) -> Attempt:
 
 def _adversary_14(quick: bool) -> Attempt:
     n, m = 4, 2
-    rounds, crowd = (1, 1) if quick else (6, 3)
     size = rs.entries(n, m)
 
-    def gain(x: Vector) -> float:
+    def error(x: Vector) -> float:
         s = rs.step_of(x, n, m, MASS_CONDITION, ROW_CONDITION)
-        return -float(np.log10(rs.miss(s, equation_14(s)) + 1e-18))
+        return rs.miss(s, equation_14(s))
 
-    found = minimise(gain, [(-1.0, 1.0)] * size, rounds, np.random.default_rng(SEED), crowd)
-    worst = 10.0**-found.value
+    worst, found = largest_error(error, size, *((1, SEED, 1) if quick else (6, SEED, 3)))
     return Attempt(
         "the same, by an optimiser that makes the error of (14) as large as it can",
         f"differential evolution over the {size} numbers that decide $M$, $J$, $\\gamma$, $Q$ and $h$ with $n={n}$, "
@@ -339,7 +337,6 @@ def _constraint(s: StepData, a: Vector) -> float:
 def _adversary_condition(quick: bool) -> Attempt:
     """The smallest ratio of what (16) errs at worst to how far NM(I - N) is from zero; it cannot be below 1."""
     n, m = 3, 1
-    rounds, crowd = (1, 1) if quick else (8, 3)
     size = rs.entries(n, m)
 
     def ratio(x: Vector) -> float:
@@ -349,6 +346,7 @@ def _adversary_condition(quick: bool) -> Attempt:
         coupling = np.linalg.norm(N @ s.M @ (np.eye(n) - N), 2) / np.linalg.norm(s.M, 2)
         return float(np.linalg.norm(equation_16(s) - rs.minimiser(s)) / coupling)
 
+    rounds, crowd = (1, 1) if quick else (8, 3)
     found = minimise(ratio, [(-1.0, 1.0)] * size, rounds, np.random.default_rng(SEED), crowd)
     return Attempt(
         "a mass matrix with $NM(I-N)\\ne0$ for which (16) is right whatever the forces are",

@@ -11,7 +11,7 @@ import numpy as np
 from gaussopt.core.step_data import Vector
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
-from gaussopt.papers.evidence.adversarial_search import minimise
+from gaussopt.papers.evidence.adversarial_search import maximise, minimise
 from gaussopt.papers.p002_singular_mass.singular_steps import EIGENVALUES, Size, Step, as_printed, drawn, of_data
 from gaussopt.solving.solver_sequence import SolverSequence
 
@@ -85,10 +85,6 @@ def _close(printed: float, exact: float) -> bool:
     return bool(abs(printed - exact) <= SAME * (1.0 + abs(exact)))
 
 
-def _engine() -> Any:
-    return SolverSequence("kkt")
-
-
 def _first(**settings: Any) -> Step:
     entry = problem("four-bar", **settings)
     return of_data(entry.system.evaluate(0.0, entry.q0, entry.v0))
@@ -96,7 +92,7 @@ def _first(**settings: Any) -> Step:
 
 def _circumstances() -> dict[str, tuple[float, float]]:
     """First acceleration as printed and exact, by circumstance."""
-    engine = _engine()
+    engine = SolverSequence("kkt")
     plain, loaded = _first(), _first(tau3=TORQUE)
     S = np.linalg.inv(np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]))
     other = Step(S.T @ loaded.M @ S, S.T @ loaded.force, loaded.J @ S, loaded.gamma)
@@ -114,7 +110,7 @@ def _shared(unit: float) -> Step:
 
 
 def _random(count: int) -> tuple[Derivation, Attempt]:
-    random, engine = np.random.default_rng(10), _engine()
+    random, engine = np.random.default_rng(10), SolverSequence("kkt")
     deviation = worst = 0.0
     for _ in range(count):
         size = drawn(random)
@@ -149,16 +145,16 @@ def _random(count: int) -> tuple[Derivation, Attempt]:
 
 
 def _worst(generations: int) -> Attempt:
-    engine = _engine()
+    engine = SolverSequence("kkt")
     worst, evaluations = 0.0, 0
     for size in SIZES:
 
         def residual(z: Vector, size: Size = size) -> float:
             step = Step.of(z, size)
-            return -step.residual(as_printed(step, engine))
+            return step.residual(as_printed(step, engine))
 
-        found = minimise(residual, [(-1.0, 1.0)] * size.numbers, generations, 10, population=1)
-        worst, evaluations = max(worst, -found.value), evaluations + found.tried
+        found = maximise(residual, [(-1.0, 1.0)] * size.numbers, generations, 10, population=1)
+        worst, evaluations = max(worst, found.value), evaluations + found.tried
     return Attempt(
         "The same, looked for on purpose.",
         f"Differential evolution (seed 10, {evaluations} steps) that maximises the residual over M, J, force and γ; "
@@ -169,7 +165,7 @@ def _worst(generations: int) -> Attempt:
 
 
 def _least(generations: int) -> Attempt:
-    engine = _engine()
+    engine = SolverSequence("kkt")
     least, evaluations = math.inf, 0
     for size in SIZES:
 
@@ -216,7 +212,7 @@ def _closed_form() -> Derivation:
 
 
 def _units() -> Derivation:
-    engine = _engine()
+    engine = SolverSequence("kkt")
     values = {u: (float(as_printed(_shared(u), engine)[0]), 1.0 / (1.0 + u * u)) for u in UNITS}
     words = "; ".join(f"s = {u:g}: {p:.4g}, stated {e:.4g}" for u, (p, e) in values.items())
     truth = max(abs(float(_shared(u).acceleration()[0])) for u in UNITS)

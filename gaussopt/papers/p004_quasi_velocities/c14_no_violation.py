@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-
 import numpy as np
 
 from gaussopt.comparison import common_instants
 from gaussopt.core.step_data import Vector
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
-from gaussopt.papers.evidence.adversarial_search import minimise
+from gaussopt.papers.evidence.adversarial_search import maximise
 from gaussopt.papers.p004_quasi_velocities import particle
 from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, Body, on_trial
 from gaussopt.simulation.simulate import simulate
@@ -140,15 +137,11 @@ def _of_body(z: Vector) -> float:
     return float(abs(v[0] * np.sin(q[1]) - v[2] * np.cos(q[1])) / (1.0 + np.abs(v).max()))
 
 
-def _negative(cost: Callable[[Vector], float], z: Vector) -> float:
-    return -cost(z)
-
-
 def _optimised(generations: int) -> Attempt:
     worst, number = 0.0, 0
     for cost, bounds in ((_of_body, list(BOUNDS.values())), (_of_particle, list(particle.BOUNDS))):
-        found = minimise(partial(_negative, cost), bounds, generations, 14)
-        worst, number = max(worst, -found.value), number + found.tried
+        found = maximise(cost, bounds, generations, 14)
+        worst, number = max(worst, found.value), number + found.tried
     return Attempt(
         "Any $(q,\\omega,t)$, on a motion or not, whose velocity violates the constraint.",
         f"Differential evolution (seed 14, {number} states) that maximises the violation: bodies with {RANGES}; the "

@@ -10,7 +10,7 @@ from gaussopt.core.step_data import StepData, Vector
 from gaussopt.formulations.quasi_velocity import formulation as quasi
 from gaussopt.formulations.routh import formulation as routh
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
-from gaussopt.papers.evidence.adversarial_search import minimise
+from gaussopt.papers.evidence.adversarial_search import maximise
 from gaussopt.papers.p004_quasi_velocities import particle
 from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, Body, on_trial
 from gaussopt.solving.solver_sequence import SolverSequence
@@ -202,8 +202,8 @@ def _apart(on: _Trial, row: str, clear: float, count: int, generations: int) -> 
 
     random = np.random.default_rng(15)
     worst = max(cost(random.uniform(low, high)) for _ in range(count))
-    best = minimise(lambda z: -cost(z), list(BOUNDS.values()), generations, 15)
-    worst = max(worst, -best.value)
+    best = maximise(cost, list(BOUNDS.values()), generations, 15)
+    worst = max(worst, best.value)
     where = "any φ" if not clear else f"|cos φ| ≥ {clear:g}"
     return Attempt(
         f"A state at which Routh's equations with the {row} row and those in quasi-velocities differ"
@@ -224,13 +224,11 @@ def _towards(z: Vector) -> Body:
 def _at_the_pole(on: _Trial, generations: int) -> tuple[Attempt, float]:
     bounds = {**BOUNDS, "phi": (np.log10(NEAREST), np.log10(CLEAR))}
 
-    def cost(row: str, z: Vector) -> float:
-        return -on.difference(_towards(z), row, 1.0)
+    def gain(row: str, z: Vector) -> float:
+        return on.difference(_towards(z), row, 1.0)
 
-    found, regular = (
-        minimise(partial(cost, row), list(bounds.values()), generations, 15) for row in ("tan", "regular")
-    )
-    worst, other = -found.value, -regular.value
+    found, regular = (maximise(partial(gain, r), list(bounds.values()), generations, 15) for r in ("tan", "regular"))
+    worst, other = found.value, regular.value
     search = Attempt(
         "The same with the tan row close to the pole.",
         f"Differential evolution (seed 15, {found.tried} states for each row) over the logarithm of |cos φ| from "
