@@ -17,7 +17,7 @@ from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.erratum import Evidence
 from gaussopt.modelling.problem import Problem, problem
 from gaussopt.processes.job import Job, Outcome
-from gaussopt.reporting.document import Block, Figure, Items, Paragraph, Section, Table, Tex, Timed
+from gaussopt.reporting.document import Block, Figure, Formula, Items, Paragraph, Section, Table, Tex, Timed
 from gaussopt.reporting.figures import plots
 from gaussopt.reporting.sections.problems import parameters_table as parameters_table
 from gaussopt.simulation.simulate import simulate
@@ -45,6 +45,12 @@ class Important(Tex):
         """What a copy in another process is made of."""
         return str(self), self.figure, self.anchor
 
+
+GAUSS = Formula(
+    r"\min_a\ \tfrac{1}{2}\, a^T M a - a^T (Q - h) \quad \text{subject to} \quad J a = \gamma",
+    "min 1/2 a^T M a - a^T (Q - h)   subject to   J a = gamma",
+)
+"""Gauss's principle, multiplied out."""
 
 TIME_PARTS = ("model", "build", "hand over", "solve", "recover", "verify")
 

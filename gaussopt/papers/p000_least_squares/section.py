@@ -17,8 +17,7 @@ from gaussopt.modelling.reference import ReferenceData
 from gaussopt.papers import histories
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.figures import line_figure, remarks, thin
-from gaussopt.papers.formulas import GAUSS
-from gaussopt.papers.report_parts import PaperResults, motion_case
+from gaussopt.papers.report_parts import GAUSS, PaperResults, motion_case
 from gaussopt.processes.job import Job, Outcome
 from gaussopt.reporting.animation.animate import animation_block
 from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table, Timed

@@ -277,16 +277,10 @@ def _symmetric(quick: bool) -> Attempt:
     worst = max(worst, float(samples.compare(opposite.A, opposite.b).difference.max()))
 
     def difference(points: Matrix) -> Vector:
-        S = np.tile(np.eye(3), (len(points), 1, 1))
-        for c, (i, j) in enumerate(((0, 1), (0, 2), (1, 2))):
-            S[:, i, j] = S[:, j, i] = points[:, c]
-        u, v = points[:, 3], points[:, 4]
-        b = np.stack((np.cos(u) * np.cos(v), np.sin(u) * np.cos(v), np.sin(v)), axis=1)
+        S, b = samples.three_contacts(points)
         return np.where(samples.definite(S), samples.compare(S, b).difference, np.nan)
 
-    adversary, _ = samples.maximise(
-        difference, [(-0.99, 0.99)] * 3 + [(0, 2 * np.pi), (-np.pi / 2, np.pi / 2)], generations
-    )
+    adversary, _ = samples.maximise(difference, samples.ENTRIES + samples.DIRECTION, generations)
     return Attempt(
         "Against the condition: a symmetric positive definite $A$ where (29) is not the contact laws",
         f"{number} random matrices with 2 to 5 contacts (seed {SEED}); {len(opposite)} states of the two bars whose "

@@ -82,17 +82,13 @@ def _weighted_adversary(quick: bool) -> Attempt:
     generations = 8 if quick else 60
 
     def difference(points: Matrix) -> Vector:
-        S = np.tile(np.eye(3), (len(points), 1, 1))
-        for c, (i, j) in enumerate(combinations(range(3), 2)):
-            S[:, i, j] = S[:, j, i] = points[:, c]
+        S, b = samples.three_contacts(points)
         d = np.exp(np.concatenate((np.zeros((len(points), 1)), points[:, 3:5]), axis=1))
-        u, v = points[:, 5], points[:, 6]
-        b = np.stack((np.cos(u) * np.cos(v), np.sin(u) * np.cos(v), np.sin(v)), axis=1)
         A, regular = S / d[:, :, None], samples.definite(S)
         z, x = sets.lcp(A, b), sets.quadratic(np.where(regular[:, None, None], S, np.eye(3)), 0.0 * b, A, b)
         return np.where(regular, samples.relative(A, b, x, z), np.nan)
 
-    bounds = [(-0.99, 0.99)] * 3 + [(-4.0, 4.0)] * 2 + [(0.0, 2 * np.pi), (-np.pi / 2, np.pi / 2)]
+    bounds = samples.ENTRIES + [(-4.0, 4.0)] * 2 + samples.DIRECTION
     value, _ = samples.maximise(difference, bounds, generations)
     return Attempt(
         "Against the weights: a P-matrix with weights where $\\frac12\\lambda^TDA\\lambda$ fails the contact laws",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -280,6 +281,19 @@ def random_symmetrisable(count: int, n: int, rng: Generator) -> tuple[Matrix, Ma
     S, b = random_definite(count, n, 0.0, rng)
     d = 10.0 ** rng.uniform(-1.0, 1.0, (count, n))
     return S / d[:, :, None], b, d
+
+
+def three_contacts(points: Matrix) -> tuple[Matrix, Matrix]:
+    """Symmetric S of unit diagonal and b on the unit sphere from three entries and two angles each."""
+    S = np.tile(np.eye(3), (len(points), 1, 1))
+    for c, (i, j) in enumerate(combinations(range(3), 2)):
+        S[:, i, j] = S[:, j, i] = points[:, c]
+    u, v = points[:, -2], points[:, -1]
+    return S, np.stack((np.cos(u) * np.cos(v), np.sin(u) * np.cos(v), np.sin(v)), axis=1)
+
+
+ENTRIES, DIRECTION = [(-0.99, 0.99)] * 3, [(0.0, 2 * np.pi), (-np.pi / 2, np.pi / 2)]
+"""Bounds of the entries of three contacts and of the angles of b."""
 
 
 def two_contacts(shared: Vector, skew: Vector, load: Vector) -> tuple[Matrix, Matrix]:

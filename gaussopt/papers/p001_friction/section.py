@@ -147,54 +147,36 @@ NOTATION: tuple[tuple[str, str, str, str], ...] = (
 )
 """Letters: here, of the source and of its claims and errata, elsewhere in the report, meaning."""
 
-TERMS: tuple[tuple[str, str], ...] = (
-    (
-        "positive definite, for an unsymmetric $A$",
+TERMS: dict[str, str] = {
+    "positive definite, for an unsymmetric $A$":
         "$x^TAx>0$ for all $x\\ne0$, which is the same as that its symmetric "
         "part $\\frac12(A+A^T)$ is positive definite",
-    ),
-    (
-        "P-matrix",
+    "P-matrix":
         "all principal minors are positive, which is weaker; then and only then the LCP has exactly one "
         "solution for every $b$",
-    ),
-    ("ideal, non-ideal force", "a force that does no work on what the constraints allow; friction is not ideal"),
-    (
-        "$A_1$, $b_1$; $b_2$ of the source",
+    "ideal, non-ideal force": "a force that does no work on what the constraints allow; friction is not ideal",
+    "$A_1$, $b_1$; $b_2$ of the source":
         "matrix and right-hand sides of its constraints in the accelerations: equations with index 1, inequalities "
         "with index 2",
-    ),
-    (
-        "$h$, $l$; $s$, $g$ as sizes",
+    "$h$, $l$; $s$, $g$ as sizes":
         "numbers of the holonomic and of the other equations; of the holonomic and of the "
         "other inequalities (elsewhere $h$ are inertia terms, $l$ a length, $s$ a sign, $g$ gravity)",
-    ),
-    (
-        "$f(F)$, $H$, $Y$",
+    "$f(F)$, $H$, $Y$":
         "friction as a function of the ideal forces $F$, the directions in which it acts, and a force "
         "known in advance that acts in these directions",
-    ),
-    (
-        "$G$, $G^{Ci}$ and $F$, $F^{Ci}$",
+    "$G$, $G^{Ci}$ and $F$, $F^{Ci}$":
         "directions of the ideal forces and their sizes, those of the constraints with the index $Ci$",
-    ),
-    (
-        "certified",
+    "certified":
         "the certificate's bound on the relative error of the acceleration, computed from the mechanics and "
         "not from the solver's word",
-    ),
-    ("confirmed", "an answer whose certificate is within 1e-7; an erratum that the numbers of this run show"),
-    (
-        "1 + largest acceleration",
+    "confirmed": "an answer whose certificate is within 1e-7; an erratum that the numbers of this run show",
+    "1 + largest acceleration":
         "errors are $\\max_i|a_i-a_i^*|/(1+\\max_i|a_i^*|)$ with the true $a^*$, in SI units, "
         "so that small accelerations do not blow them up",
-    ),
-    (
-        "borderline",
+    "borderline":
         "whether two answers are equal is there a matter of rounding (a violation of the criterion from "
         f"{BORDER[0]:g} to {BORDER[1]:g}); such states are counted apart",
-    ),
-)
+}  # fmt: skip
 """Words that claims, errata and maps use."""
 
 
@@ -206,7 +188,7 @@ def _method(results: PaperResults, findings: list[str]) -> Section:
             ("here", "source", "elsewhere", "meaning"), tuple(tuple(map(Tex, row)) for row in NOTATION),
         ),
         Table("terms-001", "Words and letters of claims, errata and maps.", ("word", "meaning"),
-              tuple(tuple(map(Tex, row)) for row in TERMS)),
+              tuple(tuple(map(Tex, row)) for row in TERMS.items())),
         Paragraph("Sliding friction is a known multiple of the normal force, against the slip:"),
         _FORMULAS["motion"],
         Paragraph(Tex(

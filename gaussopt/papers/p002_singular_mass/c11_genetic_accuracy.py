@@ -9,20 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.comparison.paper_claims import SMALL, genetic_accuracy
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
-from gaussopt.papers.p002_singular_mass.genetic_runs import (
-    FULL,
-    NULL,
-    REFERENCE,
-    WAYS,
-    distance,
-    recorded,
-    search,
-    start,
-    state,
-)
+from gaussopt.papers.p002_singular_mass import genetic_runs as runs
+from gaussopt.papers.p002_singular_mass.genetic_runs import FULL, NULL, WAYS, distance, search, start, state
 
 PENALTIES = (1e2, 1e4, 1e6)
 
@@ -106,18 +98,16 @@ def _effort(options: Mapping[str, Any]) -> str:
 
 def check(quick: bool) -> Judgement:
     """Certified errors on states of a motion, what a penalty costs in closed form, and searches both ways."""
-    from gaussopt.comparison.paper_claims import SMALL, genetic_accuracy
-
-    measured = genetic_accuracy(recorded((NULL, FULL), 200 if quick else 50, None))
+    measured = genetic_accuracy(runs.recorded((NULL, FULL), 200 if quick else 50, None))
     worst = {str(row[0]): float(row[-1]) for row in measured.rows}
     derivations = (_bias(), _floor(2 if quick else 10))
-    failing = _null_space(2 if quick else 40, SMALL)
+    failing = _null_space(2 if quick else 40)
     tried = _penalised(quick)
     own, others = ([t for t in tried if t.way.other is other] for other in (False, True))
     searches = (
         failing,
-        _search("An effort, a penalty or a warm start", "with the operators of our defaults", own, quick, SMALL),
-        _search("Another algorithm and a penalty", "by other operators and by CMA-ES", others, quick, SMALL),
+        _search("An effort, a penalty or a warm start", "with the operators of our defaults", own, quick),
+        _search("Another algorithm and a penalty", "by other operators and by CMA-ES", others, quick),
     )  # fmt: skip
     # What is said of null-space coordinates must survive the attempt to make them fail; of the others, to succeed.
     null = worst[f"gauss by {NULL}"] <= SMALL and not failing.refutes
@@ -187,7 +177,7 @@ def _floor(count: int) -> Derivation:
     )
 
 
-def _null_space(count: int, small: float) -> Attempt:
+def _null_space(count: int) -> Attempt:
     random = np.random.default_rng(12)
     errors = []
     for seed in range(count):
@@ -198,7 +188,7 @@ def _null_space(count: int, small: float) -> Attempt:
         f"{count} random states of the linkage (seed 12), each with its own seed of the algorithm: any θ₁, rates of "
         f"±{RATES[1]:g} rad/s, torques of ±{TORQUES[1]:g} N m; against the closed form.",
         f"Largest relative error {max(errors):.1e}, median {float(np.median(errors)):.1e}.",
-        max(errors) > small,
+        max(errors) > SMALL,
     )
 
 
@@ -243,19 +233,19 @@ def _motion(theta: float, rate: float, torque: float, more: int) -> tuple[list[S
     return steps, truth
 
 
-def _search(sought: str, by: str, tried: Sequence[_Tried], quick: bool, small: float) -> Attempt:
+def _search(sought: str, by: str, tried: Sequence[_Tried], quick: bool) -> Attempt:
     return Attempt(
         f"{sought} with which full coordinates meet the acceleration, {by}.",
         f"At {_where(quick)}; penalties {', '.join(f'{w:.0e}' for w in _extent(quick)[1])}; against the closed form.",
         f"Errors: {'; '.join(t.words for t in tried)}.",
-        any(t.largest <= small for t in tried),
+        any(t.largest <= SMALL for t in tried),
     )
 
 
 claim = Claim(
     "C11", "002", "Figures 3 to 5",
     "accelerations by the genetic algorithm equal those of Lagrange's equations up to a small error", check,
-    f"the accelerations on states of {REFERENCE}. The source prints no settings: our real-coded algorithm at its "
+    f"the accelerations on states of {runs.REFERENCE}. The source prints no settings: our real-coded algorithm at its "
     "default effort, once in null-space coordinates and once in full coordinates with a penalty; small is a relative "
     "error of 1e-3. As nothing is printed, other efforts, operators and a warm start are readings as well", 6.0,
 )  # fmt: skip

@@ -8,20 +8,14 @@ from time import perf_counter
 
 import numpy as np
 
+from gaussopt.comparison import paper_claims
+from gaussopt.comparison.paper_claims import SMALL
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.formulations.lagrange import formulation
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
-from gaussopt.papers.p002_singular_mass.genetic_runs import (
-    FULL,
-    NULL,
-    WAYS,
-    GeneticAnswer,
-    distance,
-    recorded,
-    search,
-    start,
-)
+from gaussopt.papers.p002_singular_mass import genetic_runs as runs
+from gaussopt.papers.p002_singular_mass.genetic_runs import FULL, NULL, WAYS, distance, search, start
 from gaussopt.solving.solver_sequence import SolverSequence
 
 EFFORTS = ((4.0, 40.0), (1.0, 40.0), (-1.0, 1.0), (-6.0, 0.0))
@@ -32,11 +26,9 @@ REPEATS = 5
 
 def check(quick: bool) -> Judgement:
     """Times of a step, the arithmetic behind them, and the cheapest settings that an optimiser finds."""
-    from gaussopt.comparison.paper_claims import genetic_cost
-
     solvers = (NULL,) if quick else (NULL, FULL)
-    cases = recorded(solvers, 200 if quick else 100, 0.02 if quick else 0.05)
-    measured = genetic_cost(cases)
+    cases = runs.recorded(solvers, 200 if quick else 100, 0.02 if quick else 0.05)
+    measured = paper_claims.genetic_cost(cases)
     search_ = _cheapest(0 if quick else 8)
     derivations = (_arithmetic(),)
     # Slower as it is; an effort that is fast and right would make it true under conditions.
@@ -77,12 +69,10 @@ def _arithmetic() -> Derivation:
 
 
 def _cheapest(generations: int) -> Attempt:
-    from gaussopt.comparison.paper_claims import SMALL
-
     step = start()
     truth = _truth(step)
 
-    def run(z: Vector) -> GeneticAnswer:
+    def run(z: Vector) -> runs.GeneticAnswer:
         population, length, width, shrink = (float(x) for x in z)
         return search(
             step, population=round(population), generations=round(length), spread=10.0**width, shrink=10.0**shrink

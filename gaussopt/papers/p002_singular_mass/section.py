@@ -18,11 +18,10 @@ from gaussopt.modelling.problem import problem
 from gaussopt.papers import histories
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.figures import line_figure
-from gaussopt.papers.formulas import GAUSS
 from gaussopt.papers.p002_singular_mass import crossings
 from gaussopt.papers.p002_singular_mass.first_steps import GENETIC, Branch, PenaltyResult, flow_chart, penalties
 from gaussopt.papers.p002_singular_mass.genetic_runs import start
-from gaussopt.papers.report_parts import PaperResults, motion_case
+from gaussopt.papers.report_parts import GAUSS, PaperResults, motion_case
 from gaussopt.processes.job import Job, Outcome
 from gaussopt.reporting.animation.animate import animation_block
 from gaussopt.reporting.document import Block, Formula, Gallery, Paragraph, Section, Table, Timed

@@ -12,7 +12,7 @@ from gaussopt.formulations.routh import formulation as routh
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import maximise
 from gaussopt.papers.p004_quasi_velocities import particle
-from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, Body, on_trial
+from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, Body, numbers, on_trial
 from gaussopt.solving.solver_sequence import SolverSequence
 
 SAME = 1e-9
@@ -108,13 +108,8 @@ class _Trial:
         return apart / (1.0 + float(np.abs(truth).max())) if np.isfinite(apart) else np.inf
 
 
-def _bodies(random: np.random.Generator, count: int) -> Body:
-    low, high = np.array(list(BOUNDS.values())).T
-    return Body.of(random.uniform(low[:, None], high[:, None], (len(low), count)))
-
-
 def _projection(count: int) -> Derivation:
-    body = _bodies(np.random.default_rng(15), count)
+    body = Body.of(numbers(np.random.default_rng(15), count))
     state = body.velocity
     truth = body.acceleration(0.0, state)
     size = 1.0 + np.abs(truth).max(axis=0)
@@ -157,8 +152,7 @@ def _multipliers(on: _Trial, count: int) -> Derivation:
     random = np.random.default_rng(17)
     worst = 0.0
     for _ in range(count):
-        body = _bodies(random, 1)
-        body = Body(*(float(np.ravel(getattr(body, name))[0]) for name in body.__dataclass_fields__))
+        body = Body.of(numbers(random))
         state, c = body.velocity, float(np.cos(body.phi))
         if abs(c) < CLEAR:
             continue
@@ -176,7 +170,7 @@ def _multipliers(on: _Trial, count: int) -> Derivation:
 
 def _off_the_constraint(count: int) -> Derivation:
     random = np.random.default_rng(18)
-    body = _bodies(random, count)
+    body = Body.of(numbers(random, count))
     state = body.velocity
     c, s = np.cos(body.phi), np.sin(body.phi)
     off = random.uniform(-1, 1, count)
@@ -194,14 +188,13 @@ def _off_the_constraint(count: int) -> Derivation:
 
 
 def _apart(on: _Trial, row: str, clear: float, count: int, generations: int) -> Attempt:
-    low, high = np.array(list(BOUNDS.values())).T
 
     def cost(z: Vector) -> float:
         body = Body.of(z)
         return 0.0 if abs(np.cos(body.phi)) < clear else on.difference(body, row)
 
     random = np.random.default_rng(15)
-    worst = max(cost(random.uniform(low, high)) for _ in range(count))
+    worst = max(cost(numbers(random)) for _ in range(count))
     best = maximise(cost, list(BOUNDS.values()), generations, 15)
     worst = max(worst, best.value)
     where = "any φ" if not clear else f"|cos φ| ≥ {clear:g}"

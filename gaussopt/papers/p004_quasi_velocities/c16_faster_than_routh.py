@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from gaussopt.comparison.paper_claims import quasi_velocities
 from gaussopt.comparison.records import MotionRecord
 from gaussopt.comparison.sources import ProblemStates
 from gaussopt.comparison.step_table import TimedAnswers
@@ -18,7 +19,7 @@ from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
 from gaussopt.papers.evidence.recorded_steps import recorded
-from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, Body
+from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, Body, numbers
 from gaussopt.simulation.simulate import simulate
 
 CASES = {
@@ -42,8 +43,6 @@ FORMULATIONS = ("quasi-velocity", "routh")
 
 def check(quick: bool) -> Judgement:
     """Runs of the three cases at equal tolerance, times of a step, and searches for bodies that say otherwise."""
-    from gaussopt.comparison.paper_claims import quasi_velocities
-
     pairs = {(case, rtol): _Pair(*CASES[case], rtol) for case, rtol in (RUNS[:3] if quick else RUNS)}
     package = {run: _by_the_package(*run) for run in (RUNS[:1] if quick else RUNS[:3])}
     spec = ProblemStates("knife-edge-body", "NH-A", stride=67)
@@ -224,9 +223,8 @@ def _tan(end: float) -> Derivation:
 
 
 def _searches(runs: list[_Pair], generations: int, count: int) -> tuple[Attempt, Attempt]:
-    low, high = np.array(list(BOUNDS.values())).T
     random = np.random.default_rng(16)
-    drawn = [_Pair(Body.of(random.uniform(low, high)), SPAN, TOLERANCE) for _ in range(count)]
+    drawn = [_Pair(Body.of(numbers(random)), SPAN, TOLERANCE) for _ in range(count)]
     ratios, equal = [p.ratio for p in drawn], [p.at_equal_error for p in drawn]
     least, number = min(ratios + [p.ratio for p in runs]), 0
     if generations:

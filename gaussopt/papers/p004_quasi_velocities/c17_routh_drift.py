@@ -11,7 +11,8 @@ from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
-from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, Body, Rates, across, rk4
+from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, Body, Rates, across, numbers, rk4
+from gaussopt.papers.p004_quasi_velocities.motions import QUASI, REGULAR, TAN
 from gaussopt.simulation.simulate import simulate
 
 COUNTS = (25, 50, 100, 200, 400)
@@ -28,8 +29,6 @@ RESOLVED = (1e-9, 1e-3)
 
 LOST = 2.0
 """An order of convergence below which RK4, of order 4, has lost its order."""
-
-QUASI, REGULAR, TAN = "quasi-velocities", "Routh, regular row", "Routh, tan row"
 
 
 def check(quick: bool) -> Judgement:
@@ -99,8 +98,7 @@ def _orders(counts: tuple[int, ...], errors: list[float]) -> list[float]:
 
 def _law(count: int) -> Derivation:
     random = np.random.default_rng(17)
-    low, high = np.array(list(BOUNDS.values())).T
-    body = Body.of(random.uniform(low[:, None], high[:, None], (len(low), count)))
+    body = Body.of(numbers(random, count))
     state = np.stack([random.uniform(-3, 3, count) for _ in range(6)])
     state[1] = body.phi
     _, phi, _, vx, turning, vy = state

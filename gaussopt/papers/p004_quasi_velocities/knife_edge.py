@@ -113,6 +113,12 @@ class Body:
         return self.F0 * np.cos(self.nu * t)
 
 
+def numbers(random: np.random.Generator, *count: int) -> Vector:
+    """The nine numbers of a body within BOUNDS, or so many columns of them."""
+    low, high = np.array(list(BOUNDS.values())).T
+    return random.uniform(low, high) if not count else random.uniform(low[:, None], high[:, None], (len(low), *count))
+
+
 def across(state: Vector) -> Vector:
     """Velocity across the blade, v_n = vx sin(phi) - vy cos(phi), of states (..., 6, S) or (..., 6)."""
     phi, vx, vy = state[:, 1], state[:, 3], state[:, 5]
