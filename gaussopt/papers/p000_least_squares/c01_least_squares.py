@@ -37,7 +37,7 @@ def check(quick: bool) -> Judgement:
     samples = _samples(40 if quick else 300)
     optimal, repairs = _optimality(samples), _repairs(samples[:: 4 if quick else 2])
     (start, start_14, start_16, words), invariant = _start(), _invariance(samples[:: 4 if quick else 2])
-    worst = _worst_14(samples)
+    worst = max(rs.miss(s, equation_14(s)) for s in samples)
     drawn, steered = _random_14(samples, worst), _adversary_14(quick)
     motions, rows = _along(8 if quick else 1)
     condition = _adversary_condition(quick)
@@ -68,10 +68,6 @@ def check(quick: bool) -> Judgement:
 def _samples(count: int, mass_condition: float = MASS_CONDITION, row_condition: float = ROW_CONDITION) -> Samples:
     rng = np.random.default_rng(SEED)
     return [rs.draw(rng, *rs.sizes(rng, MOST), mass_condition, row_condition) for _ in range(count)]
-
-
-def _worst_14(samples: Samples) -> float:
-    return max(rs.miss(s, equation_14(s)) for s in samples)
 
 
 def _optimality(samples: Samples) -> Derivation:
@@ -250,19 +246,13 @@ def _traps(quick: bool) -> Derivation:
     )
 
 
-def _covered(samples: Samples) -> str:
-    return (
-        f"{len(samples)} random steps, $n$ from {min(s.n for s in samples)} to {max(s.n for s in samples)}, $m$ from "
-        f"{min(s.m for s in samples)} to {max(s.m for s in samples)}, condition of $M$ up to "
-        f"{max(np.linalg.cond(s.M) for s in samples):.1e}, of $J$ up to "
-        f"{max(np.linalg.cond(s.J) for s in samples):.1e}, seed {SEED}"
-    )
-
-
 def _random_14(samples: Samples, worst: float) -> Attempt:
+    n, m = ([getattr(s, k) for s in samples] for k in ("n", "m"))
+    M, J = (max(np.linalg.cond(getattr(s, k)) for s in samples) for k in ("M", "J"))
     return Attempt(
         "a step with independent rows and positive definite $M$ at which (14) is not the true acceleration",
-        _covered(samples),
+        f"{len(samples)} random steps, $n$ from {min(n)} to {max(n)}, $m$ from {min(m)} to {max(m)}, condition of $M$ "
+        f"up to {M:.1e}, of $J$ up to {J:.1e}, seed {SEED}",
         f"largest relative error {worst:.1e}; {EXACT:g} would count",
         worst > EXACT,
     )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,7 @@ from gaussopt.papers.p001_friction.boundaries import TABLES
 from gaussopt.papers.report_parts import Important
 from gaussopt.processes.job import Job, Outcome
 from gaussopt.reporting.colours import CLASS_NAMES
-from gaussopt.reporting.document import Figure, Paragraph, Section, Table
+from gaussopt.reporting.document import Figure, Paragraph, Section
 from gaussopt.reporting.figures.heatmaps import Panel, class_map
 from gaussopt.reporting.sections.atlas import atlas_section
 
@@ -54,7 +53,9 @@ def paper_section(
     parts, lines = [], []
     for atlas, name, who in ((bars, "two-bar", "The two bars"), (rod, "sliding-rod", "The rod")):
         section, found = atlas_section(atlas, f"{anchor}-{name}", who)
-        parts.append(replace(section, blocks=(*section.blocks, *_renamed(TABLES[name](quick), name))))
+        # Tables of several problems in one report need names of their own.
+        tables = (replace(t, name=f"{t.name}-{name}") if t.name == "boundaries" else t for t in TABLES[name](quick))
+        parts.append(replace(section, blocks=(*section.blocks, *tables)))
         lines += [f"{who}: {line[0].lower()}{line[1:]}" for line in found]
     sentence, figure = sliding_together(bars, f"{anchor}-two-bar-qp-sliding")
     parts[0] = replace(parts[0], blocks=(parts[0].blocks[0], figure, *parts[0].blocks[1:]))
@@ -105,16 +106,9 @@ def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
     data = {"angle of AB / degrees": angles.ravel(), "mu": frictions.ravel(),
             "qp": np.array(CLASSES["qp"])[part.ravel()]}  # fmt: skip
     alt = f"Map of the printed normal-force QP over the angle of AB (across) and μ (up), co-sliding. {key}."
-    return sentence, Figure(name, f"{sentence} Equal means that the forces agree to 1e-8.", alt, svg, _table_of(data))
-
-
-def _table_of(columns: dict[str, Any]) -> Any:
-    return pd.DataFrame(columns)
-
-
-def _renamed(tables: Sequence[Table], name: str) -> list[Table]:
-    """Tables of several problems in one report need names of their own."""
-    return [replace(t, name=f"{t.name}-{name}") if t.name == "boundaries" else t for t in tables]
+    return sentence, Figure(
+        name, f"{sentence} Equal means that the forces agree to 1e-8.", alt, svg, pd.DataFrame(data)
+    )
 
 
 def _thinned(name: str, *counts: int) -> list[Axis]:

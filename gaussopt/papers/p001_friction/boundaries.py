@@ -16,7 +16,7 @@ from gaussopt.atlas.scan import load_directions, scan
 from gaussopt.atlas.stacked_steps import LCP_CLASSES, QP_CLASSES, ContactStack, solve_printed, study
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.modelling.parameter_grid import Axis
-from gaussopt.modelling.problem import problem
+from gaussopt.modelling.problem import Problem, problem
 from gaussopt.problems.sliding_rod import painleve_region
 from gaussopt.problems.two_bar import delassus
 from gaussopt.reporting.document import Table
@@ -30,49 +30,36 @@ _COLUMNS = ("boundary", "μ", "computed", "closed form", "difference", "stated",
 
 
 def two_bar_stack(
-    theta: Sequence[float] | Vector | float,
-    slips: tuple[int, int] = CO_SLIDING,
-    mu: float = 0.2,
-    omega: float = 0.0,
-    **settings: Any,
+    theta: float, slips: tuple[int, int] = CO_SLIDING, mu: float = 0.2, omega: float = 0.0, **settings: Any
 ) -> ContactStack:
-    """Contact operators of the two bars with both ends on the floor at angles theta, rad, turning with omega, rad/s."""
-    angles = np.atleast_1d(np.asarray(theta, dtype=float))
-    entry = problem("two-bar", mu=mu, **settings)
-    steps = []
-    for angle in angles:
-        at = entry.at(theta1_0=angle, theta2_0=np.pi / 2 - angle, omega1_0=omega, omega2_0=-omega)
-        steps.append(at.system.evaluate(0.0, at.q0, at.v0))
-    return ContactStack.of(steps, np.array([slips]))
+    """Contact operator of the two bars with both ends on the floor at an angle, rad, turning with omega, rad/s."""
+    angles = {"theta1_0": theta, "theta2_0": np.pi / 2 - theta, "omega1_0": omega, "omega2_0": -omega}
+    return _stack(problem("two-bar", mu=mu, **settings).at(**angles), slips)
 
 
-def rod_stack(theta: Sequence[float] | Vector | float, slip: int = -1, **settings: float) -> ContactStack:
-    """Contact operators of the rod at angles theta, rad."""
-    entry = problem("sliding-rod", **settings)
-    steps = []
-    for angle in np.atleast_1d(np.asarray(theta, dtype=float)):
-        at = entry.at(theta0=angle)
-        steps.append(at.system.evaluate(0.0, at.q0, at.v0))
-    return ContactStack.of(steps, np.array([[slip]]))
+def rod_stack(theta: float, **settings: float) -> ContactStack:
+    """Contact operator of the rod that slides to the left at an angle, rad."""
+    return _stack(problem("sliding-rod", **settings).at(theta0=theta), (-1,))
 
 
-def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    """A root in degrees of a function of an angle in radians, between bounds in degrees."""
-    return float(np.degrees(brentq(function, np.radians(low), np.radians(high), xtol=1e-14, rtol=1e-14)))
+def _stack(at: Problem, slips: Sequence[int]) -> ContactStack:
+    return ContactStack.of([at.system.evaluate(0.0, at.q0, at.v0)], np.array([slips]))
+
+
+def _root(function: Callable[..., float], low: float, high: float, *others: Any) -> float:
+    """A root in degrees of a function of an angle in radians and of `others`, between bounds in degrees."""
+    found = brentq(function, np.radians(low), np.radians(high), args=others, xtol=1e-14, rtol=1e-14)
+    return float(np.degrees(found))
 
 
 def _row(name: str, mu: float, computed: float, closed: float, stated: float | str, unit: str = "°") -> tuple[Any, ...]:
-    return name, mu, computed, closed, computed - closed, stated, unit
+    return name, mu, computed, float(closed), computed - float(closed), stated, unit
 
 
-def _lifted(mu: float, eta: bool) -> Callable[[float], float]:
+def _lifted(theta: float, mu: float, eta: bool) -> float:
     """Force (or eta of the printed QP) of C while both contacts are active."""
-
-    def value(theta: float) -> float:
-        stack = two_bar_stack(theta, mu=mu)
-        return _active(stack.delassus[0], stack.bias[0], eta)
-
-    return value
+    stack = two_bar_stack(theta, mu=mu)
+    return _active(stack.delassus[0], stack.bias[0], eta)
 
 
 def _active(A: Matrix, b: Vector, eta: bool) -> float:
@@ -80,28 +67,22 @@ def _active(A: Matrix, b: Vector, eta: bool) -> float:
     return float((np.linalg.solve(A.T, 0.5 * (A + A.T) @ z) if eta else z)[1])
 
 
-def _closed_eta(mu: float) -> Callable[[float], float]:
+def _closed_eta(theta: float, mu: float) -> float:
     """The same from the closed form of the operator; only the direction (1, 1) of the bias matters."""
     p = {**problem("two-bar").parameter_values, "mu": mu}
-    return lambda theta: _active(delassus(theta, (1, 1), p), np.full(2, -1.0), True)
+    return _active(delassus(theta, (1, 1), p), np.full(2, -1.0), True)
 
 
-def _entries(mu: float) -> Callable[[float], float]:
+def _entries(theta: float, mu: float) -> float:
     """A_12 A_21 of co-sliding, whose sign decides whether weights exist."""
-
-    def value(theta: float) -> float:
-        A = two_bar_stack(theta, mu=mu).delassus[0]
-        return float(A[0, 1] * A[1, 0])
-
-    return value
+    A = two_bar_stack(theta, mu=mu).delassus[0]
+    return float(A[0, 1] * A[1, 0])
 
 
-def _lowest(slips: tuple[int, int], mu: float) -> Callable[[float], float]:
-    def value(theta: float) -> float:
-        A = two_bar_stack(theta, slips, mu).delassus[0]
-        return float(np.linalg.eigvalsh(0.5 * (A + A.T))[0])
-
-    return value
+def _lowest(theta: float, mu: float, slips: tuple[int, int]) -> float:
+    """Smallest eigenvalue of sym A."""
+    A = two_bar_stack(theta, slips, mu).delassus[0]
+    return float(np.linalg.eigvalsh(0.5 * (A + A.T))[0])
 
 
 STATED_QP_LIFTS = {0.2: 86.413, 0.5: 80.95, 1.0: 71.29}
@@ -115,41 +96,29 @@ def two_bar_boundaries() -> tuple[tuple[Any, ...], ...]:
     rows = []
     for mu, stated in STATED_QP_LIFTS.items():
         limit = float(np.degrees(np.arctan(2 / mu)))
-        lcp = _root(_lifted(mu, False), 45.0, 89.5)
+        lcp, qp = _root(_lifted, 45.0, 89.5, mu, False), _root(_lifted, limit, 89.5, mu, True)
         rows.append(_row("LCP lifts C above (μ tan θ = 2)", mu, lcp, limit, 84.289 if mu == 0.2 else "–"))
-        qp = _root(_lifted(mu, True), limit, 89.5)
-        rows.append(_row("printed QP lifts C above (η of C zero)", mu, qp, _root(_closed_eta(mu), limit, 89.5), stated))
+        closed = _root(_closed_eta, limit, 89.5, mu)
+        rows.append(_row("printed QP lifts C above (η of C zero)", mu, qp, closed, stated))
     for mu, edges in STATED_NO_WEIGHTS.items():
-        # 2 |1 - 9 s^2 c^2| = 9 mu s c |cos 2 theta|; with u = sin 2 theta: 2 |1 - 9/4 u^2| = 9/2 mu u sqrt(1 - u^2).
-        ends = [0.5 * np.arcsin(u) for u in _no_weights(mu)]
-        closed = np.degrees([*ends, *(np.pi / 2 - e for e in ends[::-1])])
-        function = _entries(mu)
-        for side, value, exact in zip(("from", "to") * 2, edges, closed, strict=True):
-            computed = _root(function, value - 1.0, value + 1.0)
-            rows.append(_row(f"no weights {side}", mu, computed, float(exact), value))
-    steep = float(np.degrees(np.arctan(2 / 0.2)))
-    rows.append(_row("spreading: positive definite below (μ tan θ = 2)", 0.2,
-                     _root(_lowest(SPREADING, 0.2), 80.0, 89.0), steep, "μ tan θ < 2"))  # fmt: skip
-    mild = float(np.degrees(0.5 * np.arcsin(4 / (3 * 1.5))))
-    rows.append(_row("spreading: positive definite below (μ sin 2θ = 4/3)", 1.5,
-                     _root(_lowest(SPREADING, 1.5), 20.0, 40.0), mild, "μ sin 2θ < 4/3"))  # fmt: skip
-    rows.append(_co_sliding_limit())
-    return tuple(rows)
-
-
-def _no_weights(mu: float) -> list[float]:
-    """Sin 2 theta at the two ends, from the quadratic equation in u^2."""
-    # (2 - 9/2 u^2)^2 = 81/4 mu^2 u^2 (1 - u^2)
-    a, b, c = 81 / 4 * (1 + mu**2), -(18 + 81 / 4 * mu**2), 4.0
-    return [float(np.sqrt(x)) for x in sorted(np.roots([a, b, c]).real)]
-
-
-def _co_sliding_limit() -> tuple[Any, ...]:
-    """The mu at which co-sliding stops being positive definite next to 90 degrees, where the bound is lowest."""
-    theta = np.pi / 2 - 1e-4
-    computed = float(brentq(lambda mu: _lowest(CO_SLIDING, mu)(theta), 0.8, 1.0, xtol=1e-12))
+        # 2 |1 - 9 s^2 c^2| = 9 mu s c |cos 2 theta|; with u = sin 2 theta: 2 |1 - 9/4 u^2| = 9/2 mu u sqrt(1 - u^2),
+        # so that (2 - 9/2 u^2)^2 = 81/4 mu^2 u^2 (1 - u^2), a quadratic equation in u^2.
+        squares = sorted(np.roots([81 / 4 * (1 + mu**2), -(18 + 81 / 4 * mu**2), 4.0]).real)
+        ends = [0.5 * np.arcsin(float(np.sqrt(x))) for x in squares]
+        exact = np.degrees([*ends, *(np.pi / 2 - e for e in ends[::-1])])
+        for side, value, angle in zip(("from", "to") * 2, edges, exact, strict=True):
+            rows.append(_row(f"no weights {side}", mu, _root(_entries, value - 1.0, value + 1.0, mu), angle, value))
+    for bound, mu, between, angle in (
+        ("μ tan θ = 2", 0.2, (80.0, 89.0), np.arctan(2 / 0.2)),
+        ("μ sin 2θ = 4/3", 1.5, (20.0, 40.0), 0.5 * np.arcsin(4 / (3 * 1.5))),
+    ):
+        name, shown = f"spreading: positive definite below ({bound})", bound.replace("=", "<")
+        rows.append(_row(name, mu, _root(_lowest, *between, mu, SPREADING), np.degrees(angle), shown))
+    # Next to 90 degrees the bound of co-sliding is lowest.
+    limit = float(brentq(lambda mu: _lowest(np.pi / 2 - 1e-4, mu, CO_SLIDING), 0.8, 1.0, xtol=1e-12))
     name = "co-sliding: positive definite at all angles for μ below 8/√75"
-    return _row(name, computed, computed, 8 / 75**0.5, 0.9237, "1")
+    rows.append(_row(name, limit, limit, 8 / 75**0.5, 0.9237, "1"))
+    return tuple(rows)
 
 
 def rod_boundaries() -> tuple[tuple[Any, ...], ...]:
@@ -165,12 +134,10 @@ def rod_boundaries() -> tuple[tuple[Any, ...], ...]:
         for side, low, high, exact, value in zip(
             ("from", "to"), (1.0, 63.0), (63.0, 89.0), region, stated, strict=True
         ):
-            computed = _root(lambda theta, mu=mu: A(theta, mu), low, high)  # type: ignore[misc]
-            rows.append(_row(f"rod: A < 0 {side}", mu, computed, float(np.degrees(exact)), value))
+            rows.append(_row(f"rod: A < 0 {side}", mu, _root(A, low, high, mu), np.degrees(exact), value))
 
     def lowest(mu: float) -> Any:
-        return minimize_scalar(lambda theta: A(theta, mu), bounds=(0.9, 1.3), method="bounded",
-                               options={"xatol": 1e-10})  # fmt: skip
+        return minimize_scalar(A, bounds=(0.9, 1.3), args=(mu,), method="bounded", options={"xatol": 1e-10})
 
     touch = float(brentq(lambda mu: float(lowest(mu).fun), 1.2, 1.5, xtol=1e-13))
     rows.append(_row("rod: smallest μ with A = 0 somewhere", touch, touch, 4 / 3, "4/3", "1"))
@@ -197,20 +164,19 @@ def boundaries(problem_name: str | None = None) -> Table:
 
 
 SIGNS = (
-    ("A > 0, B > 0", 0.3, 60.0, 1.0), ("A > 0, B = 0", 0.3, 60.0, 0.0), ("A > 0, B < 0", 0.3, 60.0, -1.0),
-    ("A < 0, B > 0", 1.5, 63.0, 1.0), ("A < 0, B = 0", 1.5, 63.0, 0.0), ("A < 0, B < 0", 1.5, 63.0, -1.0),
-    ("A = 0, B > 0", 5 / 3, 45.0, 1.0), ("A = 0, B = 0", 5 / 3, 45.0, 0.0), ("A = 0, B < 0", 5 / 3, 45.0, -1.0),
+    ("A > 0, B > 0", 0.3, 60.0, 1.0, "λ = 0", "same"), ("A > 0, B = 0", 0.3, 60.0, 0.0, "λ = 0", "same"),
+    ("A > 0, B < 0", 0.3, 60.0, -1.0, "λ = −B/A", "same"), ("A < 0, B > 0", 1.5, 63.0, 1.0, "two", "unbounded"),
+    ("A < 0, B = 0", 1.5, 63.0, 0.0, "λ = 0", "unbounded"), ("A < 0, B < 0", 1.5, 63.0, -1.0, "none", "unbounded"),
+    ("A = 0, B > 0", 5 / 3, 45.0, 1.0, "λ = 0", "any λ"), ("A = 0, B = 0", 5 / 3, 45.0, 0.0, "any λ ≥ 0", "any λ"),
+    ("A = 0, B < 0", 5 / 3, 45.0, -1.0, "none", "infeasible"),
 )  # fmt: skip
-STATED_SIGNS = (
-    ("λ = 0", "same"), ("λ = 0", "same"), ("λ = −B/A", "same"), ("two", "unbounded"), ("λ = 0", "unbounded"),
-    ("none", "unbounded"), ("λ = 0", "any λ"), ("any λ ≥ 0", "any λ"), ("none", "infeasible"),
-)  # fmt: skip
+"""Signs, friction coefficient, angle in degrees and sign of B of a state; stated LCP and printed QP."""
 
 
 def painleve_table() -> Table:
     """The sign table of the rod: solutions of the LCP and what the printed QP does, for all signs of A and B."""
     rows = []
-    for (name, mu, degrees, sign), stated in zip(SIGNS, STATED_SIGNS, strict=True):
+    for name, mu, degrees, sign, *stated in SIGNS:
         theta, omega = np.radians(degrees), 4.0
         # B = l omega^2 sin theta - g, so gravity sets its sign.
         g = 0.5 * omega**2 * np.sin(theta) - sign
@@ -238,14 +204,14 @@ def painleve_counts(quick: bool = False) -> Table:
     lcp, qp = atlas.codes("lcp").ravel(), atlas.codes("qp").ravel()
     lam = np.asarray(atlas.data["lam_lcp"].values).ravel()
     rows: list[tuple[Any, ...]] = []
-    for i, sign in ((0, "A > 0, B > 0"), (2, "A > 0, B < 0"), (3, "A < 0, B > 0"), (5, "A < 0, B < 0")):
+    for sign, *_, stated_lcp, stated_qp in (SIGNS[i] for i in (0, 2, 3, 5)):
         chosen = ((A > 0) == ("A > 0" in sign)) & ((B > 0) == ("B > 0" in sign))
         free = int((chosen & (lcp == 0) & (lam == 0)).sum())
         pressed = int((chosen & (lcp == 0) & (lam > 0)).sum())
         others = {label: int((chosen & (qp == j)).sum()) for j, label in enumerate(QP_CLASSES)}
         rows.append((sign, int(chosen.sum()), free, pressed, int((chosen & (lcp == 2)).sum()),
-                     int((chosen & (lcp == 4)).sum()), STATED_SIGNS[i][0], others["equal"], others["unbounded"],
-                     STATED_SIGNS[i][1]))  # fmt: skip
+                     int((chosen & (lcp == 4)).sum()), stated_lcp, others["equal"], others["unbounded"],
+                     stated_qp))  # fmt: skip
     return Table(
         "painleve-grid", f"The same over {atlas.points} states of the rod (θ, θ̇, μ, both directions of "
         "slip): how many fall into each class.", ("signs", "states", "λ = 0", "λ > 0", "two solutions", "none",
@@ -402,12 +368,6 @@ def two_bar_tables(quick: bool = False) -> tuple[Table, ...]:
 def rod_tables(quick: bool = False) -> tuple[Table, ...]:
     """What the report of the rod's atlas shows beside its maps."""
     return boundaries("sliding-rod"), painleve_table(), painleve_counts(quick)
-
-
-__all__ = [
-    "boundaries", "frozen_iteration", "frozen_table", "joint_table", "load_fractions", "painleve_counts",
-    "painleve_table", "rod_stack", "rod_tables", "table_25", "two_bar_stack", "two_bar_tables",
-]  # fmt: skip
 
 
 TABLES = {"two-bar": two_bar_tables, "sliding-rod": rod_tables}

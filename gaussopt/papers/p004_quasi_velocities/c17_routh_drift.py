@@ -12,7 +12,7 @@ from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
 from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, Body, Rates, across, numbers, rk4
-from gaussopt.papers.p004_quasi_velocities.motions import QUASI, REGULAR, TAN
+from gaussopt.papers.p004_quasi_velocities.motions import METHODS, QUASI, REGULAR, TAN
 from gaussopt.simulation.simulate import simulate
 
 COUNTS = (25, 50, 100, 200, 400)
@@ -138,11 +138,9 @@ def _multiplier(count: int) -> Derivation:
 
 def _motion(counts: tuple[int, ...], errors: dict[str, list[float]]) -> Derivation:
     dt = math.pi / 2 / (counts[0] + PLACE)
-    ways = {
-        QUASI: ("quasi-velocity", {}), REGULAR: ("routh", {}), TAN: ("routh", {"variant": "tan-row"}),
-    }  # fmt: skip
     found, closest = {}, 0.0
-    for m, (formulation, settings) in ways.items():
+    for m in errors:
+        formulation, settings, _ = METHODS[m]
         run = simulate(problem("knife-edge-body", case="NH-A", **settings), formulation, "kkt", dt=dt,
                        t_end=dt * int(END / dt), step_folder=None)  # fmt: skip
         found[m] = float(np.abs(run.q[:, [0, 2]] - _cycloid(run.t)).max())
