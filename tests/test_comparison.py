@@ -24,7 +24,8 @@ from gaussopt.comparison.items import Item
 from gaussopt.comparison.metrics import liars
 from gaussopt.comparison.pairing import installed_solvers
 from gaussopt.comparison.results import Results, read_results
-from gaussopt.comparison.solver_sequence_run import TAMPERED, Follower
+from gaussopt.comparison.solver_sequence_run import TAMPERED
+from gaussopt.comparison.solver_sequence_run import SequenceRun as Follower
 from gaussopt.comparison.sources import family_sweep
 from gaussopt.reporting.sections.comparison import document
 

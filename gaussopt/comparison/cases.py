@@ -18,8 +18,7 @@ import numpy as np
 
 from gaussopt.comparison.items import Item
 from gaussopt.comparison.records import MOST_REASONS, PARTS, QUANTILES, Answers, MotionRecord, Times
-from gaussopt.comparison.residuals import Residuals
-from gaussopt.comparison.solver_sequence_run import Follower, starts_of
+from gaussopt.comparison.solver_sequence_run import SequenceRun, starts_of
 from gaussopt.comparison.solver_spec import parse_word, solver_class, stepper_settings
 from gaussopt.comparison.sources import Spec, spec_of
 from gaussopt.comparison.trajectory_errors import energy_drift, errors_against
@@ -47,12 +46,9 @@ def answer_case(spec: Mapping[str, Any], formulation: str, solver: str, toleranc
     Parameters
     ----------
     spec : of `sources.spec_of`
-    formulation : str
-        "" for programs.
-    solver : str
-        With its options.
-    tolerance : float
-        Of the certificate.
+    formulation : "" for programs
+    solver : with its options
+    tolerance : of the certificate
 
     Returns
     -------
@@ -61,30 +57,25 @@ def answer_case(spec: Mapping[str, Any], formulation: str, solver: str, toleranc
     where = spec_of(spec)
     items = where.items()
     exact = bool(registry.load("formulation", formulation).exact) if formulation else True
+    size, refused = (_size(items[0].data), "") if items else ([], NOWHERE)
     found = []
     for start in starts_of(solver_class(solver)):
-        size = _size(items[0].data) if items else []
-        refused = "" if items else NOWHERE
-        record = Answers(where.source, formulation, solver, start, exact, refused=refused, size=size)
-        follower = Follower(formulation, solver, start, tolerance)
+        record = Answers(where.source, formulation, solver, start, exact, refused=refused, size=list(size))
+        run = SequenceRun(formulation, solver, start, tolerance)
         for item in items:
             try:
-                reply = follower.solve(item)
+                reply = run.solve(item)
             except NotAccepted as reason:
                 return [Answers(where.source, formulation, solver, start, exact, refused=str(reason)).to_mapping()]
-            latest = follower.latest
-            fit = Residuals() if latest is None else latest[1]
+            fit = run.residuals
+            for name in ("certified", "error", "iterations"):
+                getattr(record, name).append(getattr(reply, name))
+            for name, value in fit._asdict().items():
+                getattr(record, name).append(value)
             record.status.append(str(reply.status))
             record.claim.append(str(reply.claim))
-            record.certified.append(reply.certified)
-            record.error.append(reply.error)
-            record.primal.append(fit.primal)
-            record.dual.append(fit.dual)
-            record.gap.append(fit.gap)
-            record.iterations.append(reply.iterations)
-            if reply.status is not Status.SOLVED and (
-                reply.message in record.reasons or len(record.reasons) < MOST_REASONS
-            ):
+            known = reply.message in record.reasons or len(record.reasons) < MOST_REASONS
+            if reply.status is not Status.SOLVED and known:
                 record.reasons[reply.message] = record.reasons.get(reply.message, 0) + 1
         found.append(record.to_mapping())
     return found
@@ -170,7 +161,7 @@ class _Rival:
 
     def prepare(self, items: tuple[Item, ...], budget: float) -> None:
         """One pass to warm up and to see how much fits into the budget."""
-        warm_up = Follower(self.formulation, self.solver, self.start, self.tolerance)
+        warm_up = SequenceRun(self.formulation, self.solver, self.start, self.tolerance)
         warm_up.solve(items[0])  # imports and caches
         begin = perf_counter()
         passed = 0
@@ -188,8 +179,8 @@ class _Rival:
     def take(self, i: int, item: Item) -> None:
         """Solve the i-th item; every pass begins without memory of the one before."""
         if i == 0:
-            self._follower = Follower(self.formulation, self.solver, self.start, self.tolerance)
-        reply = self._follower.solve(item)
+            self._run = SequenceRun(self.formulation, self.solver, self.start, self.tolerance)
+        reply = self._run.solve(item)
         self._seconds[i].append(reply.timing)
         self._unconfirmed[i] += reply.status is not Status.SOLVED
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from gaussopt.comparison.cases import NOWHERE
 from gaussopt.comparison.items import states_of
-from gaussopt.comparison.solver_sequence_run import Follower, Reply, starts_of
+from gaussopt.comparison.solver_sequence_run import Reply, SequenceRun, starts_of
 from gaussopt.comparison.solver_spec import solver_class
 from gaussopt.core import registry
 from gaussopt.core.errors import NotAccepted
@@ -71,7 +71,7 @@ def compare_on_states(
     """
     exact = bool(registry.load("formulation", formulation).exact)
     names = problem.name, reference, formulation, solver
-    follower = Follower(formulation, solver, starts_of(solver_class(solver))[-1], tolerance)
+    run = SequenceRun(formulation, solver, starts_of(solver_class(solver))[-1], tolerance)
     replies: list[Reply] = []
     model: list[float] = []
     states = states_of(problem, reference, stride)
@@ -79,7 +79,7 @@ def compare_on_states(
     for item in states:
         model.append(perf_counter() - begin)
         try:
-            replies.append(follower.solve(item))
+            replies.append(run.solve(item))
         except NotAccepted as reason:
             return PairResult(*names, exact=exact, refused=str(reason))
         begin = perf_counter()

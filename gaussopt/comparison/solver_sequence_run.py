@@ -13,7 +13,6 @@ from gaussopt.comparison.items import Item
 from gaussopt.comparison.records import STARTS
 from gaussopt.comparison.residuals import Residuals, residuals
 from gaussopt.comparison.solver_spec import parse_word
-from gaussopt.core.programs import Program
 from gaussopt.core.solution import Timing
 from gaussopt.core.solver import Solver
 from gaussopt.core.status import Status
@@ -28,18 +27,14 @@ TAMPERED = "The solver changed the numbers of the step that it was given; its an
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came of one item.
+    """Verified answer to one item.
 
     Attributes
     ----------
-    certified : float
-        Relative certified error, see records.Answers; infinite without an answer.
-    error : float
-        Against the reference acceleration, NaN where there is none.
-    violation : float
-        ||J a - gamma|| of a step, NaN of a program.
-    message : str
-        The status in a sentence.
+    certified : relative certified error, see `records.Answers`; infinite without an answer
+    error : against the reference acceleration, NaN where there is none
+    violation : ||J a - gamma|| of a step, NaN of a program
+    message : the status in a sentence
     """
 
     status: Status
@@ -58,17 +53,14 @@ def starts_of(solver: type[Solver[Any]]) -> tuple[str, ...]:
     return tuple(s for s in STARTS if possible[s])
 
 
-class Follower:
-    """A solver, and a formulation where the items are steps.
+class SequenceRun:
+    """A solver that follows a sequence, and a formulation where the items are steps.
 
     Parameters
     ----------
-    formulation : str
-        "" for programs.
-    solver : str
-        With options in parentheses where they differ from the defaults.
-    start : str
-        One of STARTS.
+    formulation : "" for programs
+    solver : with options in parentheses where they differ from the defaults
+    start : one of STARTS
 
     Raises
     ------
@@ -126,12 +118,12 @@ class Follower:
         )  # fmt: skip
 
     @property
-    def latest(self) -> tuple[Program, Residuals] | None:
-        """The program solved last and how well its own conditions hold at the point returned."""
+    def residuals(self) -> Residuals:
+        """How well the conditions of the program solved last hold at the point returned; infinite without one."""
         if self.engine.latest is None:
-            return None
+            return Residuals()
         program, raw = self.engine.latest
-        return program, residuals(program, raw.x, raw.y)
+        return residuals(program, raw.x, raw.y)
 
 
 def _arrays(item: Item) -> list[NDArray[Any]]:

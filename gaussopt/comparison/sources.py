@@ -42,14 +42,9 @@ class Spec(ABC):
     def source(self) -> StepSource:
         """In words."""
 
-    @abstractmethod
     def items(self) -> tuple[Item, ...]:
-        """The sequence.
-
-        Raises
-        ------
-        BadInput
-        """
+        """The sequence; of a single program just this one. Raises BadInput where it cannot be made."""
+        return (Item(self.typical()),)
 
     @abstractmethod
     def typical(self) -> StepData | QP | LCP:
@@ -61,8 +56,8 @@ class Spec(ABC):
 
     @property
     def depends(self) -> tuple[tuple[str, str], ...]:
-        """Registered entries that decide the items, (kind, name)."""
-        return ()
+        """Registered entries that decide the items, (kind, name): the problem or the family, where there is one."""
+        return tuple((kind, getattr(self, kind)) for kind in ("problem", "family") if hasattr(self, kind))
 
     def to_mapping(self) -> dict[str, Any]:
         """For `spec_of`, JSON-able."""
@@ -73,11 +68,7 @@ class Spec(ABC):
 class ProblemStates(Spec):
     """The steps at every `stride`-th state of a reference of a problem.
 
-    Attributes
-    ----------
-    settings : of the problem
-    reference : str
-        SIMULATED for a problem that has none.
+    `settings` are those of the problem; `reference` is SIMULATED for a problem that has none.
     """
 
     problem: str
@@ -89,11 +80,6 @@ class ProblemStates(Spec):
     def source(self) -> StepSource:
         """The problem and the reference."""
         return StepSource("problem", find_problem(self.problem, **self.settings).label, self.reference)
-
-    @property
-    def depends(self) -> tuple[tuple[str, str], ...]:
-        """The problem."""
-        return (("problem", self.problem),)
 
     def items(self) -> tuple[Item, ...]:
         """The steps; see `states_of` for what is left out."""
@@ -137,11 +123,6 @@ class FamilyPoint(Spec):
         """The family and its dials."""
         return StepSource("family", self.family, "", dict(self.dials), self.swept)
 
-    @property
-    def depends(self) -> tuple[tuple[str, str], ...]:
-        """The family."""
-        return (("family", self.family),)
-
     def items(self) -> tuple[Item, ...]:
         """The steps."""
         steps = registry.load("family", self.family).steps(self.dials, self.count)
@@ -177,18 +158,10 @@ class ProgramFile(Spec):
         """The file's name."""
         return StepSource("qp" if isinstance(self.typical(), QP) else "file", Path(self.path).stem)
 
-    def items(self) -> tuple[Item, ...]:
-        """The one program."""
-        return (Item(self.typical()),)
-
     def typical(self) -> StepData | QP | LCP:
         """The one program."""
         _check_digest(Path(self.path), self.digest)
         return _load(self.path)
-
-    def to_mapping(self) -> dict[str, Any]:
-        """Path and digest."""
-        return {"spec": "ProgramFile", "path": self.path, "digest": self.digest}
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,10 +174,6 @@ class ConvexProgram(Spec):
     def source(self) -> StepSource:
         """Its name."""
         return StepSource("qp", self.name)
-
-    def items(self) -> tuple[Item, ...]:
-        """The one program."""
-        return (Item(self.typical()),)
 
     def typical(self) -> QP:
         """The one program."""
