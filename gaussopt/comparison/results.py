@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.files import read_regular, write_bytes
 from gaussopt.execution.store import HEAD
 from gaussopt.storage.archives import gunzip
+from gaussopt.storage.checksums import checksum
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,13 +91,8 @@ def write_results(results: Results, folder: Path) -> None:
         If the folder cannot be written.
     """
     data = {"format": FORMAT, **results.to_mapping()}
-    text = json.dumps({**data, "checksum": _checksum(data)})
+    text = json.dumps({**data, "checksum": checksum(data)})
     write_bytes(folder / FILE, gzip.compress(text.encode(), mtime=0))
-
-
-def _checksum(data: dict[str, Any]) -> str:
-    """Of everything that a file of results holds beside it, as it is read again."""
-    return hashlib.sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def read_results(folder: Path) -> Results:
@@ -122,7 +117,7 @@ def read_results(folder: Path) -> Results:
     data = _contents(path)
     if data.get("format") != FORMAT:
         raise BadInput(f"{path} is not of format {FORMAT}; run the comparison again with this version.")
-    if data.pop("checksum", None) != _checksum(data):
+    if data.get("checksum") != checksum(data):
         raise _damaged(path, "its checksum is missing or wrong")
     try:
         return Results.from_mapping(data, folder)

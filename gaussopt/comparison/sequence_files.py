@@ -8,7 +8,6 @@ programs lies a test set for qpbenchmark.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 from collections.abc import Callable
@@ -19,7 +18,7 @@ import numpy as np
 
 from gaussopt._version import __version__
 from gaussopt.comparison.items import SIMULATED, Item, states_of
-from gaussopt.comparison.manifest import FORMAT, check_manifest, checksum
+from gaussopt.comparison.manifest import FORMAT, check_manifest
 from gaussopt.core import registry
 from gaussopt.core.errors import BadInput, NotAccepted, UnknownName
 from gaussopt.core.files import inside, json_object, prepare_folder, read_regular, write_bytes, write_text
@@ -31,6 +30,7 @@ from gaussopt.modelling.problem import Problem
 from gaussopt.solving.defaults import default_solver, formulate
 from gaussopt.solving.solve import solve
 from gaussopt.storage.archives import arrays_of
+from gaussopt.storage.checksums import checksum, digest_of
 
 ARRAYS = ("P", "q", "G", "h", "A", "b", "lb", "ub")
 """What an archive of qpsolvers holds."""
@@ -141,7 +141,7 @@ def _write_item(folder: Path, i: int, item: Item, formulation: str) -> dict[str,
         if isinstance(program, QP):
             row["objective"] = program.objective(solution.x)
     write_bytes(folder / name, content)
-    return row | {"file": name, "sha256": hashlib.sha256(content).hexdigest()}
+    return row | {"file": name, "sha256": digest_of(content)}
 
 
 def _exchangeable(program: Program, formulation: str) -> QP | LCP:
@@ -217,7 +217,7 @@ def read_sequence(folder: Path) -> list[QP | LCP]:
     for row in manifest["programs"]:
         content = read_regular(inside(folder, row["file"]))
         path = folder / row["file"]
-        if hashlib.sha256(content).hexdigest() != row["sha256"]:
+        if digest_of(content) != row["sha256"]:
             raise BadInput(f"{path} is not the file that the manifest names; export the sequence again.")
         try:
             program = _lcp(content, path) if row["kind"] == "lcp" else _unarchive(content, row)

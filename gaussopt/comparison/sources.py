@@ -6,7 +6,6 @@ key of a stored result.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from abc import ABC, abstractmethod
@@ -30,6 +29,7 @@ from gaussopt.core.step_data import StepData
 from gaussopt.modelling.family import Family, sweep_values
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
+from gaussopt.storage.checksums import digest_of
 
 CONTACT = re.compile(r"\bcontact (\d+)\b")
 
@@ -149,7 +149,7 @@ class ProgramFile(Spec):
         ------
         BadInput
         """
-        found = cls(str(Path(path).resolve()), _digest(Path(path)))
+        found = cls(str(Path(path).resolve()), digest_of(read_bytes(Path(path))))
         found.typical()
         return found
 
@@ -196,7 +196,7 @@ class ExportedSequence(Spec):
         BadInput
         """
         read_manifest(Path(folder))
-        found = cls(str(Path(folder).resolve()), _digest(Path(folder) / "manifest.json"))
+        found = cls(str(Path(folder).resolve()), digest_of(read_bytes(Path(folder) / "manifest.json")))
         found.items()
         return found
 
@@ -298,10 +298,6 @@ def _load(path: str) -> StepData | QP | LCP:
     return parse(read_json(path))
 
 
-def _digest(path: Path) -> str:
-    return hashlib.sha256(read_bytes(path)).hexdigest()
-
-
 def _check_digest(path: Path, digest: str) -> None:
-    if _digest(path) != digest:
+    if digest_of(read_bytes(path)) != digest:
         raise BadInput(f"{path} has changed since the comparison began; start it again.")

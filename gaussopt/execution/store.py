@@ -31,6 +31,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.files import PROBE, prepare_folder, write_bytes, write_text
 from gaussopt.processes.environment import environment
 from gaussopt.processes.job import Job, Outcome
+from gaussopt.storage.checksums import checksum, digest_of
 
 FORMAT = 1
 KIND = "gaussopt store"
@@ -64,7 +65,7 @@ def identity_of(case: Job) -> dict[str, Any]:
 
 def key_of(identity: Mapping[str, Any]) -> str:
     """Name of the file of an identity."""
-    return _digest(_canonical(identity))
+    return checksum(identity)
 
 
 class Store:
@@ -121,19 +122,16 @@ class Store:
         key = key_of(identity)
         value, attachments = _apart(case, outcome.value)
         record = {
-            "format": FORMAT,
-            "written_by": f"gaussopt {__version__}",
-            "case": case.key,
-            "identity": identity,
+            "format": FORMAT, "written_by": f"gaussopt {__version__}", "case": case.key, "identity": identity,
             "outcome": {"value": value, "failure": outcome.failure, "seconds": outcome.seconds, "kind": outcome.kind},
             "limit": case.limit,
-            "attachments": {entry: _digest(content) for entry, content in attachments.items()},
-        }
+            "attachments": {entry: digest_of(content) for entry, content in attachments.items()},
+        }  # fmt: skip
         try:
             record = json.loads(json.dumps(record))
         except (TypeError, ValueError) as error:
             raise BadInput(f"The case {case.key!r} returned something that is no JSON: {error}.") from None
-        text = json.dumps({**record, "checksum": _digest(_canonical(record))}, indent=1) + "\n"
+        text = json.dumps({**record, "checksum": checksum(record)}, indent=1) + "\n"
         with self._alone():
             with contextlib.suppress(_Damaged):  # then it is replaced
                 kept = self._read(case, key)
@@ -164,10 +162,9 @@ class Store:
         except OSError as error:
             raise _Damaged(f"it cannot be read ({error.strerror})") from None
         try:
-            checksum = record.pop("checksum")
             if record["format"] != FORMAT:
                 raise _Damaged(f"it has format {record['format']}, not {FORMAT}")
-            if checksum != _digest(_canonical(record)):
+            if record.pop("checksum") != checksum(record):
                 raise _Damaged("its checksum is wrong")
             if key_of(record["identity"]) != key:
                 raise _Damaged("it is the file of another case")
@@ -280,12 +277,3 @@ def _apart(case: Job, value: Any) -> tuple[Any, dict[str, bytes]]:
         if not _ENTRY.fullmatch(entry) or entry == "json" or entry.endswith(".tmp"):
             raise BadInput(f"The case {case.key!r} returned bytes called {entry!r}, which is no name for a file.")
     return {k: v for k, v in value.items() if not isinstance(v, (bytes, bytearray))}, attachments
-
-
-def _canonical(data: Mapping[str, Any]) -> bytes:
-    """One text for one content."""
-    return json.dumps(data, sort_keys=True, separators=(",", ":")).encode()
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

@@ -16,6 +16,7 @@ from gaussopt.comparison.records import PARTS, Answers, Times
 from gaussopt.comparison.records import MotionRecord as Motion
 from gaussopt.comparison.records import StepSource as Source
 from gaussopt.comparison.results import Results
+from gaussopt.storage.checksums import checksum
 
 SOURCE = Source("family", "chain", "", {"links": 3.0}, "links")
 LISTS: dict[str, Any] = {k: [0.0] for k in ("certified", "error", "primal", "dual", "gap")}
@@ -31,7 +32,7 @@ def written(place: Path, spoil: Callable[[dict[str, Any]], Any]) -> Path:
         **Results((ANSWERS,), (TIMES,), (MOTION,), {}, {"tolerance": 1e-7}).to_mapping(),
     }
     spoil(data)
-    text = json.dumps({**data, "checksum": results_file._checksum(data)})
+    text = json.dumps({**data, "checksum": checksum(data)})
     (place / results_file.FILE).write_bytes(gzip.compress(text.encode()))
     return place
 
