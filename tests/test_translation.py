@@ -335,7 +335,7 @@ def test_contraction_is_asked_for() -> None:
 # -- straight lines that say whether all is defined -------------------------------------------------------
 
 
-def straight(lines: str, sizes: tuple[int, ...] = (0, 0, 2)) -> tuple[Workspace, Any]:
+def straight(lines: str, sizes: tuple[int | None, ...] = (None, None, 2)) -> tuple[Workspace, Any]:
     """Straight lines as checked machine code, and as CPython runs them."""
     arguments = ", ".join(f"{name}: {'list' if size else 'float'}" for name, size in zip("xyz", sizes, strict=False))
     text = "from math import *\n\n\n" + f"def f({arguments}):\n" + "".join(f"    {x}\n" for x in lines.split("; "))
@@ -368,7 +368,7 @@ def test_straight_lines_agree_with_cpython_or_leave_it_to_it(expression: str) ->
         if isinstance(expected[0], complex) or not math.isfinite(expected[0]):
             fails = True
         first[0], second[0] = x, y
-        if space.call() and math.isfinite(out[0]):
+        if space.call():
             assert not fails, (x, y)
             assert out[0] == pytest.approx(expected[0], rel=1e-12, abs=1e-12), (x, y)
             done += 1
@@ -409,7 +409,7 @@ def test_straight_lines_are_kept_on_the_disk(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(llvm, "_translated", None)
     again = llvm.checked_functions(module, ["kept"])["kept"]
     for entrance in (first, again):
-        space = Workspace(entrance, (0, 1))
+        space = Workspace(entrance, (None, 1))
         space.arguments[0][0] = 1.7
         assert space.call()
         assert space.arguments[1][0] == pytest.approx(1.7**5, rel=1e-12)

@@ -14,7 +14,7 @@ from gaussopt.jit.types import REAL, TRUTH, constant, untranslated
 
 
 class CheckedBody(Body):
-    """A function that returns whether CPython would raise nothing: no division by zero, no function without a value.
+    """A function that returns whether CPython would raise nothing, and all that it writes is finite.
 
     One that returns truth values returns True where it would and all is defined. Where False is returned, what has been
     written is of no use.
@@ -34,6 +34,11 @@ class CheckedBody(Body):
     def _return(self, value: ir.Value | None) -> None:
         regular = self._b.load(self._regular, typ=TRUTH)
         super()._return(regular if value is None else self._b.and_(value, regular))
+
+    def _assign(self, target: ast.expr, value: Any) -> None:
+        super()._assign(target, value)
+        if isinstance(target, ast.Subscript):
+            self._finite(self._cast(value, REAL))
 
     def _guarded(self, node: ast.expr, conditions: Sequence[ast.expr]) -> bool:
         return True  # what is not chosen may be undefined

@@ -149,28 +149,29 @@ class Workspace:
     Parameters
     ----------
     entrance : where the function is called from outside
-    sizes : entries of each argument, 0 for a number
+    sizes : entries of each argument, None for a number
 
     Attributes
     ----------
     arguments : arrays to write into, of one entry for a number
     """
 
-    def __init__(self, entrance: int, sizes: Sequence[int]) -> None:
-        arrays = [np.zeros(max(size, 1)) for size in sizes]
-        places = np.array([x.ctypes.data for x in arrays], dtype=np.int64)
-        self.arguments = [
-            x if size else places[i : i + 1].view(np.float64)
-            for i, (x, size) in enumerate(zip(arrays, sizes, strict=True))
-        ]
-        self._kept, self._first = arrays, int(places[0]) if sizes[0] else None
-        self._places, self._begin = places, places.ctypes.data
+    __slots__ = ("_begin", "_call", "_first", "_places", "arguments")
+
+    def __init__(self, entrance: int, sizes: Sequence[int | None]) -> None:
+        self.arguments = [np.zeros(size or 0) for size in sizes]
+        places = np.array([x.ctypes.data for x in self.arguments], dtype=np.int64)
+        for i, size in enumerate(sizes):
+            if size is None:
+                self.arguments[i] = places[i : i + 1].view(np.float64)
+        self._first = None if sizes[0] is None else int(places[0])
+        self._places, self._begin = places.data, places.ctypes.data
         self._call = _call_of(entrance)
 
     def call(self) -> bool:
         """Run the function; returns what it returns."""
         self._call(self._begin)
-        found = self._places[0]  # the result stands where the first argument was
+        found: int = self._places[0]  # the result stands where the first argument was
         if self._first is not None:
             self._places[0] = self._first
-        return bool(found)
+        return found != 0

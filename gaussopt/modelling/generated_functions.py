@@ -45,12 +45,23 @@ class ParameterValues:
         self.array = np.array(self.list, dtype=np.float64)
 
 
+class _Arguments(Workspace):
+    """The workspace of a function of time, state and parameters."""
+
+    __slots__ = ("out", "parameters", "state", "time", "values")
+
+    def __init__(self, entrance: int, state: Sequence[Vector], p: ParameterValues, size: int) -> None:
+        super().__init__(entrance, (None, *map(len, state), len(p.list), size))
+        self.time, *self.state, self.values, self.out = self.arguments
+        self.parameters: ParameterValues | None = None
+
+
 class _Workspaces(threading.local):
-    """Workspaces of one thread by the name of the function, and the parameters that stand in them."""
+    """Workspaces of one thread, by the name of the function."""
 
     def __init__(self) -> None:
-        self.of: dict[str, Workspace] = {}
-        self.parameters: dict[str, ParameterValues] = {}
+        self.of: dict[str, _Arguments] = {}
+        self.certificate: Workspace | None = None
 
 
 class GeneratedFunctions:
@@ -93,25 +104,17 @@ class GeneratedFunctions:
         Undefined
         """
         if name in self.code:
-            space = self._workspace(name, 0, *map(len, state), len(p.list), size)
-            time, *parts, values, out = space.arguments
-            time[0] = t
-            for part, given in zip(parts, state, strict=True):
+            known = self._workspaces.of.get(name)
+            if known is None:
+                known = self._workspaces.of[name] = _Arguments(self.code[name], state, p, size)
+            known.time[0] = t
+            for part, given in zip(known.state, state):  # noqa: B905
                 part[:] = given
-            if self._workspaces.parameters.get(name) is not p:
-                values[: len(p.list)] = p.array
-                self._workspaces.parameters[name] = p
-            if space.call():
-                flat = out[:size].copy()
-                if all_finite(flat):
-                    return flat
+            if known.parameters is not p:
+                known.values[:], known.parameters = p.array, p
+            if known.call():
+                return known.out.copy()
         return self._by_cpython(name, size, t, state, p)
-
-    def _workspace(self, name: str, *sizes: int) -> Workspace:
-        space = self._workspaces.of.get(name)
-        if space is None:
-            space = self._workspaces.of[name] = Workspace(self.code[name], sizes)
-        return space
 
     def _by_cpython(self, name: str, size: int, t: float, state: Sequence[Vector], p: ParameterValues) -> Vector:
         out = array("d", bytes(8 * size))
@@ -144,10 +147,13 @@ class GeneratedFunctions:
             None where a pivot is too small or a number is not finite.
         """
         if "certificate" in self.code:
-            space = self._workspace("certificate", len(step), len(a), m, _NUMBERS + 2 * m)
+            space = self._workspaces.certificate
+            if space is None:
+                space = Workspace(self.code["certificate"], (len(step), len(a), m, _NUMBERS + 2 * m))
+                self._workspaces.certificate = space
             flat, candidate, forces, found = space.arguments
-            flat[:], candidate[:], forces[:m] = step, a, 0.0 if lam is None else lam
-            if space.call() and all_finite(found):
+            flat[:], candidate[:], forces[:] = step, a, 0.0 if lam is None else lam
+            if space.call():
                 if lam is None:
                     found[3] = 0.0
                 behind = found[_NUMBERS:].copy()
