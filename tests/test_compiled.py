@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from gaussopt.codegen.pivot_order import elimination_order
 
 import gaussopt as go
 from gaussopt.codegen import modules, sincos
-from gaussopt.codegen.elimination import elimination_order
 from gaussopt.codegen.job import Orders
 from gaussopt.codegen.loop import ROW
 from gaussopt.compiled import generated_loop

@@ -11,10 +11,9 @@ from typing import Any
 
 import sympy as sp
 
-from gaussopt.codegen.elimination import Elimination
-from gaussopt.codegen.ldl import Entry, Writer
+from gaussopt.codegen.ldl import Entry, StepFactors, Writer
 from gaussopt.codegen.loop import Loop, Parts, value
-from gaussopt.codegen.step import Lines, Scribe, _all, _symmetric, _used, step_matrix
+from gaussopt.codegen.step import Lines, StepWriter, all_hold, names_used, step_matrix
 from gaussopt.symbolic.model import TIME, Model
 
 END = sp.Symbol("stop", real=True)
@@ -25,8 +24,8 @@ def _force(model: Model) -> list[Any]:
     return [Q - h for Q, h in zip(model.equations.Q, model.equations.h, strict=True)]
 
 
-def _divided(scribe: Scribe, entries: Sequence[Entry]) -> list[Entry]:
-    return [scribe.w.let(f"({x})/h") if x else None for x in entries]
+def _divided(writer: StepWriter, entries: Sequence[Entry]) -> list[Entry]:
+    return [writer.w.let(f"({x})/h") if x else None for x in entries]
 
 
 def _misfit(
@@ -46,22 +45,22 @@ def _misfit(
 
 
 def _repeated(
-    scribe: Scribe, names: Iterable[str], results: dict[str, list[Entry]], checks: Iterable[str]
+    writer: StepWriter, names: Iterable[str], results: dict[str, list[Entry]], checks: Iterable[str]
 ) -> tuple[Lines, Lines]:
     """What was written for an iteration that changes `names`: what stays, and what is repeated, with the results."""
     changing = set(names)
     stays: list[str] = []
     changes: list[str] = []
-    for line in scribe.lines({}, ()).body:
+    for line in writer.lines({}, ()).body:
         name, _, value = line.partition(" = ")
-        if _used(value) & changing:
+        if names_used(value) & changing:
             changing.add(name)
             changes.append(line)
         else:
             stays.append(line)
     conditions = list(dict.fromkeys(checks))
-    first = replace(scribe.lines({}, [c for c in conditions if not _used(c) & changing]), body=tuple(stays))
-    regular = _all([c for c in conditions if _used(c) & changing])
+    first = replace(writer.lines({}, [c for c in conditions if not names_used(c) & changing]), body=tuple(stays))
+    regular = all_hold([c for c in conditions if names_used(c) & changing])
     found = {name: tuple(entries) for name, entries in results.items()}
     return first, Lines((), tuple(changes), found, regular, first.imports)
 
@@ -100,13 +99,13 @@ class ConstrainedLoop(Loop):
 
 
 def _linearised(
-    scribe: Scribe,
+    writer: StepWriter,
 ) -> tuple[list[list[Entry]], list[list[Entry]], list[Entry], list[Entry], list[Entry]]:
     """M, J, Q - h at the start, phi at the end of time, and rates of the other rows at the end of time."""
-    model = scribe.model
+    model = writer.model
     m_h, later = len(model.holonomic), {TIME: END}
     groups = [[sp.sympify(e).xreplace(later) for e in part] for part in (model.holonomic, model.equations.rates[m_h:])]
-    M, J, (f, phi, rates) = _symmetric(scribe, _force(model), *groups)
+    M, J, (f, phi, rates) = writer.matrices(_force(model), *groups)
     return M, J, f, phi, rates
 
 
@@ -117,32 +116,32 @@ def velocity_step(model: Model, order: Sequence[int], polynomials: bool) -> Line
     -------
     a (n), lam (m)
     """
-    scribe = Scribe(model, polynomials, "s")
-    w, v = scribe.w, [str(s) for s in model.v]
-    M, J, f, phi, rates = _linearised(scribe)
-    rows = [w.total((), [x, w.let(w.dot(row, v))]) for row, x in zip(J, _divided(scribe, phi), strict=False)]
-    g = _divided(scribe, [*rows, *(f"-{x}" if x else None for x in rates)])
-    found = Elimination.of(w, step_matrix(M, J), order, len(M))
-    a, lam = _parts(scribe, found.solve(w, [*f, *g]))
-    return scribe.lines({"a": a, "lam": lam}, [*scribe.checks, *found.checks])
+    writer = StepWriter(model, polynomials, "s")
+    w, v = writer.w, [str(s) for s in model.v]
+    M, J, f, phi, rates = _linearised(writer)
+    rows = [w.total((), [x, w.let(w.dot(row, v))]) for row, x in zip(J, _divided(writer, phi), strict=False)]
+    g = _divided(writer, [*rows, *(f"-{x}" if x else None for x in rates)])
+    found = StepFactors(w, step_matrix(M, J), order, len(M))
+    a, lam = _parts(writer, found.solve([*f, *g]))
+    return writer.lines({"a": a, "lam": lam}, [*writer.checks, *found.checks])
 
 
 def velocity_residuals(model: Model, polynomials: bool) -> Lines:
     """`residuals` of such a step, as `gaussopt.codegen.step.residuals`: of the linearised constraints, over h."""
-    scribe = Scribe(model, polynomials, "r")
-    w = scribe.w
-    M, J, f, phi, rates = _linearised(scribe)
+    writer = StepWriter(model, polynomials, "r")
+    w = writer.w
+    M, J, f, phi, rates = _linearised(writer)
     change = [w.let(f"h*a_{i}") for i in range(len(M))]
     v = [w.let(f"{s} + {x}") for s, x in zip(model.v, change, strict=True)]
-    ends = [w.total([w.dot(row, v), x]) for row, x in zip(J, _divided(scribe, phi), strict=False)]
+    ends = [w.total([w.dot(row, v), x]) for row, x in zip(J, _divided(writer, phi), strict=False)]
     ends += [w.total([w.dot(row, change), x]) for row, x in zip(J[len(phi) :], rates, strict=True)]
-    return scribe.lines({"residuals": _misfit(w, M, J, f, _divided(scribe, ends))}, ())
+    return writer.lines({"residuals": _misfit(w, M, J, f, _divided(writer, ends))}, ())
 
 
-def _parts(scribe: Scribe, x: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:
+def _parts(writer: StepWriter, x: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:
     """Acceleration and multipliers."""
-    n = len(scribe.model.q)
-    return list(x[:n]), [scribe.w.let(f"-{entry}") if entry else None for entry in x[n:]]
+    n = len(writer.model.q)
+    return list(x[:n]), [writer.w.let(f"-{entry}") if entry else None for entry in x[n:]]
 
 
 # -- RATTLE -------------------------------------------------------------------------------------------------
@@ -172,9 +171,9 @@ def half_step(model: Model, order: Sequence[int], polynomials: bool) -> tuple[Li
     -------
     none; a (n), lam (m)
     """
-    scribe = Scribe(model, polynomials, "s")
-    w, n, e = scribe.w, len(model.q), model.equations
-    M, J, (f, gamma, rates) = _symmetric(scribe, _force(model), e.gamma, e.rates)
+    writer = StepWriter(model, polynomials, "s")
+    w, n, e = writer.w, len(model.q), model.equations
+    M, J, (f, gamma, rates) = writer.matrices(_force(model), e.gamma, e.rates)
     missed = missed_positions(len(model.holonomic))
     change = [w.let(f"{v} - {half}") for v, half in zip(model.v, half_velocities(n), strict=True)]
     g: list[Entry] = []
@@ -182,10 +181,10 @@ def half_step(model: Model, order: Sequence[int], polynomials: bool) -> tuple[Li
         first = w.total([start], missed[r : r + 1]) or "0.0"
         second = w.total([w.dot(row, change)], [rate]) or "0.0"
         g.append(w.let(f"{first} if part == 0 else 2.0*({second})/h"))
-    found = Elimination.of(w, step_matrix(M, J), order, len(M))
-    a, lam = _parts(scribe, found.solve(w, [*f, *g]))
+    found = StepFactors(w, step_matrix(M, J), order, len(M))
+    a, lam = _parts(writer, found.solve([*f, *g]))
     changing = [*map(str, model.v), *missed]
-    return _repeated(scribe, changing, {"a": a, "lam": lam}, [*scribe.checks, *found.checks])
+    return _repeated(writer, changing, {"a": a, "lam": lam}, [*writer.checks, *found.checks])
 
 
 def end_residuals(model: Model, polynomials: bool) -> Lines:
@@ -195,20 +194,20 @@ def end_residuals(model: Model, polynomials: bool) -> Lines:
     -------
     phi (m_h)
     """
-    scribe = Scribe(model, polynomials, "b")
+    writer = StepWriter(model, polynomials, "b")
     names = end_positions(len(model.q))
     ends = dict(zip(model.q, (sp.Symbol(z, real=True) for z in names), strict=True)) | {TIME: END}
-    (phi,) = scribe.expressions([sp.sympify(c).xreplace(ends) for c in model.holonomic])
-    return scribe.lines({"phi": phi}, scribe.checks)
+    (phi,) = writer.expressions([sp.sympify(c).xreplace(ends) for c in model.holonomic])
+    return writer.lines({"phi": phi}, writer.checks)
 
 
 def half_residuals(model: Model, polynomials: bool) -> Lines:
     """`residuals` of a half: of the velocity constraints at the end, over h/2."""
-    scribe = Scribe(model, polynomials, "r")
-    w = scribe.w
-    M, J, (f, rates) = _symmetric(scribe, _force(model), model.equations.rates)
+    writer = StepWriter(model, polynomials, "r")
+    w = writer.w
+    M, J, (f, rates) = writer.matrices(_force(model), model.equations.rates)
     missed = [w.let(f"2.0*part*{x}/h") if x else None for x in rates]
-    return scribe.lines({"residuals": _misfit(w, M, J, f, missed)}, ())
+    return writer.lines({"residuals": _misfit(w, M, J, f, missed)}, ())
 
 
 def settles_at_once(model: Model) -> bool:

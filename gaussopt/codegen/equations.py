@@ -9,7 +9,7 @@ from typing import Any
 import sympy as sp
 
 from gaussopt.codegen import source
-from gaussopt.codegen.ldl import certificate_source
+from gaussopt.codegen.certificate import certificate_source
 from gaussopt.core import generated_modules
 from gaussopt.symbolic.contacts import flat_contacts
 from gaussopt.symbolic.model import Model

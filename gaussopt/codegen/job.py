@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.codegen import step as source
-from gaussopt.codegen.elimination import elimination_order
 from gaussopt.codegen.loop import Parts
+from gaussopt.codegen.pivot_order import elimination_order
 from gaussopt.core.errors import NotCompiled
 from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Stepper

@@ -1,14 +1,17 @@
-"""The certificate's arithmetic as straight-line source, for one pattern of zeros in M and J.
+"""L D L^T of a sparse symmetric matrix as straight-line source: pivots of size one in a fixed order, no loops.
 
-The same formulas as `gaussopt.certificates.bilateral`, unrolled: sparse L D L^T factors of M and of J M^-1 J^T in
-their given order, no loops, no arrays. Pivots are checked; where one vanishes the function says so and the
-rank-revealing path takes over.
+    [ M  J^T ] [   a  ]   [ Q - h ]
+    [ J   0  ] [ -lam ] = [ gamma ]
+
+Pivots of size one exist in a suitable order wherever the matrix is regular, unless a row acts on massless coordinates
+alone (`gaussopt.codegen.pivot_order`). The generated code checks every pivot.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from itertools import pairwise
+from typing import NamedTuple
 
 Entry = str | None
 """A name in the generated source, None for a structural zero."""
@@ -16,12 +19,14 @@ Entry = str | None
 UNITS = ("1.0", "-1.0")
 """Numbers that a product need not write."""
 
-PIVOT = 1e-8
-"""Smallest pivot of J M^-1 J^T, relative to its diagonal, that counts as regular."""
+VANISHING = 1e-8
+"""A pivot this small beside the sum of the terms it is made of counts as zero in the generated code.
 
-
-LARGEST = 24
-"""Largest n + m that is unrolled; beyond it the source would grow with the cube."""
+Where M is positive semidefinite, pivots of coordinates are positive and those of rows negative, whatever the order, as
+long as none vanishes: the part of the matrix eliminated so far has as many positive eigenvalues as coordinates and as
+many negative ones as rows. So what a pivot loses by cancellation is the sum of its terms of the wrong sign, which come
+from pivots of the same kind, and one comparison checks sign and size.
+"""
 
 
 class StructurallySingular(Exception):
@@ -67,146 +72,126 @@ class Writer:
         """Sum of products."""
         return self.total([self.product(a, b) for a, b in zip(x, y, strict=True)])
 
-    def check(self, pivot: str, scale: str) -> None:
-        """Leave with failure if a pivot is too small."""
-        self.lines.append(f"if not {pivot} > {scale}:")
-        self.lines.append("    return False")
+    def check(self, condition: str) -> None:
+        """Leave with failure unless a condition holds."""
+        self.lines += [f"if not {condition}:", "    return False"]
 
 
-def factor(w: Writer, A: list[list[Entry]], threshold: float) -> tuple[list[list[Entry]], list[Entry]]:
-    """L (unit lower) and the reciprocal pivots of a symmetric A = L D L^T; fill-in is followed."""
-    n = len(A)
-    L: list[list[Entry]] = [[None] * n for _ in range(n)]
-    D: list[str] = []
-    inverse: list[Entry] = []
-    for j in range(n):
-        # c[k] = L[j][k] D[k]
-        c = [w.let(Writer.product(L[j][k], D[k])) if L[j][k] else None for k in range(j)]
-        pivot = w.let(Writer.total([A[j][j]], [Writer.product(L[j][k], c[k]) for k in range(j)]))
-        if pivot is None:
-            raise StructurallySingular
-        w.check(pivot, f"{threshold!r}*{A[j][j]}" if A[j][j] else "0.0")
-        D.append(pivot)
-        inverse.append(w.let(f"1.0/{pivot}"))
-        for i in range(j + 1, n):
-            value = Writer.total([A[i][j]], [Writer.product(L[i][k], c[k]) for k in range(j)])
-            if value is not None:
-                L[i][j] = w.let(f"({value})*{inverse[j]}")
-    return L, inverse
+class Pivot(NamedTuple):
+    """One pivot: the diagonal entry less `lost`, the terms of pivots of its own sign, plus those of the others.
 
-
-def solve(w: Writer, L: list[list[Entry]], inverse: list[Entry], b: Sequence[Entry]) -> list[Entry]:
-    """A^-1 b from the factors."""
-    n = len(L)
-    y: list[Entry] = []
-    for i in range(n):
-        y.append(w.let(Writer.total([b[i]], [Writer.product(L[i][k], y[k]) for k in range(i)])))
-    x = [w.let(Writer.product(y[i], inverse[i])) for i in range(n)]
-    for i in reversed(range(n)):
-        x[i] = w.let(Writer.total([x[i]], [Writer.product(L[k][i], x[k]) for k in range(i + 1, n)]))
-    return x
-
-
-def growth(w: Writer, L: list[list[Entry]], inverse: list[Entry], size: Sequence[Entry]) -> Entry:
-    """Upper bound of |D^(-1/2) L^-1| size, squared: forward substitution with absolute values."""
-    y: list[Entry] = []
-    for i in range(len(L)):
-        terms = [Writer.product(f"abs({L[i][k]})", y[k]) if L[i][k] else None for k in range(i)]
-        y.append(w.let(Writer.total([size[i], *terms])))
-    return Writer.total([Writer.product(v, v, d) for v, d in zip(y, inverse, strict=True)])
-
-
-def certificate_source(n: int, M: Sequence[bool], J: Sequence[bool]) -> str | None:
-    """The function `certificate(s, a, lam, out)` for the patterns of M (n*n) and J (m*n), row by row.
-
-    `s` is the flat step (M, h, Q, J, gamma), `lam` a sequence of reported multipliers or None. Writes to out, in this
-    order: the square of the error in the mass norm, of its 2-norm, of the constraint residual, of the force residual,
-    of the rounding floor over machine precision, of ||a||_M, of ||a||_2, of ||gamma||, then 1 / sin^2 of the smallest
-    angle between a row and those before it, in the metric of M^-1, then the multipliers (m), then the reciprocal
-    squares of the distances of the rows from those before them (m).
-    Returns False where a pivot is too small.
-
-    None if the system is too large to unroll, or M or J M^-1 J^T is singular by its pattern.
+    Attributes
+    ----------
+    name : str
+    positive : bool
+    diagonal, lost : Entry
+    gained : whether there are terms of pivots of the other sign
     """
-    m = len(J) // n
-    if n + m > LARGEST:
-        return None
-    try:
-        return _certificate_source(n, m, M, J)
-    except StructurallySingular:
-        return None
+
+    name: str
+    positive: bool
+    diagonal: Entry
+    lost: Entry
+    gained: bool
 
 
-def _certificate_source(n: int, m: int, M: Sequence[bool], J: Sequence[bool]) -> str:
-    w = Writer()
-    at_h, at_Q, at_J = n * n, n * n + n, n * n + 2 * n
-    at_gamma = at_J + m * n
-    for i in range(n):
-        w.lines.append(f"a{i} = a[{i}]")
-    Mx: list[list[Entry]] = [[f"m{i}_{j}" if M[i * n + j] else None for j in range(n)] for i in range(n)]
-    Jx: list[list[Entry]] = [[f"j{i}_{j}" if J[i * n + j] else None for j in range(n)] for i in range(m)]
-    w.lines += [f"m{i}_{j} = s[{i * n + j}]" for i in range(n) for j in range(i + 1) if Mx[i][j]]
-    for i in range(n):
-        for j in range(i + 1, n):
-            Mx[i][j] = Mx[j][i]
-    w.lines += [f"j{i}_{j} = s[{at_J + i * n + j}]" for i in range(m) for j in range(n) if Jx[i][j]]
-    w.lines += [f"g{i} = s[{at_gamma + i}]" for i in range(m)]
-    a: list[Entry] = [f"a{i}" for i in range(n)]
-    f: list[Entry] = [w.let(f"s[{at_Q + i}] - s[{at_h + i}]") for i in range(n)]
-    Ma = [w.let(w.dot(Mx[i], a)) for i in range(n)]
-    r = [w.let(Writer.total([Ma[i]], [f[i]])) for i in range(n)]
-    # Y = M^-1 J^T by columns, S = J Y
-    LM, DM = factor(w, Mx, 64 * n * 2.220446049250313e-16)
-    Y = [solve(w, LM, DM, Jx[i]) for i in range(m)]
-    S: list[list[Entry]] = [[None] * m for _ in range(m)]
-    for i in range(m):
-        for j in range(i + 1):
-            S[i][j] = S[j][i] = w.let(w.dot(Jx[i], Y[j]))
-    LS, DS = factor(w, S, PIVOT)
-    best = solve(w, LS, DS, [w.let(w.dot(Y[i], r)) for i in range(m)])
-    columns = [[Jx[i][j] for i in range(m)] for j in range(n)]
-    k = [w.let(Writer.total([r[j]], [Writer.product(columns[j][i], best[i]) for i in range(m)])) for j in range(n)]
-    Mk = solve(w, LM, DM, k)
-    c = [w.let(Writer.total([w.dot(Jx[i], a)], [f"g{i}"])) for i in range(m)]
-    Sc = solve(w, LS, DS, c)
-    e = [Writer.total([Mk[j], *(Writer.product(Y[i][j], Sc[i]) for i in range(m))]) for j in range(n)]
-    e = [w.let(x) for x in e]
-    w.lines.append(f"out[0] = {Writer.total([w.dot(k, Mk), w.dot(c, Sc)]) or '0.0'}")
-    w.lines.append(f"out[1] = {w.dot(e, e) or '0.0'}")
-    w.lines.append(f"out[2] = {w.dot(c, c) or '0.0'}")
-    size = [
-        w.let(Writer.total([
-            *(f"abs({Mx[j][i]}*{a[i]})" if Mx[j][i] else None for i in range(n)), f"abs({f[j]})",
-            *(f"abs({columns[j][i]}*{best[i]})" if columns[j][i] and best[i] else None for i in range(m)),
-        ]))
-        for j in range(n)
-    ]  # fmt: skip
-    extent = [
-        w.let(Writer.total([*(f"abs({Jx[i][j]}*{a[j]})" if Jx[i][j] else None for j in range(n)), f"abs(g{i})"]))
-        for i in range(m)
-    ]
-    w.lines.append(f"out[4] = {Writer.total([growth(w, LM, DM, size), growth(w, LS, DS, extent)]) or '0.0'}")
-    w.lines.append(f"out[5] = {w.dot(a, Ma) or '0.0'}")
-    w.lines.append(f"out[6] = {w.dot(a, a)}")
-    w.lines.append(f"out[7] = {Writer.total([f'g{i}*g{i}' for i in range(m)]) or '0.0'}")
-    nearest: Entry = "1.0"
-    for i in range(1, m):
-        nearest = w.let(f"max({nearest}, {S[i][i]}*{DS[i]})")
-    w.lines.append(f"out[8] = {nearest}")
-    w.lines += [f"out[{9 + i}] = {best[i] or '0.0'}" for i in range(m)]
-    w.lines += [f"out[{9 + m + i}] = {DS[i]}" for i in range(m)]
-    w.lines += ["if lam is None:", "    out[3] = 0.0", "    return True"]
-    reported: list[Entry] = [w.let(f"lam[{i}]") for i in range(m)]
-    d = [w.let(Writer.total([r[j]], [Writer.product(columns[j][i], reported[i]) for i in range(m)])) for j in range(n)]
-    w.lines.append(f"out[3] = {w.dot(d, solve(w, LM, DM, d)) or '0.0'}")
-    w.lines.append("return True")
-    body = "\n".join(f"    {line}" for line in _once(w.lines))
-    return (
-        "def certificate(s: list, a: list, lam: list, out: list) -> bool:\n"
-        '    """Squares of error, its 2-norm, residuals, floor and norms; see gaussopt.codegen.ldl."""\n' + body
-    )
+class Factors(ABC):
+    """The factorisation of a matrix, written at once; fill-in is followed.
+
+    Parameters
+    ----------
+    w : Writer
+    K : (N, N)
+        Names of the entries.
+    order : pivots in their order
+    positive : how many of the first indices have positive pivots
+
+    Raises
+    ------
+    StructurallySingular
+        If a pivot is zero for every value of the entries.
+    """
+
+    def __init__(self, w: Writer, K: list[list[Entry]], order: Sequence[int], positive: int) -> None:
+        self._w, self._order = w, order
+        self.inverse: list[Entry] = []
+        N = len(order)
+        L: list[list[Entry]] = [[None] * N for _ in range(N)]
+        U: list[list[Entry]] = [[None] * N for _ in range(N)]  # U[i][k] = L[i][k] D[k]
+        self._lower = L
+        for j, row in enumerate(order):
+            moves = row < positive
+            terms = [w.product(L[j][k], U[j][k]) for k in range(j)]
+            lost = w.let(w.total([t for t, k in zip(terms, order, strict=False) if (k < positive) == moves]))
+            gained = [t for t, k in zip(terms, order, strict=False) if (k < positive) != moves]
+            name = w.let(w.total([K[row][row]], [*gained, lost]))
+            if name is None:
+                raise StructurallySingular
+            self._check(Pivot(name, moves, K[row][row], lost, any(gained)))
+            self.inverse.append(w.let(f"1.0/{name}"))
+            for i in range(j + 1, N):
+                U[i][j] = w.let(w.total([K[order[i]][row]], [w.product(L[i][k], U[j][k]) for k in range(j)]))
+                L[i][j] = w.let(w.product(U[i][j], self.inverse[j]))
+
+    @abstractmethod
+    def _check(self, pivot: Pivot) -> None:
+        """Write or remember what a pivot must satisfy."""
+
+    def solve(self, b: Sequence[Entry]) -> list[Entry]:
+        """K^-1 b, in the order of b."""
+        w, N, L = self._w, len(self._order), self._lower
+        y: list[Entry] = []
+        for i, row in enumerate(self._order):
+            y.append(w.let(w.total([b[row]], [w.product(L[i][k], y[k]) for k in range(i)])))
+        x = [w.let(w.product(y[i], self.inverse[i])) for i in range(N)]
+        for i in reversed(range(N)):
+            x[i] = w.let(w.total([x[i]], [w.product(L[k][i], x[k]) for k in range(i + 1, N)]))
+        found: list[Entry] = [None] * N
+        for row, entry in zip(self._order, x, strict=True):
+            found[row] = entry
+        return found
+
+    def growth(self, size: Sequence[Entry]) -> Entry:
+        """Upper bound of |D^(-1/2) L^-1| size, squared: forward substitution with absolute values."""
+        w, L = self._w, self._lower
+        y: list[Entry] = []
+        for i, row in enumerate(self._order):
+            terms = [w.product(f"abs({L[i][k]})", y[k]) if L[i][k] else None for k in range(i)]
+            y.append(w.let(w.total([size[row], *terms])))
+        return w.total([w.product(v, v, d) for v, d in zip(y, self.inverse, strict=True)])
 
 
-def _once(lines: list[str]) -> list[str]:
-    """Lines without immediate repetitions."""
-    return lines[:1] + [b for a, b in pairwise(lines) if a != b]
+class DefiniteFactors(Factors):
+    """Factors of a positive definite matrix in its own order; the function is left where a pivot is too small.
+
+    Parameters
+    ----------
+    threshold : smallest pivot, relative to its diagonal entry
+    """
+
+    def __init__(self, w: Writer, A: list[list[Entry]], threshold: float) -> None:
+        self._threshold = threshold
+        super().__init__(w, A, range(len(A)), len(A))
+
+    def _check(self, pivot: Pivot) -> None:
+        least = f"{self._threshold!r}*{pivot.diagonal}" if pivot.diagonal else "0.0"
+        self._w.check(f"{pivot.name} > {least}")
+
+
+class StepFactors(Factors):
+    """Factors of the matrix of a step, whose first indices are coordinates.
+
+    Attributes
+    ----------
+    checks : conditions that hold where no pivot vanishes
+    """
+
+    def __init__(self, w: Writer, K: list[list[Entry]], order: Sequence[int], n: int) -> None:
+        self.checks: list[str] = []
+        super().__init__(w, K, order, n)
+
+    def _check(self, pivot: Pivot) -> None:
+        sign, least = ">" if pivot.positive else "<", f"{2 * VANISHING!r}*{pivot.lost}" if pivot.lost else "0.0"
+        self.checks.append(f"{pivot.name} {sign} {least}")
+        if pivot.diagonal is not None and pivot.gained:
+            self.checks.append(f"{pivot.diagonal} >= 0.0")

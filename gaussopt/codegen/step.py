@@ -14,8 +14,7 @@ from typing import Any
 import sympy as sp
 
 from gaussopt.codegen import source
-from gaussopt.codegen.elimination import Elimination
-from gaussopt.codegen.ldl import Entry, Writer
+from gaussopt.codegen.ldl import Entry, StepFactors, Writer
 from gaussopt.codegen.sincos import LARGEST
 from gaussopt.symbolic.model import Model
 
@@ -43,24 +42,24 @@ class Lines:
     imports: frozenset[str]
 
 
-def _used(text: str) -> set[str]:
+def names_used(text: str) -> set[str]:
     """Names in an expression."""
     return set(_NAME.findall(re.sub(r"\d[\d.]*e[+-]?\d+", "0", text)))
 
 
-def _all(conditions: Sequence[str]) -> str:
+def all_hold(conditions: Sequence[str]) -> str:
     """One condition; not short-circuited, which would be a branch."""
     return " & ".join(c if c.isidentifier() else f"({c})" for c in conditions) or "True"
 
 
-class Scribe:
+class StepWriter:
     """Writes SymPy expressions and linear algebra into one list of lines.
 
     Parameters
     ----------
     model : Model
     polynomials : whether sines and cosines are written out; math's functions otherwise
-    letter : what the names begin with, so that several scribes may write into one function
+    letter : what the names begin with, so that several writers may write into one function
     """
 
     def __init__(self, model: Model, polynomials: bool, letter: str) -> None:
@@ -76,6 +75,18 @@ class Scribe:
         exprs = self._trigonometry(exprs)
         values = iter(self._write(exprs))
         return [[next(values) for _ in group] for group in groups]
+
+    def matrices(self, *groups: Sequence[Any]) -> tuple[list[list[Entry]], list[list[Entry]], list[list[Entry]]]:
+        """Names for M, J and further groups of expressions."""
+        e, n = self.model.equations, len(self.model.q)
+        lower = [e.M[i][j] for i in range(n) for j in range(i + 1)]
+        m_names, j_names, *rest = self.expressions(lower, [x for row in e.J for x in row], *groups)
+        at = iter(m_names)
+        M: list[list[Entry]] = [[None] * n for _ in range(n)]
+        for i in range(n):
+            for j in range(i + 1):
+                M[i][j] = M[j][i] = next(at)
+        return M, [j_names[r * n : (r + 1) * n] for r in range(len(e.J))], rest
 
     def _trigonometry(self, exprs: list[Any]) -> list[Any]:
         """The expressions with sines and cosines of simple arguments replaced by symbols that hold their values."""
@@ -122,19 +133,19 @@ class Scribe:
         body: list[str] = []
         for i, line in enumerate(self.w.lines[:end]):
             name, _, value = line.partition(" = ")
-            if fixed := _used(value) <= known:
+            if fixed := names_used(value) <= known:
                 known.add(name)
             else:
                 known.discard(name)
             if i >= begin:
                 (once if fixed else body).append(line)
         conditions = list(dict.fromkeys(checks))
-        constant = [c for c in conditions if _used(c) <= known]
+        constant = [c for c in conditions if names_used(c) <= known]
         if constant:
-            once.append(f"{self.letter}_sound = 1.0 if {_all(constant)} else 0.0")
+            once.append(f"{self.letter}_sound = 1.0 if {all_hold(constant)} else 0.0")
             conditions = [*(c for c in conditions if c not in constant), f"{self.letter}_sound > 0.0"]
         found = {k: tuple(x) for k, x in results.items()}
-        return Lines(tuple(once), tuple(body), found, _all(conditions), frozenset(self.imports))
+        return Lines(tuple(once), tuple(body), found, all_hold(conditions), frozenset(self.imports))
 
 
 def step_matrix(M: Sequence[Sequence[Entry]], J: Sequence[Sequence[Entry]]) -> list[list[Entry]]:
@@ -142,22 +153,6 @@ def step_matrix(M: Sequence[Sequence[Entry]], J: Sequence[Sequence[Entry]]) -> l
     n, m = len(M), len(J)
     K: list[list[Entry]] = [[*M[i], *(J[r][i] for r in range(m))] for i in range(n)]
     return K + [[*J[r], *[None] * m] for r in range(m)]
-
-
-def _symmetric(
-    scribe: Scribe, *groups: Sequence[Any]
-) -> tuple[list[list[Entry]], list[list[Entry]], list[list[Entry]]]:
-    """Names for M, J and further groups of expressions."""
-    e, n = scribe.model.equations, len(scribe.model.q)
-    lower = [e.M[i][j] for i in range(n) for j in range(i + 1)]
-    m_names, j_names, *rest = scribe.expressions(lower, [x for row in e.J for x in row], *groups)
-    at = iter(m_names)
-    M: list[list[Entry]] = [[None] * n for _ in range(n)]
-    for i in range(n):
-        for j in range(i + 1):
-            M[i][j] = M[j][i] = next(at)
-    J = [j_names[r * n : (r + 1) * n] for r in range(len(e.J))]
-    return M, J, rest
 
 
 def acceleration(model: Model, order: Sequence[int], polynomials: bool) -> tuple[Lines, Lines]:
@@ -172,12 +167,12 @@ def acceleration(model: Model, order: Sequence[int], polynomials: bool) -> tuple
     residuals : squares of J a - gamma and of M a + h - Q - J^T lam, each relative to 1 + the squares of what it is made
         of, gamma and Q - h
     """
-    scribe = Scribe(model, polynomials, "s")
-    w, e = scribe.w, model.equations
+    writer = StepWriter(model, polynomials, "s")
+    w, e = writer.w, model.equations
     n, m = len(model.q), len(e.J)
-    M, J, (f, g) = _symmetric(scribe, [Q - h for Q, h in zip(e.Q, e.h, strict=True)], e.gamma)
-    found = Elimination.of(w, step_matrix(M, J), order, n)
-    x = found.solve(w, [*f, *g])
+    M, J, (f, g) = writer.matrices([Q - h for Q, h in zip(e.Q, e.h, strict=True)], e.gamma)
+    found = StepFactors(w, step_matrix(M, J), order, n)
+    x = found.solve([*f, *g])
     a, lam = x[:n], [w.let(f"-{entry}") if entry else None for entry in x[n:]]
     end = len(w.lines)
     c = [w.let(w.total([w.dot(J[r], a)], [g[r]])) for r in range(m)]
@@ -187,8 +182,8 @@ def acceleration(model: Model, order: Sequence[int], polynomials: bool) -> tuple
     for part, scale in ((c, g), (d, f)):
         size = w.total([w.dot(scale, scale), "1.0"])
         residuals.append(w.let(f"({square})/({size})") if (square := w.dot(part, part)) else None)
-    step = scribe.lines({"a": a, "lam": lam}, [*scribe.checks, *found.checks], 0, end)
-    return step, scribe.lines({"residuals": residuals}, (), end)
+    step = writer.lines({"a": a, "lam": lam}, [*writer.checks, *found.checks], 0, end)
+    return step, writer.lines({"residuals": residuals}, (), end)
 
 
 def projection(model: Model, orders: tuple[Sequence[int], Sequence[int]], polynomials: bool) -> Lines:
@@ -200,18 +195,18 @@ def projection(model: Model, orders: tuple[Sequence[int], Sequence[int]], polyno
     ----------
     model : Model
     orders : pivots of the first and of the second system
-    polynomials : see `Scribe`
+    polynomials : see `StepWriter`
 
     Results
     -------
     phi (m_h); dq (n), to be subtracted from q; dv (n), to be subtracted from v where phi vanishes
     """
-    scribe = Scribe(model, polynomials, "c")
-    w, e = scribe.w, model.equations
+    writer = StepWriter(model, polynomials, "c")
+    w, e = writer.w, model.equations
     n, m_h = len(model.q), len(model.holonomic)
-    M, J, (phi, rates) = _symmetric(scribe, model.holonomic, e.rates)
-    position = Elimination.of(w, step_matrix(M, J[:m_h]), orders[0], n)
-    velocity = position if m_h == len(J) else Elimination.of(w, step_matrix(M, J), orders[1], n)
-    dq, dv = position.solve(w, [*[None] * n, *phi])[:n], velocity.solve(w, [*[None] * n, *rates])[:n]
-    checks = [*scribe.checks, *position.checks, *(velocity.checks if velocity is not position else ())]
-    return scribe.lines({"phi": phi, "dq": dq, "dv": dv}, checks)
+    M, J, (phi, rates) = writer.matrices(model.holonomic, e.rates)
+    position = StepFactors(w, step_matrix(M, J[:m_h]), orders[0], n)
+    velocity = position if m_h == len(J) else StepFactors(w, step_matrix(M, J), orders[1], n)
+    dq, dv = position.solve([*[None] * n, *phi])[:n], velocity.solve([*[None] * n, *rates])[:n]
+    checks = [*writer.checks, *position.checks, *(velocity.checks if velocity is not position else ())]
+    return writer.lines({"phi": phi, "dq": dq, "dv": dv}, checks)

@@ -23,7 +23,7 @@ from gaussopt.core.sparse_arrays import Sparse, as_sparse, check_sparse_mass, fr
 
 
 class StepCertifier(Protocol):
-    """The generated straight-line certificate of a system; see `gaussopt.codegen.ldl`."""
+    """The generated straight-line certificate of a system; see `gaussopt.codegen.certificate`."""
 
     def certificate(
         self, step: Vector, a: Vector, lam: Vector | None, m: int

@@ -30,7 +30,7 @@ LONGEST = 50_000
 """Bytes of CPython's code of a model's functions, some 2500 lines, beyond which compiling takes more than a second."""
 
 _NUMBERS = 9
-"""Numbers of a certificate before the multipliers, see `gaussopt.codegen.ldl`."""
+"""Numbers of a certificate before the multipliers, see `gaussopt.codegen.certificate`."""
 
 
 class Undefined(ArithmeticError):
@@ -131,7 +131,7 @@ class GeneratedFunctions:
     def certificate(
         self, step: Vector, a: Vector, lam: Vector | None, m: int
     ) -> tuple[Sequence[float], Vector, Vector] | None:
-        """What the generated certificate finds of a step and a candidate, see `gaussopt.codegen.ldl`.
+        """What the generated certificate finds of a step and a candidate, see `gaussopt.codegen.certificate`.
 
         Parameters
         ----------

@@ -347,7 +347,8 @@ def _checked(shape: Any, owner: str) -> Any:
                 )
             if name in SIZES and number < 0:
                 raise BadInput(
-                    f"{name} of a {type(shape).__name__} in the sketch of {owner} is {value!r}; it must not be negative."
+                    f"{name} of a {type(shape).__name__} in the sketch of {owner} is {value!r}; it must not be "
+                    "negative."
                 )
             if number is not value:
                 plain[name] = number
