@@ -141,7 +141,7 @@ def memory(mechanism: Mechanism) -> tuple[int, int]:
 
 def certificates(mechanism: Mechanism) -> Callable[[int], None]:
     """What a recorded state of a linkage costs: step data, acceleration and certificate."""
-    from gaussopt.certificates.bilateral import certify
+    from gaussopt.certificates import certify
     from gaussopt.compiled.linkage_loop import LinkageKernels
 
     tables, q, v = linkage(mechanism)

@@ -12,7 +12,8 @@ from gaussopt._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from gaussopt.atlas.scan import Atlas, scan
-    from gaussopt.certificates.bilateral import Certificate, certify
+    from gaussopt.certificates import certify
+    from gaussopt.certificates.base import Certificate
     from gaussopt.certificates.contact import ContactCertificate, certify_contact
     from gaussopt.certificates.contact_class import ContactClass, classify_step
     from gaussopt.certificates.qp import certify_qp
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Answer": "solving.answer", "Atlas": "atlas.scan", "AtlasGrid": "modelling.parameter_grid",
     "Axis": "modelling.parameter_grid", "BadInput": "core.errors", "BatchSolution": "solving.lcp_batch",
-    "Baumgarte": "integration.stabilisation", "Certificate": "certificates.bilateral", "Contact": "core.contacts",
+    "Baumgarte": "integration.stabilisation", "Certificate": "certificates.base", "Contact": "core.contacts",
     "ContactCertificate": "certificates.contact", "ContactClass": "certificates.contact_class",
     "ContactData": "core.contacts", "ContactOperator": "contact.operator", "Energy": "core.system",
     "Event": "core.event", "GaussoptError": "core.errors", "IllPosed": "core.errors", "LCP": "core.programs",
@@ -71,7 +72,7 @@ _HOME = {
     "QP": "core.programs", "Results": "comparison.results", "Sketch": "modelling.sketch", "Solution": "core.solution",
     "Status": "core.status", "StepData": "core.step_data", "StepSolver": "solving.step_solver",
     "System": "modelling.callables", "Trajectory": "integration.trajectory", "UnknownName": "core.errors",
-    "Unverified": "core.errors", "animate": "reporting.animation.animate", "certify": "certificates.bilateral",
+    "Unverified": "core.errors", "animate": "reporting.animation.animate", "certify": "certificates",
     "certify_contact": "certificates.contact", "certify_lcp": "lcp", "certify_qp": "certificates.qp",
     "classify_matrix": "lcp", "classify_step": "certificates.contact_class", "compare": "comparison.compare",
     "contact_points": "modelling.contact_points", "enumerate_lcp": "lcp", "formulate": "solving.defaults",

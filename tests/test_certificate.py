@@ -12,7 +12,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import gaussopt as go
-from gaussopt.certificates.bilateral import explain
+from gaussopt.certificates.base import explain
 
 seeds = st.integers(0, 2**32 - 1)
 SOLVED, INFEASIBLE = go.Status.SOLVED, go.Status.INFEASIBLE

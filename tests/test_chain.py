@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.certificates.bilateral import certify
+from gaussopt.certificates import certify
 from gaussopt.core import registry
 from gaussopt.core.step_data import memory, parts
 from gaussopt.families.chain import DENSE_LINKS

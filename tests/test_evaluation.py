@@ -19,7 +19,7 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
-from gaussopt.certificates.bilateral import certify
+from gaussopt.certificates import certify
 from gaussopt.core import registry
 from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.certificates.bilateral import certify
+from gaussopt.certificates import certify
 from gaussopt.core import registry
 from gaussopt.core.solver import make_solver, missing_packages
 from gaussopt.core.status import Status

@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 import gaussopt as go
-from gaussopt.certificates.bilateral import certify
+from gaussopt.certificates import certify
 from gaussopt.core.step_data import parts, sparse_step
 from gaussopt.linalg import sparse_factors, sparse_saddle_point
 from gaussopt.linalg.sparse_saddle_point import Saddle

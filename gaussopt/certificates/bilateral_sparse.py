@@ -27,7 +27,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from gaussopt.certificates.bilateral import NEGLIGIBLE, Certificate, beside
+from gaussopt.certificates.acceptance import NEGLIGIBLE
+from gaussopt.certificates.base import Certificate, beside, unmeasured
 from gaussopt.core.sparse_arrays import times
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector, parts
@@ -60,7 +61,7 @@ _WORKSPACE = _Workspace()
 
 
 def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Certificate:
-    """`gaussopt.certificates.bilateral.certify` for a sparse step without contacts; finite numbers or None."""
+    """`gaussopt.certificates.certify` for a sparse step without contacts; finite numbers or None."""
     M, J = parts(step)
     _WORKSPACE.last, saddle = None, Saddle.of(M, J, _WORKSPACE.last)
     if saddle is None:
@@ -68,9 +69,9 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
     _WORKSPACE.last = saddle
     verdict, forces_unique, resolved = (Status.SOLVED, True, True) if saddle.regular else _classify(saddle, step)
     if verdict is not Status.SOLVED:
-        return _blank(verdict, step, forces_unique, not saddle.definite)
+        return unmeasured(step, verdict, forces_unique, not saddle.definite)
     if a is None:
-        return replace(_blank(verdict, step, forces_unique, not saddle.definite), rounding_floor=_floor(resolved))
+        return unmeasured(step, verdict, forces_unique, not saddle.definite, math.nan if resolved else math.inf)
     f = step.force
     Ma = times(M, a)
     residual, r_c = Ma - f, times(J, a) - step.gamma
@@ -189,18 +190,6 @@ def _unheld(saddle: Saddle, f: Vector, force: Vector | None = None, limit: float
     return free and (force is None or abs(float(way @ force)) > limit * _norm(w))
 
 
-def _floor(resolved: bool) -> float:
-    return math.nan if resolved else math.inf
-
-
-def _blank(verdict: Status, step: StepData, forces_unique: bool, singular: bool) -> Certificate:
-    inf, nan = math.inf, math.nan
-    return Certificate(
-        inf, inf, inf, inf, nan, nan, 0.0, 0.0, _norm(step.gamma), verdict, forces_unique, singular,
-        np.full(step.m, nan),
-    )  # fmt: skip
-
-
 def _unresolved(step: StepData) -> Certificate:
     """Nothing is known of the step: no answer passes."""
-    return replace(_blank(Status.SOLVED, step, False, True), rounding_floor=math.inf)
+    return unmeasured(step, Status.SOLVED, False, True, math.inf)

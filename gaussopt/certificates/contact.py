@@ -19,13 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.certificates.bilateral import Certificate, certify
+from gaussopt.certificates import certify
+from gaussopt.certificates.base import Certificate, unmeasured
 from gaussopt.certificates.contact_distance import DEFINITE, distance, law_residual, length, nearest_forces
 from gaussopt.contact.operator import ContactOperator
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.lcp import MAX_ENUMERATED, classify_matrix
 from gaussopt.linalg.dense import mass_scale
+from gaussopt.linalg.saddle_point import Posedness, posedness
 
 QUICK = 8
 """Size of the LCP up to which all modes of sliding contacts are tried at every stage of a motion."""
@@ -99,16 +101,14 @@ class ContactCertificate(Certificate):
     smallest_w: float = math.nan
     contact: Verdict = Verdict(Status.SOLVED, "no contacts", True)
 
-    def passed(self, tolerance: float = 1e-7) -> bool:
-        """Whether acceleration, forces and laws hold within the tolerance."""
-        # Not super(): a slotted dataclass is another class than the one whose body this is.
-        if not (Certificate.passed(self, tolerance) and math.isfinite(self.law_residual + self.norm_a)):
-            return False  # beside an infinite norm anything would be small
-        if math.isinf(tolerance):
-            return True
-        # The "1 +" of the error's scale has a unit; beside what the step itself calls for, all must hold in any unit.
-        scale = tolerance * min(1.0 + self.norm_a, self.natural_scale + self.norm_a)
-        return max(self.error_bound, self.law_residual, self.force_residual, self.rounding_floor) <= scale
+    def own_tolerance(self, tolerance: float) -> float:
+        """The tolerance itself: beside what the step calls for, all must hold in any unit."""
+        return min(tolerance, math.sqrt(tolerance))
+
+    @property
+    def laws_missed(self) -> float:
+        """`law_residual`."""
+        return self.law_residual
 
     def to_mapping(self) -> dict[str, Any]:
         """For JSON."""
@@ -149,13 +149,13 @@ def certify_contact(
     NotAccepted
         For stick in space.
     """
-    base = certify(step.select([]), None)
-    if base.verdict is not Status.SOLVED:
-        return _without(base, Verdict(base.verdict, "joints", False))
+    posed = posedness(step)
+    if posed.verdict is not Status.SOLVED:
+        return _without(step, posed, Verdict(posed.verdict, "joints", False))
     op = ContactOperator.of(step) if operator is None else operator
-    verdict = decide(op, thorough, base.forces_unique)
+    verdict = decide(op, thorough, posed.forces_unique)
     if a is None or not np.isfinite(a).all() or verdict.status is not Status.SOLVED:
-        return _without(base, verdict)
+        return _without(step, posed, verdict)
     if lam_N is None or not np.isfinite(lam_N).all() or (lam_T is not None and not np.isfinite(lam_T).all()):
         lam_N, lam_T = op.split(nearest_forces(op, a, thorough))
         lam = None
@@ -180,9 +180,10 @@ def certify_contact(
     )  # fmt: skip
 
 
-def _without(base: Certificate, verdict: Verdict) -> ContactCertificate:
+def _without(step: StepData, posed: Posedness, verdict: Verdict) -> ContactCertificate:
+    """The classification of a step without a candidate to measure."""
+    base = unmeasured(step, verdict.status, verdict.forces_unique, posed.singular_mass)
     shared = {f.name: getattr(base, f.name) for f in fields(Certificate)}
-    shared |= {"verdict": verdict.status, "forces_unique": verdict.forces_unique, "error_bound": math.inf}
     return ContactCertificate(**shared, law_residual=math.inf, contact=verdict)
 
 

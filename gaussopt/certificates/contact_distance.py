@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.certificates.bilateral import Certificate
+from gaussopt.certificates.base import Certificate
 from gaussopt.contact.operator import ContactOperator
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.lcp import MAX_ENUMERATED

@@ -28,13 +28,14 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.certificates.bilateral_sparse import certify_sparse
 from gaussopt.certificates.qp_distance import error_bound, pushing, violation_bound
 from gaussopt.certificates.qp_point import Point, Sizes
 from gaussopt.certificates.qp_scaling import Scaled
 from gaussopt.certificates.qp_verdict import classify, largest, meeting, rounding
 from gaussopt.core.programs import QP
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector
+from gaussopt.core.step_data import Vector, sparse_step
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.linalg.dense import EPS
 
@@ -295,9 +296,6 @@ def _certify_sparse(qp: QP, x: Vector, y: Vector | None) -> QPCertificate:
 
 def _sparse(qp: QP, x: Vector | None) -> tuple[Status, float, Vector]:
     """Verdict, error in the norm of P and best duals of a sparse program: those of the step with M = P, h = q."""
-    from gaussopt.certificates.bilateral_sparse import certify_sparse
-    from gaussopt.core.step_data import sparse_step
-
     step = sparse_step(qp.P, qp.q, np.zeros(qp.n), qp.A, qp.l, 0.0, None, None)  # type: ignore[arg-type]
     c = certify_sparse(step, x, None)
     # Several minimisers are minimisers all the same.

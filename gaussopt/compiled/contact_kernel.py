@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gaussopt.certificates.acceptance import accepts
 from gaussopt.contact.stage_kernel import DEFINITE, NUMBERS, OPEN, StageWorkspace, stage_workspace
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.integration.events.accelerations import OPEN as APART
@@ -102,28 +103,23 @@ def pack(flat: Vector, mu: Vector, n: int, m: int, data: Vector) -> None:
         data[target + 2 * k * n + 3 * k + i] = mu[i]
 
 
-def passing(numbers: Vector, tolerance: float) -> bool:
-    """`ContactCertificate.passed` of the numbers that a stage writes."""
-    error, missed, reported, floor = numbers[0], numbers[2], numbers[3], numbers[4]
-    norm_a, natural, laws = numbers[5], numbers[7], numbers[8]
-    if not math.isfinite(error):
-        return False
-    if math.isfinite(tolerance):
-        sensible = math.sqrt(tolerance) * (natural + norm_a)
-        if not (error <= sensible and reported <= sensible and laws <= sensible):
-            return False
-        if floor > tolerance * (1.0 + norm_a):
-            return False
-    scale = tolerance * (1.0 + norm_a)
-    within = error <= scale and reported <= scale and laws <= scale  # one by one: a NaN is within nothing
-    return bool(within and missed <= tolerance * (1.0 + numbers[10]))
-
-
 def certified(numbers: Vector, tolerance: float, worst: Vector) -> bool:
     """Whether the certificate of a stage passes; `worst` keeps the largest numbers."""
-    if not passing(numbers, tolerance):
+    error, own = numbers[0], min(tolerance, math.sqrt(tolerance))
+    if not accepts(
+        tolerance,
+        own,
+        error,
+        numbers[3],
+        numbers[8],
+        numbers[4],
+        numbers[2],
+        math.nan,
+        numbers[7],
+        numbers[5],
+        numbers[10],
+    ):
         return False
-    error = numbers[0]
     worst[0], worst[1] = max(worst[0], error), max(worst[1], error / (1.0 + numbers[5]))
     worst[2], worst[3], worst[4] = max(worst[2], numbers[2]), max(worst[3], numbers[3]), max(worst[4], numbers[4])
     return True

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.certificates.bilateral import NEGLIGIBLE
+from gaussopt.certificates.acceptance import NEGLIGIBLE, accepts
 from gaussopt.codegen import modules
 from gaussopt.codegen.job import Orders
 from gaussopt.codegen.loop import ROW
@@ -78,15 +78,12 @@ def passing(table: NDArray[np.float64], found: NDArray[np.float64], tolerance: f
     found : (8, ...), their `norms`
     tolerance : relative error allowed
     """
-    error, _, residual, force, floor, a, _, gamma = found
+    numbers: Any = found
+    error, _, residual, force, floor, a, _, gamma = numbers
     tolerance = min(tolerance, DEFAULT_TOLERANCE)
-    scale = tolerance * (1.0 + a)
-    conditions = (
-        table[..., 0] == 1.0, np.maximum(np.maximum(error, force), EPS * floor) <= np.minimum(NEGLIGIBLE * a, scale),
-        residual <= tolerance * (1.0 + gamma), np.isfinite(table).all(axis=-1),
-    )  # fmt: skip
-    passed: NDArray[np.bool_] = np.logical_and.reduce(conditions)
-    return passed
+    # Errors beyond the scale of the step itself are left to the certificate that knows it.
+    good = accepts(tolerance, NEGLIGIBLE, error, force, 0.0, EPS * floor, residual, math.nan, 0.0, a, gamma)
+    return np.asarray((table[..., 0] == 1.0) & good & np.isfinite(table).all(axis=-1))
 
 
 class GeneratedLoop(ABC):

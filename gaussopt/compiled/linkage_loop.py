@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.certificates.bilateral import certify
+from gaussopt.certificates import certify
 from gaussopt.codegen import modules
 from gaussopt.compiled.generated_loop import GeneratedFixedStepLoop
 from gaussopt.core.errors import BadInput, NotCompiled

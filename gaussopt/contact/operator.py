@@ -19,17 +19,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.certificates.bilateral import certify
 from gaussopt.core.errors import NotAccepted
 from gaussopt.core.programs import LCP
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.lcp.enumeration import LCPSolutions, enumerate_lcp
 from gaussopt.lcp.matrix_classes import power_of_two, subsets
-from gaussopt.linalg.dense import EPS, cholesky, equilibrate, mass_scale, row_space, solve_lower, solve_lower_transposed
-
-REGULAR = 1e-8
-"""Pivot of J M^-1 J^T, relative to its diagonal, below which the joints go to the rank-revealing path."""
+from gaussopt.linalg.dense import EPS, mass_scale, solve_lower, solve_lower_transposed
+from gaussopt.linalg.saddle_point import careful_posedness, factorise
 
 SMALLEST = 1e-150
 """Entry of a row in the mass norm whose square is no longer exact in floating-point numbers."""
@@ -77,19 +74,14 @@ def eliminate_joints(step: StepData) -> Joints:
 
 
 def _regular(step: StepData) -> Joints | None:
-    L = cholesky(step.M)
-    if L is None:
+    """M definite and the joints far from dependent; None if not."""
+    factors = factorise(step)
+    if factors is None:
         return None
-    force = step.force
+    L, B, C = factors[:3]
+    force, inverse = step.force, solve_lower(L, np.eye(step.n))
     if not step.m:
-        inverse = solve_lower(L, np.eye(step.n))
         return Joints(inverse.T @ inverse, inverse.T @ (inverse @ force), np.zeros(0), np.zeros((0, step.n)), inverse.T)
-    B = solve_lower(L, step.J.T)
-    G = B.T @ B
-    C = cholesky(G)
-    if C is None or (C.diagonal() ** 2 < REGULAR * G.diagonal()).any():
-        return None
-    inverse = solve_lower(L, np.eye(step.n))
     Y = solve_lower(C, B.T)
     free = inverse - Y.T @ (Y @ inverse)  # (I - projector) L^-1
     free -= Y.T @ (Y @ free)
@@ -103,21 +95,20 @@ def _regular(step: StepData) -> Joints | None:
 
 def _careful(step: StepData) -> Joints:
     """Singular M or dependent rows, in coordinates that make ranks independent of units."""
-    verdict = certify(step.select([]), None).verdict
-    if verdict is not Status.SOLVED:
-        raise NotAccepted(f"The step has no contact operator, its joints and masses are ill-posed: {verdict.sentence}")
-    d, row = equilibrate(step.M, step.J)
-    M, J = step.M * np.outer(d, d), step.J * d * row[:, None]
-    space = row_space(J)
-    a_p = space.pinv @ (row * step.gamma)
-    force = d * step.force
-    values, vectors = np.linalg.eigh(space.Z.T @ M @ space.Z)
-    root = space.Z @ (vectors / np.sqrt(values))
+    posed = careful_posedness(step)
+    if posed.verdict is not Status.SOLVED or posed.space is None:
+        raise NotAccepted(
+            f"The step has no contact operator, its joints and masses are ill-posed: {posed.verdict.sentence}"
+        )
+    data = posed.space
+    d, row, space, M = data.d, data.row, data.space, data.M
+    values, ways = data.inertia
+    a_p, root = space.pinv @ data.g, ways / np.sqrt(values)
     K = root @ root.T
-    a_J = a_p + K @ (force - M @ a_p)
+    a_J = a_p + K @ (data.f - M @ a_p)
     up = space.pinv.T  # J^T lam = x has the solution of least norm up x
     lift = row[:, None] * (up @ (M @ K - np.eye(step.n))) * d
-    return Joints(K * np.outer(d, d), d * a_J, row * (up @ (M @ a_J - force)), lift, d[:, None] * root)
+    return Joints(K * np.outer(d, d), d * a_J, row * (up @ (M @ a_J - data.f)), lift, d[:, None] * root)
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ PER_TIME = ("error_bound", "relative_error", "position_drift", "velocity_drift",
 class WorstCertificate:
     """Largest values over every step that was solved, stages of the stepper included.
 
-    Units as in `gaussopt.certificates.bilateral.Certificate`.
+    Units as in `gaussopt.certificates.base.Certificate`.
     """
 
     error_bound: float = 0.0

@@ -25,7 +25,15 @@ from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.lcp.enumeration import MAX_ENUMERATED, LCPSolutions, enumerate_lcp
-from gaussopt.lcp.matrix_classes import SINGULAR, MatrixClass, classify_matrix, regular_inverse, subsets, unit_diagonal
+from gaussopt.lcp.matrix_classes import (
+    SINGULAR,
+    MatrixClass,
+    classify_matrix,
+    equilibrate,
+    regular_inverse,
+    subsets,
+    unit_diagonal,
+)
 from gaussopt.linalg.dense import EPS
 
 MAX_VERTICES = 10
@@ -204,8 +212,6 @@ def _verdict(
 def infeasible(lcp: LCP) -> bool:
     """Whether not even z >= 0, w >= 0 can be met, by a linear program."""
     from scipy.optimize import linprog
-
-    from gaussopt.lcp.matrix_classes import equilibrate
 
     R, C = equilibrate(lcp.M)
     M, q = R[:, None] * lcp.M * C, R * lcp.q

@@ -15,7 +15,7 @@ from gaussopt.core.step_data import Vector
 from gaussopt.linalg.dense import lapack
 
 DEPENDENT = 1e-8
-"""Pivot of S, relative to its diagonal, below which rows may be dependent; as in `gaussopt.certificates.bilateral`."""
+"""Pivot of S, relative to its diagonal, below which rows may be dependent; as in `gaussopt.linalg.saddle_point`."""
 
 
 class Factor(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from gaussopt.certificates.bilateral import Certificate
+from gaussopt.certificates.base import Certificate
 from gaussopt.certificates.contact import ContactCertificate, Verdict
 from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.solution import Timing

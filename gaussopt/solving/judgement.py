@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from gaussopt.certificates.bilateral import Certificate, explain
+from gaussopt.certificates.base import Certificate, explain
 from gaussopt.certificates.contact import ContactCertificate, Verdict
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.status import Status

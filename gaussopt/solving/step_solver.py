@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.certificates.bilateral import Certificate, certify
+from gaussopt.certificates import certify
+from gaussopt.certificates.base import Certificate
 from gaussopt.certificates.contact import certify_contact
 from gaussopt.core.errors import IllPosed
 from gaussopt.core.programs import QP, LeastSquares, Program

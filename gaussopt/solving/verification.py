@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
 
-from gaussopt.certificates.bilateral import Certificate, certify, explain
+from gaussopt.certificates import certify
+from gaussopt.certificates.base import Certificate, explain
 from gaussopt.certificates.contact import certify_contact
 from gaussopt.certificates.linear import certify_linear
 from gaussopt.certificates.qp import certify_qp, classify_qp

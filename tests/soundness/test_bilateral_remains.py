@@ -16,7 +16,7 @@ from soundness.trials import calls, findings
 from soundness.trials.findings import RIGHT, UNDECIDED, WRONG, Claim
 
 import gaussopt as go
-from gaussopt.certificates.bilateral import certify
+from gaussopt.certificates import certify
 from gaussopt.formulations.base import Candidate
 from gaussopt.formulations.gauss import Gauss
 from gaussopt.solving.step_solver import StepSolver

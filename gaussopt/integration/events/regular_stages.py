@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gaussopt.certificates.acceptance import accepts
 from gaussopt.certificates.contact import ContactCertificate, Verdict, monotone
 from gaussopt.contact.stage_kernel import MONOTONE, NUMBERS, OPEN, stage, stage_workspace
 from gaussopt.core.solution import Timing
@@ -72,11 +73,12 @@ class CertifiedStage(NamedTuple):
         return bound, bound / (1.0 + norm_a), missed, reported, floor
 
     def passed(self, tolerance: float) -> bool:
-        """As the certificate says, which is asked only where the sum of all errors is not far below the tolerance."""
-        bound, _, missed, reported, floor, norm_a, _, natural, laws, *_ = self.numbers
-        total = bound + missed + reported + floor + laws
-        small = total <= tolerance < math.inf and total <= tolerance * (natural + norm_a)
-        return small or self.certificate.passed(tolerance)
+        """`ContactCertificate.passed`."""
+        bound, _, missed, reported, floor, norm_a, _, natural, laws, _, norm_gamma = self.numbers
+        own = min(tolerance, math.sqrt(tolerance))
+        return bool(
+            accepts(tolerance, own, bound, reported, laws, floor, missed, math.nan, natural, norm_a, norm_gamma)
+        )
 
     @property
     def certificate(self) -> ContactCertificate:

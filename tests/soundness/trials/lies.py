@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from soundness.judge.exact import Exact
 
-from gaussopt.certificates.bilateral import certify
+from gaussopt.certificates import certify
 from gaussopt.certificates.contact import certify_contact
 from gaussopt.certificates.qp import certify_qp
 from gaussopt.lcp.verification import verify_lcp
