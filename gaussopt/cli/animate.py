@@ -11,7 +11,6 @@ import typer
 
 from gaussopt.cli.common import (
     Accumulation,
-    Done,
     End,
     Impact,
     Json,
@@ -21,6 +20,7 @@ from gaussopt.cli.common import (
     Stabilisation,
     StepperName,
     TimeStep,
+    end,
     print_json,
     progress_bar,
     settings_of,
@@ -107,6 +107,4 @@ def _finish(out: Any, trajectory: Trajectory, problem: str, file: Path | None, a
         print_json(out, data)
     elif file is not None:
         print(f"Animation to t = {trajectory.t[-1]:.6g} s: {file}", file=out)
-    if status != "solved":
-        print(f"gaussopt: {trajectory.message}", file=sys.stderr)
-        raise Done(2 if status == "bad_input" else 1)
+    end(status, trajectory.message)

@@ -51,6 +51,13 @@ class Done(Exception):
         self.code = code
 
 
+def end(status: str, message: str) -> None:
+    """End a command with the message and an exit code, unless it is solved."""
+    if status != "solved":
+        print(f"gaussopt: {message}", file=sys.stderr)
+        raise Done(2 if status == "bad_input" else 1)
+
+
 def print_json(out: Any, data: Any) -> None:
     """One JSON object on standard output."""
     print(json.dumps(plain(data), allow_nan=False, default=str), file=out)

@@ -22,6 +22,7 @@ from gaussopt.cli.common import (
     Stabilisation,
     StepperName,
     TimeStep,
+    end,
     pairs_of,
     plain,
     print_json,
@@ -84,9 +85,7 @@ def run_command(
     if lost:
         print(f"gaussopt: {lost}", file=sys.stderr)
         raise Done(1)
-    if str(trajectory.status) != "solved":
-        print(f"gaussopt: {trajectory.message}", file=sys.stderr)
-        raise Done(2 if str(trajectory.status) == "bad_input" else 1)
+    end(str(trajectory.status), trajectory.message)
 
 
 def _saved(trajectory: Trajectory, path: Path) -> str | None:
@@ -102,48 +101,34 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
     from gaussopt.linalg.redundancy import named_forces
 
     data = traj.to_mapping()
-    print(
-        f"{data['problem']}: {data['formulation']} by {data['solver']}, {data['stepper']}: {data['status']}",
-        file=out,
-    )
+    lines = [f"{data['problem']}: {data['formulation']} by {data['solver']}, {data['stepper']}: {data['status']}"]
     if data["t"] is not None:
         compiled = ", compiled" if data["engine"] == "compiled" else ""
-        print(f"{data['steps']} steps to t = {data['t']:.9g} s{compiled}", file=out)
         width = max(len(c) for c in traj.coordinates)
-        print(f"{'':{width}}  {'q':>20}  {'v':>20}  {'a':>20}", file=out)
-        for i, name in enumerate(traj.coordinates):
-            print(
-                f"{name:{width}}  {data['q'][i]:20.12g}  {data['v'][i]:20.12g}  {data['a'][i]:20.12g}",
-                file=out,
-            )
-    for event in traj.events:
-        print(f"event at t = {event['t']:.12g}: {_event_words(event)}", file=out)
-    for warning in traj.warnings:
-        print(f"warning: {warning}", file=out)
-    w = traj.worst
-    print(
-        f"certified: relative error at most {w.relative_error:.2g} over {_certified(traj)}",
-        file=out,
-    )
+        rows = zip(traj.coordinates, data["q"], data["v"], data["a"], strict=True)
+        lines += [
+            f"{data['steps']} steps to t = {data['t']:.9g} s{compiled}",
+            f"{'':{width}}  {'q':>20}  {'v':>20}  {'a':>20}",
+            *(f"{name:{width}}  {q:20.12g}  {v:20.12g}  {a:20.12g}" for name, q, v, a in rows),
+        ]
+    lines += [f"event at t = {event['t']:.12g}: {_event_words(event)}" for event in traj.events]
+    lines += [f"warning: {warning}" for warning in traj.warnings]
+    lines.append(f"certified: relative error at most {traj.worst.relative_error:.2g} over {_certified(traj)}")
     if not data["forces_unique"]:
         which = named_forces(data["open_forces"])
-        some = int((~traj.forces_unique).sum())
-        print(
-            f"forces: one choice of many at {some} of {len(traj.t)} recorded instants{which and f': {which}'}", file=out
-        )
+        some = f"{int((~traj.forces_unique).sum())} of {len(traj.t)} recorded instants{which and f': {which}'}"
+        lines.append(f"forces: one choice of many at {some}")
     constrained = traj.lam.shape[1] or traj.contacts
     drift = {k: x for k, x in data["drift"].items() if constrained and x is not None and math.isfinite(x)}
     if drift:
-        print(f"drift: {', '.join(f'{k} {x:.2g}' for k, x in drift.items())}", file=out)
+        lines.append(f"drift: {', '.join(f'{k} {x:.2g}' for k, x in drift.items())}")
     if data["energy"]:
-        print(
-            f"energy: {data['energy']['initial']:.9g} J at the start, {data['energy']['final']:.9g} J at the end",
-            file=out,
-        )
-    timing = ", ".join(f"{k} {v:.3g} s" for k, v in data["timing"].items())
-    print(f"time: {timing}", file=out)
+        energy = data["energy"]
+        lines.append(f"energy: {energy['initial']:.9g} J at the start, {energy['final']:.9g} J at the end")
+    lines.append(f"time: {', '.join(f'{k} {v:.3g} s' for k, v in data['timing'].items())}")
     if save is not None:
-        print(f"saved: {save}", file=out)
+        lines.append(f"saved: {save}")
+    print("\n".join(lines), file=out)
 
 
 def _certified(traj: Trajectory) -> str:
