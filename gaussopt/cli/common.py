@@ -22,8 +22,7 @@ Set = Annotated[
 ]
 
 SolverOption = Annotated[
-    list[str] | None,
-    typer.Option("--solver-option", metavar="NAME=VALUE", help="Option of the solver; repeatable."),
+    list[str] | None, typer.Option("--solver-option", metavar="NAME=VALUE", help="Option of the solver; repeatable.")
 ]
 OfMotion = Annotated[
     str | None, typer.Option("--formulation", help="gauss, or stick-slip with contacts, if not given.")

@@ -16,9 +16,7 @@ KINDS = {
 
 
 def list_command(
-    context: typer.Context,
-    kind: Annotated[str, typer.Argument(metavar="|".join(KINDS))],
-    json_: Json = False,
+    context: typer.Context, kind: Annotated[str, typer.Argument(metavar="|".join(KINDS))], json_: Json = False
 ) -> None:
     """List what is available."""
     from gaussopt.core import registry, solver
@@ -33,11 +31,7 @@ def list_command(
         row: dict[str, Any] = {"name": name, "title": entry.title, "source": entry.source}
         if singular == "solver":
             missing = solver.missing_packages(entry)
-            row |= {
-                "available": not missing,
-                "missing": missing,
-                "accepts": [t.__name__ for t in entry.accepts],
-            }
+            row |= {"available": not missing, "missing": missing, "accepts": [t.__name__ for t in entry.accepts]}
         elif singular == "formulation":
             row["exact"] = entry.exact
         elif singular == "stepper":

@@ -154,8 +154,7 @@ def _sentence(text: str) -> str:
 
 @app.callback(invoke_without_command=True)
 def _root(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
 ) -> None:
     if version:
         print(__version__, file=context.obj)

@@ -11,15 +11,7 @@ import pandas as pd
 
 from gaussopt.comparison import metrics, tables
 from gaussopt.comparison.records import Answers, SourceKey
-from gaussopt.comparison.step_table import (
-    PROGRAM_TOLERANCE,
-    SEVERAL,
-    TimedAnswers,
-    base_of,
-    join,
-    stacked,
-    step_table,
-)
+from gaussopt.comparison.step_table import PROGRAM_TOLERANCE, SEVERAL, TimedAnswers, base_of, join, stacked, step_table
 from gaussopt.reporting.document import Block, Data, Paragraph, Section, Table
 from gaussopt.reporting.sections.grouping import Group, in_words, listed, per_cent, plural, shape_of, short
 
