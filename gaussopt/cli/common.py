@@ -1,4 +1,4 @@
-"""What the commands share: options, JSON, progress, and the end of a command."""
+"""Parts that commands share: options, JSON, progress, and the end of a command."""
 
 from __future__ import annotations
 

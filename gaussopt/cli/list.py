@@ -12,7 +12,7 @@ KINDS = {
     "problems": "problem", "formulations": "formulation", "solvers": "solver", "steppers": "stepper",
     "families": "family",
 }  # fmt: skip
-"""What `list` takes, and what the registry calls one of them."""
+"""Words that `list` takes, and the kind of entry in the registry."""
 
 
 def list_command(

@@ -39,7 +39,7 @@ app = typer.Typer(
 )  # fmt: skip
 
 TYPER_INTERRUPTED = 130
-"""What Typer returns after Ctrl-C."""
+"""Exit code of Typer after Ctrl-C."""
 
 
 def run(arguments: list[str] | None = None) -> int:

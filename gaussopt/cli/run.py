@@ -132,7 +132,7 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
 
 
 def _certified(traj: Trajectory) -> str:
-    """What the worst certificate stands for."""
+    """Steps or states that the worst certificate stands for."""
     if "residuals" not in traj.meta:
         return f"{traj.worst.evaluations} steps solved"
     residual = max(traj.meta["residuals"].values())

@@ -82,7 +82,7 @@ def _defaults(step: StepData, formulation: str | None, solver: str | None) -> tu
 
 
 def _classification(step: StepData) -> dict[str, Any] | None:
-    """What is known of the contact operator; None where there is none."""
+    """Classification of the contact operator; None where there is none."""
     from gaussopt.certificates.contact_class import classify_step
     from gaussopt.core.errors import NotAccepted
 

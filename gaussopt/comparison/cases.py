@@ -41,7 +41,7 @@ NOWHERE = (
 
 
 def answer_case(spec: Mapping[str, Any], formulation: str, solver: str, tolerance: float) -> list[dict[str, Any]]:
-    """What a solver answers to a source, once for each way of starting that makes a difference to it.
+    """Answers of a solver to a source, once for each way of starting that makes a difference to it.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def _size(data: StepData | QP | LCP) -> list[int]:
 def time_case(
     spec: Mapping[str, Any], pairs: Sequence[Sequence[str]], tolerance: float, budget: float
 ) -> list[dict[str, Any]]:
-    """How long rivals take on a source, taking turns in random order at every step so that noise hits all alike.
+    """Times of rivals on a source, which take turns in random order at every step so that noise hits all alike.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def time_case(
 
 
 class _Between:
-    """The same work before every turn, so that nobody finds the caches warm from himself or a kindred rival."""
+    """Work that comes before every turn, so that no rival finds the caches warm from itself or a kindred one."""
 
     def __init__(self) -> None:
         self._large = np.ones(1 << 18)  # 2 MiB, more than the caches next to a core
@@ -207,7 +207,7 @@ def motion_case(
     t_end: float | None,
     tolerance: float,
 ) -> dict[str, Any]:
-    """How a pair carries a trajectory of a problem.
+    """Simulate a problem by a pair and measure the trajectory.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""How a solver approaches its answer: residuals by iteration, distances to the least cost by generation."""
+"""Convergence of a solver: residuals by iteration, distances to the least cost by generation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gaussopt.solving.solver_sequence import SolverSequence
 
 
 def convergence(program: Program, solver: str, **options: Any) -> list[float]:
-    """What a solver records of its convergence on one program, from a cold start.
+    """Solve one program from a cold start and return what the solver records of its convergence.
 
     Parameters
     ----------

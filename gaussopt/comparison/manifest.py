@@ -1,4 +1,4 @@
-"""What the manifest of an exported sequence must be like before anything that it names is opened."""
+"""Check of the manifest of an exported sequence, before anything that it names is opened."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.storage.checksums import checksum
 
 FORMAT = 1
-"""Of the manifest."""
+"""Version of the manifest."""
 
 MOST_PROGRAMS = 1_000_000
 """Most programs of a sequence."""

@@ -1,4 +1,4 @@
-"""Who is right: success, claims that survive verification and claims that do not, residuals, work."""
+"""Correctness of answers: success, claims that survive verification and claims that do not, residuals, work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COUNTED = ("answered", "confirmed", "recognised", "claimed", "false", "denied", 
 
 
 def counts(rows: Any, kept: Any) -> dict[str, int]:
-    """How many of the steps that are kept, (steps,), are of each kind in COUNTED."""
+    """Count the kept steps, a mask (steps,), of each kind in COUNTED."""
     kept = kept & rows["answered"]
     return {column: int((rows[column] & kept).sum()) for column in COUNTED}
 
@@ -78,7 +78,7 @@ def _summary(case: TimedAnswers) -> dict[str, Any]:
 
 
 def words(answers: Sequence[Answers]) -> list[Any]:
-    """What the word of each solver is worth over all its answers, the worst first.
+    """Count true and false claims of each solver over all its answers, the worst solver first.
 
     Steps that only the program fails are left out.
 

@@ -1,4 +1,4 @@
-"""Which formulations and solvers go together on which steps."""
+"""Pairs of formulations and solvers that apply to a step or program."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def pairs(formulations: Sequence[str], solvers: Sequence[str], typical: StepData
 
 
 def misfit(formulation: Formulation, step: StepData) -> str | None:
-    """Why a formulation does not fit a step, also where only its program says so."""
+    """Reason why a formulation does not fit a step, also where only its program says so; None if it fits."""
     if formulation.level == "velocity" and step.k:
         return "it is at velocity level, and references hold accelerations"
     reason = formulation.misfit(step)

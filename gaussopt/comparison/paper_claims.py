@@ -166,7 +166,7 @@ def _some(names: Sequence[str], most: int = 6) -> str:
 
 
 def _nothing(start: Mapping[str, Any], incomplete: bool, needed: str, table: Mapping[str, Any]) -> MeasuredClaim:
-    """What is said where there are no ratios."""
+    """The claim where there are no ratios."""
     if incomplete:
         why = f"There are no confirmed answers of both sides; it needs {needed}."
         return MeasuredClaim(**start, verdict=IRREPRODUCIBLE, sentence=why, **table)

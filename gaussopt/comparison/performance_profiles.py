@@ -1,4 +1,4 @@
-"""Who is fast: performance profiles and shifted geometric means, with failures charged.
+"""Speed: performance profiles and shifted geometric means, with failures charged.
 
 Every step of every source is one test problem. The cost of an answer that is neither confirmed nor recognises an
 ill-posed step is infinite, and so is that of one that is not confirmed on the clock. References:

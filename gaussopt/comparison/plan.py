@@ -89,7 +89,7 @@ class Plan:
     precision: tuple[str, ...]
 
     def meta(self) -> dict[str, Any]:
-        """For the report: settings and versions, no dates and no machine names."""
+        """Settings and versions for the report, no dates and no machine names."""
         asked = self.request
         return {
             "sources": [s.source.label for s in self.specs],
@@ -230,7 +230,7 @@ def _words(spec: Spec) -> str:
 
 
 def announcement(plan: Plan, asked: Sequence[Answers]) -> str:
-    """What a comparison is about to do, and how it could do less."""
+    """Announce what a comparison is about to do, and how it could do less."""
     sources = len({r.source.key for r in asked})
     parts = [f"{len(asked)} pairs of a formulation and a solver answer to {sources} source{'s' * (sources > 1)}"]
     ways = sum(len(starts_of(solver_class(r.solver))) for r in asked)

@@ -116,7 +116,7 @@ def reversals(
     start: str = "warm",
     formulation: str | None = None,
 ) -> list[Reversal]:
-    """Where the order of two competitors changes along a swept dial, changes of the first place first.
+    """Find where the order of two competitors changes along a swept dial, changes of the first place first.
 
     An order counts where it is beyond the noise on its side: the medians differ by the factor NOISE at least, and
     either the quartiles of the two do not overlap, or at three quarters of the common steps (five at least) the same

@@ -10,7 +10,7 @@ from typing import Any, Self, get_args, get_origin, get_type_hints
 from gaussopt.core.solution import Timing
 
 STARTS = ("setup", "cold", "warm")
-"""How a solver meets the next program of a sequence: set up anew and started from its default; updated and started
+"""Ways in which a solver meets the next program of a sequence: set up anew and started from its default; updated and started
 from its default; updated and started from the answer before."""
 
 PARTS = (*Timing._fields, "work", "total")
@@ -20,13 +20,13 @@ is everything."""
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 ILL_POSED = ("infeasible", "unbounded", "acceleration_not_unique", "no_solution", "multiple_solutions")
-"""What can be true of a step itself, and be recognised by a solver."""
+"""Statuses that can be true of a step itself, and be recognised by a solver."""
 
 MOST_REASONS = 5
 """Different sentences that a record keeps."""
 
 LARGEST = 2**63
-"""Of an integer in a file."""
+"""Largest integer in a file."""
 
 _JSON: dict[Any, set[type]] = {str: {str}, bool: {bool}, int: {int}, float: {float, int}}
 """Types that JSON makes of a value: numbers without fraction may lose their point."""
@@ -71,7 +71,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class StepSource:
-    """Where a sequence of steps comes from, in words that tables can show.
+    """Origin of a sequence of steps, in words that tables can show.
 
     Attributes
     ----------
@@ -155,12 +155,12 @@ class Answers(Record):
 
     @property
     def confirmed(self) -> list[bool]:
-        """Which answers the certificate confirms."""
+        """Mask of the answers that the certificate confirms."""
         return [s == "solved" for s in self.status]
 
     @property
     def claimed(self) -> list[bool]:
-        """Which answers the solver calls solved."""
+        """Mask of the answers that the solver calls solved."""
         return [c == "solved" for c in self.claim]
 
 
@@ -201,7 +201,7 @@ class Times(Record):
 
 @dataclass(frozen=True, slots=True)
 class MotionRecord(Record):
-    """How one pair carried a trajectory.
+    """Errors and drifts of one trajectory of a pair.
 
     Attributes
     ----------
@@ -256,7 +256,7 @@ def _hints(cls: type[Any]) -> dict[str, Any]:
 
 
 def _all_fit(values: list[Any], kind: Any) -> bool:
-    """Whether values are of a type; those of records, which are checked by themselves, pass."""
+    """Check whether values are of a type; records pass, because they are checked by themselves."""
     if kind in _JSON:
         types = set(map(type, values))
         small = int not in types or max(map(abs, (x for x in values if type(x) is int))) <= LARGEST

@@ -21,7 +21,7 @@ from gaussopt.modelling.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class PairResult:
-    """How one pair did on the states of one reference.
+    """Errors, certificates and times of one pair on the states of one reference.
 
     Attributes
     ----------

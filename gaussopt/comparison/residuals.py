@@ -1,4 +1,4 @@
-"""How well a point satisfies the conditions of its own program, whatever the program is for."""
+"""Residuals of the optimality conditions of a program at a point, whatever the program is for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a comparison found, and its file, from which a report is written again without computing."""
+"""Results of a comparison, and their file, from which a report is written again without computing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UNFIT = "none of these formulations and solvers fit it"
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What `compare` found.
+    """Results of `compare`.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Results:
     store: Path | None = None
 
     def to_mapping(self) -> dict[str, Any]:
-        """For JSON: every record and what was asked."""
+        """Every record and what was asked, for JSON."""
         return {
             "answers": [r.to_mapping() for r in self.answers],
             "times": [r.to_mapping() for r in self.times],
@@ -96,7 +96,7 @@ def write_results(results: Results, folder: Path) -> None:
 
 
 def read_results(folder: Path) -> Results:
-    """What `write_results` wrote.
+    """Read what `write_results` wrote.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def _damaged(path: Path, why: str) -> BadInput:
 
 
 def unanswered(sources: Sequence[str], answers: Sequence[Answers]) -> dict[str, str]:
-    """Why nobody answers to a source, by its label: what most pairs were refused for.
+    """Reason why nobody answers to a source, by its label: what most pairs were refused for.
 
     Misfits of a formulation alone, which name no solver, count where no pair was formed.
 

@@ -33,7 +33,7 @@ from gaussopt.storage.archives import arrays_of
 from gaussopt.storage.checksums import checksum, digest_of
 
 ARRAYS = ("P", "q", "G", "h", "A", "b", "lb", "ub")
-"""What an archive of qpsolvers holds."""
+"""Arrays in an archive of qpsolvers."""
 
 TEST_SET = '''"""The step programs of this folder as a test set: qpbenchmark step_sequence.py run"""
 

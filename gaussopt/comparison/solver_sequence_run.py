@@ -119,7 +119,7 @@ class SequenceRun:
 
     @property
     def residuals(self) -> Residuals:
-        """How well the conditions of the program solved last hold at the point returned; infinite without one."""
+        """Residuals of the program solved last at the point returned; infinite without one."""
         if self.engine.latest is None:
             return Residuals()
         program, raw = self.engine.latest

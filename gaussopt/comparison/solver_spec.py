@@ -88,7 +88,7 @@ def canonical(word: str) -> str:
 
 
 def precision_words(word: str) -> list[str]:
-    """The same solver at every setting of its precision, from loose to tight; none if it has no such dial."""
+    """Words for a solver at every setting of its precision, from loose to tight; none if it has no such setting."""
     name, options = parse_word(word)
     cls: type[Solver[Any]] = registry.load("solver", registered_name(word))
     return [solver_word(name, {**options, **setting}) for setting in cls.precision]

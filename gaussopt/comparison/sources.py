@@ -1,4 +1,4 @@
-"""Where the steps come from that solvers are compared on: references, families, program files, exported sequences.
+"""Sources of the steps that solvers are compared on: references, families, program files, exported sequences.
 
 A spec is a small picklable description that any process can turn into the same items; what it is made of decides the
 key of a stored result.
@@ -35,7 +35,7 @@ CONTACT = re.compile(r"\bcontact (\d+)\b")
 
 
 class Spec(ABC):
-    """Where a sequence comes from."""
+    """Description of a source of steps or programs."""
 
     @property
     @abstractmethod
@@ -51,7 +51,7 @@ class Spec(ABC):
         """An item that shows which formulations and solvers apply."""
 
     def worded(self, reason: str, step: StepData) -> str:
-        """What is said of one of its steps, with the names of its contacts instead of their numbers."""
+        """A sentence on one of its steps, with the names of its contacts instead of their numbers."""
         return reason
 
     @property
@@ -60,7 +60,7 @@ class Spec(ABC):
         return tuple((kind, getattr(self, kind)) for kind in ("problem", "family") if hasattr(self, kind))
 
     def to_mapping(self) -> dict[str, Any]:
-        """For `spec_of`, JSON-able."""
+        """Plain data for `spec_of` and JSON."""
         return {"spec": type(self).__name__, **asdict(self)}  # type: ignore[call-overload]
 
 
@@ -99,7 +99,7 @@ class ProblemStates(Spec):
         return typical_step(entry) if first is None else first.data  # type: ignore[return-value]
 
     def worded(self, reason: str, step: StepData) -> str:
-        """With the names that the system gives its contacts."""
+        """A sentence with the names that the system gives its contacts."""
         system = find_problem(self.problem, **self.settings).system
         names = system.contact_names
         if step.k < len(names) and step.t is not None and step.q is not None and step.v is not None:
@@ -202,7 +202,7 @@ class ExportedSequence(Spec):
 
     @property
     def source(self) -> StepSource:
-        """What the manifest says of it."""
+        """The problem, formulation and reference that the manifest names."""
         m = read_manifest(Path(self.folder))
         return StepSource("sequence", f"{m['problem']} as {m['formulation']}", m["reference"])
 

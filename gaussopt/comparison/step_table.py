@@ -93,7 +93,7 @@ class TimedAnswers:
 
     @property
     def source(self) -> StepSource:
-        """Where the steps come from."""
+        """Source of the steps."""
         return self.answers.source
 
     @property
@@ -103,7 +103,7 @@ class TimedAnswers:
 
     @property
     def confirmed(self) -> NDArray[np.bool_]:
-        """Which steps have a confirmed answer, (steps,)."""
+        """Mask of the steps with a confirmed answer, (steps,)."""
         return self["confirmed"]
 
     @property
@@ -113,7 +113,7 @@ class TimedAnswers:
 
     @property
     def differs(self) -> NDArray[np.bool_]:
-        """Which steps have a confirmed answer on record and others on the clock, (steps,)."""
+        """Mask of the steps with a confirmed answer on record and others on the clock, (steps,)."""
         return self["differs"]
 
     @property

@@ -143,11 +143,11 @@ class Store:
         return self._outcome(key, record)
 
     def path(self, case: Job, entry: str = "json") -> Path:
-        """Where the file of a case is, or of one of its entries, once it is kept."""
+        """Path of the file of a case, or of one of its entries, once it is kept."""
         return self._cases / f"{key_of(identity_of(case))}.{entry}"
 
     def stale(self, cases: Iterable[Job]) -> int:
-        """How many kept cases are none of these: they belong to other code, versions or settings."""
+        """Number of kept cases that are none of these: they belong to other code, versions or settings."""
         wanted = {key_of(identity_of(case)) for case in cases}
         return sum(file.stem not in wanted for file in self._cases.glob("*.json"))
 
@@ -265,7 +265,7 @@ class Store:
 
 
 class _Damaged(Exception):
-    """Why the file of a case cannot be used."""
+    """The file of a case cannot be used."""
 
 
 def _apart(case: Job, value: Any) -> tuple[Any, dict[str, bytes]]:

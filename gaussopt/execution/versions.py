@@ -1,4 +1,4 @@
-"""With what a result was computed."""
+"""Versions of the packages and the machine that computed a result."""
 
 from __future__ import annotations
 

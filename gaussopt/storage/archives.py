@@ -16,7 +16,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.core.machine import is_machine, machine_failure
 
 FREE, RATIO = 64 * 2**20, 100
-"""What is unpacked may take FREE bytes, and RATIO times the bytes that it was packed in."""
+"""Unpacked contents may take FREE bytes, and RATIO times the bytes that it was packed in."""
 
 KINDS = "fiub"
 """Types of numbers, as NumPy calls them."""

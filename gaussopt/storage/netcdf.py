@@ -41,7 +41,7 @@ PATIENCE = 10.0
 """Seconds that reading a file without a seal may take in a process of its own."""
 
 ENDED = {"crashed": "ends the process", "time_limit": f"takes more than {PATIENCE:g} s"}
-"""What befell that process, by kind of failure."""
+"""End of that process, by kind of failure."""
 
 FREE, RATIO = 16 * 2**20, 1032
 """Arrays may take FREE bytes and RATIO times the bytes of their file; no compression of HDF5's own does more."""
@@ -84,7 +84,7 @@ def write(data: xr.Dataset, path: str | os.PathLike[str], encoding: Mapping[str,
 
 
 def read(path: str | os.PathLike[str], what: str) -> xr.Dataset:
-    """What is in a NetCDF file, loaded, once its seal is verified.
+    """Load a NetCDF file, once its seal is verified.
 
     A file without a seal, which others wrote, is read with the warning `Unverified`.
 
@@ -177,7 +177,7 @@ def load_dataset(path: str | os.PathLike[str]) -> xr.Dataset:
 
 
 def _verified(path: Path) -> bool:
-    """Whether a file carries a seal, which is right.
+    """Check the seal of a file; False if it carries none.
 
     Raises
     ------
@@ -220,7 +220,7 @@ def _seal_of(file: io.BufferedReader, size: int, path: Path) -> bool:
 
 
 def _end_of_hdf5(head: bytes) -> int | None:
-    """Where HDF5 says that its file ends; None where it does not say so in one of the usual ways.
+    """End of the file by the header of HDF5; None where it does not say so in one of the usual ways.
 
     After https://docs.hdfgroup.org/documentation/hdf5/latest/_f_m_t3.html, section II.A.
     """

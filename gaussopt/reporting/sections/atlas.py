@@ -35,7 +35,7 @@ SEEN = {
     "joint": "Light is the mechanics; where it is tensile the program lets a contact pull.",
     "weighted": "Where there are no weights, no diagonal D > 0 makes D A symmetric.",
 }
-"""What to see in a map of classes."""
+"""Explanation of a map of classes."""
 
 SMALLEST = 1e-6
 """Relative differences below this are drawn like it."""
@@ -43,7 +43,7 @@ SMALLEST = 1e-6
 
 @dataclass(frozen=True)
 class _View:
-    """Which two dimensions are drawn, and the panels that the others make."""
+    """Two dimensions that are drawn, and the panels that the others make."""
 
     x: tuple[str, Vector]
     y: tuple[str, Vector]
@@ -220,7 +220,7 @@ def _left_out(view: _View) -> str:
 
 
 def counts_table(atlas: Atlas, name: str = "atlas-counts") -> Table:
-    """How many points fall into each class, by signs of slip."""
+    """Numbers of points in each class, by signs of slip."""
     rows: list[tuple[Any, ...]] = []
     axis = len(atlas.axes)
     for variable, classes in CLASSES.items():
@@ -242,7 +242,7 @@ def counts_table(atlas: Atlas, name: str = "atlas-counts") -> Table:
 
 
 def agreement_table(atlas: Atlas, name: str = "atlas-criterion") -> Table:
-    """What the criterion says against what the printed QP does."""
+    """Answers of the printed QP by what the criterion predicts."""
     predicted, qp = atlas.codes("predicted"), atlas.codes("qp")
     rows = []
     for code, label in enumerate(CLASSES["qp"]):
@@ -290,7 +290,7 @@ def _lead(atlas: Atlas) -> str:
 
 
 def findings(atlas: Atlas) -> list[str]:
-    """What the counts say."""
+    """Findings from the counts, in sentences."""
     s = atlas.summary()
     criterion = s["criterion"]
     total = criterion["right"] + criterion["wrong"]

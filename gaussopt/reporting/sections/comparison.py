@@ -85,7 +85,7 @@ def _how_to_read() -> Section:
 
 
 def _convergence(judged: Sequence[Answers]) -> Section | None:
-    """How the iterations of those who take part converge, on programs of their own."""
+    """Convergence of the iterative solvers that take part, on programs of their own."""
     present = {base_of(a.solver) for a in judged}
     figures: list[Block] = [convergence.newton()] if "newton" in present else []
     if present & {"deap", "deap-cma"}:
@@ -227,7 +227,7 @@ def _broken(failures: Mapping[str, str], answers: Sequence[Answers]) -> list[str
 
 
 def kinds_of(texts: Iterable[str]) -> str:
-    """How many failures there are of each kind, by how their texts begin."""
+    """Count failures of each kind, by how their texts begin."""
     kinds = {"crashed": "crashed", "time limit": "at the time limit", "lost": "lost"}
     counts = Counter(kinds.get(text.partition(":")[0], "") for text in texts)
     errors = counts.pop("", 0)

@@ -147,7 +147,7 @@ def _long(group: Group) -> Data:
 
 
 def findings(groups: Sequence[Group], answers: Sequence[Answers]) -> list[str]:
-    """Who is confirmed everywhere, who says what is not so, who fails and why, which formulation is wrong."""
+    """Findings: solvers that are confirmed everywhere, false claims, failures with reasons, wrong formulations."""
     swept = frozenset[str]().union(*(g.sweeps for g in groups))
     table = step_table(answers, [t for g in groups for t in g.times])
     table = table[~table["refused"]]
@@ -217,7 +217,7 @@ def _differing(table: pd.DataFrame) -> list[str]:
 
 
 def _several(table: pd.DataFrame) -> list[str]:
-    """How many steps of which source have several solutions."""
+    """Numbers of steps with several solutions, by source."""
     there = table["status"].isin(SEVERAL).groupby([table["name"], table["source"], table["step"]], sort=False).any()
     named = [
         f"{of.sum()} of {plural(len(of), 'step')} of {name}"
@@ -277,7 +277,7 @@ def cut(text: str, most: int = 150) -> str:
 
 
 def _reasons(answers: Sequence[Answers]) -> list[Block]:
-    """Why steps were not confirmed, by solver, formulation and problem or family."""
+    """Reasons for which steps were not confirmed, by solver, formulation and problem or family."""
     by: dict[tuple[str, str, str], Reasons] = {}
     for a in answers:
         if a.reasons:

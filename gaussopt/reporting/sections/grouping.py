@@ -1,4 +1,4 @@
-"""What the report of a comparison shows together: records by problem or family, and how competitors look."""
+"""Groups of records by problem or family, which a report shows together, and the looks of competitors."""
 
 from __future__ import annotations
 

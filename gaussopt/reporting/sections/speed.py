@@ -48,7 +48,7 @@ AS_USED = "each started as in a simulation"
 
 @dataclass(frozen=True)
 class Speed:
-    """What was computed of a group once, for its tables, figures and findings."""
+    """Costs and means of a group, computed once for its tables, figures and findings."""
 
     group: Group
     solvers: Costs
@@ -67,12 +67,12 @@ class Speed:
 
     @property
     def several(self) -> bool:
-        """Whether there is more than one formulation."""
+        """True if there is more than one formulation."""
         return len({a.formulation for a in self.group.answers if not a.refused and a.exact}) > 1
 
 
 def by_formulation(speed: Speed) -> str:
-    """For captions."""
+    """The formulation as it stands in captions."""
     f = speed.group.formulation
     return f"formulation {f}, " if f else ""
 
@@ -128,7 +128,7 @@ def _mean(m: Mean) -> tuple[Any, ...]:
 
 
 def pairs_table(speed: Speed) -> Table:
-    """The same of pairs: the fastest of each solver and of each formulation."""
+    """Shifted geometric means of pairs: the fastest of each solver and of each formulation."""
     parts = {c.label: (c.answers.formulation, c.answers.solver) for c in join(*speed.group.main())}
     seen: set[tuple[int, str]] = set()
     rows = []
