@@ -10,8 +10,8 @@ from typing import Any, Self, get_args, get_origin, get_type_hints
 from gaussopt.core.solution import Timing
 
 STARTS = ("setup", "cold", "warm")
-"""Ways in which a solver meets the next program of a sequence: set up anew and started from its default; updated and started
-from its default; updated and started from the answer before."""
+"""Ways in which a solver meets the next program of a sequence: set up anew and started from its default; updated and
+started from its default; updated and started from the answer before."""
 
 PARTS = (*Timing._fields, "work", "total")
 """The parts of a step that are timed. `work` is what the solver is responsible for, setup + update + solve; `total`
