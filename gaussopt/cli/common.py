@@ -76,24 +76,14 @@ def plain(data: Any) -> Any:
 
 
 def processes(jobs: int) -> int:
-    """The number of processes that is asked for; 0 stands for one per core.
-
-    Raises
-    ------
-    BadInput
-    """
+    """The number of processes that is asked for; 0 stands for one per core; raises BadInput."""
     if jobs < 0:
         raise BadInput(f"jobs is {jobs}; give a number of processes, or 0 for one per core.")
     return jobs or (os.cpu_count() or 1)
 
 
 def pairs_of(items: list[str] | None, flag: str) -> dict[str, str]:
-    """NAME=VALUE options.
-
-    Raises
-    ------
-    BadInput
-    """
+    """NAME=VALUE options; raises BadInput."""
     pairs: dict[str, str] = {}
     for item in items or []:
         name, equals, value = item.partition("=")
@@ -104,12 +94,7 @@ def pairs_of(items: list[str] | None, flag: str) -> dict[str, str]:
 
 
 def settings_of(items: list[str] | None) -> dict[str, Any]:
-    """The settings of a problem; q0 and v0 are lists of numbers.
-
-    Raises
-    ------
-    BadInput
-    """
+    """The settings of a problem; q0 and v0 are lists of numbers; raises BadInput."""
     settings: dict[str, Any] = dict(pairs_of(items, "--set"))
     for key in ("q0", "v0"):
         if key in settings:

@@ -44,12 +44,7 @@ class Request:
     case_limit: float
 
     def check(self) -> None:
-        """Check the numbers.
-
-        Raises
-        ------
-        BadInput
-        """
+        """Check the numbers; raises BadInput."""
         if not self.sources:
             raise BadInput("Give at least one problem, family or program to compare on.")
         if self.stride < 1:
@@ -113,12 +108,7 @@ class Plan:
 
 
 def listed_sources(sources: Any) -> list[str | Problem | Spec]:
-    """The sources as a list, each of a known kind.
-
-    Raises
-    ------
-    BadInput
-    """
+    """The sources as a list, each of a known kind; raises BadInput."""
     single = isinstance(sources, str | os.PathLike | Problem | Spec) or not isinstance(sources, Iterable)
     found: list[str | Problem | Spec] = []
     for source in [sources] if single else sources:
@@ -132,12 +122,7 @@ def listed_sources(sources: Any) -> list[str | Problem | Spec]:
 
 
 def plan_of(request: Request) -> Plan:
-    """Check everything that can be checked before computing.
-
-    Raises
-    ------
-    UnknownName, BadInput, MissingBackend
-    """
+    """Check everything that can be checked before computing; raises UnknownName, BadInput, MissingBackend."""
     request.check()
     sources = [find_problem(s) if isinstance(s, str) else s for s in request.sources]
     entries = tuple(s for s in sources if isinstance(s, Problem))

@@ -237,12 +237,7 @@ def _lcp(content: bytes, path: Path) -> LCP:
 
 
 def _unarchive(content: bytes, row: dict[str, Any]) -> QP:
-    """A quadratic program, checked like one from a file.
-
-    Raises
-    ------
-    BadInput
-    """
+    """A quadratic program, checked like one from a file; raises BadInput."""
     found = arrays_of(content, ARRAYS)
     eq, low, high = (np.array(row[k], dtype=np.intp) for k in ("equality", "lower", "upper"))
     n, (m,) = row["n"], row["rows"]

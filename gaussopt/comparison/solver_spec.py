@@ -15,12 +15,7 @@ _WORD = re.compile(r"\s*([^\s(),]+)\s*(?:\(([^()]*)\))?\s*(?:,|$)")
 
 
 def parse_word(text: str) -> tuple[str, dict[str, str]]:
-    """Name and options.
-
-    Raises
-    ------
-    BadInput
-    """
+    """Name and options; raises BadInput."""
     name, bracket, inside = text.partition("(")
     if bracket and not inside.rstrip().endswith(")"):
         raise BadInput(f"{text!r} has no closing parenthesis.")
@@ -47,12 +42,7 @@ def solver_word(name: str, options: Mapping[str, Any]) -> str:
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a comma-separated list; commas inside parentheses belong to the options.
-
-    Raises
-    ------
-    BadInput
-    """
+    """The words of a comma-separated list; commas inside parentheses belong to the options; raises BadInput."""
     words, place = [], 0
     while place < len(text.rstrip()):
         found = _WORD.match(text, place)
@@ -64,12 +54,7 @@ def split_words(text: str) -> list[str]:
 
 
 def solver_class(word: str) -> type[Solver[Any]]:
-    """The class behind a word, checked with its options.
-
-    Raises
-    ------
-    UnknownName, BadInput, MissingBackend
-    """
+    """The class behind a word, checked with its options; raises UnknownName, BadInput, MissingBackend."""
     name, options = parse_word(word)
     return type(make_solver(name, options))
 
@@ -95,12 +80,7 @@ def precision_words(word: str) -> list[str]:
 
 
 def stepper_settings(word: str) -> tuple[str, dict[str, float]]:
-    """Name of a stepper, and its dt, rtol and atol as far as they are given.
-
-    Raises
-    ------
-    UnknownName, BadInput
-    """
+    """Name of a stepper, and its dt, rtol and atol as far as they are given; raises UnknownName, BadInput."""
     name, options = parse_word(word)
     registry.load("stepper", name)
     settings: dict[str, float] = {}

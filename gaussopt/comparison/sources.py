@@ -143,12 +143,7 @@ class ProgramFile(Spec):
 
     @classmethod
     def of(cls, path: str | Path) -> ProgramFile:
-        """Read and check a file.
-
-        Raises
-        ------
-        BadInput
-        """
+        """Read and check a file; raises BadInput."""
         found = cls(str(Path(path).resolve()), digest_of(read_bytes(Path(path))))
         found.typical()
         return found
@@ -189,12 +184,7 @@ class ExportedSequence(Spec):
 
     @classmethod
     def of(cls, folder: str | Path) -> ExportedSequence:
-        """Read and check a folder.
-
-        Raises
-        ------
-        BadInput
-        """
+        """Read and check a folder; raises BadInput."""
         read_manifest(Path(folder))
         found = cls(str(Path(folder).resolve()), digest_of(read_bytes(Path(folder) / "manifest.json")))
         found.items()
