@@ -237,7 +237,10 @@ def recording(model: Model, lines: Lines, fast: bool) -> list[str]:
 
     They call the functions of the model's own module, which stand before them.
     """
-    n, m, m_h = len(model.q), len(model.equations.J), len(model.holonomic)
+    return [_answer(model, lines), *_rows(len(model.q), len(model.equations.J), model, fast)]
+
+
+def _answer(model: Model, lines: Lines) -> str:
     used = names_in([*lines.once, *lines.body])
     reads = [
         f"{s} = {name}[{i}]"
@@ -247,11 +250,16 @@ def recording(model: Model, lines: Lines, fast: bool) -> list[str]:
     ]
     stores = [f"a[{i}] = {value(x)}" for i, x in enumerate(lines.results["a"])]
     stores += [f"lam[{r}] = {value(x)}" for r, x in enumerate(lines.results["lam"])]
-    answer = [
+    text = [
         "def answer(t, q, v, p, a, lam):",
         '    """Acceleration and multipliers; whether no pivot vanished."""',
         *indented([*reads, *lines.once, *lines.body, *stores, f"return {lines.regular}"], 1),
     ]
+    return "\n".join(text)
+
+
+def _rows(n: int, m: int, model: Model, fast: bool) -> list[str]:
+    m_h = len(model.holonomic)
 
     def zeros(size: int) -> str:
         return f"zeros({size})" if fast else f"[0.0]*{size}"
@@ -294,4 +302,4 @@ def all_rows(first: int, last: int, count: int, t: list, y: list, p: list, table
     for i in range(first, last):
         rows(count, t, y[{2 * n}*count*i:], p[{len(model.p)}*i:], table[{width}*count*i:])
 """
-    return ["\n".join(answer), rows.strip(), *([together.strip()] if fast else [])]
+    return [rows.strip(), *([together.strip()] if fast else [])]

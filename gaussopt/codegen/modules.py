@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from gaussopt.codegen import loop, step
+from gaussopt.codegen import embedded_runge_kutta, loop, rattle, runge_kutta, simd_blocks, step, velocity_gauss
 from gaussopt.codegen import source as codegen
 from gaussopt.codegen.job import Job, Orders, within_limit
 from gaussopt.codegen.loop import Written
@@ -22,6 +21,12 @@ from gaussopt.symbolic.model import Model
 
 VERSION = "11"
 """Raised whenever the generated loops change."""
+
+WRITERS: Mapping[str, Callable[[Job], Written]] = {
+    "rk4": runge_kutta.write, "dop853": embedded_runge_kutta.write, "rk45": embedded_runge_kutta.write,
+    "rattle": rattle.write, "velocity-gauss": velocity_gauss.write,
+}  # fmt: skip
+"""What writes the loop of a stepper, by its name."""
 
 
 def has_llvm() -> bool:
@@ -57,14 +62,14 @@ def march(model: Model, method: Stepper, orders: Orders, projected: bool) -> Com
     NotCompiled
         If the method has no generated loop, or the system is too large to unroll.
     """
-    if not method.generated:
+    write = WRITERS.get(method.name)
+    if write is None:
         raise NotCompiled(f"the stepper {method.name!r} has no generated loop")
     job = Job(model, method, orders, projected, has_llvm())
     key = codegen.key_of(VERSION, model.key, repr(orders), method.name, str(projected), str(job.fast))
     name = f"{model.name}_{method.name}"
     title = f"{model.name} by {method.name}{' with projection' if projected else ''}"
-    writer = f"gaussopt.codegen.{method.generated}"
-    return stored(name, key, lambda: import_module(writer).write(job), title, job.fast)
+    return stored(name, key, lambda: write(job), title, job.fast)
 
 
 def stored(name: str, key: str, write: Callable[[], Written], title: str, fast: bool) -> Compiled:
@@ -101,8 +106,6 @@ def blocks(model: Model, method: Stepper, orders: Orders, projected: bool) -> Si
     NotCompiled
         If the method has no such form, or the system is too large to unroll.
     """
-    from gaussopt.codegen import simd_blocks
-
     key = codegen.key_of(VERSION, model.key, repr(orders), method.name, str(projected), "blocks")
     name = f"{model.name}_{method.name}_blocks"
     module = generated_modules.load(name, key)

@@ -50,7 +50,7 @@ SOLVER = "kkt"
 
 def why_not(method: Stepper, stabiliser: Stabilisation) -> str | None:
     """Why a motion cannot run as generated code, None if it can."""
-    if not method.generated:
+    if method.name not in modules.WRITERS:
         return f"the stepper {method.name!r} has no generated loop"
     if not isinstance(stabiliser, Unstabilised | Projection):
         return f"the stabilisation {stabiliser.name!r} has no generated form"

@@ -167,8 +167,6 @@ class Stepper(ABC):
         Name of the loop that drives it, where it is not the usual one (see `gaussopt.integration.loops`).
     pair : (formulation, solver), optional
         What it is meant to be used with, taken if none are named.
-    generated : str
-        Name of the module in `gaussopt.compiled` that writes its loop as generated code, if there is one.
     tableau : Tableau, optional
         Of an explicit Runge-Kutta method.
     """
@@ -180,7 +178,6 @@ class Stepper(ABC):
     adaptive: ClassVar[bool] = False
     loop: ClassVar[str] = ""
     pair: ClassVar[tuple[str, str] | None] = None
-    generated: ClassVar[str] = ""
     tableau: ClassVar[Tableau | None] = None
     stages: ClassVar[int] = 1
 

@@ -12,7 +12,6 @@ class DOP853Stepper(Adaptive):
     title = "Dormand-Prince, order 8(5,3), adaptive"
     source = "Hairer, Norsett & Wanner 1993, SciPy"
     order, stages = 8, 12
-    generated = "embedded_runge_kutta"
     method = "DOP853"
 
 

@@ -39,7 +39,6 @@ class Rattle(ConstrainedStep):
     title = "RATTLE, order 2, on the constraints"
     source = "Andersen 1983, J. Comput. Phys. 52"
     order, stages = 2, 2
-    generated = "rattle"
 
     def step(self, motion: Motion, t: float, q: Vector, u: Vector, dt: float) -> tuple[Vector, Vector]:
         """One step.

@@ -14,7 +14,6 @@ class RK4(FixedStep):
     title = "Runge-Kutta, order 4, constant step"
     source = "Kutta 1901"
     order, stages = 4, 4
-    generated = "runge_kutta"
     tableau = Tableau(
         A=((0, 0, 0, 0), (1 / 2, 0, 0, 0), (0, 1 / 2, 0, 0), (0, 0, 1, 0)),
         b=(1 / 6, 1 / 3, 1 / 3, 1 / 6),

@@ -12,7 +12,6 @@ class RK45Stepper(Adaptive):
     title = "Dormand-Prince, order 5(4), adaptive"
     source = "Dormand & Prince 1980, SciPy"
     order, stages = 5, 6
-    generated = "embedded_runge_kutta"
     method = "RK45"
 
 

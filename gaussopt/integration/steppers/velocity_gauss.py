@@ -23,7 +23,6 @@ class VelocityGauss(ConstrainedStep):
     title = "Velocity-level Gauss step, order 1"
     source = "Anitescu & Hart 2004, Int. J. Numer. Methods Engrg. 60"
     order = 1
-    generated = "velocity_gauss"
 
     def step(self, motion: Motion, t: float, q: Vector, u: Vector, dt: float) -> tuple[Vector, Vector]:
         """One step."""
