@@ -14,7 +14,7 @@ import numpy as np
 
 from gaussopt.comparison.records import Answers, MotionRecord, SourceKey, Times
 from gaussopt.comparison.solver_spec import parse_word
-from gaussopt.comparison.step_table import TimedAnswers, base_of, competing
+from gaussopt.comparison.step_table import NAN, TimedAnswers, base_of, competing, stacked
 from gaussopt.comparison.warm_starts import NOISE
 
 TRUE, CONDITIONAL, FALSE = "true", "true under conditions", "false"
@@ -77,7 +77,7 @@ def claims(
 
 def _seconds(case: TimedAnswers) -> float:
     """Median seconds of a step: formulate, solve, recover."""
-    return float("nan") if case.times is None else case.around + case.times.work
+    return NAN if case.times is None else case.around + case.times.work
 
 
 def _direct(case: TimedAnswers) -> bool:
@@ -122,43 +122,37 @@ def fewer_unknowns(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
         if _direct(c) and c.times is not None and (_name(c) == "linkage" or _name(c) in MECHANISMS)
         and c.answers.formulation in (*WITH_MULTIPLIERS, *FEWER_UNKNOWNS)
     ]  # fmt: skip
-    holds: list[bool] = []
     ratios: dict[str, dict[str, float]] = {}
     rows: list[tuple[Any, ...]] = []
     incomplete = False
     # The family first: it is what the claim is about, the mechanisms are small.
-    for label, of in _by_source(sorted(wanted, key=lambda c: c.source.kind != "family")):
+    sources = _by_source(sorted(wanted, key=lambda c: c.source.kind != "family"))
+    for label, of in sources:
         right = {c.answers.formulation: _seconds(c) for c in of if c.confirmed.all()}
-        rivals = {f: s for f, s in right.items() if f in WITH_MULTIPLIERS}
-        best = min(rivals, key=lambda f: rivals[f]) if rivals else ""
+        best = min((right[f] for f in right if f in WITH_MULTIPLIERS), default=NAN)
         for c in of:
-            f, s = c.answers.formulation, _seconds(c)
-            confirmed = f in right
+            f, s, multipliers = c.answers.formulation, _seconds(c), c.answers.formulation in WITH_MULTIPLIERS
             rows.append((
-                label, "/".join(map(str, c.answers.size[:2])), f, "yes" if f in WITH_MULTIPLIERS else "no", 1e6 * s,
-                s / right["lagrange"] if "lagrange" in right else float("nan"),
-                s / rivals[best] if best else float("nan"), "all" if confirmed else "not all",
+                label, "/".join(map(str, c.answers.size[:2])), f, "yes" if multipliers else "no", 1e6 * s,
+                s / right.get("lagrange", NAN), s / best, "all" if f in right else "not all",
             ))  # fmt: skip
-            if f in WITH_MULTIPLIERS:
-                continue
-            if not confirmed or not best:
+            if f in right and not multipliers and not np.isnan(best):
+                ratios.setdefault(f, {})[label] = s / best
+            elif not multipliers:
                 incomplete = True
-                continue
-            ratios.setdefault(f, {})[label] = s / rivals[best]
-            holds.append(s * NOISE < rivals[best])
     columns = ("steps", "n/m", "formulation", "multipliers", "microseconds", "by lagrange",
                "by the fastest with multipliers", "answers confirmed")  # fmt: skip
     table: dict[str, Any] = {"columns": columns, "rows": tuple(rows)}
-    if not holds:
+    if not ratios:
         return _nothing(start, incomplete, "direct solutions with and without multipliers of the same steps", table)
     spans = "; ".join(f"{f} {_span(list(by.values()))}" for f, by in ratios.items())
-    faster = [f"{f} at {label}" for f, by in ratios.items() for label, r in by.items() if r * NOISE < 1]
+    holds = {f"{f} at {label}": r * NOISE < 1 for f, by in ratios.items() for label, r in by.items()}
+    faster = [where for where, does in holds.items() if does]
     sentence = (
-        f"Time of a step without multipliers by that of the fastest formulation with multipliers, over "
-        f"{len(_by_source(wanted))} sets of steps: {spans}. "
-        + (f"Faster: {_some(faster)}." if faster else "None is faster on any of them.")
+        f"Time of a step without multipliers by that of the fastest formulation with multipliers, over {len(sources)} "
+        f"sets of steps: {spans}. " + (f"Faster: {_some(faster)}." if faster else "None is faster on any of them.")
     )
-    return MeasuredClaim(**start, verdict=_verdict(holds), sentence=sentence, **table)
+    return MeasuredClaim(**start, verdict=_verdict(list(holds.values())), sentence=sentence, **table)
 
 
 def _some(names: Sequence[str], most: int = 6) -> str:
@@ -199,35 +193,27 @@ def genetic_accuracy(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
     genetic, direct = _four_bar(cases)
     if not genetic or not direct:
         return _nothing(start, False, "deap or deap-cma and kkt on the steps of four-bar", {})
-    rows: list[tuple[Any, ...]] = []
-    worst: dict[str, float] = {}
-    for label, of in genetic.items():
-        errors = np.concatenate([c.certified for c in of])
-        worst[label] = float(errors.max())
-        rows.append((label, len(errors), float((errors <= SMALL).mean()), _median(errors), worst[label]))
-    exact = np.concatenate([c.certified for c in direct.values()])
     reference = next(iter(direct.values())).label
-    rows.append((reference, len(exact), float((exact <= SMALL).mean()), _median(exact), float(exact.max())))
-    close = [label for label, e in worst.items() if e <= SMALL]
-    far = [label for label, e in worst.items() if e > SMALL]
+    errors = {label: stacked(of, "certified") for label, of in genetic.items()}
+    errors[reference] = exact = stacked(direct.values(), "certified")
+    rows = tuple(
+        (label, len(e), float((e <= SMALL).mean()), float(np.quantile(e, 0.5, method="higher")), float(e.max()))
+        for label, e in errors.items()
+    )
+    worst = {label: errors[label].max() for label in genetic}
+    close, far = ([label for label, e in worst.items() if bool(e <= SMALL) is small] for small in (True, False))
     parts = [f"{reference} errs by {exact.max():.1e} at most"]
     parts += [f"{label} by {_text(worst[label])}" for label in (*close, *far)]
     if close and far:
         parts.append(f"so it holds for {_some(close)} only")
     sentence = f"Largest certified relative error: {', '.join(parts)}; 'small' is read as {SMALL:g}."
     columns = ("pair", "steps", f"share within {SMALL:g}", "median certified", "largest certified")
-    if float(exact.max()) > SMALL:
-        return MeasuredClaim(**start, verdict=IRREPRODUCIBLE, sentence=sentence, columns=columns, rows=tuple(rows))
-    verdict = _verdict([e <= SMALL for e in worst.values()])
-    return MeasuredClaim(**start, verdict=verdict, sentence=sentence, columns=columns, rows=tuple(rows))
+    verdict = IRREPRODUCIBLE if exact.max() > SMALL else _verdict([label in close for label in worst])
+    return MeasuredClaim(**start, verdict=verdict, sentence=sentence, columns=columns, rows=rows)
 
 
 def _text(error: float) -> str:
     return f"{error:.1e}" if np.isfinite(error) else "an unknown amount (steps without an answer)"
-
-
-def _median(errors: Any) -> float:
-    return float(np.quantile(errors, 0.5, method="higher"))
 
 
 def genetic_cost(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
@@ -271,7 +257,7 @@ def quasi_velocities(cases: Sequence[TimedAnswers], motions: Sequence[MotionReco
             quasi, routh = by["quasi-velocity"], by["routh"]
             if quasi.dt and quasi.evaluations == routh.evaluations:
                 continue  # fixed steps need the same number by construction
-            ratio = routh.evaluations / quasi.evaluations if quasi.evaluations else float("nan")
+            ratio = routh.evaluations / quasi.evaluations if quasi.evaluations else NAN
             evaluations.append(ratio)
             what = f"evaluations, {problem}, {stepper}, {solver}"
             rows.append((what, quasi.evaluations, routh.evaluations, ratio, quasi.error, routh.error))
