@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -126,42 +126,30 @@ def _every_two(quick: bool) -> tuple[Matrix, Matrix]:
     return samples.two_contacts(*(x.ravel() for x in grid))
 
 
-@dataclass(frozen=True)
-class _Tally:
-    """Counts over stacks."""
-
-    solved: int = 0
-    different: int = 0
-    mismatches: int = 0
-    borderline: int = 0
-    tensile: int = 0
-    largest: float = 0.0
-
-    def __add__(self, found: Comparison) -> _Tally:
-        clear = ~found.borderline
-        return _Tally(
-            self.solved + len(found.equal), self.different + int((~found.equal & clear).sum()),
-            self.mismatches + int(found.mismatch.sum()), self.borderline + int(found.borderline.sum()),
-            self.tensile + int((found.tensile & ~found.equal).sum()),
-            max(self.largest, float(found.difference.max(initial=0.0))),
-        )  # fmt: skip
+def _counted(found: Comparison) -> Counter[str]:
+    clear = ~found.borderline
+    return Counter({
+        "solved": len(found.equal), "different": int((~found.equal & clear).sum()),
+        "mismatches": int(found.mismatch.sum()), "borderline": int(found.borderline.sum()),
+        "tensile": int((found.tensile & ~found.equal).sum()),
+    })  # fmt: skip
 
 
 def _sampled(quick: bool) -> tuple[Attempt, Derivation]:
     count = 25 if quick else 400
-    tally, shares = _Tally(), []
+    tally, shares = Counter[str](), []
     for n in (2, 3, 4, 5):
         for i, skew in enumerate(SKEWS):
             found = samples.compare(*samples.random_definite(count, n, skew, np.random.default_rng([SEED, n, i])))
-            tally += found
+            tally += _counted(found)
             shares.append(float((~found.equal).mean()))
-    matrices = tally.solved
+    matrices = tally["solved"]
     for bars, contacts in ((1, 2), (2, 2), (3, 3), (4, 4)):
         drawn = samples.definite_bars(2 * count, bars, contacts, np.random.default_rng([SEED, bars, contacts]))
-        tally += samples.compare(drawn.A, drawn.b)
-    physical = tally.solved - matrices
+        tally += _counted(samples.compare(drawn.A, drawn.b))
+    physical = tally["solved"] - matrices
     grid = samples.compare(*_every_two(quick))
-    tally += grid
+    tally += _counted(grid)
     search = Attempt(
         "Against the claim in general: a positive definite $A$ with two or more contacts where (29) is not the "
         "contact laws",
@@ -169,24 +157,24 @@ def _sampled(quick: bool) -> tuple[Attempt, Derivation]:
         f"(symmetric part 1); {physical} random steps of 1 to 4 hinged bars with 2 to 4 contacts, friction "
         f"coefficients up to 1 and smallest eigenvalue of the scaled sym $A$ at least {samples.DEFINITE:g}; a grid of "
         f"{len(grid.equal)} points over all problems of two contacts up to units; seed {SEED}",
-        f"{tally.different} of {tally.solved} differ, {tally.tensile} of them with a tensile force; the share grows "
-        f"from {min(shares):.0%} to {max(shares):.0%} with contacts and skew part",
-        tally.different > 0,
+        f"{tally['different']} of {tally['solved']} differ, {tally['tensile']} of them with a tensile force; the share "
+        f"grows from {min(shares):.0%} to {max(shares):.0%} with contacts and skew part",
+        tally["different"] > 0,
     )
     criterion = Derivation(
         "For positive definite $A$ the optimality conditions of (29), $\\operatorname{sym}(A)\\lambda=A^T\\eta$, "
         "$\\eta\\ge0$, $\\eta^Tw=0$, hold at the forces of the contact laws exactly if "
         "$\\eta=\\frac12(I+A^{-T}A)\\lambda\\ge0$ and $\\eta_i=0$ wherever $w_i>0$",
-        f"{tally.mismatches} contradictions in {tally.solved} problems solved by trying every active set, "
-        f"{tally.borderline} left out as borderline",
-        tally.mismatches == 0 and 0 < tally.different < tally.solved,
+        f"{tally['mismatches']} contradictions in {tally['solved']} problems solved by trying every active set, "
+        f"{tally['borderline']} left out as borderline",
+        tally["mismatches"] == 0 and 0 < tally["different"] < tally["solved"],
     )
     return search, criterion
 
 
 def _joints(quick: bool) -> tuple[Derivation, Attempt, bool]:
     count = 150 if quick else 800
-    worst, tally, one, one_wrong = 0.0, _Tally(), 0, 0
+    worst, tally, one, one_wrong = 0.0, Counter[str](), 0, 0
     rng = np.random.default_rng([SEED, 7])
     for bars, contacts in ((2, 1), (2, 2), (3, 3)):
         drawn = samples.definite_bars(count, bars, contacts, rng)
@@ -202,7 +190,7 @@ def _joints(quick: bool) -> tuple[Derivation, Attempt, bool]:
         worst = max(worst, float((np.abs(exact - whole) / (1.0 + np.abs(exact))).max()))
         found = samples.compare(A, drawn.b, ell)
         found = Comparison(found.laws, forces, samples.relative(A, drawn.b, forces, found.laws), found.violation)
-        tally += found
+        tally += _counted(found)
         if contacts == 1:
             one, one_wrong = len(drawn), int((~found.equal & ~found.borderline).sum())
     (link,), pulled = _link(-120)
@@ -210,10 +198,10 @@ def _joints(quick: bool) -> tuple[Derivation, Attempt, bool]:
         "With joints (24) has the objective $\\frac12N^TAN-\\frac12\\ell^TN$ + const, $\\ell=\\sigma\\mu "
         "J_T(a_J-a_0)$, which is not (29); it returns the contact laws exactly if "
         "$\\eta=\\frac12(I+A^{-T}A)N-\\frac12A^{-T}\\ell\\ge0$ and $\\eta\\perp w$",
-        f"objective over all forces against the reduced one: {worst:.0e} relative; {tally.mismatches} contradictions "
-        f"to the criterion in {tally.solved} steps of 2 and 3 hinged bars, {tally.different} of which differ from the "
-        "contact laws",
-        worst < 1e-9 and tally.mismatches == 0,
+        f"objective over all forces against the reduced one: {worst:.0e} relative; {tally['mismatches']} "
+        f"contradictions to the criterion in {tally['solved']} steps of 2 and 3 hinged bars, {tally['different']} of "
+        "which differ from the contact laws",
+        worst < 1e-9 and tally["mismatches"] == 0,
     )
     search = Attempt(
         "Against the claim with joints: one contact where (24) is not the contact laws",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -26,20 +25,8 @@ READINGS = {
 }
 
 
-@dataclass(frozen=True)
-class _Broken:
-    """Where each reading fails on a stack, and where all contacts bear."""
-
-    sufficient: Mask
-    necessary: Mask
-    primal: Mask
-    dual: Mask
-    bearing: Mask
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """How often each reading fails."""
-        return {name: int(getattr(self, name).sum()) for name in READINGS}
+Broken = dict[str, Mask]
+"""Where each reading fails on a stack, by its name, and where all contacts bear."""
 
 
 def check(quick: bool) -> Judgement:
@@ -89,7 +76,7 @@ def _told(counts: dict[str, int], number: int) -> str:
     return "; ".join(f"{READINGS[name]}: not on {counts[name]} of {number}" for name in READINGS)
 
 
-def _broken(A: Matrix, b: Matrix) -> _Broken:
+def _broken(A: Matrix, b: Matrix) -> Broken:
     """Try every reading on a stack with positive definite A."""
     z, x, y = sets.lcp(A, b), sets.printed(A, b), sets.primal(A, b)
 
@@ -99,11 +86,15 @@ def _broken(A: Matrix, b: Matrix) -> _Broken:
     excess = value(z) - value(x)
     laws = [samples.natural(A, b, v, v) > GAP for v in (x, y)]
     bearing = np.asarray((sets.times(A, z) + b <= GAP * np.abs(b)).all(axis=1) & (z > 0).all(axis=1))
-    return _Broken(
+    return {
         # The excess is of second order in the distance of two strictly convex minima.
-        laws[0], excess > GAP**2 * np.maximum(value(z), 1e-300), laws[1],
-        (samples.relative(A, b, x, y) > GAP) & (np.abs(b).max(axis=1) > 0), bearing,
-    )  # fmt: skip
+        "sufficient": laws[0], "necessary": excess > GAP**2 * np.maximum(value(z), 1e-300), "primal": laws[1],
+        "dual": (samples.relative(A, b, x, y) > GAP) & (np.abs(b).max(axis=1) > 0), "bearing": bearing,
+    }  # fmt: skip
+
+
+def _counts(broken: Broken) -> dict[str, int]:
+    return {name: int(broken[name].sum()) for name in READINGS}
 
 
 def _exact() -> Derivation:
@@ -146,7 +137,7 @@ def _symmetric(quick: bool) -> Derivation:
     worst = 0.0
     for n in (2, 3, 4, 5):
         A, b = samples.random_definite(count, n, 0.0, np.random.default_rng([SEED, 1, n]))
-        found = _broken(A, b).counts
+        found = _counts(_broken(A, b))
         counts, number = {k: v + found[k] for k, v in counts.items()}, number + count
         z, x = sets.primal(A, b), sets.printed(A, b)
         gap = 0.5 * np.einsum("bi,bij,bj->b", z, A, z) + (b * z).sum(axis=1)
@@ -194,9 +185,9 @@ def _random(quick: bool) -> tuple[dict[str, int], dict[str, int], tuple[int, int
         total = dict.fromkeys((*READINGS, "number"), 0)
         for A, b in group:
             found = _broken(A, b)
-            total = {k: total[k] + v for k, v in {**found.counts, "number": len(b)}.items()}
-            bearing[0] += int((found.sufficient & found.bearing).sum())
-            bearing[1] += int(found.bearing.sum())
+            total = {k: total[k] + v for k, v in {**_counts(found), "number": len(b)}.items()}
+            bearing[0] += int((found["sufficient"] & found["bearing"]).sum())
+            bearing[1] += int(found["bearing"].sum())
         totals.append(total)
     return totals[0], totals[1], (bearing[0], bearing[1])
 
@@ -217,13 +208,13 @@ def _two_bars() -> tuple[dict[str, int], tuple[tuple[object, ...], ...], tuple[s
     found = _broken(A, b)
     pulled = [
         f"at {label} (37) gives N_C = {program[i, 1]:.5g} N"
-        for i, label in enumerate(POSES) if found.sufficient[i] and program[i, 1] < 0
+        for i, label in enumerate(POSES) if found["sufficient"][i] and program[i, 1] < 0
     ]  # fmt: skip
     i = int(np.argmin(w.min(axis=1)))
     text = f"On the two bars: {'; '.join(pulled)}, where C separates by the contact laws. " if pulled else ""
-    if found.primal.any():
+    if found["primal"].any():
         text += f"(36) lets an end penetrate, worst at {list(POSES)[i]} with w = {w[i].min():.4g} m/s²."
-    counts = found.counts if (lowest > 0).all() else dict.fromkeys(READINGS, 0)
+    counts = _counts(found) if (lowest > 0).all() else dict.fromkeys(READINGS, 0)
     return counts, rows, columns, text.strip()
 
 

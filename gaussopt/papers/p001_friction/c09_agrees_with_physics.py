@@ -52,7 +52,7 @@ def check(quick: bool) -> Judgement:
     if starts.refutes:
         conditions = f"For some readings: {starts.found}."
     columns = ("datum", "printed", "gives", "consistent would be")
-    table = _table(least, kept, Given(_least_bias(), gained, *off, _missed_power()))
+    table = _table(least, kept, _least_bias(), gained, off)
     return Judgement(
         verdict, sentence, (start, idle, sign, rows_of, motion), (starts, formulas, along, other), conditions, columns,
         table,
@@ -141,9 +141,9 @@ def _start() -> Derivation:
     )
 
 
-def _evaluate(variant: str = "", q: Vector | None = None, v: Vector | None = None, **settings: Any) -> StepData:
+def _evaluate(variant: str = "", **settings: Any) -> StepData:
     entry = problem("two-bar", **settings, **({"variant": variant} if variant else {}))
-    return entry.system.evaluate(0.0, entry.q0 if q is None else q, entry.v0 if v is None else v)
+    return entry.system.evaluate(0.0, entry.q0, entry.v0)
 
 
 def _without_load() -> Derivation:
@@ -304,7 +304,8 @@ def _motion(quick: bool) -> tuple[Derivation, Attempt]:
     own, apart = float(np.abs(laws - motion.forces).max()), float(np.abs(program - laws).max())
     least = float(motion.forces.min())
     co = np.sign(-steps.friction[:, 0, 0]) == np.sign(-steps.friction[:, 1, 0])
-    first = samples.compare(*_reconstructed())
+    start = Contacts.of([_evaluate()])
+    first = samples.compare(start.A, start.b)
     derived = Derivation(
         "After reconstruction the motion has a reduced equation in one angle, derived without contact rows; both ends "
         "bear until the bars lie flat, C turns around without sticking, and where both ends slide to the same side $A$ "
@@ -324,11 +325,6 @@ def _motion(quick: bool) -> tuple[Derivation, Attempt]:
     return derived, search
 
 
-def _reconstructed() -> tuple[Matrix, Matrix]:
-    start = Contacts.of([_evaluate()])
-    return start.A, start.b
-
-
 def _other_states(quick: bool) -> Attempt:
     rng, count = np.random.default_rng(SEED), 150 if quick else 1500
     theta, omega, vx = rng.uniform(0.02, 1.55, count), rng.uniform(-3, 3, count), rng.uniform(-3, 3, count)
@@ -345,48 +341,37 @@ def _other_states(quick: bool) -> Attempt:
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Given:
+def _table(
+    least: float, kept: dict[str, list[str]], bias: float, gained: float, off: tuple[float, float]
+) -> tuple[tuple[object, ...], ...]:
     """What the printed data give.
 
-    Attributes
+    Parameters
     ----------
+    least : speed of the fastest end in any reading of the start, m/s
+    kept : the readings of the formulas that are consistent
     bias : least entry of B without loads, m/s²
     gained : energy that friction along the slip feeds, J
-    rates, accelerations : errors of the printed rows and of the printed bias, m/s and m/s²
-    power : what the balance of energy lacks without h, W
+    off : errors of the printed rows and of the printed bias, m/s and m/s²
     """
-
-    bias: float
-    gained: float
-    rates: float
-    accelerations: float
-    power: float
-
-
-def _table(least: float, kept: dict[str, list[str]], given: Given) -> tuple[tuple[object, ...], ...]:
     literal = next(starts())
     p = _printed()
     half = p["l"] / 2
     c, s = np.cos(p["theta1_0"]), np.sin(p["theta1_0"])
-    idle = f"B ≥ {given.bias:.2g} m/s² for F = g = 0{', so no contact force' if given.bias >= 0 else ''}"
+    idle = f"B ≥ {bias:.2g} m/s² for F = g = 0{', so no contact force' if bias >= 0 else ''}"
+    found = {key: " or ".join(values) if values else "none of those tried" for key, values in kept.items()}
     return (
         ("height at the start", "y = l sin π/4", f"gaps {literal.gaps[0]:.5f} m, {literal.gaps[1]:.5f} m",
          f"y = (l/2) sin π/4 = {half * s:.5f} m"),
         ("velocity at the start", "y' = 1 m/s", f"gap rates {literal.rates[0]:.5f} m/s, {literal.rates[1]:.5f} m/s; at "
          f"least {least:.4g} m/s in every reading", f"y' = (l/2) cos(θ₁) θ₁' = {half * c * p['omega1_0']:.7f} m/s"),
         ("force F", "no value", idle, "any that presses the bars down"),
-        ("gravity", "none", idle, f"g = {_or(kept['g'])} m/s² with some F"),
-        ("sign of friction", "s = sgn v_T", f"energy changes by {given.gained:+.4g} J in {FED:g} s", _or(kept["sign"])),
-        ("rows of the gaps", "W_N", f"gap rates wrong by {given.rates:.3g} m/s", _or(kept["W_N"])),
-        ("bias of the gaps", "W_N bias", f"gap accelerations wrong by {given.accelerations:.3g} m/s²",
-         _or(kept["bias"])),
-        ("inertia terms", "none", f"balance of energy misses {given.power:.3g} W", _or(kept["h"])),
+        ("gravity", "none", idle, f"g = {found['g']} m/s² with some F"),
+        ("sign of friction", "s = sgn v_T", f"energy changes by {gained:+.4g} J in {FED:g} s", found["sign"]),
+        ("rows of the gaps", "W_N", f"gap rates wrong by {off[0]:.3g} m/s", found["W_N"]),
+        ("bias of the gaps", "W_N bias", f"gap accelerations wrong by {off[1]:.3g} m/s²", found["bias"]),
+        ("inertia terms", "none", f"balance of energy misses {_missed_power():.3g} W", found["h"]),
     )  # fmt: skip
-
-
-def _or(values: list[str]) -> str:
-    return " or ".join(values) if values else "none of those tried"
 
 
 claim = Claim(
