@@ -28,8 +28,16 @@ def check(quick: bool) -> Judgement:
     """Judge by measured times of the registered formulations and of the leanest code for each."""
     taken = measured.fewer_unknowns(_records(quick))
     races = [_race(n, m, diagonal, quick) for diagonal in (True, False) for n, m in _sizes(quick)]
-    own = [r for r in races if r.diagonal]
-    source, inside, outside = _source_search(races), _null_space_search(own), _outside(races)
+    source = _search(
+        "eq. (14) by SVD", races,
+        f"a size at which eq. (14) is faster than both ways with multipliers, by more than the noise ({NOISE:g})",
+        "diagonal and dense $M$, ", "the faster of them",
+    )  # fmt: skip
+    inside = _search(
+        "null space by QR", [r for r in races if r.diagonal],
+        "a size at which the null space by QR is faster with $M$ diagonal, as in the source's coordinates", "",
+        "the faster way with multipliers",
+    )  # fmt: skip
     holds = [taken.verdict == measured.TRUE, source.refutes, inside.refutes]
     some = taken.verdict == measured.CONDITIONAL
     verdict = ClaimVerdict.CONDITIONAL if some and not any(holds) else ClaimVerdict.of(holds)
@@ -38,7 +46,7 @@ def check(quick: bool) -> Judgement:
         verdict,
         f"{taken.sentence} Written as lean as LAPACK allows, eq. (14) takes at least {lean:.2g} times the time of "
         "the faster way with multipliers.",
-        (_counts(quick), _least_squares_counts(), outside),
+        (_counts(quick), _least_squares_counts(), _outside(races)),
         (source, inside),
         verdict.where("see the table for the steps on which it is faster."),
         taken.columns,
@@ -161,33 +169,16 @@ def _race(n: int, m: int, diagonal: bool, quick: bool) -> Race:
     return race
 
 
-def _covered(races: list[Race]) -> str:
-    sizes = sorted({(r.n, r.m) for r in races})
-    return (
-        f"{len(sizes)} sizes $n/m$: {', '.join(f'{n}/{m}' for n, m in sizes)}; random steps, seed {SEED}, every way "
-        "as lean as LAPACK allows, the shortest of several times, what seems to win measured once more and longer"
-    )
-
-
-def _source_search(races: list[Race]) -> Attempt:
-    best = min(races, key=lambda r: r.ratio("eq. (14) by SVD"))
-    lowest = best.ratio("eq. (14) by SVD")
+def _search(way: str, races: list[Race], sought: str, spread: str, rival: str) -> Attempt:
+    """Whether a way with fewer unknowns is anywhere faster than the fastest with multipliers."""
+    best = min(races, key=lambda r: r.ratio(way))
+    lowest, sizes = best.ratio(way), sorted({(r.n, r.m) for r in races})
     return Attempt(
-        f"a size at which eq. (14) is faster than both ways with multipliers, by more than the noise ({NOISE:g})",
-        f"diagonal and dense $M$, {_covered(races)}",
-        f"the best it does is {lowest:.2f} times the time of the faster of them ($n={best.n}$, $m={best.m}$)",
-        lowest * NOISE < 1,
-    )
-
-
-def _null_space_search(races: list[Race]) -> Attempt:
-    best = min(races, key=lambda r: r.ratio("null space by QR"))
-    lowest = best.ratio("null space by QR")
-    return Attempt(
-        "a size at which the null space by QR is faster with $M$ diagonal, as in the source's coordinates",
-        _covered(races),
-        f"the best it does is {lowest:.2f} times the time of the faster way with multipliers ($n={best.n}$, "
-        f"$m={best.m}$)",
+        sought,
+        f"{spread}{len(sizes)} sizes $n/m$: {', '.join(f'{n}/{m}' for n, m in sizes)}; random steps, seed {SEED}, "
+        "every way as lean as LAPACK allows, the shortest of several times, what seems to win measured once more and "
+        "longer",
+        f"the best it does is {lowest:.2f} times the time of {rival} ($n={best.n}$, $m={best.m}$)",
         lowest * NOISE < 1,
     )
 

@@ -42,11 +42,6 @@ class _Way:
     other: bool = False
     solver: str = "deap"
 
-    @property
-    def genetic(self) -> bool:
-        """Whether it is a genetic algorithm, of which the claim speaks."""
-        return self.solver == "deap"
-
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
@@ -111,7 +106,7 @@ def check(quick: bool) -> Judgement:
     )  # fmt: skip
     # What is said of null-space coordinates must survive the attempt to make them fail; of the others, to succeed.
     null = worst[f"gauss by {NULL}"] <= SMALL and not failing.refutes
-    verdict = ClaimVerdict.of([null, *(t.largest <= SMALL for t in tried if t.way.genetic)])
+    verdict = ClaimVerdict.of([null, *(t.largest <= SMALL for t in tried if t.way.solver == "deap")])
     if measured.verdict == str(ClaimVerdict.IRREPRODUCIBLE) or not all(d.holds for d in derivations):
         verdict = ClaimVerdict.IRREPRODUCIBLE
     close, far = ([t for t in tried if (t.largest <= SMALL) is held] for held in (True, False))
