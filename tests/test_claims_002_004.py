@@ -320,7 +320,7 @@ def test_orders_decide(monkeypatch: pytest.MonkeyPatch, tan: float, regular: flo
 
 
 def test_body_by_hand_follows_the_cycloid() -> None:
-    body = knife_edge.Body()
+    body = knife_edge.BladeBody()
     for rates, start in ((body.quasi, body.omega), (body.regular, body.velocity)):
         end = knife_edge.rk4(rates, start, 0.01, 100)[-1]
         assert end[:3] == pytest.approx([1 + 0.5 * np.sin(2.0), 1.0, np.sin(1.0) ** 2], abs=1e-8)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import product
 
 import numpy as np
 
 from gaussopt.certificates.contact import certify_contact
 from gaussopt.core.errors import NotAccepted
-from gaussopt.core.step_data import StepData
-from gaussopt.modelling.problem import problem
+from gaussopt.modelling.problem import Problem, problem
 from gaussopt.papers.report_parts import PaperResults
 from gaussopt.problems import sliding_rod
 from gaussopt.processes.job import Job
@@ -68,13 +67,7 @@ class RodState:
 
 def states() -> list[RodState]:
     """The named states by all pairs."""
-    rows = []
-    for name in STATES:
-        entry = problem(PROBLEM, case=name)
-        p = entry.parameter_values
-        step = entry.system.evaluate(0.0, entry.q0, entry.v0)
-        rows.append(_row(name, step, p["theta0"], p["omega0"], p["vA0"], p, PAIRS))
-    return rows
+    return [_state(name, problem(PROBLEM, case=name), PAIRS) for name in STATES]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,23 +83,22 @@ def grid(step: float) -> Grid:
     """Angles by `step` degrees, four rates, four friction coefficients, both slips."""
     counts: Counter[tuple[str, str, str]] = Counter()
     wrong = states = 0
-    for mu in (0.3, 1.0, 1.5, 2.0):
-        for omega in (0.0, 2.0, 5.0, 7.0):
-            for degrees in np.arange(step, 90.0, step):
-                for slip in (-1.0, 1.0):
-                    entry = problem(PROBLEM, mu=mu, omega0=omega, theta0=float(np.radians(degrees)), vA0=slip)
-                    data = entry.system.evaluate(0.0, entry.q0, entry.v0)
-                    row = _row("", data, entry.q0[2], omega, slip, entry.parameter_values, GRID_PAIRS)
-                    states += 1
-                    wrong += row.statuses["lcp by lemke"] != EXPECTED[row.signs]
-                    for pair, status in row.statuses.items():
-                        counts[row.signs, pair, status] += 1
+    for mu, omega, degrees, slip in product(
+        (0.3, 1.0, 1.5, 2.0), (0.0, 2.0, 5.0, 7.0), np.arange(step, 90.0, step), (-1.0, 1.0)
+    ):
+        entry = problem(PROBLEM, mu=mu, omega0=omega, theta0=float(np.radians(degrees)), vA0=slip)
+        state = _state("", entry, GRID_PAIRS)
+        states += 1
+        wrong += state.statuses["lcp by lemke"] != EXPECTED[state.signs]
+        for pair, status in state.statuses.items():
+            counts[state.signs, pair, status] += 1
     return Grid(dict(counts), wrong, states)
 
 
-def _row(
-    label: str, step: StepData, theta: float, omega: float, slip: float, p: Mapping[str, float], pairs: Any
-) -> RodState:
+def _state(label: str, entry: Problem, pairs: Sequence[tuple[str, str]]) -> RodState:
+    p = entry.parameter_values
+    step = entry.system.evaluate(0.0, entry.q0, entry.v0)
+    theta, omega, slip = p["theta0"], p["omega0"], p["vA0"]
     sigma = -int(np.sign(slip))
     A, B = sliding_rod.delassus(theta, sigma, p), sliding_rod.bias(theta, omega, p)
     statuses = {}

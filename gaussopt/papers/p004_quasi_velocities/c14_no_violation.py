@@ -10,7 +10,7 @@ from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import maximise
 from gaussopt.papers.p004_quasi_velocities import particle
-from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, Body, on_trial
+from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, BladeBody, on_trial
 from gaussopt.simulation.simulate import simulate
 
 ROUNDING = 1e-12
@@ -86,7 +86,7 @@ def _motions(end: float) -> list[tuple[str, str, str, float, float]]:
 
 
 def _identity(count: int) -> Derivation:
-    random, system = np.random.default_rng(14), on_trial(Body())
+    random, system = np.random.default_rng(14), on_trial(BladeBody())
     worst = least = 0.0
     for _ in range(count):
         q, v = random.uniform(-10, 10, 3), random.uniform(-3, 3, 3)
@@ -131,7 +131,7 @@ def _of_particle(z: Vector) -> float:
 
 def _of_body(z: Vector) -> float:
     """Relative violation of the velocity that the package recovers for phi, omega1, omega2 of a body."""
-    body = Body.of(z)
+    body = BladeBody.of(z)
     q = np.array([0.0, body.phi, 0.0])
     v = on_trial(body).velocity_from(0.0, q, np.array([body.speed, body.turning]), np.zeros(3))
     return float(abs(v[0] * np.sin(q[1]) - v[2] * np.cos(q[1])) / (1.0 + np.abs(v).max()))

@@ -12,7 +12,7 @@ from gaussopt.formulations.routh import formulation as routh
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import maximise
 from gaussopt.papers.p004_quasi_velocities import particle
-from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, Body, numbers, on_trial
+from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, BladeBody, numbers, on_trial
 from gaussopt.solving.solver_sequence import SolverSequence
 
 SAME = 1e-9
@@ -93,7 +93,7 @@ class _Trial:
         x = self.engine.solve(program)[0].x
         return np.full(step.n, np.inf) if x is None else self.quasi.recover(data, x, None)[0]
 
-    def difference(self, body: Body, row: str, off: float = 0.0) -> float:
+    def difference(self, body: BladeBody, row: str, off: float = 0.0) -> float:
         """Routh by the package less quasi-velocities by hand, relative; also between the two of the package.
 
         `off` is an error of the velocity, across the blade, in units of the rounding of the speed.
@@ -109,7 +109,7 @@ class _Trial:
 
 
 def _projection(count: int) -> Derivation:
-    body = Body.of(numbers(np.random.default_rng(15), count))
+    body = BladeBody.of(numbers(np.random.default_rng(15), count))
     state = body.velocity
     truth = body.acceleration(0.0, state)
     size = 1.0 + np.abs(truth).max(axis=0)
@@ -152,7 +152,7 @@ def _multipliers(on: _Trial, count: int) -> Derivation:
     random = np.random.default_rng(17)
     worst = 0.0
     for _ in range(count):
-        body = Body.of(numbers(random))
+        body = BladeBody.of(numbers(random))
         state, c = body.velocity, float(np.cos(body.phi))
         if abs(c) < CLEAR:
             continue
@@ -170,7 +170,7 @@ def _multipliers(on: _Trial, count: int) -> Derivation:
 
 def _off_the_constraint(count: int) -> Derivation:
     random = np.random.default_rng(18)
-    body = Body.of(numbers(random, count))
+    body = BladeBody.of(numbers(random, count))
     state = body.velocity
     c, s = np.cos(body.phi), np.sin(body.phi)
     off = random.uniform(-1, 1, count)
@@ -190,7 +190,7 @@ def _off_the_constraint(count: int) -> Derivation:
 def _apart(on: _Trial, row: str, clear: float, count: int, generations: int) -> Attempt:
 
     def cost(z: Vector) -> float:
-        body = Body.of(z)
+        body = BladeBody.of(z)
         return 0.0 if abs(np.cos(body.phi)) < clear else on.difference(body, row)
 
     random = np.random.default_rng(15)
@@ -208,10 +208,10 @@ def _apart(on: _Trial, row: str, clear: float, count: int, generations: int) -> 
     )
 
 
-def _towards(z: Vector) -> Body:
+def _towards(z: Vector) -> BladeBody:
     """The body of z with its angle replaced by log10 of the distance from the pole."""
     named = dict(zip(BOUNDS, z, strict=True))
-    return Body(**{**named, "phi": np.pi / 2 - 10.0 ** named["phi"]})
+    return BladeBody(**{**named, "phi": np.pi / 2 - 10.0 ** named["phi"]})
 
 
 def _at_the_pole(on: _Trial, generations: int) -> tuple[Attempt, float]:
@@ -235,7 +235,7 @@ def _at_the_pole(on: _Trial, generations: int) -> tuple[Attempt, float]:
 
 
 def _near(on: _Trial, distance: float) -> tuple[float, float, float, float]:
-    body = Body(phi=np.pi / 2 - distance, turning=1.0, speed=2.0, alpha=0.3, L_C=0.2)
+    body = BladeBody(phi=np.pi / 2 - distance, turning=1.0, speed=2.0, alpha=0.3, L_C=0.2)
     growth = abs(float(np.tan(body.phi)))
     return distance, on.difference(body, "regular", 1.0), on.difference(body, "tan", 1.0), growth
 

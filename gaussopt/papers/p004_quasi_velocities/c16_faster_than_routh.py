@@ -19,13 +19,13 @@ from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
 from gaussopt.papers.evidence.recorded_steps import recorded
-from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, Body, numbers
+from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, BladeBody, numbers
 from gaussopt.simulation.simulate import simulate
 
 CASES = {
-    "NH-A": (Body(), 30.0),
-    "NH-B": (Body(F0=8.0, nu=2.0, alpha=0.0, turning=0.085, speed=0.0), 60.0),
-    "NH-C": (Body(F0=3.0, alpha=math.pi / 6, L_C=0.2, turning=0.3, speed=0.5), 10.0),
+    "NH-A": (BladeBody(), 30.0),
+    "NH-B": (BladeBody(F0=8.0, nu=2.0, alpha=0.0, turning=0.085, speed=0.0), 60.0),
+    "NH-C": (BladeBody(F0=3.0, alpha=math.pi / 6, L_C=0.2, turning=0.3, speed=0.5), 10.0),
 }
 """The body and its last instant in s."""
 
@@ -100,7 +100,7 @@ class _Run:
 class _Pair:
     """A body by both, integrated by SciPy's RK45 from rates written by hand."""
 
-    body: Body
+    body: BladeBody
     end: float
     rtol: float
 
@@ -224,13 +224,13 @@ def _tan(end: float) -> Derivation:
 
 def _searches(runs: list[_Pair], generations: int, count: int) -> tuple[Attempt, Attempt]:
     random = np.random.default_rng(16)
-    drawn = [_Pair(Body.of(numbers(random)), SPAN, TOLERANCE) for _ in range(count)]
+    drawn = [_Pair(BladeBody.of(numbers(random)), SPAN, TOLERANCE) for _ in range(count)]
     ratios, equal = [p.ratio for p in drawn], [p.at_equal_error for p in drawn]
     least, number = min(ratios + [p.ratio for p in runs]), 0
     if generations:
         found = minimise(
-            lambda z: _Pair(Body.of(z), SPAN, TOLERANCE).ratio, list(BOUNDS.values()), generations, 16, population=2,
-            start=np.array(astuple(CASES["NH-B"][0])),
+            lambda z: _Pair(BladeBody.of(z), SPAN, TOLERANCE).ratio, list(BOUNDS.values()), generations, 16,
+            population=2, start=np.array(astuple(CASES["NH-B"][0])),
         )  # fmt: skip
         least, number = min(least, found.value), found.tried
     least_equal = min(equal + [p.at_equal_error for p in runs])

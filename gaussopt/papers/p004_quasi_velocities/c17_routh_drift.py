@@ -11,7 +11,7 @@ from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
-from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, Body, Rates, across, numbers, rk4
+from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, BladeBody, Rates, across, numbers, rk4
 from gaussopt.papers.p004_quasi_velocities.motions import METHODS, QUASI, REGULAR, TAN
 from gaussopt.simulation.simulate import simulate
 
@@ -75,7 +75,7 @@ def _cycloid(t: Vector) -> Matrix:
 
 def _errors(counts: tuple[int, ...]) -> dict[str, list[float]]:
     """Largest position error of NH-A up to END, the pole always at the same place of a step."""
-    body = Body()
+    body = BladeBody()
     methods: dict[str, tuple[Rates, Vector]] = {
         QUASI: (body.quasi, body.omega), REGULAR: (body.regular, body.velocity), TAN: (body.tan, body.velocity),
     }  # fmt: skip
@@ -98,7 +98,7 @@ def _orders(counts: tuple[int, ...], errors: list[float]) -> list[float]:
 
 def _law(count: int) -> Derivation:
     random = np.random.default_rng(17)
-    body = Body.of(numbers(random, count))
+    body = BladeBody.of(numbers(random, count))
     state = np.stack([random.uniform(-3, 3, count) for _ in range(6)])
     state[1] = body.phi
     _, phi, _, vx, turning, vy = state
@@ -157,7 +157,7 @@ def _motion(counts: tuple[int, ...], errors: dict[str, list[float]]) -> Derivati
 def _frozen(count: int, place: Vector) -> Vector:
     """|omega3| / dt that the tan row leaves of NH-A after the pole, for places of the pole within a step."""
     dt = np.pi / 2 / (count + place)
-    body = Body(phi=np.zeros_like(place))
+    body = BladeBody(phi=np.zeros_like(place))
     x, y = (rk4(body.tan, body.velocity, dt, count + 2)[-1][i] for i in (3, 5))
     phi = dt * (count + 2)
     return np.asarray(np.abs(x * np.tan(phi) - y) / dt)
@@ -192,7 +192,7 @@ def _bodies(generations: int) -> Attempt:
     largest: list[float] = []
 
     def left(z: Vector) -> tuple[Vector, Vector]:
-        body = Body.of(z)
+        body = BladeBody.of(z)
         coarse = np.abs(across(rk4(body.regular, body.velocity, dt, steps))).max(axis=0)
         fine = np.abs(across(rk4(body.regular, body.velocity, dt / 2, 2 * steps))).max(axis=0)
         # Violations at rounding have no order, nor have motions that the step does not resolve.

@@ -30,7 +30,7 @@ RANGES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class BladeBody:
     """Parameters and start of the body, numbers or arrays (S,) for S bodies at once.
 
     Attributes
@@ -51,7 +51,7 @@ class Body:
     speed: Any = 2.0
 
     @classmethod
-    def of(cls, z: Vector) -> Body:
+    def of(cls, z: Vector) -> BladeBody:
         """The body of nine numbers in the order of BOUNDS, or of nine rows of them."""
         return cls(*z)
 
@@ -141,7 +141,7 @@ def rk4(rates: Rates, state: Vector, dt: Any, steps: int) -> Matrix:
     return found
 
 
-def on_trial(body: Body, row: str = "regular") -> Any:
+def on_trial(body: BladeBody, row: str = "regular") -> Any:
     """The system of the package with these parameters, with the regular or the printed ("tan") row."""
     entry = problem("knife-edge-body", **({} if row == "regular" else {"variant": "tan-row"}))
     return entry.system.with_parameters(**{k: float(v) for k, v in body.parameters.items()})
