@@ -1,4 +1,4 @@
-"""Curves as figures, and what their captions must say of them."""
+"""Curves as figures, and the remarks that their captions owe the reader."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def thin(length: int, points: int = 800) -> slice:
 
 
 def remarks(curves: Mapping[str, Vector], *, log: bool = False) -> str:
-    """What a caption must say of curves over a common abscissa: which coincide, and where zeros are drawn.
+    """Remarks of a caption on curves over a common abscissa: which coincide, and where zeros are drawn.
 
     Curves coincide if they are nowhere apart by more than half a percent of the picture's height.
     """

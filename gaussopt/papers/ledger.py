@@ -41,7 +41,7 @@ def cases(quick: bool) -> list[Job]:
 
 
 def judgements(outcomes: Mapping[str, Outcome]) -> dict[str, Judgement | str]:
-    """What was computed of each claim by its number, or in one sentence why nothing was."""
+    """The evidence for each claim by its number, or in one sentence the reason why there is none."""
     found: dict[str, Judgement | str] = {}
     for c in ledger():
         outcome = outcomes.get(_key(c))
@@ -50,7 +50,7 @@ def judgements(outcomes: Mapping[str, Outcome]) -> dict[str, Judgement | str]:
 
 
 def counts(found: Mapping[str, Judgement | str]) -> dict[str, int]:
-    """How many claims have each verdict; those without evidence last, if there are any."""
+    """The number of claims with each verdict; those without evidence last, if there are any."""
     number = Counter(str(j.verdict) if isinstance(j, Judgement) else NOT_COMPUTED for j in found.values())
     return {v: number[v] for v in (*map(str, ClaimVerdict), NOT_COMPUTED) if number[v] or v != NOT_COMPUTED}
 

@@ -1,4 +1,4 @@
-"""What the sections of several papers share: work that runs in a case, tables, errata and claims."""
+"""Parts shared by the sections of several papers: work that runs in a case, tables, errata and claims."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Important(Tex):
         return found
 
     def __getnewargs__(self) -> tuple[str, str, str]:  # type: ignore[override]
-        """What a copy in another process is made of."""
+        """The arguments of a copy in another process."""
         return str(self), self.figure, self.anchor
 
 
@@ -160,7 +160,7 @@ class PaperResults:
     outcomes: Mapping[str, Outcome]
 
     def value(self, key: str) -> Any:
-        """What a case returned."""
+        """The value that a case returned."""
         outcome = self.outcomes.get(key)
         return None if outcome is None else outcome.value
 
@@ -179,7 +179,7 @@ class PaperResults:
 
 
 def states_table(name: str, pairs: Mapping[str, PairResult], lead: str) -> Table:
-    """How every pair did on given states."""
+    """Table of the errors and certificates of every pair on given states."""
     rows = tuple(
         (k, r.exact, r.states, r.solved, r.claimed, r.error, r.certified, r.constraint_residual, r.iterations)
         for k, r in pairs.items()
@@ -203,7 +203,7 @@ def time_parts(pairs: Mapping[str, PairResult]) -> dict[str, list[float]]:
 
 
 def times_table(name: str, pairs: Mapping[str, PairResult]) -> Table:
-    """Where the time of one step goes."""
+    """Table of the parts of the time of one step."""
     parts = time_parts(pairs)
     return Table(
         name,
@@ -218,7 +218,7 @@ def times_table(name: str, pairs: Mapping[str, PairResult]) -> Table:
 
 
 def times_figure(name: str, pairs: Mapping[str, PairResult]) -> Figure:
-    """The same as bars."""
+    """Stacked bars of the parts of the time of one step."""
     parts = time_parts(pairs)
     svg = plots.stacked_bars(list(pairs), parts, "microseconds per step, median (linear up to 50)")
     totals = {k: sum(p[j] for p in parts.values()) for j, k in enumerate(pairs)}
@@ -307,7 +307,7 @@ def _cell(result: PairResult | None) -> float | str:
 
 
 def errata_section(entry: Problem, number: str, results: PaperResults, findings: list[str]) -> Section:
-    """What is wrong in the source: printed, corrected, and what this run computed of it.
+    """The errors of the source: printed, corrected, and the numbers of this run on them.
 
     Formulas of errata, sentences and notes may be LaTeX between dollar signs.
     """

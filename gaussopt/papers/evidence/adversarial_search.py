@@ -64,7 +64,7 @@ def minimise(
 
 def maximise(gain: Callable[[Vector], float], bounds: Sequence[tuple[float, float]], generations: int,
              seed: int | np.random.Generator, population: int = 3) -> Least:  # fmt: skip
-    """The same for the largest value."""
+    """Maximise a function of d numbers within bounds, see `minimise`; the value is the largest one."""
     found = minimise(lambda z: -gain(z), bounds, generations, seed, population)
     return replace(found, value=-found.value)
 

@@ -56,7 +56,7 @@ class Mechanism:
         return len(self.phi) - (int(np.linalg.matrix_rank(self.closures()[0], tol=1e-9)) if self.loops else 0)
 
     def step(self, repeated: int = 0) -> StepData:
-        """In absolute coordinates x, y, phi of every body, with the first `repeated` pins written twice."""
+        """The step in absolute coordinates x, y, phi of every body, the first `repeated` pins written twice."""
         pins = (*self.tree, *self.loops)
         pins += pins[:repeated]
         bodies = len(self.phi)
@@ -75,7 +75,7 @@ class Mechanism:
         return StepData.smooth(M, zero, self.force, J, gamma, 0.0, zero, K @ self.omega)
 
     def point(self, body: int, on: Vector) -> tuple[Matrix, Vector]:
-        """Of a point of a body: its acceleration is the first, (2, bodies), times phi'' plus the second, (2,)."""
+        """Map and bias, (2, bodies) and (2,), of a point of a body: its acceleration is the map times phi'' plus the bias."""
         K, bias = np.zeros((2, len(self.phi))), np.zeros(2)
         while body != GROUND:
             pin = self.tree[body]
@@ -86,7 +86,7 @@ class Mechanism:
         return K, bias
 
     def motion(self) -> tuple[Matrix, Vector]:
-        """The same for all absolute coordinates, (3 bodies, bodies) and (3 bodies,)."""
+        """Map and bias of all absolute coordinates, (3 bodies, bodies) and (3 bodies,)."""
         bodies = len(self.phi)
         K, bias = np.zeros((3 * bodies, bodies)), np.zeros(3 * bodies)
         for i in range(bodies):
@@ -95,7 +95,7 @@ class Mechanism:
         return K, bias
 
     def closures(self) -> tuple[Matrix, Vector]:
-        """What the loops ask of the angles: L phi'' = r."""
+        """The conditions of the loops on the angles: L and r of L phi'' = r."""
         L, r = np.zeros((2 * len(self.loops), len(self.phi))), np.zeros(2 * len(self.loops))
         for i, pin in enumerate(self.loops):
             (Ka, ba), (Kb, bb) = self.point(pin.a, pin.on_a), self.point(pin.b, pin.on_b)
@@ -103,7 +103,7 @@ class Mechanism:
         return L, r
 
     def acceleration(self) -> Vector:
-        """By the minimal equations; the loops are solved for as many angles as they fix, chosen by pivoting."""
+        """The acceleration by the minimal equations; pivoting chooses the angles for which the loops are solved."""
         K, bias = self.motion()
         m = np.column_stack((self.mass, self.mass, self.inertia)).ravel()
         mass, pull = K.T @ (m[:, None] * K), K.T @ (self.force - m * bias)
@@ -167,12 +167,12 @@ def mechanism(x: Vector, parents: tuple[int, ...], pairs: tuple[tuple[int, int],
 
 
 def numbers(parents: tuple[int, ...], pairs: tuple[tuple[int, int], ...]) -> int:
-    """How many numbers decide a mechanism."""
+    """The count of numbers that decide a mechanism."""
     return 12 * len(parents) + 2 * len(pairs)
 
 
 def _place(of: Mechanism, body: int, on: Vector) -> Vector:
-    """Where a point of a body is."""
+    """The place of a point of a body, (2,), m."""
     where = np.zeros(2)
     while body != GROUND:
         pin = of.tree[body]

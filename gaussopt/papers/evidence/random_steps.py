@@ -17,7 +17,7 @@ from gaussopt.solving.solver_sequence import SolverSequence
 
 
 def entries(n: int, m: int) -> int:
-    """How many numbers decide a step of n coordinates and m rows."""
+    """The count of numbers that decide a step of n coordinates and m rows."""
     return n + n * n + m + m * m + n * m + 2 * n + m
 
 
@@ -51,12 +51,12 @@ def sizes(rng: np.random.Generator, most: int) -> tuple[int, int]:
 
 
 def with_mass(step: StepData, M: Matrix) -> StepData:
-    """The same step with another mass matrix."""
+    """A step with its mass matrix replaced."""
     return StepData.smooth(M, step.h, step.Q, step.J, step.gamma, 0.0, np.zeros(step.n), np.zeros(step.n))
 
 
 def with_gamma(step: StepData, gamma: Vector) -> StepData:
-    """The same step with another right-hand side of the rows."""
+    """A step with the right-hand side of its rows replaced."""
     return StepData.smooth(step.M, step.h, step.Q, step.J, gamma, 0.0, np.zeros(step.n), np.zeros(step.n))
 
 
@@ -105,7 +105,7 @@ Candidate = Callable[[StepData], Vector]
 
 
 def by_formulation(name: str) -> Candidate:
-    """What a registered formulation answers by direct linear algebra, uncertified."""
+    """The acceleration of a registered formulation by direct linear algebra, uncertified."""
     entry = registry.load("formulation", name)
     engine = SolverSequence("kkt")
 

@@ -170,7 +170,7 @@ def _race(n: int, m: int, diagonal: bool, quick: bool) -> Race:
 
 
 def _search(way: str, races: list[Race], sought: str, spread: str, rival: str) -> Attempt:
-    """Whether a way with fewer unknowns is anywhere faster than the fastest with multipliers."""
+    """Search for a size at which a way with fewer unknowns beats the fastest with multipliers."""
     best = min(races, key=lambda r: r.ratio(way))
     lowest, sizes = best.ratio(way), sorted({(r.n, r.m) for r in races})
     return Attempt(

@@ -173,7 +173,7 @@ def _unit_masses(crank: Crank, unit: Crank, states: list[StepData]) -> Derivatio
 
 
 def _first(crank: Crank, name: str, low: float, high: float, quick: bool) -> float:
-    """Where between two values of a parameter the crank begins, or ceases, to stop in its first turn."""
+    """The value of a parameter at which the crank begins, or ceases, to stop in its first turn; NaN if none."""
     per_turn, count = (200, 33) if quick else (500, 65)
     for _ in range(3):
         values = np.linspace(low, high, count)

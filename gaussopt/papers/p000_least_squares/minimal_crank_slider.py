@@ -37,11 +37,11 @@ class Crank:
 
     @classmethod
     def of(cls, parameters: Mapping[str, float]) -> Self:
-        """From the parameters of the registered problem."""
+        """The mechanism with the parameters of the registered problem."""
         return cls(**{f.name: float(parameters[f.name]) for f in fields(cls)})
 
     def at(self, **values: Values | float) -> Self:
-        """With other values; arrays describe many mechanisms."""
+        """The mechanism with some values replaced; arrays describe many mechanisms."""
         return replace(self, **values)
 
     def rod(self, theta: Values) -> tuple[Values, Values, Values, Values]:
@@ -115,7 +115,7 @@ class Crank:
 
 @dataclass(frozen=True, slots=True)
 class CrankRun:
-    """How a crank that starts at rest and turns backwards fares over the angle it has covered.
+    """The kinetic energy of a crank that starts at rest and turns backwards, over the angle it has covered.
 
     Attributes
     ----------

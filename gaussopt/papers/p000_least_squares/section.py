@@ -183,7 +183,7 @@ def _equation_16(results: PaperResults, findings: list[str]) -> Section:
 
 
 def _driven(runs: dict[str, Trajectory]) -> str:
-    """What the first acceleration of the crank is by eq. (16), in units of the true one."""
+    """The first acceleration of the crank by eq. (16) divided by the true one, as a clause."""
     parts = []
     for tau, how in ((-0.5, "with the torque"), (0.0, "without it")):
         pair = [runs.get(f"{f}, tau = {tau:g}") for f in ("least-squares-as-printed", "lagrange")]
@@ -193,7 +193,7 @@ def _driven(runs: dict[str, Trajectory]) -> str:
 
 
 def _falling(settles: Trajectory) -> str:
-    """Whether every quarter of the motion swings less than the one before it."""
+    """A clause that is true if every quarter of the motion swings less than the one before it, else nothing."""
     quarters = [float(np.ptp(part)) for part in np.array_split(settles.q[:, 2], 4)]
     return " with falling amplitude" if all(np.diff(quarters) < 0) else ""
 

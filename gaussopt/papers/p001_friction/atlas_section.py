@@ -73,11 +73,11 @@ ANSWERS = {
     "tensile": "lets a contact pull", "unbounded": "has no minimum", "infeasible": "allows no force",
     "not convex": "is not convex, which leaves no unique minimiser", "not unique": "has no unique minimiser",
 }  # fmt: skip
-"""What the printed program does, by class."""
+"""The behaviour of the printed program in words, by class."""
 
 
 def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
-    """What the printed QP does where both ends of the two bars slide to the left, in a sentence and on a small map.
+    """A sentence and a small map of the printed QP where both ends of the two bars slide to the left.
 
     Parameters
     ----------

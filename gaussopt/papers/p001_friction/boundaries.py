@@ -68,7 +68,7 @@ def _active(A: Matrix, b: Vector, eta: bool) -> float:
 
 
 def _closed_eta(theta: float, mu: float) -> float:
-    """The same from the closed form of the operator; only the direction (1, 1) of the bias matters."""
+    """Eta of C from the closed form of the operator; only the direction (1, 1) of the bias matters."""
     p = {**problem("two-bar").parameter_values, "mu": mu}
     return _active(delassus(theta, (1, 1), p), np.full(2, -1.0), True)
 
@@ -193,7 +193,7 @@ def painleve_table() -> Table:
 
 
 def painleve_counts(quick: bool = False) -> Table:
-    """The same over a grid of (theta, theta', mu): which classes occur for which signs."""
+    """The classes that occur for each pair of signs on a grid of (theta, theta', mu)."""
     size = 12 if quick else 20
     axes = (
         Axis("theta0", np.radians(np.linspace(2.0, 88.0, size))), Axis("omega0", np.linspace(0.0, 8.0, size // 2)),
@@ -252,7 +252,7 @@ def table_25() -> Table:
 
 
 def joint_table() -> Table:
-    """The same states with two hinge rows: the printed program over all ideal forces (eq. 24)."""
+    """The states of `table_25` with two hinge rows: the printed program over all ideal forces (eq. 24)."""
     stated = {"60°, 20 N up at C": "19.4323, -0.8988"}
     rows = []
     for name, degrees, omega, pull, *_ in STATES[:5]:
@@ -276,7 +276,7 @@ STATED_FRACTIONS: dict[tuple[float, float], str] = {
 
 
 def load_fractions(quick: bool = False) -> Table:
-    """Over all directions of the load: on which fraction the printed QP differs from the LCP, and by how much."""
+    """The fraction of all directions of the load on which the printed QP differs from the LCP, and by how much."""
     directions = load_directions(360 if quick else 1440, 2)
     rows: list[tuple[Any, ...]] = []
     for mu in (0.2, 0.5):
@@ -361,14 +361,14 @@ def frozen_table() -> Table:
 
 
 def two_bar_tables(quick: bool = False) -> tuple[Table, ...]:
-    """What the report of the two bars' atlas shows beside its maps."""
+    """Tables beside the maps of the two bars' atlas."""
     return boundaries("two-bar"), table_25(), joint_table(), load_fractions(quick), frozen_table()
 
 
 def rod_tables(quick: bool = False) -> tuple[Table, ...]:
-    """What the report of the rod's atlas shows beside its maps."""
+    """Tables beside the maps of the rod's atlas."""
     return boundaries("sliding-rod"), painleve_table(), painleve_counts(quick)
 
 
 TABLES = {"two-bar": two_bar_tables, "sliding-rod": rod_tables}
-"""What the atlas of a problem of this paper shows beside its maps, by the name of the problem."""
+"""The makers of the tables beside the maps of an atlas, by the name of the problem."""

@@ -169,7 +169,7 @@ def _weighted(quick: bool) -> Derivation:
 
 
 def _random(quick: bool) -> tuple[dict[str, int], dict[str, int], tuple[int, int]]:
-    """How often each direction fails on random matrices and on hinged bars, and where all contacts bear."""
+    """Counts of the failures of each direction on random matrices and on hinged bars, and where all contacts bear."""
     count = 60 if quick else 400
     stacks: list[list[tuple[Matrix, Matrix]]] = [[], []]
     for n in (2, 3, 4, 5):

@@ -115,7 +115,7 @@ def cycle_condition(A: Matrix) -> bool:
 
 
 def weights_exist(A: Matrix) -> bool:
-    """Whether d_i A_ij = d_j A_ji has a solution d >= 1, by linear programming."""
+    """True if d_i A_ij = d_j A_ji has a solution d >= 1, by linear programming."""
     n = len(A)
     rows = np.zeros((n * (n - 1) // 2, n))
     for row, (i, j) in zip(rows, combinations(range(n), 2), strict=True):

@@ -23,7 +23,7 @@ FED = 0.09
 """Instant at which energies are compared, s; no event lies before it."""
 
 POINTS = {"the centroid of AB": 0.5, "the hinge B": 0.0, "the end A": 1.0}
-"""What x and y may be: their distance from B in lengths of AB."""
+"""Points whose coordinates x and y may be: their distance from B divided by the length of AB."""
 
 CONSISTENT = 1e-6
 """Gap accelerations and powers that count as zero, m/s² and W."""
@@ -85,7 +85,7 @@ class Start:
 
     @property
     def consistent(self) -> bool:
-        """Whether both ends are on the floor and stay there."""
+        """True if both ends are on the floor and stay there."""
         return bool(max(np.abs(self.gaps).max(), np.abs(self.rates).max()) < CONSISTENT)
 
 
@@ -171,7 +171,7 @@ def _least_bias() -> float:
 
 
 def _sign() -> tuple[Derivation, float]:
-    """What friction does to the energy, and the energy that the bars gain with the printed sign, J."""
+    """The energy with either sign of friction, and the energy that the bars gain with the printed one, J."""
     (first, right), (_, wrong) = energies(FED, 1), energies(FED, -1)
     derived = Derivation(
         "Friction takes energy: $\\sigma=-\\operatorname{sgn}v_T$; the printed $s=\\operatorname{sgn}v_T$ feeds it. By "
@@ -344,7 +344,7 @@ def _other_states(quick: bool) -> Attempt:
 def _table(
     least: float, kept: dict[str, list[str]], bias: float, gained: float, off: tuple[float, float]
 ) -> tuple[tuple[object, ...], ...]:
-    """What the printed data give.
+    """The printed data beside consistent ones.
 
     Parameters
     ----------

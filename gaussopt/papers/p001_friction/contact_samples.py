@@ -124,7 +124,7 @@ class Contacts:
 
     @property
     def ell(self) -> Matrix:
-        """What the joints do along the friction, sigma mu J_T (a_J - a_0), (B, k)."""
+        """Acceleration by the joints along the friction, sigma mu J_T (a_J - a_0), (B, k)."""
         return sets.times(self.friction, self._moved[0] - self.free)
 
     def solve(self, friction: Matrix | None = None) -> sets.ActiveSetPoints:
@@ -257,7 +257,7 @@ def opposite_slides(angles: Vector, rate: float) -> tuple[Contacts, Vector]:
 
 
 def definite(A: Matrix, least: float = DEFINITE) -> Mask:
-    """Where sym A, scaled to unit diagonal, has no eigenvalue below `least`, (B,)."""
+    """True where sym A, scaled to unit diagonal, has no eigenvalue below `least`, (B,)."""
     diagonal = A.diagonal(axis1=1, axis2=2)
     positive = (diagonal > 0).all(axis=1)
     unit = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
@@ -324,27 +324,27 @@ class Comparison:
 
     @property
     def equal(self) -> Mask:
-        """Where the program returns the forces of the laws."""
+        """True where the program returns the forces of the laws, (B,)."""
         return np.asarray(self.difference <= EQUAL)
 
     @property
     def predicted(self) -> Mask:
-        """Where the criterion says so."""
+        """True where the criterion says that it does, (B,)."""
         return np.asarray(self.violation <= DECIDED)
 
     @property
     def borderline(self) -> Mask:
-        """Where rounding decides."""
+        """True where rounding decides, (B,)."""
         return np.asarray((self.violation > BORDER[0]) & (self.violation < BORDER[1]))
 
     @property
     def mismatch(self) -> Mask:
-        """Where the criterion is wrong."""
+        """True where the criterion is wrong, (B,)."""
         return np.asarray((self.equal != self.predicted) & ~self.borderline)
 
     @property
     def tensile(self) -> Mask:
-        """Where the program pulls."""
+        """True where the program pulls, (B,)."""
         return np.asarray(self.program.min(axis=1) < -EQUAL * np.abs(self.program).max(axis=1))
 
 
@@ -393,7 +393,7 @@ def maximise(function: Callable[[Matrix], Vector], bounds: Sequence[tuple[float,
 
 
 def circumstances(holds: Mapping[str, bool]) -> str:
-    """Where something holds and where it does not, in words."""
+    """Circumstances in words: those under which something holds, and those under which it does not."""
     parts = ["; ".join(name for name, value in holds.items() if value is truth) for truth in (True, False)]
     yes = f"{parts[0][:1].upper()}{parts[0][1:]}." if parts[0] else "Nowhere."
     return f"{yes} Not {parts[1]}." if parts[1] else yes

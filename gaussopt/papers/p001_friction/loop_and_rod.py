@@ -148,7 +148,7 @@ def _from_the_air(air: Mapping[str, Trajectory], findings: list[str]) -> list[Bl
 
 
 def _in_the_air(label: str, traj: Trajectory) -> str:
-    """What the loop does from the air in one run, as a sentence."""
+    """A sentence on one run of the loop from the air."""
     start = traj.gap[0].min()
     pressed = traj.lam_N[0].max() > 0
     text = f"{label[:1].upper()}{label[1:]}: "

@@ -239,7 +239,7 @@ def beside(runs: Mapping[str, Trajectory], values: Mapping[str, Mapping[str, Vec
 
 
 def apart(runs: Mapping[str, Trajectory]) -> str:
-    """How far two programs are apart, as a sentence; nothing if there is one."""
+    """A sentence on the difference of two programs; nothing if there is one."""
     if len(runs) < len(PAIRS):
         return ""
     q, N = difference(*runs.values())
@@ -253,6 +253,6 @@ def marks(traj: Trajectory, values: Vector) -> tuple[Vector, Vector]:
 
 
 def way(slip: Vector) -> str:
-    """To which side an end slides, rounding left out."""
+    """The sides to which an end slides, as a clause; rounding is left out."""
     found = [side for side, there in (("left", slip < -1e-9), ("right", slip > 1e-9)) if there.any()]
     return f"to the {' and to the '.join(found)}" if found else "nowhere"

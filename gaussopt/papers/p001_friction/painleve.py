@@ -40,7 +40,7 @@ SIGNS = {
     (False, True): "none",
     (False, False): "several",
 }
-"""What the signs of A (positive?) and B (negative?) say."""
+"""Number and kind of solutions by the signs of A (positive?) and B (negative?)."""
 
 EXPECTED = {
     "unique, contact": "solved", "unique, lift-off": "solved", "none": "no_solution", "several": "multiple_solutions",
@@ -125,7 +125,7 @@ def cases(quick: bool) -> list[Job]:
 
 
 def section(results: PaperResults, findings: list[str]) -> Section:
-    """How many solutions a state has, and what formulations and solvers say of it."""
+    """The number of solutions of each state, and the statuses by formulations and solvers."""
     blocks: list[Block] = [
         Paragraph(
             "One contact makes A and b plain numbers. For the rod that slides to the left A = (1 + 3 cos θ (cos θ − μ "

@@ -241,7 +241,7 @@ def _method(results: PaperResults, findings: list[str]) -> Section:
 
 
 def _printed_program(found: Sequence[Programs]) -> str:
-    """What (29) returns on the special states."""
+    """A sentence on the forces of (29) at the special states."""
     same = [p for p in found if p.misses(p.printed) <= EQUAL]
     lifts = sum(float(p.w[1]) > 0 and p.lcp[1] == 0 for p in found if p.misses(p.printed) > EQUAL)
     predicted = sum(p.predicts == (p.misses(p.printed) <= EQUAL) for p in found)

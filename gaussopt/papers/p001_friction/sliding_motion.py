@@ -41,7 +41,7 @@ class SlidingMotion:
 
 @cache
 def parameters() -> dict[str, float]:
-    """Of the registered problem."""
+    """Parameters of the registered problem by name."""
     return dict(problem("two-bar").parameter_values)
 
 
@@ -52,7 +52,7 @@ def start() -> Vector:
 
 
 def slope(z: Vector, sigma: Sides) -> Vector:
-    """Its derivative in time."""
+    """Time derivative of the state z with friction of the given signs, (4,)."""
     alpha, ax, _ = reduced(z[0], z[1], sigma, parameters())
     return np.array([z[1], alpha, z[3], ax])
 
@@ -75,7 +75,7 @@ def energies(t_end: float, sign: int) -> tuple[float, float]:
 
 
 def slide(points: int) -> SlidingMotion:
-    """From the reconstructed start until the bars lie flat, about `points` instants."""
+    """Follow the motion from the reconstructed start until the bars lie flat, at about `points` instants."""
     p = parameters()
     z, t = start(), 0.0
     sides = [int(-np.sign(v)) for v in slip(z)]

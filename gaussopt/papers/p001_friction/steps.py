@@ -120,7 +120,7 @@ def special_states() -> list[ContactStep]:
 
 @dataclass(frozen=True, slots=True)
 class StepsResult:
-    """What a pair did on steps with contacts.
+    """Results of a formulation by a solver on steps with contacts.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ class OnSteps:
 
     @property
     def plain(self) -> common.ByFormulation:
-        """The same without forces and statuses, and without solvers that refuse."""
+        """The results without forces and statuses, and without solvers that refuse."""
         taken = tuple(r.pair for r in self.results if not r.pair.refused)
         return common.ByFormulation(self.formulation, self.refused, taken)
 
@@ -363,7 +363,7 @@ def _group_blocks(group: str, judged: Sequence[OnSteps]) -> list[Block]:
 
 
 def _worth_telling(pairs: Mapping[str, PairResult]) -> set[str]:
-    """Of each formulation its first pair and the worst: the fewest answers confirmed, then the largest error."""
+    """The first pair of each formulation and its worst: the fewest answers confirmed, then the largest error."""
     by: dict[str, list[str]] = {}
     for name, pair in pairs.items():
         by.setdefault(pair.formulation, []).append(name)

@@ -135,7 +135,7 @@ def printed_start(results: PaperResults, findings: list[str]) -> Section:
 
 
 def _sides(traj: Trajectory, impact: Mapping[str, Any] | None) -> str:
-    """To which side the ends slide before and after an impact, as a sentence."""
+    """A sentence on the sides to which the ends slide before and after an impact."""
     if impact is None:
         return ""
     system = problem("two-bar", case="airborne").system

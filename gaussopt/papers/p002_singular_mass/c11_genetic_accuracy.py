@@ -58,12 +58,12 @@ class _Tried:
 
     @property
     def largest(self) -> float:
-        """With that penalty."""
+        """The largest error with that penalty."""
         return float(self.errors[self.best].max())
 
     @property
     def words(self) -> str:
-        """For a search."""
+        """The errors as a clause."""
         return (
             f"{self.way.label}: at most {self.largest:.1e} with the penalty {self.penalties[self.best]:.0e}, "
             f"smallest error of any run {self.errors.min():.1e}"
@@ -125,7 +125,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _ways_that(what: str, null: bool, tried: Sequence[_Tried]) -> str:
-    """What holds in null-space coordinates, if `null`, and by these ways in full coordinates; "" if nowhere."""
+    """A clause on null-space coordinates, if `null`, and on these ways in full coordinates; "" if there are none."""
     places = ["in null-space coordinates"] if null else []
     if tried:
         words = ", ".join(f"by {t.way.label} (errs by up to {t.largest:.1e})" for t in tried)

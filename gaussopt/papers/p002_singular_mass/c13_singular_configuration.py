@@ -69,7 +69,7 @@ def check(quick: bool) -> Judgement:
 
 
 def _left(row: str, amplitude: float, runs: int) -> tuple[int, float]:
-    """How many runs with noise leave the branch, and the largest difference of the others."""
+    """The number of noisy runs that leave the branch, and the largest difference of the others, rad."""
     found = linkage.noisy(row, amplitude, runs)
     return found.left, found.stayed
 

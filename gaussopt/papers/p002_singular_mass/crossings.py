@@ -45,7 +45,7 @@ def cases(quick: bool) -> list[Job]:
 
 
 def approach(dt: float) -> Trajectory:
-    """From the last reference state before theta1 = pi/2 over the pole, with the printed row."""
+    """Simulate from the last reference state before theta1 = pi/2 over the pole, with the printed row."""
     reference = problem(PROBLEM).reference(REFERENCE)
     k = int(np.flatnonzero(reference.q[:, 0] < np.pi / 2)[-1])
     ahead = (np.pi / 2 - reference.q[k, 0]) / reference.v[k, 0]
@@ -59,7 +59,7 @@ def _distance(traj: Trajectory) -> Vector:
 
 
 def singular(results: PaperResults, findings: list[str]) -> Section:
-    """Over the singular position with exact accelerations: the multiplier, and where the certificate stops a run."""
+    """The passage with exact accelerations: the multiplier, and where the certificate stops a run."""
     runs = results.trajectories("crossing: ")
     near = results.trajectories("approach: ")
     blocks: list[Block] = [
@@ -164,7 +164,7 @@ def _approach_row(label: str, v: Trajectory) -> tuple[Any, ...]:
 
 
 def noise(results: PaperResults, findings: list[str]) -> Section:
-    """Over the singular position with noisy accelerations: which runs leave their branch."""
+    """The passage with noisy accelerations: which runs leave their branch."""
     found: dict[str, NoiseResult] = results.group("noise: ")
     blocks: list[Block] = [
         Paragraph(

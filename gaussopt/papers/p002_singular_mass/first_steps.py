@@ -90,7 +90,7 @@ class PenaltyResult:
 
 
 def penalties(seeds: int) -> list[PenaltyResult]:
-    """What a penalty costs at the start, before and after the search."""
+    """Errors of penalised first steps, by exact minimisation and by the genetic algorithm."""
     step = start()
     exact = solve_step(step, "lagrange", "kkt").a
     assert exact is not None

@@ -27,7 +27,7 @@ REFERENCE = "four-bar-A"
 
 @dataclass(frozen=True, slots=True)
 class GeneticAnswer:
-    """What one run of the genetic algorithm answered.
+    """The answer of one run of the genetic algorithm.
 
     Attributes
     ----------

@@ -37,7 +37,7 @@ Errors = Callable[[Matrix], Any]
 
 
 def parameters() -> dict[str, float]:
-    """Of the registered problem."""
+    """Parameters of the registered problem by name."""
     return problem("four-bar").parameter_values
 
 
@@ -56,7 +56,7 @@ def printed(p: dict[str, float]) -> Rates:
 
 
 def regular(p: dict[str, float]) -> Rates:
-    """The same with the row (1, -1)."""
+    """M a = Q + lam J^T with the row (1, -1), the multiplier eliminated."""
     m1, m2, mgl = 4 * p["m"] * p["l"] ** 2 / 3, p["m"] * p["l"] ** 2 / 3, p["m"] * p["g"] * p["l"]
 
     def rates(state: Matrix) -> Matrix:
@@ -122,7 +122,7 @@ class NoiseResult:
 
     @property
     def left(self) -> int:
-        """How many runs have left the branch."""
+        """The number of runs that have left the branch."""
         return int((self.gaps[:, -1] > OFF).sum())
 
     @property
@@ -133,7 +133,7 @@ class NoiseResult:
 
 
 def runs(quick: bool) -> int:
-    """How many there are for each row and each noise."""
+    """The number of runs for each row and each noise."""
     return 40 if quick else 500
 
 

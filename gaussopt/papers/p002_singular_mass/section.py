@@ -231,7 +231,7 @@ def _balance(results: PaperResults) -> list[Section]:
 
 
 def _crossings(traj: Trajectory) -> list[tuple[float, float, float]]:
-    """Where theta1 passes an odd multiple of pi/2: the angle over pi, t, and the rate there."""
+    """Passages of odd multiples of pi/2 by theta1: the angle divided by pi, t, and the rate there."""
     if len(traj.t) < 2:
         return []
     angle = CubicHermiteSpline(traj.t, traj.q[:, 0], traj.v[:, 0])

@@ -25,7 +25,7 @@ class Size:
 
     @property
     def numbers(self) -> int:
-        """How many numbers make a step of this size."""
+        """The count of numbers that make a step of this size."""
         return self.n * self.rank + self.rank + self.rows * (self.n + 1) + 2 * self.n
 
 
@@ -77,15 +77,15 @@ class Step:
 
     @property
     def lost(self) -> Vector:
-        """(I - M M^+) F: what the M^+ objective takes from the force."""
+        """(I - M M^+) F, the part of the force that the objective with M^+ drops."""
         return np.asarray(self.force - self.M @ (np.linalg.pinv(self.M, rcond=1e-10) @ self.force))
 
     def acceleration(self) -> Vector:
-        """By a particular solution and the null space of J, without multipliers and without M^+."""
+        """The acceleration by a particular solution and the null space of J, without multipliers and without M^+."""
         return minimiser(self.data())
 
     def residual(self, a: Vector) -> float:
-        """How far a is from Z^T (M a - F) = 0 and J a = gamma, relative to the size of their terms."""
+        """Residual of Z^T (M a - F) = 0 and J a = gamma, relative to the size of their terms."""
         size = np.linalg.norm(a)
         along = np.linalg.norm(self.kernel.T @ (self.M @ a - self.force))
         across = np.linalg.norm(self.J @ a - self.gamma)
@@ -93,7 +93,7 @@ class Step:
         return float(along / terms + across / (np.linalg.norm(self.J) * size + np.linalg.norm(self.gamma)))
 
     def data(self) -> StepData:
-        """For the formulations."""
+        """The step as formulations take it."""
         nothing = np.zeros(len(self.force))
         return StepData.smooth(self.M, nothing, self.force, self.J, self.gamma, 0.0, nothing, nothing)
 
@@ -104,7 +104,7 @@ def of_data(step: StepData) -> Step:
 
 
 def as_printed(step: Step, engine: SolverSequence) -> Vector:
-    """By the formulation on trial, M^+ in Gauss's function with the sign of the force corrected."""
+    """The acceleration by M^+ in Gauss's function, the sign of the force corrected."""
     program, data = formulation.apply(step.data())
     x = engine.solve(program)[0].x
     return np.full(len(step.force), np.inf) if x is None else formulation.recover(data, x, None)[0]

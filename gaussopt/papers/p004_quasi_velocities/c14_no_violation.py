@@ -28,7 +28,7 @@ WHY = (
 )
 
 HELD, FORMULA = "quasi-velocity", "velocity"
-"""What is integrated beside q."""
+"""The quantity that is integrated beside q."""
 
 
 def check(quick: bool) -> Judgement:

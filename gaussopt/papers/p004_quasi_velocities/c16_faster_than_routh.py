@@ -113,7 +113,7 @@ class _Pair:
         return self.run("regular")
 
     def run(self, rates: str) -> _Run:
-        """By the rates of that name."""
+        """Integrate by the rates of that name."""
         start = self.body.omega if rates == "quasi" else self.body.velocity
         found = solve_ivp(
             getattr(self.body, rates), (0.0, self.end), start, rtol=self.rtol, atol=1e-3 * self.rtol,

@@ -91,7 +91,7 @@ class BladeBody:
         return self._routh(t, state, np.tan(phi), -np.ones_like(phi), -vx * turning / np.cos(phi) ** 2)
 
     def _routh(self, t: Any, state: Vector, x: Any, y: Any, gamma: Any) -> Vector:
-        """With the row (x, 0, y) a = gamma: lam from J M^-1 J^T lam = gamma - J a0."""
+        """Rates with the row (x, 0, y) a = gamma: lam from J M^-1 J^T lam = gamma - J a0."""
         force = self._force(t)
         fx, fy = force * np.cos(self.alpha), force * np.sin(self.alpha)
         lam = (self.M * gamma - x * fx - y * fy) / (x * x + y * y)

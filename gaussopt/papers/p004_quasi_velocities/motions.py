@@ -113,7 +113,7 @@ def convergence(method: str, counts: Sequence[int]) -> Convergence:
 
 
 def places(count: int) -> list[tuple[float, float, float]]:
-    """For each of PLACES: the step dt, and what the tan row freezes in, |omega3| after the pole."""
+    """The step dt for each of PLACES, and the residual |omega3| that the tan row keeps after the pole."""
     steps = [(fraction, math.pi / 2 / (count + fraction)) for fraction in PLACES]
     return [(fraction, dt, float(_to_end(TAN, dt).velocity_drift[-1])) for fraction, dt in steps]
 

@@ -210,7 +210,7 @@ def _apart(one: Trajectory, other: Trajectory, end: float) -> float:
 
 
 def _passes(traj: Trajectory) -> int:
-    """How often cos(phi) changes its sign."""
+    """The number of sign changes of cos(phi)."""
     return int((np.diff(np.floor(traj.q[:, 1] / np.pi - 0.5)) != 0).sum())
 
 

@@ -1,4 +1,4 @@
-"""What the report does not show."""
+"""Known limitations of the report."""
 
 from __future__ import annotations
 

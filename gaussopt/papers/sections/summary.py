@@ -51,7 +51,7 @@ def _counts(outcomes: Mapping[str, Outcome], found: Mapping[str, Judgement | str
 
 
 def _confirmed(outcomes: Mapping[str, Outcome], paper: str) -> tuple[int, int]:
-    """How many errata of a paper are confirmed, and how many there are."""
+    """The number of confirmed errata of a paper, and of all of them."""
     of = [o for key, o in outcomes.items() if key.startswith(f"{paper}: erratum ")]
     return sum(o.value is not None and not o.value.holds for o in of), len(of)
 
