@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from report_pages import figures_of
 
 import gaussopt as go
 from gaussopt.atlas.scan import CLASSES, Atlas, load_directions, parse_slips, scan
@@ -25,7 +26,7 @@ from gaussopt.papers.p001_friction import boundaries
 from gaussopt.papers.p001_friction.atlas_section import ANSWERS, paper_section, sliding_together
 from gaussopt.papers.p001_friction.boundaries import TABLES
 from gaussopt.problems import two_bar
-from gaussopt.reporting.document import Figure, Table, figures_of
+from gaussopt.reporting.document import Figure, Table
 from gaussopt.reporting.sections.atlas import atlas_section, document
 
 WITH_CONTACTS = (

@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from comparison_records import FOUR_BAR, KNIFE_EDGE, answers, motion, refused, stack, times
+from report_pages import data_of, figures_of, tables_of
 
 from gaussopt.comparison.records import STARTS, Answers, Times
 from gaussopt.comparison.records import MotionRecord as Motion
 from gaussopt.comparison.records import StepSource as Source
-from gaussopt.reporting.document import Document, Section, Table, data_of, figures_of, tables_of
+from gaussopt.reporting.document import Document, Section, Table
 from gaussopt.reporting.figures import plots
 from gaussopt.reporting.html.page import write
 from gaussopt.reporting.sections.comparison import document, kinds_of

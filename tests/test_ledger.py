@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from report_pages import tables_of
 
 from gaussopt.papers import ledger
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.processes.job import Outcome, run_job
-from gaussopt.reporting.document import Section, Table, tables_of
+from gaussopt.reporting.document import Section, Table
 
 PAPERS = {"000": 4, "001": 5, "002": 4, "004": 4}
 

@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"-?\d+\.?\d*(e[+-]?\d+)?")
 
 
 @dataclass(frozen=True)
-class Section:
+class LaneArray:
     """A part of a block's array: `size` entries of every lane, from `start` on."""
 
     start: int
@@ -73,17 +73,17 @@ class Blocks:
         self.kept = [name for name in values if name not in self.literals]
         model, n = job.model, self.n
         self.length = 0
-        self.state, self.before, self.total = (self._section(2 * n) for _ in range(3))
-        self.parameters, self.constants = self._section(len(model.p)), self._section(len(self.kept))
-        self.failed, self.worst = self._section(1), self._section(2)
-        self.best, self.done = self._section(1), self._section(1)
+        self.state, self.before, self.total = (self._lane_array(2 * n) for _ in range(3))
+        self.parameters, self.constants = self._lane_array(len(model.p)), self._lane_array(len(self.kept))
+        self.failed, self.worst = self._lane_array(1), self._lane_array(2)
+        self.best, self.done = self._lane_array(1), self._lane_array(1)
         # What a name is read from.
         self.places = {str(s): self.state.at(i) for i, s in enumerate([*model.q, *model.v])}
         self.places |= {str(s): self.parameters.at(i) for i, s in enumerate(model.p)}
         self.places |= self.literals | {name: self.constants.at(i) for i, name in enumerate(self.kept)}
 
-    def _section(self, size: int) -> Section:
-        found = Section(self.length, size)
+    def _lane_array(self, size: int) -> LaneArray:
+        found = LaneArray(self.length, size)
         self.length += found.span
         return found
 

@@ -17,7 +17,7 @@ CLASSES = (LIGHT, BLUE, RED, BLACK, PINK, YELLOW, SKY, GREEN)
 CLASS_NAMES = ("light grey", "blue", "red-orange", "black", "pink", "yellow-orange", "sky blue", "green")
 """The same in words, for texts that stand beside a map."""
 
-SCALE = "cividis"
+COLOUR_MAP = "cividis"
 """Colour map of numbers, a name of matplotlib."""
 
 CONTOUR = RED

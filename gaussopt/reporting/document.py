@@ -293,18 +293,3 @@ def sections_of(sections: Sequence[Section]) -> Iterator[Section]:
     for section in sections:
         yield section
         yield from sections_of(section.sections)
-
-
-def figures_of(sections: Sequence[Section]) -> list[Figure]:
-    """All figures, in order."""
-    return [b for b in blocks_of(sections) if isinstance(b, Figure)]
-
-
-def tables_of(sections: Sequence[Section]) -> list[Table]:
-    """All tables, in order."""
-    return [b for b in blocks_of(sections) if isinstance(b, Table)]
-
-
-def data_of(sections: Sequence[Section]) -> list[Data]:
-    """All tables that are not on the page, in order."""
-    return [b for b in blocks_of(sections) if isinstance(b, Data)]

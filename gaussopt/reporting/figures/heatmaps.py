@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.reporting.colours import CLASSES, CONTOUR, RIM, SCALE
+from gaussopt.reporting.colours import CLASSES, COLOUR_MAP, CONTOUR, RIM
 from gaussopt.reporting.figures.plots import figure_of, svg_of
 
 
@@ -20,6 +20,16 @@ class Panel:
 
     title: str
     values: Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What a colour bar says: its label, the least and the largest number, and whether it is logarithmic."""
+
+    label: str
+    low: float
+    high: float
+    log: bool = False
 
 
 def class_map(
@@ -47,24 +57,24 @@ def class_map(
 
 
 def value_map(
-    panels: Sequence[Panel], x: Vector, y: Vector, xlabel: str, ylabel: str, label: str,
-    limits: tuple[float, float], *, log: bool = False, contour: float | None = None,
+    panels: Sequence[Panel], x: Vector, y: Vector, xlabel: str, ylabel: str, scale: Scale, *,
+    contour: float | None = None,
 ) -> str:  # fmt: skip
-    """Maps of numbers on the colour map cividis; white where there is none, a line at `contour`."""
+    """Maps of numbers on the colour map `colours.COLOUR_MAP`; white where there is none, a line at `contour`."""
     from matplotlib.colors import LogNorm, Normalize
 
     figure, axes = _panels(panels, xlabel, ylabel)
-    norm: Any = LogNorm(*limits) if log else Normalize(*limits)
+    norm: Any = (LogNorm if scale.log else Normalize)(scale.low, scale.high)
     mesh = None
     for panel, ax in zip(panels, axes, strict=True):
         values: NDArray[np.float64] = np.ma.masked_invalid(panel.values)
-        mesh = ax.pcolormesh(x, y, values, cmap=SCALE, norm=norm, shading="nearest", rasterized=True)
+        mesh = ax.pcolormesh(x, y, values, cmap=COLOUR_MAP, norm=norm, shading="nearest", rasterized=True)
         finite = panel.values[np.isfinite(panel.values)]
         drawn = contour is not None and min(panel.values.shape) > 1 and len(finite) > 0
         if drawn and finite.min() < contour < finite.max():
             ax.contour(x, y, values, levels=[contour], colors=CONTOUR, linewidths=1.2)
     if mesh is not None:
-        figure.colorbar(mesh, ax=axes, label=label, extend="both", shrink=0.9)
+        figure.colorbar(mesh, ax=axes, label=scale.label, extend="both", shrink=0.9)
     return svg_of(figure)
 
 

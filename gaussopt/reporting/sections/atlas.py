@@ -14,7 +14,7 @@ from gaussopt.atlas.scan import CLASSES, Atlas, slip_label
 from gaussopt.core.step_data import Vector
 from gaussopt.modelling.problem import problem
 from gaussopt.reporting.document import Block, Document, Figure, Paragraph, Section, Table
-from gaussopt.reporting.figures.heatmaps import Panel, class_map, value_map
+from gaussopt.reporting.figures.heatmaps import Panel, Scale, class_map, value_map
 
 MAX_PANELS = 9
 """Most maps side by side; the file of the atlas holds all."""
@@ -192,8 +192,8 @@ def difference_figure(atlas: Atlas, name: str = "force_difference", prefix: str 
         f"{prefix}-{name.replace('_', '-')}", f"The {what}: {sentence}. Dark is equal, bright is "
         f"far apart, white is not defined.{_left_out(view)}",
         f"Map of the {what} over {xlabel} and {ylabel}, from {SMALLEST:g} (dark) up (bright): {sentence}.",
-        value_map(panels, view.x[1], view.y[1], xlabel, ylabel, "relative difference",
-                  (SMALLEST, max(1.0, min(top, 10.0))), log=True),
+        value_map(panels, view.x[1], view.y[1], xlabel, ylabel,
+                  Scale("relative difference", SMALLEST, max(1.0, min(top, 10.0)), log=True)),
         _frame(atlas, {name: [float(f"{v:.6g}") for v in values.ravel()]}),
     )  # fmt: skip
 
@@ -210,7 +210,8 @@ def contraction_figure(atlas: Atlas, prefix: str = "atlas") -> Figure:
         f"Contraction factor ϱ of frozen friction: {sentence}. Each iteration shrinks the error at least by the factor "
         f"ϱ; the line is ϱ = 1, above which the formulation refuses.{_left_out(view)}",
         f"Map of ϱ over {xlabel} and {ylabel}, from 0 (dark) to 2 and more (bright): {sentence}.",
-        value_map(view.of(atlas, "contraction"), view.x[1], view.y[1], xlabel, ylabel, "ϱ", (0.0, 2.0), contour=1.0),
+        value_map(view.of(atlas, "contraction"), view.x[1], view.y[1], xlabel, ylabel, Scale("ϱ", 0.0, 2.0),
+                  contour=1.0),
         _frame(atlas, {"contraction": [float(f"{v:.6g}") for v in values.ravel()]}),
     )  # fmt: skip
 
