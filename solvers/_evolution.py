@@ -1,4 +1,4 @@
-"""What the evolutionary solvers share: DEAP's types, a random state of their own, the record, and what they claim.
+"""Shared parts of the evolutionary solvers: DEAP's types, a random state of their own, the record, and their claims.
 
 The population is evaluated in one call of numpy, through the toolbox's `map`. A run is cut into rounds: between two of
 them the reference of the costs (see `_search`) moves to the best point so far, and the run may end.

@@ -1,4 +1,4 @@
-"""What the backends without an adapter of their own share: one stateless call of qpsolvers.
+"""Backends without an adapter of their own: one stateless call of qpsolvers.
 
 qpsolvers states a program as min 1/2 x^T P x + q^T x subject to G x <= h, A x = b. The rows l <= A x <= u are split
 into equalities and one row of G for each finite bound; the multipliers z >= 0 of G and y of A go back into one

@@ -81,7 +81,7 @@ class Search(ABC):
 
     @abstractmethod
     def distance(self, y: Vector) -> float:
-        """How far from y the best point may be expected, in the units of y."""
+        """Expected distance from y to the best point, in the units of y."""
 
     @abstractmethod
     def objection(self, y: Vector) -> str:
@@ -178,7 +178,7 @@ class QuadraticSearch(Search):
 
     @property
     def _size(self) -> NDArray[np.float64]:
-        """What violations of rows are small beside: the size of the answer, or of the row's own terms."""
+        """Scale of violations of rows: the size of the answer, or of the row's own terms."""
         return np.where(self._movable, self.unit, 1.0)
 
     def _violations(self, Y: Matrix) -> Matrix:

@@ -107,7 +107,7 @@ class Complementarity:
 
 @dataclass(frozen=True, slots=True)
 class NewtonRun:
-    """What the iteration did.
+    """Result and record of the iteration.
 
     Attributes
     ----------

@@ -49,7 +49,7 @@ _EQUALITY = 5
 """Bits of DAQP's `sense`: active (1) at its lower bound (2), immutable (4); equalities are 1 + 4."""
 
 _GUESS = np.array([0, 1 | 2, 1], dtype=np.intc)
-"""What a force of sign 0, 1 or -1 says of its row."""
+"""State of a row whose force has the sign 0, 1 or -1."""
 
 _INFINITY = 1e30
 

@@ -41,7 +41,7 @@ MUTATIONS = ("gaussian", "difference")
 SELECTIONS = ("tournament", "truncation")
 
 BEYOND = 0.5
-"""How far line and blend crossover reach beyond the parents, relative to their distance."""
+"""Reach of line and blend crossover beyond the parents, relative to their distance."""
 
 CROWDING = 2.0
 """Of simulated binary crossover: larger values keep children closer to their parents."""

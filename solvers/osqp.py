@@ -192,7 +192,7 @@ def _upper_values(P: Matrix) -> Vector:
 
 @cache
 def _upper_places(n: int) -> NDArray[np.intp]:
-    """Where the upper triangle of a flat (n, n) matrix lies, column by column."""
+    """Indices of the upper triangle in a flat (n, n) matrix, column by column."""
     columns, rows = np.tril_indices(n)
     return np.asarray(columns + rows * n)
 

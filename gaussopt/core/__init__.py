@@ -1,1 +1,1 @@
-"""What lies between the arrows, and the interfaces: step data, programs, solutions, solvers, statuses, errors."""
+"""Step data, programs, solutions and statuses, and the interfaces of systems, solvers and steppers."""

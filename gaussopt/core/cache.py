@@ -43,7 +43,7 @@ class _Unsafe(Exception):
 
 
 def cache_folder() -> Path:
-    """Where generated code is kept: GAUSSOPT_CACHE, else a folder in the user's cache folder."""
+    """The folder of generated code: GAUSSOPT_CACHE, else a folder in the user's cache folder."""
     chosen = os.environ.get(VARIABLE)
     if chosen:
         return Path(chosen)
@@ -65,7 +65,7 @@ def check_chosen() -> None:
 
 
 def read(name: str) -> bytes | None:
-    """What was kept under a name; None if there is nothing, or it is damaged, or could be somebody else's.
+    """The contents kept under a name; None if there is nothing, or it is damaged, or could be somebody else's.
 
     Raises BadInput if GAUSSOPT_CACHE names a folder that others can write to.
     """

@@ -1,4 +1,4 @@
-"""What a person gives for a contact, and what is derived from it.
+"""Contacts as a person gives them, and the arrays that are derived from them.
 
 gap g_N >= 0,   J_N = dg_N/dq,   zeta_N = second time derivative of g_N at constant v,
 slip v_T = J_T v + ...,   zeta_T = time derivative of v_T at constant v
@@ -57,7 +57,7 @@ class Contact:
 
 @dataclass(frozen=True, slots=True)
 class ContactData:
-    """What a callable `contacts(t, q, v)` of a plain system returns; a mapping with these names does as well.
+    """The contact arrays that a callable `contacts(t, q, v)` of a plain system returns, itself or as a mapping.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ from gaussopt.core.status import Status
 
 
 def one_line(error: object) -> str:
-    """What a person's error says, on one line."""
+    """The text of an error on one line."""
     return " ".join(str(error).split())
 
 

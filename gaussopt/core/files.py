@@ -7,6 +7,7 @@ import json
 import os
 import stat
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,7 +21,7 @@ CHUNK = 2**20
 """Bytes that are read at once, where it is not known how many there are."""
 
 PROBE = ".probe"
-"""How the name of a file ends that is made to see whether a folder can be written, and removed at once."""
+"""End of the name of a file that shows whether a folder can be written, and is removed at once."""
 
 
 def read_bytes(path: str | os.PathLike[str], most: int = MOST_TEXT) -> bytes:
@@ -28,9 +29,28 @@ def read_bytes(path: str | os.PathLike[str], most: int = MOST_TEXT) -> bytes:
 
     Raises BadInput if it is missing, cannot be read, or holds more than `most` bytes (a device may never end).
     """
+    with _reading(path), open(path, "rb") as file:
+        return _limited(file, path, most)
+
+
+def read_regular(path: str | os.PathLike[str], most: int = MOST_TEXT) -> bytes:
+    """The contents of a regular file; nothing else is opened to the end, and no link is followed at its place.
+
+    Raises BadInput as `read_bytes`, and if it is a folder, device, pipe or link.
+    """
+    # A pipe nobody writes to must not make the reader wait.
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    with _reading(path), open(os.open(path, flags), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise BadInput(f"Cannot read {path}: it is not a regular file.")
+        return _limited(file, path, most)
+
+
+@contextlib.contextmanager
+def _reading(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn the errors of reading a file into sentences."""
     try:
-        with open(path, "rb") as file:
-            return _limited(file, path, most)
+        yield
     except FileNotFoundError:
         raise BadInput(f"There is no file {path}.") from None
     except OSError as error:
@@ -39,24 +59,6 @@ def read_bytes(path: str | os.PathLike[str], most: int = MOST_TEXT) -> bytes:
         if isinstance(error, BadInput):
             raise
         raise BadInput(f"{str(path)!r} is no name of a file.") from None
-
-
-def read_regular(path: str | os.PathLike[str], most: int = MOST_TEXT) -> bytes:
-    """The contents of a regular file; nothing else is opened to the end, and no link is followed at its place.
-
-    Raises BadInput as `read_bytes`, and if it is a folder, device, pipe or link.
-    """
-    try:
-        # A pipe nobody writes to must not make the reader wait.
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-        with open(handle, "rb") as file:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise BadInput(f"Cannot read {path}: it is not a regular file.")
-            return _limited(file, path, most)
-    except FileNotFoundError:
-        raise BadInput(f"There is no file {path}.") from None
-    except OSError as error:
-        raise file_error(f"Cannot read {path}", error) from None
 
 
 def inside(folder: Path, name: Any) -> Path:

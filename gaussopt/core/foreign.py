@@ -35,7 +35,7 @@ MOST_ITERATIONS = 2**63
 
 
 class Malformed(GaussoptError):
-    """What foreign code returned is not what it is to return; says so without a subject."""
+    """A value returned by foreign code is of the wrong kind; the sentence has no subject."""
 
 
 def is_foreign(entry: object) -> bool:
@@ -44,7 +44,7 @@ def is_foreign(entry: object) -> bool:
 
 
 def raised(error: BaseException) -> str:
-    """What an exception says, on one line, with its type."""
+    """Type and text of an exception on one line."""
     text = str(error).strip().splitlines()
     return f"{type(error).__name__}: {one_line(text[0])}" if text else f"{type(error).__name__}: no message"
 
@@ -84,7 +84,7 @@ def private(data: Data) -> Data:
 
 
 def well_formed(raw: Any, program: Program) -> RawSolution:
-    """What a solver returned, copied, if it is what a solver returns; otherwise a solver error that says what it is."""
+    """A copy of the answer of a solver; a solver error with a note where it is of the wrong kind."""
     try:
         return _read(raw, program)
     except Malformed as error:

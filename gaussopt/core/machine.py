@@ -14,10 +14,10 @@ REMEDIES = {
     errno.EIO: "the disk may be broken", errno.ESTALE: "the file server may be gone", errno.EMFILE: _FILES,
     errno.ENFILE: _FILES, errno.ENOMEM: _MEMORY, errno.EAGAIN: "allow more processes",
 }  # fmt: skip
-"""What the operating system calls such failures, and what can be done about them."""
+"""Error numbers of the operating system for such failures, and the remedy of each."""
 
 NOT_OF_OUTPUT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
-"""Those that no write to an open file ends with."""
+"""Error numbers among them that no write to an open file ends with."""
 
 
 def is_machine(error: BaseException) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.core.arrays import DEFINITE_TOLERANCE, given_sparse, is_sparse, real_array
+from gaussopt.core.arrays import DEFINITE_TOLERANCE, given_sparse, is_absent, is_sparse, real_array
 from gaussopt.core.errors import BadInput
 from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.sparse_arrays import Pattern, as_sparse, check_sparse_mass, from_triplets, to_triplets
@@ -74,7 +74,7 @@ class QP:
 
     @property
     def pattern(self) -> tuple[Any, ...]:
-        """What must stay the same for a solver to update instead of being set up again."""
+        """Shapes and places that a solver needs unchanged to update instead of being set up again."""
         if self.equalities_only and not self.sparse:
             return self.P.shape, self.A.shape
         return self._whole_pattern
@@ -122,11 +122,7 @@ class QP:
         lowest = float(np.linalg.eigvalsh(P)[0])
         if lowest < -DEFINITE_TOLERANCE * max(scale, 1e-300) * n:
             raise BadInput(f"P is indefinite (an eigenvalue is {lowest:.6g}); the program is not convex.")
-        A_raw = data.get("A")
-        if A_raw is None or (isinstance(A_raw, list | tuple | np.ndarray) and len(A_raw) == 0):
-            A = np.zeros((0, n))
-        else:
-            A = as_array("A", A_raw, (None, n))
+        A = np.zeros((0, n)) if is_absent(data.get("A")) else as_array("A", data["A"], (None, n))
         return cls(P, q, A, *_both_bounds(data, len(A)))
 
     @classmethod
@@ -154,14 +150,8 @@ class QP:
         def bound(values: Vector) -> list[float | None]:
             return [float(b) if np.isfinite(b) else None for b in values]
 
-        return {
-            "kind": "qp",
-            "P": _entries(self.P),
-            "q": self.q.tolist(),
-            "A": _entries(self.A),
-            "l": bound(self.l),
-            "u": bound(self.u),
-        }
+        matrices = {"P": _entries(self.P), "q": self.q.tolist(), "A": _entries(self.A)}
+        return {"kind": "qp", **matrices, "l": bound(self.l), "u": bound(self.u)}
 
 
 @dataclass(frozen=True)
@@ -184,7 +174,7 @@ class LinearSystem:
 
     @property
     def pattern(self) -> tuple[Any, ...]:
-        """What must stay the same for an update."""
+        """Shapes and places that an update needs unchanged."""
         if self.sparse:
             return (Pattern.of(self.K),)  # type: ignore[arg-type]
         return (self.K.shape,)
@@ -222,7 +212,7 @@ class LeastSquares:
 
     @property
     def pattern(self) -> tuple[Any, ...]:
-        """What must stay the same for an update."""
+        """Shapes and places that an update needs unchanged."""
         return (self.A.shape, self.rank, self.minimum_norm)
 
     def as_qp(self) -> QP:
@@ -266,7 +256,7 @@ class LCP:
 
     @property
     def pattern(self) -> tuple[Any, ...]:
-        """What must stay the same for an update."""
+        """Shapes and places that an update needs unchanged."""
         return (self.M.shape,)
 
     @classmethod

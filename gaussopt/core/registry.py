@@ -40,7 +40,7 @@ INTERFACES = {
 INTERFACE = "base"
 """Name of a file in such a folder that holds the interface and is no entry."""
 HOW = {"problem": "end it with problem = gaussopt.Problem.of(system, q0=..., t_end=...)"}
-"""What a person's file needs, where that is not obvious."""
+"""Advice for a person's file of a kind, where the end of it is not obvious."""
 
 
 class Registered(NamedTuple):
@@ -249,7 +249,7 @@ def _name(stem: str) -> str:
 
 
 def _blame(file: Path, error: BaseException) -> str:
-    """What went wrong in a file and in which line of it, in one sentence."""
+    """A sentence that names the error of a file and its line."""
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(file)]
     if isinstance(error, SyntaxError) and error.filename == str(file):
         lines, text = [error.lineno], error.msg

@@ -1,4 +1,4 @@
-"""Answers to programs: a solver's word, and what was verified of it."""
+"""Answers to programs, as solvers return them and as they are verified."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Timing(NamedTuple):
 @fast_frozen
 @dataclass(frozen=True, slots=True)
 class RawSolution:
-    """What a solver hands back: its word, not yet verified.
+    """The answer of a solver, not yet verified.
 
     Attributes
     ----------

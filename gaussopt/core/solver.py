@@ -1,4 +1,4 @@
-"""What a solver is: set up once, updated with new numbers, asked to solve.
+"""The interface of solvers: set up once, updated with new numbers, asked to solve.
 
 Adapters translate; they do not judge. Whatever a backend says is its `claim`, and the core verifies it.
 """
@@ -101,7 +101,7 @@ class Solver(ABC, Generic[O]):
         return self.aborts
 
     def refuses(self, program: Program) -> str | None:
-        """Why the program is not taken, or None."""
+        """The reason why the program is not taken, or None."""
         if not isinstance(program, self.accepts):
             takes = ", ".join(t.__name__ for t in self.accepts)
             return f"it takes {takes}, not {type(program).__name__}"
@@ -168,11 +168,8 @@ def parse_options(cls: type[Solver[Any]], given: Mapping[str, Any]) -> Any:
             near = get_close_matches(field_name, known, n=1, cutoff=0.5)
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known) or 'none'}."
             raise BadInput(f"The solver {cls.name!r} has no option {key!r}; {hint}")
-        if (
-            field_name in ("max_iter", "max_iters", "iter_limit")
-            and str(value).lstrip("+-").isdigit()
-            and int(value) < 1
-        ):
+        limit = field_name in ("max_iter", "max_iters", "iter_limit")
+        if limit and str(value).lstrip("+-").isdigit() and int(value) < 1:
             raise BadInput(f"The option {key!r} of {cls.name!r} is {value}; it must be at least 1.")
         values[field_name] = _convert(cls.name, field_name, getattr(defaults, field_name), value)
     return replace(defaults, **values)
@@ -193,9 +190,7 @@ def _convert(solver: str, key: str, default: Any, value: Any) -> Any:
         converted = kind(value)
     except (TypeError, ValueError):
         raise wrong from None
-    if kind is int and isinstance(value, float) and value != converted:
-        raise wrong
-    if kind is float and converted != converted:
+    if (kind is int and isinstance(value, float) and value != converted) or converted != converted:
         raise wrong
     return converted
 

@@ -26,7 +26,7 @@ LARGEST_BLOCK = 64
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Where the entries of a sparse matrix are; equal patterns may share what was prepared for one of them."""
+    """Places of the entries of a sparse matrix; equal patterns may share what was prepared for one of them."""
 
     shape: tuple[int, int]
     indptr: NDArray[Any]
@@ -177,7 +177,7 @@ def to_triplets(A: Sparse) -> dict[str, Any]:
 
 
 def from_triplets(name: str, data: Mapping[str, Any], shape: tuple[int, int]) -> Sparse:
-    """What `to_triplets` wrote, as `as_sparse` makes it.
+    """The canonical sparse matrix of the entries that `to_triplets` wrote.
 
     Parameters
     ----------

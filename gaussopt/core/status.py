@@ -1,4 +1,4 @@
-"""How a solve ended; every status carries the sentence that a person needs."""
+"""Outcomes of a solve, each with the sentence that a person needs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Status(Enum):
-    """How a step or a program ended.
+    """Outcome of a step or a program.
 
     The value is the name used in JSON; `sentence` says what happened and what to do.
     """

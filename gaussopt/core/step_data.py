@@ -32,7 +32,7 @@ class StepCertifier(Protocol):
 
 
 Arithmetic = tuple[StepCertifier, Vector]
-"""What computes the generated certificate, and the flat step that it reads."""
+"""The generated certificate, and the flat step that it reads."""
 
 
 @fast_frozen

@@ -1,4 +1,4 @@
-"""What a stepper is: it advances a state (q, u) whose rates it asks for.
+"""The interface of steppers: they advance a state (q, u) whose rates they ask for.
 
 u is the velocity v, or a set of quasi-velocities omega in which velocity constraints hold identically.
 """
@@ -61,11 +61,11 @@ class Motion(Protocol):
 
 
 class Stabilisation(Protocol):
-    """What keeps a motion on its constraints; see `gaussopt.integration.stabilisation`."""
+    """A method that keeps a motion on its constraints; see `gaussopt.integration.stabilisation`."""
 
     @property
     def name(self) -> str:
-        """As on the command line."""
+        """Its name on the command line."""
 
     def shape(self, system: AbstractSystem, step: StepData) -> StepData:
         """The step data that is solved instead."""
@@ -76,7 +76,7 @@ class Stabilisation(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """Where to go and how finely.
+    """End, step and tolerances of an integration.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What can be said of min 1/2 z^T A z subject to A z + b >= 0 before it is solved."""
+"""Convexity and boundedness of min 1/2 z^T A z subject to A z + b >= 0."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from gaussopt.linalg.dense import cholesky, norm, row_space, solve_lower, solve_
 PASSES = 3
 
 ROUNDING = 1e-12
-"""What an exact solver leaves of its program, relative to the terms."""
+"""Residual of its program, relative to the terms, that an exact solver may leave."""
 
 
 def refined(step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:

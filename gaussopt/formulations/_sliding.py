@@ -53,11 +53,11 @@ class SlidingFormulation(Formulation):
         return candidate_of(data, self.normal_forces(x))
 
     def remarks(self, lcp: LCP, z: Vector | None) -> dict[str, Any]:
-        """Details in terms of the LCP."""
+        """Details beside the normal forces z of the LCP, for JSON."""
         return {}
 
     def details(self, data: Any, x: Vector | None) -> dict[str, Any]:
-        """The same for a step."""
+        """Details beside the answer to a step, for JSON."""
         return self.remarks(data.lcp, None if x is None else self.normal_forces(x))
 
 

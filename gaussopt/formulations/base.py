@@ -1,4 +1,4 @@
-"""What a formulation is: it says whether a step fits, makes a program of it, and reads the answer back."""
+"""The interface of formulations: whether a step fits, the program made of it, and the answer read back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gaussopt.core.step_data import Matrix, StepData, Vector
 
 
 class Candidate(NamedTuple):
-    """What a formulation reads off the solution of its program.
+    """Acceleration and forces that a formulation reads off the solution of its program.
 
     a (n,), lam (m,), lam_N (k,), lam_T (k, d); None where the program gives none.
     """
@@ -61,7 +61,7 @@ class Formulation(ABC):
         return step
 
     def refuses(self, step: StepData) -> str | None:
-        """Why the step does not fit, or None."""
+        """The reason why the step does not fit, or None."""
         return f"it takes steps without contacts, and this one has {step.k}" if step.k else None
 
     def misfit(self, step: StepData) -> str | None:
@@ -97,5 +97,5 @@ class Formulation(ABC):
         return None
 
     def details(self, data: Any, x: Vector | None) -> dict[str, Any]:
-        """What is worth knowing beside the answer, for JSON."""
+        """Details beside the answer, for JSON."""
         return {}

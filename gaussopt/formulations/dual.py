@@ -60,7 +60,7 @@ class Dual(Formulation):
         return Candidate(a0 + lift @ x, x[: step.m], x[step.m :], np.zeros_like(step.v_T))
 
     def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
-        """What the equations of motion and the constraints leave, by the same elimination."""
+        """The candidate corrected by the residuals of its equations, by the same elimination."""
         return refined(step, program, x, found)
 
 

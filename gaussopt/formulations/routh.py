@@ -52,7 +52,7 @@ class Routh(Formulation):
         return solve_lower_transposed(L, u + B @ x), x
 
     def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
-        """What the equations of motion and the constraints leave, by the same elimination."""
+        """The candidate corrected by the residuals of its equations, by the same elimination."""
         return refined(step, program, x, found)
 
 

@@ -44,7 +44,7 @@ class UdwadiaKalaba(Parametrised):
         return LeastSquares(stacked, b, row_space(stacked).rank, minimum_norm=True), (np.zeros(step.n), np.diag(data.d))
 
     def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
-        """The same equation for what is left, with another root of M^-1, which the equation does not depend on."""
+        """The candidate corrected by the residuals of its equations; no root of M^-1 changes the result."""
         better = refined(step, program, x, found)
         return None if better is None else better._replace(lam=None)
 

@@ -103,20 +103,20 @@ class Balanced:
         return norm(self.f) + norm(self.g) + norm(self._answer[0])
 
     def limits_g(self) -> Vector:
-        """What contradicts less, row by row, counts as rounding, (m,)."""
+        """Contradiction of each row up to which it counts as rounding, (m,)."""
         a = self._answer[0]
         # Rows that depend on each other to rounding only, as they are given, do so for this acceleration, too.
         terms = np.abs(self.J) @ np.abs(a) + np.abs(self.g)
         return self._limits(terms, self.space.left_null, norm(a)) + self.space.dropped * norm(a)
 
     def limits_f(self) -> Vector:
-        """The same for forces, coordinate by coordinate, (n,)."""
+        """Force on each massless coordinate up to which it counts as rounding, (n,)."""
         a, lam, _, _ = self._answer
         terms = np.abs(self.M) @ np.abs(a) + np.abs(self.J).T @ np.abs(lam) + np.abs(self.f)
         return self._limits(terms, self.inertia[1][:, self.free], float(np.abs(self.M).max()) * norm(a))
 
     def _limits(self, terms: Vector, null: Matrix, size: float) -> Vector:
-        """Those of equations with these terms, of which the combinations `null` (columns) have no unknowns.
+        """Limits of rounding of equations with these terms, whose combinations `null` (columns) have no unknowns.
 
         `size` is how large terms may be that are not there, because unknowns next to others are zero.
         """

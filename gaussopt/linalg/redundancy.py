@@ -111,7 +111,7 @@ class RankReport:
         return self.rank_M == self.n and self.rank_J == self.m
 
     def sentences(self) -> list[str]:
-        """What a person should know."""
+        """Sentences on singular masses, dependent rows and multipliers that are not unique."""
         out = []
         if self.rank_M < self.n:
             out.append(f"M is singular: rank {self.rank_M} of {self.n}.")
@@ -125,30 +125,14 @@ class RankReport:
 
     def to_mapping(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "rank_M": self.rank_M,
-            "rank_J": self.rank_J,
-            "rank_MJ": self.rank_MJ,
-            "open_multipliers": list(self.open_multipliers),
-            "sentences": self.sentences(),
-        }
+        ranks = {"rank_M": self.rank_M, "rank_J": self.rank_J, "rank_MJ": self.rank_MJ}
+        return {**ranks, "open_multipliers": list(self.open_multipliers), "sentences": self.sentences()}
 
 
 def rank_report(step: StepData) -> RankReport:
-    """Analyse the ranks of a step.
+    """Ranks of a step and dependencies of its rows.
 
-    Parameters
-    ----------
-    step : StepData
-
-    Returns
-    -------
-    RankReport
-
-    Raises
-    ------
-    NotAccepted
-        If the step is sparse: ranks are read off dense singular values.
+    Raises NotAccepted if the step is sparse: ranks are read off dense singular values.
     """
     if step.sparse:
         raise NotAccepted(f"Ranks need dense matrices, and this step of {step.n} coordinates is sparse.")

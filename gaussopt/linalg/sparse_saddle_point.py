@@ -40,7 +40,7 @@ NARROW = 16
 """Half bandwidth up to which a band is taken without asking what another order would fill."""
 
 BAND_ADVANTAGE = 4
-"""How much faster a band runs through an entry than a factor with lists of rows (measured, LAPACK against QDLDL)."""
+"""Ratio of the times per entry of a factor with lists of rows and of a band (measured, QDLDL and LAPACK)."""
 
 REGULARISATION = 1e-8
 """delta, relative to unit masses and rows of unit length."""
@@ -142,7 +142,7 @@ class MassBlocks:
 
 
 class Structure:
-    """What the places of the entries of M and J decide, kept between steps.
+    """Order, fill and lists of products that follow from the places of the entries of M and J; kept between steps.
 
     Attributes
     ----------
@@ -307,7 +307,7 @@ class Saddle:
         return f * self.scale if self._root is None else times(self._root, f)
 
     def whiten_sizes(self, f: Vector) -> Vector:
-        """The same for magnitudes, without cancellation."""
+        """`whiten` for magnitudes, without cancellation."""
         return f * self.scale if self._root is None else times(abs(self._root), f)
 
     def precondition(self, f: Vector, g: Vector) -> tuple[Vector, Vector]:
@@ -338,7 +338,7 @@ class Saddle:
         return SaddleSolution(x, y, f - times(M, x) + times(J.T, y), g - times(J, x), passes)
 
     def left_null(self, g: Vector) -> Vector:
-        """What of g the rows cannot produce, w with J^T w near zero; of a regularised system, in its scaled rows.
+        """The part w of g outside the range of J, J^T w near zero; of a regularised system, in its scaled rows.
 
         From (S + delta) y = g the part of g outside the range of S is delta y: no cancellation.
         """
@@ -348,7 +348,7 @@ class Saddle:
         return w
 
     def null(self, f: Vector) -> Vector:
-        """What of f neither mass nor constraint resists, w with M w and J w near zero, in scaled coordinates."""
+        """The part w of f that neither mass nor constraint resists, M w and J w near zero; in scaled coordinates."""
         w = f * self.scale
         for _ in range(PURIFICATIONS):
             w = REGULARISATION * self.precondition(w / self.scale, np.zeros(len(self.row)))[0] / self.scale

@@ -1,4 +1,4 @@
-"""What decides a result: versions of packages, the source code of the core and of the entries that a job names.
+"""The environment of a result: versions of packages, source code of the core and of the entries that a job names.
 
 A problem from a file may read other files, so that its source alone does not decide; see
 `gaussopt.processes.fingerprint`.
@@ -71,7 +71,7 @@ def _environment(depends: tuple[tuple[str, str], ...], plugins: tuple[registry.R
 
 
 def difference(here: Mapping[str, Any], there: Mapping[str, Any]) -> str:
-    """Where the environment `there` differs from the one `here`, in words; "" if it does not."""
+    """The difference of the environment `there` from `here` in words; "" if there is none."""
     for part in ("gaussopt", "python"):
         if here[part] != there[part]:
             return f"{part} {there[part]} instead of {here[part]}"

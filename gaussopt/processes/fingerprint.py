@@ -1,4 +1,4 @@
-"""What a problem from a file is, beyond the text of the file: code may read other files, or import other modules."""
+"""Fingerprint of a problem from a file, whose code may read other files or import other modules."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from gaussopt.core.arrays import is_sparse
 from gaussopt.core.errors import GaussoptError
 
 SHARES = (0.0, 0.5, 1.0)
-"""Where the equations are asked: at the start, and away from it at these shares of t_end."""
+"""Shares of t_end at which the equations are evaluated, the later ones away from the start."""
 
 AWAY = 0.1
-"""How far coordinates and velocities are moved from the start, by the same shares."""
+"""Distance of coordinates and velocities from the start at the share 1."""
 
 DIGITS = 10
 """Significant digits that count; the last ones are a matter of the machine."""

@@ -40,7 +40,7 @@ _kept: OrderedDict[tuple[int, int], Solver[Any]] = OrderedDict()
 
 
 class Answering(Protocol):
-    """What follows a sequence of programs: a solver, or one in a helper process."""
+    """A solver that follows a sequence of programs, here or in a helper process."""
 
     def setup(self, program: Program) -> None: ...  # noqa: D102
     def update(self, program: Program) -> None: ...  # noqa: D102
@@ -103,7 +103,7 @@ class Remote:
 
 
 def _identity(solver: Solver[Any]) -> Identity:
-    """How the helper process makes the same solver."""
+    """Name and options by which the helper process makes the same solver, or the solver itself."""
     name = f"{solver.name}:{solver.variant}" if solver.variant else solver.name
     registered = solver.name in registry.names("solver") and registry.load("solver", solver.name) is type(solver)
     return (name, dict(vars(solver.options))) if registered else solver

@@ -80,7 +80,7 @@ class Guard:
         return outcome_of(self.reply(Order.of(job)))
 
     def reply(self, order: Order) -> Reply:
-        """As `run`, without reading the answer."""
+        """Run an order in the child; the answer stays pickled."""
         answer = self._ask(order)
         if isinstance(answer, Refusal):  # an old child may have loaded code that has changed since: ask a new one
             self._drop()

@@ -39,7 +39,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a job returned, or in one sentence why it did not; and the seconds it took.
+    """The value that a job returned, or in one sentence why it returned none; and the seconds it took.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ def failure_of(error: BaseException, seconds: float, doing: str = "") -> Outcome
 
 
 def sentence(error: BaseException) -> str:
-    """What an error says, on one line; errors that gaussopt did not word itself with their type."""
+    """The text of an error on one line; with its type unless gaussopt worded it."""
     text = " ".join(str(error).split())
     if isinstance(error, GaussoptError):
         return text

@@ -57,5 +57,5 @@ class Answer:
 
     @property
     def contact(self) -> Verdict | None:
-        """What the contact laws allow: uniqueness, all solutions, ranges; None for a step without contacts."""
+        """Solutions of the contact laws: uniqueness, all of them, ranges; None for a step without contacts."""
         return self.certificate.contact if isinstance(self.certificate, ContactCertificate) else None

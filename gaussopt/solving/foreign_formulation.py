@@ -96,7 +96,7 @@ class Guarded(Formulation):
         return None if better is None else self._read(better, step)
 
     def details(self, data: Any, x: Vector | None) -> dict[str, Any]:
-        """What is worth knowing beside the answer."""
+        """Details beside the answer, for JSON."""
         found = self._call(self.formulation.details, data[0], None if x is None else x.copy())
         return {str(key): value for key, value in found.items()} if isinstance(found, Mapping) else {}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Protocol
 
 import numpy as np
 
@@ -25,6 +26,23 @@ CONTRADICTORY_EQUATIONS = (
 UNDECIDED = "Whether it is the only solution was not decided: there are too many contact modes to try."
 
 
+class Passing(Protocol):
+    """A certificate of any kind."""
+
+    def passed(self, tolerance: float = ...) -> bool:
+        """Whether the answer is accepted, with the usual tolerance if none is given."""
+
+
+def passed_sentence(certificate: Passing, tolerance: float) -> str:
+    """The sentence for an answer that has passed; of an infinite tolerance it is recorded only."""
+    return RECORDED if math.isinf(tolerance) and not certificate.passed() else Status.SOLVED.sentence
+
+
+def claim_sentence(raw: RawSolution) -> str:
+    """The sentence of a solver's own claim, with its note."""
+    return f"{raw.claim.sentence} ({raw.note})" if raw.note else raw.claim.sentence
+
+
 def judge(step: StepData, raw: RawSolution, certificate: Certificate, tolerance: float) -> tuple[Status, str]:
     """The verified status: the mechanics first, then the certificate, the solver's word last."""
     if certificate.verdict is not Status.SOLVED:
@@ -32,9 +50,7 @@ def judge(step: StepData, raw: RawSolution, certificate: Certificate, tolerance:
     if certificate.passed(tolerance):
         if isinstance(certificate, ContactCertificate) and certificate.contact.reason == "undecided":
             return Status.SOLVED, f"{Status.SOLVED.sentence} {UNDECIDED}"
-        if math.isinf(tolerance) and not certificate.passed():
-            return Status.SOLVED, RECORDED
-        return Status.SOLVED, Status.SOLVED.sentence
+        return Status.SOLVED, passed_sentence(certificate, tolerance)
     if math.isfinite(certificate.error_bound) and raw.claim in (Status.SOLVED, Status.INACCURATE):
         why = explain(step, certificate, tolerance)
         if certificate.rounding_floor > tolerance * (1.0 + certificate.norm_a):
@@ -56,7 +72,7 @@ def judge(step: StepData, raw: RawSolution, certificate: Certificate, tolerance:
         return raw.claim, f"{raw.claim.sentence} {explain(step, certificate, tolerance)}".strip()
     if raw.claim is Status.SOLVED:
         return Status.SOLVER_ERROR, "The solver returned no finite acceleration although it says solved."
-    return raw.claim, f"{raw.claim.sentence} ({raw.note})" if raw.note else raw.claim.sentence
+    return raw.claim, claim_sentence(raw)
 
 
 def why_ill_posed(step: StepData, certificate: Certificate) -> str:
@@ -68,7 +84,7 @@ def why_ill_posed(step: StepData, certificate: Certificate) -> str:
 
 
 def _why_not_one(contact: Verdict) -> str:
-    """What enumeration of the contact modes found."""
+    """The sentence on what enumeration of the contact modes found."""
     if contact.status is Status.MULTIPLE_SOLUTIONS:
         forces = "; ".join(
             f"lam_N = {np.array2string(s.lam_N, precision=6, separator=', ')}" for s in contact.solutions[:4]

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.core.errors import BadInput, NotAccepted
+from gaussopt.core.errors import NotAccepted
 from gaussopt.core.programs import LCP
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Solver, make_solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector, as_array
-from gaussopt.core.tolerances import DEFAULT_TOLERANCE
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE, check_tolerance
 from gaussopt.lcp.certificate import NEGLIGIBLE
 from gaussopt.lcp.matrix_classes import POSITIVE
 from gaussopt.lcp.verification import judge_lcp
@@ -71,8 +71,7 @@ def solve_batch(
     ------
     UnknownName, BadInput, NotAccepted
     """
-    if math.isnan(tolerance) or tolerance <= 0:
-        raise BadInput(f"tolerance is {tolerance}; it must be positive (inf records the bounds only).")
+    check_tolerance(tolerance)
     q = as_array("q", q, (None, None))
     count, n = q.shape
     M = as_array("M", M, (n, n) if np.ndim(M) == 2 else (count, n, n))

@@ -122,7 +122,7 @@ class SolverSequence:
         return x.copy(), None if y is None else y.copy()
 
     def _crashed(self, program: Program, error: BaseException) -> RawSolution:
-        """What an exception of the solver means for its answer; the next program is set up afresh."""
+        """The answer where the solver raised an exception; the next program is set up afresh."""
         pass_on(f"The solver {self.solver.name!r} was stopped", error)
         self._pattern = self._last = None
         raw = RawSolution(None, None, Status.CRASHED, note=raised(error))

@@ -118,7 +118,7 @@ class StepSolver:
     def _refined(
         self, step: StepData, program: Program, raw: RawSolution, found: Candidate
     ) -> tuple[Candidate, Certificate] | None:
-        """What passes after refinement where the solver is exact and digits were lost in reading its answer back."""
+        """The refined candidate, if it passes; digits may be lost in reading back the answer of an exact solver."""
         if step.k or raw.x is None or raw.claim is not Status.SOLVED:
             return None
         better = self.formulation.refined(step, program, raw.x, found)

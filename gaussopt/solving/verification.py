@@ -20,11 +20,11 @@ from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.lcp.verification import judge_lcp, verify_lcp
-from gaussopt.solving.judgement import RECORDED, why_ill_posed
+from gaussopt.solving.judgement import claim_sentence, passed_sentence, why_ill_posed
 
 
 def verified(program: Program, raw: RawSolution, timing: Timing, tolerance: float = DEFAULT_TOLERANCE) -> Solution:
-    """What the core finds of a solver's word on a program."""
+    """The verified solution of a program from the answer of a solver."""
     begin = perf_counter()
     solutions: tuple[Vector, ...] = ()
     if isinstance(program, LCP):
@@ -49,9 +49,7 @@ def _verify_qp(qp: QP, raw: RawSolution, tolerance: float) -> tuple[Status, str,
     y = c.y if raw.x is not None and (raw.y is None or c.passed(tolerance)) else raw.y
     verdict = c.verdict if c.passed() or c.verdict is not Status.SOLVED else classify_qp(qp)
     if verdict is Status.SOLVED and c.passed(tolerance):
-        if math.isinf(tolerance) and not c.passed():
-            return Status.SOLVED, RECORDED, c.to_mapping(), y
-        return Status.SOLVED, Status.SOLVED.sentence, c.to_mapping(), y
+        return Status.SOLVED, passed_sentence(c, tolerance), c.to_mapping(), y
     if verdict is not Status.SOLVED:
         return verdict, verdict.sentence, {**c.to_mapping(), "verdict": str(verdict)}, y
     if math.isfinite(c.relative_residual) and raw.claim in (Status.SOLVED, Status.INACCURATE):
@@ -59,12 +57,7 @@ def _verify_qp(qp: QP, raw: RawSolution, tolerance: float) -> tuple[Status, str,
     if raw.claim in (Status.INFEASIBLE, Status.UNBOUNDED, Status.SOLVED):
         text = f"The solver says {raw.claim}, but the program has a minimiser as far as linear programs can tell."
         return Status.SOLVER_ERROR, text, c.to_mapping(), y
-    return (
-        raw.claim,
-        f"{raw.claim.sentence} ({raw.note})" if raw.note else raw.claim.sentence,
-        c.to_mapping(),
-        y,
-    )
+    return raw.claim, claim_sentence(raw), c.to_mapping(), y
 
 
 def _verify_linear(
@@ -76,8 +69,7 @@ def _verify_linear(
         return raw.claim, raw.note or raw.claim.sentence, {}
     found = certify_linear(program, raw.x)
     if found.passed(tolerance):
-        told = RECORDED if math.isinf(tolerance) and not found.passed() else Status.SOLVED.sentence
-        return Status.SOLVED, told, found.to_mapping()
+        return Status.SOLVED, passed_sentence(found, tolerance), found.to_mapping()
     failure = Status.INFEASIBLE if found.contradictory else Status.INACCURATE
     return failure, failure.sentence, found.to_mapping()
 
