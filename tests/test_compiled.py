@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from gaussopt.codegen.pivot_order import elimination_order
 
 import gaussopt as go
 from gaussopt.codegen import modules, sincos
 from gaussopt.codegen.job import Orders
 from gaussopt.codegen.loop import ROW
+from gaussopt.codegen.pivot_order import elimination_order
 from gaussopt.compiled import generated_loop
 from gaussopt.core import cache
 from gaussopt.core.errors import BadInput, NotAccepted, UnknownName
