@@ -244,7 +244,9 @@ class Expressions(Arithmetic):
     def _call(self, node: ast.expr, name: str, nodes: Sequence[ast.expr]) -> Any:
         b = self._b
         if name == "zeros":
-            return self._zeros(ast.literal_eval(nodes[0]))
+            if not (isinstance(nodes[0], ast.Constant) and isinstance(nodes[0].value, int)):
+                raise untranslated(node)
+            return self._zeros(nodes[0].value)
         arguments = [self._value(x) for x in nodes]
         if name == "len":
             return arguments[0].shape[0]
