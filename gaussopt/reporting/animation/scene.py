@@ -12,25 +12,7 @@ import numpy as np
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.integration.trajectory import Trajectory
-from gaussopt.modelling.sketch import (
-    NOTES,
-    Bar,
-    Bearing,
-    Blade,
-    Block,
-    ContactPoint,
-    Damper,
-    Disk,
-    Ground,
-    Parameters,
-    Pin,
-    Point,
-    Shape,
-    Sketch,
-    Spring,
-    Wall,
-    segments,
-)
+from gaussopt.modelling.sketch import NOTES, Bearing, ContactPoint, Parameters, Pin, Point, Shape, Sketch, segments
 from gaussopt.reporting.animation.marks import Margins, Part, Stroke, View, Word, fit, fixed
 from gaussopt.reporting.animation.notes import HEAD, arrow_head, room
 from gaussopt.reporting.animation.playback import (
@@ -42,7 +24,7 @@ from gaussopt.reporting.animation.playback import (
     sampled,
     speed_words,
 )
-from gaussopt.reporting.animation.shapes import Look, column, over_frames, parts_of, turn
+from gaussopt.reporting.animation.shapes import FIXED, LETTERED, Look, column, over_frames, parts_of, turn
 from gaussopt.reporting.colours import FRICTION, INK, NORMAL, OTHER, OTHER_BODY, PALE, PATH
 
 SIZE = (580.0, 300.0)
@@ -57,7 +39,6 @@ SMALL = 13.0
 LINE = 18.0
 """Height of a line of words, px."""
 
-LETTERED = Bar | Block | Disk | Blade | Spring | Damper
 FURTHER = 0.4
 """How far beyond the motion itself a picture follows the motions beside it, as a share of its extent."""
 
@@ -197,7 +178,7 @@ def _beside(sketch: Sketch, other: Trajectory, frames: Frames, parameters: Param
     """The bodies of another motion at the same frames; what happens to it on the way is left to its own picture."""
     own = sampled(other, np.unique(frames.t), frames.speed)
     at = np.clip(np.searchsorted(own.t, frames.t), 0, len(own.t) - 1)
-    bodies = [s for s in _tracks(sketch, own, parameters, owner) if not isinstance(s[0], Ground | Wall | Bearing)]
+    bodies = [s for s in _tracks(sketch, own, parameters, owner) if not isinstance(s[0], FIXED)]
     return [[s[j] for j in at] for s in bodies]
 
 
@@ -226,7 +207,7 @@ def _tracks(sketch: Sketch, frames: Frames, parameters: Parameters, owner: str) 
 
 def _seen(track: Sequence[Any]) -> list[tuple[float, float]]:
     """Points of a shape that the picture must contain."""
-    if isinstance(track[0], Ground | Wall | Bearing):
+    if isinstance(track[0], FIXED):
         return list(segments(track[0]))
     return [p for s in track for p in segments(s)]
 

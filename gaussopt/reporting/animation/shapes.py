@@ -24,6 +24,12 @@ BAR = 9.0
 
 COILS = 7
 
+FIXED = sketch.Ground | sketch.Wall | sketch.Bearing
+"""Shapes that stay where they are."""
+
+LETTERED = sketch.Bar | sketch.Block | sketch.Disk | sketch.Blade | sketch.Spring | sketch.Damper
+"""Shapes that lose their letters while they move."""
+
 
 @dataclass(frozen=True, slots=True)
 class Look:

@@ -8,29 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gaussopt.modelling import sketch
 from gaussopt.modelling.problem import Problem, sketch_of
-from gaussopt.modelling.sketch import (
-    Angle,
-    Axes,
-    Bar,
-    Bearing,
-    Blade,
-    Block,
-    ContactPoint,
-    Damper,
-    Disk,
-    Force,
-    Ground,
-    Length,
-    Pin,
-    Point,
-    Shape,
-    Spring,
-    Torque,
-    Wall,
-    segments,
-    words,
-)  # fmt: skip
 from gaussopt.reporting.animation.marks import LETTER, Margins, Part, View, Word, fit, fixed, page, placed
 from gaussopt.reporting.animation.notes import arrow, room
 from gaussopt.reporting.animation.shapes import Look, over_frames, parts_of
@@ -45,12 +24,14 @@ MARGINS = Margins(30.0, 30.0, 30.0, 30.0)
 ARROWS = (44.0, 34.0)
 """Length of the arrows of normal force and friction, px."""
 NOUNS: dict[type, tuple[str, str]] = {
-    Bar: ("bar", "bars"), Block: ("block", "blocks"), Disk: ("round body", "round bodies"),
-    Blade: ("knife edge", "knife edges"), Pin: ("hinge", "hinges"), Bearing: ("fixed bearing", "fixed bearings"),
-    Spring: ("spring", "springs"), Damper: ("damper", "dampers"), Ground: ("ground", "grounds"),
-    Wall: ("wall", "walls"), Point: ("marked point", "marked points"),
-    ContactPoint: ("contact with its forces", "contacts with their forces"), Angle: ("angle", "angles"),
-    Length: ("length", "lengths"), Force: ("force", "forces"), Torque: ("torque", "torques"),
+    sketch.Bar: ("bar", "bars"), sketch.Block: ("block", "blocks"), sketch.Disk: ("round body", "round bodies"),
+    sketch.Blade: ("knife edge", "knife edges"), sketch.Pin: ("hinge", "hinges"),
+    sketch.Bearing: ("fixed bearing", "fixed bearings"), sketch.Spring: ("spring", "springs"),
+    sketch.Damper: ("damper", "dampers"), sketch.Ground: ("ground", "grounds"), sketch.Wall: ("wall", "walls"),
+    sketch.Point: ("marked point", "marked points"),
+    sketch.ContactPoint: ("contact with its forces", "contacts with their forces"),
+    sketch.Angle: ("angle", "angles"), sketch.Length: ("length", "lengths"), sketch.Force: ("force", "forces"),
+    sketch.Torque: ("torque", "torques"),
 }  # fmt: skip
 
 
@@ -77,45 +58,47 @@ def drawing_figure(problem: Problem, name: str, caption: str = "") -> Figure:
     return Figure(name, caption, alt, _svg(problem, shapes, alt), _data(shapes))
 
 
-def drawn_shapes(problem: Problem) -> tuple[tuple[Shape, ...], bool]:
+def drawn_shapes(problem: Problem) -> tuple[tuple[sketch.Shape, ...], bool]:
     """The shapes of the drawing, and whether they are at the sketch's pose and not at the start.
 
     Raises
     ------
     BadInput
     """
-    sketch = sketch_of(problem)
+    drawn = sketch_of(problem)
     parameters = problem.parameter_values
-    posed = sketch.pose is not None and problem.state is None
-    q = np.asarray(sketch.pose(parameters), dtype=np.float64) if posed and sketch.pose else problem.q0
-    return sketch.shapes(q, parameters, problem.name), posed
+    posed = drawn.pose is not None and problem.state is None
+    q = np.asarray(drawn.pose(parameters), dtype=np.float64) if posed and drawn.pose else problem.q0
+    return drawn.shapes(q, parameters, problem.name), posed
 
 
-def inventory(shapes: Sequence[Shape]) -> str:
+def inventory(shapes: Sequence[sketch.Shape]) -> str:
     """What is drawn, counted and with its letters."""
     said = []
     for kind, (one, many) in NOUNS.items():
         of = [s for s in shapes if type(s) is kind]
         if not of:
             continue
-        letters = [words(getattr(s, "label", "") or getattr(s, "name", "")) for s in of]
+        letters = [sketch.words(getattr(s, "label", "") or getattr(s, "name", "")) for s in of]
         named = ", ".join(x for x in letters if x)
         head = f"{len(of)} {many}" if len(of) > 1 else one
         said.append(f"{head} ({named})" if named else head)
     return "; ".join(said)
 
 
-def places_of(shapes: Sequence[Shape]) -> np.ndarray:
+def places_of(shapes: Sequence[sketch.Shape]) -> np.ndarray:
     """Points that a picture of these shapes must contain, (P, 2), m."""
-    return np.array([p for s in shapes for p in segments(s)], dtype=np.float64).reshape(-1, 2)
+    return np.array([p for s in shapes for p in sketch.segments(s)], dtype=np.float64).reshape(-1, 2)
 
 
-def _svg(problem: Problem, shapes: Sequence[Shape], alt: str) -> str:
+def _svg(problem: Problem, shapes: Sequence[sketch.Shape], alt: str) -> str:
     near = [row for s in shapes for row in (*room(s), *_contact_room(s))]
     view = fit(places_of(shapes), SIZE, MARGINS, np.array(near, dtype=np.float64).reshape(-1, 4), least=260.0)
     parts = parts_of(over_frames([shapes], problem.name), view, Look())
     rough = _rough(problem)
-    contacts = [p for s in shapes if isinstance(s, ContactPoint) for p in _contact(s, view, rough.get(s.name, False))]
+    contacts = [
+        p for s in shapes if isinstance(s, sketch.ContactPoint) for p in _contact(s, view, rough.get(s.name, False))
+    ]
     return page([placed(p) for p in [*parts, *contacts]], view.width, view.height, alt)
 
 
@@ -125,14 +108,14 @@ def _rough(problem: Problem) -> dict[str, bool]:
     return {name: bool(mu > 0) for name, mu in zip(problem.system.contact_names, step.mu, strict=True)}
 
 
-def _contact_room(shape: Shape) -> list[tuple[float, float, float, float]]:
-    if not isinstance(shape, ContactPoint):
+def _contact_room(shape: sketch.Shape) -> list[tuple[float, float, float, float]]:
+    if not isinstance(shape, sketch.ContactPoint):
         return []
     reach = [(ARROWS[0] + 6, shape.normal), (ARROWS[1] + 26, shape.tangent)]
     return [(*shape.at, size * u[0], -size * u[1]) for size, u in reach]
 
 
-def _contact(contact: ContactPoint, view: View, rough: bool) -> list[Part]:
+def _contact(contact: sketch.ContactPoint, view: View, rough: bool) -> list[Part]:
     """The forces of a contact as letters and arrows."""
     x, y = view.pixels(contact.at)
     name = contact.name if len(contact.name) <= 2 else ""
@@ -152,17 +135,17 @@ def _contact(contact: ContactPoint, view: View, rough: bool) -> list[Part]:
     return found
 
 
-def _data(shapes: Sequence[Shape]) -> pd.DataFrame:
+def _data(shapes: Sequence[sketch.Shape]) -> pd.DataFrame:
     """Where everything is, m and rad."""
     import pandas as pd
 
     rows: list[dict[str, Any]] = []
     for s in shapes:
-        ends = segments(s) if not isinstance(s, Block | Disk | Blade) else (s.centre,)
+        ends = sketch.segments(s) if not isinstance(s, sketch.Block | sketch.Disk | sketch.Blade) else (s.centre,)
         angle = getattr(s, "angle", math.nan)
         rows.append({
             "what": type(s).__name__, "label": getattr(s, "label", "") or getattr(s, "name", ""), "x": ends[0][0],
             "y": ends[0][1], "x2": ends[-1][0] if len(ends) > 1 else math.nan,
             "y2": ends[-1][1] if len(ends) > 1 else math.nan, "angle": angle,
         })  # fmt: skip
-    return pd.DataFrame([r for r, s in zip(rows, shapes, strict=True) if not isinstance(s, Axes)])
+    return pd.DataFrame([r for r, s in zip(rows, shapes, strict=True) if not isinstance(s, sketch.Axes)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ PROSE = 36
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell as the page shows it.
+    """A cell as the page shows it, or the head of a column.
 
     Attributes
     ----------
@@ -29,41 +29,22 @@ class Cell:
         A text with formulas or negative numbers as typed, which is copied; "" where the text shown says the same.
     timed : bool
         Whether it holds a measured time.
-    """
-
-    html: Markup
-    value: str
-    source: str
-    timed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column: its head, and whether it holds numbers or prose.
-
-    Attributes
-    ----------
-    html : Markup
-    source : str
-        As of a cell.
     kind : str
-        "n" for numbers, "p" for prose, "" for words.
+        Of the head of a column: "n" if it holds numbers, "p" prose, "" words.
     """
 
     html: Markup
-    source: str
-    kind: str
+    value: str = ""
+    source: str = ""
+    timed: bool = False
+    kind: str = ""
 
 
-def columns(table: Table) -> tuple[Column, ...]:
+def columns(table: Table) -> tuple[Cell, ...]:
     """The columns of a table."""
     return tuple(
-        Column(
-            html(name),
-            str(name) if has_formulas(name) else "",
-            _kind([row[j] for row in table.rows], name in table.timed),
-        )
-        for j, name in enumerate(table.columns)
+        Cell(html(name), source=str(name) if has_formulas(name) else "", kind=_kind(cells, name in table.timed))
+        for name, *cells in zip(table.columns, *table.rows, strict=True)
     )
 
 
@@ -73,24 +54,22 @@ def groups(table: Table) -> tuple[tuple[tuple[Cell, ...], ...], ...]:
     It also does if it repeats the first cell and leaves the second one open.
     """
     shown = [(name in table.timed, table.digits(name)) for name in table.columns]
-    found: list[list[tuple[Cell, ...]]] = []
+    found: list[list[Sequence[Any]]] = []
     head: Sequence[Any] = ()
     for row in table.rows:
         if head and (row[0] == "" or (len(row) > 1 and row[0] == head[0] and row[1] == "")):
-            found[-1].append(_cells(row, shown))
+            found[-1].append(row)
         else:
             head = row
-            found.append([_cells(row, shown)])
-    return tuple(map(tuple, found))
+            found.append([row])
+    return tuple(
+        tuple(tuple(_cell(cell, *how) for cell, how in zip(row, shown, strict=True)) for row in rows) for rows in found
+    )
 
 
 def is_number(cell: Any) -> bool:
     """Whether it is read as a number, NaN included."""
     return not is_truth(cell) and (isinstance(cell, int | float) or hasattr(cell, "dtype"))
-
-
-def _cells(row: Sequence[Any], of: Sequence[tuple[bool, int]]) -> tuple[Cell, ...]:
-    return tuple(_cell(cell, *which) for cell, which in zip(row, of, strict=True))
 
 
 def _cell(cell: Any, timed: bool, digits: int) -> Cell:
@@ -116,8 +95,4 @@ def _kind(cells: Sequence[Any], timed: bool) -> str:
         return "n" if any(is_number(c) for c in cells) else ""
     if cells and all(is_number(c) or c in ("", "–") for c in cells):
         return "n"
-    return "p" if any(len(t) > PROSE for t in _texts(cells)) else ""
-
-
-def _texts(cells: Sequence[Any]) -> Iterator[str]:
-    return (str(c) for c in cells if not is_number(c))
+    return "p" if any(len(str(c)) > PROSE for c in cells if not is_number(c)) else ""
