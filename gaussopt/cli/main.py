@@ -81,7 +81,8 @@ def _run(given: list[str]) -> int:
         except Done as done:
             return done.code
         except typer.TyperException as error:
-            return _fail(out, as_json, _sentence(error.format_message()))
+            text = error.format_message()
+            return _fail(out, as_json, text if text.endswith((".", "?")) else f"{text}.")
         except (typer.Abort, KeyboardInterrupt):
             return _interrupted(out, as_json)
         except GaussoptError as error:
@@ -146,10 +147,6 @@ def _fail(out: Any, as_json: bool, sentence: str, code: int = 2) -> int:
         print_json(out, {"status": "bad_input" if code == 2 else "crashed", "message": sentence})
     print(f"gaussopt: {sentence}", file=sys.stderr)
     return code
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "?")) else f"{text}."
 
 
 @app.callback(invoke_without_command=True)

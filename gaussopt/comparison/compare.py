@@ -118,7 +118,11 @@ def _carry_out(
         note(announcement(plan, [blank for _, blank in asked]))
     with place as where:
         outcomes = run(where, [job for job, _ in asked], 0.0, 0.5)
-        answers = [r for job, blank in asked for r in _answers(outcomes[job.key], blank)]
+        answers: list[Answers] = []
+        for job, blank in asked:
+            outcome = outcomes[job.key]
+            records = [{**blank.to_mapping(), "failure": outcome.failure}] if outcome.failure else outcome.value
+            answers += map(Answers.from_mapping, records)
         later = time_jobs(plan, answers) + motion_jobs(plan, answers)
         outcomes |= run(where, later, 0.5, 1.0)
     if kept is not None and note is not None:
@@ -132,19 +136,9 @@ def _carry_out(
         (*answers, *misfits(plan)),
         tuple(Times.from_mapping(r) for _, value in values if isinstance(value, list) for r in value),
         tuple(
-            MotionRecord(**{**value["motion"], "trajectory": _file(kept, job)})
+            MotionRecord(**value["motion"] | {"trajectory": kept.path(job, "trajectory.nc").name if kept else ""})
             for job, value in values if isinstance(value, dict)
         ),
         {key: o.failure for key, o in outcomes.items() if o.failure}, plan.meta(),
         None if store is None else Path(store),
     )  # fmt: skip
-
-
-def _answers(outcome: Outcome, blank: Answers) -> list[Answers]:
-    if outcome.failure:
-        return [Answers.from_mapping({**blank.to_mapping(), "failure": outcome.failure})]
-    return [Answers.from_mapping(r) for r in outcome.value]
-
-
-def _file(store: Store | None, job: Job) -> str:
-    return "" if store is None else store.path(job, "trajectory.nc").name

@@ -259,7 +259,11 @@ def motion_jobs(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
     """Trajectories of the pairs whose every answer to every reference of a problem was confirmed."""
     found = []
     for entry in plan.entries:
-        own = {s.source.key for s in plan.specs if isinstance(s, ProblemStates) and _belongs(s, entry)}
+        settings = plain_settings(entry)
+        own = {
+            s.source.key for s in plan.specs
+            if isinstance(s, ProblemStates) and (s.problem, dict(s.settings)) == (entry.name, settings)
+        }  # fmt: skip
         passed: dict[tuple[str, str], bool] = {}
         for r in answers:
             # A simulation starts as the last of a solver's ways of starting does.
@@ -275,17 +279,13 @@ def motion_jobs(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
                     ("solver", registered_name(solver)), ("stepper", stepper_settings(stepper)[0]),
                 )  # fmt: skip
                 arguments = {
-                    "problem": entry.name, "settings": plain_settings(entry), "formulation": formulation,
+                    "problem": entry.name, "settings": settings, "formulation": formulation,
                     "solver": solver, "stepper": stepper, "dt": plan.request.dt, "t_end": plan.request.t_end,
                     "tolerance": plan.request.tolerance,
                 }  # fmt: skip
                 key = f"motion | {entry.label} | {formulation} | {solver} | {stepper}"
                 found.append(Job(key, motion_case, arguments, 5.0, limit=plan.request.case_limit, depends=depends))
     return found
-
-
-def _belongs(spec: ProblemStates, entry: Problem) -> bool:
-    return spec.problem == entry.name and dict(spec.settings) == plain_settings(entry)
 
 
 def misfits(plan: Plan) -> list[Answers]:

@@ -102,8 +102,10 @@ class SequenceRun:
         if isinstance(item.data, StepData):
             assert self._steps is not None
             answer = self._steps.solve(item.data)
+            certified = answer.certificate.relative_error
+            certified = certified if math.isfinite(certified) else math.inf
             return Reply(
-                answer.status, answer.claim, _finite(answer.certificate.relative_error), _error(answer.a, item.a),
+                answer.status, answer.claim, certified, _error(answer.a, item.a),
                 answer.iterations, answer.timing, answer.certificate.constraint_residual, answer.message,
             )  # fmt: skip
         raw, timing = self.engine.solve(item.data)
@@ -134,10 +136,6 @@ def _arrays(item: Item) -> list[NDArray[Any]]:
 
 def _contents(item: Item) -> list[bytes]:
     return [array.tobytes() for array in _arrays(item)]
-
-
-def _finite(value: float) -> float:
-    return value if math.isfinite(value) else math.inf
 
 
 def _error(a: Vector | None, reference: Vector | None) -> float:

@@ -58,17 +58,10 @@ class _View:
         for title, index in self.panels:
             part = atlas.data[name].isel(index)
             kept = [d for d in dims if d not in index]
-            values = np.asarray(part.transpose(*[d for d in (_y(self), _x(self)) if d in kept]).values, dtype=float)
+            order = [d for d in (self.y[0], self.x[0]) if d in kept]
+            values = np.asarray(part.transpose(*order).values, dtype=float)
             found.append(Panel(title, values.reshape(len(self.y[1]), len(self.x[1]))))
         return found
-
-
-def _x(view: _View) -> str:
-    return view.x[0]
-
-
-def _y(view: _View) -> str:
-    return view.y[0]
 
 
 GREEK = {"theta": "θ", "omega": "ω", "phi": "φ", "mu": "μ"}
@@ -295,14 +288,14 @@ def findings(atlas: Atlas) -> list[str]:
     s = atlas.summary()
     criterion = s["criterion"]
     total = criterion["right"] + criterion["wrong"]
+    border = f"; {criterion['borderline']} more are borderline" if criterion["borderline"] else ""
     lines = [
         f"The contact laws have one solution at {s['lcp'].get('one solution', 0)} of {atlas.points} states.",
         f"The printed QP equals the LCP at {s['qp'].get('equal', 0)} and differs at "
         f"{s['qp'].get('different', 0) + s['qp'].get('tensile', 0)}, with a tensile force at "
         f"{s['qp'].get('tensile', 0)}; it has no unique minimiser at "
         f"{sum(v for k, v in s['qp'].items() if k not in ('equal', 'different', 'tensile'))}.",
-        f"Criterion η predicts that at {criterion['right']} of {total} states to which it applies"
-        f"{_border(criterion['borderline'])}."
+        f"Criterion η predicts that at {criterion['right']} of {total} states to which it applies{border}."
         if total
         else "Criterion η applies nowhere: the contact operator is not positive definite at any state.",
         f"The weighted QP equals the LCP at {s['weighted'].get('equal', 0)} states and differs at "
@@ -316,10 +309,6 @@ def findings(atlas: Atlas) -> list[str]:
             f"{joint.get('different', 0) + joint.get('tensile', 0)} states; its criterion is wrong at {wrong}."
         )
     return lines
-
-
-def _border(count: int) -> str:
-    return f"; {count} more are borderline" if count else ""
 
 
 def document(atlas: Atlas, name: str, tables: Sequence[Table] = (), *, quick: bool = False) -> Document:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -181,7 +182,8 @@ def _lies(answers: Sequence[Answers], swept: frozenset[str]) -> list[str]:
     liars = metrics.liars(answers)
     lines = [
         f"{r.solver} is never right: the certificate refutes all {r.refuted} answers that it calls solved; its correct "
-        f"rate is {r.correct:.2g}, its largest certified error {_error(r.worst)}."
+        f"rate is {r.correct:.2g}, its largest certified error "
+        f"{f'{r.worst:.1e}' if np.isfinite(r.worst) else 'infinite'}."
         for r in liars if r.never_right and r.solver not in swept
     ]  # fmt: skip
     others = [r for r in liars if r.refuted and not r.never_right and r.solver not in swept]
@@ -234,41 +236,29 @@ def _failing(cases: Sequence[TimedAnswers]) -> list[str]:
     for c in cases:
         if not c.answers.refused and ((~c["open"]).any() or c.answers.failure):
             by.setdefault((c.answers.solver, c.source.key), []).append(c)
-    sources: Counter[str] = Counter()
-    reasons: dict[str, Reasons] = {}
+    failing: dict[str, list[list[Answers]]] = {}
     for (solver, _), of in by.items():
         if not stacked(of, "right").any():
-            sources[solver] += 1
-            why = reasons.setdefault(solver, Reasons())
-            for c in of:
-                why.add(c.answers)
-    named = [f"{s} on {plural(n, 'source')} ({cut(reasons[s].first)})" for s, n in sources.most_common()]
+            failing.setdefault(solver, []).append([c.answers for c in of])
+    named = []
+    for solver, sources in sorted(failing.items(), key=lambda x: -len(x[1])):
+        why = ranked_reasons(chain.from_iterable(sources))
+        reason = why[0][0].rstrip(".") if why else "no reason on record"
+        named.append(f"{solver} on {plural(len(sources), 'source')} ({cut(reason)})")
     return [f"Solvers that fail at every step of a source: {'; '.join(named)}."] if named else []
 
 
-class Reasons:
-    """Counts reasons; those that differ in numbers only are one, in the words of the most frequent."""
+def ranked_reasons(answers: Iterable[Answers]) -> list[tuple[str, int]]:
+    """Reasons of records, or else why they broke, and how often they were given, the most frequent first.
 
-    def __init__(self) -> None:
-        self._counts: dict[str, Counter[str]] = {}
-
-    def add(self, answers: Answers) -> None:
-        """Take the reasons of a record, or else why it broke."""
-        given = answers.reasons or ({answers.failure: 1} if answers.failure else {})
-        for reason, count in given.items():
-            self._counts.setdefault(shape_of(reason), Counter())[reason] += count
-
-    @property
-    def found(self) -> list[tuple[str, int]]:
-        """Reasons and how often they were given, the most frequent first."""
-        ranked = sorted(self._counts.values(), key=lambda of: -of.total())
-        return [(of.most_common(1)[0][0], of.total()) for of in ranked]
-
-    @property
-    def first(self) -> str:
-        """The most frequent reason, without a full stop."""
-        found = self.found
-        return found[0][0].rstrip(".") if found else "no reason on record"
+    Reasons that differ in numbers only are one, in the words of the most frequent.
+    """
+    counts: dict[str, Counter[str]] = {}
+    for a in answers:
+        for reason, count in (a.reasons or ({a.failure: 1} if a.failure else {})).items():
+            counts.setdefault(shape_of(reason), Counter())[reason] += count
+    ranked = sorted(counts.values(), key=lambda of: -of.total())
+    return [(of.most_common(1)[0][0], of.total()) for of in ranked]
 
 
 def cut(text: str, most: int = 150) -> str:
@@ -278,11 +268,11 @@ def cut(text: str, most: int = 150) -> str:
 
 def _reasons(answers: Sequence[Answers]) -> list[Block]:
     """Reasons for which steps were not confirmed, by solver, formulation and problem or family."""
-    by: dict[tuple[str, str, str], Reasons] = {}
+    by: dict[tuple[str, str, str], list[Answers]] = {}
     for a in answers:
         if a.reasons:
-            by.setdefault((a.solver, a.formulation, a.source.name), Reasons()).add(a)
-    rows = [(*key, count, reason) for key, of in by.items() for reason, count in of.found]
+            by.setdefault((a.solver, a.formulation, a.source.name), []).append(a)
+    rows = [(*key, count, reason) for key, of in by.items() for reason, count in ranked_reasons(of)]
     if not rows:
         return []
     rows.sort(key=lambda r: -r[3])
@@ -298,7 +288,3 @@ def _reasons(answers: Sequence[Answers]) -> list[Block]:
         frame = pd.DataFrame(rows, columns=["solver", "formulation", "source", "steps", "reason"])
         blocks.append(Data("reasons-all", "All reasons.", frame))
     return blocks
-
-
-def _error(value: float) -> Any:
-    return f"{value:.1e}" if np.isfinite(value) else "infinite"
