@@ -75,7 +75,7 @@ class Mechanism:
         return StepData.smooth(M, zero, self.force, J, gamma, 0.0, zero, K @ self.omega)
 
     def point(self, body: int, on: Vector) -> tuple[Matrix, Vector]:
-        """Map, (2, bodies), and bias, (2,), of a point of a body: it accelerates by the map times phi'' plus the bias."""
+        """Map, (2, bodies), and bias, (2,), of a point of a body, whose acceleration is map times phi'' plus bias."""
         K, bias = np.zeros((2, len(self.phi))), np.zeros(2)
         while body != GROUND:
             pin = self.tree[body]
