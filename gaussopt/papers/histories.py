@@ -28,12 +28,8 @@ def forces_figure(name: str, traj: Trajectory, labels: Mapping[str, int], captio
 
     Parameters
     ----------
-    name : str
-    traj : Trajectory
     labels : label to the index of the multiplier
-    caption : str
-        What the multipliers are.
-    unit : str
+    caption : the multipliers in words
     """
     cut = thin(len(traj.t))
     curves = {label: traj.lam[cut, i] for label, i in labels.items()}
@@ -53,12 +49,9 @@ def balance_section(number: str, runs: Mapping[str, Trajectory], forces: Sequenc
 
     Parameters
     ----------
-    number : str
-        Of the paper.
+    number : of the paper
     runs : label to motion
     forces : figures of `forces_figure`
-    lead : str
-        What to see.
     """
     rows = tuple(
         (label, v.t[-1], v.position_drift.max(), v.velocity_drift.max(), v.energy[0], v.energy[-1],
@@ -89,9 +82,8 @@ def _figure(name: str, what: str, runs: Mapping[str, Trajectory], quantity: str,
     t, curves = ({k: getattr(v, of)[thin(len(v.t))] for k, v in runs.items()} for of in ("t", quantity))
     unit = label.partition(" / ")[2]
     last = "; ".join(
-        f"{k} at most {y.max():.1e}" if log else f"{k} from {y[0]:.4g} to {y[-1]:.4g} {unit}"
-        for k, y in curves.items()
-    )  # fmt: skip
+        f"{k} at most {y.max():.1e}" if log else f"{k} from {y[0]:.4g} to {y[-1]:.4g} {unit}" for k, y in curves.items()
+    )
     caption = f"{what} over time{' (logarithmic)' if log else ''}: {last}.{remarks(curves, log=log)}"
     return line_figure(
         name, caption, f"{what}: {last}.", t, curves, ("t / s", label), columns=("t", "run"), log=log, size=(5.0, 3.0),

@@ -196,9 +196,7 @@ def states_table(name: str, pairs: Mapping[str, PairResult], lead: str) -> Table
 
 def time_parts(pairs: Mapping[str, PairResult]) -> dict[str, list[float]]:
     """Microseconds of the parts of a step, by part, in the order of the pairs."""
-    seconds = {
-        k: (r.model, r.build, r.update or r.setup, r.solve, r.recover, r.verify) for k, r in pairs.items()
-    }  # fmt: skip
+    seconds = {k: (r.model, r.build, r.update or r.setup, r.solve, r.recover, r.verify) for k, r in pairs.items()}
     return {part: [1e6 * s[j] for s in seconds.values()] for j, part in enumerate(TIME_PARTS)}
 
 

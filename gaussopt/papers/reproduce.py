@@ -11,7 +11,6 @@ from typing import Any
 from gaussopt.comparison.results import Results
 from gaussopt.execution.workers import Workers, check_jobs, run_jobs
 from gaussopt.papers import ledger
-from gaussopt.papers.claim import Judgement
 from gaussopt.papers.p000_least_squares import section as paper_000
 from gaussopt.papers.p001_friction import atlas_section
 from gaussopt.papers.p001_friction import section as paper_001
@@ -90,7 +89,7 @@ def reproduce(
         "report": str(report),
         "cases": len(cases),
         "failed": failed,
-        "claims": {i: _word(j) for i, j in ledger.judgements(outcomes).items()},
+        "claims": {i: str(getattr(j, "verdict", j)) for i, j in ledger.judgements(outcomes).items()},
     }
 
 
@@ -172,7 +171,3 @@ def _of_paper(paper: str, finding: str) -> str:
     if isinstance(finding, Important):
         return Important(text, finding.figure, finding.anchor)
     return type(finding)(text)
-
-
-def _word(judged: Judgement | str) -> str:
-    return judged if isinstance(judged, str) else str(judged.verdict)

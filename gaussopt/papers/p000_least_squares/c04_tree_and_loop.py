@@ -81,10 +81,7 @@ def _double_pendulum(c: Crank, s: StepData) -> Vector:
     assert s.v is not None
     (t1, t2), (w1, w2), l1, l2 = s.q[[2, 5]], s.v[[2, 5]], float(c.l1), float(c.l2)
     couple, turn = c.m2 * l1 * l2 / 2 * np.cos(t1 - t2), c.m2 * l1 * l2 / 2 * np.sin(t1 - t2)
-    A = np.array([
-        [c.I1 + c.m1 * l1**2 / 4 + c.m2 * l1**2, couple],
-        [couple, c.I2 + c.m2 * l2**2 / 4],
-    ], dtype=float)  # fmt: skip
+    A = np.array([[c.I1 + c.m1 * l1**2 / 4 + c.m2 * l1**2, couple], [couple, c.I2 + c.m2 * l2**2 / 4]], dtype=float)
     b = np.array([
         c.tau - (c.m1 / 2 + c.m2) * c.g * l1 * np.cos(t1) - turn * w2**2,
         -c.m2 * c.g * l2 / 2 * np.cos(t2) + turn * w1**2,

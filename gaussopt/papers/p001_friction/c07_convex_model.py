@@ -264,7 +264,7 @@ def _two_bars(quick: bool) -> Derivation:
         "|A_{12}|)$. Two bars with both ends sliding to the same side: $2|1-9s^2c^2|>9\\mu sc|\\cos2\\theta|$",
         f"{'; '.join(told)}; {wrong} contradictions to the derived operator at {tried} angles and frictions",
         wrong == 0,
-    )  # fmt: skip
+    )
 
 
 def best_objective(A: Matrix, generations: int) -> tuple[float, Matrix]:

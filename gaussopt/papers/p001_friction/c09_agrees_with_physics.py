@@ -93,15 +93,12 @@ def starts() -> Iterator[Start]:
     """All readings, the literal one first."""
     p = _printed()
     th1, th2 = p["theta1_0"], p["theta2_0"]
-    for (point, distance), doubled, signs in product(
-        POINTS.items(), (False, True), product((1, -1), (1, -1), (1, -1))
-    ):  # fmt: skip
+    for (point, distance), doubled, signs in product(POINTS.items(), (False, True), product((1, -1), (1, -1), (1, -1))):
         L = p["l"] * (1 + doubled)
         vy, w1, w2 = (s * p[k] for s, k in zip(signs, ("vy0", "omega1_0", "omega2_0"), strict=True))
         B, rise = p["y0"] + distance * L * np.sin(th1), vy + distance * L * np.cos(th1) * w1
         gaps = np.array([B - L * np.sin(th1), B - L * np.cos(th2)])
-        yield Start(point, doubled, gaps,
-                    np.array([rise - L * np.cos(th1) * w1, rise + L * np.sin(th2) * w2]))  # fmt: skip
+        yield Start(point, doubled, gaps, np.array([rise - L * np.cos(th1) * w1, rise + L * np.sin(th2) * w2]))
 
 
 def _starts() -> tuple[Attempt, float, str]:
@@ -289,9 +286,7 @@ def _forces(stack: Contacts) -> tuple[Matrix, Matrix]:
 
 def _energy_rate(system: Any, q: Vector, v: Vector, a: Vector) -> float:
     eps = 1e-4
-    there, back = (
-        system.energy(0.0, q + s * eps * v + 0.5 * eps**2 * a, v + s * eps * a).total for s in (1, -1)
-    )  # fmt: skip
+    there, back = (system.energy(0.0, q + s * eps * v + 0.5 * eps**2 * a, v + s * eps * a).total for s in (1, -1))
     return float((there - back) / (2 * eps))
 
 

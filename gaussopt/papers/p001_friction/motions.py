@@ -52,9 +52,7 @@ AIR: dict[str, dict[str, Any]] = {
 
 FLIGHT = "event-driven, F = g = 0"
 ROD = ("floor", "stop", "lift")
-REFERENCES = {
-    "two-bar": ("two-bar-contact", "two-bar-airborne"), "sliding-rod": tuple(f"rod-{case}" for case in ROD),
-}  # fmt: skip
+REFERENCES = {"two-bar": ("two-bar-contact", "two-bar-airborne"), "sliding-rod": tuple(f"rod-{case}" for case in ROD)}
 """References by problem."""
 
 

@@ -113,7 +113,7 @@ def _state(label: str, entry: Problem, pairs: Sequence[tuple[str, str]]) -> RodS
     forces = sliding_rod.normal_forces(theta, omega, sigma, p)
     return RodState(
         label, float(np.degrees(theta)), omega, p["mu"], slip, A, B, SIGNS[A > 0, B < 0], forces, found, statuses
-    )  # fmt: skip
+    )
 
 
 def cases(quick: bool) -> list[Job]:

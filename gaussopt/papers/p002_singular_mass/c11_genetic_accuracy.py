@@ -103,7 +103,7 @@ def check(quick: bool) -> Judgement:
         failing,
         _search("An effort, a penalty or a warm start", "with the operators of our defaults", own, quick),
         _search("Another algorithm and a penalty", "by other operators and by CMA-ES", others, quick),
-    )  # fmt: skip
+    )
     # What is said of null-space coordinates must survive the attempt to make them fail; of the others, to succeed.
     null = worst[f"gauss by {NULL}"] <= SMALL and not failing.refutes
     verdict = ClaimVerdict.of([null, *(t.largest <= SMALL for t in tried if t.way.solver == "deap")])
@@ -119,9 +119,8 @@ def check(quick: bool) -> Judgement:
         f"full coordinates, each with its best penalty, stay within {SMALL:g}, which is what 'small' is read as."
     )
     return Judgement(
-        verdict, sentence, derivations, searches, verdict.where(f"{conditions}."),
-        measured.columns, measured.rows,
-    )  # fmt: skip
+        verdict, sentence, derivations, searches, verdict.where(f"{conditions}."), measured.columns, measured.rows
+    )
 
 
 def _ways_that(what: str, null: bool, tried: Sequence[_Tried]) -> str:

@@ -61,7 +61,7 @@ def check(quick: bool) -> Judgement:
     )
     rows = tuple(
         (row, a, runs, off, off / runs, largest) for a, by in shares.items() for row, (off, largest) in by.items()
-    )  # fmt: skip
+    )
     return Judgement(
         verdict, sentence, derivations, (noise, smallest), "", ("row", "noise / (rad/s²)", "runs", "off", "share",
         "largest difference of those that stay / rad"), rows,

@@ -62,9 +62,7 @@ def state(theta: float, rate: float, psi: float) -> tuple[StepData, Vector]:
     """The linkage at a crank angle with a torque, and its acceleration from 5/3 m l^2 a1 = psi - 2 m g l cos(theta)."""
     entry = problem("four-bar", psi=psi)
     p = entry.parameter_values
-    step = entry.system.evaluate(
-        0.0, np.array([theta, theta, np.pi - theta]), np.array([rate, rate, -rate])
-    )  # fmt: skip
+    step = entry.system.evaluate(0.0, np.array([theta, theta, np.pi - theta]), np.array([rate, rate, -rate]))
     a = (psi - 2 * p["m"] * p["g"] * p["l"] * np.cos(theta)) / (5 * p["m"] * p["l"] ** 2 / 3)
     return step, np.array([a, a, -a])
 

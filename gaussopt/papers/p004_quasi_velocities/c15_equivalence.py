@@ -45,8 +45,7 @@ def check(quick: bool) -> Judgement:
     held = {
         "with the row $\\dot x\\sin\\varphi-\\dot y\\cos\\varphi=0$ at any angle": not regular.refutes,
         "with the printed row $\\dot x\\tan\\varphi-\\dot y=0$ away from the pole (tested for "
-        f"$|\\cos\\varphi|\\ge{CLEAR:g}$)":
-        not away.refutes,
+        f"$|\\cos\\varphi|\\ge{CLEAR:g}$)": not away.refutes,
         "with the printed row up to the pole, where the velocity satisfies the constraint to rounding only":
         not pole.refutes,
     }  # fmt: skip

@@ -78,9 +78,8 @@ def check(quick: bool) -> Judgement:
         "error, Routh / m", "ratio at equal error",
     )  # fmt: skip
     return Judgement(
-        verdict, sentence, derivations, (fewer, equal), verdict.where(conditions), columns,
-        rows, times_decide=True,
-    )  # fmt: skip
+        verdict, sentence, derivations, (fewer, equal), verdict.where(conditions), columns, rows, times_decide=True
+    )
 
 
 def _span(values: list[float]) -> str:
@@ -115,9 +114,7 @@ class _Pair:
     def run(self, rates: str) -> _Run:
         """Integrate by the rates of that name."""
         start = self.body.omega if rates == "quasi" else self.body.velocity
-        found = solve_ivp(
-            getattr(self.body, rates), (0.0, self.end), start, rtol=self.rtol, atol=1e-3 * self.rtol,
-        )  # fmt: skip
+        found = solve_ivp(getattr(self.body, rates), (0.0, self.end), start, rtol=self.rtol, atol=1e-3 * self.rtol)
         return _Run(int(found.nfev), float(np.abs(found.y[[0, 2]] - self._true(found.t)[[0, 2]]).max()))
 
     @cached_property

@@ -62,10 +62,7 @@ def check(quick: bool) -> Judgement:
         for j, c in enumerate(counts)
     )  # fmt: skip
     columns = ("step / s", *(head for m in errors for head in (f"{m} / m", f"order, {m}")))
-    return Judgement(
-        verdict, sentence, derivations, (place, regular), verdict.where(conditions),
-        columns, rows,
-    )  # fmt: skip
+    return Judgement(verdict, sentence, derivations, (place, regular), verdict.where(conditions), columns, rows)
 
 
 def _cycloid(t: Vector) -> Matrix:
@@ -167,7 +164,7 @@ def _places(quick: bool) -> Attempt:
     coarse, fine = (50, 100) if quick else (100, 400)
     grid = np.arange(0.005, 1.0, 0.01)
     left = _frozen(coarse, grid)
-    best = [int(i) for i in np.argsort(left)[:1 if quick else 3]]  # fmt: skip
+    best = [int(i) for i in np.argsort(left)[: 1 if quick else 3]]
     runs = [
         minimize_scalar(lambda f: float(_frozen(coarse, np.array([f]))[0]), method="bounded",
                         bounds=(max(0.005, grid[i] - 0.01), min(0.995, grid[i] + 0.01)), options={"xatol": 1e-4})

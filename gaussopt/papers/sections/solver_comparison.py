@@ -32,10 +32,7 @@ def results(quick: bool, executor: Executor, progress: Callable[[float], None] |
 
     Parameters
     ----------
-    quick : bool
-        One reference of each problem, fewer formulations and steps, less time on the clock.
-    executor : Executor
-        Where to compute.
+    quick : one reference of each problem, fewer formulations and steps, less time on the clock
     progress : called with the fraction done
     """
     sources: list[Spec] = []

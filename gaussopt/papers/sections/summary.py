@@ -25,17 +25,15 @@ def summary(
 
     Parameters
     ----------
-    outcomes : of all cases
-    found : what was computed of each claim
+    found : evidence for each claim
     findings : all findings; the `Important` ones name a figure of `sections`
     papers : their numbers
     """
     failed = sum(bool(o.failure) for o in outcomes.values())
     done = f"{len(outcomes) - failed} of {len(outcomes)} cases computed"
-    run = (
-        f"{len(papers)} papers, {len(found)} claims: {done}."
-        + (" A quick run: shorter motions, fewer states, coarser grids." if quick else "")
-    )  # fmt: skip
+    run = f"{len(papers)} papers, {len(found)} claims: {done}." + (
+        " A quick run: shorter motions, fewer states, coarser grids." if quick else ""
+    )
     return Summary(run, _counts(outcomes, found, papers), _highlights(findings, sections))
 
 
