@@ -25,7 +25,7 @@ from gaussopt.papers.p000_least_squares import (
 )
 from gaussopt.papers.p000_least_squares import operation_counts as plain
 from gaussopt.papers.p000_least_squares.minimal_crank_slider import Crank, backwards
-from gaussopt.processes.job import Outcome
+from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.document import Table, Tex
 
 EXPECTED = {
@@ -311,7 +311,7 @@ def test_a_treatment_that_fails_on_loops_is_found(monkeypatch: pytest.MonkeyPatc
 
 def test_errata_section_shows_formulas_verdicts_and_numbers() -> None:
     entry = go.problem("crank-slider")
-    done = {f"erratum {e.id}": Outcome(e.check(), "", 0.0) for e in entry.errata if e.id != "000-10"}
+    done = {f"erratum {e.id}": JobOutcome(e.check(), "", 0.0) for e in entry.errata if e.id != "000-10"}
     findings: list[str] = []
     section = common.errata_section(entry, "000", common.PaperResults(done), findings)
     listed, numbers = (b for b in section.blocks if isinstance(b, Table))

@@ -17,7 +17,7 @@ from gaussopt.cli.main import run
 from gaussopt.comparison.results import read_results
 from gaussopt.execution.dask import dask_executor
 from gaussopt.execution.workers import run_jobs
-from gaussopt.processes.job import Job, Outcome
+from gaussopt.processes.job import Job, JobOutcome
 
 pytest.importorskip("distributed")
 
@@ -86,7 +86,7 @@ def cases(guarded: ModuleType) -> list[Job]:
     return [*found, Job("crash", guarded.crash), Job("late", guarded.hold, {"seconds": 60}, limit=0.2)]
 
 
-def answers(outcomes: dict[str, Outcome]) -> str:
+def answers(outcomes: dict[str, JobOutcome]) -> str:
     return repr([(key, o.value, o.failure, o.kind) for key, o in outcomes.items()])
 
 

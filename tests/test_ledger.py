@@ -9,7 +9,7 @@ from report_pages import tables_of
 
 from gaussopt.papers import ledger
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
-from gaussopt.processes.job import Outcome, run_job
+from gaussopt.processes.job import JobOutcome, run_job
 from gaussopt.reporting.document import Section, Table
 
 PAPERS = {"000": 4, "001": 5, "002": 4, "004": 4}
@@ -46,7 +46,7 @@ def test_the_report_prints_what_a_check_returns(
 ) -> None:
     changed = [replace(c, check=lambda quick: other(verdict)) for c in ledger.ledger() if c.id == identifier]
     monkeypatch.setattr(ledger, "ledger", lambda: tuple(changed))
-    outcomes = {c.key: Outcome(c.function(**c.arguments), "", 0.1) for c in ledger.cases(quick=True)}
+    outcomes = {c.key: JobOutcome(c.function(**c.arguments), "", 0.1) for c in ledger.cases(quick=True)}
     found = ledger.judgements(outcomes)
     assert ledger.counts(found) == {str(v): int(v is verdict) for v in ClaimVerdict}
     table = next(b for b in ledger.overview(found).blocks if isinstance(b, Table))

@@ -19,7 +19,7 @@ from gaussopt.execution import store
 from gaussopt.execution.store import Store, identity_of, key_of
 from gaussopt.execution.workers import run_jobs
 from gaussopt.processes import environment
-from gaussopt.processes.job import Job, Outcome
+from gaussopt.processes.job import Job, JobOutcome
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def case(guarded: ModuleType) -> Job:
     return Job("a step", guarded.step, {"tau": 0.5, "solver": "kkt"}, depends=(("solver", "kkt"),))
 
 
-DONE = Outcome({"a": [1.0, 0.1 + 0.2, 5e-324, -0.0], "inf": float("inf"), "raw.bin": b"\x00\xff"}, "", 1.5)
+DONE = JobOutcome({"a": [1.0, 0.1 + 0.2, 5e-324, -0.0], "inf": float("inf"), "raw.bin": b"\x00\xff"}, "", 1.5)
 
 
 def test_an_outcome_comes_back_bit_for_bit(tmp_path: Path, case: Job) -> None:
@@ -44,31 +44,31 @@ def test_an_outcome_comes_back_bit_for_bit(tmp_path: Path, case: Job) -> None:
 
 def test_what_is_kept_is_what_will_be_read(tmp_path: Path, case: Job) -> None:
     runs = Store(tmp_path)
-    kept = runs.put(case, Outcome({"pair": (1, 2), 3: None}, "", 0.0))
-    assert kept == runs.get(case) == Outcome({"pair": [1, 2], "3": None}, "", 0.0)
+    kept = runs.put(case, JobOutcome({"pair": (1, 2), 3: None}, "", 0.0))
+    assert kept == runs.get(case) == JobOutcome({"pair": [1, 2], "3": None}, "", 0.0)
 
 
 @pytest.mark.parametrize("kind", ["error", "crashed", "time_limit"])
 def test_failures_are_kept(kind: str, tmp_path: Path, case: Job) -> None:
-    failure = Outcome(None, "why", 0.1, kind)
+    failure = JobOutcome(None, "why", 0.1, kind)
     Store(tmp_path).put(case, failure)
     assert Store(tmp_path).get(case) == failure
 
 
 def test_only_a_failure_at_the_limit_depends_on_the_limit(tmp_path: Path, case: Job) -> None:
     runs = Store(tmp_path)
-    late = Outcome(None, "time limit: no answer within 2 s", 2.0, "time_limit")
+    late = JobOutcome(None, "time limit: no answer within 2 s", 2.0, "time_limit")
     runs.put(replace(case, limit=2.0), late)
     assert runs.get(replace(case, limit=2.0)) == runs.get(replace(case, limit=1.0)) == late
     assert runs.get(replace(case, limit=3.0)) is None
-    done = Outcome([1], "", 2.5)
+    done = JobOutcome([1], "", 2.5)
     runs.put(replace(case, limit=3.0), done)
     assert runs.get(replace(case, limit=60.0)) == runs.get(case) == done
 
 
 def test_the_first_of_two_outcomes_stays(tmp_path: Path, case: Job) -> None:
     first, second = Store(tmp_path), Store(tmp_path)
-    assert first.put(case, Outcome(1, "", 1.0)) == second.put(case, Outcome(1, "", 2.0)) == Outcome(1, "", 1.0)
+    assert first.put(case, JobOutcome(1, "", 1.0)) == second.put(case, JobOutcome(1, "", 2.0)) == JobOutcome(1, "", 1.0)
 
 
 def test_every_ingredient_changes_the_key(
@@ -189,7 +189,7 @@ def test_a_file_under_another_name_is_set_aside(tmp_path: Path, case: Job) -> No
     notes: list[str] = []
     runs = Store(tmp_path, notes.append)
     other = replace(case, arguments={})
-    runs.put(other, Outcome(1, "", 0.0))
+    runs.put(other, JobOutcome(1, "", 0.0))
     runs.path(other).rename(runs.path(case))
     assert runs.get(case) is None
     assert "another case" in notes[0]
@@ -252,7 +252,7 @@ def test_what_is_no_json_is_refused(tmp_path: Path, case: Job, assert_sentence: 
     runs = Store(tmp_path)
     for value in (np.zeros(2), {"a": np.zeros(2)}, {"../up": b""}, {"json": b""}):
         with pytest.raises(go.BadInput) as caught:
-            runs.put(case, Outcome(value, "", 0.0))
+            runs.put(case, JobOutcome(value, "", 0.0))
         assert_sentence(caught.value, "a step")
     with pytest.raises(go.BadInput) as caught:
         runs.get(replace(case, arguments={"a": np.zeros(2)}))
@@ -276,7 +276,7 @@ def test_two_writers_do_each_other_no_harm(tmp_path: Path, case: Job) -> None:
     def write(k: int) -> None:
         runs = Store(tmp_path, notes.append)
         for c in cases if k else reversed(cases):
-            results[k].append(runs.put(c, Outcome({"i": k, "raw.bin": bytes([k]) * 1000}, "", float(k))))
+            results[k].append(runs.put(c, JobOutcome({"i": k, "raw.bin": bytes([k]) * 1000}, "", float(k))))
             assert runs.get(c) is not None
 
     threads = [threading.Thread(target=write, args=(k,)) for k in (0, 1)]

@@ -17,7 +17,7 @@ import pytest
 
 from gaussopt.execution.store import Store
 from gaussopt.execution.workers import Workers, run_jobs
-from gaussopt.processes.job import Job, Outcome
+from gaussopt.processes.job import Job, JobOutcome
 
 
 def steps(guarded: ModuleType) -> list[Job]:
@@ -30,7 +30,7 @@ def steps(guarded: ModuleType) -> list[Job]:
     return [*found, Job("crash", guarded.crash, weight=5.0), Job("error", guarded.complain, {"kind": "own"})]
 
 
-def answers(outcomes: dict[str, Outcome]) -> str:
+def answers(outcomes: dict[str, JobOutcome]) -> str:
     """All but the seconds, to the last bit."""
     return repr([(key, o.value, o.failure, o.kind) for key, o in outcomes.items()])
 

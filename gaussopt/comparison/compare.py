@@ -30,7 +30,7 @@ from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.execution.store import Store
 from gaussopt.execution.workers import Workers, check_jobs, run_jobs
 from gaussopt.modelling.problem import Problem
-from gaussopt.processes.job import Job, Outcome
+from gaussopt.processes.job import Job, JobOutcome
 
 TIME_BUDGET = 0.2
 """Seconds on the clock for each solver and way of starting, on each source and formulation."""
@@ -105,7 +105,7 @@ def _carry_out(
     """Run the jobs of a plan on the executor that `place` enters."""
     kept = None if store is None else Store(store, note=note)
 
-    def run(where: Executor, jobs: list[Job], begin: float, end: float) -> dict[str, Outcome]:
+    def run(where: Executor, jobs: list[Job], begin: float, end: float) -> dict[str, JobOutcome]:
         if not jobs:
             return {}
         share = None if progress is None else lambda done: progress(begin + (end - begin) * done)

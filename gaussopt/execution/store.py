@@ -30,7 +30,7 @@ from gaussopt._version import __version__
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import PROBE, prepare_folder, write_bytes, write_text
 from gaussopt.processes.environment import environment
-from gaussopt.processes.job import Job, Outcome
+from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.storage.checksums import checksum, digest_of
 
 FORMAT = 1
@@ -89,7 +89,7 @@ class Store:
         self._note = note or (lambda sentence: None)
         self._open()
 
-    def get(self, case: Job) -> Outcome | None:
+    def get(self, case: Job) -> JobOutcome | None:
         """The outcome of a case, or None if it is to be computed.
 
         A failure at the time limit counts only while the limit is not raised. A damaged file is set aside.
@@ -106,7 +106,7 @@ class Store:
                     self._set_aside(key, str(damage))
                     return None
 
-    def put(self, case: Job, outcome: Outcome) -> Outcome:
+    def put(self, case: Job, outcome: JobOutcome) -> JobOutcome:
         """Keep an outcome, and return it as it will be read: tuples as lists, keys as text.
 
         Entries of the value, if that is a mapping, may be bytes: they become files of their own, called after the
@@ -151,7 +151,7 @@ class Store:
         wanted = {key_of(identity_of(case)) for case in cases}
         return sum(file.stem not in wanted for file in self._cases.glob("*.json"))
 
-    def _read(self, case: Job, key: str) -> Outcome | None:
+    def _read(self, case: Job, key: str) -> JobOutcome | None:
         path = self._cases / f"{key}.json"
         try:
             record = json.loads(path.read_bytes())
@@ -175,8 +175,8 @@ class Store:
             raise _Damaged("it is not the file of a case") from None
         return None if outcome.kind == "time_limit" and case.limit > limit else outcome
 
-    def _outcome(self, key: str, record: Mapping[str, Any]) -> Outcome:
-        outcome = Outcome(**record["outcome"])
+    def _outcome(self, key: str, record: Mapping[str, Any]) -> JobOutcome:
+        outcome = JobOutcome(**record["outcome"])
         paths = {entry: self._cases / f"{key}.{entry}" for entry in record["attachments"]}
         return replace(outcome, value={**outcome.value, **paths}) if paths else outcome
 

@@ -11,7 +11,7 @@ from gaussopt.core.errors import BadInput
 from gaussopt.processes import environment
 from gaussopt.processes.child_process import Order
 from gaussopt.processes.guarded_process import Guard, Reply, outcome_of, run_order, use_guard
-from gaussopt.processes.job import Job, Outcome, sentence
+from gaussopt.processes.job import Job, JobOutcome, sentence
 
 if TYPE_CHECKING:
     from gaussopt.execution.store import Store
@@ -68,7 +68,7 @@ def run_jobs(
     *,
     executor: Executor | None = None,
     store: Store | None = None,
-) -> dict[str, Outcome]:
+) -> dict[str, JobOutcome]:
     """Run all cases, long ones first; one that fails is recorded and stops nothing.
 
     Parameters
@@ -98,12 +98,12 @@ def run_jobs(
     """
     environment.refresh()
     total = sum(c.weight for c in cases) or 1.0
-    outcomes: dict[str, Outcome] = {}
+    outcomes: dict[str, JobOutcome] = {}
     done = 0.0
 
     known = {} if store is None else {c.key: found for c in cases if (found := store.get(c)) is not None}
 
-    def finish(case: Job, outcome: Outcome) -> None:
+    def finish(case: Job, outcome: JobOutcome) -> None:
         nonlocal done
         if store is not None and case.key not in known and outcome.kind != "lost":
             outcome = store.put(case, outcome)
@@ -123,14 +123,17 @@ def run_jobs(
     return {case.key: outcomes[case.key] for case in cases}
 
 
-def _run_on(executor: Executor, cases: Sequence[Job], keep: Callable[[Job, Outcome], None]) -> None:
+def _run_on(executor: Executor, cases: Sequence[Job], keep: Callable[[Job, JobOutcome], None]) -> None:
     under_way: dict[Future[Reply], Job] = {}
     try:
         for case in cases:
             try:
                 order = Order.of(case)
             except Exception as error:
-                keep(case, Outcome(None, f"lost: the case cannot be sent to a process: {sentence(error)}", 0.0, "lost"))
+                keep(
+                    case,
+                    JobOutcome(None, f"lost: the case cannot be sent to a process: {sentence(error)}", 0.0, "lost"),
+                )
                 continue
             try:
                 under_way[executor.submit(run_order, order)] = case
@@ -148,13 +151,13 @@ def _run_on(executor: Executor, cases: Sequence[Job], keep: Callable[[Job, Outco
             future.cancel()
 
 
-def _outcome(future: Future[Reply]) -> Outcome:
+def _outcome(future: Future[Reply]) -> JobOutcome:
     try:
         return outcome_of(future.result())
     except (Exception, CancelledError) as error:
         return _lost(error)
 
 
-def _lost(error: BaseException) -> Outcome:
+def _lost(error: BaseException) -> JobOutcome:
     """An executor's own failure: a worker gone, a cluster that no longer answers."""
-    return Outcome(None, f"lost: the executor did not run the case: {sentence(error)}", 0.0, "lost")
+    return JobOutcome(None, f"lost: the executor did not run the case: {sentence(error)}", 0.0, "lost")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from gaussopt.papers.claim import Claim, ClaimVerdict, Judgement
-from gaussopt.processes.job import Job, Outcome
+from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.document import Block, Link, Paragraph, Section, Table, Tex, Timed
 
 CLAIM = re.compile(r"c\d\d_\w+")
@@ -40,7 +40,7 @@ def cases(quick: bool) -> list[Job]:
     return [Job(_key(c), check, {"identifier": c.id, "quick": quick}, c.weight) for c in ledger()]
 
 
-def judgements(outcomes: Mapping[str, Outcome]) -> dict[str, Judgement | str]:
+def judgements(outcomes: Mapping[str, JobOutcome]) -> dict[str, Judgement | str]:
     """The evidence for each claim by its number, or in one sentence the reason why there is none."""
     found: dict[str, Judgement | str] = {}
     for c in ledger():

@@ -16,7 +16,7 @@ from gaussopt.core import registry
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.erratum import Evidence
 from gaussopt.modelling.problem import Problem, problem
-from gaussopt.processes.job import Job, Outcome
+from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.document import Block, Figure, Formula, Items, Paragraph, Section, Table, Tex, Timed
 from gaussopt.reporting.figures import plots
 from gaussopt.reporting.sections.problems import parameters_table as parameters_table
@@ -157,7 +157,7 @@ def states_cases(name: str, references: Sequence[str], stride: int, widest: int 
 class PaperResults:
     """Outcomes by key; one that failed or is not there reads as None."""
 
-    outcomes: Mapping[str, Outcome]
+    outcomes: Mapping[str, JobOutcome]
 
     def value(self, key: str) -> Any:
         """The value that a case returned."""

@@ -19,7 +19,7 @@ from gaussopt.papers.p004_quasi_velocities import section as paper_004
 from gaussopt.papers.report_parts import Important
 from gaussopt.papers.sections import environment, limitations, solver_comparison
 from gaussopt.papers.sections.summary import summary
-from gaussopt.processes.job import Job, Outcome
+from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.document import Document, Findings, Section
 from gaussopt.reporting.html.page import prepare_report, write
 
@@ -94,11 +94,11 @@ def reproduce(
 
 
 def document(
-    outcomes: Mapping[str, Outcome],
+    outcomes: Mapping[str, JobOutcome],
     compared: Results,
     quick: bool,
     executor: Executor | None = None,
-    solvers: Outcome | None = None,
+    solvers: JobOutcome | None = None,
 ) -> Document:
     """The report.
 
@@ -142,7 +142,11 @@ def document(
 
 
 def _drawn(
-    outcomes: Mapping[str, Outcome], compared: Results, quick: bool, executor: Executor | None, solvers: Outcome | None
+    outcomes: Mapping[str, JobOutcome],
+    compared: Results,
+    quick: bool,
+    executor: Executor | None,
+    solvers: JobOutcome | None,
 ) -> dict[str, Any]:
     """The sections with many figures, by paper and "solvers", drawn side by side."""
     cases = [_solvers_case(compared)]

@@ -19,7 +19,7 @@ from typing import NoReturn
 
 from gaussopt.core import registry
 from gaussopt.processes import environment as identity
-from gaussopt.processes.job import Job, Outcome, failure_of, run_job, sentence
+from gaussopt.processes.job import Job, JobOutcome, failure_of, run_job, sentence
 
 SLACK = 5.0
 """Seconds beyond the limit after which a child whose owner does not end it ends itself."""
@@ -114,7 +114,7 @@ def serve(connection: Connection, parent: int) -> NoReturn:
             os._exit(0)
 
 
-def _load(order: Order) -> Job | Refusal | Outcome:
+def _load(order: Order) -> Job | Refusal | JobOutcome:
     """The job of an order, or what stands in its way."""
     try:
         registry.adopt(order.plugins)
@@ -123,11 +123,13 @@ def _load(order: Order) -> Job | Refusal | Outcome:
             return Refusal(f"lost: the process that was to run the case has {reason}")
         job: Job = pickle.loads(order.job)
     except Exception as error:
-        return Outcome(None, f"lost: the case cannot be loaded in a process of its own: {sentence(error)}", 0.0, "lost")
+        return JobOutcome(
+            None, f"lost: the case cannot be loaded in a process of its own: {sentence(error)}", 0.0, "lost"
+        )
     return job
 
 
-def _pickled(outcome: Outcome) -> bytes:
+def _pickled(outcome: JobOutcome) -> bytes:
     try:
         return pickle.dumps(outcome)
     except Exception as error:

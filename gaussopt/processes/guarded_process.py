@@ -22,7 +22,7 @@ from time import monotonic, perf_counter
 
 from gaussopt.core import registry
 from gaussopt.processes.child_process import DEBUG, SLACK, WATCH, Order, Refusal
-from gaussopt.processes.job import Job, Outcome, failure_of
+from gaussopt.processes.job import Job, JobOutcome, failure_of
 
 START = 120.0
 """Seconds that a child may take, beyond a job's limit, to import what the job needs."""
@@ -41,16 +41,16 @@ _MAIN = (
 )
 
 
-Reply = bytes | Outcome
+Reply = bytes | JobOutcome
 """An outcome as the child sent it, pickled, or one that the guard states itself."""
 
 
-def outcome_of(reply: Reply) -> Outcome:
+def outcome_of(reply: Reply) -> JobOutcome:
     """The outcome in a reply; what cannot be read here is a failure."""
-    if isinstance(reply, Outcome):
+    if isinstance(reply, JobOutcome):
         return reply
     try:
-        outcome: Outcome = pickle.loads(reply)
+        outcome: JobOutcome = pickle.loads(reply)
     except Exception as error:
         return failure_of(error, 0.0, "The answer cannot be read in this process")
     return outcome
@@ -69,12 +69,12 @@ class Guard:
         self._closed = False
         self._lock = threading.Lock()
 
-    def run(self, job: Job) -> Outcome:
+    def run(self, job: Job) -> JobOutcome:
         """Run a job in the child and wait for it, no longer than its limit.
 
         Returns
         -------
-        Outcome
+        JobOutcome
             With `kind` "crashed" if the child died, "time_limit" if it was ended.
         """
         return outcome_of(self.reply(Order.of(job)))
@@ -85,7 +85,7 @@ class Guard:
         if isinstance(answer, Refusal):  # an old child may have loaded code that has changed since: ask a new one
             self._drop()
             answer = self._ask(order)
-        return Outcome(None, answer.reason, 0.0, "lost") if isinstance(answer, Refusal) else answer
+        return JobOutcome(None, answer.reason, 0.0, "lost") if isinstance(answer, Refusal) else answer
 
     def close(self) -> None:
         """End the child, whatever it does, and start none again."""
@@ -104,7 +104,7 @@ class Guard:
             return _death(death.code, perf_counter() - begin)
         except _TooLong as error:
             self._drop()
-            return Outcome(None, str(error), perf_counter() - begin, "time_limit")
+            return JobOutcome(None, str(error), perf_counter() - begin, "time_limit")
         except BaseException:
             self._drop()
             raise
@@ -173,7 +173,7 @@ class _Child:
             first = self._receive(order.limit + START)
             if first is None:
                 raise _TooLong(f"time limit: the case had not begun within {order.limit + START:g} s")
-            hindrance: Refusal | Outcome | None = pickle.loads(first)
+            hindrance: Refusal | JobOutcome | None = pickle.loads(first)
             if hindrance is not None:
                 return hindrance
             answer = self._receive(order.limit)
@@ -213,16 +213,16 @@ def _end(process: subprocess.Popen[bytes], connection: Connection, owner: int) -
     connection.close()
 
 
-def _death(code: int, seconds: float) -> Outcome:
+def _death(code: int, seconds: float) -> JobOutcome:
     if code >= 0:
-        return Outcome(None, f"crashed: the process ended with exit code {code}", seconds, "crashed")
+        return JobOutcome(None, f"crashed: the process ended with exit code {code}", seconds, "crashed")
     try:
         name = signal.Signals(-code).name
     except ValueError:
         name = f"signal {-code}"
     if -code in OUTSIDE:
-        return Outcome(None, f"lost: the process was killed ({name}), perhaps for want of memory", seconds, "lost")
-    return Outcome(None, f"crashed: the process died ({name})", seconds, "crashed")
+        return JobOutcome(None, f"lost: the process was killed ({name}), perhaps for want of memory", seconds, "lost")
+    return JobOutcome(None, f"crashed: the process died ({name})", seconds, "crashed")
 
 
 # One guard for each thread of a worker process, kept from job to job.

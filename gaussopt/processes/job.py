@@ -38,7 +38,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class JobOutcome:
     """The value that a job returned, or in one sentence why it returned none; and the seconds it took.
 
     Attributes
@@ -57,16 +57,16 @@ class Outcome:
     kind: str = ""
 
 
-def run_job(job: Job) -> Outcome:
+def run_job(job: Job) -> JobOutcome:
     """One job in this process; any exception becomes its outcome."""
     begin = perf_counter()
     try:
-        return Outcome(job.function(**job.arguments), "", perf_counter() - begin)
+        return JobOutcome(job.function(**job.arguments), "", perf_counter() - begin)
     except Exception as error:
         return failure_of(error, perf_counter() - begin)
 
 
-def failure_of(error: BaseException, seconds: float, doing: str = "") -> Outcome:
+def failure_of(error: BaseException, seconds: float, doing: str = "") -> JobOutcome:
     """The outcome of a job that raised; what the machine failed at is held against nobody.
 
     Parameters
@@ -77,7 +77,9 @@ def failure_of(error: BaseException, seconds: float, doing: str = "") -> Outcome
     """
     said = f"{doing}: {sentence(error)}" if doing else sentence(error)
     return (
-        Outcome(None, f"lost: {said}", seconds, "lost") if is_machine(error) else Outcome(None, said, seconds, "error")
+        JobOutcome(None, f"lost: {said}", seconds, "lost")
+        if is_machine(error)
+        else JobOutcome(None, said, seconds, "error")
     )
 
 

@@ -33,7 +33,7 @@ from gaussopt.comparison.records import StepSource as Source
 from gaussopt.comparison.results import Results, read_results, write_results
 from gaussopt.comparison.sequence_files import export_sequence, read_sequence
 from gaussopt.execution.store import Store
-from gaussopt.processes.job import Job, Outcome
+from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.document import Document
 from gaussopt.reporting.html.page import write as write_report
 
@@ -97,7 +97,7 @@ def kinds() -> list[Kind]:
     def put(folder: Path) -> None:
         for path in folder.glob("cases/*.json"):
             path.unlink()  # what is kept already would not be written again
-        Store(folder).put(CASE, Outcome({**KEPT, "trajectory.nc": motion.to_netcdf()[:3000]}, "", 0.5))
+        Store(folder).put(CASE, JobOutcome({**KEPT, "trajectory.nc": motion.to_netcdf()[:3000]}, "", 0.5))
 
     def get(folder: Path) -> Any:
         found = Store(folder).get(CASE)

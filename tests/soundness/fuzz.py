@@ -197,7 +197,7 @@ def prepare(folder: Path, compared: bool = True) -> None:
     from gaussopt.cli.main import run
     from gaussopt.comparison.results import write_results
     from gaussopt.execution.store import Store
-    from gaussopt.processes.job import Outcome
+    from gaussopt.processes.job import JobOutcome
 
     def wanted(*arguments: str) -> None:
         quiet = io.StringIO()
@@ -215,7 +215,7 @@ def prepare(folder: Path, compared: bool = True) -> None:
     wanted("export", "block-on-incline", "--formulation", "lcp", "--stride", "1000000", "--out", out)
     kept = folder / "store"
     value = {"rows": [1.0, 2.0], "table": b"12345"}
-    Store(kept).put(_finished(), Outcome(value, None, 0.1))
+    Store(kept).put(_finished(), JobOutcome(value, None, 0.1))
     if not compared:
         write_results(_by_hand(), kept)
         return

@@ -16,7 +16,7 @@ from gaussopt.papers.figures import line_figure, remarks, thin
 from gaussopt.papers.p000_least_squares.motions import PROBLEM, REFERENCE
 from gaussopt.papers.p000_least_squares.motions import cases as cases
 from gaussopt.papers.report_parts import GAUSS, PaperResults
-from gaussopt.processes.job import Outcome
+from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.animation.animate import animation_block
 from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table, Timed
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
@@ -34,7 +34,7 @@ FIGURES = (
 """Number in the source, name, coordinate, what, label, unit."""
 
 
-def section(outcomes: dict[str, Outcome], quick: bool) -> tuple[Section, tuple[str, ...]]:
+def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tuple[str, ...]]:
     """The paper's section and the findings for the summary."""
     results = PaperResults(outcomes)
     entry = problem(PROBLEM)

@@ -13,7 +13,7 @@ from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.p001_friction.boundaries import TABLES
 from gaussopt.papers.report_parts import Important
-from gaussopt.processes.job import Job, Outcome
+from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.colours import CLASS_NAMES
 from gaussopt.reporting.document import Figure, Paragraph, Section
 from gaussopt.reporting.figures.heatmaps import Panel, class_map
@@ -31,7 +31,7 @@ def cases(quick: bool) -> list[Job]:
     return [Job(KEY, paper_section, {"quick": quick, "anchor": KEY, "title": TITLE}, 12.0)]
 
 
-def section(outcomes: Mapping[str, Outcome]) -> tuple[Section, list[str]]:
+def section(outcomes: Mapping[str, JobOutcome]) -> tuple[Section, list[str]]:
     """The section and its findings, of which the first is important; a sentence instead if the case failed."""
     outcome = outcomes.get(KEY)
     if outcome is None or outcome.failure:

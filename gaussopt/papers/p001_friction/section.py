@@ -13,7 +13,7 @@ from gaussopt.papers import report_parts as common
 from gaussopt.papers.p001_friction import loop_and_rod, motions, painleve, steps, two_bar_motions
 from gaussopt.papers.p001_friction.steps import EQUAL, Programs
 from gaussopt.papers.report_parts import PaperResults
-from gaussopt.processes.job import Job, Outcome
+from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.document import Block, Formula, Gallery, Paragraph, Section, Table, Tex
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
 
@@ -27,7 +27,7 @@ def cases(quick: bool) -> list[Job]:
     return motions.cases(quick) + painleve.cases(quick) + steps.cases(quick) + errata
 
 
-def section(outcomes: dict[str, Outcome], quick: bool) -> tuple[Section, tuple[str, ...]]:
+def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tuple[str, ...]]:
     """The paper's section and the findings for the summary."""
     results = PaperResults(outcomes)
     bars, rod = problem(PROBLEM), problem(ROD)

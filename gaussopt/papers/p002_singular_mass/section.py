@@ -22,7 +22,7 @@ from gaussopt.papers.p002_singular_mass import crossings
 from gaussopt.papers.p002_singular_mass.first_steps import GENETIC, Branch, PenaltyResult, flow_chart, penalties
 from gaussopt.papers.p002_singular_mass.genetic_runs import start
 from gaussopt.papers.report_parts import GAUSS, PaperResults, motion_case
-from gaussopt.processes.job import Job, Outcome
+from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.animation.animate import animation_block
 from gaussopt.reporting.document import Block, Formula, Gallery, Paragraph, Section, Table, Timed
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
@@ -53,7 +53,7 @@ def cases(quick: bool) -> list[Job]:
     return found + common.errata_cases(PROBLEM, {})
 
 
-def section(outcomes: dict[str, Outcome], quick: bool) -> tuple[Section, tuple[str, ...]]:
+def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tuple[str, ...]]:
     """The paper's section and the findings for the summary."""
     results = PaperResults(outcomes)
     entry = problem(PROBLEM)

@@ -17,13 +17,13 @@ from gaussopt.papers.p004_quasi_velocities import motions
 from gaussopt.papers.p004_quasi_velocities.motions import DRAWN, DRAWN_STEP, PROBLEM, QUASI, REGULAR, TAN, violation
 from gaussopt.papers.p004_quasi_velocities.motions import cases as cases
 from gaussopt.papers.report_parts import PaperResults
-from gaussopt.processes.job import Outcome
+from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.animation.animate import animation_block
 from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
 
 
-def section(outcomes: dict[str, Outcome], quick: bool) -> tuple[Section, tuple[str, ...]]:
+def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tuple[str, ...]]:
     """The paper's section and the findings for the summary."""
     results = PaperResults(outcomes)
     entry = problem(PROBLEM)

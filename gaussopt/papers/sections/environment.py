@@ -10,13 +10,13 @@ from gaussopt.comparison.pairing import installed_solvers
 from gaussopt.comparison.solver_spec import solver_class
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.execution.versions import versions
-from gaussopt.processes.job import Outcome
+from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.document import Paragraph, Section, Table, Timed
 
 ANCHOR = "environment"
 
 
-def section(outcomes: Mapping[str, Outcome]) -> Section:
+def section(outcomes: Mapping[str, JobOutcome]) -> Section:
     """Versions, machine, tolerances, seeds and options, seconds by case."""
     table = Table("environment", "Versions and machine of this run.", ("what", "version"), tuple(versions().items()))
     seconds = tuple((key, o.seconds, o.failure or "done") for key, o in outcomes.items())

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from gaussopt.papers import ledger
 from gaussopt.papers.claim import Judgement
 from gaussopt.papers.report_parts import Important
-from gaussopt.processes.job import Outcome
+from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.document import Animation, Figure, Highlight, Section, Summary, Table, Tex, blocks_of
 
 MOST = 3
 
 
 def summary(
-    outcomes: Mapping[str, Outcome],
+    outcomes: Mapping[str, JobOutcome],
     found: Mapping[str, Judgement | str],
     findings: Sequence[str],
     sections: Sequence[Section],
@@ -37,7 +37,7 @@ def summary(
     return Summary(run, _counts(outcomes, found, papers), _highlights(findings, sections))
 
 
-def _counts(outcomes: Mapping[str, Outcome], found: Mapping[str, Judgement | str], papers: Sequence[str]) -> Table:
+def _counts(outcomes: Mapping[str, JobOutcome], found: Mapping[str, Judgement | str], papers: Sequence[str]) -> Table:
     by = {p: ledger.counts({c.id: found[c.id] for c in ledger.ledger() if c.paper == p}) for p in papers}
     verdicts = dict.fromkeys(v for p in papers for v in by[p])
     rows = [
@@ -48,7 +48,7 @@ def _counts(outcomes: Mapping[str, Outcome], found: Mapping[str, Judgement | str
     return Table("verdicts", "How the papers fared, by number.", ("paper", *papers, "all"), tuple(rows))
 
 
-def _confirmed(outcomes: Mapping[str, Outcome], paper: str) -> tuple[int, int]:
+def _confirmed(outcomes: Mapping[str, JobOutcome], paper: str) -> tuple[int, int]:
     """The number of confirmed errata of a paper, and of all of them."""
     of = [o for key, o in outcomes.items() if key.startswith(f"{paper}: erratum ")]
     return sum(o.value is not None and not o.value.holds for o in of), len(of)
