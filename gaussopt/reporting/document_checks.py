@@ -1,4 +1,4 @@
-"""Names in a report: every link leads somewhere, and nothing has the name of something else."""
+"""Checks of the names in a report: every link has a target, and no name occurs twice."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RESERVED = ("main", "contents", "findings", "summary", "status")
 
 
 def check(document: Document) -> None:
-    """Check the names of a document before it is written.
+    """Check the names of a document.
 
     Raises
     ------

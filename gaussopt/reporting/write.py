@@ -1,4 +1,4 @@
-"""Write everything that a comparison leaves behind: records, tables, report."""
+"""Files of a comparison: records, tables, report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The motion of a mechanism as a picture that moves: SVG, GIF or a page of its own, and a still one for print."""
+"""Animations of motions: SVG, GIF or an HTML page, and a still picture for print."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def animate(
 
 
 def check_ending(path: Path) -> str:
-    """The ending of a file, if it is one that an animation can have.
+    """Return the ending of a file; BadInput if no animation has it.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def animation_block(
     label: str = "",
     t_end: float | None = None,
 ) -> Animation:
-    """A motion for a report: animated, still, in words, and its data.
+    """Block of a report on a motion: animated, still, in words, and its data.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def _content(ending: str, scene: Scene, trajectory: Trajectory, title: str) -> b
 
 
 def _problem_of(trajectory: Trajectory, given: str | Problem | None) -> Problem:
-    """The problem that was simulated, in its variant."""
+    """Problem that was simulated, in its variant."""
     if isinstance(given, Problem):
         return given
     name = given or str(trajectory.meta.get("problem", ""))
@@ -166,7 +166,7 @@ def _parameters(trajectory: Trajectory, entry: Problem | None) -> Mapping[str, f
 
 
 def still_svg(scene: Scene, label: str) -> str:
-    """Start (pale), places between (paler), end, and paths: for print."""
+    """Still picture as SVG: start (pale), places between (paler), end, and paths."""
     frames = scene.frames
     last = len(frames.t) - 1
     between = [int(np.searchsorted(frames.t, frames.t[0] + share * frames.span)) for share in BETWEEN]
@@ -189,7 +189,7 @@ def still_svg(scene: Scene, label: str) -> str:
 
 
 def _bodies(scene: Scene) -> list[Part]:
-    """Parts that move, without letters."""
+    """Parts of a scene that move, without letters."""
 
     def moves(part: Part) -> bool:
         return any(np.ndim(v) and float(np.ptp(v)) > 1e-9 for v in (part.x, part.y, part.angle, part.sx))
@@ -214,7 +214,7 @@ def _read_out(scene: Scene) -> list[Part]:
 
 
 def description(scene: Scene, trajectory: Trajectory, title: str) -> str:
-    """The motion in words, from its numbers."""
+    """Describe a motion in words, from its numbers."""
     frames = scene.frames
     said = [f"{title}, t = {frames.t[0]:g} s to {frames.t[-1]:.4g} s."]
     moves = []
@@ -258,7 +258,7 @@ def _short(value: float) -> str:
 
 
 def data_of(scene: Scene, trajectory: Trajectory) -> pd.DataFrame:
-    """What is shown, 25 times in a second of playback: coordinates, places of points (m), contact forces (N)."""
+    """Table of the motion, 25 rows in a second of playback: coordinates, places of points (m), contact forces (N)."""
     import pandas as pd
 
     frames = scene.frames

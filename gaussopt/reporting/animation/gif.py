@@ -27,7 +27,7 @@ STEPS = 24
 
 
 def gif(scene: Scene) -> bytes:
-    """The animation; it repeats, and rests on its last frame."""
+    """Write a scene as a GIF that repeats and rests on its last frame."""
     playback = scene.frames.playback
     count = max(2, round(playback * RATE) + 1)
     seconds = np.linspace(0.0, playback, count)
@@ -62,7 +62,7 @@ def _palette() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
 
 
 def _indexed(picture: Any) -> Any:
-    """A picture in the colours of the palette."""
+    """Map a picture to the colours of the palette."""
     from PIL import Image
 
     table, nearest = _palette()
@@ -73,7 +73,7 @@ def _indexed(picture: Any) -> Any:
 
 
 def _picture(scene: Scene, frame: int, second: float) -> Any:
-    """One frame at a second of playback."""
+    """Draw one frame at a second of playback."""
     from PIL import Image
 
     size = (round(scene.view.width) * FINER, round(scene.view.height) * FINER)
@@ -109,7 +109,7 @@ def _picture(scene: Scene, frame: int, second: float) -> Any:
 
 @cache
 def _font(size: int, letter: bool) -> Any:
-    """A font that comes with matplotlib, so that it is there and the same everywhere."""
+    """Font of matplotlib's files, which is the same everywhere."""
     import matplotlib
     from PIL import ImageFont
 
@@ -126,7 +126,7 @@ class _Brush:
         self.draw = ImageDraw.Draw(image)
 
     def part(self, part: Part, frame: int) -> None:
-        """A part at a frame."""
+        """Draw a part at a frame."""
         x, y, angle, sx, sy, shown = part.at(frame)
         if not shown or sx == 0 or sy == 0:
             return
@@ -136,7 +136,7 @@ class _Brush:
             self.mark(mark, place)
 
     def mark(self, mark: Mark, place: Matrix) -> None:
-        """A mark under a transformation."""
+        """Draw a mark under a transformation, (3, 3)."""
         if isinstance(mark, Stroke):
             for line in mark.lines:
                 points = np.column_stack((np.array(line), np.ones(len(line)))) @ place.T
@@ -151,7 +151,7 @@ class _Brush:
             self._word(mark, place)
 
     def line(self, points: Matrix, colour: str, width: float) -> None:
-        """A plain line."""
+        """Draw a line through points (P, 2), px."""
         if len(points) > 1:
             xy = [tuple(p) for p in (points * FINER).tolist()]
             self.draw.line(xy, colour, max(1, round(width * FINER)), joint="curve")

@@ -1,4 +1,4 @@
-"""Marks on a picture, and parts: groups of marks that move together. Pixels, x to the right and y down.
+"""Marks on a picture, and parts: groups of marks that move together. Unit: pixels, x to the right and y down.
 
 A part is drawn once and then placed: shifted, turned and stretched, at every frame. One frame makes a still picture,
 many make an animation. Nothing here has an id, a script or a reference, so that pictures may share a page.
@@ -112,7 +112,7 @@ def fixed(*marks: Mark) -> Part:
 
 
 def number(value: float, digits: int = 1) -> str:
-    """A number to so many digits, without what is not needed."""
+    """Format a number to so many decimals, without trailing zeros."""
     text = f"{value:.{digits}f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")
@@ -120,12 +120,12 @@ def number(value: float, digits: int = 1) -> str:
 
 
 def pair(x: float, y: float, digits: int = 1) -> str:
-    """Two numbers."""
+    """Format two numbers with a comma between them."""
     return f"{number(x, digits)},{number(y, digits)}"
 
 
 def mark_svg(mark: Mark) -> str:
-    """One element."""
+    """Write a mark as an SVG element."""
     if isinstance(mark, Ring):
         cx, cy = mark.centre
         where = f'<circle cx="{number(cx)}" cy="{number(cy)}" r="{number(mark.radius)}"'
@@ -147,7 +147,7 @@ def _paint(fill: str, colour: str, width: float) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text for elements and attributes; without quotes, so that a picture may stand in an attribute itself."""
+    """Escape a text for elements and attributes, with its quotes, so that a picture may stand in an attribute."""
     return escape(text, {'"': "&quot;", "'": "&#39;"})
 
 
@@ -175,7 +175,7 @@ def _word_svg(word: Word) -> str:
 
 
 def placed(part: Part, frame: int = 0) -> str:
-    """A part at one frame."""
+    """Write a part at one frame as SVG; "" where it is not drawn."""
     x, y, angle, sx, sy, shown = part.at(frame)
     if not shown or sx == 0 or sy == 0:
         return ""
@@ -199,7 +199,7 @@ def page(body: Sequence[str], width: float, height: float, label: str, extra: st
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Pixels per metre, and where the origin of the plane is on the picture."""
+    """Map from the plane (m) to the picture (px): pixels per metre, and the place of the origin."""
 
     scale: float
     x0: float
@@ -210,15 +210,15 @@ class View:
     """Rows of pixels above and below that grounds leave free."""
 
     def px(self, x: Vector) -> Vector:
-        """Columns."""
+        """Columns of abscissae, px."""
         return np.asarray(self.x0 + self.scale * np.asarray(x))
 
     def py(self, y: Vector) -> Vector:
-        """Rows."""
+        """Rows of ordinates, px."""
         return np.asarray(self.y0 - self.scale * np.asarray(y))
 
     def pixels(self, place: tuple[float, float]) -> Pixels:
-        """A point on the picture."""
+        """Column and row of a point (m), px."""
         return float(self.px(np.float64(place[0]))), float(self.py(np.float64(place[1])))  # type: ignore[arg-type]
 
 
@@ -236,7 +236,7 @@ def fit(
     places: np.ndarray, size: tuple[float, float], margins: Margins, more: np.ndarray | None = None,
     least: float = 0.0,
 ) -> View:  # fmt: skip
-    """A view in which all points lie within the margins, as large as a size (px) allows.
+    """Choose a view in which all points lie within the margins, as large as a size (px) allows.
 
     Parameters
     ----------

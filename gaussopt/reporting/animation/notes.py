@@ -20,7 +20,7 @@ FORCE = 46.0
 
 
 def arrow_head(at: Pixels, angle: float, colour: str = INK, size: float = 1.0) -> Stroke:
-    """A head whose tip is at a point; the angle is clockwise in rad."""
+    """Head of an arrow with its tip at a point; the angle is clockwise, rad."""
     length, half = HEAD[0] * size, HEAD[1] * size
     c, s = math.cos(angle), math.sin(angle)
     back = [(-length, -half), (-0.75 * length, 0.0), (-length, half)]
@@ -36,7 +36,7 @@ def arrow(start: Pixels, end: Pixels, colour: str = INK, width: float = 1.6, siz
 
 
 def room(shape: sketch.Shape) -> list[tuple[float, float, float, float]]:
-    """What a note needs beside its point: x, y in m, and right, down in px."""
+    """Space that a note needs beside its point: x, y in m, and right, down in px."""
     if isinstance(shape, sketch.Force):
         reach = FORCE + 22
         return [(*shape.at, reach * math.cos(shape.angle), -reach * math.sin(shape.angle))]

@@ -1,4 +1,4 @@
-"""When to show what of a motion: speed of playback, frames, forces and events."""
+"""Playback of a motion: its speed, frames, forces and events."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def speed_of(span: float) -> float:
 
 @dataclass(frozen=True)
 class Caption:
-    """What happens at an instant (s), in words; `impacts` are the contacts that are struck."""
+    """Words on an event at an instant (s); `impacts` are the contacts that are struck."""
 
     t: float
     text: str
@@ -101,7 +101,7 @@ class Frames:
 
 
 def usable(trajectory: Trajectory) -> int:
-    """How many recorded instants can be drawn: those before the state leaves the finite numbers.
+    """Count the recorded instants that can be drawn: those before the first state that is not finite.
 
     Raises
     ------
@@ -172,7 +172,7 @@ def _cubic(t: Vector, q: Matrix, v: Matrix, at: Vector) -> Matrix:
 
 
 def captions_of(trajectory: Trajectory, frames: Frames) -> tuple[Caption, ...]:
-    """What happens on the way; events that follow each other too quickly to be read share a caption."""
+    """Captions of the events; those that follow each other too quickly to be read share one."""
     groups: list[list[Mapping[str, Any]]] = []
     for event in trajectory.events:
         t = float(event["t"])
@@ -192,7 +192,7 @@ def captions_of(trajectory: Trajectory, frames: Frames) -> tuple[Caption, ...]:
 
 
 def event_words(events: Sequence[Mapping[str, Any]]) -> str:
-    """Events as they are said: "landing of A and C, impact of A and C"."""
+    """Name events in words: "landing of A and C, impact of A and C"."""
     by: dict[str, list[str]] = {}
     for event in events:
         by.setdefault(str(event["kind"]).replace("lift_off", "lift-off").replace("_", " "), []).extend(_who(event))
@@ -214,5 +214,5 @@ def _who(event: Mapping[str, Any]) -> list[str]:
 
 
 def speed_words(speed: float) -> str:
-    """The speed of playback, as a picture states it."""
+    """Name the speed of playback."""
     return "real time" if speed == 1 else f"{speed:g} × real time"

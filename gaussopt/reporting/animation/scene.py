@@ -1,4 +1,4 @@
-"""A motion as parts of a picture: bodies, contact forces, paths, what is written beside them."""
+"""Scene of a motion: bodies, contact forces, paths, and the words beside them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Track:
 
 @dataclass(frozen=True)
 class Legend:
-    """What the arrows of the contact forces mean.
+    """Scale of the arrows of the contact forces.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Legend:
 
 @dataclass(frozen=True)
 class Scene:
-    """Everything that a picture of a motion shows.
+    """Parts of a picture of a motion.
 
     Attributes
     ----------
@@ -183,7 +183,7 @@ def _beside(sketch: Sketch, other: Trajectory, frames: Frames, parameters: Param
 
 
 def _near(places: Matrix, seen: Matrix) -> Matrix:
-    """Those of the places that are not too far from what is seen: a motion that runs away leaves the picture."""
+    """Places that are not too far from what is seen: a motion that runs away leaves the picture."""
     low, high = seen.min(axis=0), seen.max(axis=0)
     reach = FURTHER * float((high - low).max())
     return np.asarray(places[((places >= low - reach) & (places <= high + reach)).all(axis=1)])
@@ -228,7 +228,7 @@ def _legend(frames: Frames, contacts: Sequence[int]) -> Legend | None:
 
 
 def _ends(track: Sequence[ContactPoint], N: Vector) -> Matrix:
-    """Where the force acts at each frame, (F, 2), m: at the other wall of a two-sided contact where it bears."""
+    """Points of action of a contact force, (F, 2), m: on the other wall of a two-sided contact where that one bears."""
     at = column(track, "at")
     if track[0].other is not None:
         at = np.where((N < 0)[:, None], column(track, "other"), at)
@@ -236,7 +236,7 @@ def _ends(track: Sequence[ContactPoint], N: Vector) -> Matrix:
 
 
 def _tips(track: Sequence[ContactPoint], frames: Frames, i: int, legend: Legend) -> list[Matrix]:
-    """Where the arrows end: x, y in m and right, down in px, (F, 4) each."""
+    """Tips of the arrows: x, y in m and right, down in px, (F, 4) each."""
     N, T = frames.lam_N[:, i], frames.lam_T[:, i]
     at = _ends(track, N)
     found = []
@@ -272,7 +272,7 @@ def _arrows(track: Sequence[ContactPoint], frames: Frames, i: int, legend: Legen
 def _struck(
     captions: Sequence[Caption], contacts: Sequence[tuple[Sequence[ContactPoint], int]], frames: Frames, view: View
 ) -> list[tuple[Caption, tuple[float, float]]]:
-    """Where impacts happen."""
+    """Places of impacts, px, with their captions."""
     found = []
     for caption in captions:
         frame = min(int(np.searchsorted(frames.t, caption.t)), len(frames.t) - 1)
@@ -301,7 +301,7 @@ def _name_at(shapes: Sequence[Sequence[Any]], at: tuple[float, float]) -> str:
 
 
 def words_beside(scene: Scene, still: bool = False) -> list[Part]:
-    """What is written at the upper edge and does not change: speed, scale of the forces, names of the motions."""
+    """Words at the edges that do not change: speed, scale of the forces, names of the motions."""
     right = scene.view.width - 14
     found = []
     if not still:
@@ -319,7 +319,7 @@ def words_beside(scene: Scene, still: bool = False) -> list[Part]:
 
 
 def _scale(legend: Legend, right: float) -> Part:
-    """Arrows of a force that is told."""
+    """Arrows of the scale with the force that they stand for."""
     text = f"= {legend.value:g} N"
     x, y = right - 8.0 * len(text), 40.0
     marks: list[Any] = [Word((right, y + 4), text, "end", SMALL, INK, letter=False)]
@@ -336,7 +336,7 @@ def _scale(legend: Legend, right: float) -> Part:
 
 
 def caption_at(scene: Scene) -> tuple[float, float]:
-    """Where captions stand."""
+    """Place of the captions, px."""
     return 14.0, 44.0 + (LINE if scene.legend is not None else 0.0)
 
 
@@ -357,7 +357,7 @@ def timeline(scene: Scene) -> tuple[list[Part], float, float, float]:
 
 
 def stamps(frames: Frames) -> tuple[Vector, list[str]]:
-    """Instants (s) at which the read-out of the time changes, and what it says then."""
+    """Instants (s) at which the displayed time changes, and its texts."""
     if frames.span <= 0:
         return np.array([frames.t[0]]), [f"t = {frames.t[0]:g} s"]
     step = nice_below(frames.span / 30)

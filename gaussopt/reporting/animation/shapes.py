@@ -1,4 +1,4 @@
-"""From the shapes of a sketch, over one frame or many, to the parts of a picture."""
+"""Parts of a picture from the shapes of a sketch, over one frame or many."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LETTERED = sketch.Bar | sketch.Block | sketch.Disk | sketch.Blade | sketch.Sprin
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How bodies are painted, and whether letters are drawn."""
+    """Colours of bodies, and whether letters are drawn."""
 
     fill: str = BODY
     edge: str = EDGE
@@ -46,7 +46,7 @@ def column(shapes: Sequence[Any], name: str) -> Any:
 
 
 def over_frames(frames: Sequence[Sequence[sketch.Shape]], owner: str) -> list[list[Any]]:
-    """The frames of each shape.
+    """Collect the frames of each shape.
 
     Raises
     ------
@@ -233,7 +233,7 @@ def _wall(track: Sequence[sketch.Wall], view: View, look: Look) -> list[Part]:
 
 
 def _ground(track: Sequence[sketch.Ground], view: View, look: Look) -> list[Part]:
-    """Cut where the picture ends; it does not move."""
+    """Draw a ground that does not move and ends where the picture ends."""
     x, y = view.pixels(track[0].at)
     u = (math.cos(track[0].angle), -math.sin(track[0].angle))
     low, high = -math.inf, math.inf

@@ -20,7 +20,7 @@ FLASH = 0.45
 
 
 def animated_svg(scene: Scene, label: str) -> str:
-    """The whole animation; begins at once and repeats.
+    """Write a scene as an SVG that begins at once and repeats.
 
     The root carries `data-playback` (seconds until the motion ends; then it rests before it begins again) and
     `data-speed`.
@@ -43,7 +43,7 @@ def animated_svg(scene: Scene, label: str) -> str:
 
 
 def kept(t: Vector, values: Matrix, tolerance: float) -> list[int]:
-    """Samples from which the others follow by straight lines in time, to a tolerance; first and last are kept."""
+    """Indices of samples, first and last included, from which the others follow linearly in time, to a tolerance."""
 
     def errors(a: int, b: int) -> Vector:
         inner = slice(a + 1, b)
@@ -55,7 +55,7 @@ def kept(t: Vector, values: Matrix, tolerance: float) -> list[int]:
 
 
 def thinned(points: Matrix, tolerance: float = 0.15) -> Matrix:
-    """A line without the points that are not needed, to a tolerance in px."""
+    """Points (P, 2) of a line without those that deviate less from it than a tolerance, px."""
 
     def errors(a: int, b: int) -> Vector:
         d = points[b] - points[a]
@@ -115,7 +115,7 @@ class _Film:
     def _move(
         self, kind: str, values: Matrix, tolerance: float, digits: int, rest: tuple[float, ...], inner: str
     ) -> str:
-        """One layer of a transformation around what it moves."""
+        """Wrap elements in one layer of a transformation."""
 
         def text(v: Vector) -> str:
             return number(float(v[0]), digits) if len(v) == 1 else pair(float(v[0]), float(v[1]), digits)
@@ -171,7 +171,7 @@ class _Film:
         ]
 
     def captions(self, scene: Scene) -> list[str]:
-        """What happens, said when it does."""
+        """Captions of the events, each visible when it happens."""
         begins = [(c.t - float(scene.frames.t[0])) / scene.frames.speed for c in scene.captions]
         found = []
         for caption, a, b in zip(scene.captions, begins, [*begins, self.cycle][1:], strict=True):

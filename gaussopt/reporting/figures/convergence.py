@@ -124,7 +124,7 @@ def _figure(
 
 
 def _table(x: Mapping[str, Any], curves: Mapping[str, Sequence[float]], xlabel: str) -> pd.DataFrame:
-    """One line a point: curve, iteration, value."""
+    """Table with one row a point: curve, iteration, value."""
     import pandas as pd
 
     parts = [

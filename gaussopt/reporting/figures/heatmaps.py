@@ -24,7 +24,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What a colour bar says: its label, the least and the largest number, and whether it is logarithmic."""
+    """Scale of a colour bar: its label, least and largest number, and whether it is logarithmic."""
 
     label: str
     low: float

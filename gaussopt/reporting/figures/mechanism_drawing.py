@@ -36,7 +36,7 @@ NOUNS: dict[type, tuple[str, str]] = {
 
 
 def drawing_figure(problem: Problem, name: str, caption: str = "") -> Figure:
-    """The mechanism at one configuration with its letters: bodies, joints, angles, lengths, forces.
+    """Figure of a mechanism at one configuration with its letters: bodies, joints, angles, lengths, forces.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def drawn_shapes(problem: Problem) -> tuple[tuple[sketch.Shape, ...], bool]:
 
 
 def inventory(shapes: Sequence[sketch.Shape]) -> str:
-    """What is drawn, counted and with its letters."""
+    """List the shapes of a drawing in words, counted and with their letters."""
     said = []
     for kind, (one, many) in NOUNS.items():
         of = [s for s in shapes if type(s) is kind]
@@ -136,7 +136,7 @@ def _contact(contact: sketch.ContactPoint, view: View, rough: bool) -> list[Part
 
 
 def _data(shapes: Sequence[sketch.Shape]) -> pd.DataFrame:
-    """Where everything is, m and rad."""
+    """Table of the shapes and their places, m and rad."""
     import pandas as pd
 
     rows: list[dict[str, Any]] = []

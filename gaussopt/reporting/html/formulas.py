@@ -112,7 +112,7 @@ def _pieces(latex: str, *, displayed: bool) -> tuple[str, ...] | None:
 
 
 def _between(children: list[ElementTree.Element]) -> list[list[ElementTree.Element]]:
-    """Cut at wide spaces, which go."""
+    """Cut at wide spaces, which are dropped."""
     pieces: list[list[ElementTree.Element]] = [[]]
     for child in children:
         if child.tag == "mspace" and _em(child) >= 1:
@@ -142,7 +142,7 @@ def _behind_relations(children: list[ElementTree.Element]) -> list[list[ElementT
 
 
 def _tree(latex: str, displayed: bool) -> ElementTree.Element | None:
-    """What latex2mathml makes of it, if that is MathML and nothing else."""
+    """Convert LaTeX by latex2mathml; None if the result is not MathML only."""
     from latex2mathml.converter import convert
 
     if not _balanced(latex):
@@ -190,17 +190,17 @@ def _space(parent: ElementTree.Element) -> None:
 
 
 def _bounds(element: ElementTree.Element) -> bool:
-    """Whether no space is needed at it: an operator, a parenthesis, or a space."""
+    """Whether an element needs no space beside it: an operator, a parenthesis, or a space."""
     return element.tag in ("mo", "mspace") or (element.tag == "mrow" and len(element) > 0 and element[0].tag == "mo")
 
 
 def _opens(before: ElementTree.Element | None) -> bool:
-    """Whether a sign behind it belongs to what follows."""
+    """Whether a sign behind an element belongs to what follows."""
     return before is None or before.tag == "mspace" or (before.tag == "mo" and before.text not in (")", "]", "}", "!"))
 
 
 def _is_function(element: ElementTree.Element) -> bool:
-    """Whether it is an upright name, such as sin or min, with or without something at it."""
+    """Whether an element is an upright name, such as sin or min, with or without indices."""
     if element.tag in ("msub", "msup", "msubsup", "munder"):
         return _is_function(element[0])
     return element.tag == "mi" and len(element.text or "") > 1 and (element.text or "").isalpha()
@@ -219,7 +219,7 @@ def _balanced(latex: str) -> bool:
 
 
 def markdown(text: object) -> str:
-    """The same as Markdown in one line: formulas stay between dollar signs, in a form that tables stand."""
+    """A text, a link or a formula text as one line of Markdown; formulas stay between dollar signs, safe in tables."""
     if isinstance(text, Link):
         return f"[{_plain(text.text)}](#{text.anchor})"
     if not isinstance(text, Tex):

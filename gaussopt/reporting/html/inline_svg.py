@@ -1,4 +1,4 @@
-"""SVG pictures made small, and put into a page."""
+"""SVG pictures in a page: compact, as elements or as addresses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNSAFE = re.compile(r"[^\w !$&'()*+,\-./:;<=>?@\[\]~]+", re.ASCII)
 
 
 def compact(svg: str) -> str:
-    """The same picture in fewer bytes: coordinates to 0.01, no metadata, no names of groups, no groups of one.
+    """Write a picture in fewer bytes: coordinates to 0.01, no metadata, no names of groups, no groups of one.
 
     Equal pictures stay equal byte for byte.
     """

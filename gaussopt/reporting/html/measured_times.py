@@ -1,4 +1,4 @@
-"""Which files of a report hold measured times: everything else is the same whenever the same code runs."""
+"""Measured times in the files of a report: everything else is the same whenever the same code runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAME = "timed.json"
 
 
 def timed_parts(document: Document) -> dict[str, Any]:
-    """What is measured time in the data and figures of a report.
+    """List the measured times in the data and figures of a report.
 
     Returns
     -------
@@ -30,7 +30,7 @@ def timed_parts(document: Document) -> dict[str, Any]:
 
 
 def listing(document: Document) -> str:
-    """The same as the text of a file."""
+    """Text of the file that lists measured times."""
     return json.dumps(timed_parts(document), indent=1, ensure_ascii=False) + "\n"
 
 

@@ -76,7 +76,7 @@ def write(document: Document, out: Path) -> Path:
 
 
 def prepare_report(folder: Path, *, keep: bool = False) -> None:
-    """Make the folder of a report and see that it can be written, before anything is computed for it.
+    """Make the folder of a report and check that it can be written.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def prepare_report(folder: Path, *, keep: bool = False) -> None:
 
 
 def refuse_foreign(folder: Path) -> None:
-    """Raise BadInput if there is a page in the folder that is none of gaussopt's."""
+    """Raise BadInput if a page in the folder was not written by gaussopt."""
     page = folder / "index.html"
     if (page.exists() or page.is_symlink()) and not _is_own(page):
         raise BadInput(f"{page} was not written by gaussopt, or not by this version; name an empty folder.")
@@ -134,7 +134,7 @@ def _files(document: Document) -> Iterator[tuple[str, str]]:
 
 
 def template(name: str) -> jinja2.Template:
-    """A template of this project, to be rendered."""
+    """Load a template of this package."""
     return _environment().get_template(name)
 
 
@@ -169,13 +169,13 @@ def _environment() -> jinja2.Environment:
 
 
 def _source(environment: jinja2.Environment, name: str) -> str:
-    """A file of the templates as it is."""
+    """Text of a file beside the templates."""
     assert environment.loader is not None
     return environment.loader.get_source(environment, name)[0]
 
 
 def _hash(script: str) -> str:
-    """What a content security policy calls a script that it allows."""
+    """Hash by which a content security policy allows a script."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 

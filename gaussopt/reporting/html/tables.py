@@ -1,4 +1,4 @@
-"""Tables as a page shows them: which rows belong together, which columns are numbers, what a cell is worth."""
+"""Tables as a page shows them: groups of rows, columns of numbers, values of cells."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Cell:
 
 
 def columns(table: Table) -> tuple[Cell, ...]:
-    """The columns of a table."""
+    """Heads of the columns of a table."""
     return tuple(
         Cell(html(name), source=str(name) if has_formulas(name) else "", kind=_kind(cells, name in table.timed))
         for name, *cells in zip(table.columns, *table.rows, strict=True)
@@ -68,7 +68,7 @@ def groups(table: Table) -> tuple[tuple[tuple[Cell, ...], ...], ...]:
 
 
 def is_number(cell: Any) -> bool:
-    """Whether it is read as a number, NaN included."""
+    """Whether a cell is a number, NaN included."""
     return not is_truth(cell) and (isinstance(cell, int | float) or hasattr(cell, "dtype"))
 
 
