@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Status(Enum):
-    """JobOutcome of a step or a program.
+    """Outcome of a step or a program.
 
     The value is the name used in JSON; `sentence` says what happened and what to do.
     """
