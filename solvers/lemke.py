@@ -93,13 +93,7 @@ class Lemke(Solver[LemkeOptions]):
 
 
 def lemke(lcp: LCP, options: LemkeOptions | None = None) -> RawSolution:
-    """Solve one LCP.
-
-    Parameters
-    ----------
-    lcp : LCP
-    options : LemkeOptions, optional
-    """
+    """Solve one LCP."""
     options = options or LemkeOptions()
     if not (lcp.q < 0).any():
         return RawSolution(np.zeros(lcp.n), None, Status.SOLVED, 0)

@@ -161,14 +161,7 @@ def active_set_batch(M: Matrix, q: Matrix, max_iter: int) -> tuple[Matrix, NDArr
 
 
 def solve_lcp(lcp: LCP, options: NewtonOptions, start: Vector | None = None) -> RawSolution:
-    """Newton on an LCP in scaled variables, then Lemke's method if it fails.
-
-    Parameters
-    ----------
-    lcp : LCP
-    options : NewtonOptions
-    start : (n,), optional
-    """
+    """Newton on an LCP in scaled variables, from a start (n,) or zero, then Lemke's method if it fails."""
     if not (lcp.q < 0).any() and start is None:
         return RawSolution(np.zeros(lcp.n), None, Status.SOLVED, history=(0.0,))
     R, C = equilibrate(lcp.M)

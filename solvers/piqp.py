@@ -16,12 +16,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gaussopt.core.programs import Program, as_qp
+import numpy as np
+
+from gaussopt.core.programs import QP, LeastSquares, Program, as_qp
 from gaussopt.core.solution import RawSolution
-from gaussopt.core.solver import Options, backend
+from gaussopt.core.solver import Options, Solver, backend
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
-from gaussopt.solvers._in_place import InPlace
 
 _CLAIMS = {
     1: (Status.SOLVED, "solved"),
@@ -51,25 +52,36 @@ class PIQPOptions(Options):
     iterative_refinement_always_enabled: bool = False
 
 
-class PIQP(InPlace[PIQPOptions]):
+class PIQP(Solver[PIQPOptions]):
     """Proximal interior point."""
 
     name = "piqp"
     title = "PIQP (proximal interior point)"
     source = "Schwan et al. 2023"
+    accepts = (QP, LeastSquares)
     requires = ("piqp",)
     extra = "piqp"
+    exact = False
+    updates = True
+    precision = tuple({"eps_abs": e, "eps_rel": e} for e in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10))
     options_type = PIQPOptions
-    names = ("P", "c", "A", "b", "G", "h_l", "h_u")
 
-    def _make(self, n: int, equalities: int, rows: int) -> Any:
-        self._updated = False
-        return backend("piqp").DenseSolver()
+    def setup(self, program: Program) -> None:
+        """Allocate and scale."""
+        qp = as_qp(program)
+        self._solver = backend("piqp").DenseSolver()
+        settings = self._solver.settings
+        settings.verbose = False
+        settings.compute_timings = True
+        for key, value in vars(self.options).items():
+            setattr(settings, key, value)
+        self._solver.setup(**self._data(qp))
+        self._started = False
 
     def update(self, program: Program) -> None:
         """New numbers, same pattern."""
         self._solver.update(**self._data(as_qp(program)))
-        self._updated = True
+        self._started = True
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         """Solve; an interior-point method begins afresh whatever the start."""
@@ -77,8 +89,29 @@ class PIQP(InPlace[PIQPOptions]):
         result = self._solver.result
         info = result.info
         claim, note = _CLAIMS.get(status, (Status.SOLVER_ERROR, f"status {status}"))
-        seconds = info.solve_time + (info.update_time if self._updated else info.setup_time)
-        return self._answer(result.x, result.y, result.z_l - result.z_u, claim, info, seconds, note)
+        seconds = info.solve_time + (info.update_time if self._started else info.setup_time)
+        if claim in (Status.INFEASIBLE, Status.UNBOUNDED):
+            return RawSolution(None, None, claim, info.iter, seconds, note)
+        y = -result.y
+        if self._rows is not None:
+            eq, bounded = self._rows
+            y = np.zeros(len(eq))
+            y[eq] = -result.y
+            y[bounded] = result.z_l - result.z_u
+        return RawSolution(np.array(result.x), y, claim, info.iter, seconds, note)
+
+    def _data(self, qp: QP) -> dict[str, Any]:
+        """Rows split into equalities A x = b and h_l <= G x <= h_u; PIQP prints a warning of rows without a bound."""
+        if qp.equalities_only:  # without copies
+            self._rows = None
+            return {"P": qp.P, "c": qp.q, "A": qp.A, "b": qp.l}
+        eq = qp.equality
+        rows = ~eq & (np.isfinite(qp.l) | np.isfinite(qp.u))
+        self._rows = eq, rows
+        return {
+            "P": qp.P, "c": qp.q, "A": qp.A[eq], "b": qp.l[eq],
+            "G": qp.A[rows], "h_l": qp.l[rows], "h_u": qp.u[rows],
+        }  # fmt: skip
 
 
 solver = PIQP

@@ -18,12 +18,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gaussopt.core.programs import Program, as_qp
+import numpy as np
+
+from gaussopt.core.programs import QP, LeastSquares, Program, as_qp
 from gaussopt.core.solution import RawSolution
-from gaussopt.core.solver import Options, backend
+from gaussopt.core.solver import Options, Solver, backend
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
-from gaussopt.solvers._in_place import InPlace
 
 _CLAIMS = {
     "PROXQP_SOLVED": Status.SOLVED,
@@ -55,24 +56,35 @@ class ProxQPOptions(Options):
     update_preconditioner: bool = False
 
 
-class ProxQP(InPlace[ProxQPOptions]):
+class ProxQP(Solver[ProxQPOptions]):
     """Proximal augmented Lagrangian."""
 
     name = "proxqp"
     title = "ProxQP (proximal augmented Lagrangian)"
     source = "Bambade et al. 2022"
+    accepts = (QP, LeastSquares)
     requires = ("proxsuite",)
     extra = "proxqp"
+    exact = False
+    updates = True
     warm_starts = True
+    precision = tuple({"eps_abs": e, "eps_rel": e} for e in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10))
     options_type = ProxQPOptions
-    names = ("H", "g", "A", "b", "C", "l", "u")
-    _initialise = "init"
 
-    def _make(self, n: int, equalities: int, rows: int) -> Any:
+    def setup(self, program: Program) -> None:
+        """Allocate, scale and factorise."""
+        qp = as_qp(program)
         proxqp = backend("proxsuite").proxqp
         self._cold = proxqp.InitialGuess.EQUALITY_CONSTRAINED_INITIAL_GUESS
         self._warm = proxqp.InitialGuess.WARM_START
-        return proxqp.dense.QP(n, equalities, rows)
+        equalities = int(qp.equality.sum())
+        self._solver = proxqp.dense.QP(qp.n, equalities, qp.m - equalities)
+        settings = self._solver.settings
+        settings.verbose = False
+        settings.compute_timings = True
+        for key, value in vars(self.options).items():
+            setattr(settings, key, value)
+        self._solver.init(**self._data(qp))
 
     def update(self, program: Program) -> None:
         """New numbers, same pattern."""
@@ -80,19 +92,38 @@ class ProxQP(InPlace[ProxQPOptions]):
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         """Iterate from the start, or from the solution of the equality rows."""
+        eq = self._eq
         x, forces = (None, None) if start is None else start
         if forces is None:
             self._solver.settings.initial_guess = self._cold
             self._solver.solve()
         else:
             self._solver.settings.initial_guess = self._warm
-            self._solver.solve(x, -forces[self._eq], -forces[self._bounded])
+            y, z = (-forces, np.zeros(0)) if eq is None else (-forces[eq], -forces[~eq])
+            self._solver.solve(x, y, z)
         result = self._solver.results
         info = result.info
         claim = _CLAIMS.get(info.status.name, Status.SOLVER_ERROR)
         note = info.status.name.removeprefix("PROXQP_").replace("_", " ").lower()
         seconds = 1e-6 * info.run_time  # microseconds, of update and solve
-        return self._answer(result.x, result.y, -result.z, claim, info, seconds, note)
+        if claim in (Status.INFEASIBLE, Status.UNBOUNDED):
+            return RawSolution(None, None, claim, info.iter, seconds, note)
+        y = -result.y
+        if eq is not None:
+            y = np.empty(len(eq))
+            y[eq], y[~eq] = -result.y, -result.z
+        return RawSolution(np.array(result.x), y, claim, info.iter, seconds, note)
+
+    def _data(self, qp: QP) -> dict[str, Any]:
+        """Rows split into equalities A x = b and two-sided rows l <= C x <= u."""
+        data: dict[str, Any] = {"H": qp.P, "g": qp.q}
+        self._eq = None
+        if qp.equalities_only:  # without copies
+            return {**data, "A": qp.A, "b": qp.l} if qp.m else data
+        self._eq = eq = qp.equality
+        rows = ~eq
+        data |= {"C": qp.A[rows], "l": qp.l[rows], "u": qp.u[rows]}
+        return {**data, "A": qp.A[eq], "b": qp.l[eq]} if eq.any() else data
 
 
 solver = ProxQP

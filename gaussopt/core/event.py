@@ -56,17 +56,9 @@ class Event:
         return number
 
     def values(self, t: Vector, q: Matrix, v: Matrix) -> Vector:
-        """The function's values at many states, (N,); the copies that it gets are made and compared all at once.
+        """The function's values, (N,), at many states t (N,), q and v (N, n); copies are made and compared all at once.
 
-        Parameters
-        ----------
-        t : (N,)
-        q, v : (N, n)
-
-        Raises
-        ------
-        BadInput
-            As `value`, naming the first instant of which that is true.
+        Raises BadInput as `value` does, naming the first instant of which that is true.
         """
         mine_q, mine_v = q.copy(), v.copy()
         try:

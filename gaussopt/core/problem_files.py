@@ -82,16 +82,9 @@ def load(path: str | os.PathLike[str]) -> StepData | QP | LCP:
 
 
 def check_entries(data: Mapping[str, Any], what: str) -> None:
-    """Refuse names that are nearly those of entries, and values of entries that are no numbers.
+    """Refuse names that are nearly those of entries, and values of entries that are no numbers; raises BadInput.
 
-    Parameters
-    ----------
-    data : contents of a file
-    what : one of READ
-
-    Raises
-    ------
-    BadInput
+    `what` is one of READ.
     """
     names = READ[what]
     for key, value in data.items():

@@ -166,13 +166,7 @@ def _dependencies(data: Balanced) -> tuple[Dependency, ...]:
 
 
 def contradictions(step: StepData) -> list[Dependency]:
-    """Dependencies of rows whose right-hand sides contradict each other; of a sparse step the plainest one.
-
-    Parameters
-    ----------
-    step : StepData
-        Contacts take no part.
-    """
+    """Dependencies of rows of J whose right-hand sides contradict each other; of a sparse step the plainest one."""
     if not step.sparse:
         return [d for d in rank_report(step).dependencies if d.contradiction]
     found = _idle_combination(step, by_gamma=True)
