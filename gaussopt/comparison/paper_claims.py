@@ -45,15 +45,12 @@ class MeasuredClaim:
 
     Attributes
     ----------
-    id : str
-        Number in the list of claims.
-    paper, claim : str
-        Who says it, and what.
+    id : number in the list of claims
+    paper, claim : who says it, and what
     verdict : str
         One of TRUE, CONDITIONAL, FALSE, IRREPRODUCIBLE (measured, but nothing confirmed to compare with) and
         NOT_MEASURED.
-    sentence : str
-        The verdict's reason, with measured numbers.
+    sentence : the verdict's reason, with measured numbers
     columns, rows
         The table behind it.
     """

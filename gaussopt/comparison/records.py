@@ -117,8 +117,7 @@ class Answers(Record):
     certified : list of float
         Certified distance to the true acceleration relative to 1 + its size, in the mass norm; of a program without
         mechanics, the relative error bound or, where there is none, the relative residual.
-    error : list of float
-        Against the reference, relative to 1 + max |a|; NaN where there is none.
+    error : against the reference, relative to 1 + max |a|; NaN where there is none
     primal, dual, gap : list of float
         Residuals of the program at the point returned: violation of constraints, stationarity, complementarity,
         relative to the size of their terms. Of an LCP: negative parts of z and w, 0, and min(z, w).

@@ -233,8 +233,7 @@ def family_sweep(name: str, dials: Sequence[str] = (), count: int = 5) -> list[F
     dials : sequence of str
         `contacts=1:200` sweeps from end to end, `contacts=1,4,16` over these values, `friction=0.3` sets. Without any
         sweep every dial that is not set is swept over its whole range.
-    count : int
-        Steps at every point.
+    count : steps at every point
 
     Raises
     ------

@@ -77,8 +77,7 @@ class TimedAnswers:
     ----------
     times : Times or None
         None where it was not timed.
-    steps : int
-        Of the source: the longest record that any solver has of it.
+    steps : of the source: the longest record that any solver has of it
     """
 
     answers: Answers

@@ -23,10 +23,8 @@ def dask_executor(address: str, timeout: float = 10.0) -> Iterator[Executor]:
 
     Parameters
     ----------
-    address : str
-        Of the scheduler, such as "tcp://10.0.0.1:8786".
-    timeout : float
-        Seconds to wait for its answer.
+    address : of the scheduler, such as "tcp://10.0.0.1:8786"
+    timeout : seconds to wait for its answer
 
     Raises
     ------

@@ -73,8 +73,7 @@ class Store:
 
     Parameters
     ----------
-    folder : Path
-        Made if it is not there.
+    folder : made if it is not there
     note : called with a sentence for each file that is set aside
 
     Raises

@@ -35,8 +35,7 @@ class Workers(ThreadPoolExecutor):
 
     Parameters
     ----------
-    jobs : int
-        Processes, at least one.
+    jobs : processes, at least one
     """
 
     def __init__(self, jobs: int) -> None:
@@ -73,10 +72,8 @@ def run_jobs(
 
     Parameters
     ----------
-    cases : sequence of Job
-        With keys of their own.
-    jobs : int
-        Processes on this machine, where no executor is given.
+    cases : with keys of their own
+    jobs : processes on this machine, where no executor is given
     progress : called with the fraction done, by weight
     executor : any concurrent.futures.Executor, which stays open
         Its workers must have the same versions and the same source code; each guards its cases in its own process.

@@ -32,8 +32,7 @@ class Group:
         `answers` includes refusals.
     sweeps : frozenset of str
         Solvers whose options are a sweep; `main` leaves these out.
-    formulation : str
-        The one that most solvers take, by which solvers are compared.
+    formulation : the one that most solvers take, by which solvers are compared
     """
 
     kind: str

@@ -59,7 +59,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Finding:
-    """JobOutcome, cause (a few words, the same for the same kind of fault) and the number behind it."""
+    """Outcome, cause (a few words, the same for the same kind of fault) and the number behind it."""
 
     outcome: str
     cause: str = ""
