@@ -112,7 +112,7 @@ def compiled(links: int, closed: bool = False, repeats: int = 7) -> Scaling:
         for _ in range(repeats):
             y, worst, trace = start.copy(), np.zeros(2), np.zeros((0, len(start)))
             begin = perf_counter()
-            done = march.steps((0.0, DT, np.inf), 0, count, count + 1, y, trace, worst, DEFAULT_TOLERANCE**2)
+            done = march.steps((0.0, DT, np.inf), (0, count, count + 1), y, trace, worst, DEFAULT_TOLERANCE**2)
             spent.append((perf_counter() - begin) / count)
             sound &= done == count
         seconds[part] = median(spent)

@@ -111,7 +111,7 @@ def linkage_steps(mechanism: Mechanism, dt: float, stepper: str) -> Callable[[in
         for begin in range(0, count, MOST_STEPS):
             some = min(MOST_STEPS, count - begin)
             clock = 0.0, dt, np.inf
-            if march.steps(clock, 0, some, some + 1, start.copy(), trace, worst, DEFAULT_TOLERANCE**2) < some:
+            if march.steps(clock, (0, some, some + 1), start.copy(), trace, worst, DEFAULT_TOLERANCE**2) < some:
                 raise RuntimeError(f"A step of {mechanism.name} was not sound.")
 
     return steps

@@ -205,7 +205,7 @@ def test_machine_code_of_the_kernels_does_what_cpython_does(
     for _ in range(2):
         march = LinkageKernels(chain.system.linkage, stepper)
         y, trace, worst = march.row.placed(q, v), np.zeros((4, 6 * len(march.row.bodies))), np.zeros(2)
-        done = march.steps((0.0, 1e-3, 0.0085), 0, 9, 2, y, trace, worst, 1e-14, sharp)
+        done = march.steps((0.0, 1e-3, 0.0085), (0, 9, 2), y, trace, worst, 1e-14, sharp)
         found.append((done, y, trace, worst, *march.answer(q, v)))
         monkeypatch.setattr(modules, "native", lambda module, *names, contract: {x: getattr(module, x) for x in names})
     for one, other in zip(*found, strict=True):

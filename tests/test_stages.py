@@ -10,10 +10,9 @@ import pytest
 import gaussopt as go
 from gaussopt.certificates.contact import certify_contact
 from gaussopt.core.errors import NotAccepted
-from gaussopt.integration import stabilisation
-from gaussopt.integration.events import accelerations
-from gaussopt.integration.events.accelerations import ContactModes
+from gaussopt.integration.events.modes import ContactModes
 from gaussopt.integration.events.regular_stages import StageKernel
+from gaussopt.integration.events.solvers import ContactSolvers
 from gaussopt.solving.step_solver import StepSolver
 
 RUNS = [
@@ -74,14 +73,8 @@ def test_the_certificate_is_that_of_the_general_path() -> None:
 
 
 def test_other_solvers_and_options_are_left_alone() -> None:
-    entry = go.problem("sliding-rod")
-    step = entry.system.evaluate(0.0, entry.q0, entry.v0)
-
     def kernel(formulation: str, solver: str, warm: bool = True, **options: object) -> bool:
-        solvers = accelerations.Solvers.of(formulation, solver, options, 1e-7, warm)
-        stabiliser = stabilisation.make("none")
-        flight = ContactModes.flight(step.k, step.J_T.shape[1])
-        return accelerations.ContactAccelerations(entry.system, solvers, stabiliser, flight).why_interpreted() is None
+        return ContactSolvers.of(formulation, solver, options, 1e-7, warm).why_interpreted() is None
 
     assert kernel("stick-slip", "lemke")
     assert kernel("lcp", "principal-pivoting")

@@ -23,7 +23,7 @@ from gaussopt.execution.versions import versions
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
 from gaussopt.processes.job import Job
-from gaussopt.simulation.simulate import check_settings, check_start
+from gaussopt.simulation.settings import check_settings, check_start
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,17 +16,17 @@ from typing import NamedTuple
 import numpy as np
 
 from gaussopt.certificates.acceptance import accepts
-from gaussopt.contact.stage_kernel import DEFINITE, NUMBERS, OPEN, StageWorkspace, stage_workspace
+from gaussopt.contact.stage_workspace import DEFINITE, NUMBERS, OPEN, StageWorkspace, stage_workspace
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.integration.events.accelerations import OPEN as APART
-from gaussopt.integration.events.accelerations import STICKING, ContactModes
-from gaussopt.integration.events.loop import NOISE, UNSHARED
+from gaussopt.integration.events.modes import OPEN as APART
+from gaussopt.integration.events.modes import STICKING, ContactModes
 from gaussopt.integration.events.scanning import CURVED
+from gaussopt.integration.events.tolerances import TOLERANCES
 from gaussopt.jit.kernel import kernel
 from gaussopt.lcp.pivoting import SOLVED, Active, Index
 
-NONE = -1
-"""In the place of how uniqueness is known: the instant has no certified answer here."""
+NOISE, UNSHARED = TOLERANCES.noise, TOLERANCES.unshared
+"""Numbers of the event loop under names that kernels can read."""
 
 SEEN = 7
 """Numbers of a contact that are watched: value, rate and noise of its gap or normal force, and of its slip or stick;
@@ -140,11 +140,9 @@ def largest(x: Vector) -> float:
     return found
 
 
-def watch(
-    flat: Vector, data: Vector, out: Vector, closed: Index, kinds: Index, modes: Vector, y: Vector, m: int,
-    seen: Matrix,
-) -> None:  # fmt: skip
-    """What the event loop watches of every contact, as `EventLoop._value`; NaN for a rate that it does not know."""
+def watch(space: PhaseWorkspace, y: Vector, m: int, seen: Matrix) -> None:
+    """Fill in the watched functions of every contact, as `PhaseFunctions`; NaN for a rate that is not known."""
+    flat, data, out, closed, kinds, modes = space.flat, space.data, space.out, space.closed, space.kinds, space.modes
     n = len(y) // 2
     k, c = len(kinds), len(closed)
     at_N = n * n + n + m * n + m
@@ -204,94 +202,86 @@ def quiet(before: Matrix, after: Matrix, kinds: Index, h: float) -> bool:
     return True
 
 
+def write_row(about: Equations, t: float, y: Vector, p: Vector, gaps: int, space: PhaseWorkspace, row: Vector) -> None:
+    """Write a step as `march` says, but for how uniqueness is known; gaps are flat[gaps], ..."""
+    flat, n, k = space.flat, len(y) // 2, len(space.kinds)
+    at = copy(space.out, row, copy(y, row, 0))
+    row[at], row[at + 1] = space.numbers[0], space.numbers[5]
+    at = copy(flat[gaps : gaps + 2 * k], row, at + 2)
+    at = copy(flat[len(flat) - k :], row, at)
+    about(t, y[:n], y[n:], p, row[at : len(row) - 1])
+
+
+def keep(active: Active, kept: Active) -> None:
+    """Copy an active set to `kept`."""
+    for i in range(len(active)):
+        kept[i] = active[i]
+
+
+def next_stage(s: int, h: float, A: Matrix, b: Vector, space: PhaseWorkspace, y: Vector) -> None:
+    """The state of stage s of a step of length h, or behind the step, from the slopes of the stages before."""
+    for i in range(len(y)):
+        y[i] = space.start[i]
+        for r in range(s):
+            y[i] += h * (A[s, r] if s < len(b) else b[r]) * space.slopes[r, i]
+
+
 @kernel
 def march(
     step: Equations, about: Equations, stage: Stage, origin: float, dt: float, first: int, count: int, y: Vector,
     p: Vector, mu: Vector, n: int, m: int, A: Matrix, b: Vector, c: Vector, tolerance: float, space: PhaseWorkspace,
     worst: Vector, rows: Matrix,
 ) -> int:  # fmt: skip
-    """Steps first, ..., first + count - 1 of a phase, or fewer.
+    """Steps first, ..., first + count - 1 of a phase, or fewer; returns how many.
 
-    Parameters
-    ----------
-    step, about : (t, q, v, p, out) -> None
-        The equations, and what is recorded of a state beside its step.
-    stage : see `gaussopt.contact.stage_kernel`; by its address, lest it be compiled a second time as a part of this
-    origin, dt : s
-        Step i goes from origin + i dt to origin + (i + 1) dt.
-    y : (2 n,)
-        q and v, changed in place.
-    p, mu : parameters; friction coefficients of the k contacts
-    n, m : coordinates and joint rows
-    A, b, c : tableau of an explicit Runge-Kutta method
-    tolerance : of the certificates
-    space : Space
-        Its active set is that of the last stage.
-    worst : (5,), largest numbers of the certificates
-    rows : (count, width)
-        Written for every step: y; a, lam, lam_N, lam_T of the closed ones; error_bound, norm_a; g_N, gdot_N, v_T;
-        what `about` writes; how uniqueness is known.
-
-    Returns
-    -------
-    done
+    Step i goes from origin + i dt to origin + (i + 1) dt by the explicit Runge-Kutta method A, b, c; y (2 n,) holds q
+    and v and is changed in place. `step` and `about` are the equations and what is recorded beside them, `stage` is
+    called by its address, lest it be compiled a second time as a part of this. The active set of `space` is that of the
+    last stage; worst (5,) keeps the largest numbers of the certificates. rows (count, width) holds of every step: y; a,
+    lam, lam_N, lam_T of the closed contacts; error_bound, norm_a; g_N, gdot_N, v_T; `about`; how uniqueness is known.
     """
-    o = space.memory
-    closed, kinds, modes, active, kept = space.closed, space.kinds, space.modes, space.active, space.kept
-    flat, data, out, numbers, start, slopes = (
-        space.flat, space.data, space.out, space.numbers, space.start, space.slopes
-    )  # fmt: skip
-    before, after = space.before, space.after
-    k, size, stages, gaps = len(mu), len(y), len(b), n * n + 2 * n + m * n + m
+    kinds, active, kept, before, after = space.kinds, space.active, space.kept, space.before, space.after
+    k, stages, gaps = len(mu), len(b), n * n + 2 * n + m * n + m
     sliding, sticking = False, False
     for i in range(k):
         sliding = sliding or (kinds[i] != APART and mu[i] > 0.0)
         sticking = sticking or kinds[i] == STICKING
     done, s, t = 0, 0, origin + first * dt
     for evaluation in range(stages * count + 1):
-        step(t, y[:n], y[n:], p, flat)
-        pack(flat, mu, n, m, data)
+        step(t, y[:n], y[n:], p, space.flat)
+        pack(space.flat, mu, n, m, space.data)
         code, how = stage(
-            data, n, m, k, o.sigma.shape[1], closed, modes, active, o, out, numbers,
+            space.data, n, m, k, space.memory.sigma.shape[1], space.closed, space.modes, active, space.memory,
+            space.out, space.numbers,
         )  # fmt: skip
-        sound = code == SOLVED and how != OPEN and certified(numbers, tolerance, worst)
+        sound = code == SOLVED and how != OPEN and certified(space.numbers, tolerance, worst)
         if s == 0 and sound:
             # A state of the grid: the end of a step. Where friction may take the operator's definiteness, it needs
             # the quick proof that it has not.
-            watch(flat, data, out, closed, kinds, modes, y, m, after)
+            watch(space, y, m, after)
             if evaluation:
                 sound = (how == DEFINITE or sticking or not sliding) and quiet(before, after, kinds, dt)
             if evaluation and sound:
-                row = rows[done]
-                at = copy(out, row, copy(y, row, 0))
-                row[at], row[at + 1] = numbers[0], numbers[5]
-                at = copy(flat[gaps : gaps + 2 * k], row, at + 2)
-                at = copy(flat[len(flat) - k :], row, at)
-                about(t, y[:n], y[n:], p, row[at : len(row) - 1])
-                row[len(row) - 1] = how
+                write_row(about, t, y, p, gaps, space, rows[done])
+                rows[done, rows.shape[1] - 1] = how
                 done += 1
         if not sound:
             if evaluation:
-                copy(start, y, 0)
-                for i in range(len(active)):
-                    active[i] = kept[i]
+                copy(space.start, y, 0)
+                keep(kept, active)
             return done
         if s == 0:
-            copy(y, start, 0)
-            for i in range(len(active)):
-                kept[i] = active[i]
+            copy(y, space.start, 0)
+            keep(active, kept)
             for i in range(k):
                 copy(after[i], before[i], 0)
         for i in range(n):
-            slopes[s, i], slopes[s, n + i] = y[n + i], out[i]
+            space.slopes[s, i], space.slopes[s, n + i] = y[n + i], space.out[i]
         s += 1
         begin, end = origin + (first + done) * dt, origin + (first + done + 1) * dt
         t = begin + c[s] * (end - begin) if s < stages else end
-        for i in range(size):
-            y[i] = start[i]
-            for r in range(s):
-                y[i] += (end - begin) * (A[s, r] if s < stages else b[r]) * slopes[r, i]
+        next_stage(s, end - begin, A, b, space, y)
         if s == stages:
             s = 0
-    copy(start, y, 0)
+    copy(space.start, y, 0)
     return done

@@ -6,19 +6,20 @@ event, each one certified, and does the next one itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gaussopt.codegen.contact_equations import contact_equations
 from gaussopt.compiled import contact_kernel as kernel
 from gaussopt.compiled.generated_loop import CHUNK
-from gaussopt.contact.stage_kernel import MONOTONE, UNDECIDED, stage
+from gaussopt.contact.stage_kernel import stage
+from gaussopt.contact.stage_workspace import MONOTONE, UNDECIDED
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.core.stepper import Control, Stepper
-from gaussopt.integration.events.accelerations import STICKING, ContactAccelerations, ContactModes
+from gaussopt.integration.events.accelerations import ContactAccelerations
+from gaussopt.integration.events.fast_forward import PhaseSegment
+from gaussopt.integration.events.modes import STICKING, ContactModes
 from gaussopt.integration.events.turning import TURN, turning_of, turns
 from gaussopt.integration.stabilisation import Unstabilised
 from gaussopt.integration.trajectory import Recorder
@@ -30,47 +31,6 @@ FIRST = 16
 
 PATIENCE = 31
 """Steps that are left to the event loop, at most, after leaps of none; a leap of none costs as much as a step there."""
-
-
-@dataclass(frozen=True)
-class PhaseSegment:
-    """Steps taken, N of them, with what is recorded of each; see `gaussopt.integration.trajectory.Trajectory`.
-
-    Attributes
-    ----------
-    undecided : (N,)
-        Whether uniqueness of the contact forces is still to be confirmed.
-    forces_unique : (N,)
-        Whether it is known.
-    """
-
-    t: Vector
-    q: Matrix
-    v: Matrix
-    a: Matrix
-    lam: Matrix
-    error_bound: Vector
-    relative_error: Vector
-    position_drift: Vector
-    velocity_drift: Vector
-    energies: Matrix
-    lam_N: Matrix
-    lam_T: NDArray[np.float64]
-    gap: Matrix
-    slip: NDArray[np.float64]
-    undecided: NDArray[np.bool_]
-    forces_unique: NDArray[np.bool_]
-
-    def __len__(self) -> int:
-        return len(self.t)
-
-    def __getitem__(self, part: slice | NDArray[np.bool_]) -> PhaseSegment:
-        """Some of the steps."""
-        return PhaseSegment(*(getattr(self, name)[part] for name in self.__dataclass_fields__))
-
-    def state(self, i: int) -> tuple[float, Vector, Vector]:
-        """T, q and v behind step i."""
-        return float(self.t[i]), self.q[i].copy(), self.v[i].copy()
 
 
 class PhaseMarcher:

@@ -17,15 +17,18 @@ from numpy.typing import NDArray
 
 from gaussopt.certificates import certify
 from gaussopt.codegen import modules
-from gaussopt.compiled.generated_loop import GeneratedFixedStepLoop
+from gaussopt.compiled import linkage_equations as equations
+from gaussopt.compiled import linkage_kernels as kernels
+from gaussopt.compiled.fixed_step_loop import GeneratedFixedStepLoop
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput, NotCompiled
 from gaussopt.core.solution import Timing
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.core.stepper import Stepper
+from gaussopt.core.step_data import StepData
+from gaussopt.core.stepper import Stabilisation, Stepper
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.integration.bilateral_loop import DIVERGED
-from gaussopt.integration.stabilisation import Projection, Stabilisation, Unstabilised
+from gaussopt.integration.stabilisation import Projection, Unstabilised
 from gaussopt.modelling.linkage import GROUND, Linkage, LinkageSystem
 from gaussopt.solving.answer import Answer
 
@@ -37,26 +40,6 @@ MEMORY = 2**23
 
 SMALL = 30
 """Bodies of a linkage that may go as many steps without a report as a small system."""
-
-
-SOLVER = "sparse-kkt"
-"""What the kernels stand for, with the formulation gauss."""
-
-
-def why_not(method: Stepper, stabiliser: Stabilisation) -> str | None:
-    """Why a motion of a linkage cannot be compiled, None if it can."""
-    if not modules.has_llvm():
-        return "llvmlite is not installed, or switched off"
-    if method.name not in METHODS:
-        return f"the stepper {method.name!r} has no kernel for linkages"
-    if not isinstance(stabiliser, Unstabilised | Projection):
-        return f"the stabilisation {stabiliser.name!r} has no kernel for linkages"
-    return None
-
-
-def loop_of(method: Stepper) -> type[GeneratedFixedStepLoop]:
-    """The loop that runs a method."""
-    return LinkageLoop
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,19 +95,17 @@ class PinRow:
 
     def table(self, linkage: Linkage) -> Matrix:
         """What the kernels read, (9, K)."""
-        from gaussopt.compiled import linkage_kernels as kernels
-
         table = np.zeros((9, len(self.bodies)))
         there = self.bodies != GROUND
         body = self.bodies[there]
-        table[kernels.MASS, there], table[kernels.INERTIA, there] = linkage.mass[body], linkage.inertia[body]
-        table[kernels.INVERSE_MASS, there] = 1.0 / linkage.mass[body]
-        table[kernels.INVERSE_INERTIA, there] = 1.0 / linkage.inertia[body]
-        table[kernels.FALL, there] = -linkage.gravity
+        table[equations.MASS, there], table[equations.INERTIA, there] = linkage.mass[body], linkage.inertia[body]
+        table[equations.INVERSE_MASS, there] = 1.0 / linkage.mass[body]
+        table[equations.INVERSE_INERTIA, there] = 1.0 / linkage.inertia[body]
+        table[equations.FALL, there] = -linkage.gravity
         first, second = linkage.at_first[self.pins], linkage.at_second[self.pins]
         forward = self.forward[:, None]
-        table[kernels.NEXT_X : kernels.NEXT_Y + 1, :-1] = np.where(forward, first, second).T
-        table[kernels.LAST_X : kernels.LAST_Y + 1, 1:] = np.where(forward, second, first).T
+        table[equations.NEXT_X : equations.NEXT_Y + 1, :-1] = np.where(forward, first, second).T
+        table[equations.LAST_X : equations.LAST_Y + 1, 1:] = np.where(forward, second, first).T
         return table
 
     def placed(self, q: Vector, v: Vector) -> Vector:
@@ -165,15 +146,13 @@ class LinkageKernels:
     """
 
     def __init__(self, linkage: Linkage, method: str) -> None:
-        from gaussopt.compiled import linkage_kernels as kernels
-
         row = PinRow.of(linkage)
         if row is None:
             raise NotCompiled("its pins do not form one row from end to end")
-        self.row, self._table, self._kernels = row, row.table(linkage), kernels
+        self.row, self._table = row, row.table(linkage)
         self._compiled = modules.native(kernels, "march", "alone", contract=False)
         places = len(row.bodies)
-        self._work, self._store = np.zeros((kernels.WORK, places + 1)), np.zeros((kernels.STORE, 3 * places + 3))
+        self._work, self._store = np.zeros((equations.WORK, places + 1)), np.zeros((equations.STORE, 3 * places + 3))
         self._method = kernels.RK4 if method == "rk4" else kernels.SEMI_IMPLICIT
 
     @property
@@ -182,35 +161,49 @@ class LinkageKernels:
         return sum(x.nbytes for x in (self._table, self._work, self._store))
 
     def steps(
-        self, clock: tuple[float, float, float], first: int, count: int, every: int, y: Vector, trace: Matrix,
-        worst: Vector, limit: float, sharp: float = 0.0,
+        self, clock: tuple[float, float, float], number: tuple[int, int, int], y: Vector, trace: Matrix, worst: Vector,
+        limit: float, sharp: float = 0.0,
     ) -> int:  # fmt: skip
-        """Steps first, ..., first + count - 1 with the state y, (6 K,), changed in place; how many were done.
+        """Take steps with the state y, (6 K,), changed in place; how many were done.
 
         Parameters
         ----------
         clock : start, step and end, s
-        every, trace, worst, limit, sharp
-            See `gaussopt.compiled.linkage_kernels.march`.
+        number : the first step, how many, and every which is recorded
+        trace, worst, limit, sharp : see `gaussopt.compiled.linkage_kernels.march`
         """
         done: int = self._compiled["march"](
-            self._method, *clock, first, count, every, y, self._table, self._work, self._store, limit, sharp, worst,
+            self._method, *clock, *number, y, self._table, self._work, self._store, limit, sharp, worst,
             trace,
         )  # fmt: skip
         return done
 
     def answer(self, q: Vector, v: Vector) -> tuple[Vector, Vector]:
         """Acceleration, (n,), and multipliers, (m,), at a state; NaN or worthless where a pivot vanishes."""
-        y, store, work, k = self.row.placed(q, v), self._store, self._work, self._kernels
+        y, store, work = self.row.placed(q, v), self._store, self._work
         n = len(y) // 2
         self._compiled["alone"](y[:n], y[n:], store, self._table, work)
-        return self.row.coordinates(store[:1, :n])[0], self.row.multipliers(work[k.LX : k.LY + 1, 1:-1])
+        lam = work[equations.LX : equations.LY + 1, 1:-1]
+        return self.row.coordinates(store[:1, :n])[0], self.row.multipliers(lam)
 
 
 class LinkageLoop(GeneratedFixedStepLoop):
     """Steps of constant length of a row of bodies."""
 
-    def prepare(self, t: float, q: Vector, v: Vector) -> None:
+    solver = "sparse-kkt"
+
+    @classmethod
+    def why_not(cls, method: Stepper, stabiliser: Stabilisation) -> str | None:
+        """Why a motion of a linkage cannot be compiled, None if it can."""
+        if not modules.has_llvm():
+            return "llvmlite is not installed, or switched off"
+        if method.name not in METHODS:
+            return f"the stepper {method.name!r} has no kernel for linkages"
+        if not isinstance(stabiliser, Unstabilised | Projection):
+            return f"the stabilisation {stabiliser.name!r} has no kernel for linkages"
+        return None
+
+    def prepare(self, first: StepData) -> None:
         """Find the order, and compile the kernels if that was not done before.
 
         Raises
@@ -219,56 +212,33 @@ class LinkageLoop(GeneratedFixedStepLoop):
             If the pins do not form a row.
         """
         begin = perf_counter()
-        self.t = self._t0 = t
-        system = self.motion.system
-        assert isinstance(system, LinkageSystem)
-        self._row_march = LinkageKernels(system.linkage, self.method.name)
-        places = len(self._row_march.row.bodies)
-        self.least = max(1, self.least * SMALL // places)
+        self.t = self.origin = first.t
+        assert isinstance(self.system, LinkageSystem)
+        self._kernels = LinkageKernels(self.system.linkage, self.method.name)
+        self._row = self._kernels.row
+        self.least = max(1, self.least * SMALL // len(self._row.bodies))
         self.motion.timing["compile"] = perf_counter() - begin
 
     def _march_steps(self, first: int, count: int, y: Any, trace: Any, worst: Any) -> int:
         control = self.control
         assert control.dt is not None
-        clock = self._t0, control.dt, control.t_end
-        return self._row_march.steps(clock, first, count, self.every, y, trace, worst, self.limit, self.sharp)
+        clock = self.origin, control.dt, control.t_end
+        return self._kernels.steps(clock, (first, count, self.every), y, trace, worst, self.limit, self.sharp)
 
-    def _one_step(self, number: int, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
-        row, y = self._row_march.row, self._row_march.row.placed(q, v)
-        half = len(y) // 2
-        if not self._march_steps(number, 1, y, np.empty((2, len(y))), np.zeros(2)) or not np.isfinite(y).all():
-            return None
-        return row.coordinates(y[None, :half])[0], row.coordinates(y[None, half:])[0]
+    def _packed(self, q: Vector, v: Vector) -> Any:
+        return self._row.placed(q, v)
 
-    def _leap(self, count: int, total: int, q: Vector, v: Vector) -> tuple[int, Vector, Vector]:
-        """As many steps as the kernels can do and their recorded states have room for; the state reached."""
-        row, worst = self._row_march.row, np.zeros(2)
-        y = row.placed(q, v)
-        half = len(y) // 2
-        room = max(1, MEMORY // len(y)) * self.every
-        reached = 0
-        while reached < count:
-            some = min(count - reached, room)
-            trace = np.empty((some // self.every + 1, len(y)))
-            begin = perf_counter()
-            done = self._march_steps(self.steps, some, y, trace, worst)
-            self.motion.timing["solve"] += perf_counter() - begin
-            self.motion.evaluations += done * self.method.stages
-            due = np.arange(self.steps // self.every + 1, (self.steps + done) // self.every + 1) * self.every
-            states = trace[: len(due)]
-            self.steps += done
-            reached += done
-            if self.steps == total and total % self.every and done:
-                due, states = np.append(due, total), np.vstack((states, y))
-            found = (row.coordinates(states[:, :half]), row.coordinates(states[:, half:]))
-            self._record(self._times(due, total), np.hstack(found))
-            self.t = float(self._times(np.array([self.steps]), total)[0])
-            if done < some:
-                break
-        self._note(worst)
-        return reached, row.coordinates(y[None, :half])[0], row.coordinates(y[None, half:])[0]
+    def _unpacked(self, states: Matrix) -> Matrix:
+        half = states.shape[1] // 2
+        return np.hstack((self._row.coordinates(states[:, :half]), self._row.coordinates(states[:, half:])))
 
-    def _record(self, times: Vector, states: Matrix) -> None:
+    def _trace(self, rows: int, width: int) -> Any:
+        return np.empty((rows, width))
+
+    def _room(self, width: int) -> int:
+        return max(1, MEMORY // width) * self.every
+
+    def _write_down(self, times: Vector, states: Matrix) -> None:
         """Certify and write down states, one by one.
 
         Raises
@@ -288,7 +258,7 @@ class LinkageLoop(GeneratedFixedStepLoop):
             step = motion.step(t, q, v)
             motion.timing["model"] += perf_counter() - begin
             begin = perf_counter()
-            a, lam = self._row_march.answer(q, v)
+            a, lam = self._kernels.answer(q, v)
             finite = math.isfinite(float(a.sum()) + float(lam.sum()))
             certificate = certify(step, a, lam) if finite else None
             if certificate is None or not certificate.passed(min(motion.solver.tolerance, DEFAULT_TOLERANCE)):

@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.core.errors import NotAccepted
+from gaussopt.core.errors import NotAccepted, StickInSpace
 from gaussopt.core.programs import LCP
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
@@ -142,7 +142,7 @@ class ContactOperator:
         resting = step.resting
         if resting.any() and step.J_T.shape[1] > 1:
             i = int(np.argmax(resting))
-            raise NotAccepted(
+            raise StickInSpace(
                 f"Contact {i + 1} has no slip and two tangents; stick in space is a cone program, which is not one of "
                 "the linear complementarity formulations."
             )

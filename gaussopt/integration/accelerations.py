@@ -26,6 +26,21 @@ class Rejected(GaussoptError):
         self.step, self.answer = step, answer
 
 
+def evaluated(system: AbstractSystem, t: float, q: Vector, v: Vector) -> StepData:
+    """The step data of a state.
+
+    Raises
+    ------
+    BadInput
+        Where the equations are undefined, or the system writes into the state.
+    """
+    before = q.tobytes() + v.tobytes()
+    step = system.evaluate(t, q, v)
+    if q.tobytes() + v.tobytes() != before:
+        raise BadInput(f"The system {system.name!r} {WRITES}, at t = {t:.9g}.")
+    return step
+
+
 def _rows(m: int, k: int, d: int) -> str:
     """Numbers of rows in words."""
     contacts = f" and {k} contacts with {d} directions of friction" if k else ""
@@ -57,19 +72,17 @@ class CertifiedAccelerations:
         self.warnings: list[str] = []
         self.singular = SingularWatch()
         self._last: tuple[float, bytes, Answer] | None = None
+        self._whole: tuple[float, bytes, StepData] | None = None
         self._shape: tuple[int, int, int] | None = None
 
     def answer(self, t: float, q: Vector, v: Vector) -> Answer:
         """The certified answer at a state; asking again for the same state costs nothing."""
-        if self._last is not None:
-            t0, state, known = self._last
-            if t == t0 and q.tobytes() + v.tobytes() == state:
-                return known
-        asked = q.tobytes() + v.tobytes()
-        answer = self._answer(t, q, v)
         state = q.tobytes() + v.tobytes()
-        if state != asked:
-            raise BadInput(f"The system {self.system.name!r} {WRITES}, at t = {t:.9g}.")
+        if self._last is not None:
+            t0, known_state, known = self._last
+            if t == t0 and state == known_state:
+                return known
+        answer = self._answer(t, q, v)
         self._last = (t, state, answer)
         return answer
 
@@ -82,7 +95,26 @@ class CertifiedAccelerations:
 
     def step(self, t: float, q: Vector, v: Vector) -> StepData:
         """The step data that are solved at a state."""
-        return self.stabiliser.shape(self.system, self._of_this_motion(self.system.evaluate(t, q, v)))
+        return self.stabiliser.shape(self.system, self.whole(t, q, v))
+
+    def whole(self, t: float, q: Vector, v: Vector) -> StepData:
+        """Step data as the system gives them, with all contacts; for the same state once.
+
+        Raises
+        ------
+        BadInput
+            If the number of rows changes, or the system writes into the state.
+        """
+        known = self._whole
+        if known is not None and known[0] == t and known[1] == q.tobytes() + v.tobytes():
+            return known[2]
+        step = self._of_this_motion(evaluated(self.system, t, q, v))
+        self.know(step, t, q, v)
+        return step
+
+    def know(self, step: StepData, t: float, q: Vector, v: Vector) -> None:
+        """Take over the step data of a state from whoever has evaluated them."""
+        self._whole = t, q.tobytes() + v.tobytes(), step
 
     def _of_this_motion(self, step: StepData) -> StepData:
         """The step itself, if it has as many rows as all others of the motion.

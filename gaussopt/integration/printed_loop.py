@@ -8,68 +8,49 @@ frictionless. It is here to be looked at, not to be used.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from gaussopt.contact.impact_laws import ImpactLaw
-from gaussopt.core.errors import BadInput
-from gaussopt.core.event import Event
-from gaussopt.core.status import Status
-from gaussopt.core.step_data import Vector
+from gaussopt.core.arrays import Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Control, Stepper
-from gaussopt.integration.bilateral_loop import Record
-from gaussopt.integration.events.accelerations import ContactAccelerations, ContactModes
+from gaussopt.integration.bilateral_loop import BilateralLoop
+from gaussopt.integration.events.accelerations import ContactAccelerations
+from gaussopt.integration.events.modes import ContactModes
+from gaussopt.integration.loops import ContactRules, MotionLoop, Progress, Record
 
 
 class AllClosed(ContactModes):
     """Every contact closed, friction by the sign of the slip of the moment."""
 
-    def shape(self, step: Any) -> Any:
+    def shape(self, step: StepData) -> StepData:
         """All contacts; those whose slip is zero lose their friction."""
         return replace(step, mu=np.where(step.speed == 0, 0.0, step.mu), g_N=None, gdot_N=None)
 
 
-class PrintedLoop:
-    """The printed loop; arguments as for `gaussopt.integration.events.loop.EventLoop`."""
+class PrintedLoop(BilateralLoop):
+    """The printed loop: no event, no stabilisation."""
+
+    motion: ContactAccelerations
+    diverged = MotionLoop.diverged
 
     def __init__(
-        self,
-        motion: ContactAccelerations,
-        method: Stepper,
-        control: Control,
-        impact: ImpactLaw,
-        user_events: Sequence[Event],
-        record: Record,
-        progress: Callable[[float], None] | None,
-        every: int = 1,
-    ) -> None:
-        self.motion, self.method, self.control, self.record, self.progress = motion, method, control, record, progress
-        self.events: list[dict[str, Any]] = []
-        self.every, self.t, self.steps = every, 0.0, 0
+        self, motion: ContactAccelerations, method: Stepper, control: Control, record: Record,
+        progress: Progress | None, every: int, rules: ContactRules,
+    ) -> None:  # fmt: skip
+        super().__init__(motion, method, control, record, progress, every)
 
-    def integrate(self, t: float, q: Vector, v: Vector) -> tuple[Status, str]:
-        """From a state to the end; returns status and message."""
-        motion, end, start = self.motion, self.control.t_end, t
-        k, d = motion.phase.sigma.shape
-        motion.phase = AllClosed(tuple(range(k)), frozenset(), np.zeros((k, d)), np.ones(k))
-        self.t = t
-        self.record(t, q, v, motion.answer(t, q, v))
-        integration = self.method.start(motion, t, q, v, self.control)
-        count = 0
-        while t < end:
-            t, q, v = integration.advance()
-            if not math.isfinite(float(q.sum()) + float(v.sum())):
-                raise BadInput("the motion diverged and is no longer finite; use a smaller step.")
-            answer = motion.answer(t, q, v)
-            count += 1
-            if count % self.every == 0 or t >= end:
-                self.record(t, q, v, answer)
-            self.t = t
-            self.steps += integration.taken
-            if self.progress is not None:
-                self.progress((t - start) / (end - start))
-        return Status.SOLVED, f"Reached t = {end:g}; no gap, slip or impact was looked for."
+    def begin(self) -> None:
+        """Close all contacts, whatever their gaps."""
+        k, d = self.motion.phase.sigma.shape
+        self.motion.phase = AllClosed(tuple(range(k)), frozenset(), np.zeros((k, d)), np.ones(k))
+        super().begin()
+
+    def corrected(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
+        """Leave the state as it is."""
+        return None
+
+    def reached(self) -> str:
+        """The message of a motion that got to its end."""
+        return f"{super().reached()[:-1]}; no gap, slip or impact was looked for."

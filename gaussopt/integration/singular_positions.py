@@ -2,11 +2,10 @@
 
 There mechanisms may have several branches, the equations of motion do not say which one goes on, and a step of any
 method may jump from one to the other while every residual is small. Watched is at every recorded state how far a row is
-from those before it: as the sine of an angle (`Certificate.independence`), and beside its usual distance in this motion,
-because rows may vanish. Between two states it is estimated: these numbers fall and rise about
-linearly at a singular position that is passed, so that the lines through the two states before and the two behind meet
-below the true value. A position that is approached and left within less than two recorded intervals on either side is
-missed.
+from those before it: as the sine of an angle (`Certificate.independence`), and beside its usual distance in this
+motion, because rows may vanish. Between two states it is estimated: these numbers fall and rise about linearly at a
+singular position that is passed, so that the lines through the two states before and the two behind meet below the true
+value. A position that is approached and left within less than two recorded intervals on either side is missed.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ is what happens to them.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -179,3 +180,47 @@ def make(stabilisation: str | Stabilisation) -> Stabilisation:
     if stabilisation not in table:
         raise UnknownName("stabilisation", stabilisation, NAMES)
     return table[stabilisation]
+
+
+class ContactSurface:
+    """The constraints of a phase as one set: joints, closed gaps, and contacts that stick. For projection.
+
+    Parameters
+    ----------
+    system : AbstractSystem
+    whole : (t, q, v) -> StepData, that of all contacts
+    closed, sticking : numbers of contacts
+    """
+
+    def __init__(
+        self, system: AbstractSystem, whole: Callable[[float, Vector, Vector], StepData], closed: tuple[int, ...],
+        sticking: tuple[int, ...] = (),
+    ) -> None:  # fmt: skip
+        self.system, self._whole, self.closed, self.sticking = system, whole, list(closed), list(sticking)
+
+    def evaluate(self, t: float, q: Vector, v: Vector) -> StepData:
+        """Step data whose J has the rows of `velocity_residual`."""
+        step = self._whole(t, q, v)
+        J = np.vstack((step.J, step.J_N[self.closed], step.J_T[self.sticking].reshape(-1, step.n)))
+        return replace(step.select([]), J=J, gamma=np.zeros(len(J)), arithmetic=None)
+
+    def position_residual(self, t: float, q: Vector) -> Vector:
+        """Holonomic constraints and closed gaps."""
+        phi = self.system.position_residual(t, q)
+        gaps = self.system.gaps(t, q)[self.closed]
+        return gaps if phi is None else np.concatenate((phi, gaps))
+
+    def position_jacobian(self, t: float, q: Vector) -> Matrix:
+        """Their Jacobian."""
+        step = self.system.evaluate(t, q, np.zeros(len(q)))
+        rows = [self.system.position_jacobian(t, q)] if self.system.position_residual(t, q) is not None else []
+        return np.vstack([*rows, step.J_N[self.closed]])
+
+    def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector:
+        """Constraint residuals, gap rates and slips at velocity level."""
+        rate = self.system.velocity_residual(t, q, v)
+        step = self._whole(t, q, v)
+        if step.gdot_N is None:
+            raise BadInput(f"{self.system.name!r} gives no gap rates.")
+        parts = [step.gdot_N[self.closed], step.v_T[self.sticking].ravel()]
+        return np.concatenate(parts if rate is None else [rate, *parts])

@@ -13,24 +13,25 @@ Reference: J. J. Moreau, "Unilateral contact and dry friction in finite freedom 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from gaussopt.contact.activity import refuse_penetration
-from gaussopt.contact.impact_laws import ImpactLaw, VelocityJump, newton
+from gaussopt.contact.impact_laws import VelocityJump, newton
 from gaussopt.contact.velocity_level import jump_step
+from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput
-from gaussopt.core.event import Event
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Control, Stepper
-from gaussopt.integration.bilateral_loop import Record
-from gaussopt.integration.events.accelerations import ContactAccelerations, ContactModes
+from gaussopt.integration.events.accelerations import ContactAccelerations, undecided
+from gaussopt.integration.events.modes import ContactModes
 from gaussopt.integration.events.scanning import SHALLOW, CrossingSearch, HermitePoint
+from gaussopt.integration.events.tolerances import TOLERANCES
 from gaussopt.integration.events.turning import MOST, TURN, Turning, turn, turning_of
+from gaussopt.integration.loops import ContactRules, End, MotionLoop, Progress, Record
+from gaussopt.integration.motion_events import EventKind, MotionEvent
 from gaussopt.solving.answer import Answer
 
 THETA = 0.5
@@ -42,78 +43,71 @@ SETTLED = 1e-14
 LIFTED = 3
 """Steps without a push after which a contact has lifted off."""
 
-ENERGY = 1e-10
-"""Energy fed by contacts in a step, relative to 1 + the kinetic energy, that is reported."""
 
+class TimeSteppingLoop(MotionLoop):
+    """The loop of velocity-level steps, with Newton's impact law built in; users' events are located to a step."""
 
-class TimeSteppingLoop:
-    """The loop of velocity-level steps; arguments as for `gaussopt.integration.events.loop.EventLoop`."""
+    motion: ContactAccelerations
 
     def __init__(
-        self,
-        motion: ContactAccelerations,
-        method: Stepper,
-        control: Control,
-        impact: ImpactLaw,
-        user_events: Sequence[Event],
-        record: Record,
-        progress: Callable[[float], None] | None,
-        every: int = 1,
-    ) -> None:
-        if impact is not newton:
+        self, motion: ContactAccelerations, method: Stepper, control: Control, record: Record,
+        progress: Progress | None, every: int, rules: ContactRules,
+    ) -> None:  # fmt: skip
+        super().__init__(motion, method, control, record, progress, every)
+        if rules.impact is not newton:
             raise BadInput(
                 f"The stepper {method.name!r} has Newton's impact law built in; choose the impact law newton."
             )
-        self.motion, self.method, self.control = motion, method, control
-        self.system, self.user_events, self.record, self.progress = motion.system, user_events, record, progress
-        self.events: list[dict[str, Any]] = []
-        self.every, self.t, self.steps = every, 0.0, 0
+        self.user_events = rules.events
         self._turning: Turning | None = None
 
-    def integrate(self, t: float, q: Vector, v: Vector) -> tuple[Status, str]:
-        """From a state to the end; returns status and message."""
-        self.t = t
-        dt, end, start = self.control.dt, self.control.t_end, t
+    def begin(self) -> None:
+        """Refuse a start inside an obstacle; the start is recorded with the forces of the first step."""
+        refuse_penetration(self.system, self.motion.whole(self.t, self.q, self.v))
+        self._idle: dict[int, int] = {}
+        self._sides = [event.value(self.t, self.q, self.v) for event in self.user_events]
+
+    def advance(self) -> End | None:
+        """Take one step."""
+        t, q, v, end, dt = self.t, self.q, self.v, self.control.t_end, self.control.dt
         assert dt is not None
-        refuse_penetration(self.system, self.motion.whole(t, q, v))
-        idle: dict[int, int] = {}
-        sides = [event.value(t, q, v) for event in self.user_events]
-        while t < end:
-            following = min(start + (self.steps + 1) * dt, end)
-            if following > end - 1e-9 * dt:
-                following = end
-            h = following - t
-            answer, active, dv = self._step(t, q, v, h)
-            force = replace(answer, a=dv / h, lam=None if answer.lam is None else answer.lam / h,
-                            lam_N=answer.lam_N / h, lam_T=answer.lam_T / h)  # fmt: skip
-            if not self.steps:
-                self.record(t, q, v, force)
-            through = self._through(t, q, v + THETA * dv, h, active)
-            if through is not None:
-                return Status.INACCURATE, through
-            self._note_contacts(following, q, v, dv, answer, active, idle)
-            q, v, t = q + h * (v + THETA * dv), v + dv, following
-            corrected = self.motion.stabiliser.correct(self.system, t, q, v)
-            if corrected is not None:
-                q, v = corrected
-            self.t = t
-            self.steps += 1
-            due = self.steps % self.every == 0 or t >= end
-            if due:
-                self.record(t, q, v, force)
-            for j, event in enumerate(self.user_events):
-                value = event.value(t, q, v)
-                crossed = value * sides[j] < 0 and event.direction * (value - sides[j]) >= 0
-                sides[j] = value
-                if crossed:
-                    self.events.append({"t": t, "kind": event.name, "terminal": event.terminal})
-                    if event.terminal:
-                        if not due:
-                            self.record(t, q, v, force)
-                        return Status.SOLVED, f"Ended at the event {event.name!r} before t = {t:.12g}."
-            if self.progress is not None:
-                self.progress((t - start) / (end - start))
-        return Status.SOLVED, f"Reached t = {end:g}."
+        following = min(self.origin + (self.steps + 1) * dt, end)
+        if following > end - 1e-9 * dt:
+            following = end
+        h = following - t
+        answer, active, dv = self._step(t, q, v, h)
+        lam = None if answer.lam is None else answer.lam / h
+        force = replace(answer, a=dv / h, lam=lam, lam_N=answer.lam_N / h, lam_T=answer.lam_T / h)
+        if not self.steps:
+            self.record(t, q, v, force)
+        through = self._through(t, q, v + THETA * dv, h, active)
+        if through is not None:
+            return Status.INACCURATE, through
+        self._note_contacts(following, dv, answer, active)
+        q, v, t = q + h * (v + THETA * dv), v + dv, following
+        corrected = self.motion.stabiliser.correct(self.system, t, q, v)
+        if corrected is not None:
+            q, v = corrected
+        self.t, self.q, self.v = t, q, v
+        self.steps += 1
+        due = self.steps % self.every == 0 or t >= end
+        if due:
+            self.record(t, q, v, force)
+        ending = self._passed()
+        if ending is not None and not due:
+            self.record(t, q, v, force)
+        return ending
+
+    def _passed(self) -> End | None:
+        """Note the user's events that the step passed; how the motion ends at the first terminal one."""
+        for j, event in enumerate(self.user_events):
+            value, before = event.value(self.t, self.q, self.v), self._sides[j]
+            self._sides[j] = value
+            if value * before < 0 and event.direction * (value - before) >= 0:
+                self.note(event.name, terminal=event.terminal)
+                if event.terminal:
+                    return Status.SOLVED, f"Ended at the event {event.name!r} before t = {self.t:.12g}."
+        return None
 
     def _step(self, t: float, q: Vector, v: Vector, h: float) -> tuple[Answer, list[int], Vector]:
         """The certified jump over a step, the contacts that took part, and the change of velocity."""
@@ -181,34 +175,32 @@ class TimeSteppingLoop:
             return self.motion.solve(jump, solvers.flight)
         solvers.main.formulation.check(jump)
         answer = self.motion.solve(jump, solvers.main)
-        if answer.contact is not None and answer.contact.reason == "undecided":
+        if undecided(answer):
             self.motion.confirm(jump, solvers.main)
         return answer
 
-    def _note_contacts(
-        self, t: float, q: Vector, v: Vector, dv: Vector, answer: Answer, active: list[int], idle: dict[int, int]
-    ) -> None:
-        """Note contacts that begin and end to push, and energy that they feed.
+    def _note_contacts(self, t: float, dv: Vector, answer: Answer, active: list[int]) -> None:
+        """Note contacts that begin and end to push in the step to t, and energy that they feed.
 
-        `idle` counts the steps since each contact pushed. A resting contact may skip a step where it drifts across its
-        activation rule; it has lifted off when it has not pushed for `LIFTED` steps.
+        A resting contact may skip a step where it drifts across its activation rule; it has lifted off when it has not
+        pushed for `LIFTED` steps.
         """
-        names = self.system.contact_names
+        names, idle = self.system.contact_names, self._idle
         now = {i for place, i in enumerate(active) if answer.lam_N[place] > 0}
         landed = any(idle.get(i, LIFTED) >= LIFTED for i in now)
         for i in range(len(names)):
             if i in now:
                 if idle.get(i, LIFTED) >= LIFTED:
-                    self.events.append({"t": t, "kind": "landing", "contact": names[i]})
+                    self.events.append(MotionEvent(t, EventKind.LANDING, names[i]))
                 idle[i] = 0
             elif i in idle:
                 idle[i] += 1
                 if idle[i] == LIFTED:
-                    self.events.append({"t": t, "kind": "lift_off", "contact": names[i]})
+                    self.events.append(MotionEvent(t, EventKind.LIFT_OFF, names[i]))
         if not landed:
             return  # between impacts what contacts seem to feed is the error of the step
-        step = self.motion.whole(self.t, q, v).select(active)
+        step = self.motion.whole(self.t, self.q, self.v).select(active)
         fed = VelocityJump(dv, np.zeros(0), answer.lam_N, answer.lam_T).energy_fed(step)
-        if fed > ENERGY * (1.0 + 0.5 * float(v @ step.M @ v)):
-            gaining = [names[i] for i in sorted(now)]
-            self.events.append({"t": t, "kind": "energy_gain", "contacts": gaining, "gain": fed})
+        if fed > TOLERANCES.energy * (1.0 + 0.5 * float(self.v @ step.M @ self.v)):
+            gaining = {"contacts": [names[i] for i in sorted(now)], "gain": fed}
+            self.events.append(MotionEvent(t, EventKind.ENERGY_GAIN, None, gaining))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
@@ -10,22 +11,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.core.errors import BadInput, GaussoptError, NotAccepted
+from gaussopt.codegen.modules import has_llvm
+from gaussopt.compiled.generated_loop import GeneratedLoop
+from gaussopt.core.errors import BadInput, GaussoptError, NotAccepted, NotCompiled
 from gaussopt.core.status import Status
 from gaussopt.core.stepper import Stabilisation, Stepper
 from gaussopt.integration.accelerations import CertifiedAccelerations, Rejected
+from gaussopt.integration.recording import recording
 from gaussopt.integration.time_grid import TimeGrid
 from gaussopt.integration.trajectory import MOST_BYTES, Recorder, Trajectory
 from gaussopt.modelling.lagrangian import LagrangianSystem
 from gaussopt.modelling.problem import Problem
 from gaussopt.simulation.batch_members import BatchMembers
-from gaussopt.simulation.simulate import recording, simulate
+from gaussopt.simulation.batch_simd import SimdBatch
+from gaussopt.simulation.simulate import simulate
 from gaussopt.solving.step_solver import StepSolver
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from gaussopt.simulation.batch_simd import SimdBatch
 
 MARCHING = 0.8
 """What marching all members together counts for in the progress."""
@@ -69,17 +72,18 @@ class Batch:
 
     Parameters
     ----------
-    members, method, stabiliser, instants : what to integrate, and when to record
+    members, method, instants : what to integrate, and when to record
     settings : of `simulate`, for members that go alone
     certify : whether more than states is recorded
     progress : called with the fraction done
     """
 
     def __init__(
-        self, members: BatchMembers, method: Stepper, stabiliser: Stabilisation, instants: TimeGrid,
-        settings: Mapping[str, Any], certify: bool, progress: Callable[[float], None],
+        self, members: BatchMembers, method: Stepper, instants: TimeGrid, settings: Mapping[str, Any], certify: bool,
+        progress: Callable[[float], None],
     ) -> None:  # fmt: skip
-        self.members, self.method, self.stabiliser, self.instants = members, method, stabiliser, instants
+        self.members, self.method, self.instants = members, method, instants
+        self.stabiliser: Stabilisation = settings["stabilise"]
         self._settings, self.certify, self.progress = settings, certify, progress
         self.columns: dict[str, NDArray[np.float64]] = {}
         self.status: list[Status | None] = [None] * members.count
@@ -109,17 +113,11 @@ class Batch:
 
     def _march_together(self, threads: int | None) -> None:
         """As much as generated code can do for all at once."""
-        from gaussopt.codegen.modules import has_llvm
-        from gaussopt.compiled.generated_loop import why_not
-        from gaussopt.core.errors import NotCompiled
-
         system = self.members.system
         if not has_llvm() or not isinstance(system, LagrangianSystem) or system.contact_names:
             return
-        if why_not(self.method, self.stabiliser) is not None:
+        if GeneratedLoop.why_not(self.method, self.stabiliser) is not None:
             return
-        from gaussopt.simulation.batch_simd import SimdBatch
-
         try:
             run = SimdBatch(
                 self.members, self.method, self.stabiliser, self.instants, self._settings["tolerance"], threads
@@ -238,8 +236,8 @@ class Batch:
         if len(motion.t):
             self.reached[i] = motion.t[-1]
 
-    def dataset(self, **attributes: Any) -> xr.Dataset:
-        """Everything that is known."""
+    def dataset(self, seconds: float) -> xr.Dataset:
+        """Everything that is known after so many seconds."""
         import xarray as xr
 
         members, dimensions = self.members, {**STATES, **CERTIFIED, **CONTACTS}
@@ -263,6 +261,13 @@ class Batch:
             coords["contact"] = list(members.system.contact_names)
         for name, key in _keys(members.varied, {*variables, *coords, *DIMENSIONS}).items():
             coords[key] = ("trajectory", np.asarray(members.values[name]), {"long_name": name} if key != name else {})
+        problem, given, timing = members.problem, self._settings, {**self.timing, "total": seconds}
+        attributes = {
+            "problem": problem.name, "variant": problem.variant if isinstance(problem, Problem) else "",
+            "stepper": self.method.name, "dt": given["dt"], "t_end": given["t_end"],
+            "tolerance": str(given["tolerance"]), "stabilisation": self.stabiliser.name,
+            "record_every": self.instants.every, "engine": self.engine, "timing": json.dumps(timing),
+        }  # fmt: skip
         return xr.Dataset(variables, coords, attributes)
 
 

@@ -23,7 +23,7 @@ from gaussopt.integration.time_grid import TimeGrid
 from gaussopt.jit.threads import share
 from gaussopt.modelling.lagrangian import LagrangianSystem
 from gaussopt.simulation.batch_members import BatchMembers
-from gaussopt.simulation.simulate import START_TOLERANCE
+from gaussopt.simulation.settings import START_TOLERANCE
 
 FIRST = 10
 """Steps before the first report."""

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from gaussopt.compiled import loops_of
-from gaussopt.core.errors import BadInput, NotAccepted, UnknownName
-from gaussopt.core.step_data import Vector
-from gaussopt.core.stepper import Control, Stepper
-from gaussopt.integration.accelerations import CertifiedAccelerations
-from gaussopt.integration.bilateral_loop import BilateralLoop, Record
+from gaussopt.compiled import loop_of
+from gaussopt.compiled.contact_phases import PhaseMarcher
+from gaussopt.compiled.generated_loop import GeneratedLoop
+from gaussopt.core.errors import BadInput, NotAccepted, NotCompiled, UnknownName
+from gaussopt.integration.accelerations import CertifiedAccelerations, QuasiVelocityAccelerations
+from gaussopt.integration.bilateral_loop import BilateralLoop
 from gaussopt.integration.events.accelerations import ContactAccelerations
 from gaussopt.integration.events.loop import EventLoop
-from gaussopt.integration.loops import Loop, SmoothLoop
+from gaussopt.integration.events.modes import ContactModes
+from gaussopt.integration.events.regular_stages import StageKernel
+from gaussopt.integration.events.solvers import ContactSolvers
+from gaussopt.integration.loops import MotionLoop, Progress
+from gaussopt.integration.printed_loop import PrintedLoop
+from gaussopt.integration.recording import recording
+from gaussopt.integration.time_stepping import TimeSteppingLoop
 from gaussopt.integration.trajectory import Recorder
-
-if TYPE_CHECKING:
-    from gaussopt.compiled.generated_loop import GeneratedLoop
-
-ENGINES = ("auto", "interpreted", "compiled")
+from gaussopt.simulation.settings import RunSettings
+from gaussopt.solving.step_solver import StepSolver
 
 MANY = 20_000
 """Accelerations of a run from which on it is worth compiling by default."""
@@ -36,162 +35,156 @@ CONTACT_STAGE = 4
 LONG_STATE = 100
 """Coordinates that count as one small system."""
 
-
-NEVER = 2**40
-"""Steps between two recorded states that are more than any motion has."""
-
-
-def stride(record_every: Any) -> int:
-    """The number of steps between two recorded states.
-
-    Raises
-    ------
-    BadInput
-    """
-    whole = isinstance(record_every, int | np.integer) and not isinstance(record_every, bool)
-    if not whole or record_every < 1:
-        raise BadInput(f"record_every is {record_every!r}; give a whole number of steps, 1 or more.")
-    return min(int(record_every), NEVER)
+CONTACT_LOOPS: dict[str, type[EventLoop | TimeSteppingLoop | PrintedLoop]] = {
+    "": EventLoop, "time-stepping": TimeSteppingLoop, "without-events": PrintedLoop
+}  # fmt: skip
+"""Loops of motions with contacts, by the name that a stepper gives."""
 
 
 @dataclass(frozen=True)
-class EngineChoice:
-    """What a person chose of formulation, solver and engine.
+class Run:
+    """A motion that is ready to be integrated.
 
     Attributes
     ----------
-    engine : one of `ENGINES`
-    named : whether a formulation or a solver was named
-    formulation, solver : names
-    options : of the solver
-    record_every : steps between two recorded states
+    motion : its accelerations
+    loop : what integrates it
+    recorder : what the loop writes to
+    state : "velocity" or "quasi-velocity"
+    engine : its name where the loop does not tell it
     """
 
-    engine: str
-    named: bool
-    formulation: str
-    solver: str
-    options: Mapping[str, Any] | None
-    record_every: int
+    motion: CertifiedAccelerations
+    loop: MotionLoop
+    recorder: Recorder
+    state: str
+    engine: str = ""
 
-    def __post_init__(self) -> None:
-        """Refuse what is no engine."""
-        if self.engine not in ENGINES:
-            raise UnknownName("engine", self.engine, ENGINES)
-
-    def why_interpreted(self, motion: CertifiedAccelerations, solver: str) -> str | None:
-        """Why formulation and solver keep a motion from code that stands for a solver, None if they do not."""
-        if (self.formulation, self.solver) != ("gauss", solver) or self.options:
-            return f"it is the formulation gauss with the solver {solver}, not {self.formulation} with {self.solver}"
-        if type(motion) is not CertifiedAccelerations:
-            return "its state is the velocity, not quasi-velocities"
-        return None
+    def about(self) -> dict[str, object]:
+        """Entries of `Trajectory.meta` on the engine and its steps, once the loop has run."""
+        return {**self.loop.about(), **({"engine": self.engine} if self.engine else {})}
 
 
-def smooth_loop(
-    choice: EngineChoice,
-    motion: CertifiedAccelerations,
-    method: Stepper,
-    control: Control,
-    recorder: Recorder,
-    record: Record,
-    progress: Callable[[float], None] | None,
-    start: tuple[float, Vector, Vector],
-) -> SmoothLoop:
-    """The loop of a motion without contacts.
-
-    Parameters
-    ----------
-    choice : Choice
-    motion : accelerations by formulation and solver
-    method : the stepper
-    control : from where to where
-    recorder, record : what takes rows, and what writes down a single state
-    progress : called with the fraction done
-    start : t, q, v
+def choose_engine(settings: RunSettings, progress: Progress | None) -> Run:
+    """The run of checked settings, by the engine asked for or by the one that is worth it.
 
     Raises
     ------
     NotAccepted
-        If generated code was asked for and cannot run this motion.
+        If compiled code was asked for and cannot run this motion, or the stepper does not fit.
     """
-    long = choice.engine != "auto" or _many(choice, method, control, start)
-    reason = None if long else "long runs only"
-    if choice.engine != "interpreted" and reason is None:
-        from gaussopt.core.errors import NotCompiled
+    if settings.with_contacts or settings.method.loop:
+        return _contact_run(settings, progress)
+    return _bilateral_run(settings, progress)
 
-        code = loops_of(motion.system)
-        reason = (
-            choice.why_interpreted(motion, code.SOLVER) or code.why_not(method, motion.stabiliser)
-            if code is not None
-            else "the system is not given by energies (System.from_lagrangian)"
-        )
-        if code is not None and reason is None:
-            loop: GeneratedLoop = code.loop_of(method)(
-                motion, method, control, choice.record_every, recorder, record, progress
-            )
+
+def _bilateral_run(settings: RunSettings, progress: Progress | None) -> Run:
+    """The run of a motion without contacts."""
+    s = settings
+    solver = StepSolver(s.formulation, s.solver, s.solver_options, s.tolerance, s.warm_start)
+    state = _state(s, solver)
+    s.check_stepper(state)
+    kinds = {"velocity": CertifiedAccelerations, "quasi-velocity": QuasiVelocityAccelerations}
+    motion = kinds[state](s.system, solver, s.stabiliser)
+    motion.know(s.first, s.first.t, s.start.q, s.start.v)
+    recorder = Recorder()
+    record = recording(recorder, motion)
+    reason = None if s.engine != "auto" or _many(s) else "long runs only"
+    if s.engine != "interpreted" and reason is None:
+        kind = loop_of(motion.system, s.method)
+        reason = _why_interpreted(s, state, kind)
+        if kind is not None and reason is None:
+            loop = kind(motion, s.method, s.control, s.record_every, recorder, record, progress)
             try:
-                loop.prepare(*start)
-                return loop
+                loop.prepare(s.first)
+                return Run(motion, loop, recorder, state)
             except NotCompiled as obstacle:
                 reason = str(obstacle)
-    if choice.engine == "compiled":
+    if s.engine == "compiled":
         raise NotAccepted(_refused(reason))
-    motion.system.prepare(_evaluations(method, control, start[0]))
-    return BilateralLoop(motion, method, control, record, progress, choice.record_every)
+    motion.system.prepare(_evaluations(s))
+    return Run(motion, BilateralLoop(motion, s.method, s.control, record, progress, s.record_every), recorder, state)
 
 
-def contact_engine(
-    choice: EngineChoice,
-    motion: ContactAccelerations,
-    method: Stepper,
-    control: Control,
-    start: tuple[float, Vector, Vector],
-) -> str:
-    """Switch on the compiled kernel of contact steps where it was asked for or is worth it; returns the engine's name.
+def _state(settings: RunSettings, solver: StepSolver) -> str:
+    """The state beside q: asked for, or that of the formulation."""
+    system, state = settings.system, settings.state
+    if state is None:
+        natural = solver.formulation.state
+        return natural if natural == "velocity" or system.has_quasi_velocities else "velocity"
+    if state not in ("velocity", "quasi-velocity"):
+        raise UnknownName("state", state, ("velocity", "quasi-velocity"))
+    if state == "quasi-velocity" and not system.has_quasi_velocities:
+        raise BadInput(f"{system.name!r} names no quasi-velocities; give quasi_velocities to from_lagrangian.")
+    return state
+
+
+def _why_interpreted(settings: RunSettings, state: str, kind: type[GeneratedLoop] | None) -> str | None:
+    """Why generated code cannot run a motion without contacts, None if it can."""
+    s = settings
+    if kind is None:
+        return "the system is not given by energies (System.from_lagrangian)"
+    if (s.formulation, s.solver) != ("gauss", kind.solver) or s.solver_options:
+        return f"it is the formulation gauss with the solver {kind.solver}, not {s.formulation} with {s.solver}"
+    if state != "velocity":
+        return "its state is the velocity, not quasi-velocities"
+    return kind.why_not(s.method, s.stabiliser)
+
+
+def _contact_run(settings: RunSettings, progress: Progress | None) -> Run:
+    """The run of a motion with contacts."""
+    s, method = settings, settings.method
+    s.check_stepper("velocity")
+    solvers = ContactSolvers.of(s.formulation, s.solver, s.solver_options, s.tolerance, s.warm_start)
+    flight = ContactModes.flight(s.first.k, s.first.J_T.shape[1])
+    kernel = _stage_kernel(s, solvers)
+    motion = ContactAccelerations(s.system, solvers, s.stabiliser, flight, kernel)
+    motion.know(s.first, s.first.t, s.start.q, s.start.v)
+    motion.system.prepare(_evaluations(s))
+    recorder = Recorder(len(s.system.contact_names))
+    record = recording(recorder, motion)
+    loop = CONTACT_LOOPS[method.loop](motion, method, s.control, record, progress, s.record_every, s.rules)
+    if kernel is None:
+        return Run(motion, loop, recorder, "velocity")
+    if isinstance(loop, EventLoop) and PhaseMarcher.fit(motion, method, s.control):
+        begin = perf_counter()
+        with suppress(NotCompiled):  # it goes stage by stage then
+            loop.fast_forward = PhaseMarcher(motion, method, s.control, recorder)
+        motion.timing["compile"] = perf_counter() - begin
+    return Run(motion, loop, recorder, "velocity", "compiled")
+
+
+def _stage_kernel(settings: RunSettings, solvers: ContactSolvers) -> StageKernel | None:
+    """The compiled kernel of contact steps where it was asked for or is worth it, else None.
 
     Raises
     ------
     NotAccepted
         If the kernel was asked for and does not stand for formulation, solver and stepper.
     """
-    reason = f"the stepper {method.name!r} has a loop of its own" if method.loop else motion.why_interpreted()
-    if choice.engine == "compiled" and reason is not None:
+    s, name = settings, settings.method.name
+    reason = f"the stepper {name!r} has a loop of its own" if s.method.loop else solvers.why_interpreted()
+    if s.engine == "compiled" and reason is not None:
         raise NotAccepted(_refused(reason))
-    if choice.engine == "compiled" or (
-        reason is None and choice.engine == "auto" and _many(choice, method, control, start, CONTACT_STAGE)
-    ):
-        motion.kernel = True
-    motion.system.prepare(_evaluations(method, control, start[0]))
-    return "compiled" if motion.kernel else "interpreted"
-
-
-def leap_over(loop: Loop, motion: ContactAccelerations, method: Stepper, control: Control, recorder: Recorder) -> None:
-    """Let a loop from event to event leap over the steps in which nothing happens, where the motion can."""
-    begin = perf_counter()
-    from gaussopt.compiled.contact_phases import PhaseMarcher
-    from gaussopt.core.errors import NotCompiled
-
-    if isinstance(loop, EventLoop) and PhaseMarcher.fit(motion, method, control):
-        with suppress(NotCompiled):  # it goes stage by stage then
-            loop.leaps = PhaseMarcher(motion, method, control, recorder)
-        motion.timing["compile"] = perf_counter() - begin
+    wanted = s.engine == "compiled" or (reason is None and s.engine == "auto" and _many(s, CONTACT_STAGE))
+    return StageKernel(solvers.main.tolerance) if wanted else None
 
 
 def _refused(reason: str | None) -> str:
     return f"The engine 'compiled' cannot run this motion: {reason}. Use the engine 'interpreted'."
 
 
-def _many(
-    choice: EngineChoice, method: Stepper, control: Control, start: tuple[float, Vector, Vector], weight: int = 1
-) -> bool:
+def _many(settings: RunSettings, weight: int = 1) -> bool:
     """Whether a run that names no formulation and no solver is worth compiling; the same on every machine."""
-    if choice.named or control.dt is None:
+    if settings.named or settings.control.dt is None:
         return False
     # Numpy steps of long linkages take as long as many of small systems.
-    return weight * _evaluations(method, control, start[0]) * max(1, len(start[1]) // LONG_STATE) >= MANY
+    return weight * _evaluations(settings) * max(1, settings.first.n // LONG_STATE) >= MANY
 
 
-def _evaluations(method: Stepper, control: Control, t: float) -> float:
-    """Evaluations of a motion from t on, infinite where nobody knows."""
-    return math.inf if control.dt is None else math.ceil((control.t_end - t) / control.dt) * method.stages
+def _evaluations(settings: RunSettings) -> float:
+    """Evaluations of a motion, infinite where nobody knows."""
+    control = settings.control
+    if control.dt is None:
+        return math.inf
+    return math.ceil((control.t_end - settings.first.t) / control.dt) * settings.method.stages

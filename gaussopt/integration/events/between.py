@@ -10,7 +10,8 @@ import numpy as np
 from gaussopt.core.errors import MotionStopped
 from gaussopt.core.step_data import Vector
 from gaussopt.core.system import AbstractSystem
-from gaussopt.integration.events.functions import Sample, culmination
+from gaussopt.integration.events.brackets import culmination
+from gaussopt.integration.events.functions import Sample
 from gaussopt.integration.events.scanning import SHALLOW, CrossingSearch, Function, HermitePoint, above
 from gaussopt.integration.events.turning import MOST, TURN, Angles, Turning, turn, turning_of
 

@@ -1,23 +1,51 @@
-"""Functions that are watched along a phase, and where within a step one of them falls through zero."""
+"""Functions that are watched along a phase; the phase ends where one of them falls through zero.
+
+    the gap of an open contact                                -> it closes, with an impact if it approaches,
+    lam_N - m w of a closed one                               -> it opens (a two-sided one changes walls),
+    the slip of a sliding one along its direction             -> it sticks or reverses,
+    mu lam_N - |lam_T| - m |s| of a sticking one              -> it starts to slip,
+    the smallest eigenvalue of the scaled sym(delassus)       -> uniqueness is no longer guaranteed,
+    a user's own functions
+
+m is a mass that makes the units agree, w and s are the accelerations of gap and slip.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from enum import Enum, auto
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gaussopt.contact.operator import ContactOperator
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.event import Event
+from gaussopt.core.step_data import StepData
+from gaussopt.integration.events.accelerations import ContactAccelerations
+from gaussopt.integration.events.tolerances import TOLERANCES
+from gaussopt.linalg.dense import mass_scale
+from gaussopt.solving.answer import Answer
+
+
+class Watched(Enum):
+    """Kinds of watched functions."""
+
+    GAP = auto()
+    NORMAL = auto()
+    SLIP = auto()
+    STICK = auto()
+    DEFINITE = auto()
+    USER = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class EventFunction:
-    """A watched function: its kind and its contact or user event."""
+    """A watched function: its kind, and the number of its contact or user event."""
 
-    kind: str
+    kind: Watched
     index: int
 
 
@@ -35,71 +63,123 @@ class Sample:
     noise: Vector
 
 
-def definiteness(step: StepData) -> float:
-    """Smallest eigenvalue of sym(delassus), scaled so that without friction its diagonal is 1.
+Value = tuple[float, float, float, float]
+"""Value, rate and acceleration (NaN where unknown), and noise."""
 
-    Of one contact it is what friction leaves of the response to a normal force.
+
+class PhaseFunctions:
+    """The watched functions of a motion.
+
+    Parameters
+    ----------
+    motion : ContactAccelerations
+    events : the user's
     """
-    op = ContactOperator.of(step)
-    own = np.linalg.norm(step.J_N @ op.joints.root, axis=1)
-    if (own <= 0).any():
-        return 0.0
-    return smallest_eigenvalue(0.5 * (op.delassus + op.delassus.T) / np.outer(own, own))
+
+    def __init__(self, motion: ContactAccelerations, events: Sequence[Event]) -> None:
+        self.motion, self.events = motion, events
+        self._sides = [0.0] * len(events)
+        self._just: set[int] = set()
+
+    def begin(self, t: float, q: Vector, v: Vector) -> None:
+        """Start a motion: every user event is watched from the side that it is on."""
+        self._sides = [math.copysign(1.0, event.value(t, q, v)) for event in self.events]
+
+    def passed(self, indices: Sequence[int]) -> None:
+        """Watch user events from the other side from now on; those that have just passed have to rise first."""
+        self._just = set(indices)
+        for i in indices:
+            self._sides[i] = -self._sides[i]
+
+    def side(self, i: int) -> float:
+        """The sign that makes a user event positive on the side that it is watched from."""
+        return -self.events[i].direction or self._sides[i]
+
+    def user_value(self, i: int, t: float, q: Vector, v: Vector) -> float:
+        """A user event, above zero on the side that it is watched from."""
+        return self.side(i) * self.events[i].value(t, q, v)
+
+    def of_phase(self, t: float, q: Vector, v: Vector) -> list[EventFunction]:
+        """The functions to watch in the present modes."""
+        phase, step = self.motion.phase, self.motion.whole(t, q, v)
+        found = []
+        for i in range(step.k):
+            if i not in phase.closed:
+                found.append(EventFunction(Watched.GAP, i))
+                continue
+            found.append(EventFunction(Watched.NORMAL, i))
+            if i in phase.sticking:
+                found.append(EventFunction(Watched.STICK, i))
+            elif step.mu[i] > 0:
+                found.append(EventFunction(Watched.SLIP, i))
+        if phase.closed and not phase.sticking and step.mu[list(phase.closed)].any():
+            found.append(EventFunction(Watched.DEFINITE, 0))
+        return found + [EventFunction(Watched.USER, j) for j in range(len(self.events))]
+
+    def live(self, watches: Sequence[EventFunction], start: Sample) -> NDArray[np.bool_]:
+        """Which functions may fall through zero from the start of a phase on.
+
+        What starts at zero counts as starting above it: a contact just opened, a slip just begun. The others have to be
+        above it once before they can fall through it, and so has a user's function that has just passed it.
+        """
+        live = np.array([w.kind not in (Watched.DEFINITE, Watched.USER) for w in watches]) | (start.values > 0)
+        live &= np.array([w.kind is not Watched.USER or w.index not in self._just for w in watches])
+        self._just.clear()
+        return live
+
+    def sample(self, watches: Sequence[EventFunction], t: float, q: Vector, v: Vector) -> Sample:
+        """All functions at a state; costs a solved step."""
+        motion = self.motion
+        step, answer = motion.whole(t, q, v), motion.answer(t, q, v)
+        assert answer.a is not None
+        at = _Instant(t, q, v, step, answer, step.J_N @ answer.a + step.zeta_N, step.J_T @ answer.a + step.zeta_T,
+                      mass_scale(step.M) ** 2)  # fmt: skip
+        rows = [self._value(watch, at) for watch in watches]
+        return Sample(t, q, v, answer.a, *np.array(rows).reshape(-1, 4).T)
+
+    def _value(self, watch: EventFunction, at: _Instant) -> Value:
+        i, step, v = watch.index, at.step, at.v
+        if watch.kind is Watched.USER:
+            return self.user_value(i, at.t, at.q, v), math.nan, math.nan, 0.0
+        if watch.kind is Watched.GAP:
+            assert step.g_N is not None
+            assert step.gdot_N is not None
+            noise = TOLERANCES.noise * (1.0 + float(np.abs(at.q).max()))
+            return float(step.g_N[i]), float(step.gdot_N[i]), float(at.w[i]), noise
+        if watch.kind is Watched.DEFINITE:
+            return self.motion.definiteness(at.t, at.q, v), math.nan, math.nan, 0.0
+        if watch.kind is not Watched.SLIP:
+            return self._of_forces(watch, at)
+        sigma = self.motion.phase.sigma[i]
+        if step.v_T.shape[1] > 1:
+            # In space the direction turns with the motion; sigma is the one at the last step taken.
+            return float(-sigma @ step.v_T[i]), math.nan, math.nan, 0.0
+        noise = TOLERANCES.noise * (1.0 + float(np.abs(v).max()))
+        return float(-sigma @ step.v_T[i]), float(-sigma @ at.s[i]), math.nan, noise
+
+    def _of_forces(self, watch: EventFunction, at: _Instant) -> Value:
+        """The pull of a closed contact, or what friction leaves to a sticking one."""
+        i, step, answer, phase = watch.index, at.step, at.answer, self.motion.phase
+        place = phase.closed.index(i)
+        # Where forces are shared arbitrarily (redundant contacts), one without a share must not seem to open.
+        noise = TOLERANCES.unshared * float(np.abs(answer.lam_N).max())
+        if watch.kind is Watched.NORMAL:
+            pull = phase.wall[i] * at.w[i] / (step.J_N[i] ** 2 @ at.inverse)
+            return float(answer.lam_N[place] - pull), math.nan, math.nan, noise
+        friction = float(np.linalg.norm(answer.lam_T[place]))
+        bound = float(step.mu[i] * answer.lam_N[place])
+        slipping = float(np.linalg.norm(at.s[i]) / (step.J_T[i] ** 2 @ at.inverse).max())
+        return bound - friction - slipping, math.nan, math.nan, noise
 
 
-def smallest_eigenvalue(S: Matrix) -> float:
-    """Smallest eigenvalue of a symmetric matrix of entries near 1, zero where it is rounding, (c, c)."""
-    value = float(S[0, 0]) if len(S) == 1 else float(np.linalg.eigvalsh(S)[0])
-    # Redundant contacts have a zero there for good, which is no event.
-    return 0.0 if abs(value) <= 1e-9 else value
+class _Instant(NamedTuple):
+    """A solved state with the accelerations of gaps, (k,), and slips, (k, d), and 1 / M_ii (1 without mass), (n,)."""
 
-
-def bracket(
-    before: Sample, after: Sample, j: int, h: float, at: Callable[[float], Sample]
-) -> tuple[float, float] | None:
-    """An interval of the step in which the watched function falls through zero, or None.
-
-    Where its rates are known the function is looked at through its cubic, so that a dip between the ends is seen and
-    the first of several crossings is found.
-    """
-    y0, y1, r0, r1 = before.values[j], after.values[j], before.rates[j], after.rates[j]
-    noise = max(before.noise[j], after.noise[j])
-    if not math.isfinite(r0 + r1):
-        return (0.0, h) if y1 < -noise else None
-    start = max(y0, 0.0)
-    low = 0.0
-    if start <= noise and r0 > 0:
-        # It starts at zero and rises: a bound below the first crossing is where it culminates.
-        low = culmination(before, j, h)
-    if y1 >= -noise and not (r0 < 0 < r1):
-        return None
-    high = h
-    crossing = _first_fall(start, h * r0, y1, h * r1, low / h)
-    if crossing is not None and at(h * crossing).values[j] < 0:
-        high = h * crossing
-    elif y1 >= -noise:
-        return None
-    while low > 1e-12 * h and (low >= high or at(low).values[j] <= 0):
-        low *= 0.5
-    return (low if low > 1e-12 * h else 0.0), high
-
-
-def culmination(before: Sample, j: int, h: float) -> float:
-    """Time after `before` at which a function that starts at zero and rises is highest, by its acceleration there."""
-    rate, acceleration = before.rates[j], before.accelerations[j]
-    if math.isfinite(acceleration) and acceleration < 0:
-        return float(min(-rate / acceleration, 0.5 * h))
-    return 0.5 * h
-
-
-def _first_fall(y0: float, r0: float, y1: float, r1: float, beyond: float) -> float | None:
-    """Middle of the first interval in (beyond, 1] in which the cubic with these ends and slopes is negative."""
-    cubic = np.polynomial.Polynomial((y0, r0, 3 * (y1 - y0) - 2 * r0 - r1, 2 * (y0 - y1) + r0 + r1))
-    roots = cubic.roots()
-    real = np.sort(roots.real[np.abs(roots.imag) < 1e-9])
-    ends = [*(float(x) for x in real if beyond < x < 1.0), 1.0]
-    for left, right in pairwise(ends):
-        middle = 0.5 * (left + right)
-        if cubic(middle) < 0:
-            return float(middle)
-    return None
+    t: float
+    q: Vector
+    v: Vector
+    step: StepData
+    answer: Answer
+    w: Vector
+    s: Matrix
+    inverse: Vector

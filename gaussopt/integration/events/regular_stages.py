@@ -16,12 +16,13 @@ import numpy as np
 
 from gaussopt.certificates.acceptance import accepts
 from gaussopt.certificates.contact import ContactCertificate, Verdict, monotone
-from gaussopt.contact.stage_kernel import MONOTONE, NUMBERS, OPEN, stage, stage_workspace
+from gaussopt.contact.stage_kernel import stage
+from gaussopt.contact.stage_workspace import MONOTONE, NUMBERS, OPEN, stage_workspace
 from gaussopt.core.solution import Timing
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
-from gaussopt.integration.events.accelerations import ContactModes
-from gaussopt.integration.events.functions import smallest_eigenvalue
+from gaussopt.integration.events.definiteness import smallest_eigenvalue
+from gaussopt.integration.events.modes import ContactModes
 from gaussopt.jit.kernel import COMPILED
 from gaussopt.lcp.pivoting import SOLVED
 from gaussopt.solving.answer import Answer

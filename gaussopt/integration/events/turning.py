@@ -9,11 +9,9 @@ changes by more than `TURN`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-import sympy as sp
 from numpy.typing import ArrayLike, NDArray
 
 from gaussopt.core.errors import BadInput
@@ -21,7 +19,7 @@ from gaussopt.core.step_data import Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.lagrangian import LagrangianSystem
 from gaussopt.modelling.modified import ModifiedSystem
-from gaussopt.symbolic.model import TIME, Model, along
+from gaussopt.symbolic.gap_angles import gap_angles
 
 TURN = 0.5
 """Largest change of an angle between two looks at the gaps, rad."""
@@ -38,14 +36,7 @@ SHIFTS = (0.1, 0.7, 1.9)
 CAPPED = 32.0
 """Turn in a step, rad, that is taken for more where a function has no period and comes to rest far away."""
 
-PERIODIC = (sp.sin, sp.cos, sp.tan, sp.cot, sp.sec, sp.csc)
-
-KINKS = (sp.Abs, sp.sign, sp.Max, sp.Min, sp.Piecewise, sp.Heaviside)
-"""Functions that are straight nearly everywhere; what stands inside is looked at, and they are not."""
-
 Angles = tuple[list[float], list[float]]
-
-_KNOWN: dict[str, tuple[Callable[..., Any], int]] = {}
 
 
 class Turning(Protocol):
@@ -74,7 +65,7 @@ class _OfEnergies:
 
     def __init__(self, system: LagrangianSystem) -> None:
         self._p = list(system.parameters.values())
-        self._function, self.periodic = _function(system.model)
+        self._function, self.periodic = gap_angles(system.model)
 
     def angles(self, t: ArrayLike, q: NDArray[np.float64], v: NDArray[np.float64]) -> tuple[Any, Any]:
         """Of many states."""
@@ -170,36 +161,3 @@ def _bends(system: AbstractSystem, t: float, q: Vector, j: int) -> bool:
         if np.abs(other - rows).max(initial=0.0) > 1e-9 * (1.0 + np.abs(rows).max(initial=0.0)):
             return True
     return False
-
-
-def _function(model: Model) -> tuple[Callable[..., Any], int]:
-    """The angles of a model and behind them their rates, as a function (t, q, v, p); how many are periodic."""
-    if model.key not in _KNOWN:
-        periodic, others = _angles(model)
-        found = [*periodic, *others]
-        rates = [along(x, model.q, model.v) for x in found]
-        arguments = (TIME, list(model.q), list(model.v), list(model.p))
-        _KNOWN[model.key] = sp.lambdify(arguments, [*found, *rates], modules=["numpy", "scipy"]), len(periodic)
-    return _KNOWN[model.key]
-
-
-def _angles(model: Model) -> tuple[list[Any], list[Any]]:
-    """What stands inside the functions of gaps and slips, with a period and without.
-
-    Of a root, or a power below zero, it is the logarithm of what stands inside.
-    """
-    moving = {TIME, *model.q}
-    periodic: set[Any] = set()
-    others: set[Any] = set()
-    for expression in (e for contact in model.contacts for e in (contact.gap, *contact.slip)):
-        for atom in expression.atoms(sp.Function) - expression.atoms(*KINKS):
-            (periodic if isinstance(atom, PERIODIC) else others).update(atom.args)
-        for power in expression.atoms(sp.Pow):
-            base, exponent = power.as_base_exp()
-            others.add(exponent)
-            if not (exponent.is_Integer and exponent > 0):
-                others.add(sp.log(base**2) / 2)
-    return tuple(  # type: ignore[return-value]
-        sorted((x for x in found if x.free_symbols & moving and not x.free_symbols & set(model.v)), key=str)
-        for found in (periodic, others - periodic)
-    )
