@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.codegen.modules import has_llvm
+from gaussopt.codegen import modules
 from gaussopt.compiled.generated_loop import GeneratedLoop
 from gaussopt.core.errors import BadInput, GaussoptError, NotAccepted, NotCompiled
 from gaussopt.core.status import Status
@@ -114,7 +114,7 @@ class Batch:
     def _march_together(self, threads: int | None) -> None:
         """As much as generated code can do for all at once."""
         system = self.members.system
-        if not has_llvm() or not isinstance(system, LagrangianSystem) or system.contact_names:
+        if not modules.has_llvm() or not isinstance(system, LagrangianSystem) or system.contact_names:
             return
         if GeneratedLoop.why_not(self.method, self.stabiliser) is not None:
             return
