@@ -20,7 +20,9 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Parameter, case, variant, or q0=... and v0=...; repeatable."),
 ]
-
+ProblemName = Annotated[
+    str, typer.Argument(metavar="PROBLEM", help="A name from `gaussopt list problems`, or a file.py.")
+]
 SolverOption = Annotated[
     list[str] | None, typer.Option("--solver-option", metavar="NAME=VALUE", help="Option of the solver; repeatable.")
 ]

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaussopt.cli.common import Done, Json, Set, Tolerance, names_of, print_json, processes, progress_bar, settings_of
+from gaussopt.cli.common import (
+    Done,
+    Json,
+    ProblemName,
+    Set,
+    Tolerance,
+    names_of,
+    print_json,
+    processes,
+    progress_bar,
+    settings_of,
+)
 from gaussopt.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -110,9 +120,7 @@ def report_command(
 
 def export_command(
     context: typer.Context,
-    problem: Annotated[
-        str, typer.Argument(metavar="PROBLEM", help="A name from `gaussopt list problems`, or a file.py.")
-    ],
+    problem: ProblemName,
     formulation: Annotated[str, typer.Option("--formulation", help="Whose programs to write.")],
     out: Annotated[Path, typer.Option("--out", help="New folder.")],
     reference: Annotated[
@@ -170,15 +178,10 @@ def _has(family: str, dial: str) -> bool:
     return dial.partition("=")[0].strip() in {d.name for d in registry.load("family", family).dials}
 
 
-@contextlib.contextmanager
-def _executor(address: str | None) -> Iterator[Executor | None]:
-    if address is None:
-        yield None
-        return
+def _executor(address: str | None) -> AbstractContextManager[Executor | None]:
     from gaussopt.execution.dask import dask_executor
 
-    with dask_executor(address) as executor:
-        yield executor
+    return nullcontext() if address is None else dask_executor(address)
 
 
 def _finish(out: Any, summary: dict[str, Any], as_json: bool) -> None:

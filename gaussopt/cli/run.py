@@ -16,6 +16,7 @@ from gaussopt.cli.common import (
     Impact,
     Json,
     OfMotion,
+    ProblemName,
     Set,
     SolverName,
     SolverOption,
@@ -37,9 +38,7 @@ if TYPE_CHECKING:
 
 def run_command(
     context: typer.Context,
-    problem: Annotated[
-        str, typer.Argument(metavar="PROBLEM", help="A name from `gaussopt list problems`, or a file.py.")
-    ],
+    problem: ProblemName,
     formulation: OfMotion = None,
     solver: SolverName = None,
     solver_option: SolverOption = None,
