@@ -156,7 +156,7 @@ def test_the_lcp_says_what_the_laws_say(seed: int, rest: int) -> None:
     scale = 1e-9 * (1 + np.abs(a).max())
     assert w == pytest.approx(step.J_N @ a + step.zeta_N, abs=scale)
     s = step.J_T[op.resting, 0] @ a + step.zeta_T[op.resting, 0]
-    assert kappa == pytest.approx(s + z[3 + r :] / op.slip_mass, abs=scale)
+    assert kappa == pytest.approx(s + z[3 + r :] / op.complementarity.slip_mass, abs=scale)
     assert short == pytest.approx((step.mu * lam_N)[op.resting] - lam_T[op.resting, 0], abs=scale)
     assert op.unknowns(lam_N, lam_T) == pytest.approx(op.x(z))
 

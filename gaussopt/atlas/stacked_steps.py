@@ -16,15 +16,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.contact.operator import INERT, eliminate_joints
+from gaussopt.contact.joints import eliminate_joints
 from gaussopt.contact.qp_equivalence import weights
+from gaussopt.contact.response import INERT
 from gaussopt.core.errors import BadInput, IllPosed, NotAccepted
 from gaussopt.core.programs import LCP
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.formulations._convexity import require_strictly_convex
 from gaussopt.lcp.enumeration import enumerate_lcp
-from gaussopt.lcp.matrix_classes import POSITIVE, SYMMETRIC, _p_matrix, unit_diagonal
+from gaussopt.lcp.matrix_classes import POSITIVE, SYMMETRIC, is_p_matrix, unit_diagonal
 from gaussopt.linalg.dense import cholesky, mass_scale
 from gaussopt.solving.lcp_batch import solve_batch
 
@@ -204,7 +205,7 @@ def classify_stack(A: Matrix) -> MatrixClasses:
     definite = positive.all(axis=1) & (lowest > floor)
     p_matrix = definite.copy()
     for i in np.flatnonzero(~definite & positive.all(axis=1)):
-        p_matrix[i] = bool(_p_matrix(A[i], n))
+        p_matrix[i] = bool(is_p_matrix(A[i], n))
     return MatrixClasses(symmetric, definite, lowest >= -floor, p_matrix, np.asarray(lowest, dtype=np.float64))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.certificates.contact import Verdict, decide
+from gaussopt.contact.laws import Uniqueness
 from gaussopt.contact.operator import ContactOperator
 from gaussopt.contact.qp_equivalence import criterion, weights
 from gaussopt.core.status import Status
@@ -31,7 +31,7 @@ class ContactClass:
     resting : contacts without slip, whose friction is not part of the operator
     weights : (k,) or None
         Positive D with D delassus symmetric, if there is one.
-    verdict : Verdict
+    verdict : Uniqueness
         How many accelerations the laws allow, and how that is known.
     printed_is_lcp : bool or None
         What criterion eta says of the printed normal-force program; None where it does not apply.
@@ -43,7 +43,7 @@ class ContactClass:
     painleve: bool
     resting: tuple[int, ...]
     weights: Vector | None
-    verdict: Verdict
+    verdict: Uniqueness
     printed_is_lcp: bool | None
 
     def to_mapping(self) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def classify_step(step: StepData) -> ContactClass:
     ideal = classify_matrix(smooth @ smooth.T)
     painleve = bool(ideal.p_matrix) and matrix.p_matrix is False
     resting = tuple(int(i) for i in np.flatnonzero(op.resting))
-    verdict = decide(op)
+    verdict = op.laws.uniqueness()
     return ContactClass(
         op.delassus, op.bias, matrix, painleve, resting, None if resting else weights(op.delassus), verdict,
         _prediction(op, matrix) if verdict.status is Status.SOLVED else None,
@@ -86,5 +86,5 @@ def _prediction(op: ContactOperator, matrix: MatrixClass) -> bool | None:
     """Criterion eta at the solution of the LCP; it is a theorem about positive definite operators."""
     if op.resting.any() or not matrix.positive_definite or op.k > MAX_ENUMERATED:
         return None
-    found = enumerate_lcp(op.lcp, size=op.lcp_size).solutions
+    found = enumerate_lcp(op.lcp, size=op.complementarity.lcp_size).solutions
     return criterion(op.lcp, found[0]).predicts if len(found) == 1 else None

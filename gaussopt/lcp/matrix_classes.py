@@ -146,7 +146,7 @@ def classify_matrix(M: Matrix, max_minors: int = MAX_MINORS) -> MatrixClass:
     definite = bool((M.diagonal() > 0).all()) and lowest > floor
     p_matrix: bool | None = True
     if not definite:
-        p_matrix = _p_matrix(M, max_minors)
+        p_matrix = is_p_matrix(M, max_minors)
     return MatrixClass(symmetric, definite, lowest >= -floor, p_matrix, lowest)
 
 
@@ -178,7 +178,8 @@ def unit_diagonal(M: Matrix) -> Vector:
     return np.asarray(np.where(d > 0, d, own))
 
 
-def _p_matrix(M: Matrix, max_minors: int) -> bool | None:
+def is_p_matrix(M: Matrix, max_minors: int) -> bool | None:
+    """Whether all principal minors are positive; None beyond `max_minors` if pairs do not decide."""
     from scipy.linalg import matrix_balance
 
     n = len(M)

@@ -23,7 +23,7 @@ NEAR = 1e-4
 
 LOOSE = 1e-6
 """Singular value of unit columns below which they count as dependent where forces are asked for, as in
-`gaussopt.certificates.contact.independent`."""
+`gaussopt.contact.complementarity.ComplementarityLaws.quick`."""
 
 CONTRADICTION = 1e-12
 """Contradiction relative to the numbers of the step that counts as rounding, where the step is given by itself."""

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gaussopt.certificates.base import Certificate
-from gaussopt.certificates.contact import ContactCertificate, Verdict
+from gaussopt.certificates.contact import ContactCertificate
+from gaussopt.contact.laws import Uniqueness
 from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.solution import Timing
 from gaussopt.core.status import Status
@@ -56,6 +57,6 @@ class Answer:
         return self.certificate.forces_unique
 
     @property
-    def contact(self) -> Verdict | None:
+    def contact(self) -> Uniqueness | None:
         """Solutions of the contact laws: uniqueness, all of them, ranges; None for a step without contacts."""
         return self.certificate.contact if isinstance(self.certificate, ContactCertificate) else None

@@ -8,7 +8,8 @@ from typing import Protocol
 import numpy as np
 
 from gaussopt.certificates.base import Certificate, explain
-from gaussopt.certificates.contact import ContactCertificate, Verdict
+from gaussopt.certificates.contact import ContactCertificate
+from gaussopt.contact.laws import Uniqueness, UniquenessProof
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
@@ -48,7 +49,7 @@ def judge(step: StepData, raw: RawSolution, certificate: Certificate, tolerance:
     if certificate.verdict is not Status.SOLVED:
         return certificate.verdict, why_ill_posed(step, certificate)
     if certificate.passed(tolerance):
-        if isinstance(certificate, ContactCertificate) and certificate.contact.reason == "undecided":
+        if isinstance(certificate, ContactCertificate) and not certificate.contact.decided:
             return Status.SOLVED, f"{Status.SOLVED.sentence} {UNDECIDED}"
         return Status.SOLVED, passed_sentence(certificate, tolerance)
     if math.isfinite(certificate.error_bound) and raw.claim in (Status.SOLVED, Status.INACCURATE):
@@ -64,7 +65,7 @@ def judge(step: StepData, raw: RawSolution, certificate: Certificate, tolerance:
             f"The solver calls the step {raw.claim}, but it has exactly one acceleration.",
         )
     if raw.claim is Status.NO_SOLUTION:
-        decided = not isinstance(certificate, ContactCertificate) or certificate.contact.reason != "undecided"
+        decided = not isinstance(certificate, ContactCertificate) or certificate.contact.decided
         known = "the contact laws have a solution" if decided else "whether there is one was not decided"
         note = f" ({raw.note})" if raw.note else ""
         return Status.SOLVER_ERROR, f"The solver found no contact forces{note}, but {known}; try another solver."
@@ -78,12 +79,12 @@ def judge(step: StepData, raw: RawSolution, certificate: Certificate, tolerance:
 def why_ill_posed(step: StepData, certificate: Certificate) -> str:
     """The verdict's sentence, how many solutions there are, and which rows contradict each other."""
     verdict = certificate.verdict
-    if isinstance(certificate, ContactCertificate) and certificate.contact.reason == "enumeration":
+    if isinstance(certificate, ContactCertificate) and certificate.contact.reason is UniquenessProof.ENUMERATION:
         return _why_not_one(certificate.contact)
     return " ".join([verdict.sentence, *(d.sentence() for d in contradictions(step)[:3])])
 
 
-def _why_not_one(contact: Verdict) -> str:
+def _why_not_one(contact: Uniqueness) -> str:
     """The sentence on what enumeration of the contact modes found."""
     if contact.status is Status.MULTIPLE_SOLUTIONS:
         forces = "; ".join(

@@ -15,7 +15,6 @@ from soundness.judge import complementarity, contact
 from soundness.trials import calls, findings
 from soundness.trials.findings import RIGHT, UNDECIDED, WRONG, Claim
 
-from gaussopt.certificates.contact import decide
 from gaussopt.contact.operator import ContactOperator
 from gaussopt.lcp import certify_lcp, classify_matrix, enumerate_lcp
 from gaussopt.lcp.matrix_classes import unit_diagonal
@@ -34,7 +33,7 @@ def solved(x: list[float], **more: Any) -> Claim:
 @pytest.mark.parametrize("name", ["ray_of_friction", "continuum_of_redundant_contacts"])
 def test_no_continuum_of_contact_forces_is_missed(name: str) -> None:
     truth = contact.judge(FAULTS[name])
-    verdict = decide(ContactOperator.of(calls.subject("step", FAULTS[name])))
+    verdict = ContactOperator.of(calls.subject("step", FAULTS[name])).laws.uniqueness()
     assert str(verdict.status) == truth.verdict
     assert not truth.forces_unique
     assert not verdict.forces_unique
@@ -65,7 +64,7 @@ def test_rounding_beside_a_small_minor_makes_no_p_matrix(name: str) -> None:
     op = ContactOperator.of(calls.subject("step", FAULTS[name]))
     assert not contact.judge(FAULTS[name]).forces_unique
     assert classify_matrix(op.delassus).p_matrix is False
-    assert not decide(op).forces_unique
+    assert not op.laws.uniqueness().forces_unique
 
 
 def test_p_matrices_with_small_minors_stay_p_matrices() -> None:
@@ -132,7 +131,7 @@ def test_opposed_contacts_contradict_beside_the_terms_of_their_accelerations(
     claim = solved([0.72, -6.64, -15.72, 7.0], lam_N=[1.96, 0.0], lam_T=[[0.0], [0.0]], forces_unique=False)
     assert findings.of_contact_step(truth, claim).outcome == outcome
     if outcome == WRONG:
-        assert str(decide(ContactOperator.of(calls.subject("step", data))).status) == "infeasible"
+        assert str(ContactOperator.of(calls.subject("step", data)).laws.uniqueness().status) == "infeasible"
 
 
 @pytest.mark.parametrize(("apart", "outcome"), [(1.0, UNDECIDED), (1e2, WRONG), (1e6, WRONG)])

@@ -7,7 +7,6 @@ from time import perf_counter
 
 import numpy as np
 
-from gaussopt.certificates.contact import QUICK, decide, independent
 from gaussopt.contact.operator import ContactOperator
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import NotAccepted
@@ -28,7 +27,7 @@ from gaussopt.solving.step_solver import StepSolver
 
 def undecided(answer: Answer) -> bool:
     """Whether the quick proofs of uniqueness that belong to an answer left it open."""
-    return answer.contact is not None and answer.contact.reason == "undecided"
+    return answer.contact is not None and not answer.contact.decided
 
 
 class ContactAccelerations(CertifiedAccelerations):
@@ -149,10 +148,8 @@ class ContactAccelerations(CertifiedAccelerations):
         Rejected
             If it is not.
         """
-        op = ContactOperator.of(step)
-        if op.lcp.n > QUICK or not independent(op):
-            return
-        if decide(op).status is not Status.SOLVED:
+        laws = ContactOperator.of(step).complementarity
+        if laws.quick and laws.uniqueness().status is not Status.SOLVED:
             self._solve(step, True, solver)  # fails with the reason
 
     def solve_impact(self, step: StepData) -> Answer:

@@ -15,7 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gaussopt.certificates.acceptance import accepts
-from gaussopt.certificates.contact import ContactCertificate, Verdict, monotone
+from gaussopt.certificates.contact import ContactCertificate
+from gaussopt.contact.complementarity import monotone
+from gaussopt.contact.laws import Uniqueness, UniquenessProof
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.contact.stage_workspace import MONOTONE, NUMBERS, OPEN, stage_workspace
 from gaussopt.core.solution import Timing
@@ -35,10 +37,10 @@ SHARE = 1e-12
 """Force, relative to the largest normal force, that counts as none."""
 
 _VERDICTS = (
-    Verdict(Status.SOLVED, "positive definite", True),
-    Verdict(Status.SOLVED, "P-matrix", True),
-    Verdict(Status.SOLVED, "monotone", False),
-    Verdict(Status.SOLVED, "undecided", False),
+    Uniqueness(Status.SOLVED, UniquenessProof.POSITIVE_DEFINITE, True),
+    Uniqueness(Status.SOLVED, UniquenessProof.P_MATRIX, True),
+    Uniqueness(Status.SOLVED, UniquenessProof.MONOTONE, False),
+    Uniqueness(Status.SOLVED, UniquenessProof.UNDECIDED, False),
 )
 """By the kernel's codes DEFINITE, P_MATRIX, MONOTONE, UNDECIDED."""
 
@@ -188,7 +190,7 @@ class StageKernel:
         return None if found is None else found.answer()
 
     def _monotone(self, M: Matrix, c: int) -> bool:
-        """Whether the accelerations are unique although forces are not; see `contact_certificate.monotone`."""
+        """Whether the accelerations are unique although forces are not; see `contact.complementarity.monotone`."""
         motion = np.linalg.cholesky(M).T @ (self._memory.motion[c : 2 * c, : len(M)].T / self._memory.norm[:c])
         return monotone(self._memory.S, motion)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from gaussopt.contact.accumulation import ImpactAccumulation, accumulates
 from gaussopt.contact.activity import tolerances
-from gaussopt.contact.operator import eliminate_joints
+from gaussopt.contact.joints import eliminate_joints
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput, MotionStopped
 from gaussopt.integration.events.accelerations import ContactAccelerations
