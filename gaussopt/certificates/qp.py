@@ -30,7 +30,7 @@ import numpy as np
 
 from gaussopt.certificates.bilateral_sparse import certify_sparse
 from gaussopt.certificates.qp_distance import error_bound, pushing, violation_bound
-from gaussopt.certificates.qp_point import Point, Sizes
+from gaussopt.certificates.qp_point import CandidatePoint, Sizes
 from gaussopt.certificates.qp_scaling import Scaled
 from gaussopt.certificates.qp_verdict import classify, largest, meeting, rounding
 from gaussopt.core.programs import QP
@@ -164,7 +164,7 @@ def certify_qp(
         if qp.sparse:
             return _certify_sparse(qp, x, y if given else None)
         scaled = Scaled.of(qp)
-        point = Point(scaled, x / scaled.d)
+        point = CandidatePoint(scaled, x / scaled.d)
         if given:
             return _judge(point, np.asarray(y) / scaled.row)
         best: QPCertificate | None = None
@@ -178,7 +178,7 @@ def certify_qp(
         return best
 
 
-def _judge(point: Point, y: Vector) -> QPCertificate:
+def _judge(point: CandidatePoint, y: Vector) -> QPCertificate:
     """What duals prove of the point."""
     qp, d, row = point.qp, point.scaled.d, point.scaled.row
     given = y * row
@@ -228,7 +228,7 @@ def _judge(point: Point, y: Vector) -> QPCertificate:
     )
 
 
-def _distance(point: Point, y: Vector, sizes: Sizes, noise: Vector, slack: Vector) -> tuple[float, float]:
+def _distance(point: CandidatePoint, y: Vector, sizes: Sizes, noise: Vector, slack: Vector) -> tuple[float, float]:
     """A bound on ||x - x*||_P and what it is judged by; slack is relative to the rows."""
     qp, curvature = point.qp, point.curvature
     if curvature.L is not None:
@@ -242,7 +242,7 @@ def _distance(point: Point, y: Vector, sizes: Sizes, noise: Vector, slack: Vecto
     return bound, max(size, own, point.share * float(np.linalg.norm(roots)), sizes.blur / DEFAULT_TOLERANCE)
 
 
-def _doubtful(point: Point, violation: Vector, sizes: Sizes, y: Vector) -> bool:
+def _doubtful(point: CandidatePoint, violation: Vector, sizes: Sizes, y: Vector) -> bool:
     """Whether residuals below the tolerance may hide that the program has no minimiser."""
     qp = point.qp
     bound = np.abs(violation_bound(qp, point.z))

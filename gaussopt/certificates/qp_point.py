@@ -56,7 +56,7 @@ class Sizes:
         return np.where(np.isfinite(least), least, 0.0)
 
 
-class Point:
+class CandidatePoint:
     """A point of a scaled program, and what its residuals are measured by."""
 
     def __init__(self, scaled: Scaled, x: Vector) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import sympy as sp
 
 from gaussopt.codegen.ldl import Entry, StepFactors, Writer
-from gaussopt.codegen.loop import Loop, Parts, value
+from gaussopt.codegen.loop import LoopWriter, Parts, value
 from gaussopt.codegen.step import Lines, StepWriter, all_hold, names_used, step_matrix
 from gaussopt.symbolic.model import TIME, Model
 
@@ -65,11 +65,11 @@ def _repeated(
     return first, Lines((), tuple(changes), found, regular, first.imports)
 
 
-class ConstrainedLoop(Loop):
+class ConstrainedLoopWriter(LoopWriter):
     """A loop whose residuals read the acceleration a_0, ... and the multipliers lam_0, ... of the latest solve.
 
     One slope, behind the state before the step; the second half of it is the acceleration. The multipliers stand behind
-    the work space of `Loop`.
+    the work space of `LoopWriter`.
     """
 
     def __init__(self, model: Model, parts: Parts) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gaussopt.codegen.job import Job
-from gaussopt.codegen.loop import Loop, Written, indented
+from gaussopt.codegen.job import LoopJob
+from gaussopt.codegen.loop import LoopWriter, Written, indented
 
 MARCH = (
     "bounds: list, bound_count: int, count: int, own: int, rtol: float, atol: float, y: list, clock: list, p: list, "
@@ -19,7 +19,7 @@ SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
 """SciPy's controller: factors between one step and the next."""
 
 
-def write(job: Job) -> Written:
+def write(job: LoopJob) -> Written:
     """`march`: accepted steps, at most `count` of them, that land on each of the `bounds`.
 
     `clock` holds time, step size, whether the slope of the state is known, accelerations computed, bounds reached, and
@@ -27,16 +27,16 @@ def write(job: Job) -> Written:
     true every accepted step ends with a projection and its time and state go to `trace`; otherwise only those that
     reach a bound. Returns the number of accepted steps, or -1 where the step size vanished.
     """
-    return EmbeddedLoop(job).source()
+    return EmbeddedLoopWriter(job).source()
 
 
-class EmbeddedLoop(Loop):
+class EmbeddedLoopWriter(LoopWriter):
     """The lines of trial and accepted steps.
 
     Work space behind the state before the step: the slopes of the stages, and that at the end of the step.
     """
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: LoopJob) -> None:
         method = job.method.scipy_class()
         self._stages = stages = int(method.n_stages)
         super().__init__(job.model, job.parts(), stages + 1)

@@ -71,7 +71,7 @@ def _saddle(M: NDArray[Any], J: NDArray[Any], corner: Any) -> NDArray[Any]:
 
 
 @dataclass(frozen=True)
-class Job:
+class LoopJob:
     """A method for a model.
 
     Attributes

@@ -81,7 +81,7 @@ def value(entry: Entry) -> str:
     return entry or "0.0"
 
 
-class Loop:
+class LoopWriter:
     """Pieces that the loops of all methods share; a method puts them in order.
 
     Work space: the state before the step, and the slopes of the stages. `good` says whether a step went well so far.

@@ -10,7 +10,7 @@ from typing import Any
 
 from gaussopt.codegen import embedded_runge_kutta, loop, rattle, runge_kutta, simd_blocks, step, velocity_gauss
 from gaussopt.codegen import source as codegen
-from gaussopt.codegen.job import Job, Orders, within_limit
+from gaussopt.codegen.job import LoopJob, Orders, within_limit
 from gaussopt.codegen.loop import Written
 from gaussopt.codegen.sincos import sine_cosine
 from gaussopt.core import generated_modules
@@ -22,7 +22,7 @@ from gaussopt.symbolic.model import Model
 VERSION = "11"
 """Raised whenever the generated loops change."""
 
-WRITERS: Mapping[str, Callable[[Job], Written]] = {
+WRITERS: Mapping[str, Callable[[LoopJob], Written]] = {
     "rk4": runge_kutta.write, "dop853": embedded_runge_kutta.write, "rk45": embedded_runge_kutta.write,
     "rattle": rattle.write, "velocity-gauss": velocity_gauss.write,
 }  # fmt: skip
@@ -65,7 +65,7 @@ def march(model: Model, method: Stepper, orders: Orders, projected: bool) -> Com
     write = WRITERS.get(method.name)
     if write is None:
         raise NotCompiled(f"the stepper {method.name!r} has no generated loop")
-    job = Job(model, method, orders, projected, has_llvm())
+    job = LoopJob(model, method, orders, projected, has_llvm())
     key = codegen.key_of(VERSION, model.key, repr(orders), method.name, str(projected), str(job.fast))
     name = f"{model.name}_{method.name}"
     title = f"{model.name} by {method.name}{' with projection' if projected else ''}"
@@ -110,7 +110,7 @@ def blocks(model: Model, method: Stepper, orders: Orders, projected: bool) -> Si
     name = f"{model.name}_{method.name}_blocks"
     module = generated_modules.load(name, key)
     if module is None:
-        written = simd_blocks.write(Job(model, method, orders, projected, True))
+        written = simd_blocks.write(LoopJob(model, method, orders, projected, True))
         title = f"Motions of {model.name} side by side by {method.name}{' with projection' if projected else ''}."
         places = f"PLACES = {dict(written.places)!r}"
         text = _text(title, [places], list(written.functions), written.imports, True)

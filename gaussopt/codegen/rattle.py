@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from gaussopt.codegen import constrained_step
-from gaussopt.codegen.job import Job, within_limit
+from gaussopt.codegen.job import LoopJob, within_limit
 from gaussopt.codegen.loop import Parts, Written, indented, near, value
 from gaussopt.core.stepper import MOST_ITERATIONS, SHARP
 
 
-def write(job: Job) -> Written:
+def write(job: LoopJob) -> Written:
     """The loop of the stepper rattle."""
-    loop = RattleLoop(job)
+    loop = RattleLoopWriter(job)
     return loop.written(loop.march(loop.step()))
 
 
-class RattleLoop(constrained_step.ConstrainedLoop):
+class RattleLoopWriter(constrained_step.ConstrainedLoopWriter):
     """The lines of a step.
 
     Work space behind the state before the step: the velocities between the halves, the acceleration and multipliers of
     the latest solve; then what the positions miss.
     """
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: LoopJob) -> None:
         model, fast = job.model, job.fast
         self._before, self._within = map(within_limit, constrained_step.half_step(model, job.orders.step, fast))
         self._ends, self._at_once = constrained_step.end_residuals(model, fast), constrained_step.settles_at_once(model)

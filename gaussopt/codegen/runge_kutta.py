@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gaussopt.codegen.job import Job
-from gaussopt.codegen.loop import Loop, Written, indented
+from gaussopt.codegen.job import LoopJob
+from gaussopt.codegen.loop import LoopWriter, Written, indented
 
 
-def write(job: Job) -> Written:
+def write(job: LoopJob) -> Written:
     """The loop of a stepper with a tableau."""
     tableau = job.method.tableau
     assert tableau is not None
     stages = len(tableau.b)
-    loop = Loop(job.model, job.parts(), stages)
+    loop = LoopWriter(job.model, job.parts(), stages)
     size = loop.size
     text = [
         f"for stage in range({stages}):",

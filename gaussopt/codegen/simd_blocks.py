@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gaussopt.codegen.job import Job
+from gaussopt.codegen.job import LoopJob
 from gaussopt.codegen.loop import MOST_CORRECTIONS, names_in, near, value
 from gaussopt.codegen.step import Lines
 from gaussopt.core.errors import NotCompiled
@@ -63,7 +63,7 @@ class WrittenBlocks:
 class Blocks:
     """Writes the functions of a method whose stages each start from the one before."""
 
-    def __init__(self, job: Job, tableau: Tableau) -> None:
+    def __init__(self, job: LoopJob, tableau: Tableau) -> None:
         self.job, self.tableau, self.parts, self.n = job, tableau, job.parts(), len(job.model.q)
         lines = [x for x in (self.parts.step, self.parts.check, self.parts.correct) if x]
         self.once = [line for x in lines for line in x.once]
@@ -144,7 +144,7 @@ class Blocks:
         return [head, *self._twice(body)]
 
     def correct(self, lines: Lines) -> list[str]:
-        """Newton's method on phi(q) = 0, then one linear step on the velocity constraints, as `loops.Loop.correct`."""
+        """Newton's method on phi(q) = 0, then one linear step on the velocity constraints; see `LoopWriter.correct`."""
         model, n, best, done = self.job.model, self.n, self.best.at(), self.done.at()
         text = [
             *lines.body,
@@ -237,7 +237,7 @@ class Blocks:
         )
 
 
-def write(job: Job) -> WrittenBlocks:
+def write(job: LoopJob) -> WrittenBlocks:
     """The functions for blocks of motions.
 
     Raises

@@ -30,7 +30,7 @@ CLOSED = 1e-13
 """Violation of the constraints, m, that Newton's method leaves."""
 
 
-class Linkage(Family):
+class RandomLinkage(Family):
     """Bilateral constraints only: the steps of gauss, lagrange, null-space and their relatives."""
 
     name = "linkage"
@@ -149,4 +149,4 @@ def _joined(a: Points, b: Points) -> Points:
     return Points(np.concatenate((a.body, b.body)), np.vstack((a.place, b.place)))
 
 
-family = Linkage()
+family = RandomLinkage()

@@ -21,7 +21,7 @@ from gaussopt.jit.types import (
     Array,
     Arrays,
     Kind,
-    Record,
+    RecordValue,
     constant,
     parts_of_value,
     taken_from,
@@ -93,7 +93,7 @@ class Expressions(Arithmetic):
                 return constant(CONSTANTS[name])
             case ast.Attribute(value=base, attr="shape"):
                 return list(self._value(base).shape)
-            case ast.Attribute(value=base, attr=name) if isinstance(record := self._value(base), Record):
+            case ast.Attribute(value=base, attr=name) if isinstance(record := self._value(base), RecordValue):
                 return record.fields[name]
             case ast.Call() if node in self._spaces:
                 return self._space(node)

@@ -14,7 +14,7 @@ from gaussopt.jit.types import (
     BYTES,
     INTEGER,
     Kind,
-    Record,
+    RecordValue,
     parts_of,
     parts_of_value,
     taken_from,
@@ -184,7 +184,7 @@ class Body(Expressions):
 
     def _several(self, value: Any) -> Sequence[Any]:
         """What is assigned to several names at once."""
-        if isinstance(value, Record):
+        if isinstance(value, RecordValue):
             return list(value.fields.values())
         if isinstance(value, ir.Value):
             return [self._b.extract_value(value, i) for i in range(len(value.type.elements))]

@@ -47,9 +47,9 @@ class Records:
         """Types of what is handed over."""
         return [part for _, kind in self.fields for part in parts_of(kind)]
 
-    def of(self, parts: Iterator[ir.Value]) -> Record:
+    def of(self, parts: Iterator[ir.Value]) -> RecordValue:
         """The record."""
-        return Record(self, {name: value_of(kind, parts) for name, kind in self.fields})
+        return RecordValue(self, {name: value_of(kind, parts) for name, kind in self.fields})
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Array(NamedTuple):
         return [self.first, *self.shape]
 
 
-class Record(NamedTuple):
+class RecordValue(NamedTuple):
     """A named tuple."""
 
     type: Records
@@ -140,7 +140,7 @@ def value_of(kind: Kind, parts: Iterator[ir.Value]) -> Any:
 
 def parts_of_value(value: Any) -> list[ir.Value]:
     """The parts of a value."""
-    return value.parts if isinstance(value, Array | Record | Address) else [value]
+    return value.parts if isinstance(value, Array | RecordValue | Address) else [value]
 
 
 def result_type(annotation: ast.expr) -> ir.Type:

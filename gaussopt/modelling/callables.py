@@ -138,11 +138,11 @@ class System(AbstractSystem):
         name: str = "system",
     ) -> LagrangianSystem:
         """Derive the system from SymPy energies; see `gaussopt.modelling.lagrangian.derive`."""
-        return derive(
-            q, v, kinetic=kinetic, potential=potential, forces=forces, holonomic=holonomic,
-            nonholonomic=nonholonomic, quasi_velocities=quasi_velocities, contacts=contacts, parameters=parameters,
-            t=t, name=name,
-        )  # fmt: skip
+        parts = {
+            "kinetic": kinetic, "potential": potential, "forces": forces, "holonomic": holonomic,
+            "nonholonomic": nonholonomic, "quasi_velocities": quasi_velocities, "contacts": contacts,
+        }  # fmt: skip
+        return derive(q, v, parts, parameters, t, name)
 
     # -- what every system answers -------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from gaussopt.contact.operator import ContactOperator
 from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData, Vector
 
@@ -206,8 +207,6 @@ def asymmetry(step: StepData) -> float:
     NotAccepted
         If the step has no contact operator.
     """
-    from gaussopt.contact.operator import ContactOperator
-
     A = ContactOperator.of(step).delassus
     size = float(np.linalg.norm(A + A.T))
     return float(np.linalg.norm(A - A.T)) / size if size else 0.0

@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from gaussopt.codegen.equations import equations_of
 from gaussopt.codegen.source import Unwritable
 from gaussopt.core import generated_modules
-from gaussopt.core.contacts import Coefficients, Contact, Kinematics, check_coefficients, vanishing_normal
+from gaussopt.core.contacts import Coefficients, Kinematics, check_coefficients, vanishing_normal
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.core.system import AbstractSystem, Energy, state_in_words
@@ -313,18 +313,11 @@ class LagrangianSystem(AbstractSystem):
 
 def derive(
     q: Sequence[Any],
-    v: Sequence[Any] | None = None,
-    *,
-    kinetic: Any,
-    potential: Any = 0,
-    forces: Sequence[Any] | Mapping[Any, Any] | None = None,
-    holonomic: Sequence[Any] = (),
-    nonholonomic: Sequence[Any] = (),
-    quasi_velocities: Sequence[Any] = (),
-    contacts: Sequence[Contact] = (),
-    parameters: Mapping[Any, float] | None = None,
-    t: Any = None,
-    name: str = "system",
+    v: Sequence[Any] | None,
+    parts: Mapping[str, Any],
+    parameters: Mapping[Any, float] | None,
+    t: Any,
+    name: str,
 ) -> LagrangianSystem:
     """Derive a system from its energies and constraints.
 
@@ -332,13 +325,14 @@ def derive(
     ----------
     q : n symbols, or n functions of time such as sympy's dynamicsymbols
     v : n symbols for the velocities; not needed if `q` are functions of time
-    kinetic : kinetic energy T(q, v, t), at most quadratic in v
-    potential : potential energy V(q, t)
-    forces : generalised forces without potential, as n expressions or {coordinate: expression}
-    holonomic : expressions phi(q, t), zero on the constraints
-    nonholonomic : expressions f(q, v, t), zero on the constraints; they may be nonlinear in v
-    quasi_velocities : n - m expressions omega(q, v, t), independent of each other and of the constraints
-    contacts : unilateral contacts, each by the position of its contact point or by its gap and slip
+    parts : all of these, by name
+        kinetic : kinetic energy T(q, v, t), at most quadratic in v
+        potential : potential energy V(q, t)
+        forces : generalised forces without potential, as n expressions or {coordinate: expression}
+        holonomic : expressions phi(q, t), zero on the constraints
+        nonholonomic : expressions f(q, v, t), zero on the constraints; they may be nonlinear in v
+        quasi_velocities : n - m expressions omega(q, v, t), independent of each other and of the constraints
+        contacts : unilateral contacts, each by the position of its contact point or by its gap and slip
     parameters : {symbol or name: value}; every other symbol is an error
     t : the time symbol; the symbol named "t" if not given
 
@@ -351,12 +345,7 @@ def derive(
     BadInput
         Naming the unknown symbol, the wrong length, or the expression that does not fit.
     """
-    given = read_model(
-        q, v, {
-            "kinetic": kinetic, "potential": potential, "forces": forces, "holonomic": holonomic,
-            "nonholonomic": nonholonomic, "quasi_velocities": quasi_velocities, "contacts": contacts,
-        }, parameters, t, name,
-    )  # fmt: skip
+    given = read_model(q, v, parts, parameters, t, name)
     try:
         module = equations_of(given.model)
     except Unwritable as error:
