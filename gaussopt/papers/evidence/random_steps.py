@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gaussopt.core import registry
 from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.formulations.base import Formulation
 from gaussopt.solving.solver_sequence import SolverSequence
 
 
@@ -104,17 +105,19 @@ def miss(step: StepData, a: Vector, true: Vector | None = None) -> float:
 Candidate = Callable[[StepData], Vector]
 
 
+def answer(formulation: Formulation, engine: SolverSequence, step: StepData) -> tuple[Vector, Vector | None]:
+    """Acceleration, infinite where there is none, and multipliers by a formulation and a solver, uncertified."""
+    program, data = formulation.apply(step)
+    raw, _ = engine.solve(program)
+    if raw.x is None:
+        return np.full(step.n, np.inf), None
+    return formulation.recover(data, raw.x, raw.y)
+
+
 def by_formulation(name: str) -> Candidate:
     """The acceleration of a registered formulation by direct linear algebra, uncertified."""
-    entry = registry.load("formulation", name)
-    engine = SolverSequence("kkt")
-
-    def answer(step: StepData) -> Vector:
-        program, data = entry.apply(step)
-        raw, _ = engine.solve(program)
-        return np.asarray(entry.recover(data, raw.x, raw.y)[0])
-
-    return answer
+    entry, engine = registry.load("formulation", name), SolverSequence("kkt")
+    return lambda step: np.asarray(answer(entry, engine, step)[0])
 
 
 def _orthonormal(X: Matrix) -> Matrix:

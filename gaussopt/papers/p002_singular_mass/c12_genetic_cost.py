@@ -10,7 +10,7 @@ import numpy as np
 
 from gaussopt.comparison import paper_claims
 from gaussopt.comparison.paper_claims import SMALL
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import Vector
 from gaussopt.formulations.lagrange import formulation
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
@@ -70,7 +70,8 @@ def _arithmetic() -> Derivation:
 
 def _cheapest(generations: int) -> Attempt:
     step = start()
-    truth = _truth(step)
+    a = (step.force[0] + step.force[1]) / (step.M[0, 0] + step.M[1, 1])
+    truth = np.array([a, a, -a])
 
     def run(z: Vector) -> runs.GeneticAnswer:
         population, length, width, shrink = (float(x) for x in z)
@@ -87,7 +88,7 @@ def _cheapest(generations: int) -> Attempt:
     if best.value >= 1e6:
         cheapest, words = math.inf, f"None of them errs by {SMALL:g} or less."
     else:
-        cheapest = _time(lambda: run(best.at)) / _time(lambda: _linear(step))
+        cheapest = _time(lambda: run(best.at)) / _time(lambda: SolverSequence("kkt").solve(formulation.apply(step)[0]))
         words = (
             f"The cheapest that errs by {SMALL:g} or less takes {int(best.value)} evaluations, {round(best.at[1])} "
             f"generations of {round(best.at[0])}, and {cheapest:.0f} times the time of the linear solve."
@@ -100,18 +101,6 @@ def _cheapest(generations: int) -> Attempt:
         words,
         cheapest <= 1.0,
     )
-
-
-def _truth(step: StepData) -> Vector:
-    a = (step.force[0] + step.force[1]) / (step.M[0, 0] + step.M[1, 1])
-    return np.array([a, a, -a])
-
-
-def _linear(step: StepData) -> Vector:
-    program, _ = formulation.apply(step)
-    x = SolverSequence("kkt").solve(program)[0].x
-    assert x is not None
-    return x
 
 
 def _time(work: Callable[[], object]) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.formulations.pinv_mass_as_printed import formulation
-from gaussopt.papers.evidence.random_steps import kernel, minimiser
+from gaussopt.papers.evidence.random_steps import answer, kernel, minimiser
 from gaussopt.solving.solver_sequence import SolverSequence
 
 EIGENVALUES = (0.1, 10.0)
@@ -105,6 +105,4 @@ def of_data(step: StepData) -> Step:
 
 def as_printed(step: Step, engine: SolverSequence) -> Vector:
     """The acceleration by M^+ in Gauss's function, the sign of the force corrected."""
-    program, data = formulation.apply(step.data())
-    x = engine.solve(program)[0].x
-    return np.full(len(step.force), np.inf) if x is None else formulation.recover(data, x, None)[0]
+    return answer(formulation, engine, step.data())[0]

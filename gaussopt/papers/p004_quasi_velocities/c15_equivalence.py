@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import numpy as np
@@ -11,6 +12,7 @@ from gaussopt.formulations.quasi_velocity import formulation as quasi
 from gaussopt.formulations.routh import formulation as routh
 from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import maximise
+from gaussopt.papers.evidence.random_steps import answer
 from gaussopt.papers.p004_quasi_velocities import particle
 from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, BladeBody, numbers, on_trial
 from gaussopt.solving.solver_sequence import SolverSequence
@@ -78,19 +80,8 @@ class _Trial:
 
     def by_routh(self, step: StepData) -> tuple[Vector, float]:
         """Acceleration and multiplier."""
-        program, data = self.routh.apply(step)
-        x = self.engine.solve(program)[0].x
-        if x is None:
-            return np.full(step.n, np.inf), np.inf
-        a, lam = self.routh.recover(data, x, None)
-        assert lam is not None
-        return a, float(lam[0])
-
-    def by_quasi(self, step: StepData) -> Vector:
-        """Acceleration."""
-        program, data = self.quasi.apply(step)
-        x = self.engine.solve(program)[0].x
-        return np.full(step.n, np.inf) if x is None else self.quasi.recover(data, x, None)[0]
+        a, lam = answer(self.routh, self.engine, step)
+        return a, math.inf if lam is None else float(lam[0])
 
     def difference(self, body: BladeBody, row: str, off: float = 0.0) -> float:
         """Routh by the package less quasi-velocities by hand, relative; also between the two of the package.
@@ -102,7 +93,7 @@ class _Trial:
         error = off * float(np.finfo(float).eps) * abs(body.speed)
         state[3], state[5] = state[3] + error * np.sin(body.phi), state[5] - error * np.cos(body.phi)
         a, _ = self.by_routh(on_trial(body, row).evaluate(0.0, state[:3], state[3:]))
-        other = self.by_quasi(on_trial(body).evaluate(0.0, state[:3], state[3:]))
+        other, _ = answer(self.quasi, self.engine, on_trial(body).evaluate(0.0, state[:3], state[3:]))
         apart = max(float(np.abs(a - truth).max()), float(np.abs(other - truth).max()))
         return apart / (1.0 + float(np.abs(truth).max())) if np.isfinite(apart) else np.inf
 
