@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from gaussopt.core import registry
 from gaussopt.core.step_data import Matrix, StepData, Vector
-from gaussopt.formulations.base import Formulation
 from gaussopt.solving.solver_sequence import SolverSequence
 
 
@@ -105,13 +104,14 @@ def miss(step: StepData, a: Vector, true: Vector | None = None) -> float:
 Candidate = Callable[[StepData], Vector]
 
 
-def answer(formulation: Formulation, engine: SolverSequence, step: StepData) -> tuple[Vector, Vector | None]:
+def answer(formulation: Any, engine: SolverSequence, step: StepData) -> tuple[Vector, Vector | None]:
     """Acceleration, infinite where there is none, and multipliers by a formulation and a solver, uncertified."""
     program, data = formulation.apply(step)
     raw, _ = engine.solve(program)
     if raw.x is None:
         return np.full(step.n, np.inf), None
-    return formulation.recover(data, raw.x, raw.y)
+    a, lam = formulation.recover(data, raw.x, raw.y)
+    return a, lam
 
 
 def by_formulation(name: str) -> Candidate:
