@@ -172,17 +172,16 @@ def _short(A: Any) -> Any:
 
 def _dense_csc(A: Matrix) -> Any:
     """A in compressed columns with every entry kept, zeros too."""
-    m, n = A.shape
-    return sparse.csc_matrix((A.ravel(order="F").copy(), np.tile(np.arange(m), n), np.arange(n + 1) * m), shape=(m, n))
+    kept = sparse.csc_matrix(np.ones(A.shape))
+    kept.data = A.ravel(order="F").copy()
+    return kept
 
 
 def _upper_csc(P: Matrix) -> Any:
     """Upper triangle of P in compressed columns with every entry kept."""
-    n = len(P)
-    columns = np.arange(n)
-    rows = np.concatenate([np.arange(j + 1) for j in columns])
-    ends = np.concatenate(([0], np.cumsum(columns + 1)))
-    return sparse.csc_matrix((_upper_values(P), rows, ends), shape=(n, n))
+    kept = sparse.csc_matrix(np.triu(np.ones(P.shape)))
+    kept.data = _upper_values(P)
+    return kept
 
 
 def _upper_values(P: Matrix) -> Vector:

@@ -128,23 +128,26 @@ def _read(raw: Any, program: Program) -> RawSolution:
 
 def vector(what: str, value: Any, size: int | None) -> Vector:
     """A copy of a vector of floats, (size,), in this machine's byte order; raises Malformed."""
-    if not (isinstance(value, np.ndarray) and value.dtype.kind == "f"):
-        kind = value.dtype if isinstance(value, np.ndarray) else type(value).__name__
-        raise Malformed(f"it returned {what} of type {kind}, expected an array of floats")
-    if value.ndim != 1 or (size is not None and len(value) != size):
+    found = _numbers(what, value, "f")
+    if found.ndim != 1 or (size is not None and len(found) != size):
         expected = "one axis" if size is None else f"({size},)"
-        raise Malformed(f"it returned {what} of shape {value.shape}, expected {expected}")
-    return np.array(value, dtype=np.float64)
+        raise Malformed(f"it returned {what} of shape {found.shape}, expected {expected}")
+    return np.array(found, dtype=np.float64)
 
 
 def array(what: str, value: Any, shape: tuple[int, ...]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """A copy of an array of floats or integers of a given shape; raises Malformed."""
-    if not (isinstance(value, np.ndarray) and value.dtype.kind in "fiu"):
+    found = _numbers(what, value, "fiu")
+    if found.shape != shape:
+        raise Malformed(f"it returned {what} of shape {found.shape}, expected {shape}")
+    return np.array(found, dtype=np.float64)
+
+
+def _numbers(what: str, value: Any, kinds: str) -> np.ndarray[Any, Any]:
+    if not (isinstance(value, np.ndarray) and value.dtype.kind in kinds):
         kind = value.dtype if isinstance(value, np.ndarray) else type(value).__name__
         raise Malformed(f"it returned {what} of type {kind}, expected an array of floats")
-    if value.shape != shape:
-        raise Malformed(f"it returned {what} of shape {value.shape}, expected {shape}")
-    return np.array(value, dtype=np.float64)
+    return value
 
 
 def _several(what: str, value: Any) -> tuple[Any, ...]:

@@ -30,7 +30,7 @@ import scipy
 
 from gaussopt.core.sparse_arrays import LARGEST_BLOCK, Indices, Pattern, Sparse, block_layout, is_diagonal, times
 from gaussopt.core.step_data import Vector
-from gaussopt.linalg.dense import EPS, mass_scale
+from gaussopt.linalg.dense import EPS, mass_scale, norm
 from gaussopt.linalg.sparse_factors import DEPENDENT, Band, Factor, SuperLU, factorise
 
 MOST_PRODUCTS = 64
@@ -330,9 +330,9 @@ class Saddle:
             force = times(J.T, y)
             dx, dy = self.precondition(f - times(M, x) + force, g - times(J, x))
             x, y, passes = x + dx, y + dy, passes + 1
-            moved = _norm(dx / self.scale)
-            rounding = 4 * EPS * (_norm(f * self.scale) + _norm(force * self.scale))
-            if not moved > max(accuracy * _norm(x / self.scale), rounding) or moved > self._least_gain * before:
+            moved = norm(dx / self.scale)
+            rounding = 4 * EPS * (norm(f * self.scale) + norm(force * self.scale))
+            if not moved > max(accuracy * norm(x / self.scale), rounding) or moved > self._least_gain * before:
                 break
             before = moved
         return SaddleSolution(x, y, f - times(M, x) + times(J.T, y), g - times(J, x), passes)
@@ -392,7 +392,3 @@ def _regularised(M: Sparse, J: Sparse, d: Vector, row: Vector) -> Any:
               np.full(m, -REGULARISATION))  # fmt: skip
     places = np.concatenate((i, rows.indices, diagonal)), np.concatenate((k, rows.rows + n, diagonal))
     return scipy.sparse.csc_matrix(scipy.sparse.coo_array((np.concatenate(values), places), shape=(n + m, n + m)))
-
-
-def _norm(x: Vector) -> float:
-    return math.sqrt(float(x @ x)) if x.size else 0.0
