@@ -41,14 +41,14 @@ def convergence(program: Program, solver: str, **options: Any) -> list[float]:
         If the solver records nothing of this program.
     UnknownName, MissingBackend, NotAccepted
     """
-    engine = SolverSequence(make_solver(solver, options))
-    raw, _ = engine.solve(program)
+    sequence = SolverSequence(make_solver(solver, options))
+    raw, _ = sequence.solve(program)
     if not raw.history:
         note = f" ({raw.note})" if raw.note else ""
         raise BadInput(f"The solver {solver!r} records no convergence of this program{note}; newton and deap do.")
-    if not engine.solver.stochastic:
+    if not sequence.solver.stochastic:
         return list(raw.history)
-    least = _least_cost(program, engine.solver)
+    least = _least_cost(program, sequence.solver)
     # The least cost is known to rounding only; the search may be closer to it.
     return [max(cost - least, 0.0) for cost in raw.history]
 

@@ -74,9 +74,9 @@ class SequenceRun:
         self._steps: StepSolver | None = None
         if formulation:
             self._steps = StepSolver(formulation, name, options, tolerance, warm, reuse=reuse)
-            self.engine = self._steps.engine
+            self.sequence = self._steps.engine
         else:
-            self.engine = SolverSequence(name, options, warm, reuse)
+            self.sequence = SolverSequence(name, options, warm, reuse)
 
     def solve(self, item: Item) -> Reply:
         """Solve and verify one item.
@@ -98,7 +98,7 @@ class SequenceRun:
         return replace(reply, status=Status.SOLVER_ERROR, certified=math.inf, error=math.inf, message=TAMPERED)
 
     def _solve(self, item: Item) -> Reply:
-        self.engine.latest = None
+        self.sequence.latest = None
         if isinstance(item.data, StepData):
             assert self._steps is not None
             answer = self._steps.solve(item.data)
@@ -108,7 +108,7 @@ class SequenceRun:
                 answer.status, answer.claim, certified, _error(answer.a, item.a),
                 answer.iterations, answer.timing, answer.certificate.constraint_residual, answer.message,
             )  # fmt: skip
-        raw, timing = self.engine.solve(item.data)
+        raw, timing = self.sequence.solve(item.data)
         solution = verified(item.data, raw, timing, self.tolerance)
         bound = solution.certificate.get("relative_error")
         if bound is None:
@@ -122,9 +122,9 @@ class SequenceRun:
     @property
     def residuals(self) -> Residuals:
         """Residuals of the program solved last at the point returned; infinite without one."""
-        if self.engine.latest is None:
+        if self.sequence.latest is None:
             return Residuals()
-        program, raw = self.engine.latest
+        program, raw = self.sequence.latest
         return residuals(program, raw.x, raw.y)
 
 

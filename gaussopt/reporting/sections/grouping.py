@@ -27,11 +27,8 @@ class Group:
 
     Attributes
     ----------
-    kind, name, anchor : str
-    answers, times
-        `answers` includes refusals.
-    sweeps : frozenset of str
-        Solvers whose options are a sweep; `main` leaves these out.
+    answers, times : `answers` includes refusals
+    sweeps : solvers whose options are a sweep; `main` leaves these out
     formulation : the one that most solvers take, by which solvers are compared
     """
 
@@ -53,9 +50,8 @@ class Group:
     @property
     def title(self) -> str:
         """In words."""
-        return {"family": f"Family {self.name}", "sequence": f"Sequence {self.name}", "qp": "Convex programs"}.get(
-            self.kind, self.name
-        )
+        titles = {"family": f"Family {self.name}", "sequence": f"Sequence {self.name}", "qp": "Convex programs"}
+        return titles.get(self.kind, self.name)
 
 
 def _widest(answers: Sequence[Answers]) -> str:
@@ -107,9 +103,9 @@ def looks_of(answers: Sequence[Answers]) -> dict[str, int]:
     return {name: i for i, name in enumerate([*bases, *specs])}
 
 
-def first(rows: Sequence[T], most: int, noun: str = "", words: str = "The first") -> tuple[Sequence[T], str]:
+def first(rows: Sequence[T], most: int, noun: str = "") -> tuple[Sequence[T], str]:
     """The rows that a table shows, and a sentence for its caption where these are not all."""
-    more = f" {words} {most} of {len(rows)}{noun}." if len(rows) > most else ""
+    more = f" The first {most} of {len(rows)}{noun}." if len(rows) > most else ""
     return rows[:most], more
 
 
