@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import json
 import math
 import re
@@ -11,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from report_pages import every_block
 
 from gaussopt.execution.workers import run_jobs
 from gaussopt.reporting.html import measured_times
 from gaussopt.reporting.html.page import write
 
 COMMITTED = Path(__file__).parents[1] / "reports" / "papers"
+SHORTENING = Path(__file__).parents[1] / "benchmarks" / "committed_reports.py"
 
 RELATIVE = 1e-6
 """Numbers that differ by less of their size are the same."""
@@ -175,6 +178,22 @@ def test_the_committed_page_is_small_and_shows_the_figures_beside_it() -> None:
     shown = set(re.findall('<img src="([^"]*)"', page))
     assert shown
     assert all((COMMITTED / name).is_file() for name in shown)
+
+
+def test_a_page_is_linked_to_the_figures_beside_it(tmp_path: Path) -> None:
+    spec = importlib.util.spec_from_file_location("committed_reports", SHORTENING)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    page = write(every_block(), tmp_path)
+    before = page.read_text(encoding="utf-8")
+    assert module.link(tmp_path) == before.count('src="data:')
+    after = page.read_text(encoding="utf-8")
+    assert "img-src 'self'" in after
+    shown = re.findall('<img src="([^"]*)"', after)
+    assert len(shown) == before.count("<img src=")
+    assert all((tmp_path / name).is_file() for name in shown)
 
 
 @pytest.mark.parametrize(
