@@ -17,8 +17,9 @@ from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.lcp import MAX_ENUMERATED, enumerate_lcp
-from gaussopt.lcp.enumeration import FEASIBLE, regular_bases
+from gaussopt.lcp.enumeration import regular_bases
 from gaussopt.lcp.matrix_classes import equilibrate, subsets
+from gaussopt.lcp.polyhedra import FEASIBLE
 
 CHUNK = 2**18
 """Entries of the stacked bases that a batch holds at a time."""

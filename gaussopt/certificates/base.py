@@ -1,4 +1,4 @@
-"""What is proved about a candidate acceleration, and the sentence on why it does not pass."""
+"""Proved errors of a candidate acceleration, and the sentence on why it does not pass."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gaussopt.certificates.acceptance import accepts
 from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector
-from gaussopt.core.tolerances import DEFAULT_TOLERANCE
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_or_none
 from gaussopt.linalg.dense import norm
 
 ROUGH = 1e3
@@ -22,7 +22,7 @@ ROUGH = 1e3
 @fast_frozen
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What is proved about a candidate (a, lam).
+    """Proved errors of a candidate (a, lam).
 
     Attributes
     ----------
@@ -148,17 +148,13 @@ class Certificate:
 
     def to_mapping(self) -> dict[str, Any]:
         """For JSON; infinite and undefined values become null."""
-
-        def number(value: float) -> float | None:
-            return value if math.isfinite(value) else None
-
         return {
-            "error_bound": number(self.error_bound),
-            "relative_error": number(self.relative_error),
-            "error_norm": number(self.error_norm),
-            "constraint_residual": number(self.constraint_residual),
-            "force_residual": number(self.force_residual),
-            "rounding_floor": number(self.rounding_floor),
+            "error_bound": finite_or_none(self.error_bound),
+            "relative_error": finite_or_none(self.relative_error),
+            "error_norm": finite_or_none(self.error_norm),
+            "constraint_residual": finite_or_none(self.constraint_residual),
+            "force_residual": finite_or_none(self.force_residual),
+            "rounding_floor": finite_or_none(self.rounding_floor),
             "at_rounding_level": self.at_rounding_level,
             "verdict": str(self.verdict),
             "forces_unique": self.forces_unique,
@@ -166,7 +162,7 @@ class Certificate:
 
 
 def beside(left: float, *terms: float) -> float:
-    """What is left relative to the terms that it is the sum of."""
+    """A remainder relative to the sum of the sizes of its terms."""
     size = sum(terms)
     return left / size if size > 0.0 else 0.0
 

@@ -126,7 +126,7 @@ def _worst(saddle: Saddle, size_f: Vector, size_c: Vector) -> float:
 
 
 def _worst_rows(saddle: Saddle, size: Vector) -> float:
-    """The same for constraints alone: the square is t . S^-1 t."""
+    """`_worst` for constraints alone: the square is t . S^-1 t."""
     t = np.copysign(size, np.cos(1.7 * np.arange(len(size))))
     largest = 0.0
     for _ in range(ASCENTS + 1 if len(t) else 0):

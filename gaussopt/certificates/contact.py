@@ -20,13 +20,14 @@ from gaussopt.contact.laws import NO_CONTACTS, Uniqueness, UniquenessProof
 from gaussopt.contact.operator import ContactOperator
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.tolerances import finite_or_none
 from gaussopt.linalg.dense import mass_scale, norm
 from gaussopt.linalg.saddle_point import Posedness, posedness
 
 
 @dataclass(frozen=True, slots=True)
 class ContactCertificate(Certificate):
-    """What is proved about a candidate (a, lam, lam_N, lam_T); see `Certificate` for the fields shared with it.
+    """Proved errors of a candidate (a, lam, lam_N, lam_T); see `Certificate` for the fields shared with it.
 
     Attributes
     ----------
@@ -59,7 +60,7 @@ class ContactCertificate(Certificate):
         """For JSON."""
         return {
             **Certificate.to_mapping(self),
-            "law_residual": self.law_residual if math.isfinite(self.law_residual) else None,
+            "law_residual": finite_or_none(self.law_residual),
             "friction_power": self.friction_power,
             "uniqueness": self.contact.reason,
         }

@@ -1,4 +1,4 @@
-"""What can be said of a contact step before anything is solved."""
+"""Classes of contact steps, from their data alone."""
 
 from __future__ import annotations
 

@@ -17,13 +17,13 @@ from gaussopt.certificates.qp_scaling import units
 from gaussopt.certificates.qp_verdict import feasibility, rounding
 from gaussopt.core.programs import LeastSquares, LinearSystem
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.core.tolerances import DEFAULT_TOLERANCE
-from gaussopt.linalg.dense import EPS
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_or_none
+from gaussopt.linalg.dense import EPS, norm
 
 
 @dataclass(frozen=True, slots=True)
 class LinearCertificate:
-    """What is proved about a point.
+    """Proved errors of a point of a linear system or least-squares problem.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class LinearCertificate:
             "residual": self.residual, "relative_residual": self.relative_residual,
             "relative_error": self.relative_error,
         }  # fmt: skip
-        return {name: value if math.isfinite(value) else None for name, value in entries.items()}
+        return {name: finite_or_none(value) for name, value in entries.items()}
 
 
 def certify_linear(program: LinearSystem | LeastSquares, x: Vector) -> LinearCertificate:
@@ -89,7 +89,7 @@ def _system(program: LinearSystem, x: Vector) -> LinearCertificate:
 
 
 def _sizes(K: Matrix, b: Vector, seen: Vector, inverse: Matrix) -> tuple[Vector, Vector]:
-    """What rows and coordinates are measured by, (n,), (n,): their own terms, or rounding of those that they hang on.
+    """Units of rows and coordinates, (n,), (n,): their own terms, or rounding of those that they depend on.
 
     A coordinate that is zero at the solution is measured by what is rounding of the largest.
     """
@@ -126,20 +126,15 @@ def _least_squares(program: LeastSquares, x: Vector) -> LinearCertificate:
     U, s, Vt = U[:, :rank], s[:rank], Vt[:rank]
     seen = Vt.T @ (Vt @ x)
     level = rounding(max(A.shape)) / DEFAULT_TOLERANCE
-    fit = max(_length(U.T @ b), level * _length(b))
-    reach = max(_length(seen), level * _length(np.abs(Vt.T) @ ((np.abs(U.T) @ np.abs(b)) / s)))
+    fit = max(norm(U.T @ b), level * norm(b))
+    reach = max(norm(seen), level * norm(np.abs(Vt.T) @ ((np.abs(U.T) @ np.abs(b)) / s)))
     if not b.any():
-        fit, reach = max(fit, _length(A / d)), max(reach, _length(1.0 / d))
-    excess = _ratio(_length(U.T @ r), fit)
-    error = _length((U.T @ r) / s)
+        fit, reach = max(fit, norm((A / d).ravel())), max(reach, norm(1.0 / d))
+    excess = _ratio(norm(U.T @ r), fit)
+    error = norm((U.T @ r) / s)
     if program.minimum_norm:
-        error = math.hypot(error, _length(x - seen))
+        error = math.hypot(error, norm(x - seen))
     return LinearCertificate(residual, excess, _ratio(error, reach))
-
-
-def _length(x: Matrix) -> float:
-    """Euclidean norm, also where the squares of the entries overflow."""
-    return math.hypot(*x.ravel().tolist())
 
 
 def _most(values: Vector) -> float:

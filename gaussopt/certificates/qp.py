@@ -36,7 +36,7 @@ from gaussopt.certificates.qp_verdict import classify, largest, meeting, roundin
 from gaussopt.core.programs import QP
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector, sparse_step
-from gaussopt.core.tolerances import DEFAULT_TOLERANCE
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_or_none, residuals_pass
 from gaussopt.linalg.dense import EPS
 
 DOUBT = 1e-3
@@ -55,7 +55,7 @@ IN_CURVED_DIRECTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class QPCertificate:
-    """What is proved about a point of a QP.
+    """Proved errors of a point of a QP.
 
     Attributes
     ----------
@@ -105,10 +105,8 @@ class QPCertificate:
 
     def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
         """Whether the point is optimal within the (relative) tolerance."""
-        if self.verdict is not Status.SOLVED or not math.isfinite(self.relative_residual):
-            return False
-        bounded = not math.isfinite(self.error_bound) or self.relative_error <= tolerance
-        return self.relative_residual <= tolerance and bounded
+        solved = self.verdict is Status.SOLVED
+        return solved and residuals_pass(tolerance, self.relative_residual, self.error_bound, self.relative_error)
 
     def failure(self, tolerance: float) -> str:
         """Why the point does not pass."""
@@ -122,23 +120,19 @@ class QPCertificate:
 
     def to_mapping(self) -> dict[str, Any]:
         """For JSON."""
-
-        def number(value: float) -> float | None:
-            return value if math.isfinite(value) else None
-
         told: dict[str, Any] = {}
         if math.isfinite(self.relative_residual) and not math.isfinite(self.error_bound):
             told = {"distance": NOT_PROVED}
         elif math.isfinite(self.relative_residual) and not self.definite:
             told = {"distance": IN_CURVED_DIRECTIONS}
         return {
-            "error_bound": number(self.error_bound),
-            "relative_error": number(self.relative_error),
-            "primal_residual": number(self.primal_residual),
-            "dual_residual": number(self.dual_residual),
-            "complementarity": number(self.complementarity),
-            "relative_residual": number(self.relative_residual),
-            "objective_gap": number(self.objective_gap),
+            "error_bound": finite_or_none(self.error_bound),
+            "relative_error": finite_or_none(self.relative_error),
+            "primal_residual": finite_or_none(self.primal_residual),
+            "dual_residual": finite_or_none(self.dual_residual),
+            "complementarity": finite_or_none(self.complementarity),
+            "relative_residual": finite_or_none(self.relative_residual),
+            "objective_gap": finite_or_none(self.objective_gap),
             "verdict": str(self.verdict),
             **told,
         }
@@ -179,7 +173,7 @@ def certify_qp(
 
 
 def _judge(point: CandidatePoint, y: Vector) -> QPCertificate:
-    """What duals prove of the point."""
+    """The certificate of a point with given duals."""
     qp, d, row = point.qp, point.scaled.d, point.scaled.row
     given = y * row
     # A dual that pulls towards a bound which does not exist is a dual residual, not a force; one of a row of
@@ -270,7 +264,7 @@ def _largest(residual: Vector, size: Vector) -> float:
 
 
 def _certify_sparse(qp: QP, x: Vector, y: Vector | None) -> QPCertificate:
-    """The same of a sparse program, whose rows are equalities; the distance is that of the step's certificate."""
+    """The certificate of a sparse program, whose rows are equalities, by that of its step."""
     verdict, known, best = _sparse(qp, x)
     y = best if y is None else y
     z, force, gradient = qp.A @ x, qp.A.T @ y, qp.P @ x + qp.q

@@ -126,7 +126,7 @@ def _without_slope(qp: QP, curvature: Curvature, gradient: Vector, y: Vector, no
 
 
 def _turned(qp: QP, curvature: Curvature, residual: Vector, y: Vector, noise: Vector) -> float:
-    """What is left of the slope along flat directions, as the rows that push pass it on to those with curvature.
+    """Remaining slope along flat directions, as the rows that push pass it on to those with curvature.
 
     The duals that balance it exactly differ by the rows' share of it, and so do their forces in the norm of P^+.
     """

@@ -23,13 +23,13 @@ SMALL = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What residuals are measured by.
+    """Sizes that residuals are measured by.
 
     Attributes
     ----------
     absolute_A : (m, n)
     x, y : (n,), (m,)
-        Point and duals without what has no effect.
+        CandidatePoint and duals without what has no effect.
     force, reach : (n,)
         Sum of the absolute terms of stationarity, and how far they could move the coordinate.
     blur : float
@@ -95,7 +95,7 @@ class CandidatePoint:
                 yield self._refined(_fit(qp.A / weight, gradient / weight, at_lower, at_upper), gradient, weight)
 
     def _refined(self, y: Vector, gradient: Vector, weight: Vector) -> Vector:
-        """The same rows push, rounding left where their own forces are large."""
+        """Duals of the same rows with rounding left where their own forces are large."""
         push, scale = y != 0, weight + self.absolute_A.T @ np.abs(y)
         r = (gradient - self.qp.A.T @ y) / scale
         if not push.any() or not np.isfinite(r).all():
@@ -105,7 +105,7 @@ class CandidatePoint:
         return better if (better * y >= 0).all() else y
 
     def sizes(self, y: Vector, force: Vector) -> Sizes:
-        """What the residuals of the point are measured by, for duals and their forces A^T y."""
+        """Sizes that the residuals of the point are measured by, for duals and their forces A^T y."""
         qp = self.qp
         x, forces = self.x, np.zeros(qp.m)
         if self.curvature.L is None:  # without what neither P nor the rows that push can see
@@ -150,7 +150,7 @@ class CandidatePoint:
         return np.where(np.isfinite(room), room, np.where(np.isfinite(least), least, 0.0))
 
     def stake(self, y: Vector, sizes: Sizes) -> tuple[float, float]:
-        """What a loss of the objective is judged by, and the same as far as forces could move the point.
+        """Size that a loss of the objective is judged by, and the same as far as forces could move the point.
 
         The terms of the objective at the point, without what is the same at all feasible points; a coordinate that its
         rows hold at zero counts as far as the forces could move it. Rounding of the gap is no loss.
@@ -178,7 +178,7 @@ class CandidatePoint:
         return value + noise, max(value, wide) + noise
 
     def _loss_by_rounding(self, sizes: Sizes) -> float:
-        """What rounding of the rows and of the forces makes of the gap, for sizes that are not the candidate's own."""
+        """Gap caused by rounding of the rows and of the forces, for sizes that are not the candidate's own."""
         x, y, Z = np.maximum(np.abs(sizes.x), self._near()), np.abs(sizes.y), self.curvature.Z
         terms = self.absolute_P @ x + np.abs(self.qp.q) + self.absolute_A.T @ y
         noise = np.where(self.fixed, 0.0, (self.qp.n + self.qp.m + 3) * EPS * terms)

@@ -22,8 +22,9 @@ from gaussopt.contact.laws import ContactSolution, Uniqueness, UniquenessProof
 from gaussopt.contact.mode_solution import EXACT, complete
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
-from gaussopt.lcp.enumeration import MAX_ENUMERATED, OBSERVED
+from gaussopt.lcp.enumeration import MAX_ENUMERATED
 from gaussopt.lcp.matrix_classes import classify_matrix
+from gaussopt.lcp.polyhedra import OBSERVED
 from gaussopt.linalg.dense import EPS, mass_scale, norm
 
 QUICK = 8

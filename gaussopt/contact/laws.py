@@ -1,4 +1,4 @@
-"""What a certificate asks of the contact laws, whatever form they have, and what is answered about uniqueness."""
+"""Contact laws as certificates see them, whatever their form, and the uniqueness that they allow."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ContactSolution:
 
 @dataclass(frozen=True, slots=True)
 class Uniqueness:
-    """What the contact laws of a step allow.
+    """Number of accelerations that the contact laws of a step allow.
 
     Attributes
     ----------

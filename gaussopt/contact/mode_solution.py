@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gaussopt.contact.response import ContactResponse
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.lcp.enumeration import FEASIBLE
+from gaussopt.lcp.polyhedra import FEASIBLE
 from gaussopt.linalg.dense import EPS, norm
 
 EXACT = 1e-11

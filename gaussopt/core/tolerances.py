@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,17 @@ from gaussopt.core.errors import BadInput
 
 DEFAULT_TOLERANCE = 1e-7
 """Relative distance to the true acceleration that a step may have."""
+
+
+def residuals_pass(tolerance: float, residual: float, bound: float, error: float) -> bool:
+    """Whether a point of a program passes: its relative residual, and its relative error where that has a bound."""
+    bounded = not math.isfinite(bound) or error <= tolerance
+    return math.isfinite(residual) and residual <= tolerance and bounded
+
+
+def finite_or_none(value: float) -> float | None:
+    """A number for JSON; infinite and undefined ones become null."""
+    return value if math.isfinite(value) else None
 
 
 def check_tolerance(tolerance: Any) -> None:

@@ -1,4 +1,4 @@
-"""What the core knows of linear complementarity problems: matrix classes, all solutions, certificates."""
+"""Linear complementarity problems: matrix classes, all solutions, certificates."""
 
 from __future__ import annotations
 

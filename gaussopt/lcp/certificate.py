@@ -23,7 +23,7 @@ import numpy as np
 from gaussopt.core.programs import LCP
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.core.tolerances import DEFAULT_TOLERANCE
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_or_none, residuals_pass
 from gaussopt.lcp.enumeration import MAX_ENUMERATED, LCPSolutions, enumerate_lcp
 from gaussopt.lcp.matrix_classes import (
     SINGULAR,
@@ -44,7 +44,7 @@ NEGLIGIBLE = 1e-10
 
 @dataclass(frozen=True, slots=True)
 class LCPCertificate:
-    """What is proved about a point z of an LCP.
+    """Proved errors of a point z of an LCP.
 
     Attributes
     ----------
@@ -83,11 +83,10 @@ class LCPCertificate:
 
     def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
         """Whether z is the solution (or one whose w is the only one) within the relative tolerance."""
-        if self.verdict not in (Status.SOLVED, None) or not math.isfinite(self.relative_residual):
-            return False
-        bounded = not math.isfinite(self.error_bound) or self.relative_error <= tolerance
+        possible = self.verdict in (Status.SOLVED, None)
         sensible = math.isinf(tolerance) or self.own_residual <= math.sqrt(tolerance)
-        return self.relative_residual <= tolerance and bounded and sensible
+        passed = residuals_pass(tolerance, self.relative_residual, self.error_bound, self.relative_error)
+        return possible and sensible and passed
 
     @property
     def z_range(self) -> Matrix | None:
@@ -97,24 +96,20 @@ class LCPCertificate:
 
     def to_mapping(self) -> dict[str, Any]:
         """For JSON."""
-
-        def number(value: float) -> float | None:
-            return value if math.isfinite(value) else None
-
         mapping: dict[str, Any] = {
             "verdict": None if self.verdict is None else str(self.verdict),
             "forces_unique": self.unique,
-            "residual": number(self.residual),
-            "relative_residual": number(self.relative_residual),
-            "error_bound": number(self.error_bound),
-            "relative_error": number(self.relative_error),
+            "residual": finite_or_none(self.residual),
+            "relative_residual": finite_or_none(self.relative_residual),
+            "error_bound": finite_or_none(self.error_bound),
+            "relative_error": finite_or_none(self.relative_error),
             "bound_from": self.bound_from,
             "matrix": self.matrix.to_mapping(),
         }
         if self.solutions is not None:
             mapping["solutions"] = [z.tolist() for z in self.solutions.solutions]
         if (z_range := self.z_range) is not None:
-            mapping["z_range"] = [[number(v) for v in row] for row in z_range.tolist()]
+            mapping["z_range"] = [[finite_or_none(v) for v in row] for row in z_range.tolist()]
         return mapping
 
 

@@ -5,8 +5,7 @@ For every subset S of the pairs let z_i = 0 outside S and w_i = 0 in S. The rema
     B_S x = -q,   x >= 0,   column i of B_S is M e_i if i is in S, else -e_i,
 
 a point where B_S is regular and a polyhedron, perhaps empty, where it is singular; the solutions of the problem are
-the union over all S. Regular bases are solved in one stacked call. A polyhedron contains no line, so its vertices and
-extreme rays describe it; they are found from the null space of B_S and every choice of vanishing components.
+the union over all S. Regular bases are solved in one stacked call, polyhedra are described by `gaussopt.lcp.polyhedra`.
 
 Tolerances are relative and independent of the scaling of rows and columns:
 
@@ -24,33 +23,19 @@ elimination", J. ACM 26, 1979.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gaussopt.core.errors import NotAccepted
 from gaussopt.core.programs import LCP
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.lcp.matrix_classes import INVERTED, SINGULAR, equilibrate, subsets
+from gaussopt.lcp.polyhedra import CONSISTENT, FEASIBLE, FLAT, OBSERVED, Mask, SolutionPart, distinct, polyhedron
 from gaussopt.linalg.dense import EPS
 
 MAX_ENUMERATED = 12
 """Largest n whose 2^n complementary bases are visited."""
-FEASIBLE = 1e-13
-FLAT = 1e-11
-CONSISTENT = 1e-11
-"""Relative residual at which the equations of a singular basis contradict each other."""
-OBSERVED = 1e-9
-UNEVEN = 1e-6
-"""Entry of a basis of largest entries 1 below which its scaling may hide what it is."""
-BALANCING = 30
-"""Passes over a basis that is scaled by geometric means."""
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,15 +121,6 @@ class LCPSolutions:
         return np.column_stack((low, high))
 
 
-class _Part(NamedTuple):
-    """Vertices and rays of one basis in z, and f there, the size that rounding errors are relative to."""
-
-    support: Mask
-    vertices: Matrix
-    rays: Matrix
-    f: Matrix
-
-
 def enumerate_lcp(
     lcp: LCP,
     observe: Matrix | None = None,
@@ -185,9 +161,9 @@ def enumerate_lcp(
     points = [_point(masks[s], x[s], f[s], C) for s in np.flatnonzero(feasible)]
     # Far below zero in an ill-conditioned basis may be within its tolerance, but without it the rows no longer hold.
     points = [p for part in points if (p := _lawful(part, lcp, q_size / R, C))]
-    continua: list[_Part] = []
+    continua: list[SolutionPart] = []
     for s in np.flatnonzero(~regular):
-        part = _polyhedron(M, q, q_size, masks[s], C)
+        part = polyhedron(M, q, q_size, masks[s], C)
         if part is not None and (part := _lawful(part, lcp, q_size / R, C)):
             (continua if len(part.rays) or len(part.vertices) > 1 else points).append(part)
     continua = _maximal(continua, lcp)
@@ -240,62 +216,12 @@ def regular_bases(
     return x[..., 0], f + EPS * f.max(axis=-1, keepdims=True, initial=0.0), regular
 
 
-def _point(support: Mask, x: Vector, f: Vector, C: Vector) -> _Part:
+def _point(support: Mask, x: Vector, f: Vector, C: Vector) -> SolutionPart:
     z = np.where(support & (x > FEASIBLE * f), x, 0.0) * C
-    return _Part(support, z[None], np.zeros((0, len(z))), np.where(support, f * C, 0.0)[None])
+    return SolutionPart(support, z[None], np.zeros((0, len(z))), np.where(support, f * C, 0.0)[None])
 
 
-def _polyhedron(M: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -> _Part | None:
-    """The solutions of a singular basis by vertices and rays, or None if there are none."""
-    B = np.where(support, M, -np.eye(len(q)))
-    found = _described(B, q, q_size, support, C)
-    if found is None and np.abs(B[B != 0]).min(initial=1.0) < UNEVEN:
-        # The largest entries of rows and columns are alike, others may hide below them, and rank and consistency with
-        # them: once more with all entries brought to one size as far as that goes.
-        r, c = _geometric(B)
-        found = _described(r[:, None] * B * c, r * q, r * q_size, support, c * C)
-    return found
-
-
-def _geometric(B: Matrix) -> tuple[Vector, Vector]:
-    """Powers of two that bring the geometric means of rows and columns to 1 (A. R. Curtis, J. K. Reid, 1972)."""
-    there = B != 0
-    logs = np.log2(np.where(there, np.abs(B), 1.0))
-    r, c = np.zeros(len(B)), np.zeros(len(B))
-    rows, columns = np.maximum(there.sum(axis=1), 1), np.maximum(there.sum(axis=0), 1)
-    for _ in range(BALANCING):
-        r = -np.where(there, logs + c, 0.0).sum(axis=1) / rows
-        c = -np.where(there, logs + r[:, None], 0.0).sum(axis=0) / columns
-    return 2.0 ** np.round(r), 2.0 ** np.round(c)
-
-
-def _described(B: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -> _Part | None:
-    """The same of the matrix of the basis, scaled somehow; C scales back."""
-    n = len(q)
-    U, s, Vt = np.linalg.svd(B)
-    rank = min(int((s > n * SINGULAR * s[0]).sum()), n - 1)
-    pinv = (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
-    x = -(pinv @ q)
-    x -= pinv @ (B @ x + q)
-    size = np.abs(B) @ np.abs(x) + q_size
-    if (np.abs(B @ x + q) > CONSISTENT * size + FEASIBLE * size.max()).any():
-        return None
-    # The null space is exact beside its largest entries only; refined, every row holds beside its own terms.
-    N = Vt[rank:].T
-    N = N - pinv @ (B @ N)
-    f = np.abs(x) + np.abs(pinv) @ size
-    F = np.abs(N) + np.abs(pinv) @ (np.abs(B) @ np.abs(N))
-    vertices, floors = _vertices(x, N, f, F)
-    if not len(vertices):
-        return None
-    keep = _distinct(vertices, OBSERVED * np.abs(vertices) + FLAT * floors)
-    vertices, floors = vertices[keep], floors[keep]
-    rays = _rays(N, F)
-    scale = np.where(support, C, 0.0)
-    return _Part(support, vertices * scale, rays * scale, floors * scale)
-
-
-def _lawful(part: _Part, lcp: LCP, size: Vector, C: Vector) -> _Part | None:
+def _lawful(part: SolutionPart, lcp: LCP, size: Vector, C: Vector) -> SolutionPart | None:
     """The part if it satisfies every row, or does without the entries that rounding beside larger ones left in it."""
     if _holds(part, lcp, size):
         return part
@@ -305,7 +231,7 @@ def _lawful(part: _Part, lcp: LCP, size: Vector, C: Vector) -> _Part | None:
     return part if _holds(part, lcp, size) else None
 
 
-def _holds(part: _Part, lcp: LCP, size: Vector) -> bool:
+def _holds(part: SolutionPart, lcp: LCP, size: Vector) -> bool:
     """Whether the vertices satisfy every row in its own scale; the null space sees the rows together."""
     terms = part.vertices @ np.abs(lcp.M).T + size
     w = part.vertices @ lcp.M.T + lcp.q
@@ -317,60 +243,7 @@ def _holds(part: _Part, lcp: LCP, size: Vector) -> bool:
     )
 
 
-def _vertices(x: Vector, N: Matrix, f: Vector, F: Matrix) -> tuple[Matrix, Matrix]:
-    """Vertices of {x + N t >= 0}, (k, n), and the size of the errors there, (k, n), from those of x and N."""
-    k = N.shape[1]
-    chosen = _choices(len(x), k)
-    A = N[chosen]
-    regular = np.linalg.det(A) != 0.0
-    inverse = np.linalg.inv(np.where(regular[:, None, None], A, np.eye(k)))
-    regular &= (np.abs(inverse) * F.max(axis=1)[chosen][:, None, :]).max(axis=(-2, -1)) < 1.0 / SINGULAR
-    chosen, A, inverse = chosen[regular], A[regular], inverse[regular]
-    t = -(inverse @ x[chosen][..., None])[..., 0]
-    points = x + t @ N.T
-    inner = f[chosen] + (F[chosen] @ np.abs(t)[..., None])[..., 0]
-    floors = f + (np.abs(t) + (np.abs(inverse) @ inner[..., None])[..., 0]) @ F.T
-    np.put_along_axis(points, chosen, 0.0, axis=1)
-    feasible = (points >= -FLAT * floors).all(axis=1)
-    points, floors = points[feasible], floors[feasible]
-    return np.where(points > FLAT * floors, points, 0.0), floors
-
-
-def _rays(N: Matrix, F: Matrix) -> Matrix:
-    """Extreme rays of {N t >= 0}, scaled to largest entry 1, (r, n), if N has errors relative to F."""
-    n, k = N.shape
-    if k == 1:
-        t = np.ones((1, 1))
-    else:
-        scaled = N / np.where(F > 0, F, 1.0).max(axis=1, keepdims=True)
-        _, s, Vt = np.linalg.svd(scaled[_choices(n, k - 1)])
-        t = Vt[s[:, -1] > SINGULAR][:, -1]
-    rays, floors = np.vstack((t, -t)) @ N.T, FLAT * np.vstack((np.abs(t), np.abs(t))) @ F.T
-    size = np.abs(rays).max(axis=1, keepdims=True)
-    size = np.where(size > 0, size, 1.0)
-    rays, floors = rays / size, floors / size
-    kept = (rays >= -floors).all(axis=1)
-    rays, floors = rays[kept], floors[kept]
-    rays = np.where(rays > floors, rays, 0.0)
-    return np.asarray(rays[_distinct(rays, OBSERVED * rays + floors)])
-
-
-@lru_cache(maxsize=64)
-def _choices(n: int, k: int) -> NDArray[np.intp]:
-    return np.array(list(combinations(range(n), k)), dtype=np.intp).reshape(-1, k)
-
-
-def _distinct(rows: Matrix, tolerance: Matrix) -> list[int]:
-    """Indices of rows that differ from all earlier ones by more than the tolerance in some entry."""
-    kept: list[int] = []
-    for i, row in enumerate(rows):
-        near = np.abs(rows[kept] - row) <= np.maximum(tolerance[kept], tolerance[i])
-        if not near.all(axis=1).any():
-            kept.append(i)
-    return kept
-
-
-def _patterns(parts: list[_Part], lcp: LCP) -> tuple[Mask, Mask, Mask]:
+def _patterns(parts: list[SolutionPart], lcp: LCP) -> tuple[Mask, Mask, Mask]:
     """Supports, and which z_i and w_i are positive somewhere on each part; all (p, n)."""
     supports = np.array([p.support for p in parts]).reshape(len(parts), lcp.n)
     z_positive, w_positive = supports.copy(), supports.copy()
@@ -384,7 +257,7 @@ def _patterns(parts: list[_Part], lcp: LCP) -> tuple[Mask, Mask, Mask]:
     return supports, z_positive, w_positive
 
 
-def _maximal(parts: list[_Part], lcp: LCP) -> list[_Part]:
+def _maximal(parts: list[SolutionPart], lcp: LCP) -> list[SolutionPart]:
     """The continua that lie in no other one."""
     if len(parts) < 2:
         return parts
@@ -395,11 +268,11 @@ def _maximal(parts: list[_Part], lcp: LCP) -> list[_Part]:
     return [p for p, covered in zip(parts, beaten.any(axis=1), strict=True) if not covered]
 
 
-def _isolated(points: list[_Part], continua: list[_Part], lcp: LCP) -> list[_Part]:
+def _isolated(points: list[SolutionPart], continua: list[SolutionPart], lcp: LCP) -> list[SolutionPart]:
     """Points that are not found twice and lie on no continuum."""
     if len(points) > 1:
         z, f = np.vstack([p.vertices for p in points]), np.vstack([p.f for p in points])
-        points = [points[i] for i in _distinct(z, OBSERVED * z + FLAT * f)]
+        points = [points[i] for i in distinct(z, OBSERVED * z + FLAT * f)]
     if not continua or not points:
         return points
     _, z_positive, w_positive = (p.astype(float) for p in _patterns(points, lcp))
@@ -409,7 +282,7 @@ def _isolated(points: list[_Part], continua: list[_Part], lcp: LCP) -> list[_Par
 
 
 def _judge(
-    lcp: LCP, points: list[_Part], continua: list[_Part], observe: Matrix | None, offset: Vector | None
+    lcp: LCP, points: list[SolutionPart], continua: list[SolutionPart], observe: Matrix | None, offset: Vector | None
 ) -> LCPSolutions:
     n = lcp.n
     Y = lcp.M if observe is None else np.asarray(observe, dtype=float)
@@ -430,7 +303,7 @@ def _judge(
         tolerances.append(worst)
     parts = [*points, *continua]
     shape = (len(values), len(Y))
-    kept = _distinct(np.array(values).reshape(shape), np.array(tolerances).reshape(shape))
+    kept = distinct(np.array(values).reshape(shape), np.array(tolerances).reshape(shape))
     if not parts:
         status = Status.NO_SOLUTION
     elif spread:
@@ -440,7 +313,7 @@ def _judge(
     every = np.vstack([np.zeros((0, n)), *(p.vertices for p in parts)])
     floors = np.vstack([np.zeros((0, n)), *(p.f for p in parts)])
     if len(every) > 1 and continua:
-        keep = _distinct(every, OBSERVED * every + FLAT * floors)
+        keep = distinct(every, OBSERVED * every + FLAT * floors)
         every, floors = every[keep], floors[keep]
     return LCPSolutions(
         np.vstack([np.zeros((0, n)), *(p.vertices for p in points)]),

@@ -77,7 +77,7 @@ def equilibrate(M: Matrix) -> tuple[Vector, Vector]:
 
 @dataclass(frozen=True, slots=True)
 class MatrixClass:
-    """What is known of a square matrix that bears on its complementarity problems.
+    """Class of a square matrix, which decides about its complementarity problems.
 
     Attributes
     ----------

@@ -241,10 +241,7 @@ def exchange_pairs(
 ) -> int:
     """Follow principal systems from the pairs of `active` until one has all signs right.
 
-    Returns
-    -------
-    tried
-        The number of sets, negative if none of them solves the problem.
+    Returns the number of sets tried, negative if none of them solves the problem.
     """
     n = len(q)
     wrong = np.empty(n, np.int64)
@@ -310,12 +307,7 @@ def solve_lcp(
 
 
 def lemke_path(M: Matrix, q: Vector, row: Vector, column: Vector, active: Active, most: int) -> tuple[int, int]:
-    """Lemke's method with a covering vector of ones in scaled rows; writes the active pairs of its last basis.
-
-    Returns
-    -------
-    code, pivots
-    """
+    """Lemke's method with a covering vector of ones in scaled rows; writes its last active pairs."""
     n = len(q)
     # Columns of w - M z - 1 z0 = q: w is 0..n-1 and so the inverse of the basis, z is n..2n-1, z0 is 2n; then q.
     T = np.zeros((n, 2 * n + 2))
