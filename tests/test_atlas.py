@@ -12,8 +12,9 @@ import pytest
 from report_pages import figures_of
 
 import gaussopt as go
+from gaussopt.atlas.contact_study import contractions, solve_printed, study, weights_stack
 from gaussopt.atlas.scan import CLASSES, Atlas, load_directions, parse_slips, scan
-from gaussopt.atlas.stacked_steps import ContactStack, classify_stack, contractions, solve_printed, study, weights_stack
+from gaussopt.atlas.stacked_steps import ContactStack, classify_stack
 from gaussopt.cli.main import run
 from gaussopt.contact.operator import ContactOperator
 from gaussopt.contact.qp_equivalence import weights

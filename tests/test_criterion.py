@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gaussopt as go
-from gaussopt.atlas.stacked_steps import BORDER, ContactStack, criteria, solve_printed, study
+from gaussopt.atlas.contact_study import BORDER, criteria, solve_printed, study
+from gaussopt.atlas.stacked_steps import ContactStack
 from gaussopt.contact.qp_equivalence import criterion
 from gaussopt.solving.lcp_batch import solve_batch
 

@@ -20,16 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.atlas.stacked_steps import (
-    JOINT_CLASSES,
-    LCP_CLASSES,
-    MATRIX_CLASSES,
-    QP_CLASSES,
-    WEIGHTED_CLASSES,
-    ContactStack,
-    ContactStudy,
-    study,
-)
+from gaussopt.atlas.contact_study import JOINT_CLASSES, LCP_CLASSES, QP_CLASSES, WEIGHTED_CLASSES, ContactStudy, study
+from gaussopt.atlas.stacked_steps import MATRIX_CLASSES, ContactStack
 from gaussopt.core.errors import BadInput, NotAccepted, UnknownName
 from gaussopt.core.step_data import Matrix, StepData
 from gaussopt.modelling.parameter_grid import AtlasGrid, Axis, default_grid
@@ -209,14 +201,9 @@ def _check_shapes(
 
 
 def scan(
-    problem: str | Problem,
-    axes: Sequence[Axis] | None = None,
-    *,
-    slips: str | Sequence[Sequence[int]] = "all",
-    loads: int = 0,
-    progress: Callable[[float], None] | None = None,
-    **settings: Any,
-) -> Atlas:
+    problem: str | Problem, axes: Sequence[Axis] | None = None, *, slips: str | Sequence[Sequence[int]] = "all",
+    loads: int = 0, progress: Callable[[float], None] | None = None, **settings: Any,
+) -> Atlas:  # fmt: skip
     """Scan a grid of states of a problem with contacts.
 
     Parameters
@@ -255,21 +242,7 @@ def scan(
     shape = (*(len(a.values) for a in chosen), len(signs), *(() if directions is None else (len(directions),)))
     if np.prod(shape, dtype=float) > MAX_POINTS:
         raise BadInput(f"The grid has {np.prod(shape, dtype=float):.0f} points; at most {MAX_POINTS} are scanned.")
-    base = int(np.prod(shape[: len(chosen)], dtype=int))
-    together = max(1, CHUNK // (len(signs) * (1 if directions is None else len(directions))))
-    states = _states(entry, grid, chosen)
-    parts: list[ContactStudy] = []
-    operators: list[ContactStack] = []
-    done = 0
-    while batch := list(itertools.islice(states, together)):
-        stack = ContactStack.of(batch, signs)
-        if directions is not None:
-            stack = stack.with_bias(directions)
-        parts.append(study(stack))
-        operators.append(stack)
-        done += len(batch)
-        if progress is not None:
-            progress(done / base)
+    operators, parts = _study(_states(entry, grid, chosen), signs, directions, shape, progress)
     names = entry.system.contact_names or tuple(f"contact {i + 1}" for i in range(first.k))
     units = {p.name: p.unit for p in entry.parameters}
     meta = {
@@ -282,6 +255,28 @@ def scan(
     return Atlas(
         entry.label, chosen, tuple(meta["units"]), signs, directions, names, data, meta["settings"], meta["seconds"]
     )
+
+
+def _study(
+    states: Iterator[StepData], signs: NDArray[np.int_], directions: Matrix | None, shape: tuple[int, ...],
+    progress: Callable[[float], None] | None,
+) -> tuple[list[ContactStack], list[ContactStudy]]:  # fmt: skip
+    """Operators and findings of all states, some thousand points together."""
+    loads = 1 if directions is None else len(directions)
+    points, together = int(np.prod(shape, dtype=int)), max(1, CHUNK // (len(signs) * loads))
+    operators: list[ContactStack] = []
+    parts: list[ContactStudy] = []
+    done = 0
+    while batch := list(itertools.islice(states, together)):
+        stack = ContactStack.of(batch, signs)
+        if directions is not None:
+            stack = stack.with_bias(directions)
+        parts.append(study(stack))
+        operators.append(stack)
+        done += len(stack)
+        if progress is not None:
+            progress(done / points)
+    return operators, parts
 
 
 def _axes(entry: Problem, grid: AtlasGrid, axes: Sequence[Axis] | None) -> tuple[Axis, ...]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gaussopt.atlas.stacked_steps import BORDER
+from gaussopt.atlas.contact_study import BORDER
 from gaussopt.modelling.problem import Problem, problem
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.p001_friction import loop_and_rod, motions, painleve, steps, two_bar_motions
