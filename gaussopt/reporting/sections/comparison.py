@@ -237,10 +237,9 @@ def kinds_of(texts: Iterable[str]) -> str:
 
 
 def _environment(meta: Mapping[str, Any]) -> Section:
-    rows = tuple(_flat("", meta))
-    return Section("environment", "Environment", (
-        Table("environment", "Versions, machine and settings of this comparison.", ("what", "value"), rows),
-    ))  # fmt: skip
+    caption = "Versions, machine and settings of this comparison."
+    table = Table("environment", caption, ("what", "value"), tuple(_flat("", meta)))
+    return Section("environment", "Environment", (table,))
 
 
 def _flat(prefix: str, meta: Mapping[str, Any]) -> list[tuple[str, Any]]:

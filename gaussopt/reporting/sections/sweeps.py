@@ -144,19 +144,14 @@ def _accuracy(name: str, dial: str, found: Sequence[Place]) -> Table:
 def _cell(of: Sequence[Place]) -> Any:
     if not of:
         return "–"
-    worst, success = (
-        max((p.certified for p in of if not np.isnan(p.certified)), default=None),
-        min(p.success for p in of),
-    )
+    worst = max((p.certified for p in of if not np.isnan(p.certified)), default=None)
+    success = min(p.success for p in of)
     names = dict.fromkeys(s for p in of for s in p.recognised)
     known = f"recognised as {in_words(list(names))}" if names else ""
     if success == 1 and not known:
         return worst
-    if worst is None:
-        return known if success == 1 else f"{known}; {per_cent(success)}"
-    if success == 1:
-        return f"{worst:.0e}; {known}"
-    return f"{f'{worst:.0e}' if np.isfinite(worst) else '∞'}; {per_cent(success)}"
+    error = known if worst is None else f"{worst:.0e}" if np.isfinite(worst) else "∞"
+    return "; ".join(dict.fromkeys((error, known if success == 1 else per_cent(success))))
 
 
 def _reversals(name: str, dial: str, turned: Sequence[Reversal], what: str, formulation: str = "") -> list[Block]:
