@@ -20,7 +20,6 @@ from gaussopt.comparison.performance_profiles import (
     charged,
     costs,
     geometric_means,
-    performance_profile,
     profile_of,
     shifted_geometric_mean,
 )
@@ -235,7 +234,7 @@ def test_answers_that_differ_on_the_clock_are_failures() -> None:
     assert list(case.differs) == [False, True, False, False]  # the third was wrong on record, the fourth has no answer
     assert list(case.costs()) == [1.0, INF, INF, 1.0]
     assert list(costs(a, t, formulation="gauss").failures) == [0, 2]
-    assert performance_profile(a, t).solved.tolist() == [1.0, 0.5]
+    assert profile_of(costs(a, t)).solved.tolist() == [1.0, 0.5]
     # Old records say nothing of it.
     assert not join(a, [times("fickle", [1.0] * 4)])[1].differs.any()
     assert metrics.summary(a, t)[1].confirmed == 2
@@ -259,7 +258,7 @@ def test_profile_of_records_charges_refusals_and_crashes() -> None:
         refused("osqp", source=KNIFE_EDGE), refused("lemke"), refused("lemke", source=KNIFE_EDGE),
     ]  # fmt: skip
     t = [times("kkt", [2.0, 2.0]), times("osqp", [1.0, 1.0]), times("kkt", [1.0], source=KNIFE_EDGE)]
-    profile = performance_profile(a, t, formulation="gauss")
+    profile = profile_of(costs(a, t, formulation="gauss"))
     assert profile.names == ("kkt", "osqp")  # one that refuses everything does not compete
     assert list(profile.taus) == [1.0, 2.0]
     assert profile.rho.tolist() == [[0.75, 0.25], [1.0, 0.25]]
@@ -275,7 +274,7 @@ def test_pairs_are_charged_for_formulating() -> None:
 
 
 def test_profile_of_nothing() -> None:
-    assert performance_profile([], []).problems == 0
+    assert profile_of(costs([], [])).problems == 0
     profile = profile_of(table([INF], [INF]))
     assert profile.rho.tolist() == [[0.0, 0.0]]
     # A clock too coarse shows zero: those who show it tie.
@@ -531,5 +530,5 @@ def test_many_rows() -> None:
     t = [times("kkt", [1e-6] * 100, source=x.source, formulation=x.formulation) for x in a]
     assert len(tables.steps(a, t)) == 30_000
     assert len(metrics.summary(a, t)) == 300
-    assert performance_profile(a, t).problems == 30_000
+    assert profile_of(costs(a, t)).problems == 30_000
     assert FOUR_BAR.label == "four-bar, A"

@@ -108,15 +108,8 @@ class Profile:
         return [int(i) for i in np.lexsort((-self.solved, -area))]
 
 
-def performance_profile(
-    answers: Sequence[Answers], times: Sequence[Times], *, start: str = "warm", formulation: str | None = None
-) -> Profile:
-    """Compute Dolan and More's profile; see `costs` for the parameters and `profile_of` for the rest."""
-    return profile_of(costs(answers, times, start=start, formulation=formulation))
-
-
 def profile_of(table: Costs, taus: Vector | None = None) -> Profile:
-    """Compute the profile of a table of costs.
+    """Compute Dolan and More's profile of a table of costs.
 
     Ties are won by all that share the least time. A problem that nobody solves is kept and counts against all.
 
