@@ -12,7 +12,7 @@ from gaussopt.contact.operator import ContactOperator
 from gaussopt.contact.qp_equivalence import criterion, weights
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
-from gaussopt.lcp import MAX_ENUMERATED, MatrixClass, classify_matrix, enumerate_lcp
+from gaussopt.lcp import MatrixClass, classify_matrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def classify_step(step: StepData) -> ContactClass:
 
 def _prediction(op: ContactOperator, matrix: MatrixClass) -> bool | None:
     """Criterion eta at the solution of the LCP; it is a theorem about positive definite operators."""
-    if op.resting.any() or not matrix.positive_definite or op.k > MAX_ENUMERATED:
+    if op.resting.any() or not matrix.positive_definite or not op.complementarity.enumerable:
         return None
-    found = enumerate_lcp(op.lcp, size=op.complementarity.lcp_size).solutions
+    found = op.complementarity.enumerated.solutions
     return criterion(op.lcp, found[0]).predicts if len(found) == 1 else None

@@ -18,7 +18,7 @@ from gaussopt.certificates.qp_verdict import feasibility, rounding
 from gaussopt.core.programs import LeastSquares, LinearSystem
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_or_none
-from gaussopt.linalg.dense import EPS, norm
+from gaussopt.linalg.dense import EPS, largest, largest_ratio, norm, ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +79,12 @@ def _system(program: LinearSystem, x: Vector) -> LinearCertificate:
     inverse = (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
     size, reach = _sizes(K, b, Vt[:rank].T @ (Vt[:rank] @ x), inverse)
     if not b.any():  # nothing has a size but the unit of each coordinate
-        size, reach = np.maximum(size, np.abs(K) @ (1.0 / d)), np.maximum(reach, _most(1.0 / d))
+        size, reach = np.maximum(size, np.abs(K) @ (1.0 / d)), np.maximum(reach, largest(1.0 / d))
     noise = (n + 2) * EPS * (np.abs(K) @ np.abs(x))
     contradictory = rank < n and feasibility(K, b, b).possible is False
     return LinearCertificate(
-        _most(r / row), _relative(np.abs(r) + np.where(r != 0, noise, 0.0), size),
-        _relative(np.abs(inverse @ r), reach), contradictory,
+        largest(r / row), largest_ratio(np.abs(r) + np.where(r != 0, noise, 0.0), size),
+        largest_ratio(np.abs(inverse @ r), reach), contradictory,
     )  # fmt: skip
 
 
@@ -98,7 +98,7 @@ def _sizes(K: Matrix, b: Vector, seen: Vector, inverse: Matrix) -> tuple[Vector,
     spread = np.abs(inverse) @ terms
     reach = np.maximum(np.abs(seen), share * spread)
     zero = np.abs(inverse @ b) <= (len(b) + 2) * EPS * spread
-    reach = np.where(zero, np.maximum(reach, share * _most(reach)), reach)
+    reach = np.where(zero, np.maximum(reach, share * largest(reach)), reach)
     return np.maximum(terms, np.abs(K) @ np.maximum(share * spread, np.where(zero, reach, 0.0))), reach
 
 
@@ -108,13 +108,13 @@ def _sparse_system(program: LinearSystem, x: Vector) -> LinearCertificate:
     size = abs(program.K) @ np.abs(x) + np.abs(program.b)
     if not program.b.any():
         size = np.maximum(size, abs(program.K) @ np.ones(program.n))
-    return LinearCertificate(_most(r), _relative(r, size), math.nan, contradictory=True)
+    return LinearCertificate(largest(r), largest_ratio(r, size), math.nan, contradictory=True)
 
 
 def _least_squares(program: LeastSquares, x: Vector) -> LinearCertificate:
     """The excess of the squares is ||U^T r||^2, U an orthonormal basis of the columns."""
     r = program.b - program.A @ x
-    residual = _most(program.A.T @ r)
+    residual = largest(program.A.T @ r)
     d, unit = np.ones(program.n), float(np.abs(program.A).max(initial=0.0)) or 1.0
     if not program.minimum_norm:  # the shortest solution is a matter of the units given
         d = np.ldexp(1.0, -np.frexp(np.abs(program.A).max(axis=0, initial=0.0))[1])
@@ -130,20 +130,8 @@ def _least_squares(program: LeastSquares, x: Vector) -> LinearCertificate:
     reach = max(norm(seen), level * norm(np.abs(Vt.T) @ ((np.abs(U.T) @ np.abs(b)) / s)))
     if not b.any():
         fit, reach = max(fit, norm((A / d).ravel())), max(reach, norm(1.0 / d))
-    excess = _ratio(norm(U.T @ r), fit)
+    excess = ratio(norm(U.T @ r), fit)
     error = norm((U.T @ r) / s)
     if program.minimum_norm:
         error = math.hypot(error, norm(x - seen))
-    return LinearCertificate(residual, excess, _ratio(error, reach))
-
-
-def _most(values: Vector) -> float:
-    return float(np.abs(values).max(initial=0.0))
-
-
-def _ratio(value: float, size: float) -> float:
-    return 0.0 if value == 0 else value / size if size > 0 else math.inf
-
-
-def _relative(residual: Vector, size: Vector) -> float:
-    return float(np.where(residual == 0, 0.0, residual / size).max(initial=0.0))
+    return LinearCertificate(residual, excess, ratio(error, reach))

@@ -32,12 +32,12 @@ from gaussopt.certificates.bilateral_sparse import certify_sparse
 from gaussopt.certificates.qp_distance import error_bound, pushing, violation_bound
 from gaussopt.certificates.qp_point import CandidatePoint, Sizes
 from gaussopt.certificates.qp_scaling import Scaled
-from gaussopt.certificates.qp_verdict import classify, largest, meeting, rounding
+from gaussopt.certificates.qp_verdict import classify, largest_bound, meeting, rounding
 from gaussopt.core.programs import QP
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector, sparse_step
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_or_none, residuals_pass
-from gaussopt.linalg.dense import EPS
+from gaussopt.linalg.dense import EPS, largest, largest_ratio, ratio
 
 DOUBT = 1e-3
 """Relative residual above which a point fails at any sensible tolerance, whatever the program."""
@@ -190,9 +190,9 @@ def _judge(point: CandidatePoint, y: Vector) -> QPCertificate:
         (qp.n + qp.m + 3) * EPS * (point.absolute_P @ np.abs(point.x) + np.abs(qp.q) + point.absolute_A.T @ np.abs(y))
     )
     worst = max(
-        _largest(violation + np.where(violation > 0, point.noise_z, 0.0), sizes.row(violation_bound(qp, point.z))),
-        _largest(np.abs(r) + np.where(r != 0, noise_r, 0.0), sizes.force),
-        _largest(np.abs(y) * slack, np.maximum(np.abs(y), sizes.pull) * sizes.row(named)),
+        largest_ratio(violation + np.where(violation > 0, point.noise_z, 0.0), sizes.row(violation_bound(qp, point.z))),
+        largest_ratio(np.abs(r) + np.where(r != 0, noise_r, 0.0), sizes.force),
+        largest_ratio(np.abs(y) * slack, np.maximum(np.abs(y), sizes.pull) * sizes.row(named)),
     )
     # The duals of equalities that fix a coordinate may be chosen so that nothing is left of its residual.
     free, noise = np.where(point.fixed, 0.0, r), np.where(point.fixed, 0.0, noise_r)
@@ -201,7 +201,7 @@ def _judge(point: CandidatePoint, y: Vector) -> QPCertificate:
     gap = 0.5 * sloped * sloped + pulled + flat
     stake, wide = point.stake(y, sizes)
     lost = gap - float(np.abs(y) @ np.where(point.losing, 0.0, slack))
-    worst = max(worst, _ratio(lost, stake), _ratio(sloped, math.sqrt(2.0 * wide)))
+    worst = max(worst, ratio(lost, stake), ratio(sloped, math.sqrt(2.0 * wide)))
     bound, scale = _distance(point, y, sizes, noise_r, slack / sizes.row(named))
     verdict = Status.SOLVED
     if worst <= DOUBT and _doubtful(point, violation, sizes, y):
@@ -209,8 +209,8 @@ def _judge(point: CandidatePoint, y: Vector) -> QPCertificate:
     worst = LARGEST if worst > LARGEST else worst
     return QPCertificate(
         verdict,
-        _most(violation / row),
-        _most(np.abs(qp.P @ point.x + qp.q - force) / d),
+        largest(violation / row),
+        largest(np.abs(qp.P @ point.x + qp.q - force) / d),
         pulled,
         bound,
         math.sqrt(max(float(point.x @ qp.P @ point.x), 0.0)),
@@ -241,26 +241,12 @@ def _doubtful(point: CandidatePoint, violation: Vector, sizes: Sizes, y: Vector)
     qp = point.qp
     bound = np.abs(violation_bound(qp, point.z))
     # Rounding of A x excuses no more than rounding of the bounds: contradictions are measured by these alone.
-    noise = np.minimum(point.noise_z, point.level * largest(qp.l, qp.u))
+    noise = np.minimum(point.noise_z, point.level * largest_bound(qp.l, qp.u))
     if (violation > point.level * bound + noise).any() and meeting(qp.A, qp.l, qp.u, point.x) is None:
         return True
     Z = point.curvature.Z
     slope = np.abs(Z.T @ (qp.q - qp.A.T @ y))
     return bool((slope > point.level * (np.abs(Z).T @ (np.abs(qp.q) + point.absolute_A.T @ np.abs(sizes.y)))).any())
-
-
-def _ratio(value: float, size: float) -> float:
-    return value / size if size > 0 else 0.0 if value == 0 else math.inf
-
-
-def _most(values: Vector) -> float:
-    return float(values.max(initial=0.0))
-
-
-def _largest(residual: Vector, size: Vector) -> float:
-    """The largest residual relative to its size; infinite where something has no size."""
-    relative = np.where(residual == 0, 0.0, residual / size)
-    return float(relative.max(initial=0.0))
 
 
 def _certify_sparse(qp: QP, x: Vector, y: Vector | None) -> QPCertificate:
@@ -278,12 +264,12 @@ def _certify_sparse(qp: QP, x: Vector, y: Vector | None) -> QPCertificate:
     violation, r = np.abs(z - qp.l), np.abs(gradient - force)
     roots = np.sqrt(np.maximum(diagonal, 0.0)) * reach
     share = rounding(8) / DEFAULT_TOLERANCE
-    total = np.maximum(np.maximum(total, diagonal * reach), share * np.sqrt(np.maximum(diagonal, 0.0)) * _most(roots))
-    worst = max(_largest(violation, rows), _largest(r, total))
+    total = np.maximum(np.maximum(total, diagonal * reach), share * np.sqrt(np.maximum(diagonal, 0.0)) * largest(roots))
+    worst = max(largest_ratio(violation, rows), largest_ratio(r, total))
     norm_x = math.sqrt(max(float(x @ (qp.P @ x)), 0.0))
     pulled = float(np.abs(y) @ violation)
     return QPCertificate(
-        verdict, _most(violation), _most(r), pulled, known, norm_x, min(worst, LARGEST), y,
+        verdict, largest(violation), largest(r), pulled, known, norm_x, min(worst, LARGEST), y,
         max(norm_x, float(np.linalg.norm(roots))), 0.5 * known * known + pulled,
     )  # fmt: skip
 

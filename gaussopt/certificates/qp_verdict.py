@@ -134,7 +134,7 @@ def feasibility(A: Matrix, l: Vector, u: Vector) -> Feasibility:
     return Feasibility(found.possible, None if found.x is None else found.x * d, y)
 
 
-def largest(l: Vector, u: Vector) -> float:
+def largest_bound(l: Vector, u: Vector) -> float:
     """The largest finite bound."""
     ends = np.abs(np.concatenate((l, u)))
     return float(ends[np.isfinite(ends)].max(initial=0.0))
@@ -150,7 +150,7 @@ def meeting(A: Matrix, l: Vector, u: Vector, x: Any) -> Any:
     wide, x = A.astype(np.longdouble), x.astype(np.longdouble)
     size, level, blur = np.abs(wide), rounding(A.shape[1]), (A.shape[1] + 2) * WIDE_EPS
     # Rounding of large terms excuses no more than rounding of the bounds.
-    most = level * largest(l, u)
+    most = level * largest_bound(l, u)
     if not most:
         return np.zeros_like(x)
     held = l == u

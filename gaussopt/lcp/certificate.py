@@ -34,7 +34,7 @@ from gaussopt.lcp.matrix_classes import (
     subsets,
     unit_diagonal,
 )
-from gaussopt.linalg.dense import EPS
+from gaussopt.linalg.dense import EPS, ratio
 
 MAX_VERTICES = 10
 """Largest n whose 2^n vertex matrices are inverted for beta."""
@@ -157,21 +157,17 @@ def certify_lcp(lcp: LCP, z: Vector | None) -> LCPCertificate:
         if measured < bound:
             bound, source = measured, "enumeration"
     verdict, unique = _verdict(lcp, kind, found, z)
-    relative = _quotient(residual, norm)
+    relative = ratio(residual, norm)
     if not math.isfinite(bound):
         # Nothing ties z to the data, and beside a z that runs away every residual would be small.
         given = float(np.linalg.norm(d * lcp.q)) or norm
-        relative, own = _quotient(residual, given), max(own, _largest(r, size + NEGLIGIBLE * d * given))
-    return LCPCertificate(verdict, unique, kind, found, residual, relative, own, bound, _quotient(bound, norm), source)
+        relative, own = ratio(residual, given), max(own, _largest(r, size + NEGLIGIBLE * d * given))
+    return LCPCertificate(verdict, unique, kind, found, residual, relative, own, bound, ratio(bound, norm), source)
 
 
 def _largest(r: Vector, terms: Vector) -> float:
     """The largest entry of r relative to its terms."""
     return float((np.abs(r) / np.where(terms > 0, terms, 1.0)).max(initial=0.0))
-
-
-def _quotient(a: float, b: float) -> float:
-    return a / b if b > 0 else (0.0 if a == 0 else math.inf)
 
 
 def vertex_bound(A: Matrix) -> float:

@@ -86,6 +86,21 @@ def mass_norm(a: Vector, Ma: Vector) -> float:
     return math.sqrt(max(float((a / sizes[0]) @ (Ma / sizes[1])), 0.0)) * math.sqrt(sizes[0]) * math.sqrt(sizes[1])
 
 
+def ratio(value: float, size: float) -> float:
+    """Value relative to a size: 0 of nothing, infinite beside nothing."""
+    return value / size if size > 0 else 0.0 if value == 0 else math.inf
+
+
+def largest_ratio(values: Vector, sizes: Vector) -> float:
+    """The largest of non-negative values relative to their sizes; infinite where something has no size."""
+    return float(np.where(values == 0, 0.0, values / sizes).max(initial=0.0))
+
+
+def largest(values: Vector) -> float:
+    """The largest absolute value, 0 of nothing."""
+    return float(np.abs(values).max(initial=0.0))
+
+
 def mass_scale(M: Matrix | Sparse) -> Vector:
     """1 / sqrt(M_ii), and 1 for coordinates without mass: coordinates in these units all have mass 1."""
     diagonal = M.diagonal()
