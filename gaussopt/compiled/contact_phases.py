@@ -1,7 +1,7 @@
-"""Leaps of a motion with contacts: the steps of a phase in which nothing happens, by one compiled loop.
+"""The steps of a phase in which nothing happens, by one compiled loop.
 
-The event loop asks for a leap wherever a step begins on the grid. It gets as many steps as are regular and without an
-event, each one certified, and does the next one itself.
+The event loop asks for a segment wherever a step begins on the grid. It gets as many steps as are regular and without
+an event, each one certified, and does the next one itself.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from gaussopt.jit.kernel import COMPILED, prepare
 from gaussopt.modelling.lagrangian import LagrangianSystem
 
 FIRST = 16
-"""Steps of the first leap of a phase, at most."""
+"""Steps of the first segment of a phase, at most."""
 
 PATIENCE = 31
-"""Steps that are left to the event loop, at most, after leaps of none; a leap of none costs as much as a step there."""
+"""Steps that are left to the event loop, at most, after empty segments, which cost as much as a step there."""
 
 
 class PhaseMarcher:
-    """What takes the leaps of one motion.
+    """Takes the segments of one motion.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class PhaseMarcher:
         Of a system with generated equations; counts evaluations and worst certificates.
     method : an explicit Runge-Kutta method of constant step
     control : Control
-    recorder : takes whole leaps
+    recorder : takes whole segments
     """
 
     def __init__(self, motion: ContactAccelerations, method: Stepper, control: Control, recorder: Recorder) -> None:
@@ -62,7 +62,7 @@ class PhaseMarcher:
 
     @staticmethod
     def fit(motion: ContactAccelerations, method: Stepper, control: Control) -> bool:
-        """Whether a motion can leap."""
+        """Whether a motion can be taken in segments."""
         system = motion.system
         return (
             COMPILED
@@ -127,7 +127,7 @@ class PhaseMarcher:
         return self._read(instants[1 : done + 1], rows[:done])
 
     def shortened(self, steps: int) -> None:
-        """Take note that no more than the first steps of the latest leap were of use."""
+        """Take note that no more than the first steps of the latest segment were of use."""
         self._most = max(FIRST, steps)
         if not steps:
             self._wait()
@@ -151,20 +151,20 @@ class PhaseMarcher:
         far = turns(self._turning, t, states[:, :n], states[:, n:]) > TURN
         return int(far.argmax()) if far.any() else len(rows)
 
-    def record(self, leap: PhaseSegment) -> None:
-        """Write down every step; an empty leap leaves nothing."""
-        if not len(leap):
+    def record(self, segment: PhaseSegment) -> None:
+        """Write down every step; an empty segment leaves nothing."""
+        if not len(segment):
             return
+        part = segment
         self._recorder.extend(
-            leap.t, leap.q, leap.v, leap.a, leap.lam, leap.error_bound, leap.relative_error, leap.position_drift,
-            leap.velocity_drift, *leap.energies.T,
-            leap.forces_unique.astype(np.float64),
+            part.t, part.q, part.v, part.a, part.lam, part.error_bound, part.relative_error, part.position_drift,
+            part.velocity_drift, *part.energies.T, part.forces_unique.astype(np.float64),
         )  # fmt: skip
-        modes = np.tile(self._motion.phase.modes().astype(float), (len(leap), 1))
-        self._recorder.extend_contacts(leap.lam_N, leap.lam_T, leap.gap, leap.slip, modes)
+        modes = np.tile(self._motion.phase.modes().astype(float), (len(segment), 1))
+        self._recorder.extend_contacts(segment.lam_N, segment.lam_T, segment.gap, segment.slip, modes)
 
     def _read(self, t: Vector, rows: Matrix) -> PhaseSegment:
-        """The leap that the rows tell of."""
+        """The segment that the rows hold."""
         n, m, k, phase, closed = self._n, self._m, self._k, self._motion.phase, self._space.closed
         c = len(closed)
         sizes = (n, n, n, m, c, c, 1, 1, k, k, k, 3, self._about - 3 - m, m, 1)

@@ -11,7 +11,7 @@ from gaussopt.lcp.pivoting import Active
 from gaussopt.linalg.dense import EPS
 
 EXACT = 1e-11
-"""Relative violation of a law that counts as rounding, as in `contact_certificate`."""
+"""Relative violation of a law that counts as rounding, as in `gaussopt.certificates.contact`."""
 
 
 def apply_forces(n: int, space: StageWorkspace, out: Vector) -> float:

@@ -2,7 +2,7 @@
 
 The kernel takes the regular case only: M positive definite, joints independent, every contact moved by its own force,
 and friction far enough from the limit where the contact operator loses its definiteness. Whatever else comes up it says
-so and the general path (`contact_operator`, `solving`, `contact_certificate`) decides. What it returns carries the same
+so and the general path (contact operator, solving, certificate) decides. What it returns carries the same
 certificate as there: the distance of the acceleration to what its own forces cause, from the equations of motion
 themselves; the natural map of all laws; and the distance to the solution of the mode, by one refinement more.
 

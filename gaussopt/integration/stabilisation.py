@@ -48,11 +48,11 @@ class Unstabilised:
     name: str = "none"
 
     def shape(self, system: AbstractSystem, step: StepData) -> StepData:
-        """Unchanged."""
+        """The step itself."""
         return step
 
     def correct(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
-        """Unchanged."""
+        """None: the state stays as it is."""
         return None
 
 
@@ -88,7 +88,7 @@ class Baumgarte:
         return step.with_gamma(gamma)
 
     def correct(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
-        """Unchanged."""
+        """None: the state stays as it is."""
         return None
 
 
@@ -107,7 +107,7 @@ class Projection:
     name: str = "projection"
 
     def shape(self, system: AbstractSystem, step: StepData) -> StepData:
-        """Unchanged."""
+        """The step itself."""
         return step
 
     def correct(self, system: Surface, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:

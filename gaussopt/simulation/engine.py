@@ -42,7 +42,7 @@ CONTACT_LOOPS: dict[str, type[EventLoop | TimeSteppingLoop | PrintedLoop]] = {
 
 
 @dataclass(frozen=True)
-class Run:
+class PreparedRun:
     """A motion that is ready to be integrated.
 
     Attributes
@@ -65,7 +65,7 @@ class Run:
         return {**self.loop.about(), **({"engine": self.engine} if self.engine else {})}
 
 
-def choose_engine(settings: RunSettings, progress: Progress | None) -> Run:
+def choose_engine(settings: RunSettings, progress: Progress | None) -> PreparedRun:
     """The run of checked settings, by the engine asked for or by the one that is worth it.
 
     Raises
@@ -78,7 +78,7 @@ def choose_engine(settings: RunSettings, progress: Progress | None) -> Run:
     return _bilateral_run(settings, progress)
 
 
-def _bilateral_run(settings: RunSettings, progress: Progress | None) -> Run:
+def _bilateral_run(settings: RunSettings, progress: Progress | None) -> PreparedRun:
     """The run of a motion without contacts."""
     s = settings
     solver = StepSolver(s.formulation, s.solver, s.solver_options, s.tolerance, s.warm_start)
@@ -97,13 +97,15 @@ def _bilateral_run(settings: RunSettings, progress: Progress | None) -> Run:
             loop = kind(motion, s.method, s.control, s.record_every, recorder, record, progress)
             try:
                 loop.prepare(s.first)
-                return Run(motion, loop, recorder, state)
+                return PreparedRun(motion, loop, recorder, state)
             except NotCompiled as obstacle:
                 reason = str(obstacle)
     if s.engine == "compiled":
         raise NotAccepted(_refused(reason))
     motion.system.prepare(_evaluations(s))
-    return Run(motion, BilateralLoop(motion, s.method, s.control, record, progress, s.record_every), recorder, state)
+    return PreparedRun(
+        motion, BilateralLoop(motion, s.method, s.control, record, progress, s.record_every), recorder, state
+    )
 
 
 def _state(settings: RunSettings, solver: StepSolver) -> str:
@@ -131,7 +133,7 @@ def _why_interpreted(settings: RunSettings, state: str, kind: type[GeneratedLoop
     return kind.why_not(s.method, s.stabiliser)
 
 
-def _contact_run(settings: RunSettings, progress: Progress | None) -> Run:
+def _contact_run(settings: RunSettings, progress: Progress | None) -> PreparedRun:
     """The run of a motion with contacts."""
     s, method = settings, settings.method
     s.check_stepper("velocity")
@@ -145,13 +147,13 @@ def _contact_run(settings: RunSettings, progress: Progress | None) -> Run:
     record = recording(recorder, motion)
     loop = CONTACT_LOOPS[method.loop](motion, method, s.control, record, progress, s.record_every, s.rules)
     if kernel is None:
-        return Run(motion, loop, recorder, "velocity")
+        return PreparedRun(motion, loop, recorder, "velocity")
     if isinstance(loop, EventLoop) and PhaseMarcher.fit(motion, method, s.control):
         begin = perf_counter()
         with suppress(NotCompiled):  # it goes stage by stage then
             loop.fast_forward = PhaseMarcher(motion, method, s.control, recorder)
         motion.timing["compile"] = perf_counter() - begin
-    return Run(motion, loop, recorder, "velocity", "compiled")
+    return PreparedRun(motion, loop, recorder, "velocity", "compiled")
 
 
 def _stage_kernel(settings: RunSettings, solvers: ContactSolvers) -> StageKernel | None:

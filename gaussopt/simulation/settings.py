@@ -46,7 +46,7 @@ NEVER = 2**40
 
 
 @dataclass(frozen=True)
-class Start:
+class RunStart:
     """A problem with its start and its times.
 
     Attributes
@@ -70,7 +70,7 @@ class Start:
     events: Sequence[Event] = ()
 
     @classmethod
-    def of(cls, given: Any, q0: Any, v0: Any, dt: float | None, t_end: float | None) -> Start:
+    def of(cls, given: Any, q0: Any, v0: Any, dt: float | None, t_end: float | None) -> RunStart:
         """From what a user gives.
 
         Raises
@@ -107,7 +107,7 @@ class RunSettings:
     named : whether one of them was given
     """
 
-    start: Start
+    start: RunStart
     system: AbstractSystem
     first: StepData
     method: Stepper
@@ -139,7 +139,7 @@ class RunSettings:
             raise BadInput(f"solver_options is {given['solver_options']!r}; give names with values.")
         if not isinstance(given["events"], list | tuple):
             raise BadInput(f"events is {given['events']!r}; give a list of gaussopt.Event objects.")
-        start = Start.of(problem, given["q0"], given["v0"], given["dt"], given["t_end"])
+        start = RunStart.of(problem, given["q0"], given["v0"], given["dt"], given["t_end"])
         t0, rtol, atol = given["t0"], given["rtol"], given["atol"]
         method = check_settings(start.dt, start.t_end, given["stepper"], t0, rtol, atol)
         control = Control(start.t_end, given["dt"] if method.adaptive else start.dt, rtol, atol)

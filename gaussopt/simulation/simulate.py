@@ -27,7 +27,7 @@ from gaussopt.integration.singular_positions import abrupt_sentence
 from gaussopt.integration.trajectory import Trajectory, WorstCertificate
 from gaussopt.linalg.redundancy import named_forces
 from gaussopt.modelling.problem import Problem
-from gaussopt.simulation.engine import Run, choose_engine
+from gaussopt.simulation.engine import PreparedRun, choose_engine
 from gaussopt.simulation.failed_step import save_failed
 from gaussopt.simulation.settings import RunSettings
 
@@ -107,7 +107,7 @@ class _End:
     machine: bool = False
 
 
-def _integrate(settings: RunSettings, run: Run, keep_interrupted: bool) -> _End:
+def _integrate(settings: RunSettings, run: PreparedRun, keep_interrupted: bool) -> _End:
     """Integrate from the start to the end, or to what stops the motion."""
     loop, recorder = run.loop, run.recorder
     start = settings.consistent_start()
@@ -164,7 +164,7 @@ def _ended_by(error: Exception, t: float) -> tuple[Status, str]:
     return status, f"Stopped after t = {t:.9g}: {reason}"
 
 
-def _trajectory(settings: RunSettings, run: Run, end: _End, step_folder: str | Path | None) -> Trajectory:
+def _trajectory(settings: RunSettings, run: PreparedRun, end: _End, step_folder: str | Path | None) -> Trajectory:
     """The trajectory of a run with what there is to say of it."""
     motion, start = run.motion, settings.start
     columns = run.recorder.arrays(len(start.q))
@@ -194,7 +194,7 @@ def _trajectory(settings: RunSettings, run: Run, end: _End, step_folder: str | P
     )  # fmt: skip
 
 
-def _about(settings: RunSettings, run: Run, open_forces: Mapping[str, list[Any]]) -> dict[str, Any]:
+def _about(settings: RunSettings, run: PreparedRun, open_forces: Mapping[str, list[Any]]) -> dict[str, Any]:
     """Entries of `Trajectory.meta`: what was run."""
     s, start, control, motion = settings, settings.start, settings.control, run.motion
     adaptive = s.method.adaptive

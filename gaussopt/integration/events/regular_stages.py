@@ -1,4 +1,4 @@
-"""Stages of a motion with contacts, answered by the compiled kernel of `contact_stage`.
+"""Stages of a motion with contacts, answered by the kernel of `gaussopt.contact.stage_kernel`.
 
 Most stages of a motion are regular: the modes are those of the stage before, everything is well-conditioned, and the
 general path would spend a millisecond in numpy on what is some hundred multiplications. This module hands such a stage
@@ -56,7 +56,7 @@ class CertifiedStage(NamedTuple):
     out : flat
         a, lam, lam_N, lam_T.
     shape : m, c, d
-    numbers : of `contact_stage.NUMBERS`
+    numbers : those of `gaussopt.contact.stage_workspace.NUMBERS`
     how : int
         How uniqueness is known.
     seconds : float
@@ -85,7 +85,7 @@ class CertifiedStage(NamedTuple):
 
     @property
     def certificate(self) -> ContactCertificate:
-        """As of the general path."""
+        """The certificate, with the numbers that the general path would give."""
         bound, error, missed, reported, floor, norm_a, norm_a_2, natural, laws, smallest, norm_gamma = self.numbers
         verdict, n = _VERDICTS[self.how], len(self.a)
         return ContactCertificate(
@@ -97,7 +97,7 @@ class CertifiedStage(NamedTuple):
         )  # fmt: skip
 
     def answer(self) -> Answer:
-        """As of the general path."""
+        """The stage as an answer of the general path."""
         (m, c, d), certificate = self.shape, self.certificate
         at = len(self.a) + m
         return Answer(
@@ -185,7 +185,7 @@ class StageKernel:
         return found if found.passed(self.tolerance) else None
 
     def answer(self, step: StepData, phase: ContactModes) -> Answer | None:
-        """The same as an answer."""
+        """The answer to a step of all contacts, None if it is for the general path."""
         found = self.solve(step, phase)
         return None if found is None else found.answer()
 
@@ -196,5 +196,5 @@ class StageKernel:
 
     @property
     def smallest_eigenvalue(self) -> float:
-        """Of sym(delassus) of the latest answer; see `watching.definiteness`."""
+        """Of sym(delassus) of the latest answer; see `definiteness`."""
         return smallest_eigenvalue(self._memory.S)
