@@ -115,7 +115,7 @@ class MachineCode:
     """
 
     def __init__(self, function: Any, entrance: int, address: int) -> None:
-        self.address = address
+        self.__wrapped__, self.address = function, address
         annotated = dict(function.__annotations__)
         results = _results(annotation_name(annotated.pop("return", "None")))
         parameters = [_parameter(kind, function.__globals__) for kind in annotated.values()]
