@@ -84,24 +84,6 @@ def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
 # -- closed forms ------------------------------------------------------------------------------------------
 
 
-def stop(p: Mapping[str, float]) -> tuple[float, float]:
-    """Time and place where the sliding box stops, s and m, for one coefficient mu1 = mu2 = mu3; else infinite."""
-    deceleration = p["mu1"] * p["g"] - p["P"] / p["m"]
-    if deceleration <= 0:
-        return np.inf, np.inf
-    return p["vx0"] / deceleration, p["vx0"] ** 2 / (2 * deceleration)
-
-
-def corner_forces(p: Mapping[str, float]) -> tuple[float, float]:
-    """Forces of the two corners of the variant `two` while it slides to the right on both, N."""
-    mu1, mu3 = p["mu1"], p["mu3"]
-    ratio = p["height"] / p["width"]
-    # N1 + N3 = m g and the moment about the centre: (N3 - N1) width = (mu1 N1 + mu3 N3) height.
-    weight = p["m"] * p["g"]
-    right = weight * (1 + ratio * mu1) / (2 + ratio * (mu1 - mu3))
-    return weight - right, right
-
-
 def _case(mu: float | tuple[float, float, float], P: float, vx0: float, meaning: str) -> Case:
     mu1, mu2, mu3 = mu if isinstance(mu, tuple) else (mu, mu, mu)
     return Case({"mu1": mu1, "mu2": mu2, "mu3": mu3, "P": P, "vx0": vx0}, 1.0, meaning)

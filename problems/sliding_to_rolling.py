@@ -65,14 +65,6 @@ def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
 # -- closed forms ------------------------------------------------------------------------------------------
 
 
-def rolling(p: Mapping[str, float]) -> tuple[float, float, float]:
-    """Time, place and velocity at which the body begins to roll, s, m and m/s."""
-    slip = p["speed0"] - p["r"] * p["omega0"]
-    time = abs(slip) / (p["mu"] * p["g"] * (1 + 1 / p["inertia"]))
-    a = -np.sign(slip) * p["mu"] * p["g"]
-    return float(time), float(p["speed0"] * time + a * time**2 / 2), float(p["speed0"] + a * time)
-
-
 CASES = {
     "sphere": Case({"inertia": 0.4}, 1.0, "sphere: rolls from 2 speed0 / (7 mu g) on"),
     "disc": Case({"inertia": 0.5}, 1.0, "disc: rolls from speed0 / (3 mu g) on"),

@@ -12,6 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from closed_forms import block_on_incline as block_on_incline_forms
+from closed_forms import bouncing_ball as bouncing_ball_forms
+from closed_forms import box as box_forms
+from closed_forms import friction_oscillator as friction_oscillator_forms
+from closed_forms import sliding_to_rolling as sliding_to_rolling_forms
 from scipy.integrate import quad, solve_ivp
 from scipy.optimize import brentq
 
@@ -19,11 +24,7 @@ import gaussopt as go
 from gaussopt.cli.main import run
 from gaussopt.problems import (
     block_on_incline,
-    bouncing_ball,
-    box,
-    friction_oscillator,
     guided_slider_crank,
-    sliding_to_rolling,
     two_bar,
 )
 
@@ -209,7 +210,7 @@ def test_block_on_an_incline(case: str, label: str, data: Callable[[str], Any]) 
     stated = data("unilateral_friction.json")[label]
     problem = go.problem("block-on-incline", case=case)
     traj = go.simulate(problem, **FINE)
-    t, s = block_on_incline.stop(problem.parameter_values)
+    t, s = block_on_incline_forms.stop(problem.parameter_values)
     assert t == pytest.approx(stated.get("t_stop", stated.get("t_top")), abs=1e-12)
     (event,) = kinds(traj)
     sticks = block_on_incline.sticks(problem.parameter_values)
@@ -221,11 +222,11 @@ def test_block_on_an_incline(case: str, label: str, data: Callable[[str], Any]) 
         assert traj.v[-1] == pytest.approx([0, 0], abs=1e-14)
         assert traj.mode[-1].tolist() == [2]
         assert traj.lam_T[-1, 0, 0] == pytest.approx(
-            -block_on_incline.friction_at_rest(problem.parameter_values), abs=1e-12
+            -block_on_incline_forms.friction_at_rest(problem.parameter_values), abs=1e-12
         )
     else:
         later = problem.t_end - t
-        a = block_on_incline.acceleration_back(problem.parameter_values)
+        a = block_on_incline_forms.acceleration_back(problem.parameter_values)
         assert a == pytest.approx(stated["accel_after"], abs=1e-12)
         assert traj.q[-1, 0] == pytest.approx(s + a * later**2 / 2, abs=1e-9)
 
@@ -235,7 +236,7 @@ def test_sliding_to_rolling(case: str, label: str, data: Callable[[str], Any]) -
     stated = data("unilateral_friction.json")[label]
     problem = go.problem("sliding-to-rolling", case=case)
     traj = go.simulate(problem, **FINE)
-    t, x, v = sliding_to_rolling.rolling(problem.parameter_values)
+    t, x, v = sliding_to_rolling_forms.rolling(problem.parameter_values)
     (event,) = kinds(traj)
     assert event == ("stick:floor", pytest.approx(t, abs=1e-9))
     assert (t, x, v) == pytest.approx((stated["t"], stated["x"], stated["v"]), abs=1e-12)
@@ -250,7 +251,7 @@ def test_friction_oscillator_to_its_exact_stop(data: Callable[[str], Any]) -> No
     stated = data("friction_oscillator.json")["exact"]
     problem = go.problem("friction-oscillator")
     traj = go.simulate(problem, **{**FINE, "dt": 0.5})
-    at, places = friction_oscillator.turning_points(problem.parameter_values)
+    at, places = friction_oscillator_forms.turning_points(problem.parameter_values)
     found = kinds(traj)
     assert [k for k, _ in found] == ["reversal:floor"] * 7 + ["stick:floor"]
     assert [t for _, t in found] == pytest.approx(at, abs=1e-9)
@@ -268,7 +269,7 @@ def test_bouncing_ball_to_its_accumulation(data: Callable[[str], Any]) -> None:
     assert traj.status is go.Status.ACCUMULATION
     impacts = times(traj, "impact")
     assert len(impacts) > 100
-    assert impacts == pytest.approx(bouncing_ball.impact_times(problem.parameter_values, len(impacts)), abs=1e-9)
+    assert impacts == pytest.approx(bouncing_ball_forms.impact_times(problem.parameter_values, len(impacts)), abs=1e-9)
     (end,) = [e for e in traj.events if e["kind"] == "accumulation"]
     assert end["time_estimate"] == pytest.approx(exact["zeno"], abs=1e-9)
     assert end["ratio"] == pytest.approx(0.9, abs=1e-4)
@@ -277,7 +278,7 @@ def test_bouncing_ball_to_its_accumulation(data: Callable[[str], Any]) -> None:
     assert traj.t[-1] <= exact["zeno"]
     for j in range(len(traj.t)):
         if np.abs(np.array(impacts) - traj.t[j]).min() > 1e-9:
-            y, v = bouncing_ball.exact(float(traj.t[j]), problem.parameter_values)
+            y, v = bouncing_ball_forms.exact(float(traj.t[j]), problem.parameter_values)
             assert traj.q[j, 0] == pytest.approx(y, abs=1e-9)
             assert traj.v[j, 0] == pytest.approx(v, abs=1e-9)
 
@@ -295,14 +296,14 @@ def test_a_ball_with_other_restitutions(e: float) -> None:
         assert [k for k, _ in kinds(traj)] == ["landing:floor"]
     elif e == 1.0:
         assert traj.status is SOLVED
-        assert impacts == pytest.approx(bouncing_ball.impact_times(problem.parameter_values, 3), abs=1e-9)
+        assert impacts == pytest.approx(bouncing_ball_forms.impact_times(problem.parameter_values, 3), abs=1e-9)
         assert np.ptp(traj.energy) <= 1e-10
         assert times(traj, "energy_gain") == []
     else:
         assert traj.status is go.Status.ACCUMULATION
         (end,) = [x for x in traj.events if x["kind"] == "accumulation"]
         assert end["time_estimate"] == pytest.approx(
-            bouncing_ball.accumulation_time(problem.parameter_values), abs=1e-9
+            bouncing_ball_forms.accumulation_time(problem.parameter_values), abs=1e-9
         )
 
 
@@ -310,7 +311,7 @@ def test_a_box_on_three_points_slides_and_stops_with_one_acceleration() -> None:
     problem = go.problem("box", case="slide")
     traj = go.simulate(problem, **{**FINE, "dt": 0.05})
     assert traj.status is SOLVED
-    t, x = box.stop(problem.parameter_values)
+    t, x = box_forms.stop(problem.parameter_values)
     assert kinds(traj) == [(f"stick:{c}", pytest.approx(t, abs=1e-9)) for c in ("left", "middle", "right")]
     assert traj.q[-1] == pytest.approx([x, 0.25, 0.0], abs=1e-9)
     sliding = traj.t < t - 1e-9
@@ -337,7 +338,7 @@ def test_two_corners_stick_at_once() -> None:
     problem = go.problem("box", case="corners-differ", variant="two")
     traj = go.simulate(problem, **FINE)
     p = problem.parameter_values
-    left, right = box.corner_forces(p)
+    left, right = box_forms.corner_forces(p)
     a = (p["mu1"] * left + p["mu3"] * right) / p["m"]
     t = p["vx0"] / a
     assert kinds(traj) == [("stick:left", pytest.approx(t, abs=1e-9)), ("stick:right", pytest.approx(t, abs=1e-9))]
@@ -720,7 +721,7 @@ def test_an_event_at_the_instant_of_an_impact() -> None:
     traj = go.simulate(go.problem("bouncing-ball"), events=[half], **{**FINE, "t_end": 0.6})
     assert times(traj, "half") == pytest.approx([0.45152364098573095], abs=1e-9)
     assert times(traj, "impact") == pytest.approx([0.45152364098573095], abs=1e-9)
-    y, v = bouncing_ball.exact(0.6, go.problem("bouncing-ball").parameter_values)
+    y, v = bouncing_ball_forms.exact(0.6, go.problem("bouncing-ball").parameter_values)
     assert (traj.q[-1, 0], traj.v[-1, 0]) == pytest.approx((y, v), abs=1e-9)
 
 

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from closed_forms import block_on_incline as block_on_incline_forms
+from closed_forms import bouncing_ball as bouncing_ball_forms
 
 import gaussopt as go
-from gaussopt.problems import block_on_incline, bouncing_ball, two_bar
+from gaussopt.problems import two_bar
 
 G = 9.81
 SOLVED = go.Status.SOLVED
@@ -126,18 +128,20 @@ def test_it_passes_the_landing_of_both_ends() -> None:
 
 def test_a_block_stops_and_sticks() -> None:
     problem = go.problem("block-on-incline", case="up")
-    t, s = block_on_incline.stop(problem.parameter_values)
+    t, s = block_on_incline_forms.stop(problem.parameter_values)
     traj = moreau(problem, 1e-3)
     # Constant forces are integrated exactly; the step in which it stops is the only one with an error.
     assert traj.q[-1, 0] == pytest.approx(s, abs=1e-5)
     assert np.abs(traj.v[traj.t > t + 1e-3]).max() <= 1e-12
-    assert traj.lam_T[-1, 0, 0] == pytest.approx(-block_on_incline.friction_at_rest(problem.parameter_values), abs=1e-9)
+    assert traj.lam_T[-1, 0, 0] == pytest.approx(
+        -block_on_incline_forms.friction_at_rest(problem.parameter_values), abs=1e-9
+    )
 
 
 def test_impacts_that_accumulate_are_passed() -> None:
     problem = go.problem("bouncing-ball", e=0.5)
     traj = moreau(problem, 1e-3, t_end=2.0)
-    late = traj.t > bouncing_ball.accumulation_time(problem.parameter_values) + 0.01
+    late = traj.t > bouncing_ball_forms.accumulation_time(problem.parameter_values) + 0.01
     assert late.any()
     assert np.abs(traj.q[late]).max() <= 1e-4
     assert traj.lam_N[late, 0].mean() == pytest.approx(G, rel=0.02)
