@@ -74,7 +74,7 @@ class SequenceRun:
         self._steps: StepSolver | None = None
         if formulation:
             self._steps = StepSolver(formulation, name, options, tolerance, warm, reuse=reuse)
-            self.sequence = self._steps.engine
+            self.sequence = self._steps.sequence
         else:
             self.sequence = SolverSequence(name, options, warm, reuse)
 

@@ -172,7 +172,7 @@ class GeneratedLoop(MotionLoop):
         note = ""
         if self.handed_over:
             s = "" if self.handed_over == 1 else "s"
-            name = self.motion.solver.engine.solver.name
+            name = self.motion.solver.sequence.solver.name
             some = f"{self.handed_over} step{s} of {self.steps}"
             note = f" {some} had a vanishing pivot and went through the solver {name}."
         return super().reached() + note

@@ -76,10 +76,10 @@ def solve_batch(
     count, n = q.shape
     M = as_array("M", M, (n, n) if np.ndim(M) == 2 else (count, n, n))
     M = np.broadcast_to(M, (count, n, n))
-    engine = make_solver(solver, options)
-    _check(engine, M, q)
-    together: Callable[..., Any] | None = getattr(engine, "solve_batch", None)
-    z, iterations, claims, notes = together(M, q) if together is not None else _one_by_one(engine, M, q)
+    made = make_solver(solver, options)
+    _check(made, M, q)
+    together: Callable[..., Any] | None = getattr(made, "solve_batch", None)
+    z, iterations, claims, notes = together(M, q) if together is not None else _one_by_one(made, M, q)
     w = (M @ z[..., None])[..., 0] + q
     residual, proved = _verify(M, q, z, w, tolerance)
     status = [Status.SOLVED] * count
@@ -90,18 +90,18 @@ def solve_batch(
     return BatchSolution(z, w, tuple(status), iterations, residual)
 
 
-def _check(engine: Solver[Any], M: Matrix, q: Vector) -> None:
+def _check(solver: Solver[Any], M: Matrix, q: Vector) -> None:
     for i in range(len(q)):
-        reason = engine.refuses(LCP(M[i], q[i]))
+        reason = solver.refuses(LCP(M[i], q[i]))
         if reason:
-            raise NotAccepted(f"The solver {engine.name!r} does not take problem {i} of the batch: {reason}.")
+            raise NotAccepted(f"The solver {solver.name!r} does not take problem {i} of the batch: {reason}.")
 
 
-def _one_by_one(engine: Solver[Any], M: Matrix, q: Matrix) -> tuple[Matrix, NDArray[np.int_], list[Status], list[str]]:
+def _one_by_one(solver: Solver[Any], M: Matrix, q: Matrix) -> tuple[Matrix, NDArray[np.int_], list[Status], list[str]]:
     z, raws = np.full(q.shape, np.nan), []
     for i in range(len(q)):
-        engine.setup(LCP(M[i], q[i]))
-        raw = engine.solve(None)
+        solver.setup(LCP(M[i], q[i]))
+        raw = solver.solve(None)
         raws.append(raw)
         if raw.x is not None:
             z[i] = raw.x

@@ -93,7 +93,7 @@ def solve(
         program = QP.from_mapping(program.to_mapping())  # programs made by hand are checked like files
     elif isinstance(program, LCP):
         program = check_lcp(program)
-    engine = SolverSequence(solver, {**options, **(solver_options or {})})
+    sequence = SolverSequence(solver, {**options, **(solver_options or {})})
     if start is not None:
         x, y = start
         rows = program.m if isinstance(program, QP) else None
@@ -101,9 +101,9 @@ def solve(
             as_array("start (x)", x, (program.n,)),
             None if y is None else as_array("start (y)", y, (rows,)),
         )
-    raw, timing = engine.solve(program)
+    raw, timing = sequence.solve(program)
     if start is not None and raw.claim is not Status.CRASHED:
-        raw, seconds = engine.solve_again(start)
+        raw, seconds = sequence.solve_again(start)
         timing = timing._replace(solve=seconds, backend=raw.backend)
     return verified(program, raw, timing, tolerance)
 

@@ -36,7 +36,7 @@ class StepSolver:
     tolerance : float
         Of the certificate, relative; `inf` records bounds and refuses nothing that has an acceleration.
     warm_start, reuse : bool
-        Of the engine.
+        Of the solver sequence.
     thorough : bool
         Whether uniqueness of contact solutions may be decided by enumeration with linear programs.
     """
@@ -54,7 +54,7 @@ class StepSolver:
         check_tolerance(tolerance)
         self.thorough = thorough
         self.formulation = find(formulation)
-        self.engine = SolverSequence(solver, options, warm_start, reuse)
+        self.sequence = SolverSequence(solver, options, warm_start, reuse)
         self.tolerance = tolerance
 
     def solve(self, step: StepData) -> Answer:
@@ -75,14 +75,14 @@ class StepSolver:
         except IllPosed as verdict:
             return self._without_program(step, verdict)
         built = perf_counter()
-        raw, timing = self.engine.solve(program)
+        raw, timing = self.sequence.solve(program)
         iterations, solved = raw.iterations, perf_counter()
         while raw.x is not None:
             following = self.formulation.again(data, raw.x, raw.y)
             if following is None:
                 break
             program = following
-            raw, more = self.engine.solve(program)
+            raw, more = self.sequence.solve(program)
             iterations += raw.iterations
             timing = Timing(*(a + b for a, b in zip(timing, more, strict=True)))
             solved = perf_counter()

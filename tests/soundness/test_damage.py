@@ -187,7 +187,7 @@ def test_the_machine_is_not_a_solver(number: int, monkeypatch: pytest.MonkeyPatc
         raise MACHINE[number]
 
     solver = go.StepSolver("gauss", "kkt")
-    monkeypatch.setattr(type(solver.engine.solver), "solve", stopped)
+    monkeypatch.setattr(type(solver.sequence.solver), "solve", stopped)
     with pytest.raises(go.MachineFailure, match=r"kkt.*stopped.*\.$"):
         solver.solve(go.StepData.from_mapping({"M": np.eye(2), "Q": [0.0, -1.0]}))
 

@@ -51,7 +51,7 @@ class ContactSolvers:
         lemke; flight by the Gauss QP with kkt.
         """
         main = StepSolver(formulation, solver, options, tolerance, warm)
-        takes = LCP in main.engine.solver.accepts
+        takes = LCP in main.sequence.solver.accepts
         lcp_solver, lcp_options = (solver, options) if takes else ("lemke", None)
         stick = StepSolver("stick-slip", lcp_solver, lcp_options, tolerance, warm)
         flight = StepSolver("gauss", "kkt", None, tolerance, warm)
@@ -71,9 +71,9 @@ class ContactSolvers:
 
         It is the contact laws themselves, solved by pivots from the active set of the stage before.
         """
-        main, engine = self.main, self.main.engine
-        plain = engine.solver.options == engine.solver.options_type() and engine.warm_start
-        if main.formulation.name in MECHANICS and engine.solver.name in PIVOTING and plain:
+        main, sequence = self.main, self.main.sequence
+        plain = sequence.solver.options == sequence.solver.options_type() and sequence.warm_start
+        if main.formulation.name in MECHANICS and sequence.solver.name in PIVOTING and plain:
             return None
         names = f"{' or '.join(sorted(MECHANICS))} with {' or '.join(sorted(PIVOTING))}"
         return f"it is the formulation {names}, warm-started and without options"

@@ -104,10 +104,10 @@ def miss(step: StepData, a: Vector, true: Vector | None = None) -> float:
 Candidate = Callable[[StepData], Vector]
 
 
-def answer(formulation: Any, engine: SolverSequence, step: StepData) -> tuple[Vector, Vector | None]:
+def answer(formulation: Any, sequence: SolverSequence, step: StepData) -> tuple[Vector, Vector | None]:
     """Acceleration, infinite where there is none, and multipliers by a formulation and a solver, uncertified."""
     program, data = formulation.apply(step)
-    raw, _ = engine.solve(program)
+    raw, _ = sequence.solve(program)
     if raw.x is None:
         return np.full(step.n, np.inf), None
     a, lam = formulation.recover(data, raw.x, raw.y)
@@ -116,8 +116,8 @@ def answer(formulation: Any, engine: SolverSequence, step: StepData) -> tuple[Ve
 
 def by_formulation(name: str) -> Candidate:
     """The acceleration of a registered formulation by direct linear algebra, uncertified."""
-    entry, engine = registry.load("formulation", name), SolverSequence("kkt")
-    return lambda step: np.asarray(answer(entry, engine, step)[0])
+    entry, sequence = registry.load("formulation", name), SolverSequence("kkt")
+    return lambda step: np.asarray(answer(entry, sequence, step)[0])
 
 
 def _orthonormal(X: Matrix) -> Matrix:

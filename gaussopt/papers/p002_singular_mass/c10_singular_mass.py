@@ -92,15 +92,15 @@ def _first(**settings: Any) -> Step:
 
 def _circumstances() -> dict[str, tuple[float, float]]:
     """First acceleration as printed and exact, by circumstance."""
-    engine = SolverSequence("kkt")
+    sequence = SolverSequence("kkt")
     plain, loaded = _first(), _first(tau3=TORQUE)
     S = np.linalg.inv(np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]))
     other = Step(S.T @ loaded.M @ S, S.T @ loaded.force, loaded.J @ S, loaded.gamma)
     steps = {LINKAGE: plain, LOADED: loaded, OTHER: other}
     steps |= {_unit_label(u): _shared(u) for u in UNITS}
-    found = {k: (float(as_printed(s, engine)[0]), float(s.acceleration()[0])) for k, s in steps.items()}
+    found = {k: (float(as_printed(s, sequence)[0]), float(s.acceleration()[0])) for k, s in steps.items()}
     # The printed sign reverses the force; what it should give is what the linkage does.
-    return {REVERSED: (float(as_printed(_first(variant="printed-sign"), engine)[0]), found[LINKAGE][1]), **found}
+    return {REVERSED: (float(as_printed(_first(variant="printed-sign"), sequence)[0]), found[LINKAGE][1]), **found}
 
 
 def _shared(unit: float) -> Step:
@@ -110,7 +110,7 @@ def _shared(unit: float) -> Step:
 
 
 def _random(count: int) -> tuple[Derivation, Attempt]:
-    random, engine = np.random.default_rng(10), SolverSequence("kkt")
+    random, sequence = np.random.default_rng(10), SolverSequence("kkt")
     deviation = worst = 0.0
     for _ in range(count):
         size = drawn(random)
@@ -119,11 +119,11 @@ def _random(count: int) -> tuple[Derivation, Attempt]:
         # From a = a* + e: Z^T (M a - M M^+ F) = 0 and Z^T (M a* - F) = 0 leave e = -Z (Z^T M Z)^-1 Z^T (I - M M^+) F.
         Z = step.kernel
         stated = -Z @ np.linalg.solve(Z.T @ step.M @ Z, Z.T @ step.lost)
-        measured = as_printed(step, engine) - step.acceleration()
+        measured = as_printed(step, sequence) - step.acceleration()
         scale = np.linalg.cond(Z.T @ step.M @ Z) * (1.0 + np.linalg.norm(measured))
         deviation = max(deviation, float(np.linalg.norm(measured - stated) / scale))
         kept = Step.of(z, size)
-        worst = max(worst, kept.residual(as_printed(kept, engine)))
+        worst = max(worst, kept.residual(as_printed(kept, sequence)))
     formula = Derivation(
         "With the sign corrected and $Z$ a basis of $\\ker J$, the minimiser of the printed function differs from "
         "Gauss's by $-Z(Z^TMZ)^{-1}Z^T(I-MM^+)\\tilde Q$. As $Z^TMZ$ is regular this is zero if and only if "
@@ -145,13 +145,13 @@ def _random(count: int) -> tuple[Derivation, Attempt]:
 
 
 def _worst(generations: int) -> Attempt:
-    engine = SolverSequence("kkt")
+    sequence = SolverSequence("kkt")
     worst, evaluations = 0.0, 0
     for size in SIZES:
 
         def residual(z: Vector, size: Size = size) -> float:
             step = Step.of(z, size)
-            return step.residual(as_printed(step, engine))
+            return step.residual(as_printed(step, sequence))
 
         found = maximise(residual, [(-1.0, 1.0)] * size.numbers, generations, 10, population=1)
         worst, evaluations = max(worst, found.value), evaluations + found.tried
@@ -165,7 +165,7 @@ def _worst(generations: int) -> Attempt:
 
 
 def _least(generations: int) -> Attempt:
-    engine = SolverSequence("kkt")
+    sequence = SolverSequence("kkt")
     least, evaluations = math.inf, 0
     for size in SIZES:
 
@@ -176,7 +176,7 @@ def _least(generations: int) -> Attempt:
             if lost < 1e-4:
                 return math.inf  # the constraints hold nearly all of it
             K = np.linalg.norm(Z.T @ step.M @ Z, 2)
-            return float(K * np.linalg.norm(as_printed(step, engine) - step.acceleration()) / lost)
+            return float(K * np.linalg.norm(as_printed(step, sequence) - step.acceleration()) / lost)
 
         found = minimise(share, [(-1.0, 1.0)] * size.numbers, generations, 10, population=1)
         least, evaluations = min(least, found.value), evaluations + found.tried
@@ -212,8 +212,8 @@ def _closed_form() -> Derivation:
 
 
 def _units() -> Derivation:
-    engine = SolverSequence("kkt")
-    values = {u: (float(as_printed(_shared(u), engine)[0]), 1.0 / (1.0 + u * u)) for u in UNITS}
+    sequence = SolverSequence("kkt")
+    values = {u: (float(as_printed(_shared(u), sequence)[0]), 1.0 / (1.0 + u * u)) for u in UNITS}
     words = "; ".join(f"s = {u:g}: {p:.4g}, stated {e:.4g}" for u, (p, e) in values.items())
     truth = max(abs(float(_shared(u).acceleration()[0])) for u in UNITS)
     return Derivation(

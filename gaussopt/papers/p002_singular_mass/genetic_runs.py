@@ -42,11 +42,11 @@ class GeneticAnswer:
 
 def search(step: StepData, solver: str = "deap", before: Sequence[StepData] = (), **options: Any) -> GeneticAnswer:
     """Gauss's program of the step by an evolution, from no earlier answer or from those of the steps `before`."""
-    engine = SolverSequence(solver, options)
+    sequence = SolverSequence(solver, options)
     for earlier in before:
-        engine.solve(formulation.apply(earlier)[0])
+        sequence.solve(formulation.apply(earlier)[0])
     program, data = formulation.apply(step)
-    raw = engine.solve(program)[0]
+    raw = sequence.solve(program)[0]
     a = np.full(step.n, np.inf) if raw.x is None else formulation.recover(data, raw.x, None)[0]
     # The note begins with the number of evaluations.
     return GeneticAnswer(a, int(raw.note.split(" ", 1)[0]))

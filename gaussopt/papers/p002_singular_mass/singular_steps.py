@@ -103,6 +103,6 @@ def of_data(step: StepData) -> Step:
     return Step(step.M, step.force, step.J, step.gamma)
 
 
-def as_printed(step: Step, engine: SolverSequence) -> Vector:
+def as_printed(step: Step, sequence: SolverSequence) -> Vector:
     """The acceleration by M^+ in Gauss's function, the sign of the force corrected."""
-    return answer(formulation, engine, step.data())[0]
+    return answer(formulation, sequence, step.data())[0]

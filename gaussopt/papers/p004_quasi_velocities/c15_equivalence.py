@@ -76,11 +76,11 @@ class _Trial:
     """The formulations of the package on steps of the package."""
 
     def __init__(self) -> None:
-        self.quasi, self.routh, self.engine = quasi, routh, SolverSequence("kkt")
+        self.quasi, self.routh, self.sequence = quasi, routh, SolverSequence("kkt")
 
     def by_routh(self, step: StepData) -> tuple[Vector, float]:
         """Acceleration and multiplier."""
-        a, lam = answer(self.routh, self.engine, step)
+        a, lam = answer(self.routh, self.sequence, step)
         return a, math.inf if lam is None else float(lam[0])
 
     def difference(self, body: BladeBody, row: str, off: float = 0.0) -> float:
@@ -93,7 +93,7 @@ class _Trial:
         error = off * float(np.finfo(float).eps) * abs(body.speed)
         state[3], state[5] = state[3] + error * np.sin(body.phi), state[5] - error * np.cos(body.phi)
         a, _ = self.by_routh(on_trial(body, row).evaluate(0.0, state[:3], state[3:]))
-        other, _ = answer(self.quasi, self.engine, on_trial(body).evaluate(0.0, state[:3], state[3:]))
+        other, _ = answer(self.quasi, self.sequence, on_trial(body).evaluate(0.0, state[:3], state[3:]))
         apart = max(float(np.abs(a - truth).max()), float(np.abs(other - truth).max()))
         return apart / (1.0 + float(np.abs(truth).max())) if np.isfinite(apart) else np.inf
 
