@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from numpy.typing import ArrayLike
 
-from gaussopt.core.step_data import Matrix, StepData, Vector
-from gaussopt.core.system import AbstractSystem, Energy
+from gaussopt.core.step_data import StepData
+from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 
 Change = Callable[[StepData, Mapping[str, float]], StepData]
 """(step of the regular system, parameter values) -> changed step."""
+
+
+def _method_of_regular(name: str) -> Callable[..., Any]:
+    return lambda self, *arguments: getattr(self.regular, name)(*arguments)
+
+
+def _property_of_regular(name: str) -> Any:
+    return property(lambda self: getattr(self.regular, name))
 
 
 @System.register
@@ -30,18 +39,9 @@ class ModifiedSystem(AbstractSystem):
         self.regular = regular
         self.change = change
 
-    @property
-    def parameters(self) -> dict[str, float]:
-        """Parameter values by name."""
-        return self.regular.parameters
-
     def with_parameters(self, /, **values: float) -> ModifiedSystem:
         """The same change of the system with other parameter values."""
         return ModifiedSystem(self.regular.with_parameters(**values), self.change)
-
-    def coordinates(self, n: int) -> tuple[str, ...]:
-        """Names of the n coordinates."""
-        return self.regular.coordinates(n)
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
         """Changed step data of the state."""
@@ -52,36 +52,11 @@ class ModifiedSystem(AbstractSystem):
         # The generated certificate reads the regular step.
         return changed if same else replace(changed, arithmetic=None)
 
-    def position_residual(self, t: float, q: Vector) -> Vector | None:
-        """Holonomic constraint functions of the regular system."""
-        return self.regular.position_residual(t, q)
-
-    def position_jacobian(self, t: float, q: Vector) -> Matrix:
-        """Jacobian of the holonomic constraints of the regular system."""
-        return self.regular.position_jacobian(t, q)
-
-    def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector | None:
-        """Constraint residuals at velocity level of the regular system."""
-        return self.regular.velocity_residual(t, q, v)
-
-    def energy(self, t: float, q: Vector, v: Vector) -> Energy | None:
-        """Energies of the regular system."""
-        return self.regular.energy(t, q, v)
-
-    @property
-    def contact_names(self) -> tuple[str, ...]:
-        """Names of the contacts."""
-        return self.regular.contact_names
-
-    @property
-    def two_sided(self) -> tuple[bool, ...]:
-        """Which contacts are guides without clearance."""
-        return self.regular.two_sided
-
-    def gaps(self, t: float, q: Vector) -> Vector:
-        """Gaps of the regular system, (k,)."""
-        return self.regular.gaps(t, q)
-
-    def gap_rates(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Gap rates of the regular system, (k,)."""
-        return self.regular.gap_rates(t, q, v)
+    parameters, contact_names, two_sided = map(_property_of_regular, ("parameters", "contact_names", "two_sided"))
+    coordinates, position_residual, position_jacobian, velocity_residual, energy, gaps, gap_rates = map(
+        _method_of_regular,
+        (
+            "coordinates", "position_residual", "position_jacobian", "velocity_residual", "energy", "gaps",
+            "gap_rates",
+        ),
+    )  # fmt: skip
