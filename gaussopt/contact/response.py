@@ -84,9 +84,11 @@ class ContactResponse:
     @cached_property
     def effect(self) -> Matrix:
         """Acceleration by each unknown, K forces, (n, k + r)."""
-        columns = self.joints.K @ self.forces
-        columns[:, self.k :][:, self.inert[self.k :]] = 0.0
-        return np.asarray(columns)
+        forces = self.forces
+        bare = np.linalg.norm(forces * mass_scale(self.step.M)[:, None], axis=0)
+        # What rounding leaves of forces that the joints hold must not look like an acceleration.
+        held = np.linalg.norm(self.joints.root.T @ forces, axis=0) <= INERT * bare
+        return np.where(held, 0.0, self.joints.K @ forces)
 
     @cached_property
     def motion(self) -> Matrix:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.lcp.matrix_classes import SINGULAR
+from gaussopt.linalg.dense import EPS
 
 Mask = NDArray[np.bool_]
 
@@ -77,10 +78,12 @@ def _described(B: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -
     if (np.abs(B @ x + q) > CONSISTENT * size + FEASIBLE * size.max()).any():
         return None
     # The null space is exact beside its largest entries only; refined, every row holds beside its own terms.
+    # What that leaves of entries that vanish is rounding: of the terms before, or of the largest correction.
     N = Vt[rank:].T
-    N = N - pinv @ (B @ N)
+    correction = pinv @ (B @ N)
+    F = np.abs(N) + np.abs(pinv) @ (np.abs(B) @ np.abs(N)) + n * EPS / FLAT * np.abs(correction).max(axis=0)
+    N = N - correction
     f = np.abs(x) + np.abs(pinv) @ size
-    F = np.abs(N) + np.abs(pinv) @ (np.abs(B) @ np.abs(N))
     vertices, floors = _vertices(x, N, f, F)
     if not len(vertices):
         return None

@@ -119,3 +119,16 @@ def test_a_bound_of_zero_is_judged_as_the_same_bound_written_otherwise(off: floa
         program = in_units(combined(data, weight), unit)
         assert findings.of_qp(judged(program), Claim("solved", x)).outcome == outcome
     assert findings.of_qp(judged(data), as_claim(FROM_ZERO)).outcome == RIGHT
+
+
+@pytest.mark.parametrize(("off", "outcome"), [(2.3e-11, RIGHT), (1e-2, WRONG), (1.0, WRONG)])
+def test_a_variable_fixed_at_zero_has_the_size_of_the_rows_that_hold_at_a_bound(off: float, outcome: str) -> None:
+    """x0 = 0 beside -x0/2 - x1/2 - 2 x2 <= 2, which the minimiser (0, -2, -1/2) meets."""
+    A = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [-0.5, -0.5, -2.0]]
+    zero = [[0.0] * 3] * 3
+    data = {"P": zero, "q": [0.0, 4.0, 4.0], "A": A, "l": [0.0, -2.0, -1.0, 0.0], "u": [0.0, -0.5, -0.5, 2.0]}
+    truth = judged(data)
+    assert truth.x is not None
+    least = [float(truth.x.fraction(i)) for i in range(3)]
+    assert least == [0.0, -2.0, -0.5]
+    assert findings.of_qp(truth, Claim("solved", [off, *least[1:]])).outcome == outcome

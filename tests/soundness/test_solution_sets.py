@@ -30,13 +30,22 @@ def solved(x: list[float], **more: Any) -> Claim:
 # -- continua that a singular basis holds ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["ray_of_friction", "continuum_of_redundant_contacts"])
+@pytest.mark.parametrize("name", ["ray_of_friction", "continuum_of_redundant_contacts", "ray_of_an_empty_contact"])
 def test_no_continuum_of_contact_forces_is_missed(name: str) -> None:
     truth = contact.judge(FAULTS[name])
     verdict = ContactOperator.of(calls.subject("step", FAULTS[name])).laws.uniqueness()
     assert str(verdict.status) == truth.verdict
     assert not truth.forces_unique
     assert not verdict.forces_unique
+
+
+def test_no_ray_beside_one_w_is_missed() -> None:
+    """Entries of the null vector that vanish are left at 1e-32, below which their signs mean nothing."""
+    data = FAULTS["ray_of_an_empty_column"]
+    assert not complementarity.judge(data["M"], data["q"]).unique
+    certificate = certify_lcp(calls.subject("lcp", data), None)
+    assert str(certificate.verdict) == "solved"
+    assert not certificate.unique
 
 
 @pytest.mark.parametrize("name", ["continuum_in_units", "continuum_beside_a_point"])

@@ -492,13 +492,16 @@ def _reach(truth: convex.Truth, x: list[Fraction]) -> list[Fraction]:
 
 
 def _held(truth: convex.Truth, size: list[Fraction]) -> list[Fraction]:
-    """How far each unknown moves an equality by as much as its other terms; the least of these.
+    """How far each unknown moves an equality, or a row that holds at a bound, by as much as its other terms; the least.
 
-    A multiple of an equality may be added to any row: a bound of zero on an unknown is as exact as the sum of both.
+    A multiple of an equality may be added to any row: a bound of zero on an unknown is as exact as the sum of both. A
+    row that the minimiser meets at a bound may be an equality: the minimiser stays one.
     """
+    assert truth.x is not None
+    least = [truth.x.fraction(i) for i in range(len(size))]
     found: list[list[Fraction]] = [[] for _ in size]
-    for row, l, u in zip(truth.A, truth.l, truth.u, strict=True):
-        if l is not None and l == u:
+    for row, l, u, s in zip(truth.A, truth.l, truth.u, product(truth.A, least), strict=True):
+        if s in (l, u):
             terms = sum((abs(a * v) for a, v in zip(row, size, strict=True)), Fraction(0))
             for i, a in enumerate(row):
                 if a and terms:
