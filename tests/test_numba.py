@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.jit.entry import MachineCode
+from gaussopt.jit.entry import MachineCode, annotation_name
 from gaussopt.jit.kernel import Kernel
 from gaussopt.jit.llvm import plain
 from gaussopt.lcp import pivoting
@@ -96,7 +96,7 @@ def flat(x: Any) -> list[np.ndarray[Any, Any]]:
     """Arrays and numbers of an argument or a result."""
     if isinstance(x, tuple):
         return [y for part in x for y in flat(part)]
-    return [] if x is None or isinstance(x, MachineCode | Kernel) else [np.asarray(x, dtype=np.float64)]
+    return [] if x is None or isinstance(x, MachineCode | Kernel) else [np.ravel(np.asarray(x, dtype=np.float64))]
 
 
 def test_every_kernel_and_loop_agrees(calls: dict[str, Any]) -> None:
@@ -104,7 +104,13 @@ def test_every_kernel_and_loop_agrees(calls: dict[str, Any]) -> None:
     assert {"march", "rows", "all_rows", "stage", "solve_lcp", "eliminate"} <= kinds, kinds
     known: dict[Any, Any] = {}
     for name, (function, before, after, result) in calls.items():
-        given = tuple(by_numba(x, known) if isinstance(x, MachineCode | Kernel) else x for x in before)
+        kinds_of = [annotation_name(x) for x in function.__annotations__.values()]
+        given = tuple(
+            by_numba(x, known) if isinstance(x, MachineCode | Kernel)
+            else x.reshape(-1) if kind == "list"  # by its first entry alone, whatever its axes
+            else x
+            for x, kind in zip(before, kinds_of, strict=False)
+        )  # fmt: skip
         ours = by_numba(function, known)(*given)
         agree = CONTROLLED if "_rk45_" in name else AGREE
         shown = tuple(x for x in given if not hasattr(x, "py_func"))
