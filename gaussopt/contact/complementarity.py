@@ -103,9 +103,11 @@ class ComplementarityLaws(ContactLCP):
                 ranges["lam"] = found.ranges(op.joints.lift @ op.forces @ self.to_x, op.multipliers(self.x_0))
             if found.status is Status.SOLVED:
                 del ranges["a"]
-                if joints_unique and all(_is_point(ends) for ends in ranges.values()):
+                if joints_unique and found.decided and all(_is_point(ends) for ends in ranges.values()):
                     # Only the slip acceleration of an open contact was split in several ways.
                     unique, ranges = True, None
+                elif not found.decided:
+                    ranges = None
         solutions: tuple[ContactSolution, ...] = ()
         if found.status is Status.MULTIPLE_SOLUTIONS:
             solutions = tuple(self._solution(z) for z in found.representatives)

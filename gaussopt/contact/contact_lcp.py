@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.contact.response import ContactResponse
+from gaussopt.contact.response import INERT, ContactResponse, without_rounding
 from gaussopt.core.programs import LCP
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.lcp.enumeration import LCPSolutions, enumerate_lcp
@@ -52,7 +52,8 @@ class ContactLCP:
         if not r:
             return LCP(op.delassus, op.bias + op.delassus @ least)
         M = np.zeros((k + 2 * r, k + 2 * r))
-        M[: k + r, : k + r] = op.response @ self.to_x[:, : k + r]
+        to_x = self.to_x[:, : k + r]
+        M[: k + r, : k + r] = without_rounding(op.response @ to_x, op.response_size @ np.abs(to_x))
         M[k : k + r, k + r :] = np.diag(1.0 / self.slip_mass)
         M[k + r :, : k + r] = -self.to_x[k:, : k + r]
         M[k + r + np.arange(r), index] += mu
@@ -88,7 +89,7 @@ class ContactLCP:
     def start_size(self) -> Vector:
         """Size of the terms that `start`, with the least forces, was summed from, (k + r,)."""
         op = self.op
-        size = np.abs(op.rows) @ np.abs(op.joints.a_J) + np.abs(op.zeta) + np.abs(op.response) @ np.abs(self.x_0)
+        size = np.abs(op.rows) @ op.free_size + np.abs(op.zeta) + np.abs(op.response) @ np.abs(self.x_0)
         return np.asarray(size)
 
     @cached_property
@@ -105,8 +106,11 @@ class ContactLCP:
         NotAccepted
             If there are too many contacts.
         """
-        d = mass_scale(self.op.step.M)
-        observe, offset = (self.op.effect @ self.to_x) / d[:, None], self.op.acceleration(self.x_0) / d
+        op, d = self.op, mass_scale(self.op.step.M)
+        # Coordinates that the joints hold move by rounding only.
+        moved = np.linalg.norm(op.joints.root, axis=1) > INERT * d
+        effect = without_rounding(op.effect @ self.to_x, op.effect_size @ np.abs(self.to_x))
+        observe, offset = effect * (moved / d)[:, None], op.acceleration(self.x_0) / d
         return enumerate_lcp(self.lcp, observe, offset, size=self.lcp_size, supports=self.supports)
 
     @cached_property

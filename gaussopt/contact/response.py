@@ -32,6 +32,11 @@ CANCELLED = 16 * EPS
 """Response to a force, or acceleration without contact forces, relative to its own terms, that is rounding."""
 
 
+def without_rounding(value: Matrix, size: Matrix) -> Matrix:
+    """Entries that are rounding beside their terms, of that size, become zero."""
+    return np.where(np.abs(value) <= CANCELLED * size, 0.0, value)
+
+
 @dataclass(frozen=True)
 class ContactResponse:
     """Accelerations of a step as affine functions of its contact forces.
@@ -106,16 +111,28 @@ class ContactResponse:
         """(w, s) = response x + start, (k + r, k + r)."""
         value = self.rows @ self.effect
         # Where the own mass and friction cancel (the border of a Painleve region), rounding must not choose a sign.
-        return np.where(self.inert[:, None] | (np.abs(value) <= CANCELLED * self.response_size), 0.0, value)
+        return np.where(self.inert[:, None], 0.0, without_rounding(value, self.response_size))
 
     @cached_property
     def response_size(self) -> Matrix:
         """Size of the terms that the entries of `response` are summed from, (k + r, k + r)."""
+        return np.asarray(np.abs(self.rows) @ self.effect_size)
+
+    @cached_property
+    def effect_size(self) -> Matrix:
+        """Size of the terms that the entries of `effect` are summed from, (n, k + r)."""
         root = np.abs(self.joints.root)
         terms = np.abs(self.step.J_N.T) + np.einsum("kdn,kd->nk", np.abs(self.step.J_T),
                                                     np.abs(self.step.sigma) * self.step.mu[:, None])  # fmt: skip
         terms = np.hstack((terms, np.abs(self.forces[:, self.k :])))
-        return np.asarray((np.abs(self.rows) @ root) @ (root.T @ terms))
+        return np.asarray(root @ (root.T @ terms))
+
+    @cached_property
+    def free_size(self) -> Vector:
+        """Size of the terms that the entries of `joints.a_J` are summed from, (n,)."""
+        root, joints = np.abs(self.joints.root), self.joints
+        own = root @ (root.T @ np.abs(self.step.force)) + np.abs(joints.lift).T @ np.abs(self.step.gamma)
+        return np.asarray(np.maximum(own, np.abs(joints.a_J)))
 
     @cached_property
     def start(self) -> Vector:
@@ -124,7 +141,7 @@ class ContactResponse:
         value = self.rows @ self.joints.a_J + zeta
         d = mass_scale(self.step.M)
         size = np.linalg.norm(self.rows * d, axis=1) * np.linalg.norm(self.joints.a_J / d) + np.abs(zeta)
-        terms = np.abs(self.rows) @ np.abs(self.joints.a_J) + np.abs(zeta)
+        terms = np.abs(self.rows) @ self.free_size + np.abs(zeta)
         # Rounding must decide neither to which side a held contact slips nor whether a contact closes.
         return np.where(np.abs(value) <= np.where(self.inert, INERT * size, CANCELLED * terms), 0.0, value)
 

@@ -92,7 +92,7 @@ class LCPCertificate:
     def z_range(self) -> Matrix | None:
         """Smallest and largest value of each z_i over all solutions, (n, 2), where z is not determined."""
         found = self.solutions
-        return found.ranges() if found is not None and found.solutions and not self.unique else None
+        return found.ranges() if found is not None and found.solutions and self.unique is False else None
 
     def to_mapping(self) -> dict[str, Any]:
         """For JSON."""
@@ -185,7 +185,7 @@ def _verdict(
     if kind.positive_definite or kind.p_matrix:
         return Status.SOLVED, True
     if found is not None:
-        return found.status, found.unique
+        return found.status, None if not found.decided and not found.faces and found.count == 1 else found.unique
     if infeasible(lcp):
         return Status.NO_SOLUTION, False
     if kind.positive_semidefinite and kind.symmetric:

@@ -22,7 +22,7 @@ elimination", J. ACM 26, 1979.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -71,7 +71,7 @@ class LCPSolutions:
         no_solution; solved if y is the same for all solutions; multiple_solutions if it takes several isolated
         values; acceleration_not_unique if it takes a continuum of values.
     unique : bool
-        Whether z itself is determined.
+        Whether it is proved that z itself is determined.
     solutions : tuple of (n,)
         The isolated solutions and the vertices of the continua.
     floors : tuple of (n,)
@@ -80,6 +80,8 @@ class LCPSolutions:
         One z for each distinct value of y (for each continuum, where y is not determined).
     observed : tuple of arrays
         The values of y there.
+    decided : bool
+        Whether `unique` is known; where rounding hides what a singular basis holds, it is False without proof.
     """
 
     points: Matrix
@@ -90,6 +92,7 @@ class LCPSolutions:
     floors: tuple[Vector, ...]
     representatives: tuple[Vector, ...]
     observed: tuple[Vector, ...]
+    decided: bool = True
 
     @property
     def count(self) -> int:
@@ -162,13 +165,20 @@ def enumerate_lcp(
     # Far below zero in an ill-conditioned basis may be within its tolerance, but without it the rows no longer hold.
     points = [p for part in points if (p := _lawful(part, lcp, q_size / R, C))]
     continua: list[SolutionPart] = []
+    decided = True
     for s in np.flatnonzero(~regular):
         part = polyhedron(M, q, q_size, masks[s], C)
-        if part is not None and (part := _lawful(part, lcp, q_size / R, C)):
-            (continua if len(part.rays) or len(part.vertices) > 1 else points).append(part)
+        if part is None:
+            continue
+        if lawful := _lawful(part, lcp, q_size / R, C):
+            (continua if len(lawful.rays) or len(lawful.vertices) > 1 else points).append(lawful)
+        elif len(part.vertices) > 1:
+            # Of vertices that rounding has moved some may be solutions, with more of them in between.
+            decided &= not any(_holds(part._replace(vertices=v[None]), lcp, q_size / R) for v in part.vertices)
     continua = _maximal(continua, lcp)
     points = _isolated(points, continua, lcp)
-    return _judge(lcp, points, continua, observe, offset)
+    found = _judge(lcp, points, continua, observe, offset)
+    return found if decided else replace(found, unique=False, decided=False)
 
 
 def regular_bases(

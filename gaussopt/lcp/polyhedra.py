@@ -46,12 +46,20 @@ def polyhedron(M: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -
     """The solutions of a singular basis by vertices and rays, or None if there are none."""
     B = np.where(support, M, -np.eye(len(q)))
     found = _described(B, q, q_size, support, C)
-    if found is None and np.abs(B[B != 0]).min(initial=1.0) < UNEVEN:
+    if np.abs(B[B != 0]).min(initial=1.0) < UNEVEN and (found is None or not _lasting(found, M, C)):
         # The largest entries of rows and columns are alike, others may hide below them, and rank and consistency with
         # them: once more with all entries brought to one size as far as that goes.
         r, c = _geometric(B)
-        found = _described(r[:, None] * B * c, r * q, r * q_size, support, c * C)
+        again = _described(r[:, None] * B * c, r * q, r * q_size, support, c * C)
+        found = again if found is None or (again is not None and _lasting(again, M, C)) else found
     return found
+
+
+def _lasting(part: SolutionPart, M: Matrix, C: Vector) -> bool:
+    """Whether the rays satisfy every row of M, whose columns are scaled by C, in its own scale."""
+    rays = part.rays / C
+    w, noise = rays @ M.T, OBSERVED * (rays @ np.abs(M).T)
+    return bool((w >= -noise).all() and (np.abs(w) <= noise)[:, part.support].all())
 
 
 def _geometric(B: Matrix) -> tuple[Vector, Vector]:
@@ -78,11 +86,13 @@ def _described(B: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -
     if (np.abs(B @ x + q) > CONSISTENT * size + FEASIBLE * size.max()).any():
         return None
     # The null space is exact beside its largest entries only; refined, every row holds beside its own terms.
-    # What that leaves of entries that vanish is rounding: of the terms before, or of the largest correction.
+    # What that leaves of entries that vanish is rounding: of the terms before, or of the largest corrections.
     N = Vt[rank:].T
-    correction = pinv @ (B @ N)
-    F = np.abs(N) + np.abs(pinv) @ (np.abs(B) @ np.abs(N)) + n * EPS / FLAT * np.abs(correction).max(axis=0)
-    N = N - correction
+    first = pinv @ (B @ N)
+    second = pinv @ (B @ (N - first))
+    noise = n * EPS * np.abs(first).max(axis=0) + np.abs(second).max(axis=0)
+    F = np.abs(N) + np.abs(pinv) @ (np.abs(B) @ np.abs(N)) + noise / FLAT
+    N = N - first - second
     f = np.abs(x) + np.abs(pinv) @ size
     vertices, floors = _vertices(x, N, f, F)
     if not len(vertices):

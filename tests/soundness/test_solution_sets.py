@@ -6,6 +6,7 @@ What the judge leaves undecided and by which units it measures is tested here to
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from soundness.trials import calls, findings
 from soundness.trials.findings import RIGHT, UNDECIDED, WRONG, Claim
 
 from gaussopt.contact.operator import ContactOperator
+from gaussopt.lcp import certificate as lcp_certificate
 from gaussopt.lcp import certify_lcp, classify_matrix, enumerate_lcp
 from gaussopt.lcp.matrix_classes import unit_diagonal
 
@@ -39,9 +41,10 @@ def test_no_continuum_of_contact_forces_is_missed(name: str) -> None:
     assert not verdict.forces_unique
 
 
-def test_no_ray_beside_one_w_is_missed() -> None:
-    """Entries of the null vector that vanish are left at 1e-32, below which their signs mean nothing."""
-    data = FAULTS["ray_of_an_empty_column"]
+@pytest.mark.parametrize("name", ["ray_of_an_empty_column", "ray_of_the_second_column"])
+def test_no_ray_beside_one_w_is_missed(name: str) -> None:
+    """Entries of the null vector that vanish are left at 1e-31, below which they mean nothing."""
+    data = FAULTS[name]
     assert not complementarity.judge(data["M"], data["q"]).unique
     certificate = certify_lcp(calls.subject("lcp", data), None)
     assert str(certificate.verdict) == "solved"
@@ -63,6 +66,55 @@ def test_small_entries_of_a_ray_are_kept() -> None:
     ray = np.vstack([face.rays for face in found.faces])
     assert len(ray) == 1
     assert np.allclose(ray[0] / ray[0][2], [c / a, -b / a, 1.0], rtol=1e-12, atol=0.0)
+
+
+def test_a_ray_holds_in_rows_whose_entries_are_small() -> None:
+    """Scaled by their largest entries, the rows of this basis hide that w falls along one of two null vectors."""
+    found = enumerate_lcp(calls.subject("lcp", FAULTS["small_entry_of_a_ray"]))
+    assert str(found.status) == "solved"
+    assert not found.unique
+    assert [face.rays.tolist() for face in found.faces] == [[[1.0, 0.0, 0.0]]]
+
+
+def test_where_rounding_hides_a_singular_basis_nothing_is_called_unique(monkeypatch: pytest.MonkeyPatch) -> None:
+    hidden = enumerate_lcp(calls.subject("lcp", FAULTS["vertices_in_rounding"]))
+    assert not hidden.decided
+    assert not hidden.unique
+    plain = calls.subject("lcp", {"M": np.zeros((1, 1)), "q": [1.0]})
+    assert certify_lcp(plain, None).unique
+    undecided = replace(enumerate_lcp(plain), unique=False, decided=False)
+    monkeypatch.setattr(lcp_certificate, "enumerate_lcp", lambda _: undecided)
+    certificate = certify_lcp(plain, np.zeros(1))
+    assert certificate.passed()
+    assert certificate.unique is None
+    assert certificate.z_range is None
+
+
+# -- rounding is no acceleration ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["held_coordinate", "held_coordinates_in_units", "no_bias", "no_bias_twice", "no_bias_and_a_ray",
+     "friction_that_cancels"],
+)  # fmt: skip
+def test_rounding_of_accelerations_decides_nothing(name: str) -> None:
+    """Of coordinates that joints hold, without contact forces, and of friction that cancels the normal force."""
+    truth = contact.judge(FAULTS[name])
+    verdict = decide(ContactOperator.of(calls.subject("step", FAULTS[name])))
+    assert str(verdict.status) == truth.verdict == "solved"
+    assert verdict.forces_unique == truth.forces_unique
+
+
+@pytest.mark.parametrize("bias", [1e-12, -1e-12])
+def test_small_accelerations_are_no_rounding(bias: float) -> None:
+    """A contact that opens or closes by 1e-12 of the terms keeps its sign."""
+    data = {
+        "M": [[1.0]], "Q": [1.0 + bias], "J_N": [[1.0]], "zeta_N": [-1.0], "J_T": [[[1.0]]], "zeta_T": [[0.0]],
+        "v_T": [[1.0]], "mu": [0.0],
+    }  # fmt: skip
+    op = ContactOperator.of(calls.subject("step", data))
+    assert op.start[0] == pytest.approx(bias, rel=1e-3)
 
 
 # -- singular matrices are no P-matrices -------------------------------------------------------------------
