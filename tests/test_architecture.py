@@ -27,6 +27,8 @@ LONGEST_FUNCTION = 60
 MOST_PARAMETERS = 8
 MAY_IMPORT_LATE = ("gaussopt/__init__.py", "gaussopt/__main__.py", "gaussopt/cli/", "gaussopt/papers/", "problems/")
 """The facade, the applications and the problems, whose evidence is computed on request only."""
+KERNELS = ("_kernel.py", "_kernels.py", "certificates/acceptance.py", "lcp/pivoting.py")
+"""Ends of the names of files whose functions are translated to machine code, where arrays are passed one by one."""
 DEPENDENCIES = {
     "numpy", "scipy", "sympy", "cvxpy", "osqp", "deap", "matplotlib", "pandas", "xarray", "llvmlite", "h5netcdf",
     "h5py", "jinja2", "typer", "rich", "daqp", "piqp", "proxsuite", "qpsolvers", "clarabel", "highspy", "scs",
@@ -79,7 +81,7 @@ def wide_functions() -> Iterator[str]:
     for file, tree in sources().items():
         public = _public(file, tree)
         for function in functions(tree):
-            if function in public or file.endswith(("_kernel.py", "_kernels.py")):
+            if function in public or file.endswith(KERNELS):
                 continue
             if any("kernel" in ast.unparse(d) for d in function.decorator_list):
                 continue

@@ -3,7 +3,7 @@
 The kernel language is a subset of the one that numba's `njit` compiles: floats, whole numbers, truth values, contiguous
 arrays of floats or whole numbers, tuples of two, named tuples, `math`, `np.zeros` and `np.empty`, `for` over `range`,
 `while`, `if`, conditional expressions and calls of other kernels. Only functions that are handed over as arguments take
-a signature beside. `tests/test_numba.py` compiles every kernel with numba and compares the results:
+a signature beside. `tests/jit/test_numba.py` compiles every kernel with numba and compares the results:
 
-    python -m pytest -n 0 -m numba tests/test_numba.py
+    python -m pytest -n 0 -m numba tests/jit/test_numba.py
 """

@@ -525,7 +525,7 @@ KNOWN = {
     "codegen/source.py: sympify": "expressions of a model",
     "codegen/step.py: sympify": "expressions of a model",
     "codegen/constrained_step.py: sympify": "expressions of a model",
-    "integration/events/turning.py: lambdify": "expressions of a model, whose symbols have names that we made",
+    "symbolic/gap_angles.py: lambdify": "expressions of a model, whose symbols have names that we made",
     "processes/child_process.py: pickle": "between a process and its child, over a pipe that only they hold",
     "processes/guarded_process.py: pickle": "between a process and its child, over a pipe that only they hold",
     "processes/guarded_process.py: subprocess": "an interpreter of its own, by a list of arguments",

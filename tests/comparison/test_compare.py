@@ -31,7 +31,7 @@ from gaussopt.reporting.sections.comparison import document
 
 QUICK: dict[str, Any] = {"t_end": 0.02, "stride": 50, "time_budget": 0.01}
 UNTIMED: dict[str, Any] = {**QUICK, "time_budget": 0.0}
-PLUGINS = Path(__file__).parent / "plugins"
+PLUGINS = Path(__file__).parents[1] / "plugins"
 
 
 def certain(results: Results) -> dict[str, Any]:

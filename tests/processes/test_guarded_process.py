@@ -178,7 +178,7 @@ def test_a_case_that_cannot_be_loaded_says_so(guard: Guard, guarded: ModuleType)
     assert "cannot be loaded" in outcome.failure
 
 
-SOLVER = (Path(__file__).parent / "plugins" / "half.py").read_text(encoding="utf-8")
+SOLVER = (Path(__file__).parents[1] / "plugins" / "half.py").read_text(encoding="utf-8")
 
 
 def test_what_is_registered_here_is_there_in_the_child(guard: Guard, guarded: ModuleType, tmp_path: Path) -> None:

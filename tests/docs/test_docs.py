@@ -32,7 +32,7 @@ import gaussopt as go
 from gaussopt.cli import main
 from gaussopt.core import registry
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"(?:<!-- (?P<remark>[^\n]*?) -->\n+)?```(?P<language>\w+)\n(?P<text>.*?)^```", re.S | re.M)
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")

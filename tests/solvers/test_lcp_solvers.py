@@ -19,7 +19,7 @@ from gaussopt.core.solver import make_solver, missing_packages
 from gaussopt.lcp import certify_lcp, enumerate_lcp
 
 S = go.Status
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 LITERATURE = json.loads((DATA / "lcp.json").read_text(encoding="utf-8"))
 CASES = [c for c in json.loads((DATA / "step_cases.json").read_text(encoding="utf-8")) if c["kind"] == "lcp"]
 

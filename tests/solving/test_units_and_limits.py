@@ -214,7 +214,7 @@ def test_a_full_disk_is_a_sentence(tmp_path: Path) -> None:
 
 
 def test_files_in_the_docs_are_what_they_say() -> None:
-    text = (Path(__file__).parents[1] / "docs" / "files.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "files.md").read_text(encoding="utf-8")
     blocks = [json.loads(b) for b in re.findall(r"```json\n(.*?)```", text, re.S)]
     pendulum, answer, block, friction, program, point, lcp, z = blocks
     data = parse(pendulum)

@@ -534,7 +534,7 @@ def test_two_runs_differ_in_nothing_but_times(report: Path, tmp_path: Path) -> N
 
 
 def test_a_quick_run_has_the_sections_of_a_full_one(report: Path) -> None:
-    committed = Path(__file__).parents[1] / "reports" / "papers"
+    committed = Path(__file__).parents[2] / "reports" / "papers"
     quick, full = (
         set(re.findall('<section id="([^"]+)"', (folder / "index.html").read_text(encoding="utf-8")))
         for folder in (report, committed)

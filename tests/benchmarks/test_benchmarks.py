@@ -15,7 +15,7 @@ import pytest
 
 import gaussopt as go
 
-FOLDER = Path(__file__).parents[1] / "benchmarks"
+FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.fixture(scope="module")

@@ -516,7 +516,7 @@ def test_an_error_of_the_backend_is_not_a_verdict_on_the_program(name: str, monk
 @pytest.mark.parametrize("name", NEW)
 def test_its_packages_are_declared(name: str) -> None:
     cls = registry.load("solver", name)
-    text = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
     project = tomllib.loads(text)["project"]
     declared = [*project["dependencies"], *(project["optional-dependencies"][cls.extra] if cls.extra else ())]
     assert set(cls.requires) <= {re.split(r"[<>=!~ ]", line)[0] for line in declared}

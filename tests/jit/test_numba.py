@@ -3,7 +3,7 @@
 Slow, and not part of the default run:
 
     pip install 'gaussopt[numba]'
-    python -m pytest -n 0 -m numba tests/test_numba.py
+    python -m pytest -n 0 -m numba tests/jit/test_numba.py
 """
 
 from __future__ import annotations

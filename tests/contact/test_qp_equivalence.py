@@ -17,7 +17,7 @@ from gaussopt.atlas.stacked_steps import ContactStack
 from gaussopt.contact.qp_equivalence import criterion
 from gaussopt.solving.lcp_batch import solve_batch
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")

@@ -18,8 +18,8 @@ from gaussopt.execution.workers import run_jobs
 from gaussopt.reporting.html import measured_times
 from gaussopt.reporting.html.page import write
 
-COMMITTED = Path(__file__).parents[1] / "reports" / "papers"
-SHORTENING = Path(__file__).parents[1] / "benchmarks" / "committed_reports.py"
+COMMITTED = Path(__file__).parents[2] / "reports" / "papers"
+SHORTENING = Path(__file__).parents[2] / "benchmarks" / "committed_reports.py"
 
 RELATIVE = 1e-6
 """Numbers that differ by less of their size are the same."""

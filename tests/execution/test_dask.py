@@ -119,7 +119,7 @@ def test_both_workers_work_each_in_a_child_of_its_own(cluster: str, guarded: Mod
     assert all(o.value["pid"] != o.value["ppid"] for o in found.values())
 
 
-SOLVER = (Path(__file__).parent / "plugins" / "half.py").read_text(encoding="utf-8")
+SOLVER = (Path(__file__).parents[1] / "plugins" / "half.py").read_text(encoding="utf-8")
 
 
 def test_solvers_registered_here_travel(cluster: str, guarded: ModuleType, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the README promises beside running as written, which tests/test_docs.py sees to."""
+"""What the README promises beside running as written, which tests/docs/test_docs.py sees to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import gaussopt as go
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
