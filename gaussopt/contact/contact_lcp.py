@@ -12,11 +12,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.contact.response import INERT, ContactResponse, without_rounding
+from gaussopt.contact.response import CANCELLED, INERT, ContactResponse, without_rounding
 from gaussopt.core.programs import LCP
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.lcp.enumeration import LCPSolutions, enumerate_lcp
 from gaussopt.lcp.matrix_classes import power_of_two, subsets
+from gaussopt.lcp.polyhedra import FEASIBLE
 from gaussopt.linalg.dense import mass_scale
 
 
@@ -87,9 +88,14 @@ class ContactLCP:
 
     @cached_property
     def start_size(self) -> Vector:
-        """Size of the terms that `start`, with the least forces, was summed from, (k + r,)."""
+        """Size of the terms that `start`, with the least forces, was summed from, (k + r,).
+
+        Terms that cancel within a_J leave their rounding only, and count no more than that: what contradicts by more
+        is no rounding, however large they are.
+        """
         op = self.op
-        size = np.abs(op.rows) @ op.free_size + np.abs(op.zeta) + np.abs(op.response) @ np.abs(self.x_0)
+        free = np.maximum(np.abs(op.joints.a_J), CANCELLED / FEASIBLE * op.free_size)
+        size = np.abs(op.rows) @ free + np.abs(op.zeta) + np.abs(op.response) @ np.abs(self.x_0)
         return np.asarray(size)
 
     @cached_property

@@ -17,6 +17,7 @@ from soundness.trials import calls, findings
 from soundness.trials.findings import RIGHT, UNDECIDED, WRONG, Claim
 
 from gaussopt.contact.operator import ContactOperator
+from gaussopt.core.status import Status
 from gaussopt.lcp import certificate as lcp_certificate
 from gaussopt.lcp import certify_lcp, classify_matrix, enumerate_lcp
 from gaussopt.lcp.matrix_classes import unit_diagonal
@@ -104,6 +105,13 @@ def test_rounding_of_accelerations_decides_nothing(name: str) -> None:
     verdict = ContactOperator.of(calls.subject("step", FAULTS[name])).laws.uniqueness()
     assert str(verdict.status) == truth.verdict == "solved"
     assert verdict.forces_unique == truth.forces_unique
+
+
+def test_a_contradiction_beside_terms_that_cancel_is_none_of_their_rounding() -> None:
+    """Opposed contacts that contradict by 2.5e-9 of 2.5, where terms of 300 cancel in the accelerations."""
+    data = FAULTS["opposed_beside_large_terms"]
+    assert contact.judge(data).verdict == "infeasible"
+    assert ContactOperator.of(calls.subject("step", data)).laws.uniqueness().status is Status.INFEASIBLE
 
 
 @pytest.mark.parametrize("bias", [1e-12, -1e-12])
