@@ -13,10 +13,11 @@ from time import perf_counter
 import numpy as np
 
 import gaussopt as go
-from gaussopt import registry, stabilisation
-from gaussopt.batch_members import Members
-from gaussopt.compiled.batch_run import BatchRun
-from gaussopt.instants import Instants
+from gaussopt.core import registry
+from gaussopt.integration import stabilisation
+from gaussopt.integration.time_grid import TimeGrid
+from gaussopt.simulation.batch_members import BatchMembers
+from gaussopt.simulation.batch_simd import SimdBatch
 
 CASES = {"crank-slider": "tau", "four-bar": "psi"}
 """Problems, and the parameter that is different for each member."""
@@ -67,10 +68,10 @@ class March:
         name = CASES[problem]
         default = entry.parameter_values[name]
         values = np.linspace(0.8 * default, 1.2 * default, members)
-        batch = Members.of(entry, {name: values}, None)
+        batch = BatchMembers.of(entry, {name: values}, None)
         # Nothing is recorded but start and end.
-        self._instants = Instants(0.0, STEPS * DT, DT, STEPS)
-        self._run = BatchRun(
+        self._instants = TimeGrid(0.0, STEPS * DT, DT, STEPS)
+        self._run = SimdBatch(
             batch, registry.load("stepper", "rk4"), stabilisation.make(stabilise), self._instants, 1e-7, threads
         )
         self._about = problem, stabilise, threads, members

@@ -24,7 +24,7 @@ TIMES = ("seconds_per_step", "seconds", "microseconds")
 """Names under which a row tells its time."""
 
 HERE = Path(__file__).resolve().parents[1]
-SECTIONS = ("crank-slider", "four-bar", "steps", "batch", "chain", "contact", "contact-steps", "starting")
+SECTIONS = ("crank-slider", "four-bar", "steps", "batch", "chain", "contact", "starting")
 
 Rows = dict[tuple[str, str], float]
 

@@ -27,10 +27,10 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 import gaussopt as go  # noqa: E402
-from gaussopt.chain import Chain, closed_arc  # noqa: E402
-from gaussopt.jit import COMPILED  # noqa: E402
-from gaussopt.sparse import memory, parts  # noqa: E402
-from gaussopt.sparse_saddle import Saddle  # noqa: E402
+from gaussopt.core.step_data import memory, parts  # noqa: E402
+from gaussopt.jit.kernel import COMPILED  # noqa: E402
+from gaussopt.linalg.sparse_saddle_point import Saddle  # noqa: E402
+from gaussopt.modelling.chain import Chain, closed_arc  # noqa: E402
 
 LINKS = (1_000, 10_000, 100_000)
 PARTS = ("model", "hand over", "solve", "certificate", "evaluation", "RK4 step")
@@ -98,20 +98,21 @@ def rk4_step(links: int, closed: bool = False, solver: str = "sparse-kkt", steps
 
 def compiled(links: int, closed: bool = False, repeats: int = 7) -> Scaling:
     """Seconds of a semi-implicit step, which has one evaluation, and of an RK4 step by compiled kernels."""
-    from gaussopt.certificate import DEFAULT_TOLERANCE, certify
-    from gaussopt.compiled.linkage import March
+    from gaussopt.certificates import certify
+    from gaussopt.compiled.linkage_loop import LinkageKernels
+    from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 
     body, q, v = chain(links, closed)
     seconds = dict.fromkeys(PARTS, float("nan"))
     sound = True
     count = max(4, min(100, 1_000_000 // links))
     for part, stepper in (("evaluation", "semi-implicit"), ("RK4 step", "rk4")):
-        march = March(body.linkage, stepper)
+        march = LinkageKernels(body.linkage, stepper)
         start, spent = march.row.placed(q, v), []
         for _ in range(repeats):
             y, worst, trace = start.copy(), np.zeros(2), np.zeros((0, len(start)))
             begin = perf_counter()
-            done = march.steps((0.0, DT, np.inf), 0, count, count + 1, y, trace, worst, DEFAULT_TOLERANCE**2)
+            done = march.steps((0.0, DT, np.inf), (0, count, count + 1), y, trace, worst, DEFAULT_TOLERANCE**2)
             spent.append((perf_counter() - begin) / count)
             sound &= done == count
         seconds[part] = median(spent)
@@ -141,13 +142,23 @@ def exponent(found: Sequence[Scaling], part: str) -> float:
     return float(np.polyfit(links, seconds, 1)[0])
 
 
+def stored(saddle: Saddle) -> tuple[int, int]:
+    """Bytes of the numbers of the factors, and of the lists that are kept between steps."""
+    structure = saddle.structure
+    assert structure._whitened is None
+    gram = structure._gram
+    lists = (gram._left, gram._right, gram._starts, structure._order, structure._place)
+    numbers = 8 * (saddle.factor.fill + (0 if saddle._root is None else len(saddle._root.data)))
+    return numbers, sum(x.nbytes for x in lists)
+
+
 def bytes_of(links: int, closed: bool = False) -> dict[str, int]:
     """Bytes of the step data, of the numbers of the factors, and of what is kept between steps."""
     body, q, v = chain(links, closed)
     step = body.system.evaluate(0.0, q, v)
     saddle = Saddle.of(*parts(step))
     assert saddle is not None
-    return {"step data": memory(step), "factors": saddle.nbytes, "kept lists": saddle.structure.nbytes}
+    return {"step data": memory(step), "factors": stored(saddle)[0], "kept lists": stored(saddle)[1]}
 
 
 def measure(links: Sequence[int] = LINKS) -> list[Scaling]:

@@ -19,8 +19,9 @@ from time import perf_counter
 
 import numpy as np
 
-from gaussopt.batch import solve_batch
-from gaussopt.stacked import BORDER, DECIDED, EQUAL, classify_stack, criteria, solve_printed, weights_stack
+from gaussopt.atlas.contact_study import BORDER, DECIDED, EQUAL, criteria, solve_printed, weights_stack
+from gaussopt.atlas.stacked_steps import classify_stack
+from gaussopt.solving.lcp_batch import solve_batch
 
 ROOT = Path(__file__).parents[1]
 SIZES = (2, 3, 4, 5, 6)

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from rivals.interface import AdaptiveRival, Rival, Run, per_mark
 
 import gaussopt as go
-from gaussopt import registry
-from gaussopt.certificate import DEFAULT_TOLERANCE
-from gaussopt.compiled import modules
-from gaussopt.compiled.job import Orders
-from gaussopt.lagrangian import LagrangianSystem
-from gaussopt.linkage import Linkage
+from gaussopt.codegen import modules
+from gaussopt.codegen.job import Orders
+from gaussopt.core import registry
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
+from gaussopt.modelling.lagrangian import LagrangianSystem
+from gaussopt.modelling.linkage import Linkage
 
 MOST_STEPS = 100
 """Steps of a chain after which it starts anew: later, steps of first order are too long for its whipping end."""
@@ -101,17 +101,17 @@ def linkage(mechanism: Mechanism) -> tuple[Linkage, NDArray[np.float64], NDArray
 
 def linkage_steps(mechanism: Mechanism, dt: float, stepper: str) -> Callable[[int], None]:
     """What takes so many steps from the start, by compiled kernels; the residuals of every step are checked."""
-    from gaussopt.compiled.linkage import March
+    from gaussopt.compiled.linkage_loop import LinkageKernels
 
     tables, q, v = linkage(mechanism)
-    march = March(tables, stepper)
+    march = LinkageKernels(tables, stepper)
     start, trace, worst = march.row.placed(q, v), np.zeros((0, 6 * (len(tables.mass) + 1))), np.zeros(2)
 
     def steps(count: int) -> None:
         for begin in range(0, count, MOST_STEPS):
             some = min(MOST_STEPS, count - begin)
             clock = 0.0, dt, np.inf
-            if march.steps(clock, 0, some, some + 1, start.copy(), trace, worst, DEFAULT_TOLERANCE**2) < some:
+            if march.steps(clock, (0, some, some + 1), start.copy(), trace, worst, DEFAULT_TOLERANCE**2) < some:
                 raise RuntimeError(f"A step of {mechanism.name} was not sound.")
 
     return steps
@@ -132,20 +132,20 @@ def interpreted_steps(mechanism: Mechanism, dt: float, stepper: str) -> Callable
 
 def memory(mechanism: Mechanism) -> tuple[int, int]:
     """Bytes of the step data of a linkage, and of what a compiled step works in."""
-    from gaussopt import sparse
-    from gaussopt.compiled.linkage import March
+    from gaussopt.compiled.linkage_loop import LinkageKernels
+    from gaussopt.core import step_data
 
     tables, q, v = linkage(mechanism)
-    return sparse.memory(tables.system.evaluate(0.0, q, v)), March(tables, "rk4").memory
+    return step_data.memory(tables.system.evaluate(0.0, q, v)), LinkageKernels(tables, "rk4").memory
 
 
 def certificates(mechanism: Mechanism) -> Callable[[int], None]:
     """What a recorded state of a linkage costs: step data, acceleration and certificate."""
-    from gaussopt.certificate import certify
-    from gaussopt.compiled.linkage import March
+    from gaussopt.certificates import certify
+    from gaussopt.compiled.linkage_loop import LinkageKernels
 
     tables, q, v = linkage(mechanism)
-    march = March(tables, "rk4")
+    march = LinkageKernels(tables, "rk4")
 
     def states(count: int) -> None:
         for _ in range(count):

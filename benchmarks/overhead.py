@@ -26,7 +26,7 @@ from measuring import Spread, machine  # noqa: E402
 from page import Goal, Section, Table, markdown, spread  # noqa: E402
 
 import gaussopt as go  # noqa: E402
-from gaussopt import registry  # noqa: E402
+from gaussopt.core import registry  # noqa: E402
 
 SOLVERS = ("kkt", "osqp", "daqp", "cvxpy")
 STEPS = 200

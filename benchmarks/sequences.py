@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 import gaussopt as go
-from gaussopt.comparison.exchange import export_sequence
+from gaussopt.comparison.sequence_files import export_sequence
 
 SOLVERS = ("clarabel", "daqp", "osqp", "piqp", "proxqp", "scs")
 SEQUENCES = (("crank-slider", "gauss"), ("two-bar", "lcp-qp"))

@@ -8,19 +8,20 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from gaussopt._version import __version__ as __version__
+
 if TYPE_CHECKING:
-    from gaussopt.atlas import Atlas, scan
-    from gaussopt.atlas_grid import AtlasGrid, Axis
-    from gaussopt.batch import BatchSolution, solve_batch
-    from gaussopt.batch_simulation import simulate_batch
-    from gaussopt.catalogue import Problem, problem
-    from gaussopt.certificate import Certificate, certify
-    from gaussopt.classification import ContactClass, classify_step
-    from gaussopt.comparison.compare import Results, compare
-    from gaussopt.contact_certificate import ContactCertificate, certify_contact
-    from gaussopt.contact_operator import ContactOperator
-    from gaussopt.contacts import Contact, ContactData, Event, contact_points
-    from gaussopt.errors import (
+    from gaussopt.atlas.scan import Atlas, scan
+    from gaussopt.certificates import certify
+    from gaussopt.certificates.base import Certificate
+    from gaussopt.certificates.contact import ContactCertificate, certify_contact
+    from gaussopt.certificates.contact_class import ContactClass, classify_step
+    from gaussopt.certificates.qp import certify_qp
+    from gaussopt.comparison.compare import compare
+    from gaussopt.comparison.results import Results
+    from gaussopt.contact.operator import ContactOperator
+    from gaussopt.core.contacts import Contact, ContactData
+    from gaussopt.core.errors import (
         BadInput,
         GaussoptError,
         IllPosed,
@@ -30,44 +31,63 @@ if TYPE_CHECKING:
         UnknownName,
         Unverified,
     )
+    from gaussopt.core.event import Event
+    from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem
+    from gaussopt.core.registry import names, register
+    from gaussopt.core.solution import Solution
+    from gaussopt.core.solver import make_solver
+    from gaussopt.core.status import Status
+    from gaussopt.core.step_data import StepData
+    from gaussopt.core.system import Energy
+    from gaussopt.integration.stabilisation import Baumgarte, Projection
+    from gaussopt.integration.trajectory import Trajectory
     from gaussopt.lcp import LCPSolutions, MatrixClass, certify_lcp, classify_matrix, enumerate_lcp
-    from gaussopt.netcdf import load_dataset, save_dataset
-    from gaussopt.programs import LCP, QP, LeastSquares, LinearSystem, Solution
-    from gaussopt.qp_certificate import certify_qp
-    from gaussopt.ranks import rank_report
-    from gaussopt.registry import names, register
-    from gaussopt.reporting.animation import animate
-    from gaussopt.simulation import simulate
-    from gaussopt.sketch import Sketch
-    from gaussopt.solver import make_solver
-    from gaussopt.solving import Answer, StepSolver, formulate, solve, solve_step
-    from gaussopt.stabilisation import Baumgarte, Projection
-    from gaussopt.status import Status
-    from gaussopt.stepdata import StepData
-    from gaussopt.system import Energy, System
-    from gaussopt.trajectory import Trajectory
-
-__version__ = "0.1.0"
+    from gaussopt.linalg.redundancy import rank_report
+    from gaussopt.modelling.callables import System
+    from gaussopt.modelling.contact_points import contact_points
+    from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
+    from gaussopt.modelling.problem import Problem, problem
+    from gaussopt.modelling.sketch import Sketch
+    from gaussopt.reporting.animation.animate import animate
+    from gaussopt.simulation.batch import simulate_batch
+    from gaussopt.simulation.simulate import simulate
+    from gaussopt.solving.answer import Answer
+    from gaussopt.solving.defaults import formulate
+    from gaussopt.solving.lcp_batch import BatchSolution, solve_batch
+    from gaussopt.solving.solve import solve, solve_step
+    from gaussopt.solving.step_solver import StepSolver
+    from gaussopt.storage.netcdf import load_dataset, save_dataset
 
 # Loaded when first used, so that `import gaussopt` and `gaussopt --help` stay quick.
 _HOME = {
-    "Answer": "solving", "Atlas": "atlas", "AtlasGrid": "atlas_grid", "Axis": "atlas_grid", "BadInput": "errors",
-    "BatchSolution": "batch", "Baumgarte": "stabilisation", "Certificate": "certificate", "Contact": "contacts",
-    "ContactCertificate": "contact_certificate", "ContactClass": "classification", "ContactData": "contacts",
-    "ContactOperator": "contact_operator", "Energy": "system", "Event": "contacts", "GaussoptError": "errors",
-    "IllPosed": "errors", "LCP": "programs", "LCPSolutions": "lcp", "LeastSquares": "programs",
-    "LinearSystem": "programs", "MachineFailure": "errors", "MatrixClass": "lcp", "MissingBackend": "errors",
-    "NotAccepted": "errors", "Problem": "catalogue", "Projection": "stabilisation", "QP": "programs",
-    "Results": "comparison.compare", "Sketch": "sketch", "Solution": "programs", "Status": "status",
-    "StepData": "stepdata", "StepSolver": "solving", "System": "system", "Trajectory": "trajectory",
-    "UnknownName": "errors", "Unverified": "errors", "animate": "reporting.animation", "certify": "certificate",
-    "certify_contact": "contact_certificate", "certify_lcp": "lcp", "certify_qp": "qp_certificate",
-    "classify_matrix": "lcp", "classify_step": "classification", "compare": "comparison.compare",
-    "contact_points": "contacts", "enumerate_lcp": "lcp", "formulate": "solving", "load_dataset": "netcdf",
-    "make_solver": "solver", "names": "registry", "problem": "catalogue", "rank_report": "ranks",
-    "register": "registry", "save_dataset": "netcdf", "scan": "atlas", "simulate": "simulation",
-    "simulate_batch": "batch_simulation", "solve": "solving", "solve_batch": "batch", "solve_step": "solving",
+    "Answer": "solving.answer", "Atlas": "atlas.scan", "AtlasGrid": "modelling.parameter_grid",
+    "Axis": "modelling.parameter_grid", "BadInput": "core.errors", "BatchSolution": "solving.lcp_batch",
+    "Baumgarte": "integration.stabilisation", "Certificate": "certificates.base", "Contact": "core.contacts",
+    "ContactCertificate": "certificates.contact", "ContactClass": "certificates.contact_class",
+    "ContactData": "core.contacts", "ContactOperator": "contact.operator", "Energy": "core.system",
+    "Event": "core.event", "GaussoptError": "core.errors", "IllPosed": "core.errors", "LCP": "core.programs",
+    "LCPSolutions": "lcp", "LeastSquares": "core.programs", "LinearSystem": "core.programs",
+    "MachineFailure": "core.errors", "MatrixClass": "lcp", "MissingBackend": "core.errors",
+    "NotAccepted": "core.errors", "Problem": "modelling.problem", "Projection": "integration.stabilisation",
+    "QP": "core.programs", "Results": "comparison.results", "Sketch": "modelling.sketch", "Solution": "core.solution",
+    "Status": "core.status", "StepData": "core.step_data", "StepSolver": "solving.step_solver",
+    "System": "modelling.callables", "Trajectory": "integration.trajectory", "UnknownName": "core.errors",
+    "Unverified": "core.errors", "animate": "reporting.animation.animate", "certify": "certificates",
+    "certify_contact": "certificates.contact", "certify_lcp": "lcp", "certify_qp": "certificates.qp",
+    "classify_matrix": "lcp", "classify_step": "certificates.contact_class", "compare": "comparison.compare",
+    "contact_points": "modelling.contact_points", "enumerate_lcp": "lcp", "formulate": "solving.defaults",
+    "load_dataset": "storage.netcdf", "make_solver": "core.solver", "names": "core.registry",
+    "problem": "modelling.problem", "rank_report": "linalg.redundancy", "register": "core.registry",
+    "save_dataset": "storage.netcdf", "scan": "atlas.scan", "simulate": "simulation.simulate",
+    "simulate_batch": "simulation.batch", "solve": "solving.solve", "solve_batch": "solving.lcp_batch",
+    "solve_step": "solving.solve",
 }  # fmt: skip
+
+_FORMER = (
+    "catalogue", "chain", "contact_operator", "criterion", "errors", "family", "formulation", "programs", "registry",
+    "sketch", "solver", "sparse", "status", "stepdata", "stepper", "system",
+)  # fmt: skip
+"""Modules that were documented under these names; each is an alias for one release."""
 
 __all__ = [
     "LCP", "QP", "Answer", "Atlas", "AtlasGrid", "Axis", "BadInput", "BatchSolution", "Baumgarte", "Certificate",
@@ -87,6 +107,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(module, name)
         globals()[name] = value
         return value
+    if name in _FORMER:
+        return importlib.import_module(f"gaussopt.{name}")
     raise AttributeError(f"module 'gaussopt' has no attribute {name!r}")
 
 

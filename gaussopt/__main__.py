@@ -10,7 +10,7 @@ def main() -> int:
     # Small matrices: threads inside BLAS cost more than they give, and they disturb timings.
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
         os.environ.setdefault(variable, "1")
-    from gaussopt.cli import run
+    from gaussopt.cli.main import run
 
     return run()
 

@@ -1,1 +1,1 @@
-"""Problems, one file each; see `gaussopt.catalogue` for the interface."""
+"""Problems, one file each; see `gaussopt.modelling.problem` for the interface."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.catalogue import Evidence, problem
-from gaussopt.stepdata import StepData
+from gaussopt.core.step_data import StepData
+from gaussopt.modelling.erratum import Evidence
+from gaussopt.modelling.problem import problem
 
 
 def on_the_floor(degrees: float, **settings: object) -> StepData:
@@ -26,9 +27,9 @@ def link(pull: float, load: float = -10.0) -> StepData:
 
 def printed_program() -> Evidence:
     """Eq. (29) against the LCP where A is positive definite."""
-    from gaussopt.contact_operator import ContactOperator
-    from gaussopt.criterion import criterion
-    from gaussopt.solving import solve_step
+    from gaussopt.contact.operator import ContactOperator
+    from gaussopt.contact.qp_equivalence import criterion
+    from gaussopt.solving.solve import solve_step
 
     numbers: dict[str, float] = {}
     holds = True
@@ -55,9 +56,9 @@ def printed_program() -> Evidence:
 
 def primal_program() -> Evidence:
     """Eq. (36), min 1/2 lam^T A lam + B^T lam over lam >= 0, against the LCP."""
-    from gaussopt.contact_operator import ContactOperator
-    from gaussopt.programs import QP
-    from gaussopt.solving import solve, solve_step
+    from gaussopt.contact.operator import ContactOperator
+    from gaussopt.core.programs import QP
+    from gaussopt.solving.solve import solve, solve_step
 
     numbers: dict[str, float] = {}
     errors = []
@@ -82,9 +83,9 @@ def primal_program() -> Evidence:
 
 def strict_convexity() -> Evidence:
     """What positive definite A does and does not give: eq. (29), and with weights."""
-    from gaussopt.contact_operator import ContactOperator
-    from gaussopt.criterion import weights
-    from gaussopt.solving import solve_lcp, solve_step
+    from gaussopt.contact.operator import ContactOperator
+    from gaussopt.contact.qp_equivalence import weights
+    from gaussopt.solving.solve import solve_lcp, solve_step
 
     step = on_the_floor(85.0)
     exact = solve_step(step, "lcp", "lemke").lam_N
@@ -118,7 +119,7 @@ def strict_convexity() -> Evidence:
 
 def all_ideal_forces() -> Evidence:
     """Eq. (24) on the smallest example with a joint: one contact."""
-    from gaussopt.solving import solve_step
+    from gaussopt.solving.solve import solve_step
 
     numbers: dict[str, float] = {}
     differ = []

@@ -10,11 +10,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gaussopt.catalogue import Case, Parameter, Problem
-from gaussopt.contacts import Contact
-from gaussopt.sketch import Angle, Axes, Block, ContactPoint, Ground, Shape, along
-from gaussopt.stepdata import Vector
-from gaussopt.system import System
+from gaussopt.core.contacts import Contact
+from gaussopt.core.step_data import Vector
+from gaussopt.core.system import AbstractSystem
+from gaussopt.modelling.callables import System
+from gaussopt.modelling.parameter import Parameter
+from gaussopt.modelling.problem import Case, Problem
+from gaussopt.modelling.sketch import Angle, Axes, Block, ContactPoint, Ground, Shape, along
 
 PARAMETERS = (
     Parameter("m", 1.0, "kg", "mass"),
@@ -25,7 +27,7 @@ PARAMETERS = (
 )
 
 
-def build() -> System:
+def build() -> AbstractSystem:
     """Derive the equations in the directions of the slope."""
     import sympy as sp
 
@@ -63,28 +65,9 @@ def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
 # -- closed forms ------------------------------------------------------------------------------------------
 
 
-def stop(p: Mapping[str, float]) -> tuple[float, float]:
-    """Time and place s where the block first stops, s and m; infinite if it never does."""
-    direction = np.sign(p["speed0"])
-    deceleration = p["g"] * (p["mu"] * np.cos(p["alpha"]) - direction * np.sin(p["alpha"]))
-    if deceleration <= 0:
-        return np.inf, direction * np.inf
-    return float(abs(p["speed0"]) / deceleration), float(direction * p["speed0"] ** 2 / (2 * deceleration))
-
-
 def sticks(p: Mapping[str, float]) -> bool:
     """Whether the block stays where it stops."""
     return bool(p["mu"] >= np.tan(p["alpha"]))
-
-
-def friction_at_rest(p: Mapping[str, float]) -> float:
-    """Friction that holds the block, up the slope, N."""
-    return float(p["m"] * p["g"] * np.sin(p["alpha"]))
-
-
-def acceleration_back(p: Mapping[str, float]) -> float:
-    """Acceleration down the slope after the turn, m/s^2, where the block does not stick."""
-    return float(p["g"] * (np.sin(p["alpha"]) - p["mu"] * np.cos(p["alpha"])))
 
 
 CASES = {

@@ -11,12 +11,14 @@ from functools import partial
 
 import numpy as np
 
-from gaussopt.atlas_grid import AtlasGrid, Axis
-from gaussopt.catalogue import Case, Parameter, Problem
-from gaussopt.contacts import Contact
-from gaussopt.sketch import Block, ContactPoint, Force, Ground, Point, Shape, along
-from gaussopt.stepdata import Vector
-from gaussopt.system import System
+from gaussopt.core.contacts import Contact
+from gaussopt.core.step_data import Vector
+from gaussopt.core.system import AbstractSystem
+from gaussopt.modelling.callables import System
+from gaussopt.modelling.parameter import Parameter
+from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
+from gaussopt.modelling.problem import Case, Problem
+from gaussopt.modelling.sketch import Block, ContactPoint, Force, Ground, Point, Shape, along
 
 PARAMETERS = (
     Parameter("m", 2.0, "kg", "mass"),
@@ -33,7 +35,7 @@ PARAMETERS = (
 )
 
 
-def build(points: tuple[str, ...] = ("left", "middle", "right")) -> System:
+def build(points: tuple[str, ...] = ("left", "middle", "right")) -> AbstractSystem:
     """Derive the equations with contacts at these points of the lower side."""
     import sympy as sp
 
@@ -82,24 +84,6 @@ def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
 # -- closed forms ------------------------------------------------------------------------------------------
 
 
-def stop(p: Mapping[str, float]) -> tuple[float, float]:
-    """Time and place where the sliding box stops, s and m, for one coefficient mu1 = mu2 = mu3; else infinite."""
-    deceleration = p["mu1"] * p["g"] - p["P"] / p["m"]
-    if deceleration <= 0:
-        return np.inf, np.inf
-    return p["vx0"] / deceleration, p["vx0"] ** 2 / (2 * deceleration)
-
-
-def corner_forces(p: Mapping[str, float]) -> tuple[float, float]:
-    """Forces of the two corners of the variant `two` while it slides to the right on both, N."""
-    mu1, mu3 = p["mu1"], p["mu3"]
-    ratio = p["height"] / p["width"]
-    # N1 + N3 = m g and the moment about the centre: (N3 - N1) width = (mu1 N1 + mu3 N3) height.
-    weight = p["m"] * p["g"]
-    right = weight * (1 + ratio * mu1) / (2 + ratio * (mu1 - mu3))
-    return weight - right, right
-
-
 def _case(mu: float | tuple[float, float, float], P: float, vx0: float, meaning: str) -> Case:
     mu1, mu2, mu3 = mu if isinstance(mu, tuple) else (mu, mu, mu)
     return Case({"mu1": mu1, "mu2": mu2, "mu3": mu3, "P": P, "vx0": vx0}, 1.0, meaning)
@@ -118,7 +102,7 @@ CASES = {
     "dropped": Case({"gap0": 0.1, "vx0": 1.0}, 1.0, "falls flat on the floor and slides"),
 }
 
-VARIANTS: dict[str, Callable[[], System]] = {"two": partial(build, ("left", "right"))}
+VARIANTS: dict[str, Callable[[], AbstractSystem]] = {"two": partial(build, ("left", "right"))}
 
 problem = Problem(
     name="box",

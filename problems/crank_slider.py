@@ -11,8 +11,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gaussopt.catalogue import Erratum, Evidence, Parameter, Problem, Reference
-from gaussopt.sketch import (
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.system import AbstractSystem
+from gaussopt.modelling.callables import System
+from gaussopt.modelling.erratum import Erratum, Evidence
+from gaussopt.modelling.parameter import Parameter
+from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.reference import Reference
+from gaussopt.modelling.sketch import (
     Angle,
     Bar,
     Bearing,
@@ -29,11 +35,9 @@ from gaussopt.sketch import (
     Wall,
     along,
 )
-from gaussopt.stepdata import Matrix, StepData, Vector
-from gaussopt.system import System
 
 
-def build() -> System:
+def build() -> AbstractSystem:
     """Derive the equations from the energies and the six constraint functions."""
     import sympy as sp
 
@@ -131,7 +135,7 @@ def _along(name: str = "crank-A-2s") -> list[StepData]:
 
 
 def _exact(step: StepData) -> Vector:
-    from gaussopt.solving import solve_step
+    from gaussopt.solving.solve import solve_step
 
     answer = solve_step(step, "lagrange", "kkt")
     assert answer.a is not None
@@ -139,7 +143,7 @@ def _exact(step: StepData) -> Vector:
 
 
 def _as_printed(step: StepData) -> Vector:
-    from gaussopt.solving import solve_step
+    from gaussopt.solving.solve import solve_step
 
     answer = solve_step(step, "least-squares-as-printed", "kkt", tolerance=float("inf"))
     assert answer.a is not None
@@ -208,7 +212,7 @@ def _reverse_order() -> Evidence:
 
 
 def _equation_16() -> Evidence:
-    from gaussopt.solving import solve_step
+    from gaussopt.solving.solve import solve_step
 
     step = _start_step()
     rest = problem.at(tau=0.0)
@@ -277,7 +281,7 @@ def _initial_state() -> Evidence:
 
 
 def _comes_to_rest() -> Evidence:
-    from gaussopt.simulation import simulate
+    from gaussopt.simulation.simulate import simulate
 
     traj = simulate(problem, "lagrange", "kkt", stepper="dop853", t_end=10.0, rtol=1e-6, atol=1e-6)
     late = traj.t >= 5.0

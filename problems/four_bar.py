@@ -13,10 +13,14 @@ from functools import partial
 
 import numpy as np
 
-from gaussopt.catalogue import Erratum, Evidence, Parameter, Problem, Reference
-from gaussopt.sketch import Angle, Bar, Bearing, Length, Pin, Point, Shape, Torque, along, between
-from gaussopt.stepdata import StepData, Vector
-from gaussopt.system import System
+from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.system import AbstractSystem
+from gaussopt.modelling.callables import System
+from gaussopt.modelling.erratum import Erratum, Evidence
+from gaussopt.modelling.parameter import Parameter
+from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.reference import Reference
+from gaussopt.modelling.sketch import Angle, Bar, Bearing, Length, Pin, Point, Shape, Torque, along, between
 
 PARAMETERS = (
     Parameter("m", 12.0, "kg", "mass of each bar"),
@@ -30,7 +34,7 @@ PARAMETERS = (
 )
 
 
-def build(constraint: str = "regular", weight: float = 0.5, sign: int = 1) -> System:
+def build(constraint: str = "regular", weight: float = 0.5, sign: int = 1) -> AbstractSystem:
     """Derive the equations.
 
     Parameters
@@ -91,7 +95,7 @@ def at_angle(theta: float, rate: float, variant: str = "") -> StepData:
 
 
 def _solve(step: StepData, formulation: str = "lagrange", tolerance: float = 1e-7) -> Vector:
-    from gaussopt.solving import solve_step
+    from gaussopt.solving.solve import solve_step
 
     a = solve_step(step, formulation, "kkt", tolerance=tolerance).a
     assert a is not None
@@ -240,7 +244,7 @@ ERRATA = (
             r"$M\ddot q-\Phi_q^T\lambda=\tilde Q$, $\Phi_q\ddot q=\gamma$ needs no inverse", _locked),
 )  # fmt: skip
 
-VARIANTS: dict[str, Callable[[], System]] = {
+VARIANTS: dict[str, Callable[[], AbstractSystem]] = {
     "printed-constraint": partial(build, constraint="printed"),
     "printed-force": partial(build, weight=1.0),
     "printed-sign": partial(build, sign=-1),

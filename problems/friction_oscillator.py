@@ -10,12 +10,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gaussopt.catalogue import Parameter, Problem
-from gaussopt.contacts import Contact
-from gaussopt.errors import BadInput
-from gaussopt.sketch import Axes, Block, ContactPoint, Ground, Shape, Spring, Wall
-from gaussopt.stepdata import Vector
-from gaussopt.system import System
+from gaussopt.core.contacts import Contact
+from gaussopt.core.step_data import Vector
+from gaussopt.core.system import AbstractSystem
+from gaussopt.modelling.callables import System
+from gaussopt.modelling.parameter import Parameter
+from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.sketch import Axes, Block, ContactPoint, Ground, Shape, Spring, Wall
 
 PARAMETERS = (
     Parameter("m", 1.0, "kg", "mass"),
@@ -27,7 +28,7 @@ PARAMETERS = (
 )
 
 
-def build() -> System:
+def build() -> AbstractSystem:
     """Derive the equations; the height y carries the weight to the floor."""
     import sympy as sp
 
@@ -64,39 +65,6 @@ def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
 
 
 # -- closed forms ------------------------------------------------------------------------------------------
-
-
-def turning_points(p: Mapping[str, float]) -> tuple[Vector, Vector]:
-    """Times and places of the turning points up to the last one, where the mass stays, s and m; speed0 != 0.
-
-    Raises
-    ------
-    BadInput
-        Without friction, when there is no last one.
-    """
-    if p["mu"] * p["g"] <= 0:
-        raise BadInput("The oscillator never stops without friction; give positive mu and g.")
-    rate = (p["k"] / p["m"]) ** 0.5
-    reach = p["mu"] * p["m"] * p["g"] / p["k"]
-    side = 1.0 if p["speed0"] >= 0 else -1.0
-    # Mirrored so that the first swing goes to the right, about the centre -reach.
-    x, u = side * p["x0"] + reach, abs(p["speed0"]) / rate
-    time, place = float(np.arctan2(u, x)) / rate, float(np.hypot(x, u)) - reach
-    times, places = [time], [side * place]
-    direction = -1.0
-    while (place if direction < 0 else -place) > reach:
-        place = -place - 2 * direction * reach
-        time += np.pi / rate
-        times.append(time)
-        places.append(side * place)
-        direction = -direction
-    return np.array(times), np.array(places)
-
-
-def stop(p: Mapping[str, float]) -> tuple[float, float]:
-    """Time and place where the mass stays, s and m."""
-    times, places = turning_points(p)
-    return float(times[-1]), float(places[-1])
 
 
 problem = Problem(

@@ -7,17 +7,18 @@ the slider. The guide has no clearance: one of its two walls always bears, and t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
-from gaussopt.catalogue import Case, Parameter, Problem
-from gaussopt.contacts import Contact
+from gaussopt.core.contacts import Contact
+from gaussopt.core.step_data import Vector
+from gaussopt.core.system import AbstractSystem
+from gaussopt.modelling.callables import System
+from gaussopt.modelling.parameter import Parameter
+from gaussopt.modelling.problem import Case, Problem
+from gaussopt.modelling.sketch import ContactPoint, Shape, Sketch, Wall
 from gaussopt.problems.crank_slider import PARAMETERS as CRANK
 from gaussopt.problems.crank_slider import linkage
-from gaussopt.sketch import ContactPoint, Shape, Sketch, Wall
-from gaussopt.stepdata import StepData, Vector
-from gaussopt.system import System
 
 PARAMETERS = (
     *CRANK,
@@ -27,7 +28,7 @@ PARAMETERS = (
 )
 
 
-def build() -> System:
+def build() -> AbstractSystem:
     """Derive the equations; the contact is on the lower wall, y3 = 0."""
     import sympy as sp
 
@@ -72,13 +73,6 @@ def at_angle(theta: float, omega: float, p: Mapping[str, float]) -> tuple[Vector
     v = [-l1 / 2 * s1 * omega, l1 / 2 * c1 * omega, omega, -l1 * s1 * omega - l2 / 2 * s2 * w2]
     v += [l1 * c1 * omega + l2 / 2 * c2 * w2, w2, -l1 * s1 * omega - l2 * s2 * w2, 0.0]
     return np.array([*q, l1 * c1 + l2 * c2, 0.0]), np.array(v)
-
-
-def other_wall(step: StepData) -> StepData:
-    """The same state with the contact on the upper wall: the gap is -y3, the slip stays."""
-    assert step.g_N is not None
-    assert step.gdot_N is not None
-    return replace(step, J_N=-step.J_N, zeta_N=-step.zeta_N, g_N=-step.g_N, gdot_N=-step.gdot_N)
 
 
 # -- the picture -------------------------------------------------------------------------------------------

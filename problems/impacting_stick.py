@@ -10,11 +10,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gaussopt.catalogue import Parameter, Problem
-from gaussopt.contacts import Contact
-from gaussopt.sketch import Angle, Bar, ContactPoint, Ground, Point, Shape, along
-from gaussopt.stepdata import Vector
-from gaussopt.system import System
+from gaussopt.core.contacts import Contact
+from gaussopt.core.step_data import Vector
+from gaussopt.core.system import AbstractSystem
+from gaussopt.modelling.callables import System
+from gaussopt.modelling.parameter import Parameter
+from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.sketch import Angle, Bar, ContactPoint, Ground, Point, Shape, along
 
 PARAMETERS = (
     Parameter("m", 1.0, "kg", "mass"),
@@ -31,7 +33,7 @@ PARAMETERS = (
 )
 
 
-def build() -> System:
+def build() -> AbstractSystem:
     """Derive the equations; gap and slip as the source writes them."""
     import sympy as sp
 

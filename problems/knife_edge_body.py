@@ -12,10 +12,14 @@ from functools import partial
 
 import numpy as np
 
-from gaussopt.catalogue import Case, Erratum, Evidence, Parameter, Problem, Reference
-from gaussopt.sketch import Angle, Axes, Blade, Block, Force, Point, Shape, Sketch, Torque
-from gaussopt.stepdata import StepData, Vector
-from gaussopt.system import System
+from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.system import AbstractSystem
+from gaussopt.modelling.callables import System
+from gaussopt.modelling.erratum import Erratum, Evidence
+from gaussopt.modelling.parameter import Parameter
+from gaussopt.modelling.problem import Case, Problem
+from gaussopt.modelling.reference import Reference
+from gaussopt.modelling.sketch import Angle, Axes, Blade, Block, Force, Point, Shape, Sketch, Torque
 
 PARAMETERS = (
     Parameter("M", 2.0, "kg", "mass", printed=False),
@@ -30,7 +34,7 @@ PARAMETERS = (
 )
 
 
-def build(row: str = "regular") -> System:
+def build(row: str = "regular") -> AbstractSystem:
     """Derive the equations with the regular row, or with the printed one (vx tan(phi) - vy)."""
     import sympy as sp
 
@@ -93,7 +97,7 @@ def exact_cycloid(t: Vector) -> Vector:
 
 def _at_a_state() -> tuple[Problem, StepData, Vector]:
     """NH-C at 0.8 rad, 0.6 m/s along the blade and 0.5 rad/s, with the acceleration there."""
-    from gaussopt.solving import solve_step
+    from gaussopt.solving.solve import solve_step
 
     entry = problem.at(case="NH-C")
     q, v = np.array([0.0, 0.8, 0.0]), np.array([0.6 * np.cos(0.8), 0.5, 0.6 * np.sin(0.8)])
@@ -176,7 +180,7 @@ def _choice() -> Evidence:
 
 
 def _routh() -> Evidence:
-    from gaussopt.simulation import simulate
+    from gaussopt.simulation.simulate import simulate
 
     numbers = {}
     for label, variant in (("tan row", {"variant": "tan-row"}), ("regular row", {})):

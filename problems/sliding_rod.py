@@ -7,17 +7,21 @@ mu > 4/3 the rod knows Painleve's states without a solution and with two.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 
-from gaussopt.atlas_grid import AtlasGrid, Axis
-from gaussopt.catalogue import Case, Erratum, Evidence, Parameter, Problem, Reference
-from gaussopt.contacts import Contact, Event
-from gaussopt.sketch import Angle, Bar, ContactPoint, Ground, Length, Point, Shape, along
-from gaussopt.stepdata import Vector
-from gaussopt.system import System
+from gaussopt.core.contacts import Contact
+from gaussopt.core.event import Event
+from gaussopt.core.step_data import Vector
+from gaussopt.core.system import AbstractSystem
+from gaussopt.modelling.callables import System
+from gaussopt.modelling.erratum import Erratum, Evidence
+from gaussopt.modelling.parameter import Parameter
+from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
+from gaussopt.modelling.problem import Case, Problem
+from gaussopt.modelling.reference import Reference
+from gaussopt.modelling.sketch import Angle, Bar, ContactPoint, Ground, Length, Point, Shape, along
 
 PARAMETERS = (
     Parameter("m", 1.0, "kg", "mass", printed=False),
@@ -31,7 +35,7 @@ PARAMETERS = (
 )
 
 
-def build() -> System:
+def build() -> AbstractSystem:
     """Derive the equations; the contact needs the position of A and nothing else."""
     import sympy as sp
 
@@ -138,13 +142,6 @@ EVENTS = {
 }
 
 
-def tables(quick: bool = False) -> Sequence[Any]:
-    """What the report of the atlas shows beside its maps."""
-    from gaussopt.reporting.boundaries import rod_tables
-
-    return rod_tables(quick)
-
-
 # -- errata ------------------------------------------------------------------------------------------------
 
 
@@ -199,5 +196,5 @@ problem = Problem(
     atlas=AtlasGrid((
         Axis("theta0", np.radians(np.linspace(1.0, 89.0, 45))), Axis("omega0", np.array([0.0, 3.0, 6.0])),
         Axis("mu", np.linspace(0.1, 2.5, 25)),
-    ), tables=tables),
+    )),
 )  # fmt: skip

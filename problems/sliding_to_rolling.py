@@ -10,11 +10,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gaussopt.catalogue import Case, Parameter, Problem
-from gaussopt.contacts import Contact
-from gaussopt.sketch import ContactPoint, Disk, Force, Ground, Length, Shape, along
-from gaussopt.stepdata import Vector
-from gaussopt.system import System
+from gaussopt.core.contacts import Contact
+from gaussopt.core.step_data import Vector
+from gaussopt.core.system import AbstractSystem
+from gaussopt.modelling.callables import System
+from gaussopt.modelling.parameter import Parameter
+from gaussopt.modelling.problem import Case, Problem
+from gaussopt.modelling.sketch import ContactPoint, Disk, Force, Ground, Length, Shape, along
 
 PARAMETERS = (
     Parameter("m", 1.0, "kg", "mass"),
@@ -27,7 +29,7 @@ PARAMETERS = (
 )
 
 
-def build() -> System:
+def build() -> AbstractSystem:
     """Derive the equations; the contact point moves over the body, so gap and slip are given."""
     import sympy as sp
 
@@ -61,14 +63,6 @@ def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
 
 
 # -- closed forms ------------------------------------------------------------------------------------------
-
-
-def rolling(p: Mapping[str, float]) -> tuple[float, float, float]:
-    """Time, place and velocity at which the body begins to roll, s, m and m/s."""
-    slip = p["speed0"] - p["r"] * p["omega0"]
-    time = abs(slip) / (p["mu"] * p["g"] * (1 + 1 / p["inertia"]))
-    a = -np.sign(slip) * p["mu"] * p["g"]
-    return float(time), float(p["speed0"] * time + a * time**2 / 2), float(p["speed0"] + a * time)
 
 
 CASES = {

@@ -1,1 +1,1 @@
-"""Solvers, one file each; see `gaussopt.solver` for the interface."""
+"""Solvers, one file each; see `gaussopt.core.solver` for the interface."""

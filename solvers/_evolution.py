@@ -1,4 +1,4 @@
-"""What the evolutionary solvers share: DEAP's types, a random state of their own, the record, and what they claim.
+"""Shared parts of the evolutionary solvers: DEAP's types, a random state of their own, the record, and their claims.
 
 The population is evaluated in one call of numpy, through the toolbox's `map`. A run is cut into rounds: between two of
 them the reference of the costs (see `_search`) moves to the best point so far, and the run may end.
@@ -21,12 +21,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gaussopt.errors import BadInput
-from gaussopt.programs import LCP, QP, LeastSquares, LinearSystem, Program, RawSolution
-from gaussopt.solver import Options, Solver, backend
+from gaussopt.core.errors import BadInput
+from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Options, Solver, backend
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.solvers._search import Search, search_of
-from gaussopt.status import Status
-from gaussopt.stepdata import Matrix, Vector
 
 ROUND = 10
 """Generations of a round."""

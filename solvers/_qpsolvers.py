@@ -1,4 +1,4 @@
-"""What the backends without an adapter of their own share: one stateless call of qpsolvers.
+"""Backends without an adapter of their own: one stateless call of qpsolvers.
 
 qpsolvers states a program as min 1/2 x^T P x + q^T x subject to G x <= h, A x = b. The rows l <= A x <= u are split
 into equalities and one row of G for each finite bound; the multipliers z >= 0 of G and y of A go back into one
@@ -16,10 +16,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from gaussopt.programs import QP, LeastSquares, Program, RawSolution, as_qp
-from gaussopt.solver import O, Solver, backend
-from gaussopt.status import Status
-from gaussopt.stepdata import Vector
+from gaussopt.core.programs import QP, LeastSquares, Program, as_qp
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import O, Solver, backend
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Vector
 
 
 class Stateless(Solver[O]):

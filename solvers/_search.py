@@ -36,12 +36,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.certificate import DEFAULT_TOLERANCE
-from gaussopt.lcp_matrix import equilibrate
-from gaussopt.linalg import row_space
-from gaussopt.programs import LCP, LeastSquares, LinearSystem, Program
+from gaussopt.core.programs import LCP, LeastSquares, LinearSystem, Program
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
+from gaussopt.lcp.matrix_classes import equilibrate
+from gaussopt.linalg.dense import row_space
 from gaussopt.solvers._semismooth import fischer_burmeister
-from gaussopt.stepdata import Matrix, Vector
 
 FEASIBLE = 1e-9
 """Violations of inequality rows, relative to the size of the answer, that count as none."""
@@ -81,7 +81,7 @@ class Search(ABC):
 
     @abstractmethod
     def distance(self, y: Vector) -> float:
-        """How far from y the best point may be expected, in the units of y."""
+        """Expected distance from y to the best point, in the units of y."""
 
     @abstractmethod
     def objection(self, y: Vector) -> str:
@@ -178,7 +178,7 @@ class QuadraticSearch(Search):
 
     @property
     def _size(self) -> NDArray[np.float64]:
-        """What violations of rows are small beside: the size of the answer, or of the row's own terms."""
+        """Scale of violations of rows: the size of the answer, or of the row's own terms."""
         return np.where(self._movable, self.unit, 1.0)
 
     def _violations(self, Y: Matrix) -> Matrix:

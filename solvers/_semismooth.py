@@ -34,7 +34,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.stepdata import Matrix, Vector
+from gaussopt.core.step_data import Matrix, Vector
 
 DECREASE = 1e-4
 """Share of the predicted decrease of 1/2 ||Phi||^2 that a step must reach (Armijo)."""
@@ -107,7 +107,7 @@ class Complementarity:
 
 @dataclass(frozen=True, slots=True)
 class NewtonRun:
-    """What the iteration did.
+    """Result and record of the iteration.
 
     Attributes
     ----------

@@ -14,9 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gaussopt.solver import Options
+from gaussopt.core.solver import Options
+from gaussopt.core.status import Status
 from gaussopt.solvers._qpsolvers import Stateless
-from gaussopt.status import Status
 
 _CLAIMS = {
     "Solved": Status.SOLVED,

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.programs import QP, LeastSquares, Program, RawSolution, as_qp
-from gaussopt.solver import Options, Solver, backend
-from gaussopt.status import Status
-from gaussopt.stepdata import Matrix, Vector
+from gaussopt.core.programs import QP, LeastSquares, Program, as_qp
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Options, Solver, backend
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Matrix, Vector
 
 _TIGHT: dict[str, dict[str, Any]] = {
     "CLARABEL": {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12},

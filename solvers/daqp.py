@@ -27,11 +27,12 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.linalg import equilibrate
-from gaussopt.programs import QP, LeastSquares, Program, RawSolution, as_qp
-from gaussopt.solver import Options, Solver, backend
-from gaussopt.status import Status
-from gaussopt.stepdata import Matrix, Vector
+from gaussopt.core.programs import QP, LeastSquares, Program, as_qp
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Options, Solver, backend
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.linalg.dense import equilibrate
 
 _CLAIMS = {
     1: (Status.SOLVED, "optimal"),
@@ -48,7 +49,7 @@ _EQUALITY = 5
 """Bits of DAQP's `sense`: active (1) at its lower bound (2), immutable (4); equalities are 1 + 4."""
 
 _GUESS = np.array([0, 1 | 2, 1], dtype=np.intc)
-"""What a force of sign 0, 1 or -1 says of its row."""
+"""State of a row whose force has the sign 0, 1 or -1."""
 
 _INFINITY = 1e30
 

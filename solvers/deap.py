@@ -29,8 +29,8 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.errors import BadInput
-from gaussopt.solver import backend
+from gaussopt.core.errors import BadInput
+from gaussopt.core.solver import backend
 from gaussopt.solvers._evolution import RUNAWAY, Evolution, EvolutionOptions, Run
 from gaussopt.solvers._search import Search
 
@@ -41,7 +41,7 @@ MUTATIONS = ("gaussian", "difference")
 SELECTIONS = ("tournament", "truncation")
 
 BEYOND = 0.5
-"""How far line and blend crossover reach beyond the parents, relative to their distance."""
+"""Reach of line and blend crossover beyond the parents, relative to their distance."""
 
 CROWDING = 2.0
 """Of simulated binary crossover: larger values keep children closer to their parents."""

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.linalg import EPS
-from gaussopt.solver import backend
+from gaussopt.core.solver import backend
+from gaussopt.linalg.dense import EPS
 from gaussopt.solvers._evolution import RUNAWAY, Evolution, EvolutionOptions, Run
 from gaussopt.solvers._search import Search
 

@@ -11,13 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gaussopt.core.programs import LCP, Program
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Options, Solver
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.lcp import MAX_ENUMERATED, enumerate_lcp
-from gaussopt.lcp_enumeration import FEASIBLE, regular_bases
-from gaussopt.lcp_matrix import equilibrate, subsets
-from gaussopt.programs import LCP, Program, RawSolution
-from gaussopt.solver import Options, Solver
-from gaussopt.status import Status
-from gaussopt.stepdata import Matrix, Vector
+from gaussopt.lcp.enumeration import regular_bases
+from gaussopt.lcp.matrix_classes import equilibrate, subsets
+from gaussopt.lcp.polyhedra import FEASIBLE
 
 CHUNK = 2**18
 """Entries of the stacked bases that a batch holds at a time."""

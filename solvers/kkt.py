@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.lcp_matrix import equilibrate
-from gaussopt.linalg import EPS, lapack, row_space, unit_scales
-from gaussopt.programs import QP, LeastSquares, LinearSystem, Program, RawSolution
-from gaussopt.solver import Options, Solver
-from gaussopt.status import Status
-from gaussopt.stepdata import Matrix, Vector
+from gaussopt.core.programs import QP, LeastSquares, LinearSystem, Program
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Options, Solver
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.lcp.matrix_classes import equilibrate
+from gaussopt.linalg.dense import EPS, lapack, row_space, unit_scales
 
 BALANCED = 256.0
 """Largest over smallest entry by rows up to which units cannot mislead pivots."""

@@ -22,13 +22,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from gaussopt.core.programs import LCP, Program
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Options, Solver
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.lcp import enumerate_lcp, polish
-from gaussopt.lcp_certificate import natural_residual
-from gaussopt.lcp_matrix import equilibrate
-from gaussopt.programs import LCP, Program, RawSolution
-from gaussopt.solver import Options, Solver
-from gaussopt.status import Status
-from gaussopt.stepdata import Matrix, Vector
+from gaussopt.lcp.certificate import natural_residual
+from gaussopt.lcp.matrix_classes import equilibrate
 
 SMALL = 32
 """Size up to which the basis is inverted at every pivot: an update would hardly be faster."""
@@ -92,13 +93,7 @@ class Lemke(Solver[LemkeOptions]):
 
 
 def lemke(lcp: LCP, options: LemkeOptions | None = None) -> RawSolution:
-    """Solve one LCP.
-
-    Parameters
-    ----------
-    lcp : LCP
-    options : LemkeOptions, optional
-    """
+    """Solve one LCP."""
     options = options or LemkeOptions()
     if not (lcp.q < 0).any():
         return RawSolution(np.zeros(lcp.n), None, Status.SOLVED, 0)

@@ -20,14 +20,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.errors import BadInput
+from gaussopt.core.errors import BadInput
+from gaussopt.core.programs import LCP, QP, LeastSquares, Program, as_qp
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Options, Solver
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.lcp import polish
-from gaussopt.lcp_matrix import equilibrate
-from gaussopt.programs import LCP, QP, LeastSquares, Program, RawSolution, as_qp
-from gaussopt.solver import Options, Solver
+from gaussopt.lcp.matrix_classes import equilibrate
 from gaussopt.solvers._semismooth import Complementarity, semismooth_newton
-from gaussopt.status import Status
-from gaussopt.stepdata import Matrix, Vector
+from gaussopt.solvers.lemke import lemke
 
 
 @dataclass(frozen=True)
@@ -159,14 +161,7 @@ def active_set_batch(M: Matrix, q: Matrix, max_iter: int) -> tuple[Matrix, NDArr
 
 
 def solve_lcp(lcp: LCP, options: NewtonOptions, start: Vector | None = None) -> RawSolution:
-    """Newton on an LCP in scaled variables, then Lemke's method if it fails.
-
-    Parameters
-    ----------
-    lcp : LCP
-    options : NewtonOptions
-    start : (n,), optional
-    """
+    """Newton on an LCP in scaled variables, from a start (n,) or zero, then Lemke's method if it fails."""
     if not (lcp.q < 0).any() and start is None:
         return RawSolution(np.zeros(lcp.n), None, Status.SOLVED, history=(0.0,))
     R, C = equilibrate(lcp.M)
@@ -185,8 +180,6 @@ def solve_lcp(lcp: LCP, options: NewtonOptions, start: Vector | None = None) -> 
     note = f"Newton's method stalled after {iterations} iterations"
     if not options.fallback:
         return RawSolution(z, None, Status.ITERATION_LIMIT, iterations, note=note, history=residuals)
-    from gaussopt.solvers.lemke import lemke
-
     raw = lemke(lcp)
     note = f"{note}; Lemke's method took {raw.iterations} pivots" + (f", and {raw.note}" if raw.note else "")
     return RawSolution(raw.x, None, raw.claim, iterations + raw.iterations, note=note, history=residuals)

@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gaussopt.errors import BadInput
-from gaussopt.programs import QP, LeastSquares, Program, RawSolution, as_qp
-from gaussopt.solver import Options, Solver, backend
-from gaussopt.status import Status
-from gaussopt.stepdata import Matrix, Vector
+from gaussopt.core.errors import BadInput
+from gaussopt.core.programs import QP, LeastSquares, Program, as_qp
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Options, Solver, backend
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Matrix, Vector
 
 
 class _Hush:
@@ -171,17 +172,16 @@ def _short(A: Any) -> Any:
 
 def _dense_csc(A: Matrix) -> Any:
     """A in compressed columns with every entry kept, zeros too."""
-    m, n = A.shape
-    return sparse.csc_matrix((A.ravel(order="F").copy(), np.tile(np.arange(m), n), np.arange(n + 1) * m), shape=(m, n))
+    kept = sparse.csc_matrix(np.ones(A.shape))
+    kept.data = A.ravel(order="F").copy()
+    return kept
 
 
 def _upper_csc(P: Matrix) -> Any:
     """Upper triangle of P in compressed columns with every entry kept."""
-    n = len(P)
-    columns = np.arange(n)
-    rows = np.concatenate([np.arange(j + 1) for j in columns])
-    ends = np.concatenate(([0], np.cumsum(columns + 1)))
-    return sparse.csc_matrix((_upper_values(P), rows, ends), shape=(n, n))
+    kept = sparse.csc_matrix(np.triu(np.ones(P.shape)))
+    kept.data = _upper_values(P)
+    return kept
 
 
 def _upper_values(P: Matrix) -> Vector:
@@ -191,7 +191,7 @@ def _upper_values(P: Matrix) -> Vector:
 
 @cache
 def _upper_places(n: int) -> NDArray[np.intp]:
-    """Where the upper triangle of a flat (n, n) matrix lies, column by column."""
+    """Indices of the upper triangle in a flat (n, n) matrix, column by column."""
     columns, rows = np.tril_indices(n)
     return np.asarray(columns + rows * n)
 

@@ -17,12 +17,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gaussopt.errors import BadInput
+from gaussopt.core.errors import BadInput
+from gaussopt.core.programs import LCP, Program
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Options, Solver
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.lcp import polish
-from gaussopt.programs import LCP, Program, RawSolution
-from gaussopt.solver import Options, Solver
-from gaussopt.status import Status
-from gaussopt.stepdata import Matrix, Vector
 
 DIVERGED = 1e15
 """Growth over the data beyond which the sweeps are given up."""
@@ -78,7 +79,7 @@ class PGS(Solver[PGSOptions]):
         return RawSolution(x, None, claims[0], int(iterations[0]), note=notes[0])
 
     def solve_batch(self, M: Matrix, q: Vector) -> tuple[Matrix, np.ndarray, list[Status], list[str]]:
-        """All problems of one size in common sweeps; see `gaussopt.batch`."""
+        """All problems of one size in common sweeps; see `gaussopt.solving.lcp_batch`."""
         z, iterations, claims, notes = self._sweep(M, q, np.zeros(q.shape))
         for i, claim in enumerate(claims):
             if claim is Status.SOLVED:

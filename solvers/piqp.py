@@ -18,10 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.programs import QP, LeastSquares, Program, RawSolution, as_qp
-from gaussopt.solver import Options, Solver, backend
-from gaussopt.status import Status
-from gaussopt.stepdata import Vector
+from gaussopt.core.programs import QP, LeastSquares, Program, as_qp
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Options, Solver, backend
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Vector
 
 _CLAIMS = {
     1: (Status.SOLVED, "solved"),

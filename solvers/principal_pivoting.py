@@ -20,11 +20,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gaussopt.programs import LCP, Program, RawSolution
-from gaussopt.solver import Options, Solver
+from gaussopt.core.programs import LCP, Program
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Options, Solver
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Vector
+from gaussopt.jit.kernel import COMPILED
+from gaussopt.lcp.pivoting import SOLVED, solve_lcp
 from gaussopt.solvers.lemke import LemkeOptions, lemke
-from gaussopt.status import Status
-from gaussopt.stepdata import Vector
 
 PLAIN = 12
 """Largest problem whose sets are tried in plain Python, where llvmlite is not installed."""
@@ -61,9 +64,6 @@ class PrincipalPivoting(Solver[PrincipalPivotingOptions]):
 
 
 def _solve(lcp: LCP, options: PrincipalPivotingOptions, start: Vector | None) -> RawSolution:
-    from gaussopt.jit import COMPILED
-    from gaussopt.pivoting import SOLVED, solve_lcp
-
     n, pivots = lcp.n, 0
     if not (lcp.q < 0).any():
         return RawSolution(np.zeros(n), None, Status.SOLVED, 0)

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from gaussopt.linalg import cholesky
-from gaussopt.programs import LinearSystem, Program, as_qp
-from gaussopt.solver import Options
+from gaussopt.core.programs import LinearSystem, Program, as_qp
+from gaussopt.core.solver import Options
+from gaussopt.core.status import Status
+from gaussopt.linalg.dense import cholesky
 from gaussopt.solvers._qpsolvers import Stateless
-from gaussopt.status import Status
 
 
 class QuadProg(Stateless[Options]):

@@ -2,7 +2,7 @@
 
 Takes sparse programs whose rows are all equalities, and sparse systems of linear equations. Where P is block diagonal
 and positive definite it is eliminated, and S = A P^-1 A^T factorised in an order that keeps its factor as sparse as the
-mechanism allows (a band for chains); elsewhere a regularised system is, see `gaussopt.sparse_saddle`. Answers are
+mechanism allows (a band for chains); elsewhere a regularised system is, see `linalg.sparse_saddle_point`. Answers are
 refined until the optimality conditions hold to rounding. Lists of places are made at set-up and kept between updates.
 References: T. A. Davis, Direct Methods for Sparse Linear Systems, SIAM 2006; B. Stellato et al., QDLDL, in: OSQP,
 Math. Prog. Comp. 12, 2020; SuperLU for linear systems, X. S. Li et al., ACM TOMS 31, 2005.
@@ -14,12 +14,15 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
+import scipy
 
-from gaussopt.linalg import EPS
-from gaussopt.programs import QP, LinearSystem, Program, RawSolution
-from gaussopt.solver import Options, Solver
-from gaussopt.status import Status
-from gaussopt.stepdata import Vector
+from gaussopt.core.programs import QP, LinearSystem, Program
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Options, Solver
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Vector
+from gaussopt.linalg.dense import EPS
+from gaussopt.linalg.sparse_saddle_point import Saddle
 
 ACCURACY = 4 * EPS
 """Relative correction at which refinement ends."""
@@ -52,13 +55,11 @@ class SparseKKT(Solver[Options]):
 
     def setup(self, program: Program) -> None:
         """Analyse the pattern and factorise."""
-        self._saddle: Any = None
+        self._saddle: Saddle | None = None
         self.update(program)
 
     def update(self, program: Program) -> None:
         """Factorise new numbers."""
-        from gaussopt.sparse_saddle import Saddle
-
         self._program = program
         if isinstance(program, QP):
             self._saddle = Saddle.of(program.P, program.A, self._saddle)  # type: ignore[arg-type]
@@ -88,17 +89,12 @@ def _equations(program: LinearSystem) -> RawSolution:
     whose rows may depend on each other. Equations and unknowns are multiplied by powers of two first, so that units
     decide neither pivots nor what an equation is missed by.
     """
-    from scipy.sparse import csc_matrix, csr_array, diags_array
-    from scipy.sparse.linalg import splu
-
-    from gaussopt.sparse_saddle import Saddle
-
     r, c = _powers(program.K)
-    K: Any = csr_array(diags_array(r) @ program.K @ diags_array(c))
+    K: Any = scipy.sparse.csr_array(scipy.sparse.diags_array(r) @ program.K @ scipy.sparse.diags_array(c))
     b = r * program.b
     x, left = np.full(len(b), np.nan), np.nan
     with suppress(RuntimeError):  # how a vanishing pivot is reported; rounding may hide one
-        lu = splu(csc_matrix(K), permc_spec="COLAMD")
+        lu = scipy.sparse.linalg.splu(scipy.sparse.csc_matrix(K), permc_spec="COLAMD")
         x = lu.solve(b)
         for _ in range(2):
             x = x + lu.solve(b - K @ x)
@@ -106,7 +102,7 @@ def _equations(program: LinearSystem) -> RawSolution:
     if left <= RESIDUAL:
         return RawSolution(c * x, None, Status.SOLVED)
     lengths = np.asarray(K.multiply(K).sum(axis=0)).ravel()
-    saddle = Saddle.of(csr_array(diags_array(np.where(lengths > 0, lengths, 1.0))), K)
+    saddle = Saddle.of(scipy.sparse.csr_array(scipy.sparse.diags_array(np.where(lengths > 0, lengths, 1.0))), K)
     if saddle is None:
         return RawSolution(None, None, Status.SOLVER_ERROR, note="the matrix is singular")
     found = saddle.solve(np.zeros(len(b)), b, ACCURACY)
@@ -126,16 +122,12 @@ def _saddle_point(program: LinearSystem) -> Vector | None:
 
     There dependencies of rows are seen beside the rows that depend on each other, and not beside the masses.
     """
-    from scipy.sparse import coo_array, csr_array
-
-    from gaussopt.sparse_saddle import Saddle
-
-    K, b = csr_array(program.K), program.b
-    places = coo_array(K)
+    K, b = scipy.sparse.csr_array(program.K), program.b
+    places = scipy.sparse.coo_array(K)
     n = int(np.minimum(places.row, places.col).max(initial=-1)) + 1
     if not 0 < n < len(b) or abs(K - K.T).max() > 0:
         return None
-    saddle = Saddle.of(csr_array(K[:n, :n]), csr_array(K[n:, :n]))
+    saddle = Saddle.of(scipy.sparse.csr_array(K[:n, :n]), scipy.sparse.csr_array(K[n:, :n]))
     if saddle is None:
         return None
     found = saddle.solve(b[:n], b[n:], ACCURACY)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gaussopt.comparison.records import PARTS, Answers, Motion, Source, Times
+from gaussopt.comparison.records import PARTS, Answers, Times
+from gaussopt.comparison.records import MotionRecord as Motion
+from gaussopt.comparison.records import StepSource as Source
 
 NAN = float("nan")
 INF = float("inf")

@@ -22,7 +22,7 @@ import pytest
 from hypothesis import settings
 
 import gaussopt as go
-from gaussopt import registry
+from gaussopt.core import registry
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
 settings.load_profile("repeatable")
@@ -57,7 +57,7 @@ def guarded() -> Iterator[ModuleType]:
 @pytest.fixture(scope="session")
 def papers_report(tmp_path_factory: pytest.TempPathFactory, own_cache: None) -> Path:
     """The folder of a quick report on the papers, written once by whichever process of the tests asks first."""
-    from gaussopt.cli import run
+    from gaussopt.cli.main import run
 
     base = tmp_path_factory.getbasetemp()
     out = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "papers_report"

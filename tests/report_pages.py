@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
 
-from gaussopt.reporting import plots
 from gaussopt.reporting.document import (
     Animation,
     Block,
@@ -26,7 +26,9 @@ from gaussopt.reporting.document import (
     Table,
     Tex,
     Timed,
+    blocks_of,
 )
+from gaussopt.reporting.figures import plots
 
 NASTY = "<script>alert(1)</script> & $x$ | [a](b) *c*"
 """A name that a person may give."""
@@ -147,3 +149,18 @@ class _WithoutTimes(HTMLParser):
 
     def handle_decl(self, decl: str) -> None:
         self._keep(f"<!{decl}>")
+
+
+def figures_of(sections: Sequence[Section]) -> list[Figure]:
+    """All figures, in order."""
+    return [b for b in blocks_of(sections) if isinstance(b, Figure)]
+
+
+def tables_of(sections: Sequence[Section]) -> list[Table]:
+    """All tables, in order."""
+    return [b for b in blocks_of(sections) if isinstance(b, Table)]
+
+
+def data_of(sections: Sequence[Section]) -> list[Data]:
+    """All tables that are not on the page, in order."""
+    return [b for b in blocks_of(sections) if isinstance(b, Data)]

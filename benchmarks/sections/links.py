@@ -13,7 +13,7 @@ from page import Goal, Section, Table, spread
 from rivals import mujoco_engine
 from rivals.mujoco_engine import Settings
 
-from gaussopt.jit import COMPILED
+from gaussopt.jit.kernel import COMPILED
 
 Steps = Callable[[int], None]
 

@@ -12,18 +12,18 @@ from mechanisms import crank_slider
 from page import Goal, Section, Table, spread
 
 import gaussopt as go
-from gaussopt import codegen, registry
-from gaussopt.compiled import modules, runge_kutta
-from gaussopt.compiled.job import Job, Orders
-from gaussopt.compiled.loops import Parts
-from gaussopt.compiled.source import Lines
-from gaussopt.lagrangian import LagrangianSystem
+from gaussopt.codegen import modules, runge_kutta, source
+from gaussopt.codegen.job import LoopJob, Orders
+from gaussopt.codegen.loop import Parts
+from gaussopt.codegen.step import Lines
+from gaussopt.core import registry
+from gaussopt.modelling.lagrangian import LagrangianSystem
 
 COUNT, FEW, DT = 100_000, 300, 1e-4
 STRIDE = 100
 
 
-class Unchecked(Job):
+class Unchecked(LoopJob):
     """The same loop without the residuals of its steps."""
 
     def parts(self) -> Parts:
@@ -37,11 +37,11 @@ def measure(budget: float) -> Section:
     assert problem is not None
     go.simulate(problem, engine="compiled", dt=1e-6, t_end=0.03)  # certifies so many states that this is compiled, too
     competitors = [
-        Competitor("compiled", _march(problem, Job, COUNT, fast=True), COUNT),
+        Competitor("compiled", _march(problem, LoopJob, COUNT, fast=True), COUNT),
         Competitor("compiled, residuals not computed", _march(problem, Unchecked, COUNT, fast=True), COUNT),
         Competitor(f"compiled, every {STRIDE}th state certified", _simulated(problem, STRIDE), COUNT),
         Competitor("compiled, the last state certified", _simulated(problem, COUNT), COUNT),
-        Competitor("the same source in plain Python", _march(problem, Job, FEW, fast=False), FEW),
+        Competitor("the same source in plain Python", _march(problem, LoopJob, FEW, fast=False), FEW),
         Competitor("numpy: generated equations, KKT matrix, numpy.linalg.solve", _by_numpy(problem, FEW), FEW),
     ]
     times = interleave(competitors, budget)
@@ -69,7 +69,7 @@ def measure(budget: float) -> Section:
     )
 
 
-def _march(problem: go.Problem, kind: type[Job], count: int, fast: bool) -> Callable[[], object]:
+def _march(problem: go.Problem, kind: type[LoopJob], count: int, fast: bool) -> Callable[[], object]:
     """A call of the bare loop."""
     system = problem.system
     assert isinstance(system, LagrangianSystem)
@@ -89,11 +89,11 @@ def _march(problem: go.Problem, kind: type[Job], count: int, fast: bool) -> Call
     return run
 
 
-def _loop(system: LagrangianSystem, problem: go.Problem, kind: type[Job], fast: bool) -> modules.Compiled:
+def _loop(system: LagrangianSystem, problem: go.Problem, kind: type[LoopJob], fast: bool) -> modules.Compiled:
     """The loop of the system's RK4 steps."""
     orders = Orders.of(system, system.evaluate(0.0, problem.q0, problem.v0))
     job = kind(system.model, registry.load("stepper", "rk4"), orders, False, fast)
-    key = codegen.key_of(modules.VERSION, system.model.key, kind.__name__, repr(orders), str(fast))
+    key = source.key_of(modules.VERSION, system.model.key, kind.__name__, repr(orders), str(fast))
     return modules.stored(f"benchmark_{kind.__name__}", key, lambda: runge_kutta.write(job), "rk4", fast)
 
 

@@ -16,18 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt import registry
-from gaussopt.catalogue import problem as find_problem
-from gaussopt.comparison.following import Follower, starts_of
-from gaussopt.comparison.records import MOST_REASONS, PARTS, QUANTILES, Answers, Motion, Times
-from gaussopt.comparison.residuals import Residuals
-from gaussopt.comparison.sources import Item, Spec, spec_of
-from gaussopt.comparison.specs import parse_word, solver_class, stepper_settings
-from gaussopt.comparison.trajectories import energy_drift, errors_against
-from gaussopt.errors import MachineFailure, NotAccepted
-from gaussopt.programs import LCP, QP, Timing
-from gaussopt.status import Status
-from gaussopt.stepdata import StepData
+from gaussopt.comparison.items import Item
+from gaussopt.comparison.records import MOST_REASONS, PARTS, QUANTILES, Answers, MotionRecord, Times
+from gaussopt.comparison.solver_sequence_run import SequenceRun, starts_of
+from gaussopt.comparison.solver_spec import parse_word, solver_class, stepper_settings
+from gaussopt.comparison.sources import Spec, spec_of
+from gaussopt.comparison.trajectory_errors import energy_drift, errors_against
+from gaussopt.core import registry
+from gaussopt.core.errors import MachineFailure, NotAccepted
+from gaussopt.core.programs import LCP, QP
+from gaussopt.core.solution import Timing
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import StepData
+from gaussopt.modelling.problem import problem as find_problem
+from gaussopt.simulation.simulate import simulate
 
 MAX_REPETITIONS = 25
 """Passes over a sequence beyond which quantiles change no more."""
@@ -39,17 +41,14 @@ NOWHERE = (
 
 
 def answer_case(spec: Mapping[str, Any], formulation: str, solver: str, tolerance: float) -> list[dict[str, Any]]:
-    """What a solver answers to a source, once for each way of starting that makes a difference to it.
+    """Answers of a solver to a source, once for each way of starting that makes a difference to it.
 
     Parameters
     ----------
     spec : of `sources.spec_of`
-    formulation : str
-        "" for programs.
-    solver : str
-        With its options.
-    tolerance : float
-        Of the certificate.
+    formulation : "" for programs
+    solver : with its options
+    tolerance : of the certificate
 
     Returns
     -------
@@ -58,30 +57,25 @@ def answer_case(spec: Mapping[str, Any], formulation: str, solver: str, toleranc
     where = spec_of(spec)
     items = where.items()
     exact = bool(registry.load("formulation", formulation).exact) if formulation else True
+    size, refused = (_size(items[0].data), "") if items else ([], NOWHERE)
     found = []
     for start in starts_of(solver_class(solver)):
-        size = _size(items[0].data) if items else []
-        refused = "" if items else NOWHERE
-        record = Answers(where.source, formulation, solver, start, exact, refused=refused, size=size)
-        follower = Follower(formulation, solver, start, tolerance)
+        record = Answers(where.source, formulation, solver, start, exact, refused=refused, size=list(size))
+        run = SequenceRun(formulation, solver, start, tolerance)
         for item in items:
             try:
-                reply = follower.solve(item)
+                reply = run.solve(item)
             except NotAccepted as reason:
                 return [Answers(where.source, formulation, solver, start, exact, refused=str(reason)).to_mapping()]
-            latest = follower.latest
-            fit = Residuals() if latest is None else latest[1]
+            fit = run.residuals
+            for name in ("certified", "error", "iterations"):
+                getattr(record, name).append(getattr(reply, name))
+            for name, value in fit._asdict().items():
+                getattr(record, name).append(value)
             record.status.append(str(reply.status))
             record.claim.append(str(reply.claim))
-            record.certified.append(reply.certified)
-            record.error.append(reply.error)
-            record.primal.append(fit.primal)
-            record.dual.append(fit.dual)
-            record.gap.append(fit.gap)
-            record.iterations.append(reply.iterations)
-            if reply.status is not Status.SOLVED and (
-                reply.message in record.reasons or len(record.reasons) < MOST_REASONS
-            ):
+            known = reply.message in record.reasons or len(record.reasons) < MOST_REASONS
+            if reply.status is not Status.SOLVED and known:
                 record.reasons[reply.message] = record.reasons.get(reply.message, 0) + 1
         found.append(record.to_mapping())
     return found
@@ -96,7 +90,7 @@ def _size(data: StepData | QP | LCP) -> list[int]:
 def time_case(
     spec: Mapping[str, Any], pairs: Sequence[Sequence[str]], tolerance: float, budget: float
 ) -> list[dict[str, Any]]:
-    """How long rivals take on a source, taking turns in random order at every step so that noise hits all alike.
+    """Times of rivals on a source, which take turns in random order at every step so that noise hits all alike.
 
     Parameters
     ----------
@@ -144,7 +138,7 @@ def time_case(
 
 
 class _Between:
-    """The same work before every turn, so that nobody finds the caches warm from himself or a kindred rival."""
+    """Work that comes before every turn, so that no rival finds the caches warm from itself or a kindred one."""
 
     def __init__(self) -> None:
         self._large = np.ones(1 << 18)  # 2 MiB, more than the caches next to a core
@@ -167,7 +161,7 @@ class _Rival:
 
     def prepare(self, items: tuple[Item, ...], budget: float) -> None:
         """One pass to warm up and to see how much fits into the budget."""
-        warm_up = Follower(self.formulation, self.solver, self.start, self.tolerance)
+        warm_up = SequenceRun(self.formulation, self.solver, self.start, self.tolerance)
         warm_up.solve(items[0])  # imports and caches
         begin = perf_counter()
         passed = 0
@@ -185,8 +179,8 @@ class _Rival:
     def take(self, i: int, item: Item) -> None:
         """Solve the i-th item; every pass begins without memory of the one before."""
         if i == 0:
-            self._follower = Follower(self.formulation, self.solver, self.start, self.tolerance)
-        reply = self._follower.solve(item)
+            self._run = SequenceRun(self.formulation, self.solver, self.start, self.tolerance)
+        reply = self._run.solve(item)
         self._seconds[i].append(reply.timing)
         self._unconfirmed[i] += reply.status is not Status.SOLVED
 
@@ -213,7 +207,7 @@ def motion_case(
     t_end: float | None,
     tolerance: float,
 ) -> dict[str, Any]:
-    """How a pair carries a trajectory of a problem.
+    """Simulate a problem by a pair and measure the trajectory.
 
     Returns
     -------
@@ -227,8 +221,6 @@ def motion_case(
     MachineFailure
         If the machine gave out on the way.
     """
-    from gaussopt.simulation import simulate
-
     entry = find_problem(problem, **settings)
     name, options = parse_word(solver)
     method, settings_of_it = stepper_settings(stepper)
@@ -246,7 +238,7 @@ def motion_case(
         if {**entry.parameter_values, **reference.parameters, "variant": reference.variant} == own and len(traj.t):
             error = _largest(errors_against(traj, entry.reference(reference.name))[1])
             break
-    motion = Motion(
+    motion = MotionRecord(
         entry.label, formulation, solver, stepper, float(traj.meta["dt"] or 0.0), float(traj.meta["t_end"]),
         str(traj.status), traj.message, traj.worst.evaluations, error, traj.worst.relative_error,
         _largest(traj.position_drift), _largest(traj.velocity_drift), energy_drift(traj),

@@ -1,4 +1,4 @@
-"""How a solver approaches its answer: residuals by iteration, distances to the least cost by generation."""
+"""Convergence of a solver: residuals by iteration, distances to the least cost by generation."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.errors import BadInput
-from gaussopt.programs import LCP, QP, LeastSquares, LinearSystem, Program
-from gaussopt.solver import Solver, make_solver
-from gaussopt.solving import Engine, default_solver, solve
-from gaussopt.status import Status
+from gaussopt.core.errors import BadInput
+from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program
+from gaussopt.core.solver import Solver, make_solver
+from gaussopt.core.status import Status
+from gaussopt.solving.defaults import default_solver
+from gaussopt.solving.solve import solve
+from gaussopt.solving.solver_sequence import SolverSequence
 
 
 def convergence(program: Program, solver: str, **options: Any) -> list[float]:
-    """What a solver records of its convergence on one program, from a cold start.
+    """Solve one program from a cold start and return what the solver records of its convergence.
 
     Parameters
     ----------
@@ -39,14 +41,14 @@ def convergence(program: Program, solver: str, **options: Any) -> list[float]:
         If the solver records nothing of this program.
     UnknownName, MissingBackend, NotAccepted
     """
-    engine = Engine(make_solver(solver, options))
-    raw, _ = engine.solve(program)
+    sequence = SolverSequence(make_solver(solver, options))
+    raw, _ = sequence.solve(program)
     if not raw.history:
         note = f" ({raw.note})" if raw.note else ""
         raise BadInput(f"The solver {solver!r} records no convergence of this program{note}; newton and deap do.")
-    if not engine.solver.stochastic:
+    if not sequence.solver.stochastic:
         return list(raw.history)
-    least = _least_cost(program, engine.solver)
+    least = _least_cost(program, sequence.solver)
     # The least cost is known to rounding only; the search may be closer to it.
     return [max(cost - least, 0.0) for cost in raw.history]
 

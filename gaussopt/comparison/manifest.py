@@ -1,18 +1,17 @@
-"""What the manifest of an exported sequence must be like before anything that it names is opened."""
+"""Check of the manifest of an exported sequence, before anything that it names is opened."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from gaussopt.errors import BadInput
+from gaussopt.core.errors import BadInput
+from gaussopt.storage.checksums import checksum
 
 FORMAT = 1
-"""Of the manifest."""
+"""Version of the manifest."""
 
 MOST_PROGRAMS = 1_000_000
 """Most programs of a sequence."""
@@ -21,12 +20,6 @@ MOST_ENTRIES = 50_000_000
 """Most entries of a matrix of one program (400 MB)."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-
-
-def checksum(manifest: Mapping[str, Any]) -> str:
-    """Of everything in a manifest beside the checksum itself."""
-    plain = {key: value for key, value in manifest.items() if key != "checksum"}
-    return hashlib.sha256(json.dumps(plain, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def check_manifest(manifest: Mapping[str, Any]) -> None:

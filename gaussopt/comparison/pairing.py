@@ -1,17 +1,17 @@
-"""Which formulations and solvers go together on which steps."""
+"""Pairs of formulations and solvers that apply to a step or program."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gaussopt import registry
-from gaussopt.comparison.specs import registered_name
-from gaussopt.errors import IllPosed, NotAccepted
-from gaussopt.foreign_formulation import find
-from gaussopt.formulation import Formulation
-from gaussopt.programs import LCP, QP, Program
-from gaussopt.solver import missing_packages
-from gaussopt.stepdata import StepData
+from gaussopt.comparison.solver_spec import registered_name
+from gaussopt.core import registry
+from gaussopt.core.errors import IllPosed, NotAccepted
+from gaussopt.core.programs import LCP, QP, Program
+from gaussopt.core.solver import missing_packages
+from gaussopt.core.step_data import StepData
+from gaussopt.formulations.base import Formulation
+from gaussopt.solving.foreign_formulation import find
 
 
 def installed_solvers() -> list[str]:
@@ -34,7 +34,7 @@ def pairs(formulations: Sequence[str], solvers: Sequence[str], typical: StepData
 
 
 def misfit(formulation: Formulation, step: StepData) -> str | None:
-    """Why a formulation does not fit a step, also where only its program says so."""
+    """Reason why a formulation does not fit a step, also where only its program says so; None if it fits."""
     if formulation.level == "velocity" and step.k:
         return "it is at velocity level, and references hold accelerations"
     reason = formulation.misfit(step)

@@ -1,17 +1,17 @@
-"""What a comparison records: answers, which every run repeats bit for bit, and times, which none does."""
+"""Records of a comparison: answers, which every run repeats bit for bit, and times, which none does."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Self
+from functools import cache
+from typing import Any, Self, get_args, get_origin, get_type_hints
 
-from gaussopt.comparison.record_check import check_fields
-from gaussopt.programs import Timing
+from gaussopt.core.solution import Timing
 
 STARTS = ("setup", "cold", "warm")
-"""How a solver meets the next program of a sequence: set up anew and started from its default; updated and started
-from its default; updated and started from the answer before."""
+"""Ways in which a solver meets the next program of a sequence: set up anew and started from its default; updated and
+started from its default; updated and started from the answer before."""
 
 PARTS = (*Timing._fields, "work", "total")
 """The parts of a step that are timed. `work` is what the solver is responsible for, setup + update + solve; `total`
@@ -20,28 +20,66 @@ is everything."""
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 ILL_POSED = ("infeasible", "unbounded", "acceleration_not_unique", "no_solution", "multiple_solutions")
-"""What can be true of a step itself, and be recognised by a solver."""
+"""Statuses that can be true of a step itself, and be recognised by a solver."""
 
 MOST_REASONS = 5
 """Different sentences that a record keeps."""
 
+LARGEST = 2**63
+"""Largest integer in a file."""
+
+_JSON: dict[Any, set[type]] = {str: {str}, bool: {bool}, int: {int}, float: {float, int}}
+"""Types that JSON makes of a value: numbers without fraction may lose their point."""
+
+SourceKey = tuple[str, str, str, tuple[tuple[str, float], ...], str]
+
+
+class Record:
+    """A dataclass as plain data and back."""
+
+    __slots__ = ()
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Plain data, for JSON and tables."""
+        return asdict(self)  # type: ignore[call-overload, no-any-return]
+
+    @classmethod
+    def from_mapping(cls, data: Mapping[str, Any]) -> Self:
+        """The record of a mapping."""
+        source = {"source": StepSource(**data["source"])} if "source" in data else {}
+        return cls(**{**data, **source})
+
+    @classmethod
+    def read(cls, data: Any) -> Self:
+        """The record of a mapping that comes from a file, every entry of the type that its field says.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If it is none.
+        """
+        _check_types(cls, data)
+        if "source" in data:
+            _check_types(StepSource, data["source"])
+        record = cls.from_mapping(data)
+        record.check()
+        return record
+
+    def check(self) -> None:
+        """See that the entries fit each other; a ValueError says what does not."""
+
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """Where a sequence of steps comes from, in words that tables can show.
+class StepSource:
+    """Origin of a sequence of steps, in words that tables can show.
 
     Attributes
     ----------
-    kind : str
-        "problem" (states of a reference), "family", "qp" (a single program) or "sequence" (exported programs).
-    name : str
-        Of the problem, family, program or folder.
-    part : str
-        The reference of a problem, "" elsewhere.
-    dials : mapping of str to float
-        Of a family, all of them.
-    swept : str
-        The dial that this point is a value of; "" if none is swept.
+    kind : "problem" (states of a reference), "family", "qp" (a single program) or "sequence" (exported programs)
+    name : of the problem, family, program or folder
+    part : the reference of a problem, "" elsewhere
+    dials : of a family, all of them
+    swept : the dial that this point is a value of; "" if none is swept
     """
 
     kind: str
@@ -51,6 +89,11 @@ class Source:
     swept: str = ""
 
     @property
+    def key(self) -> SourceKey:
+        """Tells sources apart: a source itself holds a mapping and cannot be a key."""
+        return self.kind, self.name, self.part, tuple(sorted(self.dials.items())), self.swept
+
+    @property
     def label(self) -> str:
         """One line for tables."""
         if self.swept:
@@ -58,92 +101,33 @@ class Source:
         return f"{self.name}, {self.part}" if self.part else self.name
 
 
-def _check_case(source: Source, start: str) -> None:
-    if source.swept and source.swept not in source.dials:
-        raise ValueError(f"{source.swept[:40]!r} is none of the dials of {source.name[:40]!r}")
-    if start not in STARTS:
-        raise ValueError(f"{start[:40]!r} is no way to start")
-
-
-class _Record:
-    """A dataclass with a source, as plain data and back."""
-
-    __slots__ = ()
-
-    def to_mapping(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)  # type: ignore[call-overload, no-any-return]
-
-    @classmethod
-    def from_mapping(cls, data: Mapping[str, Any]) -> Self:
-        """The record of a mapping."""
-        return cls(**{**data, "source": Source(**data["source"])})
-
-    @classmethod
-    def read(cls, data: Any) -> Self:
-        """The record of a mapping that comes from a file.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If it is none.
-        """
-        check_fields(cls, data)
-        check_fields(Source, data["source"])
-        record = cls.from_mapping(data)
-        record.check()
-        return record
-
-    def check(self) -> None:
-        """See that the entries fit each other.
-
-        Raises
-        ------
-        ValueError
-        """
-
-
 @dataclass(frozen=True, slots=True)
-class Answers(_Record):
-    """What one solver answered to the steps of one source, cold, warm or set up anew. No times.
+class Answers(Record):
+    """Answers of one solver to the steps of one source, cold, warm or set up anew. No times.
 
     Lists have one entry a step. A step without an answer keeps its place: its errors are infinite.
 
     Attributes
     ----------
-    source : Source
-    formulation : str
-        "" where the source holds programs.
-    solver : str
-        With its options where they differ from the defaults, such as "osqp(eps_abs=1e-3)".
-    start : str
-        One of STARTS.
-    exact : bool
-        Whether the formulation claims to be exact.
-    status : list of str
-        Verified.
-    claim : list of str
-        What the solver says.
+    formulation : "" where the source holds programs
+    solver : with its options where they differ from the defaults, such as "osqp(eps_abs=1e-3)"
+    start : one of STARTS
+    exact : whether the formulation claims to be exact
+    status, claim : verified, and what the solver says
     certified : list of float
         Certified distance to the true acceleration relative to 1 + its size, in the mass norm; of a program without
         mechanics, the relative error bound or, where there is none, the relative residual.
-    error : list of float
-        Against the reference, relative to 1 + max |a|; NaN where there is none.
+    error : against the reference, relative to 1 + max |a|; NaN where there is none
     primal, dual, gap : list of float
         Residuals of the program at the point returned: violation of constraints, stationarity, complementarity,
         relative to the size of their terms. Of an LCP: negative parts of z and w, 0, and min(z, w).
-    iterations : list of int
-    refused : str
-        Why the pair does not apply; then the lists are empty.
-    failure : str
-        Why the lists end early: "crashed: ..." or "time limit: ...".
-    size : list of int
-        Of the first step its coordinates, rows and contacts; of a program its unknowns and rows.
-    reasons : dict of str to int
-        Why steps are not confirmed, in sentences, and how often each was said; at most MOST_REASONS.
+    refused : why the pair does not apply; then the lists are empty
+    failure : why the lists end early: "crashed: ..." or "time limit: ..."
+    size : of the first step its coordinates, rows and contacts; of a program its unknowns and rows
+    reasons : why steps are not confirmed, in sentences, and how often each was said; at most MOST_REASONS
     """
 
-    source: Source
+    source: StepSource
     formulation: str
     solver: str
     start: str
@@ -162,7 +146,7 @@ class Answers(_Record):
     reasons: dict[str, int] = field(default_factory=dict)
 
     def check(self) -> None:
-        """See that lists have one entry a step; see `_Record.check`."""
+        """See that lists have one entry a step; see `Record.check`."""
         _check_case(self.source, self.start)
         steps = (self.status, self.claim, self.certified, self.error, self.primal, self.dual, self.gap)
         if len({len(x) for x in (*steps, self.iterations)}) > 1:
@@ -170,43 +154,30 @@ class Answers(_Record):
 
     @property
     def confirmed(self) -> list[bool]:
-        """Which answers the certificate confirms."""
+        """Mask of the answers that the certificate confirms."""
         return [s == "solved" for s in self.status]
 
     @property
     def claimed(self) -> list[bool]:
-        """Which answers the solver calls solved."""
+        """Mask of the answers that the solver calls solved."""
         return [c == "solved" for c in self.claim]
-
-    @property
-    def recognised(self) -> list[bool]:
-        """Which steps have no solution, or none that is unique, and the solver says so."""
-        return [c == s and s in ILL_POSED for c, s in zip(self.claim, self.status, strict=True)]
-
-    @property
-    def denied(self) -> list[bool]:
-        """Which steps the solver calls ill-posed although they are not so, and gives no right answer either."""
-        return [c in ILL_POSED and s not in (c, "solved") for c, s in zip(self.claim, self.status, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
-class Times(_Record):
-    """How long one solver took on the steps of one source, interleaved with its rivals. Seconds.
+class Times(Record):
+    """Seconds that one solver took on the steps of one source, interleaved with its rivals.
 
     Attributes
     ----------
     source, formulation, solver, start : as of Answers
-    parts : dict of str to list of float
-        Of each of PARTS the QUANTILES over all steps and repetitions; NaN where the solver reports nothing.
+    parts : of each of PARTS the QUANTILES over all steps and repetitions; NaN where the solver reports nothing
     per_step : list of float
         Median of `work` at each step over the repetitions. May be shorter than the source: slow solvers are timed on
         the leading steps only.
-    repetitions : int
-    unconfirmed : list of int
-        How many of the answers given on the clock were not confirmed, at each step that was timed.
+    unconfirmed : how many of the answers given on the clock were not confirmed, at each step that was timed
     """
 
-    source: Source
+    source: StepSource
     formulation: str
     solver: str
     start: str
@@ -216,7 +187,7 @@ class Times(_Record):
     unconfirmed: list[int] = field(default_factory=list)
 
     def check(self) -> None:
-        """See that every part is there; see `_Record.check`."""
+        """See that every part is there; see `Record.check`."""
         _check_case(self.source, self.start)
         if set(self.parts) != set(PARTS) or any(len(x) != len(QUANTILES) for x in self.parts.values()):
             raise ValueError(f"the times of {self.solver[:40]!r} are not {len(QUANTILES)} of each part")
@@ -228,23 +199,17 @@ class Times(_Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Motion:
-    """How one pair carried a trajectory.
+class MotionRecord(Record):
+    """Errors and drifts of one trajectory of a pair.
 
     Attributes
     ----------
-    evaluations : int
-        Steps solved, stages included.
-    error : float
-        Largest |q - q_ref| at the instants of the reference that the run also has; NaN without any.
-    certified : float
-        Largest certified relative error over all steps solved.
-    position_drift, velocity_drift : float
-        Largest violation of the constraints.
-    energy_drift : float
-        Largest |E - E(0) - work|, relative to the largest energy; NaN where the system states no energy.
-    trajectory : str
-        Name of the NetCDF file in the store, "" if none was kept.
+    evaluations : steps solved, stages included
+    error : largest |q - q_ref| at the instants of the reference that the run also has; NaN without any
+    certified : largest certified relative error over all steps solved
+    position_drift, velocity_drift : largest violation of the constraints
+    energy_drift : largest |E - E(0) - work|, relative to the largest energy; NaN where the system states no energy
+    trajectory : name of the NetCDF file in the store, "" if none was kept
     """
 
     problem: str
@@ -263,12 +228,43 @@ class Motion:
     energy_drift: float
     trajectory: str = ""
 
-    @classmethod
-    def read(cls, data: Any) -> Motion:
-        """The motion of a mapping that comes from a file, see `_Record.read`."""
-        check_fields(cls, data)
-        return cls(**data)
 
-    def to_mapping(self) -> dict[str, Any]:
-        """For JSON and tables."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+def _check_case(source: StepSource, start: str) -> None:
+    if source.swept and source.swept not in source.dials:
+        raise ValueError(f"{source.swept[:40]!r} is none of the dials of {source.name[:40]!r}")
+    if start not in STARTS:
+        raise ValueError(f"{start[:40]!r} is no way to start")
+
+
+def _check_types(cls: type[Any], data: Any) -> None:
+    """See that a mapping holds entries for a dataclass; a TypeError names the one that is wrong."""
+    if not isinstance(data, Mapping):
+        raise TypeError(f"{cls.__name__} is no mapping")
+    hints = _hints(cls)  # type: ignore[arg-type]
+    for name, value in data.items():
+        if name not in hints:
+            raise TypeError(f"{cls.__name__} has no {str(name)[:40]!r}")
+        if not _all_fit([value], hints[name]):
+            raise TypeError(f"{name} of {cls.__name__} is no {hints[name]}")
+
+
+@cache
+def _hints(cls: type[Any]) -> dict[str, Any]:
+    found = get_type_hints(cls)
+    return {f.name: found[f.name] for f in fields(cls)}
+
+
+def _all_fit(values: list[Any], kind: Any) -> bool:
+    """Check whether values are of a type; records pass, because they are checked by themselves."""
+    if kind in _JSON:
+        types = set(map(type, values))
+        small = int not in types or max(map(abs, (x for x in values if type(x) is int))) <= LARGEST
+        return types <= _JSON[kind] and small
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is list:
+        return all(type(x) is list and _all_fit(x, inner[0]) for x in values)
+    if origin in (dict, Mapping):
+        return all(
+            isinstance(x, dict) and _all_fit(list(x), inner[0]) and _all_fit(list(x.values()), inner[1]) for x in values
+        )
+    return True

@@ -1,4 +1,4 @@
-"""How well a point satisfies the conditions of its own program, whatever the program is for."""
+"""Residuals of the optimality conditions of a program at a point, whatever the program is for."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gaussopt.linalg import EPS
-from gaussopt.programs import LCP, QP, LeastSquares, LinearSystem, Program, as_qp
-from gaussopt.qp_certificate import certify_qp
-from gaussopt.stepdata import Vector
+from gaussopt.certificates.qp import certify_qp
+from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program, as_qp
+from gaussopt.core.step_data import Vector
+from gaussopt.linalg.dense import EPS
 
 
 class Residuals(NamedTuple):

@@ -1,4 +1,4 @@
-"""Where the steps come from that solvers are compared on: references, families, program files, exported sequences.
+"""Sources of the steps that solvers are compared on: references, families, program files, exported sequences.
 
 A spec is a small picklable description that any process can turn into the same items; what it is made of decides the
 key of a stored result.
@@ -6,79 +6,61 @@ key of a stored result.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from gaussopt import registry
-from gaussopt.catalogue import Problem, ReferenceData
-from gaussopt.catalogue import problem as find_problem
-from gaussopt.comparison.records import Source
-from gaussopt.contact_state import closed_contacts, tolerances
-from gaussopt.errors import BadInput
-from gaussopt.family import Family, sweep_values
-from gaussopt.files import parse, read_bytes, read_json
-from gaussopt.programs import LCP, QP
-from gaussopt.stepdata import StepData, Vector
-
-SIMULATED = "own motion"
-"""Name of the states of a problem without references: those of its default motion."""
+from gaussopt.comparison.items import SIMULATED, Item, decided, states_of, typical_step
+from gaussopt.comparison.records import StepSource
+from gaussopt.comparison.sequence_files import read_manifest, read_sequence
+from gaussopt.contact.activity import closed_contacts
+from gaussopt.core import registry
+from gaussopt.core.errors import BadInput
+from gaussopt.core.files import read_bytes, read_json
+from gaussopt.core.problem_files import parse
+from gaussopt.core.programs import LCP, QP
+from gaussopt.core.step_data import StepData
+from gaussopt.modelling.family import Family, sweep_values
+from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.problem import problem as find_problem
+from gaussopt.storage.checksums import digest_of
 
 CONTACT = re.compile(r"\bcontact (\d+)\b")
 
-ROWS = 101
-"""States of such a motion."""
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One step or program of a sequence, with the reference acceleration (n,) and the instant in s where known."""
-
-    data: StepData | QP | LCP
-    a: Vector | None = None
-    t: float = math.nan
-
 
 class Spec(ABC):
-    """Where a sequence comes from."""
+    """Description of a source of steps or programs."""
 
     @property
     @abstractmethod
-    def source(self) -> Source:
+    def source(self) -> StepSource:
         """In words."""
 
-    @abstractmethod
     def items(self) -> tuple[Item, ...]:
-        """The sequence.
-
-        Raises
-        ------
-        BadInput
-        """
+        """The sequence; of a single program just this one. Raises BadInput where it cannot be made."""
+        return (Item(self.typical()),)
 
     @abstractmethod
     def typical(self) -> StepData | QP | LCP:
         """An item that shows which formulations and solvers apply."""
 
     def worded(self, reason: str, step: StepData) -> str:
-        """What is said of one of its steps, with the names of its contacts instead of their numbers."""
+        """A sentence on one of its steps, with the names of its contacts instead of their numbers."""
         return reason
 
     @property
     def depends(self) -> tuple[tuple[str, str], ...]:
-        """Registered entries that decide the items, (kind, name)."""
-        return ()
+        """Registered entries that decide the items, (kind, name): the problem or the family, where there is one."""
+        return tuple((kind, getattr(self, kind)) for kind in ("problem", "family") if hasattr(self, kind))
 
     def to_mapping(self) -> dict[str, Any]:
-        """For `spec_of`, JSON-able."""
+        """Plain data for `spec_of` and JSON."""
         return {"spec": type(self).__name__, **asdict(self)}  # type: ignore[call-overload]
 
 
@@ -86,11 +68,7 @@ class Spec(ABC):
 class ProblemStates(Spec):
     """The steps at every `stride`-th state of a reference of a problem.
 
-    Attributes
-    ----------
-    settings : of the problem
-    reference : str
-        SIMULATED for a problem that has none.
+    `settings` are those of the problem; `reference` is SIMULATED for a problem that has none.
     """
 
     problem: str
@@ -99,14 +77,9 @@ class ProblemStates(Spec):
     stride: int = 1
 
     @property
-    def source(self) -> Source:
+    def source(self) -> StepSource:
         """The problem and the reference."""
-        return Source("problem", find_problem(self.problem, **self.settings).label, self.reference)
-
-    @property
-    def depends(self) -> tuple[tuple[str, str], ...]:
-        """The problem."""
-        return (("problem", self.problem),)
+        return StepSource("problem", find_problem(self.problem, **self.settings).label, self.reference)
 
     def items(self) -> tuple[Item, ...]:
         """The steps; see `states_of` for what is left out."""
@@ -126,7 +99,7 @@ class ProblemStates(Spec):
         return typical_step(entry) if first is None else first.data  # type: ignore[return-value]
 
     def worded(self, reason: str, step: StepData) -> str:
-        """With the names that the system gives its contacts."""
+        """A sentence with the names that the system gives its contacts."""
         system = find_problem(self.problem, **self.settings).system
         names = system.contact_names
         if step.k < len(names) and step.t is not None and step.q is not None and step.v is not None:
@@ -146,14 +119,9 @@ class FamilyPoint(Spec):
     count: int = 5
 
     @property
-    def source(self) -> Source:
+    def source(self) -> StepSource:
         """The family and its dials."""
-        return Source("family", self.family, "", dict(self.dials), self.swept)
-
-    @property
-    def depends(self) -> tuple[tuple[str, str], ...]:
-        """The family."""
-        return (("family", self.family),)
+        return StepSource("family", self.family, "", dict(self.dials), self.swept)
 
     def items(self) -> tuple[Item, ...]:
         """The steps."""
@@ -175,33 +143,20 @@ class ProgramFile(Spec):
 
     @classmethod
     def of(cls, path: str | Path) -> ProgramFile:
-        """Read and check a file.
-
-        Raises
-        ------
-        BadInput
-        """
-        found = cls(str(Path(path).resolve()), _digest(Path(path)))
+        """Read and check a file; raises BadInput."""
+        found = cls(str(Path(path).resolve()), digest_of(read_bytes(Path(path))))
         found.typical()
         return found
 
     @property
-    def source(self) -> Source:
+    def source(self) -> StepSource:
         """The file's name."""
-        return Source("qp" if isinstance(self.typical(), QP) else "file", Path(self.path).stem)
-
-    def items(self) -> tuple[Item, ...]:
-        """The one program."""
-        return (Item(self.typical()),)
+        return StepSource("qp" if isinstance(self.typical(), QP) else "file", Path(self.path).stem)
 
     def typical(self) -> StepData | QP | LCP:
         """The one program."""
         _check_digest(Path(self.path), self.digest)
         return _load(self.path)
-
-    def to_mapping(self) -> dict[str, Any]:
-        """Path and digest."""
-        return {"spec": "ProgramFile", "path": self.path, "digest": self.digest}
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,13 +166,9 @@ class ConvexProgram(Spec):
     name: str
 
     @property
-    def source(self) -> Source:
+    def source(self) -> StepSource:
         """Its name."""
-        return Source("qp", self.name)
-
-    def items(self) -> tuple[Item, ...]:
-        """The one program."""
-        return (Item(self.typical()),)
+        return StepSource("qp", self.name)
 
     def typical(self) -> QP:
         """The one program."""
@@ -233,31 +184,20 @@ class ExportedSequence(Spec):
 
     @classmethod
     def of(cls, folder: str | Path) -> ExportedSequence:
-        """Read and check a folder.
-
-        Raises
-        ------
-        BadInput
-        """
-        from gaussopt.comparison.exchange import read_manifest
-
+        """Read and check a folder; raises BadInput."""
         read_manifest(Path(folder))
-        found = cls(str(Path(folder).resolve()), _digest(Path(folder) / "manifest.json"))
+        found = cls(str(Path(folder).resolve()), digest_of(read_bytes(Path(folder) / "manifest.json")))
         found.items()
         return found
 
     @property
-    def source(self) -> Source:
-        """What the manifest says of it."""
-        from gaussopt.comparison.exchange import read_manifest
-
+    def source(self) -> StepSource:
+        """The problem, formulation and reference that the manifest names."""
         m = read_manifest(Path(self.folder))
-        return Source("sequence", f"{m['problem']} as {m['formulation']}", m["reference"])
+        return StepSource("sequence", f"{m['problem']} as {m['formulation']}", m["reference"])
 
     def items(self) -> tuple[Item, ...]:
         """The programs in the order of time."""
-        from gaussopt.comparison.exchange import read_sequence
-
         _check_digest(Path(self.folder) / "manifest.json", self.digest)
         return tuple(Item(p) for p in read_sequence(Path(self.folder)))
 
@@ -293,8 +233,7 @@ def family_sweep(name: str, dials: Sequence[str] = (), count: int = 5) -> list[F
     dials : sequence of str
         `contacts=1:200` sweeps from end to end, `contacts=1,4,16` over these values, `friction=0.3` sets. Without any
         sweep every dial that is not set is swept over its whole range.
-    count : int
-        Steps at every point.
+    count : steps at every point
 
     Raises
     ------
@@ -335,37 +274,6 @@ def plain_settings(entry: Problem) -> dict[str, Any]:
     return {k: v.tolist() if hasattr(v, "tolist") else v for k, v in entry.settings.items()}
 
 
-def states_of(problem: Problem, reference: str, stride: int = 1) -> Iterator[Item]:
-    """The steps of the closed contacts at every `stride`-th state of a reference, with its parameter values.
-
-    Instants at which contact modes change are left out. Flights of a system with contacts are left out where other
-    states have steps with closed contacts; where none has, they are smooth steps.
-    """
-    own = [r for r in problem.references if r.name == reference]
-    entry = problem.at(**own[0].settings) if own else problem
-    rows = (
-        entry.reference(reference)
-        if reference != SIMULATED
-        else _simulated(entry.name, _frozen(entry.settings), entry.build)
-    )
-    every = slice(None, None, stride)
-    flights = []
-    closed = False
-    for t, q, v, a in zip(rows.t[every], rows.q[every], rows.v[every], rows.a[every], strict=True):
-        whole = entry.system.evaluate(float(t), q, v)
-        step = decided(whole)
-        if step is None:
-            continue
-        item = Item(step, a, float(t))
-        if step.k or not whole.k:
-            closed = True
-            yield item
-        else:
-            flights.append(item)
-    if not closed:
-        yield from flights
-
-
 @cache
 def convex_set() -> dict[str, Any]:
     """The small convex programs of Maros and Meszaros' and Hock and Schittkowski's sets that ship with the package."""
@@ -374,53 +282,11 @@ def convex_set() -> dict[str, Any]:
     return found
 
 
-def typical_step(entry: Problem) -> StepData:
-    """The step of the start; where it flies, with all contacts closed."""
-    step = entry.system.evaluate(0.0, entry.q0, entry.v0)
-    closed = decided(step)
-    return replace(step, g_N=None, gdot_N=None) if closed is None or (step.k and not closed.k) else closed
-
-
-def decided(step: StepData) -> StepData | None:
-    """The step of the closed contacts; None where a slip vanishes or a contact is about to impact."""
-    try:
-        closed = step.select(closed_contacts(step))
-    except BadInput:
-        return None
-    return None if (closed.mu.any() and (closed.speed <= tolerances(closed)[1])[closed.mu > 0].any()) else closed
-
-
-def _frozen(settings: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    return tuple((k, v if isinstance(v, float | int | str) else tuple(v)) for k, v in settings.items())
-
-
-@cache
-def _simulated(name: str, settings: tuple[tuple[str, Any], ...], build: object) -> ReferenceData:
-    """The default motion of a problem at ROWS instants, from event to event; `build` tells editions of a file apart."""
-    import numpy as np
-
-    from gaussopt.simulation import simulate
-
-    entry = find_problem(name, **dict(settings))
-    motion = simulate(
-        entry, stepper="dop853", dt=entry.t_end / (ROWS - 1), rtol=1e-7, atol=1e-7, accumulation="close",
-        step_folder=None,
-    )  # fmt: skip
-    if len(motion.t) < 2:
-        raise BadInput(f"{name} has no reference, and its own motion does not begin: {motion.message}")
-    unknown = np.full(len(motion.t), np.nan)
-    return ReferenceData(motion.t, motion.q, motion.v, motion.a, motion.lam, unknown)
-
-
 @cache
 def _load(path: str) -> StepData | QP | LCP:
     return parse(read_json(path))
 
 
-def _digest(path: Path) -> str:
-    return hashlib.sha256(read_bytes(path)).hexdigest()
-
-
 def _check_digest(path: Path, digest: str) -> None:
-    if _digest(path) != digest:
+    if digest_of(read_bytes(path)) != digest:
         raise BadInput(f"{path} has changed since the comparison began; start it again.")

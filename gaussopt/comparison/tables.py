@@ -6,95 +6,88 @@ names without spaces, infinite numbers as inf, absent ones empty.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from gaussopt.comparison import metrics
-from gaussopt.comparison.joined import join
-from gaussopt.comparison.records import PARTS, QUANTILES, Answers, Motion, Source, Times
-from gaussopt.files import write_text
-
-if TYPE_CHECKING:
-    import pandas as pd
+from gaussopt.comparison.records import PARTS, Answers, MotionRecord, Times
+from gaussopt.comparison.step_table import step_table
+from gaussopt.core.files import write_text
 
 CASE = ("kind", "name", "part", "dial", "value", "dials", "formulation", "solver", "start")
 """The columns that tell cases apart; `dials` holds all of them, as in "contacts=4 mu=0.3"."""
 
 NAMED = ("q05", "q25", "q50", "q75", "q95")
-assert len(NAMED) == len(QUANTILES)
 
 
-def case_of(source: Source, formulation: str, solver: str, start: str) -> tuple[Any, ...]:
-    """The entries of CASE."""
+def _case_of(record: Answers | Times) -> tuple[Any, ...]:
+    source = record.source
     dials = " ".join(f"{k}={v:g}" for k, v in source.dials.items())
     value = source.dials[source.swept] if source.swept else float("nan")
-    return source.kind, source.name, source.part, source.swept, value, dials, formulation, solver, start
+    return (source.kind, source.name, source.part, source.swept, value, dials, record.formulation, record.solver,
+            record.start)  # fmt: skip
+
+
+def _cases(records: Iterable[Answers | Times]) -> pd.DataFrame:
+    return pd.DataFrame([_case_of(r) for r in records], columns=list(CASE))
 
 
 def summary(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.DataFrame:
-    """One row for each source, formulation, solver and start: see `gaussopt.comparison.metrics.Summary`."""
-    import pandas as pd
-
-    counts = ("exact", "steps", "open", "confirmed", "recognised", "claimed", "false_claims", "missed", "success",
-              "correct")  # fmt: skip
-    worst = ("worst_certified", "worst_error", "primal", "dual", "gap", "iterations", "most_iterations")
-    rest = ("backend", "overhead", "timed", "repetitions", "refused", "failure")
-    spread = ("certified", "error", "work")
-    rows = [
-        (*case_of(r.source, r.formulation, r.solver, r.start), *(getattr(r, k) for k in (*counts, *worst)),
-         *chain.from_iterable(getattr(r, k) for k in spread), *(getattr(r, k) for k in rest))
-        for r in metrics.summary(answers, times)
-    ]  # fmt: skip
-    columns = [*CASE, *counts, *worst, *(f"{k}_{q}" for k in spread for q in NAMED), *rest]
-    return pd.DataFrame(rows, columns=columns)
+    """One row for each source, formulation, solver and start: see `gaussopt.comparison.metrics.summary`."""
+    rows = metrics.summary(answers, times)
+    counted = ("exact", "steps", "open", "confirmed", "recognised", "claimed", "false_claims", "missed", "success",
+               "correct", "worst_certified", "worst_error", "primal", "dual", "gap", "iterations",
+               "most_iterations")  # fmt: skip
+    frame = _cases(answers)
+    for name in counted:
+        frame[name] = [getattr(r, name) for r in rows]
+    for name in ("certified", "error", "work"):
+        spread = np.array([getattr(r, name) for r in rows], dtype=float).reshape(-1, len(NAMED))
+        frame[[f"{name}_{q}" for q in NAMED]] = spread
+    for name in ("backend", "overhead", "timed", "repetitions", "refused", "failure"):
+        frame[name] = [getattr(r, name) for r in rows]
+    return pd.DataFrame(frame)
 
 
 def steps(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.DataFrame:
     """One row for each answer; `work` is the median seconds at that step, NaN where it was not timed."""
-    import pandas as pd
-
-    lengths = [len(a.status) for a in answers]
-    cases = [case_of(a.source, a.formulation, a.solver, a.start) for a in answers]
-    columns: dict[str, Any] = {
-        name: np.repeat(np.array([c[i] for c in cases], dtype=float if name == "value" else object), lengths)
-        for i, name in enumerate(CASE)
-    }
-    columns["step"] = np.concatenate([np.zeros(0, dtype=int), *(np.arange(n) for n in lengths)])
-    for name, kind in (("status", object), ("claim", object), ("certified", float), ("error", float),
-                       ("primal", float), ("dual", float), ("gap", float), ("iterations", int)):  # fmt: skip
-        columns[name] = np.array(list(chain.from_iterable(getattr(a, name) for a in answers)), dtype=kind)
-    columns["confirmed"] = np.array(list(chain.from_iterable(a.confirmed for a in answers)), dtype=bool)
-    columns["work"] = np.concatenate(
-        [np.zeros(0), *(c.timed[:n] for c, n in zip(join(answers, times), lengths, strict=True))]
-    )
-    return pd.DataFrame(columns)
+    table = step_table(answers, times)
+    table = table[table["answered"]]
+    frame = _cases(answers).loc[table["case"]].reset_index(drop=True)
+    for name in ("step", "status", "claim", "certified", "error", "primal", "dual", "gap", "iterations", "confirmed",
+                 "work"):  # fmt: skip
+        frame[name] = table[name].to_numpy()
+    return frame.astype({"iterations": int})
 
 
 def times(records: Sequence[Times]) -> pd.DataFrame:
     """One row for each case and part of the time, quantiles in seconds over all steps and repetitions."""
-    import pandas as pd
-
-    rows = [
-        (*case_of(t.source, t.formulation, t.solver, t.start), part, *t.parts[part], len(t.per_step), t.repetitions)
-        for t in records
-        for part in PARTS
-    ]
+    rows = [(*_case_of(t), part, *t.parts[part], len(t.per_step), t.repetitions) for t in records for part in PARTS]
     return pd.DataFrame(rows, columns=[*CASE, "part_of_time", *NAMED, "steps", "repetitions"])
 
 
-def motions(records: Sequence[Motion]) -> pd.DataFrame:
+def motions(records: Sequence[MotionRecord]) -> pd.DataFrame:
     """One row for each trajectory."""
-    import pandas as pd
+    return pd.DataFrame([m.to_mapping() for m in records], columns=[f.name for f in fields(MotionRecord)])
 
-    return pd.DataFrame([m.to_mapping() for m in records], columns=list(Motion.__dataclass_fields__))
+
+def frames(
+    answers: Sequence[Answers], timed: Sequence[Times] = (), moved: Sequence[MotionRecord] = ()
+) -> dict[str, pd.DataFrame]:
+    """The tables `summary`, `steps`, `times` and `motions`."""
+    return {
+        "summary": summary(answers, timed), "steps": steps(answers, timed), "times": times(timed),
+        "motions": motions(moved),
+    }  # fmt: skip
 
 
 def write(
-    folder: Path, answers: Sequence[Answers], timed: Sequence[Times] = (), moved: Sequence[Motion] = ()
+    folder: Path, answers: Sequence[Answers], timed: Sequence[Times] = (), moved: Sequence[MotionRecord] = ()
 ) -> list[Path]:
     """Write summary.csv, steps.csv, times.csv and motions.csv; tables without rows are left out.
 
@@ -103,12 +96,8 @@ def write(
     BadInput
         If the folder cannot be written.
     """
-    frames = {
-        "summary": summary(answers, timed), "steps": steps(answers, timed), "times": times(timed),
-        "motions": motions(moved),
-    }  # fmt: skip
     written = []
-    for name, frame in frames.items():
+    for name, frame in frames(answers, timed, moved).items():
         if len(frame):
             write_text(folder / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
             written.append(folder / f"{name}.csv")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.stepdata import Matrix, StepData, Vector
+from gaussopt.core.step_data import Matrix, StepData, Vector
 
 GRAVITY = 9.81
 """m/s^2."""

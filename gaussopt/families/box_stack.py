@@ -20,9 +20,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from gaussopt.core.step_data import StepData, Vector
 from gaussopt.families._planar import GROUND, Points, graded, in_units, mass_matrix, weights
-from gaussopt.family import Dial, Family, instants
-from gaussopt.stepdata import StepData, Vector
+from gaussopt.modelling.family import Dial, Family, instants
 
 WIDTH = 1.0
 THICKNESS = 0.1

@@ -15,12 +15,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gaussopt.chain import Chain
-from gaussopt.errors import BadInput
+from gaussopt.core.errors import BadInput
+from gaussopt.core.step_data import Matrix, StepData, Vector, parts
 from gaussopt.families._planar import graded
-from gaussopt.family import Dial, Family, instants
-from gaussopt.sparse import parts
-from gaussopt.stepdata import Matrix, StepData, Vector
+from gaussopt.modelling.chain import Chain
+from gaussopt.modelling.family import Dial, Family, instants
 
 DENSE_LINKS = 100
 """Number of links up to which the step data are dense."""

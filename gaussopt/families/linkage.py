@@ -18,10 +18,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gaussopt.errors import BadInput
+from gaussopt.core.errors import BadInput
+from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.families._planar import Links, Pins, Points, graded, in_units, mass_matrix, on_ground, weights
-from gaussopt.family import Dial, Family, instants
-from gaussopt.stepdata import Matrix, StepData, Vector
+from gaussopt.modelling.family import Dial, Family, instants
 
 LENGTH = 0.5
 """Of a bar, m."""
@@ -30,7 +30,7 @@ CLOSED = 1e-13
 """Violation of the constraints, m, that Newton's method leaves."""
 
 
-class Linkage(Family):
+class RandomLinkage(Family):
     """Bilateral constraints only: the steps of gauss, lagrange, null-space and their relatives."""
 
     name = "linkage"
@@ -149,4 +149,4 @@ def _joined(a: Points, b: Points) -> Points:
     return Points(np.concatenate((a.body, b.body)), np.vstack((a.place, b.place)))
 
 
-family = Linkage()
+family = RandomLinkage()

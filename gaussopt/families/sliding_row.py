@@ -27,9 +27,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from gaussopt.core.step_data import StepData, Vector
 from gaussopt.families._planar import Links, Points, graded, in_units, mass_matrix, nowhere, weights
-from gaussopt.family import Dial, Family, instants
-from gaussopt.stepdata import StepData, Vector
+from gaussopt.modelling.family import Dial, Family, instants
 
 GYRATION = 0.3
 """Radius of gyration of every body, m."""

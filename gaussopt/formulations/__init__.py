@@ -1,1 +1,1 @@
-"""Formulations, one file each; see `gaussopt.formulation` for the interface."""
+"""Formulations, one file each; see `gaussopt.formulations.base` for the interface."""

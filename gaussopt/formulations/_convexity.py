@@ -1,4 +1,4 @@
-"""What can be said of min 1/2 z^T A z subject to A z + b >= 0 before it is solved."""
+"""Convexity and boundedness of min 1/2 z^T A z subject to A z + b >= 0."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from itertools import combinations
 
 import numpy as np
 
-from gaussopt.errors import IllPosed, NotAccepted
+from gaussopt.core.errors import IllPosed, NotAccepted
+from gaussopt.core.programs import LCP
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Matrix
 from gaussopt.lcp import classify_matrix
-from gaussopt.linalg import EPS
-from gaussopt.programs import LCP
-from gaussopt.status import Status
-from gaussopt.stepdata import Matrix
+from gaussopt.linalg.dense import EPS
 
 ENUMERABLE = 10
 """Size up to which all faces of the recession cone are looked at."""

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.formulation import Formulation
-from gaussopt.linalg import cholesky, row_space
-from gaussopt.stepdata import Matrix, StepData, Vector
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.formulations._parametrised import Parametrised
+from gaussopt.linalg.dense import cholesky, row_space
 
 
-class Projected(Formulation):
+class Projected(Parametrised):
     """Least squares over the free vector z of the general solution of J a = gamma."""
 
     def refuses(self, step: StepData) -> str | None:
@@ -20,11 +20,6 @@ class Projected(Formulation):
         if cholesky(step.M) is None:
             return "M is singular, and the method needs M^(-1/2); use gauss or lagrange"
         return super().refuses(step)
-
-    def recover(self, data: tuple[Vector, Matrix], x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:
-        """A = J^+ gamma + N z; the method has no multipliers."""
-        particular, N = data
-        return particular + N @ x, None
 
 
 def general_solution(J: Matrix, gamma: Vector) -> tuple[Vector, Matrix, int]:

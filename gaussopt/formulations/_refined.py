@@ -13,16 +13,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.balance import Balanced
-from gaussopt.formulation import Candidate
-from gaussopt.linalg import cholesky, norm, row_space, solve_lower, solve_lower_transposed
-from gaussopt.programs import QP, LeastSquares, LinearSystem, Program
-from gaussopt.stepdata import StepData, Vector
+from gaussopt.core.programs import QP, LeastSquares, LinearSystem, Program
+from gaussopt.core.step_data import StepData, Vector
+from gaussopt.formulations.base import Candidate
+from gaussopt.linalg.balance import Balanced
+from gaussopt.linalg.dense import cholesky, norm, row_space, solve_lower, solve_lower_transposed
 
 PASSES = 3
 
 ROUNDING = 1e-12
-"""What an exact solver leaves of its program, relative to the terms."""
+"""Residual of its program, relative to the terms, that an exact solver may leave."""
 
 
 def refined(step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.formulation import Candidate, Formulation
+from gaussopt.core.programs import QP, Program
+from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.formulations._refined import refined
-from gaussopt.linalg import cholesky, solve_lower, solve_lower_transposed
-from gaussopt.programs import QP, Program
-from gaussopt.stepdata import Matrix, StepData, Vector
+from gaussopt.formulations.base import Candidate, Formulation
+from gaussopt.linalg.dense import cholesky, solve_lower, solve_lower_transposed
 
 
 class Dual(Formulation):
@@ -60,7 +60,7 @@ class Dual(Formulation):
         return Candidate(a0 + lift @ x, x[: step.m], x[step.m :], np.zeros_like(step.v_T))
 
     def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
-        """What the equations of motion and the constraints leave, by the same elimination."""
+        """The candidate corrected by the residuals of its equations, by the same elimination."""
         return refined(step, program, x, found)
 
 

@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.contact_operator import ContactOperator
-from gaussopt.formulation import Candidate, Formulation, SlidingFormulation
+from gaussopt.contact.operator import ContactOperator
+from gaussopt.core.programs import QP, Program
+from gaussopt.core.step_data import StepData, Vector
+from gaussopt.formulations._sliding import not_sliding
+from gaussopt.formulations.base import Candidate, Formulation
 from gaussopt.formulations.gauss import contact_qp
-from gaussopt.linalg import cholesky, solve_lower
-from gaussopt.programs import QP, Program
-from gaussopt.stepdata import StepData, Vector
+from gaussopt.linalg.dense import cholesky, solve_lower
 
 CONVERGED = 1e-13
 """Change of the normal forces, relative to the largest, at which the iteration ends."""
@@ -58,7 +59,7 @@ class FrozenFriction(Formulation):
 
     def refuses(self, step: StepData) -> str | None:
         """No contacts, zero slip, redundant contacts, and iterations that need not contract."""
-        reason = SlidingFormulation.refuses(self, step)  # type: ignore[arg-type]
+        reason = not_sliding(step)
         if reason:
             return reason
         rho = contraction(ContactOperator.of(step))

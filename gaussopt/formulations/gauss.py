@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.formulation import Candidate, Formulation
-from gaussopt.programs import QP
-from gaussopt.stepdata import StepData, Vector
+from gaussopt.core.programs import QP
+from gaussopt.core.step_data import StepData, Vector
+from gaussopt.formulations.base import Candidate, Formulation
 
 
 class Gauss(Formulation):

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.contact_operator import ContactOperator
-from gaussopt.contact_state import tolerances
-from gaussopt.errors import NotAccepted
+from gaussopt.contact.activity import tolerances
+from gaussopt.contact.operator import ContactOperator
+from gaussopt.contact.velocity_level import jump_step
+from gaussopt.core.errors import NotAccepted
+from gaussopt.core.step_data import StepData, Vector
 from gaussopt.formulations.stick_slip import StickSlip
-from gaussopt.stepdata import StepData, Vector
-from gaussopt.velocity_level import jump_step
 
 
-class Impact(StickSlip):
+class NewtonImpact(StickSlip):
     """The jump of the velocity."""
 
     name = "impact"
@@ -34,13 +34,7 @@ class Impact(StickSlip):
         return np.arange(step.k) if step.g_N is None else np.flatnonzero(step.g_N <= tolerances(step)[0])
 
     def prepare(self, step: StepData) -> StepData:
-        """The step whose acceleration is the jump.
-
-        Raises
-        ------
-        NotAccepted
-            If the velocity before is not known.
-        """
+        """The step whose acceleration is the jump; raises NotAccepted if the velocity before is not known."""
         if not step.k:
             return step
         if step.v is None and step.gdot_N is None:
@@ -54,4 +48,4 @@ class Impact(StickSlip):
         return {"v_after": (data.step.v + self.recover(data, x, None).a).tolist()}
 
 
-formulation = Impact()
+formulation = NewtonImpact()

@@ -16,14 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.contact_operator import ContactOperator
-from gaussopt.criterion import multipliers
-from gaussopt.errors import NotAccepted
-from gaussopt.formulation import Candidate, SlidingFormulation, candidate_of
+from gaussopt.contact.operator import ContactOperator
+from gaussopt.contact.qp_equivalence import multipliers
+from gaussopt.core.errors import NotAccepted
+from gaussopt.core.programs import LCP, QP, Program
+from gaussopt.core.step_data import StepData, Vector
 from gaussopt.formulations._convexity import require_strictly_convex
-from gaussopt.linalg import cholesky, solve_lower, solve_lower_transposed
-from gaussopt.programs import LCP, QP, Program
-from gaussopt.stepdata import StepData, Vector
+from gaussopt.formulations._sliding import SlidingFormulation, candidate_of
+from gaussopt.formulations.base import Candidate
+from gaussopt.linalg.dense import cholesky, solve_lower, solve_lower_transposed
 
 
 class JointForceQP(SlidingFormulation):
@@ -61,10 +62,7 @@ class JointForceQP(SlidingFormulation):
 def joint_pull(op: ContactOperator) -> Vector:
     """Ell = sigma mu J_T (a_J - a0), (k,): how the joints change the accelerations along the friction forces.
 
-    Raises
-    ------
-    NotAccepted
-        If M is singular, because a0 does not exist.
+    Raises NotAccepted if M is singular, because a0 does not exist.
     """
     step = op.step
     L = cholesky(step.M)

@@ -12,10 +12,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy
 
-from gaussopt.formulation import Formulation
-from gaussopt.programs import LinearSystem
-from gaussopt.stepdata import StepData, Vector
+from gaussopt.core.programs import LinearSystem
+from gaussopt.core.step_data import StepData, Vector, parts
+from gaussopt.formulations.base import Formulation
 
 
 class Lagrange(Formulation):
@@ -44,12 +45,8 @@ class Lagrange(Formulation):
 
 def _sparse(step: StepData) -> Any:
     """The system of a sparse step."""
-    from scipy.sparse import block_array, csr_array
-
-    from gaussopt.sparse import parts
-
     M, J = parts(step)
-    return csr_array(block_array([[M, J.T], [J, None]], format="csr"))
+    return scipy.sparse.csr_array(scipy.sparse.block_array([[M, J.T], [J, None]], format="csr"))
 
 
 formulation = Lagrange()

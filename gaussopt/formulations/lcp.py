@@ -8,21 +8,20 @@ several (Painleve).
 
 from __future__ import annotations
 
-from gaussopt.formulation import SlidingFormulation
-from gaussopt.programs import LCP
-from gaussopt.stepdata import Vector
+from gaussopt.core.programs import LCP
+from gaussopt.formulations._sliding import SlidingFormulation
 
 
-class Complementarity(SlidingFormulation):
+class SlidingLCP(SlidingFormulation):
     """Signorini's and Coulomb's laws on given slip signs."""
 
     name = "lcp"
     title = "Linear complementarity problem of sliding contacts"
     source = "Lotstedt 1981; Pfeiffer & Glocker 1996"
 
-    def program(self, lcp: LCP, ell: Vector | None = None) -> LCP:
+    def program(self, lcp: LCP) -> LCP:
         """The LCP itself."""
         return lcp
 
 
-formulation = Complementarity()
+formulation = SlidingLCP()

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.errors import NotAccepted
-from gaussopt.formulation import SlidingFormulation
+from gaussopt.core.errors import NotAccepted
+from gaussopt.core.programs import LCP, QP
+from gaussopt.core.step_data import Vector
+from gaussopt.formulations._sliding import SlidingFormulation
 from gaussopt.lcp import classify_matrix
-from gaussopt.programs import LCP, QP
-from gaussopt.stepdata import Vector
 
 
 class ComplementarityQP(SlidingFormulation):
@@ -26,7 +26,7 @@ class ComplementarityQP(SlidingFormulation):
     title = "The LCP as a convex QP"
     source = "Cottle, Pang & Stone 1992, section 3.1"
 
-    def program(self, lcp: LCP, ell: Vector | None = None) -> QP:
+    def program(self, lcp: LCP) -> QP:
         """P = delassus + delassus^T, q = bias, rows lam_N >= 0 and delassus lam_N >= -bias."""
         if not classify_matrix(lcp.M).positive_semidefinite:
             raise NotAccepted(

@@ -9,10 +9,10 @@ by their masses and rows to unit length first, so that ranks and digits do not d
 
 from __future__ import annotations
 
-from gaussopt.balance import Balanced
+from gaussopt.core.programs import LeastSquares
+from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.formulations._projected import Projected, general_solution, square_roots
-from gaussopt.programs import LeastSquares
-from gaussopt.stepdata import Matrix, StepData, Vector
+from gaussopt.linalg.balance import Balanced
 
 
 class ProjectedLeastSquares(Projected):

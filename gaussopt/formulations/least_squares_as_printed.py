@@ -11,9 +11,9 @@ constraints to the last digit and equals the Gauss minimiser for all forces only
 
 from __future__ import annotations
 
+from gaussopt.core.programs import LeastSquares
+from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.formulations._projected import Projected, general_solution, square_roots
-from gaussopt.programs import LeastSquares
-from gaussopt.stepdata import Matrix, StepData, Vector
 
 
 class LeastSquaresAsPrinted(Projected):

@@ -11,13 +11,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.errors import NotAccepted
-from gaussopt.formulations.impact import Impact
-from gaussopt.stepdata import StepData
-from gaussopt.velocity_level import jump_step
+from gaussopt.contact.velocity_level import jump_step
+from gaussopt.core.errors import NotAccepted
+from gaussopt.core.step_data import StepData
+from gaussopt.formulations.impact import NewtonImpact
 
 
-class MoreauJean(Impact):
+class MoreauJean(NewtonImpact):
     """The change of velocity over a time step."""
 
     name = "moreau-jean"
@@ -31,13 +31,7 @@ class MoreauJean(Impact):
         return np.flatnonzero(step.g_N + 0.5 * step.dt * step.gdot_N <= 0)
 
     def prepare(self, step: StepData) -> StepData:
-        """The step whose acceleration is the change of velocity.
-
-        Raises
-        ------
-        NotAccepted
-            If the step has no dt or v.
-        """
+        """The step whose acceleration is the change of velocity; raises NotAccepted if the step has no dt or v."""
         if not step.k:
             return step
         if step.dt is None or step.v is None:

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.criterion import multipliers
-from gaussopt.formulation import SlidingFormulation
+from gaussopt.contact.qp_equivalence import multipliers
+from gaussopt.core.programs import LCP, QP
+from gaussopt.core.step_data import Vector
 from gaussopt.formulations._convexity import require_strictly_convex
-from gaussopt.programs import LCP, QP
-from gaussopt.stepdata import Vector
+from gaussopt.formulations._sliding import SlidingFormulation
 
 
 class NormalForceQP(SlidingFormulation):
@@ -28,7 +28,7 @@ class NormalForceQP(SlidingFormulation):
     source = "Yao, Liu & Yang 2020, eq. (29)"
     exact = False
 
-    def program(self, lcp: LCP, ell: Vector | None = None) -> QP:
+    def program(self, lcp: LCP) -> QP:
         """P = sym(delassus), rows delassus lam_N >= -bias."""
         require_strictly_convex(self.name, lcp, lcp.M)
         return QP(0.5 * (lcp.M + lcp.M.T), np.zeros(lcp.n), lcp.M, -lcp.q, np.full(lcp.n, np.inf))

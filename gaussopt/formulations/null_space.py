@@ -12,14 +12,14 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
-from gaussopt.balance import Balanced
-from gaussopt.formulation import Formulation
-from gaussopt.linalg import EPS
-from gaussopt.programs import LinearSystem
-from gaussopt.stepdata import Matrix, StepData, Vector
+from gaussopt.core.programs import LinearSystem
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.formulations._parametrised import Parametrised
+from gaussopt.linalg.balance import Balanced
+from gaussopt.linalg.dense import EPS
 
 
-class NullSpace(Formulation):
+class NullSpace(Parametrised):
     """Rank-revealing QR and a reduced linear system."""
 
     name = "null-space"
@@ -33,11 +33,6 @@ class NullSpace(Formulation):
         K = Z.T @ data.M @ Z
         b = Z.T @ (data.f - data.M @ a_p)
         return LinearSystem(0.5 * (K + K.T), b), (data.d * a_p, data.d[:, None] * Z)
-
-    def recover(self, data: tuple[Vector, Matrix], x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:
-        """A = a_p + Z z; the method has no multipliers."""
-        a_p, Z = data
-        return a_p + Z @ x, None
 
 
 def _parametrise(J: Matrix, gamma: Vector) -> tuple[Vector, Matrix]:

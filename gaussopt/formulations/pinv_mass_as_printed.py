@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.formulation import Formulation
-from gaussopt.linalg import mass_scale, row_space
-from gaussopt.programs import QP
-from gaussopt.stepdata import StepData, Vector
+from gaussopt.core.programs import QP
+from gaussopt.core.step_data import StepData, Vector
+from gaussopt.formulations.base import Formulation
+from gaussopt.linalg.dense import mass_scale, row_space
 
 
 class PinvMassAsPrinted(Formulation):

@@ -8,12 +8,12 @@ velocity constraints hold identically.
 
 from __future__ import annotations
 
-from gaussopt.formulation import Formulation
-from gaussopt.programs import LinearSystem
-from gaussopt.stepdata import Matrix, StepData, Vector
+from gaussopt.core.programs import LinearSystem
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.formulations._parametrised import Parametrised
 
 
-class QuasiVelocity(Formulation):
+class QuasiVelocity(Parametrised):
     """Equations (10) to (12) of the source."""
 
     name = "quasi-velocity"
@@ -27,18 +27,13 @@ class QuasiVelocity(Formulation):
             return "the system names no quasi-velocities (D_omega, w_omega); use null-space"
         return super().refuses(step)
 
-    def apply(self, step: StepData) -> tuple[LinearSystem, tuple[Matrix, Vector]]:
+    def apply(self, step: StepData) -> tuple[LinearSystem, tuple[Vector, Matrix]]:
         """The reduced system in omega'."""
         D, w = step.D_omega, step.w_omega
         assert D is not None
         assert w is not None
         K = D.T @ step.M @ D
-        return LinearSystem(0.5 * (K + K.T), D.T @ (step.force - step.M @ w)), (D, w)
-
-    def recover(self, data: tuple[Matrix, Vector], x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:
-        """A = D omega' + w."""
-        D, w = data
-        return D @ x + w, None
+        return LinearSystem(0.5 * (K + K.T), D.T @ (step.force - step.M @ w)), (w, D)
 
 
 formulation = QuasiVelocity()

@@ -13,12 +13,12 @@ the equations singular where the mechanics are not.
 
 from __future__ import annotations
 
-from gaussopt.formulation import Candidate, Formulation
+from gaussopt.core.programs import LinearSystem, Program
+from gaussopt.core.step_data import StepData, Vector
 from gaussopt.formulations._refined import refined
+from gaussopt.formulations.base import Candidate, Formulation
 from gaussopt.formulations.lagrange import formulation as lagrange
-from gaussopt.linalg import cholesky, solve_lower, solve_lower_transposed
-from gaussopt.programs import LinearSystem, Program
-from gaussopt.stepdata import StepData, Vector
+from gaussopt.linalg.dense import cholesky, solve_lower, solve_lower_transposed
 
 
 class Routh(Formulation):
@@ -52,7 +52,7 @@ class Routh(Formulation):
         return solve_lower_transposed(L, u + B @ x), x
 
     def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
-        """What the equations of motion and the constraints leave, by the same elimination."""
+        """The candidate corrected by the residuals of its equations, by the same elimination."""
         return refined(step, program, x, found)
 
 

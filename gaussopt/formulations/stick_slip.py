@@ -10,10 +10,12 @@ Contacts that slide have lam_T = mu lam_N sigma as in `lcp`, to which this reduc
 
 from __future__ import annotations
 
-from gaussopt.contact_operator import ContactOperator
-from gaussopt.formulation import Candidate, Formulation, candidate_of
-from gaussopt.programs import LCP
-from gaussopt.stepdata import StepData, Vector
+from gaussopt.contact.operator import ContactOperator
+from gaussopt.core.errors import NotAccepted, StickInSpace
+from gaussopt.core.programs import LCP
+from gaussopt.core.step_data import StepData, Vector
+from gaussopt.formulations._sliding import candidate_of
+from gaussopt.formulations.base import Candidate, Formulation
 
 
 class StickSlip(Formulation):
@@ -30,6 +32,15 @@ class StickSlip(Formulation):
         if step.J_T.shape[1] > 1 and step.resting.any():
             return "a contact without slip has two tangents; stick in space is a cone program and no LCP"
         return None
+
+    def check(self, step: StepData) -> None:
+        """Raise NotAccepted, with the reason, if the step does not fit; StickInSpace if that is why."""
+        try:
+            super().check(step)
+        except NotAccepted as error:
+            if step.J_T.shape[1] > 1 and step.resting.any():
+                raise StickInSpace(str(error)) from None
+            raise
 
     def apply(self, step: StepData) -> tuple[LCP, ContactOperator]:
         """The LCP of size k + 2 r, r the number of contacts without slip."""

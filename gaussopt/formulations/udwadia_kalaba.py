@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.balance import Balanced
-from gaussopt.formulation import Candidate, Formulation
+from gaussopt.core.programs import LeastSquares, Program
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.formulations._parametrised import Parametrised
 from gaussopt.formulations._projected import square_roots
 from gaussopt.formulations._refined import refined
-from gaussopt.linalg import cholesky, row_space
-from gaussopt.programs import LeastSquares, Program
-from gaussopt.stepdata import Matrix, StepData, Vector
+from gaussopt.formulations.base import Candidate
+from gaussopt.linalg.balance import Balanced
+from gaussopt.linalg.dense import cholesky, row_space
 
 
-class UdwadiaKalaba(Formulation):
+class UdwadiaKalaba(Parametrised):
     """Explicit equations with generalised inverses."""
 
     name = "udwadia-kalaba"
@@ -42,13 +43,8 @@ class UdwadiaKalaba(Formulation):
         b = np.concatenate((space.Z.T @ f, gamma))
         return LeastSquares(stacked, b, row_space(stacked).rank, minimum_norm=True), (np.zeros(step.n), np.diag(data.d))
 
-    def recover(self, data: tuple[Vector, Matrix], x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:
-        """A = a0 + M^(-1/2) x."""
-        a0, lift = data
-        return a0 + lift @ x, None
-
     def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
-        """The same equation for what is left, with another root of M^-1, which the equation does not depend on."""
+        """The candidate corrected by the residuals of its equations; no root of M^-1 changes the result."""
         better = refined(step, program, x, found)
         return None if better is None else better._replace(lam=None)
 

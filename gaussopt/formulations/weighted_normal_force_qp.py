@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.criterion import weights
-from gaussopt.errors import IllPosed, NotAccepted
-from gaussopt.formulation import SlidingFormulation
+from gaussopt.contact.qp_equivalence import weights
+from gaussopt.core.errors import IllPosed, NotAccepted
+from gaussopt.core.programs import LCP, QP
+from gaussopt.core.step_data import Vector
 from gaussopt.formulations._convexity import require_strictly_convex
-from gaussopt.programs import LCP, QP
-from gaussopt.stepdata import Vector
+from gaussopt.formulations._sliding import SlidingFormulation
 
 
 class WeightedNormalForceQP(SlidingFormulation):
@@ -28,7 +28,7 @@ class WeightedNormalForceQP(SlidingFormulation):
     title = "Normal-force QP with symmetrising weights"
     source = "eq. (29) of Yao, Liu & Yang 2020, with weights"
 
-    def program(self, lcp: LCP, ell: Vector | None = None) -> QP:
+    def program(self, lcp: LCP) -> QP:
         """P = D delassus, rows delassus lam_N >= -bias."""
         d = weights(lcp.M)
         if d is None:

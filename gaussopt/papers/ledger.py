@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 
-from gaussopt.claim import Claim, Judgement, Verdict
+from gaussopt.papers.claim import Claim, ClaimVerdict, Judgement
+from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.document import Block, Link, Paragraph, Section, Table, Tex, Timed
-from gaussopt.work import Case, Outcome
+
+CLAIM = re.compile(r"c\d\d_\w+")
+"""Names of the files that hold a claim."""
 
 
 @cache
 def ledger() -> tuple[Claim, ...]:
     """All claims, in the order of their numbers."""
-    from gaussopt.papers import claims
+    import gaussopt.papers
 
-    names = (m.name for m in pkgutil.iter_modules(claims.__path__) if not m.name.startswith("_"))
-    found: list[Claim] = [importlib.import_module(f"{claims.__name__}.{name}").claim for name in names]
+    found: list[Claim] = [
+        importlib.import_module(m.name).claim
+        for m in pkgutil.walk_packages(gaussopt.papers.__path__, "gaussopt.papers.")
+        if CLAIM.fullmatch(m.name.rpartition(".")[2])
+    ]
     return tuple(sorted(found, key=lambda c: int(c.id[1:])))
 
 
@@ -28,13 +35,13 @@ def check(identifier: str, quick: bool) -> Judgement:
     return next(c for c in ledger() if c.id == identifier).check(quick)
 
 
-def cases(quick: bool) -> list[Case]:
+def cases(quick: bool) -> list[Job]:
     """One case for each claim."""
-    return [Case(_key(c), check, {"identifier": c.id, "quick": quick}, c.weight) for c in ledger()]
+    return [Job(_key(c), check, {"identifier": c.id, "quick": quick}, c.weight) for c in ledger()]
 
 
-def judgements(outcomes: Mapping[str, Outcome]) -> dict[str, Judgement | str]:
-    """What was computed of each claim by its number, or in one sentence why nothing was."""
+def judgements(outcomes: Mapping[str, JobOutcome]) -> dict[str, Judgement | str]:
+    """The evidence for each claim by its number, or in one sentence the reason why there is none."""
     found: dict[str, Judgement | str] = {}
     for c in ledger():
         outcome = outcomes.get(_key(c))
@@ -43,9 +50,9 @@ def judgements(outcomes: Mapping[str, Outcome]) -> dict[str, Judgement | str]:
 
 
 def counts(found: Mapping[str, Judgement | str]) -> dict[str, int]:
-    """How many claims have each verdict; those without evidence last, if there are any."""
+    """The number of claims with each verdict; those without evidence last, if there are any."""
     number = Counter(str(j.verdict) if isinstance(j, Judgement) else NOT_COMPUTED for j in found.values())
-    return {v: number[v] for v in (*map(str, Verdict), NOT_COMPUTED) if number[v] or v != NOT_COMPUTED}
+    return {v: number[v] for v in (*map(str, ClaimVerdict), NOT_COMPUTED) if number[v] or v != NOT_COMPUTED}
 
 
 NOT_COMPUTED = "not computed"

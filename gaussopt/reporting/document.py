@@ -1,4 +1,4 @@
-"""What a report is made of, independent of how it is written out."""
+"""Parts of a report, independent of the formats in which it is written."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class Table:
         return 3 if column in self.timed else 4 if column in self.rounded else 6
 
     def __post_init__(self) -> None:
-        """A timed or rounded column must be there."""
+        """Refuse a timed or rounded column that the table does not have."""
         unknown = {*self.timed, *self.rounded} - set(self.columns)
         if unknown:
             raise ValueError(f"The table {self.name} has no columns {sorted(unknown)}.")
@@ -250,7 +250,7 @@ class Document:
 
 
 def is_truth(cell: Any) -> bool:
-    """Whether a cell is true or false, of Python or of NumPy."""
+    """Whether a cell is a truth value, of Python or of NumPy."""
     return isinstance(cell, bool) or getattr(getattr(cell, "dtype", None), "kind", "") == "b"
 
 
@@ -258,12 +258,12 @@ _MINUS = re.compile(r"(?<![\w.)\]-])-(?=\.?\d)|(?<=\d[eE])-(?=\d)")
 
 
 def typeset(text: str) -> str:
-    """A text whose negative numbers and exponents have a minus sign instead of a hyphen, for reading only."""
+    """Replace the hyphens of negative numbers and exponents by minus signs, for reading only."""
     return _MINUS.sub("−", text)
 
 
 def text_of(cell: Any, *, digits: int = 6) -> str:
-    """A cell as text: numbers to so many digits, with a minus sign; NaN as a dash."""
+    """Format a cell: numbers to so many digits, with a minus sign; NaN as a dash."""
     if is_truth(cell):
         return "yes" if cell else "no"
     if isinstance(cell, int):
@@ -293,18 +293,3 @@ def sections_of(sections: Sequence[Section]) -> Iterator[Section]:
     for section in sections:
         yield section
         yield from sections_of(section.sections)
-
-
-def figures_of(sections: Sequence[Section]) -> list[Figure]:
-    """All figures, in order."""
-    return [b for b in blocks_of(sections) if isinstance(b, Figure)]
-
-
-def tables_of(sections: Sequence[Section]) -> list[Table]:
-    """All tables, in order."""
-    return [b for b in blocks_of(sections) if isinstance(b, Table)]
-
-
-def data_of(sections: Sequence[Section]) -> list[Data]:
-    """All tables that are not on the page, in order."""
-    return [b for b in blocks_of(sections) if isinstance(b, Data)]

@@ -92,11 +92,12 @@ def count(folder: str, number: int) -> int:
 
 def main() -> None:
     """A run that tests kill: folder of the store, folder of the marks."""
-    from gaussopt.store import Store
-    from gaussopt.work import Case, run_cases
+    from gaussopt.execution.store import Store
+    from gaussopt.execution.workers import run_jobs
+    from gaussopt.processes.job import Job
 
-    cases = [Case(f"{i}", count, {"folder": sys.argv[2], "number": i}) for i in range(20)]
-    outcomes = run_cases(cases, 2, store=Store(sys.argv[1]))
+    cases = [Job(f"{i}", count, {"folder": sys.argv[2], "number": i}) for i in range(20)]
+    outcomes = run_jobs(cases, 2, store=Store(sys.argv[1]))
     print([o.value for o in outcomes.values()])
 
 

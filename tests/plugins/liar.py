@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from gaussopt.programs import LCP, QP, LeastSquares, LinearSystem, Program, RawSolution
-from gaussopt.solver import Options, Solver
+from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Options, Solver
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Vector
 from gaussopt.solvers.kkt import KKT
 from gaussopt.solvers.lemke import lemke
-from gaussopt.status import Status
-from gaussopt.stepdata import Vector
 
 
 class Liar(Solver[Options]):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.programs import LinearSystem, Program, RawSolution
-from gaussopt.solver import Options, Solver
-from gaussopt.status import Status
-from gaussopt.stepdata import Vector
+from gaussopt.core.programs import LinearSystem, Program
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Options, Solver
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Vector
 
 _met: dict[bytes, int] = {}
 

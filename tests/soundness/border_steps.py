@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.contact_operator import ContactOperator
+from gaussopt.contact.operator import ContactOperator
 
 SLIPS = ([3.0, 4.0], [-4.0, 3.0], [5.0, -12.0], [12.0, 5.0], [8.0, 15.0])
 

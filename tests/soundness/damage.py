@@ -28,14 +28,14 @@ from typing import Any
 import numpy as np
 
 import gaussopt as go
-from gaussopt.cases import Case, Outcome
-from gaussopt.comparison.compare import Results
-from gaussopt.comparison.exchange import export_sequence, read_sequence
-from gaussopt.comparison.folder import read_results, write_results
-from gaussopt.comparison.records import Answers, Source
+from gaussopt.comparison.records import Answers
+from gaussopt.comparison.records import StepSource as Source
+from gaussopt.comparison.results import Results, read_results, write_results
+from gaussopt.comparison.sequence_files import export_sequence, read_sequence
+from gaussopt.execution.store import Store
+from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.document import Document
-from gaussopt.reporting.render import write as write_report
-from gaussopt.store import Store
+from gaussopt.reporting.html.page import write as write_report
 
 KEPT = {"value": [1.5, -2.25, "text"], "numbers": [i / 7 for i in range(20)]}
 
@@ -44,7 +44,7 @@ def kept_case() -> None:
     """The case of the store, which is never run."""
 
 
-CASE = Case("a case", kept_case, {"n": 3})
+CASE = Job("a case", kept_case, {"n": 3})
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def kinds() -> list[Kind]:
     def put(folder: Path) -> None:
         for path in folder.glob("cases/*.json"):
             path.unlink()  # what is kept already would not be written again
-        Store(folder).put(CASE, Outcome({**KEPT, "trajectory.nc": motion.to_netcdf()[:3000]}, "", 0.5))
+        Store(folder).put(CASE, JobOutcome({**KEPT, "trajectory.nc": motion.to_netcdf()[:3000]}, "", 0.5))
 
     def get(folder: Path) -> Any:
         found = Store(folder).get(CASE)

@@ -114,7 +114,7 @@ def _no_number(word: str) -> None:
 
 
 def _inside(case: Case) -> str:
-    from gaussopt.cli import run
+    from gaussopt.cli.main import run
 
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -132,7 +132,7 @@ def _in_a_process(case: Case) -> str:
 
 def _by_a_reader(case: Case) -> str:
     """Readers raise sentences only."""
-    from gaussopt.errors import GaussoptError
+    from gaussopt.core.errors import GaussoptError
 
     name, path = case.arguments
     try:
@@ -144,7 +144,7 @@ def _by_a_reader(case: Case) -> str:
 
 
 def _motion(path: Path) -> None:
-    from gaussopt.trajectory import Trajectory
+    from gaussopt.integration.trajectory import Trajectory
 
     Trajectory.load(path)
 
@@ -158,13 +158,13 @@ def _sequence(path: Path) -> None:
 
 
 def _results(path: Path) -> None:
-    from gaussopt.comparison.folder import read_results
+    from gaussopt.comparison.results import read_results
 
     read_results(path)
 
 
 def _store(path: Path) -> None:
-    from gaussopt.store import Store
+    from gaussopt.execution.store import Store
 
     kept = Store(path)
     if (outcome := kept.get(_finished())) is not None:
@@ -173,7 +173,7 @@ def _store(path: Path) -> None:
 
 
 def _forged_store(path: Path) -> None:
-    from gaussopt.store import Store
+    from gaussopt.execution.store import Store
 
     Store(path).get(_finished())
 
@@ -187,17 +187,17 @@ READERS: dict[str, Callable[[Path], None]] = {
 
 
 def _finished() -> Any:
-    from gaussopt.cases import Case as Work
+    from gaussopt.processes.job import Job as Work
 
     return Work("one", json.dumps, {"obj": [1.0, {"a": None}]})
 
 
 def prepare(folder: Path, compared: bool = True) -> None:
     """Write motions, sequences, a store and results, small ones; `compared`: of a comparison that takes place."""
-    from gaussopt.cases import Outcome
-    from gaussopt.cli import run
-    from gaussopt.comparison.folder import write_results
-    from gaussopt.store import Store
+    from gaussopt.cli.main import run
+    from gaussopt.comparison.results import write_results
+    from gaussopt.execution.store import Store
+    from gaussopt.processes.job import JobOutcome
 
     def wanted(*arguments: str) -> None:
         quiet = io.StringIO()
@@ -215,7 +215,7 @@ def prepare(folder: Path, compared: bool = True) -> None:
     wanted("export", "block-on-incline", "--formulation", "lcp", "--stride", "1000000", "--out", out)
     kept = folder / "store"
     value = {"rows": [1.0, 2.0], "table": b"12345"}
-    Store(kept).put(_finished(), Outcome(value, None, 0.1))
+    Store(kept).put(_finished(), JobOutcome(value, None, 0.1))
     if not compared:
         write_results(_by_hand(), kept)
         return
@@ -229,8 +229,9 @@ def prepare(folder: Path, compared: bool = True) -> None:
 
 def _by_hand() -> Any:
     """Results of a comparison that did not take place."""
-    from gaussopt.comparison.compare import Results
-    from gaussopt.comparison.records import PARTS, Answers, Source, Times
+    from gaussopt.comparison.records import PARTS, Answers, Times
+    from gaussopt.comparison.records import StepSource as Source
+    from gaussopt.comparison.results import Results
 
     source = Source("family", "chain", "", {"links": 3.0}, "links")
     lists: dict[str, Any] = {k: [0.0] for k in ("certified", "error", "primal", "dual", "gap")}
@@ -247,12 +248,13 @@ def _warm() -> None:
     import typer.main
     import xarray  # noqa: F401
 
-    import gaussopt.atlas
-    import gaussopt.papers
-    import gaussopt.reporting.animation
-    import gaussopt.reporting.atlas
-    import gaussopt.reporting.stored  # noqa: F401
-    from gaussopt import cli, registry
+    import gaussopt.atlas.scan
+    import gaussopt.papers.reproduce
+    import gaussopt.reporting.animation.animate
+    import gaussopt.reporting.sections.atlas
+    import gaussopt.reporting.write  # noqa: F401
+    from gaussopt.cli import main as cli
+    from gaussopt.core import registry
 
     for kind in registry.KINDS:
         for name in registry.names(kind):
@@ -544,7 +546,7 @@ def _one(seed: int, number: int, ready: Path) -> int:
     os.environ["GAUSSOPT_DEBUG"] = "1"
     with _working(case) as place:
         if case.way == "inside":
-            from gaussopt.cli import run
+            from gaussopt.cli.main import run
 
             os.chdir(place)
             print("exit code", run(list(case.arguments)))

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt import netcdf
+from gaussopt.storage import netcdf
 
 DEVICE_ZERO = "/dev/zero"
 Entry = bytes | str | None

@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt import guard
-from gaussopt.guarded import Remote, answering
-from gaussopt.programs import Program, RawSolution
-from gaussopt.solver import Options, Solver
-from gaussopt.solving import Engine
-from gaussopt.status import Status
+from gaussopt.core.programs import Program
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Options, Solver
+from gaussopt.core.status import Status
+from gaussopt.processes import child_process
+from gaussopt.processes.guarded_backend import Remote, answering
+from gaussopt.solving.solver_sequence import SolverSequence
 
 FAULTS = Path(__file__).parent / "faults"
 
@@ -54,7 +55,7 @@ def program(q: float) -> go.QP:
 
 
 def test_the_solver_is_asked_in_another_process_that_is_kept() -> None:
-    engine = Engine(Aborting(None, Options()))
+    engine = SolverSequence(Aborting(None, Options()))
     answers = [engine.solve(program(float(q)))[0] for q in (1, 2, 3)]
     assert [a.x[0] for a in answers if a.x is not None] == [-1, -2, -3]
     assert [a.iterations for a in answers] == [0, 1, 2]  # set up once, then updated
@@ -63,7 +64,7 @@ def test_the_solver_is_asked_in_another_process_that_is_kept() -> None:
 
 
 def test_its_end_is_an_answer_and_the_next_program_is_solved() -> None:
-    engine = Engine(Aborting(None, Options()))
+    engine = SolverSequence(Aborting(None, Options()))
     engine.solve(program(1.0))
     died = engine.solve(program(-1.0))[0]
     assert died.claim is Status.CRASHED
@@ -74,7 +75,7 @@ def test_its_end_is_an_answer_and_the_next_program_is_solved() -> None:
 
 
 def test_what_the_solver_raises_there_reaches_the_caller() -> None:
-    engine = Engine(Aborting(None, Options()))
+    engine = SolverSequence(Aborting(None, Options()))
     with pytest.raises(go.BadInput, match="option is wrong"):
         engine.solve(program(-2.0))
     failed = engine.solve(program(-3.0))[0]
@@ -85,7 +86,7 @@ def test_what_the_solver_raises_there_reaches_the_caller() -> None:
 def test_in_a_guarded_process_it_runs_directly(monkeypatch: pytest.MonkeyPatch) -> None:
     solver = Aborting(None, Options())
     assert isinstance(answering(solver), Remote)
-    monkeypatch.setattr(guard, "_guarded", True)
+    monkeypatch.setattr(child_process, "_guarded", True)
     assert answering(solver) is solver
 
 

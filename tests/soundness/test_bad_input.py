@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt import files
-from gaussopt.cli import run
+from gaussopt.cli.main import run
+from gaussopt.core import problem_files
 
 PENDULUM = {"kind": "step", "M": [[1.0, 0.0], [0.0, 1.0]], "Q": [0.0, -9.81], "J": [[1.0, 0.0]], "gamma": [0.0]}
 BLOCK = {
@@ -133,23 +133,23 @@ READ = [
 
 @pytest.mark.parametrize("contents", READ)
 def test_other_entries_are_ignored_as_ever(contents: dict[str, Any]) -> None:
-    files.parse(contents)
+    problem_files.parse(contents)
 
 
 def test_what_is_written_is_read_again() -> None:
     """Names and numbers of files that gaussopt writes are those that it reads."""
-    step = files.parse(BLOCK)
+    step = problem_files.parse(BLOCK)
     assert isinstance(step, go.StepData)
-    again = files.parse(json.loads(json.dumps(step.to_mapping())))
+    again = problem_files.parse(json.loads(json.dumps(step.to_mapping())))
     assert isinstance(again, go.StepData)
     np.testing.assert_array_equal(step.mu, again.mu)
 
 
 def test_the_least_normal_force_of_a_step_is_read() -> None:
-    step = files.parse({**BLOCK, "least_N": [2.0]})
+    step = problem_files.parse({**BLOCK, "least_N": [2.0]})
     assert isinstance(step, go.StepData)
     np.testing.assert_array_equal(step.least, [2.0])
-    assert files.parse(step.to_mapping()).least_N == [2.0]  # type: ignore[union-attr]
+    assert problem_files.parse(step.to_mapping()).least_N == [2.0]  # type: ignore[union-attr]
 
 
 ANSWERS: list[tuple[dict[str, Any], Contents, str]] = [
@@ -282,9 +282,10 @@ def test_whatever_a_problem_file_raises_is_a_sentence(
 
 
 SOLVER = """
-from gaussopt.programs import QP, RawSolution
-from gaussopt.solver import Options, Solver
-from gaussopt.status import Status
+from gaussopt.core.programs import QP
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Options, Solver
+from gaussopt.core.status import Status
 import numpy as np
 class Mine(Solver[Options]):
     name = "mine"
@@ -338,7 +339,7 @@ def test_an_exception_that_nobody_expects_ends_the_command_line_with_a_sentence(
         def fail(*_: Any, error: BaseException = error) -> None:
             raise error
 
-        monkeypatch.setattr("gaussopt.registry.names", fail)
+        monkeypatch.setattr("gaussopt.core.registry.names", fail)
         assert run(["list", "solvers", "--json"]) == code
         shown = capsys.readouterr()
         assert words in json.loads(shown.out)["message"]

@@ -16,10 +16,10 @@ from soundness.trials import calls, findings
 from soundness.trials.findings import RIGHT, UNDECIDED, WRONG, Claim
 
 import gaussopt as go
-from gaussopt.certificate import certify
-from gaussopt.formulation import Candidate
+from gaussopt.certificates import certify
+from gaussopt.formulations.base import Candidate
 from gaussopt.formulations.gauss import Gauss
-from gaussopt.solving import StepSolver
+from gaussopt.solving.step_solver import StepSolver
 
 FAULTS = Path(__file__).parent / "faults"
 
@@ -128,7 +128,7 @@ def test_errors_of_a_solver_are_not_refined_away(formulation: str) -> None:
     step = go.StepData.from_mapping(data)
     driver = StepSolver(formulation, "kkt")
     program, more = driver.formulation.apply(step)
-    x = driver.engine.solve(program)[0].x
+    x = driver.sequence.solve(program)[0].x
     assert x is not None
     for off, exact in ((0.0, True), (1e-9, False)):
         y = x * (1.0 + off)

@@ -10,7 +10,7 @@ import pytest
 from soundness.exact_bilateral import EPS, Trial, Truth, in_units, trial, truth
 
 import gaussopt as go
-from gaussopt.certificate import certify
+from gaussopt.certificates import certify
 
 TRIALS = 1200
 FORMULATIONS = ("gauss", "lagrange", "null-space", "least-squares", "udwadia-kalaba", "dual", "routh")

@@ -8,7 +8,7 @@ from soundness.judge import bilateral, complementarity, contact
 from soundness.trials import calls, findings
 
 import gaussopt as go
-from gaussopt.certificate import certify
+from gaussopt.certificates import certify
 
 
 @pytest.mark.parametrize("gamma", [2.0194839173657902e-28, 2.0**-52, -1e-300])

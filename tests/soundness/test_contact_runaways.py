@@ -17,11 +17,11 @@ from soundness.border_steps import border_step, runaways
 from soundness.exact_laws import ContactStep, Row, contact_step
 
 import gaussopt as go
-from gaussopt.contact_certificate import certify_contact, decide
-from gaussopt.contact_operator import ContactOperator
+from gaussopt.certificates.contact import certify_contact
+from gaussopt.contact.operator import ContactOperator
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import StepData, Vector
 from gaussopt.lcp import certify_lcp
-from gaussopt.status import Status
-from gaussopt.stepdata import StepData, Vector
 
 FAULTS = Path(__file__).parent / "faults"
 SOLVERS = ("enumerate", "lemke", "newton", "principal-pivoting", "pgs")
@@ -66,7 +66,7 @@ def miss(step: StepData, exact: ContactStep, a: Vector) -> float:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_verdict_is_that_of_exact_arithmetic(seed: int) -> None:
     step, exact = truth(seed)
-    verdict = decide(ContactOperator.of(step))
+    verdict = ContactOperator.of(step).laws.uniqueness()
     assert VERDICTS.get(verdict.status, "many") == exact.verdict
     if exact.verdict == "one" and verdict.forces_unique:
         assert exact.forces_unique

@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt import netcdf
-from gaussopt.cases import Case, run_case
-from gaussopt.cli import run
-from gaussopt.machine import is_machine
-from gaussopt.store import Store
-from gaussopt.work import run_cases
+from gaussopt.cli.main import run
+from gaussopt.core.machine import is_machine
+from gaussopt.execution.store import Store
+from gaussopt.execution.workers import run_jobs
+from gaussopt.processes.job import Job, run_job
+from gaussopt.storage import netcdf
 
 FLIPS, KILLS, FULL = 10, 1, 2
 
@@ -177,8 +177,8 @@ def gives_out(number: int) -> None:
 def test_the_machine_is_not_a_solver(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its failure is not kept: the case is run again. An error of the case itself is kept."""
     assert is_machine(MACHINE[number])
-    case = Case("case", gives_out, {"number": number})
-    outcome = run_case(case)
+    case = Job("case", gives_out, {"number": number})
+    outcome = run_job(case)
     assert outcome.kind == "lost"
     assert not is_machine(ValueError("x"))
     assert not is_machine(PermissionError(errno.EACCES, "x"))
@@ -187,22 +187,22 @@ def test_the_machine_is_not_a_solver(number: int, monkeypatch: pytest.MonkeyPatc
         raise MACHINE[number]
 
     solver = go.StepSolver("gauss", "kkt")
-    monkeypatch.setattr(type(solver.engine.solver), "solve", stopped)
+    monkeypatch.setattr(type(solver.sequence.solver), "solve", stopped)
     with pytest.raises(go.MachineFailure, match=r"kkt.*stopped.*\.$"):
         solver.solve(go.StepData.from_mapping({"M": np.eye(2), "Q": [0.0, -1.0]}))
 
 
 def test_a_motion_that_the_machine_ends_is_kept(pendulum: go.System, monkeypatch: pytest.MonkeyPatch) -> None:
-    import gaussopt.solving
+    import gaussopt.solving.solver_sequence
 
-    solve, calls = gaussopt.solving.Engine.solve, iter(range(1000))
+    solve, calls = gaussopt.solving.solver_sequence.SolverSequence.solve, iter(range(1000))
 
     def runs_out(self: Any, program: Any) -> Any:
         if next(calls) > 20:
             raise MemoryError
         return solve(self, program)
 
-    monkeypatch.setattr(gaussopt.solving.Engine, "solve", runs_out)
+    monkeypatch.setattr(gaussopt.solving.solver_sequence.SolverSequence, "solve", runs_out)
     motion = go.simulate(pendulum, q0=[1.0, 0.0], v0=[0.0, 0.0], dt=0.01, t_end=0.2)
     assert motion.status is go.Status.CRASHED
     assert len(motion.t) > 2
@@ -212,16 +212,16 @@ def test_a_motion_that_the_machine_ends_is_kept(pendulum: go.System, monkeypatch
 
 def test_a_killed_case_is_run_again(tmp_path: Path, guarded: ModuleType) -> None:
     store = Store(tmp_path)
-    case = Case("killed", guarded.kill_oneself, limit=60.0)
-    assert run_cases([case], store=store)[case.key].kind == "lost"
+    case = Job("killed", guarded.kill_oneself, limit=60.0)
+    assert run_jobs([case], store=store)[case.key].kind == "lost"
     assert store.get(case) is None
-    blamed = Case("blamed", guarded.crash, limit=60.0)
-    assert run_cases([blamed], store=store)[blamed.key].kind == "crashed"
+    blamed = Job("blamed", guarded.crash, limit=60.0)
+    assert run_jobs([blamed], store=store)[blamed.key].kind == "crashed"
     assert store.get(blamed) is not None
 
 
 def test_a_step_that_cannot_be_saved_is_not_half_there(damage: ModuleType, tmp_path: Path) -> None:
-    from gaussopt.simulation import simulate
+    from gaussopt.simulation.simulate import simulate
 
     stopped = go.System(mass=[[0.0]], force=[1.0])
     with damage.largest_file(60):
@@ -234,12 +234,12 @@ def test_a_step_that_cannot_be_saved_is_not_half_there(damage: ModuleType, tmp_p
 def test_too_many_open_files_are_a_sentence(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import gaussopt.catalogue
+    import gaussopt.modelling.problem
 
     def many(*given: Any, **more: Any) -> None:
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
-    monkeypatch.setattr(gaussopt.catalogue, "problem", many)
+    monkeypatch.setattr(gaussopt.modelling.problem, "problem", many)
     assert run(RUN) == 1
     printed = capsys.readouterr()
     assert "Too many open files" in json.loads(printed.out)["message"]

@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 
 import gaussopt as go
-from gaussopt.comparison import folder
-from gaussopt.comparison.compare import Results
-from gaussopt.comparison.records import PARTS, Answers, Motion, Source, Times
+from gaussopt.comparison import results as results_file
+from gaussopt.comparison.records import PARTS, Answers, Times
+from gaussopt.comparison.records import MotionRecord as Motion
+from gaussopt.comparison.records import StepSource as Source
+from gaussopt.comparison.results import Results
+from gaussopt.storage.checksums import checksum
 
 SOURCE = Source("family", "chain", "", {"links": 3.0}, "links")
 LISTS: dict[str, Any] = {k: [0.0] for k in ("certified", "error", "primal", "dual", "gap")}
@@ -24,15 +27,18 @@ MOTION = Motion("chain", "gauss", "kkt", "rk4", 0.1, 1.0, "solved", "", 4, 0.0, 
 
 def written(place: Path, spoil: Callable[[dict[str, Any]], Any]) -> Path:
     """A folder of results, with a right checksum."""
-    data = {"format": folder.FORMAT, **Results((ANSWERS,), (TIMES,), (MOTION,), {}, {"tolerance": 1e-7}).to_mapping()}
+    data = {
+        "format": results_file.FORMAT,
+        **Results((ANSWERS,), (TIMES,), (MOTION,), {}, {"tolerance": 1e-7}).to_mapping(),
+    }
     spoil(data)
-    text = json.dumps({**data, "checksum": folder._checksum(data)})
-    (place / folder.FILE).write_bytes(gzip.compress(text.encode()))
+    text = json.dumps({**data, "checksum": checksum(data)})
+    (place / results_file.FILE).write_bytes(gzip.compress(text.encode()))
     return place
 
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:
-    found = folder.read_results(written(tmp_path, lambda data: None))
+    found = results_file.read_results(written(tmp_path, lambda data: None))
     assert (found.answers, found.times, found.motions) == ((ANSWERS,), (TIMES,), (MOTION,))
 
 
@@ -82,5 +88,5 @@ def test_forged_results_are_refused(
     spoil: Callable[[dict[str, Any]], None], tmp_path: Path, assert_sentence: Callable[..., None]
 ) -> None:
     with pytest.raises(go.BadInput) as caught:
-        folder.read_results(written(tmp_path, spoil))
-    assert_sentence(caught.value, folder.FILE, "damaged")
+        results_file.read_results(written(tmp_path, spoil))
+    assert_sentence(caught.value, results_file.FILE, "damaged")

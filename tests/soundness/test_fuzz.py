@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import gaussopt as go
-from gaussopt import netcdf
-from gaussopt.cli import run
+from gaussopt.cli.main import run
+from gaussopt.storage import netcdf
 
 NUMBERS = range(400)
 
@@ -36,9 +36,9 @@ def ready(fuzz: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_odd_input_ends_in_sentences(fuzz: Any, ready: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gaussopt import cli
+    from gaussopt.cli import main
 
-    monkeypatch.setattr(cli, "app", cli.app)  # the campaign builds the command line once
+    monkeypatch.setattr(main, "app", main.app)  # the campaign builds the command line once
     fuzz._warm()
     tally = fuzz.Tally()
     for batch in fuzz.campaign(1, NUMBERS, ready):

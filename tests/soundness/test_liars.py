@@ -13,14 +13,16 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt import registry
-from gaussopt.foreign_formulation import find
-from gaussopt.formulation import Candidate, Formulation
+from gaussopt.core import registry
+from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program
+from gaussopt.core.solution import RawSolution, Solution
+from gaussopt.core.solver import Options, Solver, make_solver, missing_packages
+from gaussopt.core.status import Status
+from gaussopt.formulations.base import Candidate, Formulation
 from gaussopt.formulations.gauss import contact_qp
-from gaussopt.programs import LCP, QP, LeastSquares, LinearSystem, Program, RawSolution, Solution
-from gaussopt.solver import Options, Solver, make_solver, missing_packages
-from gaussopt.solving import Engine, StepSolver
-from gaussopt.status import Status
+from gaussopt.solving.foreign_formulation import find
+from gaussopt.solving.solver_sequence import SolverSequence
+from gaussopt.solving.step_solver import StepSolver
 
 RIGHT, ERROR, CRASHED, WRONG = Status.SOLVED, Status.SOLVER_ERROR, Status.CRASHED, Status.INACCURATE
 
@@ -318,7 +320,7 @@ def test_a_program_is_judged_by_its_own_numbers(
     lie: Callable[..., Any], expected: Status, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where a start is given, which is solved once more."""
-    monkeypatch.setattr("gaussopt.solving.make_solver", lambda name, options: Liar(lie))
+    monkeypatch.setattr("gaussopt.solving.solver_sequence.make_solver", lambda name, options: Liar(lie))
     qp = go.formulate(step_at(), "gauss")
     assert isinstance(qp, QP)
     x, y = truth(qp)
@@ -407,7 +409,7 @@ def test_a_solver_of_the_package_writes_into_nothing_that_it_is_given(name: str,
     """Neither into programs nor into starts, also where it could; and its answers stay what they are."""
     if missing_packages(registry.load("solver", name)) or name in ("deap", "deap-cma"):
         pytest.skip("not installed, or slow: it calls the objective only")
-    engine = Engine(make_solver(name))
+    engine = SolverSequence(make_solver(name))
     first, second = own_programs()[kind]
     arrays = [x for p in (first, second) for x in vars(p).values() if isinstance(x, np.ndarray)]
     was = [x.tobytes() for x in arrays]

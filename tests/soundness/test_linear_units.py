@@ -10,8 +10,8 @@ import pytest
 from soundness.qp_judge import Numbers, dot, exact
 
 import gaussopt as go
-from gaussopt.linear_certificate import certify_linear
-from gaussopt.status import Status
+from gaussopt.certificates.linear import certify_linear
+from gaussopt.core.status import Status
 
 Rng = np.random.Generator
 

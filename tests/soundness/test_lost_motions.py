@@ -12,13 +12,14 @@ import pytest
 from scipy import sparse
 
 import gaussopt as go
-from gaussopt import registry
-from gaussopt.cli import run
-from gaussopt.programs import QP, Program, RawSolution
-from gaussopt.solver import Options, Solver
+from gaussopt.cli.main import run
+from gaussopt.core import registry
+from gaussopt.core.programs import QP, Program
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Options, Solver
+from gaussopt.core.status import Status
+from gaussopt.integration.trajectory import Recorder
 from gaussopt.solvers.kkt import KKT
-from gaussopt.status import Status
-from gaussopt.trajectory import Recorder
 
 BREAK = 0.055
 """Instant at which something goes wrong, s; a step ends at 0.05 and the next one does not."""
@@ -253,7 +254,7 @@ def test_what_nobody_expects_loses_no_motion_either(
     error: Exception, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A defect of the package, too: it is told, and what was computed before it is kept."""
-    from gaussopt import solving
+    from gaussopt.solving import step_solver as solving
 
     usual = solving.certify
 

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.files import MOST_TEXT, load, read_bytes
+from gaussopt.core.files import MOST_TEXT, read_bytes
+from gaussopt.core.problem_files import load
 
 FAULTS = Path(__file__).parent / "faults"
 
@@ -132,7 +133,7 @@ def test_netcdf_that_points_elsewhere(motion: Path, tmp_path: Path) -> None:
 def test_options_that_ask_for_too_much(
     arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gaussopt.cli import run
+    from gaussopt.cli.main import run
 
     monkeypatch.chdir(tmp_path)
     code = run([a.replace("OUT", "out") for a in arguments] + ["--json"])

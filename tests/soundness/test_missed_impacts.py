@@ -13,10 +13,10 @@ import sympy as sp
 from scipy.optimize import brentq
 
 import gaussopt as go
-from gaussopt.between import Within
-from gaussopt.errors import MotionStopped
-from gaussopt.scanning import LOOKS, Look, Scan, unmoved
-from gaussopt.turning import turning_of
+from gaussopt.core.errors import MotionStopped
+from gaussopt.integration.events.between import StepInterior
+from gaussopt.integration.events.scanning import LOOKS, CrossingSearch, HermitePoint, unmoved
+from gaussopt.integration.events.turning import turning_of
 
 ROD = Path(__file__).parent / "faults" / "tumbling_rod.py"
 ADAPTIVE = ("rk45", "dop853", "radau")
@@ -140,7 +140,7 @@ def test_compiled_leaps_do_not_pass_an_event_that_comes_twice() -> None:
 
 def test_what_the_search_does_not_find_ends_the_motion(monkeypatch: pytest.MonkeyPatch) -> None:
     """A second look, at instants that the search does not choose, refuses what went through an obstacle."""
-    monkeypatch.setattr(Within, "closing", lambda *_: None)
+    monkeypatch.setattr(StepInterior, "closing", lambda *_: None)
     system = turning_bar(0.5)
     traj = go.simulate(system, q0=[0.0], v0=[5.0], t_end=20.0, stepper="rk45", step_folder=None)
     assert traj.status is go.Status.INACCURATE
@@ -171,7 +171,9 @@ def search(f: Callable[[float], float], end: float = 1.0, number: int = 1) -> tu
     def both(s: float) -> tuple[float, float]:
         return f(s), (f(s + 1e-6) - f(s - 1e-6)) / 2e-6
 
-    return Scan(both, end, 1e-9, 1e-14, "f").first(Look(0.0, *both(0.0)), Look(end, *both(end)), number)
+    return CrossingSearch(both, end, 1e-9, 1e-14, "f").first(
+        HermitePoint(0.0, *both(0.0)), HermitePoint(end, *both(end)), number
+    )
 
 
 @pytest.mark.parametrize("place", [0.013, 0.25, 0.5, 0.613, 0.99])
@@ -203,8 +205,8 @@ def test_a_kink_and_a_jump_are_found() -> None:
 def test_a_function_that_is_noise_is_refused() -> None:
     random = np.random.default_rng(0)
     with pytest.raises(MotionStopped, match=f"{LOOKS} looks"):
-        Scan(lambda s: (abs(float(random.normal())), 0.0), 1.0, 1e-9, 0.0, "f").first(
-            Look(0.0, 1.0, 0.0), Look(1.0, 1.0, 0.0), 1
+        CrossingSearch(lambda s: (abs(float(random.normal())), 0.0), 1.0, 1e-9, 0.0, "f").first(
+            HermitePoint(0.0, 1.0, 0.0), HermitePoint(1.0, 1.0, 0.0), 1
         )
 
 

@@ -24,9 +24,10 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
-from gaussopt import cache, codegen
-from gaussopt.cli import run
-from gaussopt.lagrangian import LagrangianSystem
+from gaussopt.cli.main import run
+from gaussopt.codegen import source
+from gaussopt.core import cache, generated_modules
+from gaussopt.modelling.lagrangian import LagrangianSystem
 
 x, u = sp.symbols("x u")
 ROOT = Path(go.__file__).parents[1]
@@ -323,7 +324,8 @@ def elsewhere(folder: Path, temporary: Path) -> str:
 
 
 def spring_name() -> str:
-    return f"gaussopt_generated_{codegen._file('spring', spring().model.key).removesuffix('.py')}"
+    file = generated_modules._file("spring", source.key_of(spring().model.key))
+    return f"gaussopt_generated_{file.removesuffix('.py')}"
 
 
 def test_what_another_user_planted_does_not_run(common: Path, folder: Path, run_python: Callable[..., str]) -> None:
@@ -398,17 +400,17 @@ def test_every_flipped_bit_of_a_source_is_noticed(folder: Path) -> None:
 def test_a_source_under_another_name_is_noticed(folder: Path) -> None:
     (source,) = folder.iterdir()
     source.rename(folder / "another_0123456789abcdef.py")
-    assert codegen.load("another", "0123456789abcdef") is None
+    assert generated_modules.load("another", "0123456789abcdef") is None
 
 
 def test_every_flipped_bit_of_machine_code_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("llvmlite")
-    from gaussopt.compiled import native
+    from gaussopt.jit import llvm
 
     monkeypatch.setenv("GAUSSOPT_CACHE", str(tmp_path))
     text = "def f(x: float) -> float:\n    return 3*x\n"
-    module = codegen.store("flipped", codegen.key_of(text), text)
-    assert native.functions(module, ["f"], False)["f"](2.0) == 6.0
+    module = generated_modules.store("flipped", source.key_of(text), text)
+    assert llvm.functions(module, ["f"], False)["f"](2.0) == 6.0
     (code,) = tmp_path.glob("*.o")
     good = code.read_bytes()
     for place in np.random.default_rng(0).integers(8 * len(good), size=100):
@@ -416,7 +418,7 @@ def test_every_flipped_bit_of_machine_code_is_noticed(tmp_path: Path, monkeypatc
         flipped[place // 8] ^= 1 << place % 8
         code.write_bytes(flipped)
         assert cache.read(code.name) is None
-    assert native.functions(module, ["f"], False)["f"](2.0) == 6.0
+    assert llvm.functions(module, ["f"], False)["f"](2.0) == 6.0
     assert code.read_bytes() == good
     assert code.stat().st_mode & 0o777 == 0o600
 
@@ -424,22 +426,22 @@ def test_every_flipped_bit_of_machine_code_is_noticed(tmp_path: Path, monkeypatc
 @pytest.mark.usefixtures("root")
 def test_machine_code_of_another_user_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("llvmlite")
-    from gaussopt.compiled import native
+    from gaussopt.jit import llvm
 
     monkeypatch.setenv("GAUSSOPT_CACHE", str(tmp_path))
     texts = [f"def f(x: float) -> float:\n    return {factor}*x\n" for factor in (5, 7)]
-    modules = [codegen.store("owned", codegen.key_of(text), text) for text in texts]
+    modules = [generated_modules.store("owned", source.key_of(text), text) for text in texts]
     for module in modules:
-        native.functions(module, ["f"], False)
+        llvm.functions(module, ["f"], False)
     codes = [next(tmp_path.glob(f"{module.__name__.removeprefix('gaussopt_generated_')}_*.o")) for module in modules]
     # A whole forgery: the code of the second under the name of the first, with a right seal.
     body = codes[1].read_bytes()[: -cache._SEAL]
     codes[0].write_bytes(body + cache._seal(codes[0].name, body))
-    assert native.functions(modules[0], ["f"], False)["f"](1.0) == 7.0  # the user's own files are trusted
+    assert llvm.functions(modules[0], ["f"], False)["f"](1.0) == 7.0  # the user's own files are trusted
     os.chown(codes[0], NOBODY, NOBODY)
     cache._warn.cache_clear()
     with pytest.warns(cache.UnsafeCache, match="belongs to another user"):
-        assert native.functions(modules[0], ["f"], False)["f"](1.0) == 5.0
+        assert llvm.functions(modules[0], ["f"], False)["f"](1.0) == 5.0
 
 
 # -- names ------------------------------------------------------------------------------------------------------
@@ -519,15 +521,16 @@ def test_options_are_never_code(arguments: list[str], tmp_path: Path, monkeypatc
 
 # What may take text for code or load objects, and why each of them is harmless.
 KNOWN = {
-    "lagrangian.py: sympify": "expressions that a program gives",
-    "codegen.py: sympify": "expressions of a model",
-    "compiled/source.py: sympify": "expressions of a model",
-    "compiled/constrained.py: sympify": "expressions of a model",
-    "turning.py: lambdify": "expressions of a model, whose symbols have names that we made",
-    "guard.py: pickle": "between a process and the children that it started, over a pipe that only they hold",
-    "guard.py: subprocess": "an interpreter of its own, by a list of arguments",
-    "compiled/translation.py: literal_eval": "tables of numbers in generated sources, read as constants",
-    "quick.py: exec": "names of fields of our own classes",
+    "symbolic/reading.py: sympify": "expressions that a program gives",
+    "codegen/source.py: sympify": "expressions of a model",
+    "codegen/step.py: sympify": "expressions of a model",
+    "codegen/constrained_step.py: sympify": "expressions of a model",
+    "symbolic/gap_angles.py: lambdify": "expressions of a model, whose symbols have names that we made",
+    "processes/child_process.py: pickle": "between a process and its child, over a pipe that only they hold",
+    "processes/guarded_process.py: pickle": "between a process and its child, over a pipe that only they hold",
+    "processes/guarded_process.py: subprocess": "an interpreter of its own, by a list of arguments",
+    "jit/translation.py: literal_eval": "tables of numbers in generated sources, read as constants",
+    "core/fast_frozen.py: exec": "names of fields of our own classes",
 }
 SUSPECTS = (
     "eval", "exec", "pickle", "marshal", "shelve", "sympify", "parse_expr", "yaml", "joblib", "cloudpickle", "popen",

@@ -13,7 +13,7 @@ from soundness.qp_judge import Exact
 from soundness.test_qp_units import exact, nearly, random_program, refuted, scaled, wrong_points
 
 import gaussopt as go
-from gaussopt.qp_certificate import classify_qp
+from gaussopt.certificates.qp import classify_qp
 
 CASES: dict[str, Any] = json.loads((Path(__file__).parent / "faults" / "qp_gaps.json").read_text())
 

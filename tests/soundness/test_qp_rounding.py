@@ -14,10 +14,10 @@ from soundness.trials import calls, findings
 from soundness.trials.findings import RIGHT, WRONG, Claim
 
 import gaussopt as go
-from gaussopt import qp_certificate
-from gaussopt.qp_certificate import classify_qp
-from gaussopt.qp_verdict import meeting
-from gaussopt.status import Status
+from gaussopt.certificates import qp as qp_certificate
+from gaussopt.certificates.qp import classify_qp
+from gaussopt.certificates.qp_verdict import meeting
+from gaussopt.core.status import Status
 
 FAULTS = json.loads((Path(__file__).parent / "faults" / "qp_little.json").read_text())
 """Answers once called solved, or the bounds given with them, that the exact judge refuted."""

@@ -14,10 +14,10 @@ from soundness import qp_judge
 from soundness.qp_judge import Exact
 
 import gaussopt as go
-from gaussopt.programs import RawSolution, Timing
-from gaussopt.qp_certificate import classify_qp
-from gaussopt.solving import verified
-from gaussopt.status import Status
+from gaussopt.certificates.qp import classify_qp
+from gaussopt.core.solution import RawSolution, Timing
+from gaussopt.core.status import Status
+from gaussopt.solving.verification import verified
 
 FAULTS = Path(__file__).parent / "faults"
 WRONG = 1e-6

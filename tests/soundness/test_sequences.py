@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import gaussopt as go
-from gaussopt.archives import FREE, arrays_of, gunzip
-from gaussopt.cli import run
-from gaussopt.comparison.exchange import export_sequence, read_sequence
+from gaussopt.cli.main import run
+from gaussopt.comparison.sequence_files import export_sequence, read_sequence
+from gaussopt.storage.archives import FREE, arrays_of, gunzip
 
 STRIDE = 100
 

@@ -12,8 +12,8 @@ import pytest
 import sympy as sp
 
 import gaussopt as go
-from gaussopt.singular import SINGULAR, SingularWatch, abrupt_sentence, singular_sentence
-from gaussopt.trajectory import Trajectory
+from gaussopt.integration.singular_positions import SINGULAR, SingularWatch, abrupt_sentence, singular_sentence
+from gaussopt.integration.trajectory import Trajectory
 
 PASSAGE = 0.714355529292960
 """Instant of the first singular position of the four-bar with two loops, s."""

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 import gaussopt as go
-from gaussopt.contact_certificate import ContactCertificate
-from gaussopt.errors import BadInput, GaussoptError, MissingBackend, NotAccepted
-from gaussopt.programs import LCP, QP
-from gaussopt.stepdata import StepData
+from gaussopt.certificates.contact import ContactCertificate
+from gaussopt.core.errors import BadInput, GaussoptError, MissingBackend, NotAccepted
+from gaussopt.core.programs import LCP, QP
+from gaussopt.core.step_data import StepData
 
 from .families import Data
 from .findings import Claim

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from soundness.judge.exact import Exact
 
-from gaussopt.certificate import certify
-from gaussopt.contact_certificate import certify_contact
-from gaussopt.lcp_solving import verify_lcp
-from gaussopt.qp_certificate import certify_qp
+from gaussopt.certificates import certify
+from gaussopt.certificates.contact import certify_contact
+from gaussopt.certificates.qp import certify_qp
+from gaussopt.lcp.verification import verify_lcp
 
 from .calls import claimed
 from .findings import Claim

@@ -1,0 +1,117 @@
+"""Make the reports that stand in the repository small.
+
+    gaussopt papers --jobs 2 --out reports/papers
+    python benchmarks/committed_reports.py link reports/papers
+
+    gaussopt compare ... --out runs/solvers
+    python benchmarks/committed_reports.py shorten runs/solvers reports/solvers
+
+`link` lets index.html show the figures beside it, where the page that was written holds each of them as text. `shorten`
+writes the findings and the main tables of the report on a comparison, and the data of which docs/how-to-choose.md is
+made; the whole report has pages of several megabytes, and a command makes it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from fnmatch import fnmatch
+from pathlib import Path
+
+from gaussopt.reporting.html.inline_svg import data_uri
+
+WHAT = {
+    "solvers": (
+        "The five problems of the papers by every formulation and solver",
+        """\
+gaussopt compare crank-slider four-bar knife-edge-body sliding-rod two-bar --precision gauss,lcp --stride 25 \\
+  --solvers "clarabel,cvxpy,daqp,deap,deap(coordinates=full),deap-cma,deap-cma(coordinates=full),enumerate,highs,\
+kkt,lemke,newton,osqp,pgs,piqp,proxqp,scs" --t-end 0.02 --time-budget 0.05 --case-limit 120 --out runs/solvers""",
+    ),
+    "families": (
+        "Families of steps along each of their dials",
+        """\
+gaussopt compare --family sliding-row --family box-stack --family linkage --dial contacts=1,5,20,100,200 \\
+  --dial bodies=2,10,50,100 --dial constraints=6,14,20 --dial friction=0,0.3,0.6 --dial mass-ratio=1,1e3,1e6 \\
+  --dial redundancy=0,2 --dial units=1e-3,1,1e3 --dial height=0.1,0.5,1.5 --dial joints=0,3 \\
+  --formulations lcp,lcp-qp,stick-slip,gauss,lagrange,null-space --time-budget 0.02 --case-limit 20 \\
+  --out runs/families""",
+    ),
+    "claims": (
+        "The claims of the papers on cost: direct linear algebra with and without multipliers",
+        """\
+gaussopt compare crank-slider four-bar knife-edge-body --family linkage --dial bodies=2,7,30,100 --solvers kkt \\
+  --formulations lagrange,gauss,dual,null-space,least-squares,udwadia-kalaba,routh,quasi-velocity \\
+  --stepper "rk45(rtol=1e-6,atol=1e-6),rk45(rtol=1e-9,atol=1e-9)" --time-budget 0.1 --out runs/claims""",
+    ),
+}
+"""Title and command of each short report; data/environment.csv holds its settings."""
+
+SHOWN = ("words", "wrong-programs", "claims")
+"""Tables that a short report shows."""
+
+KEPT = ("words-all", "means-all-problem-*", "dial-all-family-*", "claim-*", "environment")
+"""Data that it keeps beside them."""
+
+
+def link(report: Path) -> int:
+    """Replace the figures in index.html by links to figures/; the number of those replaced."""
+    page = (report / "index.html").read_text(encoding="utf-8")
+    before = page.count('src="data:')
+    for figure in sorted((report / "figures").glob("*.svg")):
+        page = page.replace(f'src="{data_uri(figure.read_text(encoding="utf-8"))}"', f'src="figures/{figure.name}"')
+    page = page.replace("img-src data:;", "img-src 'self';")
+    assert 'src="data:' not in page, "a figure of the page is none of those beside it"
+    (report / "index.html").write_text(page, encoding="utf-8")
+    return before
+
+
+def shorten(report: Path, short: Path) -> None:
+    """Write a short report, of the same name as its folder, in place of what is there."""
+    title, command = WHAT[short.name]
+    text = (report / "index.md").read_text(encoding="utf-8")
+    findings = text[text.index("## What was found") : text.index("## How to read this")]
+    tables = [_table(text, name) for name in SHOWN if f"(data/{name}.csv)" in text]
+    files = [f for f in sorted((report / "data").glob("*.csv")) if any(fnmatch(f.stem, k) for k in (*SHOWN, *KEPT))]
+    data = ["## Data", *(f"- [{file.name}](data/{file.name})" for file in files)]
+    parts = [
+        f"# {title}",
+        "The findings of a report and its main tables. The whole report, and this page again:",
+        f"```sh\n{command}\npython benchmarks/committed_reports.py shorten runs/{short.name} reports/{short.name}\n```",
+        "[How to read it](../../docs/comparing-solvers.md). Times are those of one machine: read ratios.",
+        findings.strip(), "## Tables", *tables, "\n".join([data[0], "", *data[1:]]),
+    ]  # fmt: skip
+    kept = {file.name: file.read_bytes() for file in files}
+    shutil.rmtree(short, ignore_errors=True)
+    (short / "data").mkdir(parents=True)
+    for name, content in kept.items():
+        (short / "data" / name).write_bytes(content)
+    (short / "index.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+def _table(text: str, name: str) -> str:
+    """A table of index.md with its caption."""
+    place = text.index(f"(data/{name}.csv)")
+    begin = text.rindex("\n\n", 0, place) + 2
+    head = text.index("\n\n", place) + 2
+    return text[begin : text.index("\n\n", head)]
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description="Make the reports of the repository small.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    linking = commands.add_parser("link", help="show figures as files")
+    linking.add_argument("report", type=Path)
+    shortening = commands.add_parser("shorten", help="keep findings, main tables and the data that docs read")
+    shortening.add_argument("report", type=Path)
+    shortening.add_argument("short", type=Path, help=f"a folder called {', '.join(WHAT)}")
+    given = parser.parse_args()
+    if given.command == "link":
+        print(f"{link(given.report)} figures linked")
+    else:
+        shorten(given.report, given.short)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,278 @@
+"""LCP, printed programs and their relatives in many states at once.
+
+Everything is stacked along the first axis. The printed programs are strictly convex with as many rows as unknowns; they
+are solved exactly through the complementarity problem of their own multipliers: with P = P^T positive definite,
+
+    min 1/2 z^T P z - p^T z   subject to   A z + b >= 0      has      z = P^-1 (A^T eta + p),
+    0 <= eta   complementary to   A P^-1 A^T eta + (b + A P^-1 p) >= 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.atlas.stacked_steps import Codes, ContactStack, Mask, classify_stack
+from gaussopt.contact.qp_equivalence import weights
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.errors import IllPosed, NotAccepted
+from gaussopt.core.programs import LCP
+from gaussopt.core.status import Status
+from gaussopt.formulations._convexity import require_strictly_convex
+from gaussopt.lcp.enumeration import enumerate_lcp
+from gaussopt.solving.lcp_batch import solve_batch
+
+LCP_CLASSES = (
+    "one solution", "forces not unique", "several accelerations", "continuum of accelerations", "no solution",
+)  # fmt: skip
+QP_CLASSES = ("equal", "different", "tensile", "unbounded", "infeasible", "not convex", "not unique")
+JOINT_CLASSES = (*QP_CLASSES, "not mapped")
+WEIGHTED_CLASSES = ("equal", "different", "no weights", "not a P-matrix")
+
+EQUAL = 1e-8
+"""Relative difference of the forces up to which two answers are equal."""
+
+DECIDED = 1e-9
+"""Violation of the criterion, relative, that counts as rounding; as `gaussopt.contact.qp_equivalence`."""
+
+BORDER = (1e-11, 1e-6)
+"""Violations between these are called borderline: whether the answers are equal is then a matter of rounding."""
+
+
+def solve_printed(P: Matrix, A: Matrix, b: Matrix, p: Matrix | None = None) -> Matrix:
+    """Minimisers of 1/2 z^T P z - p^T z subject to A z + b >= 0, (B, k), P symmetric positive definite.
+
+    NaN where the complementarity problem of the multipliers was not solved to its certificate.
+    """
+    if not len(b):
+        return np.zeros_like(b)
+    At = A.swapaxes(1, 2)
+    X = np.asarray(np.linalg.solve(P, At), dtype=np.float64)
+    free: Matrix = np.zeros_like(b)
+    if p is not None:
+        free = np.asarray(np.linalg.solve(P, p[..., None])[..., 0], dtype=np.float64)
+    G = A @ X
+    answers = solve_batch(0.5 * (G + G.swapaxes(1, 2)), b + _times(A, free), "newton")
+    z: Matrix = _times(X, answers.z) + free
+    z[~answers.solved] = np.nan
+    return z
+
+
+def criteria(A: Matrix, b: Matrix, z: Matrix, ell: Matrix | None = None) -> tuple[Matrix, Vector]:
+    """Eta at the solutions z of the LCPs, and by how much it violates eta >= 0, eta . w = 0, relative.
+
+    Returns
+    -------
+    eta : (B, k)
+    violation : (B,)
+        The printed program returns z if it is (up to rounding) zero.
+    """
+    At = A.swapaxes(1, 2)
+    rhs = 0.5 * _times(A - At, z) - (0.0 if ell is None else 0.5 * ell)
+    eta = z + np.linalg.solve(At, rhs[..., None])[..., 0]
+    unit = np.sqrt(A.diagonal(axis1=1, axis2=2))
+    w, force, e = (_times(A, z) + b) / unit, z * unit, eta * unit
+    size = np.maximum(np.abs(force).max(axis=1), np.abs(e).max(axis=1))
+    wrong = np.where(w > force, np.abs(e), np.maximum(-e, 0.0)).max(axis=1)
+    return eta, wrong / np.maximum(size, 1e-300)
+
+
+def _times(A: Matrix, x: Matrix) -> Matrix:
+    return np.asarray((A @ x[..., None])[..., 0])
+
+
+def _relative(difference: Vector, size: Vector) -> Vector:
+    """The quotient, with 0 / 0 = 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(difference == 0, 0.0, difference / size)
+
+
+def weights_stack(A: Matrix) -> Matrix:
+    """Symmetrising weights of each matrix, (B, k); NaN where there are none. See `qp_equivalence.weights`."""
+    found = np.full(A.shape[:2], np.nan)
+    for i, matrix in enumerate(A):
+        d = weights(matrix)
+        if d is not None:
+            found[i] = d / np.exp(np.log(d).mean())
+    return found
+
+
+def contractions(smooth: Matrix, delassus: Matrix) -> Vector:
+    """Rho = || A_0^(-1/2) C A_0^(-1/2) ||_2 of frozen friction, (B,); NaN where A_0 is singular."""
+    diagonal = smooth.diagonal(axis1=1, axis2=2)
+    safe = (diagonal > 0).all(axis=1)
+    d = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    values, V = np.linalg.eigh(d[:, :, None] * smooth * d[:, None, :])
+    safe &= values[:, 0] > 64 * smooth.shape[1] * np.finfo(float).eps
+    root = V / np.sqrt(np.where(safe[:, None], values, 1.0))[:, None, :] @ V.swapaxes(1, 2)
+    C = d[:, :, None] * (delassus - smooth) * d[:, None, :]
+    return np.where(safe, np.linalg.norm(root @ C @ root, 2, axis=(1, 2)), np.nan)
+
+
+@dataclass(frozen=True)
+class ContactStudy:
+    """What LCP, printed QP and relatives do in B states; codes are indices into the tuples *_CLASSES.
+
+    Attributes
+    ----------
+    lcp : codes
+    solutions : (B,) int
+        Number of accelerations; -1 for a continuum.
+    matrix : codes
+    symmetric, positive_definite, p_matrix : (B,) bool
+    lam_lcp, lam_qp : (B, k)
+        Forces of the LCP where it has one solution, of the printed QP where it has one; else NaN.
+    qp : codes
+    force_difference, acceleration_difference : (B,)
+        Of printed QP and LCP, relative to the LCP's forces and to the acceleration that they cause, in the mass norm.
+    eta : (B, k)
+    predicted : (B,) int8
+        1: the criterion says equal, 0: different, -1: not applicable, the operator is not positive definite.
+    agrees : (B,) int8
+        1: the criterion is right, 0: wrong, -1: not applicable or borderline.
+    borderline : (B,) bool
+    joint : codes
+    joint_difference : (B,)
+        Forces of the program over all ideal forces.
+    joint_agrees : (B,) int8
+    weighted : codes
+    weighted_difference : (B,)
+    contraction : (B,)
+    converges : (B,) bool
+        contraction < 1.
+    """
+
+    lcp: Codes
+    solutions: NDArray[np.int_]
+    matrix: Codes
+    symmetric: Mask
+    positive_definite: Mask
+    p_matrix: Mask
+    lam_lcp: Matrix
+    lam_qp: Matrix
+    qp: Codes
+    force_difference: Vector
+    acceleration_difference: Vector
+    eta: Matrix
+    predicted: Codes
+    agrees: Codes
+    borderline: Mask
+    joint: Codes
+    joint_difference: Vector
+    joint_agrees: Codes
+    weighted: Codes
+    weighted_difference: Vector
+    contraction: Vector
+    converges: Mask
+
+
+def study(stack: ContactStack) -> ContactStudy:
+    """Solve and classify everything."""
+    A, b = stack.delassus, stack.bias
+    kind = classify_stack(A)
+    one = kind.p_matrix
+    z, lcp_code, solutions = _solve_lcps(stack, one)
+    definite = kind.positive_definite
+    out: dict[str, Any] = {
+        "lcp": lcp_code, "solutions": solutions, "matrix": kind.code, "symmetric": kind.symmetric,
+        "positive_definite": definite, "p_matrix": one, "lam_lcp": z,
+    }  # fmt: skip
+    refused = _refusals(A, b, definite)
+    out |= _printed(stack, z, definite, refused, None)
+    if stack.joints and np.isfinite(stack.ell).all():
+        joint = _printed(stack, z, definite, refused, stack.ell)
+        out |= {
+            "joint": joint["qp"], "joint_difference": joint["force_difference"], "joint_agrees": joint["agrees"]
+        }  # fmt: skip
+    else:
+        nothing = len(JOINT_CLASSES) - 1
+        out |= {
+            "joint": np.full(len(b), nothing, dtype=np.int8), "joint_difference": np.full(len(b), np.nan),
+            "joint_agrees": np.full(len(b), -1, dtype=np.int8),
+        }  # fmt: skip
+    out |= _weighted(A, b, z, one)
+    rho = contractions(stack.smooth, A)
+    return ContactStudy(**out, contraction=rho, converges=rho < 1)
+
+
+def _solve_lcps(stack: ContactStack, one: Mask) -> tuple[Matrix, Codes, NDArray[np.int_]]:
+    """Forces, class and number of solutions; P-matrices have one, the others are enumerated."""
+    A, b = stack.delassus, stack.bias
+    z = np.full(b.shape, np.nan)
+    code, solutions = np.zeros(len(b), dtype=np.int8), np.ones(len(b), dtype=int)
+    if one.any():
+        answers = solve_batch(A[one], b[one], "newton")
+        z[one] = answers.z
+    names = {
+        Status.MULTIPLE_SOLUTIONS: 2, Status.ACCELERATION_NOT_UNIQUE: 3, Status.NO_SOLUTION: 4,
+    }  # fmt: skip
+    for i in np.flatnonzero(~one):
+        observe = stack.motion[i]
+        found = enumerate_lcp(LCP(A[i], b[i]), observe, np.zeros(len(observe)), size=stack.size[i])
+        code[i] = names.get(found.status, 0 if found.unique else 1)
+        solutions[i] = -1 if found.status is Status.ACCELERATION_NOT_UNIQUE else found.count
+        if code[i] == 0:
+            z[i] = found.solutions[0]
+    return z, code, solutions
+
+
+def _refusals(A: Matrix, b: Matrix, definite: Mask) -> Codes:
+    """Why the printed programs have no (unique) minimiser where the operator is not positive definite."""
+    code = np.zeros(len(b), dtype=np.int8)
+    for i in np.flatnonzero(~definite):
+        try:
+            require_strictly_convex("normal-force-qp", LCP(A[i], b[i]), A[i])
+        except IllPosed as verdict:
+            code[i] = QP_CLASSES.index(str(verdict.status))
+        except NotAccepted as refusal:
+            code[i] = QP_CLASSES.index("not unique" if "semidefinite" in str(refusal) else "not convex")
+    return code
+
+
+def _printed(stack: ContactStack, z: Matrix, definite: Mask, refused: Codes, ell: Matrix | None) -> dict[str, Any]:
+    """The printed program (over all ideal forces if ell is given) beside the LCP's solutions z, by names of results."""
+    count = len(stack)
+    A, b, true = stack.delassus[definite], stack.bias[definite], z[definite]
+    pull = None if ell is None else ell[definite]
+    x = solve_printed(0.5 * (A + A.swapaxes(1, 2)), A, b, None if pull is None else 0.5 * pull)
+    eta, violation = criteria(A, b, true, pull) if len(b) else (np.zeros_like(b), np.zeros(0))
+    gap = x - true
+    difference = _relative(np.linalg.norm(gap, axis=1), np.linalg.norm(true, axis=1))
+    size, change = (np.linalg.norm(_times(stack.motion[definite], y), axis=1) for y in (true, gap))
+    equal = difference <= EQUAL
+    tensile = x.min(axis=1, initial=np.inf) < -DECIDED * np.abs(x).max(axis=1, initial=0.0)
+    predicted = violation <= DECIDED
+    border = (violation > BORDER[0]) & (violation < BORDER[1])
+
+    def spread(values: NDArray[Any], empty: float, kind: Any = np.float64) -> NDArray[Any]:
+        full: NDArray[Any] = np.full((count, *values.shape[1:]), empty, dtype=kind)
+        full[definite] = values
+        return full
+
+    code = refused.copy()
+    code[definite] = np.where(equal, 0, np.where(tensile, 2, 1))
+    right = np.where(border, -1, predicted == equal)
+    return {
+        "lam_qp": spread(x, np.nan), "qp": code, "force_difference": spread(difference, np.nan),
+        "acceleration_difference": spread(_relative(change, size), np.nan), "eta": spread(eta, np.nan),
+        "predicted": spread(predicted, -1, np.int8), "agrees": spread(right, -1, np.int8),
+        "borderline": spread(border, False, np.bool_),
+    }  # fmt: skip
+
+
+def _weighted(A: Matrix, b: Matrix, z: Matrix, p_matrix: Mask) -> dict[str, NDArray[np.generic]]:
+    """The weighted program where weights exist and the operator is a P-matrix."""
+    d = weights_stack(A)
+    there = np.isfinite(d).all(axis=1)
+    use = there & p_matrix
+    P = d[use][:, :, None] * A[use]
+    x = solve_printed(0.5 * (P + P.swapaxes(1, 2)), A[use], b[use])
+    difference = np.full(len(b), np.nan)
+    true = z[use]
+    difference[use] = _relative(np.linalg.norm(x - true, axis=1), np.linalg.norm(true, axis=1))
+    code = np.where(there, 3, 2)
+    code[use] = np.where(difference[use] <= EQUAL, 0, 1)
+    return {"weighted": code.astype(np.int8), "weighted_difference": difference}

@@ -1,0 +1,180 @@
+"""Many contact problems of one size at once: operators of all slip signs, and their matrix classes.
+
+Everything is stacked along the first axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.contact.joints import eliminate_joints
+from gaussopt.contact.response import INERT
+from gaussopt.core.errors import BadInput
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.lcp.matrix_classes import POSITIVE, SYMMETRIC, is_p_matrix, unit_diagonal
+from gaussopt.linalg.dense import cholesky, mass_scale
+
+Mask = NDArray[np.bool_]
+Codes = NDArray[np.int8]
+
+MATRIX_CLASSES = ("symmetric positive definite", "positive definite", "P-matrix", "positive semidefinite", "none")
+
+CANCELLED = 1e-15
+"""Entries of the operator this small, relative to the terms they are summed from, are zero."""
+
+
+@dataclass(frozen=True)
+class ContactStack:
+    """The contact operators of B states, all contacts sliding.
+
+    Attributes
+    ----------
+    delassus : (B, k, k)
+        w = delassus lam_N + bias, 1/kg.
+    bias : (B, k), m/s^2
+    smooth : (B, k, k)
+        The same operator without friction.
+    motion : (B, n, k)
+        |motion lam_N| is the mass norm of the acceleration by the contact forces.
+    ell : (B, k)
+        sigma mu J_T (a_J - a0), what the joints do along the friction; zero without joints, NaN where M is singular.
+    size : (B, k)
+        Size of the terms that the bias was summed from.
+    joints : bool
+        Whether there are any.
+    """
+
+    delassus: Matrix
+    bias: Matrix
+    smooth: Matrix
+    motion: Matrix
+    ell: Matrix
+    size: Matrix
+    joints: bool = False
+
+    def __len__(self) -> int:
+        return len(self.bias)
+
+    @property
+    def k(self) -> int:
+        """Number of contacts."""
+        return int(self.bias.shape[1])
+
+    @classmethod
+    def of(cls, steps: Sequence[StepData], slips: NDArray[np.int_]) -> ContactStack:
+        """Operators of all states with all slip signs; the signs run fastest.
+
+        Parameters
+        ----------
+        steps : B step data with the same k contacts
+        slips : (S, k)
+            +1 or -1: the sign that replaces v_T. In space it reverses the direction of v_T.
+
+        Raises
+        ------
+        BadInput
+            In space where there is no slip to reverse.
+        NotAccepted
+            Where the joints are ill-posed.
+        """
+        parts = [_blocks(step) for step in steps]
+        normal, tangent, bias, size, along = (np.array([p[i] for p in parts]) for i in range(5))
+        smooth, cross = normal @ normal.swapaxes(1, 2), normal @ tangent.swapaxes(1, 2)
+        mu = np.array([step.mu for step in steps])
+        # Friction is -slip mu along the tangent: column j of the operator carries the sign of contact j.
+        c = -slips[None] * mu[:, None, :]  # (B, S, k)
+        friction = cross[:, None] * c[:, :, None, :]
+        delassus = smooth[:, None] + friction
+        # Where the two cancel to rounding, the sign of what is left would decide between one, no and two solutions.
+        delassus[np.abs(delassus) <= CANCELLED * (np.abs(smooth[:, None]) + np.abs(friction))] = 0.0
+        motion = (normal[:, None] + c[:, :, :, None] * tangent[:, None]).swapaxes(2, 3)
+        count, k = len(slips), slips.shape[1]
+
+        def repeat(x: Matrix) -> Matrix:
+            return np.repeat(x, count, axis=0)
+
+        return cls(
+            delassus.reshape(-1, k, k), repeat(bias), repeat(smooth), motion.reshape(-1, motion.shape[2], k),
+            (c * along[:, None]).reshape(-1, k), repeat(size), joints=bool(steps[0].m),
+        )  # fmt: skip
+
+    def with_bias(self, bias: Matrix) -> ContactStack:
+        """Every operator with every bias, (L, k); the biases run fastest. What the joints do is then unknown."""
+        count = len(bias)
+        repeated = {f.name: np.repeat(getattr(self, f.name), count, axis=0) for f in fields(self) if f.name != "joints"}
+        all_bias = np.tile(bias, (len(self), 1))
+        repeated |= {"bias": all_bias, "size": np.abs(all_bias)}
+        if self.joints:
+            repeated["ell"] = np.full(all_bias.shape, np.nan)
+        return ContactStack(**repeated, joints=self.joints)
+
+
+def _blocks(step: StepData) -> tuple[Matrix, Matrix, Vector, Vector, Vector]:
+    """J_N R and T R with K = R R^T (k, n), bias, its size, and T (a_J - a0); T are the tangents along the slip."""
+    joints = eliminate_joints(step)
+    if step.J_T.shape[1] == 1:
+        T = step.J_T[:, 0]
+    else:
+        speed = step.speed
+        if ((speed == 0) & (step.mu > 0)).any():
+            i = int(np.argmax((speed == 0) & (step.mu > 0)))
+            raise BadInput(f"Contact {i + 1} has two tangents and no slip; in space a slip direction is needed.")
+        T = np.einsum("kdn,kd->kn", step.J_T, step.v_T / np.where(speed > 0, speed, 1.0)[:, None])
+    root = np.zeros((step.n, step.n))  # as many columns for every state, whatever the rank of its joints
+    root[:, : joints.root.shape[1]] = joints.root
+    N, F = step.J_N @ root, T @ root
+    bare = np.linalg.norm(step.J_N * mass_scale(step.M), axis=1)
+    inert = np.linalg.norm(N, axis=1) <= INERT * bare
+    N = np.where(inert[:, None], 0.0, N)
+    bias = step.J_N @ joints.a_J + step.zeta_N
+    size = np.abs(step.J_N) @ np.abs(joints.a_J) + np.abs(step.zeta_N)
+    bias = np.where(inert & (np.abs(bias) <= INERT * size), 0.0, bias)
+    along = np.zeros(step.k)
+    if step.m:
+        L = cholesky(step.M)
+        along = np.full(step.k, np.nan) if L is None else T @ (joints.a_J - np.linalg.solve(step.M, step.force))
+    return N, F, bias, size, along
+
+
+@dataclass(frozen=True)
+class MatrixClasses:
+    """As `MatrixClass`, for a stack; (B,) each."""
+
+    symmetric: Mask
+    positive_definite: Mask
+    positive_semidefinite: Mask
+    p_matrix: Mask
+    lowest: Vector
+
+    @property
+    def code(self) -> Codes:
+        """Index into MATRIX_CLASSES."""
+        chosen = (
+            self.positive_definite & self.symmetric, self.positive_definite, self.p_matrix, self.positive_semidefinite,
+        )  # fmt: skip
+        return np.asarray(np.select(chosen, range(4), 4), dtype=np.int8)
+
+
+def classify_stack(A: Matrix) -> MatrixClasses:
+    """What `classify_matrix` says of each matrix, (B, n, n)."""
+    n = A.shape[1]
+    diagonal = A.diagonal(axis1=1, axis2=2)
+    positive = diagonal > 0
+    d = 1.0 / np.sqrt(np.where(positive, diagonal, 1.0))
+    for i in np.flatnonzero(~positive.all(axis=1)):
+        d[i] = unit_diagonal(A[i])
+    S = d[:, :, None] * A * d[:, None, :]
+    T = S.swapaxes(1, 2)
+    size = np.maximum(np.abs(S), np.abs(T)).max(axis=2)[:, :, None]
+    symmetric = (np.abs(S - T) <= SYMMETRIC * size).all(axis=(1, 2))
+    lowest = np.linalg.eigvalsh(0.5 * (S + T))[:, 0]
+    floor = POSITIVE * n * np.maximum(1.0, np.abs(S + T).max(axis=(1, 2)) / 2)
+    definite = positive.all(axis=1) & (lowest > floor)
+    p_matrix = definite.copy()
+    for i in np.flatnonzero(~definite & positive.all(axis=1)):
+        p_matrix[i] = bool(is_p_matrix(A[i], n))
+    return MatrixClasses(symmetric, definite, lowest >= -floor, p_matrix, np.asarray(lowest, dtype=np.float64))

@@ -1,0 +1,44 @@
+"""How far a candidate is from the truth, whoever computed it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gaussopt.certificates.base import Certificate
+from gaussopt.certificates.bilateral import certify_dense, certify_generated, with_own_scales
+from gaussopt.certificates.bilateral_sparse import certify_sparse
+from gaussopt.core.errors import NotAccepted
+from gaussopt.core.step_data import StepData, Vector
+
+
+def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Certificate:
+    """Certify a candidate acceleration of a step without contacts.
+
+    Parameters
+    ----------
+    step : StepData
+    a : (n,) or None
+        The candidate; None only classifies the step.
+    lam : (m,) or None
+        Reported multipliers, to be certified too.
+
+    Raises
+    ------
+    NotAccepted
+        If the step has contacts.
+    BadInput
+        If M is asymmetric or indefinite.
+    """
+    if step.k:
+        raise NotAccepted(f"The step has {step.k} contacts; the certificate covers steps without contacts.")
+    if step.arithmetic is not None and a is not None:
+        found = certify_generated(step, a, lam)
+        if found is not None:
+            return with_own_scales(step, a, found)
+    if a is not None and not math.isfinite(float(a.sum())):
+        a = None
+    if lam is not None and not math.isfinite(float(lam.sum())):
+        lam = np.full(step.m, np.inf)
+    return certify_sparse(step, a, lam) if step.sparse else certify_dense(step, a, lam)

@@ -1,0 +1,213 @@
+"""Proved errors of a candidate acceleration, and the sentence on why it does not pass."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gaussopt.certificates.acceptance import accepts
+from gaussopt.core.fast_frozen import fast_frozen
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_or_none
+from gaussopt.linalg.dense import norm
+
+ROUGH = 1e3
+"""How many tolerances forces that hold coordinates without mass may be off beside themselves."""
+
+
+@fast_frozen
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Proved errors of a candidate (a, lam).
+
+    Attributes
+    ----------
+    error_bound : float
+        ||a - a*||_M, exact up to `rounding_floor`; infinite where no unique a* exists. Unit kg^(1/2) m/s^2.
+    error_norm : float
+        ||a - a*||_2; the M-norm sees nothing in the null space of a singular M.
+    constraint_residual : float
+        ||J a - gamma||_2.
+    force_residual : float
+        ||M a + h - Q - J^T lam||_{M^-1} for the reported lam: how far the reported forces are from
+        explaining a (in the 2-norm if M is singular); 0 if none were reported.
+    rounding_floor : float
+        The bound cannot be trusted below this value.
+    condition : float
+        Condition number of the system that the certificate solved (NaN on the regular path).
+    norm_a, norm_a_2, norm_gamma : float
+        ||a||_M, ||a||_2, ||gamma||_2, the scales of `passed`.
+    verdict : Status
+        What the mechanics say of the step itself: solved (a unique acceleration exists), infeasible,
+        unbounded or acceleration_not_unique.
+    forces_unique : bool
+        Whether the multipliers are determined.
+    singular_mass : bool
+    lam : (m,)
+        Multipliers that best explain a.
+    natural_scale : float
+        Size of the accelerations that the forces and constraints of the step call for, in the mass norm; infinite
+        where errors are so small beside ||a||_M that it is not needed.
+    unit_error : float
+        The error in coordinates of unit mass, coordinates without mass measured by the rows that hold them; NaN where
+        M is regular and `error_bound` says it all, or where it is not known.
+    residual_share : float
+        Largest residual of a row of J a = gamma beside its terms |J| |a| + |gamma|; NaN where the constraint residual
+        is so small that it is not needed.
+    force_share : float
+        What the reported forces leave of the equations of motion beside the terms of these; 0 where M is regular and
+        `force_residual` says it all.
+    independence : float
+        Sine of the smallest angle between a row of J and those before it, in the metric of M^-1, an upper bound of the
+        smallest singular value of J in unit masses and rows of unit length; where M is singular or rows are nearly
+        dependent that singular value, dependent rows left out. NaN where it is not known.
+    closeness : (m,) or None
+        Reciprocal square of the distance of each row of J from those before it, in unit masses; None where it is not
+        known.
+    """
+
+    error_bound: float
+    error_norm: float
+    constraint_residual: float
+    force_residual: float
+    rounding_floor: float
+    condition: float
+    norm_a: float
+    norm_a_2: float
+    norm_gamma: float
+    verdict: Status
+    forces_unique: bool
+    singular_mass: bool
+    lam: Vector
+    natural_scale: float = math.inf
+    unit_error: float = math.nan
+    residual_share: float = math.nan
+    force_share: float = 0.0
+    independence: float = math.nan
+    closeness: Vector | None = None
+
+    def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
+        """Whether the candidate is within tolerance (relative, plus the same absolute amount)."""
+        accepted = self.verdict is Status.SOLVED and accepts(
+            tolerance, self.own_tolerance(tolerance), self.error_bound, self.force_residual, self.laws_missed,
+            self.rounding_floor, self.constraint_residual, self.residual_share, self.natural_scale, self.norm_a,
+            self.norm_gamma,
+        )  # fmt: skip
+        return bool(accepted) and math.isfinite(self.norm_a_2) and self._holds_massless(tolerance)
+
+    def own_tolerance(self, tolerance: float) -> float:
+        """Error allowed beside what the step itself calls for."""
+        return math.sqrt(tolerance)
+
+    @property
+    def laws_missed(self) -> float:
+        """Residual of the contact laws, in the unit of ||a||_M; 0 without contacts."""
+        return 0.0
+
+    def _holds_massless(self, tolerance: float) -> bool:
+        """Whether errors and forces are small also where there is no mass, of which the mass norm sees nothing."""
+        if self.unit_error > math.sqrt(tolerance) * (self.natural_scale + self.norm_a):  # a NaN is not known
+            return False
+        if self.force_share > ROUGH * tolerance:
+            return False
+        beside = not self.singular_mass or self.unit_error <= tolerance * self.norm_a
+        return beside or self.error_norm <= tolerance * (1.0 + self.norm_a_2)
+
+    @property
+    def overflows(self) -> bool:
+        """Whether norms are beyond the range of numbers, so that nothing can be compared with them."""
+        return not (math.isfinite(self.norm_a) and math.isfinite(self.norm_gamma) and math.isfinite(self.norm_a_2))
+
+    @property
+    def own_error(self) -> float:
+        """Largest error, forces, rounding and massless coordinates included, beside what the step itself calls for.
+
+        Where everything is far below 1 in its unit, errors must at least be small beside this; and nothing passes that
+        the arithmetic cannot resolve.
+        """
+        largest = max(self.error_bound, self.force_residual)
+        for more in (self.unit_error, self.rounding_floor):
+            if more > largest:  # a NaN loses
+                largest = more
+        size = self.natural_scale + self.norm_a
+        return largest / size if size > 0.0 else math.inf if largest > 0.0 else 0.0
+
+    @property
+    def relative_error(self) -> float:
+        """error_bound / (1 + ||a||_M), what `passed` compares with the tolerance."""
+        return self.error_bound / (1.0 + self.norm_a)
+
+    @property
+    def at_rounding_level(self) -> bool:
+        """Whether the error is so small that only its order of magnitude is known."""
+        return self.error_bound <= 10 * self.rounding_floor
+
+    def to_mapping(self) -> dict[str, Any]:
+        """For JSON; infinite and undefined values become null."""
+        return {
+            "error_bound": finite_or_none(self.error_bound),
+            "relative_error": finite_or_none(self.relative_error),
+            "error_norm": finite_or_none(self.error_norm),
+            "constraint_residual": finite_or_none(self.constraint_residual),
+            "force_residual": finite_or_none(self.force_residual),
+            "rounding_floor": finite_or_none(self.rounding_floor),
+            "at_rounding_level": self.at_rounding_level,
+            "verdict": str(self.verdict),
+            "forces_unique": self.forces_unique,
+        }
+
+
+def beside(left: float, *terms: float) -> float:
+    """A remainder relative to the sum of the sizes of its terms."""
+    size = sum(terms)
+    return left / size if size > 0.0 else 0.0
+
+
+def unmeasured(
+    step: StepData, verdict: Status, forces_unique: bool, singular_mass: bool, rounding_floor: float = math.nan
+) -> Certificate:
+    """The classification of a step without a candidate to measure."""
+    inf = math.inf
+    return Certificate(
+        inf, inf, inf, inf, rounding_floor, math.nan, 0.0, 0.0, norm(step.gamma), verdict, forces_unique,
+        singular_mass, np.full(step.m, math.nan),
+    )  # fmt: skip
+
+
+def _floor(c: Certificate) -> str:
+    return f"{c.rounding_floor / (1 + c.norm_a):.3g}" if math.isfinite(c.rounding_floor) else "beyond any bound"
+
+
+def explain(step: StepData, certificate: Certificate, tolerance: float) -> str:
+    """One sentence on why a candidate does not pass."""
+    c = certificate
+    if c.verdict is not Status.SOLVED:
+        return c.verdict.sentence
+    if not math.isfinite(c.error_bound):
+        return "The solver returned no finite acceleration."
+    if c.overflows:
+        return "The numbers of the step are too large for any certificate; choose other units."
+    if c.rounding_floor > tolerance * (1 + c.norm_a):
+        return (
+            f"The step is so ill-conditioned that no answer can be certified at the tolerance {tolerance:.3g}: the "
+            f"rounding floor of the certificate is {_floor(c)}."
+        )
+    parts = [f"the acceleration is {c.relative_error:.3g} (relative, mass norm) from the true one"]
+    if c.own_error > math.sqrt(tolerance):
+        size = c.own_error * (c.natural_scale + c.norm_a)
+        parts = [f"the error {size:.3g} is not small beside what the step calls for, {c.natural_scale:.3g}"]
+    if c.singular_mass:
+        parts.append(f"its error is {c.error_norm:.3g} in the 2-norm")
+    if c.force_residual > tolerance * (1 + c.norm_a):
+        parts.append(f"the reported forces miss it by {c.force_residual:.3g}")
+    if c.force_share > ROUGH * tolerance:
+        parts.append(f"forces do not balance where there is no mass, by {c.force_share:.3g} of their size")
+    if c.laws_missed > tolerance * (1 + c.norm_a):
+        parts.append(f"the contact and friction laws are missed by {c.laws_missed:.3g}")
+    if c.constraint_residual > tolerance * (1 + c.norm_gamma):
+        parts.append(f"the constraint residual is {c.constraint_residual:.3g}")
+    return f"The certificate fails: {', '.join(parts)}; the tolerance is {tolerance:.3g}."

@@ -1,0 +1,200 @@
+"""How far a candidate acceleration is from the true one, computed from the mechanics alone.
+
+For equality constraints the distance to the Gauss minimiser a* is computable without solving the problem:
+with r_c = J a - gamma, S = (J M^-1 J^T)^-1 and lam = S J M^-1 (M a - Q + h),
+
+    ||a - a*||_M^2 = ||M a + h - Q - J^T lam||_{M^-1}^2 + r_c^T S r_c
+
+(an M-orthogonal splitting into ker J and its complement). For singular M or dependent rows the error itself
+is e = J^+ r_c + Z (Z^T M Z)^-1 Z^T (M a + h - Q - M J^+ r_c), Z a basis of ker J.
+A constraint check alone proves nothing: a wrong formula can satisfy J a = gamma to the last digit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from math import sqrt
+
+import numpy as np
+
+from gaussopt.certificates.acceptance import NEGLIGIBLE
+from gaussopt.certificates.base import Certificate, beside, unmeasured
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
+from gaussopt.linalg.balance import resistance
+from gaussopt.linalg.dense import (
+    EPS,
+    cholesky,
+    equilibrate,
+    invert_lower,
+    lapack,
+    mass_norm,
+    nearest,
+    norm,
+    solve_lower,
+    solve_lower_transposed,
+)
+from gaussopt.linalg.saddle_point import careful_posedness, factorise, posedness
+
+TINY, LARGE = 1e-250, 1e250
+"""Squares below which the generated certificate may have lost what they stand for, and above which it may overflow."""
+
+QUIETLY = np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")
+"""Numbers beyond the range of numbers do not pass, and are no warning."""
+
+
+def certify_dense(step: StepData, a: Vector | None, lam: Vector | None) -> Certificate:
+    """`gaussopt.certificates.certify` for a dense step without contacts; finite numbers or None."""
+    if a is None:
+        posed = posedness(step)
+        return unmeasured(step, posed.verdict, posed.forces_unique, posed.singular_mass)
+    return with_own_scales(step, a, _regular(step, a, lam) or _careful(step, a, lam))
+
+
+def with_own_scales(step: StepData, a: Vector, found: Certificate) -> Certificate:
+    """Add the scales of the step itself, where its errors are not so small that they do not matter."""
+    c = found
+    if c.verdict is not Status.SOLVED:
+        return c
+    if c.rounding_floor > DEFAULT_TOLERANCE * (1.0 + c.norm_a) and not c.singular_mass and math.isnan(c.condition):
+        sharper = _careful(step, a, None)
+        if sharper.rounding_floor < c.rounding_floor and sharper.verdict is Status.SOLVED:
+            found = replace(c, rounding_floor=sharper.rounding_floor, error_bound=sharper.error_bound)
+    least = NEGLIGIBLE * c.norm_a
+    if c.error_bound > least or c.force_residual > least or c.unit_error > least or c.rounding_floor > least:
+        found = replace(found, natural_scale=_natural_scale(step))
+    if c.constraint_residual > NEGLIGIBLE * (1.0 + c.norm_gamma):
+        found = replace(found, residual_share=_residual_share(step, a))
+    return found
+
+
+def _residual_share(step: StepData, a: Vector) -> float:
+    """The largest residual of a row beside its terms."""
+    left, terms = np.abs(step.J @ a - step.gamma), np.abs(step.J) @ np.abs(a) + np.abs(step.gamma)
+    return float((left / np.where(terms > 0, terms, 1.0)).max(initial=0.0))
+
+
+@QUIETLY
+def _natural_scale(step: StepData) -> float:
+    """About ||M^-1 (Q - h)||_M plus the size of what J a = gamma alone asks for, of massless coordinates too."""
+    d, _ = equilibrate(step.M, step.J)
+    return norm(step.force * d) + norm(nearest(step.M, step.J, step.gamma) / d)
+
+
+def certify_generated(step: StepData, a: Vector, lam: Vector | None) -> Certificate | None:
+    """The regular path by the system's straight-line source, some six times faster; None where a pivot fails."""
+    assert step.arithmetic is not None
+    evaluation, flat = step.arithmetic
+    found = evaluation.certificate(flat, a, lam, step.m)
+    if found is None:
+        return None
+    out, best, inverse = found
+    # Squares of numbers beyond 1e125 or below 1e-125 overflow or vanish; the other path scales them.
+    if not sum(out) < LARGE:
+        return None
+    if abs(out[5]) < TINY and (abs(out[4]) < TINY or abs(out[0]) < TINY) and _acts(step, a):
+        return None
+    # Sums of squares; abs, because rounding may leave a zero slightly negative.
+    return Certificate(
+        sqrt(abs(out[0])), sqrt(abs(out[1])), sqrt(out[2]), sqrt(abs(out[3])), EPS * sqrt(abs(out[4])), math.nan,
+        sqrt(abs(out[5])), sqrt(out[6]), sqrt(out[7]), Status.SOLVED, True, False, best,
+        independence=1.0 / sqrt(out[8]), closeness=inverse,
+    )  # fmt: skip
+
+
+def _acts(step: StepData, a: Vector) -> bool:
+    """Whether anything of a step and its candidate is not zero."""
+    return bool(a.any() or step.gamma.any() or step.force.any())
+
+
+@QUIETLY
+def _regular(step: StepData, a: Vector, lam: Vector | None) -> Certificate | None:
+    """M positive definite and J of full row rank; None if not."""
+    M, J, gamma = step.M, step.J, step.gamma
+    factors = factorise(step) if np.array_equal(M, M.T) else None
+    if factors is None:
+        return None
+    L, B, C, pivots, diagonal = factors
+    f = step.Q - step.h
+    Ma = M @ a
+    u = solve_lower(L, Ma - f)
+    best = solve_lower_transposed(C, solve_lower(C, B.T @ u))
+    kernel = u - B @ best
+    # Once more: the normal equations alone leave a part of range B in the kernel component.
+    correction = solve_lower_transposed(C, solve_lower(C, B.T @ kernel))
+    best, kernel = best + correction, kernel - B @ correction
+    r_c = J @ a - gamma
+    s = solve_lower(C, r_c)
+    reported = 0.0 if lam is None else norm(u - B @ lam) if math.isfinite(float(lam.sum())) else math.inf
+    size_r = np.abs(M) @ np.abs(a) + np.abs(f) + np.abs(J.T) @ np.abs(best)
+    size_c = np.abs(J) @ np.abs(a) + np.abs(gamma)
+    floor = EPS * math.hypot(norm(np.abs(invert_lower(L)) @ size_r), norm(np.abs(invert_lower(C)) @ size_c))
+    # The error vector itself: M^-1/2 times its two orthogonal parts.
+    error = solve_lower_transposed(L, kernel + B @ solve_lower_transposed(C, s))
+    return Certificate(
+        math.hypot(norm(kernel), norm(s)), norm(error), norm(r_c), reported, floor, float("nan"),
+        mass_norm(a, Ma), norm(a), norm(gamma), Status.SOLVED, True, False, best,
+        independence=math.sqrt(float((pivots / diagonal).min())) if len(C) else 1.0,
+        closeness=1.0 / pivots if len(C) else gamma,
+    )  # fmt: skip
+
+
+@QUIETLY
+def _careful(step: StepData, a: Vector, lam: Vector | None) -> Certificate:
+    """Singular M or dependent rows: ranks first, then the exact error."""
+    posed = careful_posedness(step)
+    data, forces_unique, singular = posed.space, posed.forces_unique, posed.singular_mass
+    if posed.verdict is not Status.SOLVED or data is None:
+        return unmeasured(step, posed.verdict, forces_unique, singular)
+    d, row, space = data.d, data.row, data.space
+    Md, fd, Jd, gd = data.M, data.f, data.J, data.g
+    values, ways = data.inertia
+    Z, Jp = ways, space.pinv
+    ad = a / d
+    r_c = Jd @ ad - gd
+    particular = Jp @ r_c
+    residual = Md @ ad - fd
+    # Constraint forces are taken out before the null space asks what is left: its basis is not exact.
+    along = residual - Md @ particular
+    held = Jp.T @ along
+    along = along - Jd.T @ held
+    ed = particular + Z @ ((Z.T @ along) / values)
+    best = (Jp.T @ (residual - Md @ ed)) * row  # forces that hold the true acceleration
+    reported = share = 0.0
+    if lam is not None and not math.isfinite(float(lam.sum())):
+        reported = math.inf
+    elif lam is not None:
+        pull = (step.J * d).T @ lam
+        gap = residual - pull
+        # The terms of M a, not M a itself, which may vanish while they do not, with all forces.
+        share = beside(norm(gap), norm(np.abs(Md) @ np.abs(ad)), norm(fd), norm(pull)) if singular else 0.0
+        L = None if singular else cholesky(Md)
+        reported = norm(gap if L is None else solve_lower(L, gap))
+    condition = float(values[-1] / values[0]) if len(values) else 1.0
+    # Rounding of the residuals, as the error in the mass norm that it may feign. The basis of a null space is as exact
+    # as the rows are independent, and lets as much of the other forces through.
+    size_f = np.abs(Md) @ (np.abs(ad) + np.abs(particular)) + np.abs(fd) + np.abs(Jd).T @ np.abs(held)
+    size_c = np.abs(Jd) @ np.abs(ad) + np.abs(gd)
+    answers = (Z / np.sqrt(values)).T  # to forces
+    called = Jp - answers.T @ (answers @ (Md @ Jp))  # by rows
+    lengths = np.sqrt(np.maximum(np.einsum("ij,ij->j", called, Md @ called), 0.0))
+    through = step.n * space.condition * resistance(values) * norm(along)
+    floor = EPS * (through + norm(np.abs(answers) @ size_f) + float(lengths @ size_c))
+    condition *= space.condition
+    return Certificate(
+        mass_norm(ed, Md @ ed), norm(ed * d), norm(step.J @ a - step.gamma), reported, floor,
+        condition, mass_norm(ad, Md @ ad), norm(a), norm(step.gamma), Status.SOLVED,
+        forces_unique, singular, best, unit_error=norm(ed), force_share=share, independence=space.least,
+        closeness=_closeness(step.J * d),
+    )  # fmt: skip
+
+
+def _closeness(J: Matrix) -> Vector:
+    """Reciprocal squares of the distances of rows from those before them, (m,); infinite beyond the n-th row."""
+    m, n = J.shape
+    found = np.full(m, np.inf)
+    if m:
+        found[:n] = 1.0 / lapack().dgeqrf(J.T)[0].diagonal() ** 2
+    return found

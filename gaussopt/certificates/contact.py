@@ -1,0 +1,134 @@
+"""How far a candidate with contact forces is from the mechanics: joints, contact and friction laws, uniqueness.
+
+A candidate (a, lam, lam_N, lam_T) is measured in three steps. How far is a from the acceleration that its own contact
+forces would cause: exactly, as for steps without contacts. How far are its contact forces from the laws, and how far is
+it from a true solution: that is asked of the laws themselves (`gaussopt.contact.laws.ContactLaws`), and so is whether
+that solution is the only one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from gaussopt.certificates import certify
+from gaussopt.certificates.base import Certificate, unmeasured
+from gaussopt.contact.laws import NO_CONTACTS, Uniqueness, UniquenessProof
+from gaussopt.contact.operator import ContactOperator
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.tolerances import finite_or_none
+from gaussopt.linalg.dense import mass_scale, norm
+from gaussopt.linalg.saddle_point import Posedness, posedness
+
+
+@dataclass(frozen=True, slots=True)
+class ContactCertificate(Certificate):
+    """Proved errors of a candidate (a, lam, lam_N, lam_T); see `Certificate` for the fields shared with it.
+
+    Attributes
+    ----------
+    law_residual : float
+        Natural map of the contact and friction laws, in the unit of ||a||_M.
+    friction_power : float
+        Power that friction feeds, W; positive means that it points along the slip.
+    smallest_w : float
+        Smallest gap acceleration, m/s^2; NaN without contacts.
+    uniqueness : str
+        How uniqueness is known.
+    contact : Uniqueness
+    """
+
+    law_residual: float = 0.0
+    friction_power: float = 0.0
+    smallest_w: float = math.nan
+    contact: Uniqueness = NO_CONTACTS
+
+    def own_tolerance(self, tolerance: float) -> float:
+        """The tolerance itself: beside what the step calls for, all must hold in any unit."""
+        return min(tolerance, math.sqrt(tolerance))
+
+    @property
+    def laws_missed(self) -> float:
+        """`law_residual`."""
+        return self.law_residual
+
+    def to_mapping(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            **Certificate.to_mapping(self),
+            "law_residual": finite_or_none(self.law_residual),
+            "friction_power": self.friction_power,
+            "uniqueness": self.contact.reason,
+        }
+
+
+def certify_contact(
+    step: StepData,
+    a: Vector | None,
+    lam: Vector | None = None,
+    lam_N: Vector | None = None,
+    lam_T: Matrix | None = None,
+    operator: ContactOperator | None = None,
+    thorough: bool = True,
+) -> ContactCertificate:
+    """Certify a candidate of a step with contacts, all of them closed.
+
+    Parameters
+    ----------
+    step : StepData
+    a : (n,) or None
+        None only classifies the step.
+    lam, lam_N, lam_T : (m,), (k,), (k, d) or None
+        Reported forces; without them those of the true solution next to a are used.
+    operator : ContactOperator, optional
+        If it is known already.
+    thorough : bool
+        Whether all contact modes may be enumerated with linear programs to decide uniqueness. Without it only quick
+        proofs are tried, and `contact.decided` may be False.
+
+    Raises
+    ------
+    NotAccepted
+        For stick in space.
+    """
+    posed = posedness(step)
+    if posed.verdict is not Status.SOLVED:
+        return _without(step, posed, Uniqueness(posed.verdict, UniquenessProof.JOINTS, False))
+    op = ContactOperator.of(step) if operator is None else operator
+    laws = op.laws
+    verdict = laws.uniqueness(thorough, posed.forces_unique)
+    if a is None or not np.isfinite(a).all() or verdict.status is not Status.SOLVED:
+        return _without(step, posed, verdict)
+    if lam_N is None or not np.isfinite(lam_N).all() or (lam_T is not None and not np.isfinite(lam_T).all()):
+        lam_N, lam_T = op.split(laws.nearest(a, thorough))
+        lam = None
+    if lam_T is None:
+        lam_T = op.split(np.concatenate((lam_N, np.zeros(len(op.rows) - op.k))))[1]
+    x = op.unknowns(lam_N, lam_T)
+    own = certify(step.with_forces(lam_N, lam_T), a, lam)
+    missed = laws.residual(a, lam_N, lam_T)
+    bound, error_norm, floor = laws.distance(a, x, own.error_bound, missed, verdict, thorough)
+    power = float(np.einsum("kd,kd->", lam_T, step.v_T))
+    w = step.J_N @ a + step.zeta_N
+    d = mass_scale(step.M)
+    natural = norm(op.joints.a_J / d) + norm(a / d) + norm(step.force * d)
+    return ContactCertificate(
+        error_bound=bound, error_norm=error_norm, constraint_residual=own.constraint_residual,
+        force_residual=own.force_residual if lam is not None else own.error_bound,
+        rounding_floor=own.rounding_floor + floor, condition=own.condition, norm_a=own.norm_a, norm_a_2=own.norm_a_2,
+        norm_gamma=own.norm_gamma, verdict=Status.SOLVED, forces_unique=verdict.forces_unique,
+        singular_mass=own.singular_mass, lam=own.lam, natural_scale=natural, residual_share=own.residual_share,
+        unit_error=own.unit_error, force_share=own.force_share, law_residual=missed,
+        friction_power=max(power, 0.0), smallest_w=float(w.min(initial=math.inf)), contact=verdict,
+    )  # fmt: skip
+
+
+def _without(step: StepData, posed: Posedness, verdict: Uniqueness) -> ContactCertificate:
+    """The classification of a step without a candidate to measure."""
+    base = unmeasured(step, verdict.status, verdict.forces_unique, posed.singular_mass)
+    shared = {f.name: getattr(base, f.name) for f in fields(Certificate)}
+    return ContactCertificate(**shared, law_residual=math.inf, contact=verdict)

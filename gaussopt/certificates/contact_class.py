@@ -1,0 +1,90 @@
+"""Classes of contact steps, from their data alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gaussopt.contact.laws import Uniqueness
+from gaussopt.contact.operator import ContactOperator
+from gaussopt.contact.qp_equivalence import criterion, weights
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.lcp import MatrixClass, classify_matrix
+
+
+@dataclass(frozen=True, slots=True)
+class ContactClass:
+    """The class of a contact step.
+
+    Attributes
+    ----------
+    delassus, bias : (k, k), (k,)
+        The contact operator with the joints eliminated.
+    matrix : MatrixClass
+        Symmetric, positive definite, P-matrix.
+    painleve : bool
+        Whether friction, and not redundancy, takes away the P-property: with mu = 0 the operator is a P-matrix, with
+        friction it is not.
+    resting : contacts without slip, whose friction is not part of the operator
+    weights : (k,) or None
+        Positive D with D delassus symmetric, if there is one.
+    verdict : Uniqueness
+        How many accelerations the laws allow, and how that is known.
+    printed_is_lcp : bool or None
+        What criterion eta says of the printed normal-force program; None where it does not apply.
+    """
+
+    delassus: Matrix
+    bias: Vector
+    matrix: MatrixClass
+    painleve: bool
+    resting: tuple[int, ...]
+    weights: Vector | None
+    verdict: Uniqueness
+    printed_is_lcp: bool | None
+
+    def to_mapping(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "delassus": self.delassus.tolist(),
+            "bias": self.bias.tolist(),
+            **self.matrix.to_mapping(),
+            "painleve": self.painleve,
+            "resting": list(self.resting),
+            "weights": None if self.weights is None else self.weights.tolist(),
+            "status": str(self.verdict.status),
+            "uniqueness": self.verdict.reason,
+            "printed_is_lcp": self.printed_is_lcp,
+        }
+
+
+def classify_step(step: StepData) -> ContactClass:
+    """Classify a step with contacts, all of them closed.
+
+    Raises
+    ------
+    NotAccepted
+        If the joints are ill-posed, or a contact in space has no slip.
+    """
+    op = ContactOperator.of(step)
+    matrix = classify_matrix(op.delassus)
+    smooth = step.J_N @ op.joints.root
+    ideal = classify_matrix(smooth @ smooth.T)
+    painleve = bool(ideal.p_matrix) and matrix.p_matrix is False
+    resting = tuple(int(i) for i in np.flatnonzero(op.resting))
+    verdict = op.laws.uniqueness()
+    return ContactClass(
+        op.delassus, op.bias, matrix, painleve, resting, None if resting else weights(op.delassus), verdict,
+        _prediction(op, matrix) if verdict.status is Status.SOLVED else None,
+    )  # fmt: skip
+
+
+def _prediction(op: ContactOperator, matrix: MatrixClass) -> bool | None:
+    """Criterion eta at the solution of the LCP; it is a theorem about positive definite operators."""
+    if op.resting.any() or not matrix.positive_definite or not op.complementarity.enumerable:
+        return None
+    found = op.complementarity.enumerated.solutions
+    return criterion(op.lcp, found[0]).predicts if len(found) == 1 else None

@@ -1,0 +1,137 @@
+"""How well a point solves a linear system or a least-squares problem, whoever computed it.
+
+Rows are judged by their own terms, |r_i| <= tolerance (|b_i| + |K_i| |x|), and the point by the distance K^+ r to the
+nearest solution, coordinate by coordinate. Units are powers of two in which the entries are as near to 1 as they get
+(`qp_scaling.units`), so that neither units nor one large entry decide, and squares of large numbers are never formed.
+Parts of x that the matrix does not see do not count as size.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from gaussopt.certificates.qp_scaling import units
+from gaussopt.certificates.qp_verdict import feasibility, rounding
+from gaussopt.core.programs import LeastSquares, LinearSystem
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_or_none
+from gaussopt.linalg.dense import EPS, largest, largest_ratio, norm, ratio
+
+
+@dataclass(frozen=True, slots=True)
+class LinearCertificate:
+    """Proved errors of a point of a linear system or least-squares problem.
+
+    Attributes
+    ----------
+    residual : float
+        Largest entry of K x - b, or of A^T (A x - b).
+    relative_residual : float
+        The largest of the residuals, each relative to the size of its own terms.
+    relative_error : float
+        Distance to the nearest solution relative to the point: of linear systems the largest of all coordinates, of
+        least squares in the units named above; NaN for sparse systems.
+    contradictory : bool
+        Whether the system has no solution.
+    """
+
+    residual: float
+    relative_residual: float
+    relative_error: float
+    contradictory: bool = False
+
+    def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
+        """Whether the point is a solution within the tolerance."""
+        if not math.isfinite(self.residual):
+            return False
+        near = math.isnan(self.relative_error) or self.relative_error <= tolerance
+        return self.relative_residual <= tolerance and near
+
+    def to_mapping(self) -> dict[str, float | None]:
+        """For JSON."""
+        entries = {
+            "residual": self.residual, "relative_residual": self.relative_residual,
+            "relative_error": self.relative_error,
+        }  # fmt: skip
+        return {name: finite_or_none(value) for name, value in entries.items()}
+
+
+def certify_linear(program: LinearSystem | LeastSquares, x: Vector) -> LinearCertificate:
+    """Certify a point, (n,)."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        if not np.isfinite(x).all():
+            return LinearCertificate(math.inf, math.inf, math.inf)
+        if isinstance(program, LeastSquares):
+            return _least_squares(program, x)
+        return _sparse_system(program, x) if program.sparse else _system(program, x)
+
+
+def _system(program: LinearSystem, x: Vector) -> LinearCertificate:
+    n = program.n
+    d, row = units(np.zeros(n), program.K, np.zeros(n))
+    K, b, x = program.K * d * row[:, None], program.b * row, x / d
+    r = b - K @ x
+    U, s, Vt = np.linalg.svd(K)
+    rank = int((s > 8 * n * EPS * s[0]).sum()) if n else 0
+    inverse = (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
+    size, reach = _sizes(K, b, Vt[:rank].T @ (Vt[:rank] @ x), inverse)
+    if not b.any():  # nothing has a size but the unit of each coordinate
+        size, reach = np.maximum(size, np.abs(K) @ (1.0 / d)), np.maximum(reach, largest(1.0 / d))
+    noise = (n + 2) * EPS * (np.abs(K) @ np.abs(x))
+    contradictory = rank < n and feasibility(K, b, b).possible is False
+    return LinearCertificate(
+        largest(r / row), largest_ratio(np.abs(r) + np.where(r != 0, noise, 0.0), size),
+        largest_ratio(np.abs(inverse @ r), reach), contradictory,
+    )  # fmt: skip
+
+
+def _sizes(K: Matrix, b: Vector, seen: Vector, inverse: Matrix) -> tuple[Vector, Vector]:
+    """Units of rows and coordinates, (n,), (n,): their own terms, or rounding of those that they depend on.
+
+    A coordinate that is zero at the solution is measured by what is rounding of the largest.
+    """
+    share = rounding(len(b)) / DEFAULT_TOLERANCE
+    terms = np.abs(b) + np.abs(K) @ np.abs(seen)
+    spread = np.abs(inverse) @ terms
+    reach = np.maximum(np.abs(seen), share * spread)
+    zero = np.abs(inverse @ b) <= (len(b) + 2) * EPS * spread
+    reach = np.where(zero, np.maximum(reach, share * largest(reach)), reach)
+    return np.maximum(terms, np.abs(K) @ np.maximum(share * spread, np.where(zero, reach, 0.0))), reach
+
+
+def _sparse_system(program: LinearSystem, x: Vector) -> LinearCertificate:
+    """Rows only, in time that grows with the number of entries."""
+    r = np.abs(program.K @ x - program.b)
+    size = abs(program.K) @ np.abs(x) + np.abs(program.b)
+    if not program.b.any():
+        size = np.maximum(size, abs(program.K) @ np.ones(program.n))
+    return LinearCertificate(largest(r), largest_ratio(r, size), math.nan, contradictory=True)
+
+
+def _least_squares(program: LeastSquares, x: Vector) -> LinearCertificate:
+    """The excess of the squares is ||U^T r||^2, U an orthonormal basis of the columns."""
+    r = program.b - program.A @ x
+    residual = largest(program.A.T @ r)
+    d, unit = np.ones(program.n), float(np.abs(program.A).max(initial=0.0)) or 1.0
+    if not program.minimum_norm:  # the shortest solution is a matter of the units given
+        d = np.ldexp(1.0, -np.frexp(np.abs(program.A).max(axis=0, initial=0.0))[1])
+        unit = 1.0
+    A, b, x, r = program.A / unit * d, program.b, x / d, r / unit
+    b = b / unit
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    rank = min(program.rank, int((s > 0).sum()))
+    U, s, Vt = U[:, :rank], s[:rank], Vt[:rank]
+    seen = Vt.T @ (Vt @ x)
+    level = rounding(max(A.shape)) / DEFAULT_TOLERANCE
+    fit = max(norm(U.T @ b), level * norm(b))
+    reach = max(norm(seen), level * norm(np.abs(Vt.T) @ ((np.abs(U.T) @ np.abs(b)) / s)))
+    if not b.any():
+        fit, reach = max(fit, norm((A / d).ravel())), max(reach, norm(1.0 / d))
+    excess = ratio(norm(U.T @ r), fit)
+    error = norm((U.T @ r) / s)
+    if program.minimum_norm:
+        error = math.hypot(error, norm(x - seen))
+    return LinearCertificate(residual, excess, ratio(error, reach))

@@ -1,0 +1,296 @@
+"""How far a point is from the minimiser of a convex quadratic program, whoever computed it.
+
+With duals y (estimated if none are given) and a feasible point x_f near x,
+
+    1/2 ||x_f - x*||_P^2 <= gap = 1/2 x_f^T P x_f + q^T x_f - D(y),
+
+so ||x - x*||_P <= ||x - x_f||_P + sqrt(2 gap). Where P is singular, P x* is still the same for all minimisers, and the
+distance in ||.||_P is that of the directions with curvature; of those without, the gap bounds what they lose.
+
+Every residual is judged in its own unit, so that neither units nor one large coefficient decide:
+
+- a row by its bound and its terms |A| |x|; a row whose bound is zero, whose terms may all vanish, by what the forces
+  on its coordinates could move them, X_j = (|P| |x| + |q|)_j / P_jj;
+- a coordinate by its forces, |P| |x| + |q| + |A^T| |y|;
+- a dual and the distance to the bound that it names, by the largest force on the row's coordinates and the row;
+- the distance in the norm of P by ||x||_P, or coordinate by coordinate by X;
+- the gap by the terms of the objective at the point, without those that are the same at all feasible points.
+
+Parts of x and y that neither P nor the rows see (a motion along flat directions, opposite forces on equal rows) do not
+count as size: a candidate cannot widen its own tolerance. All of it is done in units of `qp_scaling`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gaussopt.certificates.bilateral_sparse import certify_sparse
+from gaussopt.certificates.qp_distance import error_bound, pushing, violation_bound
+from gaussopt.certificates.qp_point import CandidatePoint, Sizes
+from gaussopt.certificates.qp_scaling import Scaled
+from gaussopt.certificates.qp_verdict import classify, largest_bound, meeting, rounding
+from gaussopt.core.programs import QP
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Vector, sparse_step
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_or_none, residuals_pass
+from gaussopt.linalg.dense import EPS, largest, largest_ratio, ratio
+
+DOUBT = 1e-3
+"""Relative residual above which a point fails at any sensible tolerance, whatever the program."""
+
+LARGEST = 1e300
+"""Stands for a residual of something that has no size at all; finite, so that it can be recorded."""
+
+NOT_PROVED = "not proved: no distance to a minimiser follows; the loss of the objective is at most objective_gap"
+
+IN_CURVED_DIRECTIONS = (
+    "P is singular: error_bound is the distance to the nearest minimiser in the norm of P, which does not see the "
+    "directions without curvature; what they lose of the objective is at most objective_gap"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class QPCertificate:
+    """Proved errors of a point of a QP.
+
+    Attributes
+    ----------
+    verdict : Status
+        Of the program itself: solved (a minimiser exists), infeasible or unbounded.
+    primal_residual : float
+        Largest violation of l <= A x <= u.
+    dual_residual : float
+        Largest entry of P x + q - A^T y.
+    complementarity : float
+        Sum over rows of |y_i| times the distance to the bound that y_i names.
+    error_bound : float
+        On ||x - x*||_P; infinite if P is zero or no bound was found.
+    norm_x : float
+        ||x||_P.
+    relative_residual : float
+        The largest of the residuals, each relative to the size of its own terms.
+    y : (m,)
+        The duals used.
+    scale : float
+        What the error bound is judged by, in its unit.
+    objective_gap : float
+        On f(x) - f*, in the unit of the objective; for singular P among the feasible points whose part in flat
+        directions is no further away than the terms of x are large. Infinite if not known.
+    definite : bool
+        Whether P is positive definite, so that ||.||_P sees all directions.
+    """
+
+    verdict: Status
+    primal_residual: float
+    dual_residual: float
+    complementarity: float
+    error_bound: float
+    norm_x: float
+    relative_residual: float
+    y: Vector
+    scale: float = 0.0
+    objective_gap: float = math.inf
+    definite: bool = True
+
+    @property
+    def relative_error(self) -> float:
+        """The error bound relative to its scale; infinite if there is none."""
+        if not math.isfinite(self.error_bound):
+            return math.inf
+        return self.error_bound / self.scale if self.scale > 0 else 0.0 if self.error_bound == 0 else math.inf
+
+    def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
+        """Whether the point is optimal within the (relative) tolerance."""
+        solved = self.verdict is Status.SOLVED
+        return solved and residuals_pass(tolerance, self.relative_residual, self.error_bound, self.relative_error)
+
+    def failure(self, tolerance: float) -> str:
+        """Why the point does not pass."""
+        distance = f"error bound {self.error_bound:.3g}, relative {self.relative_error:.3g}"
+        if not math.isfinite(self.error_bound):
+            distance = f"no distance proved, loss of the objective at most {self.objective_gap:.3g}"
+        return (
+            f"The certificate fails: relative residual {self.relative_residual:.3g}, {distance}; the tolerance is "
+            f"{tolerance:.3g}."
+        )
+
+    def to_mapping(self) -> dict[str, Any]:
+        """For JSON."""
+        told: dict[str, Any] = {}
+        if math.isfinite(self.relative_residual) and not math.isfinite(self.error_bound):
+            told = {"distance": NOT_PROVED}
+        elif math.isfinite(self.relative_residual) and not self.definite:
+            told = {"distance": IN_CURVED_DIRECTIONS}
+        return {
+            "error_bound": finite_or_none(self.error_bound),
+            "relative_error": finite_or_none(self.relative_error),
+            "primal_residual": finite_or_none(self.primal_residual),
+            "dual_residual": finite_or_none(self.dual_residual),
+            "complementarity": finite_or_none(self.complementarity),
+            "relative_residual": finite_or_none(self.relative_residual),
+            "objective_gap": finite_or_none(self.objective_gap),
+            "verdict": str(self.verdict),
+            **told,
+        }
+
+
+def certify_qp(
+    qp: QP, x: Vector | None, y: Vector | None = None, tolerance: float = DEFAULT_TOLERANCE
+) -> QPCertificate:
+    """Certify a point, with the duals given or the best ones found.
+
+    Parameters
+    ----------
+    qp : QP
+    x : (n,) or None
+        None only classifies the program.
+    y : (m,) or None
+        Duals with P x + q = A^T y, positive on lower bounds.
+    """
+    if x is None or not np.isfinite(x).all():
+        return _no_point(qp)
+    given = y is not None and bool(np.isfinite(y).all())
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        if qp.sparse:
+            return _certify_sparse(qp, x, y if given else None)
+        scaled = Scaled.of(qp)
+        point = CandidatePoint(scaled, x / scaled.d)
+        if given:
+            return _judge(point, np.asarray(y) / scaled.row)
+        best: QPCertificate | None = None
+        for duals in point.duals(tolerance):
+            found = _judge(point, duals)
+            if best is None or found.relative_residual < best.relative_residual or found.passed(tolerance):
+                best = found
+            if best.passed(tolerance):
+                break
+        assert best is not None
+        return best
+
+
+def _judge(point: CandidatePoint, y: Vector) -> QPCertificate:
+    """The certificate of a point with given duals."""
+    qp, d, row = point.qp, point.scaled.d, point.scaled.row
+    given = y * row
+    # A dual that pulls towards a bound which does not exist is a dual residual, not a force; one of a row of
+    # zeros is nothing.
+    y = np.where((y > 0) & ~np.isfinite(qp.l), 0.0, np.where((y < 0) & ~np.isfinite(qp.u), 0.0, y))
+    y = np.where(qp.A.any(axis=1), y, 0.0)
+    force = qp.A.T @ y
+    r = qp.P @ point.x + qp.q - force
+    named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, point.z))
+    slack = np.abs(point.z - named)
+    violation = np.maximum(np.maximum(qp.l - point.z, point.z - qp.u), 0.0)
+    sizes = point.sizes(y, force)
+    noise_r = (
+        (qp.n + qp.m + 3) * EPS * (point.absolute_P @ np.abs(point.x) + np.abs(qp.q) + point.absolute_A.T @ np.abs(y))
+    )
+    worst = max(
+        largest_ratio(violation + np.where(violation > 0, point.noise_z, 0.0), sizes.row(violation_bound(qp, point.z))),
+        largest_ratio(np.abs(r) + np.where(r != 0, noise_r, 0.0), sizes.force),
+        largest_ratio(np.abs(y) * slack, np.maximum(np.abs(y), sizes.pull) * sizes.row(named)),
+    )
+    # The duals of equalities that fix a coordinate may be chosen so that nothing is left of its residual.
+    free, noise = np.where(point.fixed, 0.0, r), np.where(point.fixed, 0.0, noise_r)
+    sloped, flat = point.curvature.lengths(free, noise, sizes.reach)
+    pulled = float(np.abs(y) @ slack)
+    gap = 0.5 * sloped * sloped + pulled + flat
+    stake, wide = point.stake(y, sizes)
+    lost = gap - float(np.abs(y) @ np.where(point.losing, 0.0, slack))
+    worst = max(worst, ratio(lost, stake), ratio(sloped, math.sqrt(2.0 * wide)))
+    bound, scale = _distance(point, y, sizes, noise_r, slack / sizes.row(named))
+    verdict = Status.SOLVED
+    if worst <= DOUBT and _doubtful(point, violation, sizes, y):
+        verdict = classify(qp)
+    worst = LARGEST if worst > LARGEST else worst
+    return QPCertificate(
+        verdict,
+        largest(violation / row),
+        largest(np.abs(qp.P @ point.x + qp.q - force) / d),
+        pulled,
+        bound,
+        math.sqrt(max(float(point.x @ qp.P @ point.x), 0.0)),
+        worst if not math.isnan(worst) else math.inf,
+        given,
+        scale,
+        gap if math.isfinite(gap) else math.inf,
+        point.curvature.L is not None,
+    )
+
+
+def _distance(point: CandidatePoint, y: Vector, sizes: Sizes, noise: Vector, slack: Vector) -> tuple[float, float]:
+    """A bound on ||x - x*||_P and what it is judged by; slack is relative to the rows."""
+    qp, curvature = point.qp, point.curvature
+    if curvature.L is not None:
+        held = pushing(qp, curvature, point.x, y)
+    else:  # rows that hold flat directions have no unit in the norm of P
+        held = qp.equality | (np.abs(y) > np.nan_to_num(slack, nan=0.0) * sizes.pull)
+    bound = error_bound(qp, curvature, point.x, y, noise, held)
+    size = math.sqrt(max(float(sizes.x @ qp.P @ sizes.x), 0.0))
+    roots, curved = np.sqrt(qp.P.diagonal()) * sizes.reach, curvature.room > 0
+    own = float((sizes.reach[curved] / curvature.room[curved]).min(initial=math.inf)) if curved.any() else 0.0
+    return bound, max(size, own, point.share * float(np.linalg.norm(roots)), sizes.blur / DEFAULT_TOLERANCE)
+
+
+def _doubtful(point: CandidatePoint, violation: Vector, sizes: Sizes, y: Vector) -> bool:
+    """Whether residuals below the tolerance may hide that the program has no minimiser."""
+    qp = point.qp
+    bound = np.abs(violation_bound(qp, point.z))
+    # Rounding of A x excuses no more than rounding of the bounds: contradictions are measured by these alone.
+    noise = np.minimum(point.noise_z, point.level * largest_bound(qp.l, qp.u))
+    if (violation > point.level * bound + noise).any() and meeting(qp.A, qp.l, qp.u, point.x) is None:
+        return True
+    Z = point.curvature.Z
+    slope = np.abs(Z.T @ (qp.q - qp.A.T @ y))
+    return bool((slope > point.level * (np.abs(Z).T @ (np.abs(qp.q) + point.absolute_A.T @ np.abs(sizes.y)))).any())
+
+
+def _certify_sparse(qp: QP, x: Vector, y: Vector | None) -> QPCertificate:
+    """The certificate of a sparse program, whose rows are equalities, by that of its step."""
+    verdict, known, best = _sparse(qp, x)
+    y = best if y is None else y
+    z, force, gradient = qp.A @ x, qp.A.T @ y, qp.P @ x + qp.q
+    total = abs(qp.P) @ np.abs(x) + np.abs(qp.q) + abs(qp.A).T @ np.abs(y)
+    diagonal = qp.P.diagonal()
+    reach = np.maximum(np.abs(x), np.where(diagonal > 0, total / np.where(diagonal > 0, diagonal, 1.0), 0.0))
+    if not qp.q.any() and not qp.l.any():
+        reach = np.maximum(reach, 1.0)
+    wide = abs(qp.A) @ reach
+    rows = np.where(qp.l != 0, np.abs(qp.l) + abs(qp.A) @ np.abs(x), wide)
+    violation, r = np.abs(z - qp.l), np.abs(gradient - force)
+    roots = np.sqrt(np.maximum(diagonal, 0.0)) * reach
+    share = rounding(8) / DEFAULT_TOLERANCE
+    total = np.maximum(np.maximum(total, diagonal * reach), share * np.sqrt(np.maximum(diagonal, 0.0)) * largest(roots))
+    worst = max(largest_ratio(violation, rows), largest_ratio(r, total))
+    norm_x = math.sqrt(max(float(x @ (qp.P @ x)), 0.0))
+    pulled = float(np.abs(y) @ violation)
+    return QPCertificate(
+        verdict, largest(violation), largest(r), pulled, known, norm_x, min(worst, LARGEST), y,
+        max(norm_x, float(np.linalg.norm(roots))), 0.5 * known * known + pulled,
+    )  # fmt: skip
+
+
+def _sparse(qp: QP, x: Vector | None) -> tuple[Status, float, Vector]:
+    """Verdict, error in the norm of P and best duals of a sparse program: those of the step with M = P, h = q."""
+    step = sparse_step(qp.P, qp.q, np.zeros(qp.n), qp.A, qp.l, 0.0, None, None)  # type: ignore[arg-type]
+    c = certify_sparse(step, x, None)
+    # Several minimisers are minimisers all the same.
+    verdict = Status.SOLVED if c.verdict is Status.ACCELERATION_NOT_UNIQUE else c.verdict
+    return verdict, c.error_bound if math.isfinite(c.rounding_floor) else math.inf, np.nan_to_num(c.lam)
+
+
+def _no_point(qp: QP) -> QPCertificate:
+    inf = float("inf")
+    return QPCertificate(classify_qp(qp), inf, inf, inf, inf, 0.0, inf, np.zeros(qp.m))
+
+
+def classify_qp(qp: QP) -> Status:
+    """Whether a minimiser exists, see `qp_verdict`.
+
+    Of a sparse program, whose rows are equalities, by what the certificate of the step of the same form proves.
+    """
+    return _sparse(qp, None)[0] if qp.sparse else classify(qp)

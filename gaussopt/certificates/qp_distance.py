@@ -1,0 +1,170 @@
+"""How far a point of a convex quadratic program is at most from its minimisers, in the norm of P.
+
+A feasible point x_f near x and duals y bound it: ||x_f - x*||_P^2 <= 2 (f(x_f) - f*) <= 2 gap. With each row decided,
+force or slack, the gap is that of the residuals squared, so that the bound is linear in them. Where P is singular,
+||.||_P does not see the directions without curvature; P x* is the same for all minimisers, and the bound holds all the
+same if the duals hold q in those directions to rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gaussopt.certificates.qp_verdict import flat_directions, rounding
+from gaussopt.core.programs import QP
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.linalg.dense import EPS, cholesky, invert_lower
+
+
+def violation_bound(qp: QP, z: Vector) -> Vector:
+    """The bound of each row that z violates, or the row's value."""
+    return np.where(z < qp.l, qp.l, np.where(z > qp.u, qp.u, z))
+
+
+class Curvature:
+    """P split into directions with curvature and without.
+
+    Attributes
+    ----------
+    L : (n, n) or None
+        Cholesky factor of a definite P.
+    Z : (n, k)
+        Directions without curvature.
+    root : (n, n - k)
+        With sqrt(r^T P^+ r) = ||root^T r||.
+    room : (n,)
+        sqrt of the diagonal of P^+: how far a coordinate may be off where the norm of P is 1.
+    """
+
+    def __init__(self, P: Matrix) -> None:
+        self.L = cholesky(P) if np.isfinite(P).all() else None
+        if self.L is not None:
+            self.Z = np.zeros((len(P), 0))
+            self.root: Matrix = invert_lower(self.L).T
+        else:
+            self.Z = flat_directions(P)
+            values, V = np.linalg.eigh(P)
+            steep = values > 64 * len(P) * EPS
+            self.root = V[:, steep] / np.sqrt(values[steep])
+        self.room = np.linalg.norm(self.root, axis=1)
+
+    def lengths(self, r: Vector, noise: Vector, reach: Vector) -> tuple[float, float]:
+        """Norm of r in P^+, and what r may gain along flat directions within reach; each with its rounding."""
+        steep = float(np.linalg.norm(self.root.T @ r)) + float(noise @ self.room) * (1.0 if r.any() else 0.0)
+        flat = float((np.abs(self.Z) @ np.abs(self.Z.T @ r)) @ reach)
+        return steep, flat
+
+
+def error_bound(qp: QP, curvature: Curvature, x: Vector, y: Vector, noise: Vector, held: Any) -> float:
+    """On ||x - x*||_P; infinite where nothing is proved.
+
+    Parameters
+    ----------
+    noise : (n,)
+        Rounding of P x + q - A^T y.
+    held : (m,)
+        Rows that are decided to push.
+    """
+    if not curvature.root.shape[1]:
+        return math.inf
+    plain = _bound_from(qp, curvature, x, y, np.zeros(qp.m, dtype=bool), noise)
+    return min(plain, _bound_from(qp, curvature, x, np.where(held, y, 0.0), held, noise))
+
+
+def pushing(qp: QP, curvature: Curvature, x: Vector, y: Vector) -> Any:
+    """Rows whose force is larger than their slack, each in the unit that a definite P gives it, (m,)."""
+    named = np.where(y > 0, qp.l, np.where(y < 0, qp.u, np.inf))
+    unit = np.linalg.norm(curvature.root.T @ qp.A.T, axis=0)
+    slack = np.abs(qp.A @ x - named)
+    return qp.equality | (np.abs(y) * unit > slack / np.where(unit > 0, unit, 1.0))
+
+
+def _bound_from(qp: QP, curvature: Curvature, x: Vector, y: Vector, held: Any, noise: Vector) -> float:
+    feasible = project(qp, x, held, y)
+    if feasible is None:
+        return math.inf
+    gradient = qp.P @ feasible + qp.q
+    balanced = _without_slope(qp, curvature, gradient, y, noise)
+    if balanced is None:
+        return math.inf
+    y = balanced
+    z = qp.A @ feasible
+    residual = gradient - qp.A.T @ y
+    r = float(np.linalg.norm(curvature.root.T @ residual)) + float(noise @ curvature.room) * bool(residual.any())
+    r += _turned(qp, curvature, residual, y, noise)
+    slack = np.abs(z - np.where(y > 0, qp.l, np.where(y < 0, qp.u, z)))
+    if curvature.L is None:  # forces along flat directions may be large beside the norm of P: no root of rounding
+        slack = np.maximum(slack - (qp.n + 2) * EPS * (np.abs(qp.A) @ np.abs(feasible)), 0.0)
+    gap = 0.5 * r * r + float((np.abs(y) * slack).sum())
+    moved = x - feasible
+    return math.sqrt(max(float(moved @ qp.P @ moved), 0.0)) + math.sqrt(2.0 * gap)
+
+
+def _without_slope(qp: QP, curvature: Curvature, gradient: Vector, y: Vector, noise: Vector) -> Vector | None:
+    """Duals of the same signs that balance the gradient along the flat directions, (m,).
+
+    None if no change of those that push does, or if it turns one of them round.
+    """
+    Z = curvature.Z
+    if not Z.shape[1]:
+        return y
+    allowed = np.abs(Z).T @ noise
+    slope = Z.T @ (gradient - qp.A.T @ y)
+    if (np.abs(slope) <= allowed).all():
+        return y
+    push = y != 0
+    if not push.any() or not np.isfinite(slope).all():
+        return None
+    changed = y.copy()
+    changed[push] += np.linalg.lstsq((qp.A[push] @ Z).T, slope, rcond=None)[0]
+    left = np.abs(Z.T @ (gradient - qp.A.T @ changed))
+    same = qp.equality | (changed * y > 0) | ~push
+    return changed if same.all() and (left <= 4.0 * allowed).all() else None
+
+
+def _turned(qp: QP, curvature: Curvature, residual: Vector, y: Vector, noise: Vector) -> float:
+    """Remaining slope along flat directions, as the rows that push pass it on to those with curvature.
+
+    The duals that balance it exactly differ by the rows' share of it, and so do their forces in the norm of P^+.
+    """
+    Z, push = curvature.Z, y != 0
+    if not Z.shape[1] or not push.any():
+        return 0.0
+    left = np.abs(Z.T @ residual) + np.abs(Z).T @ noise * bool(residual.any())
+    A = qp.A[push]
+    U, s, Vt = np.linalg.svd((A @ Z).T, full_matrices=False)
+    # Flat directions are known to rounding beside the least curvature: what rows see of them below that is nothing.
+    seen = s > 64 * qp.n * EPS * max(1.0, float(np.square(curvature.root).sum(axis=0).max()))
+    passed = (curvature.root.T @ A.T @ Vt[seen].T / s[seen]) @ U[:, seen].T
+    return float(np.linalg.norm(np.abs(passed) @ left))
+
+
+def project(qp: QP, x: Vector, pinned: Any, y: Vector) -> Vector | None:
+    """A feasible point near x: least squares on the violated and tight rows, a few rounds."""
+    z = x.copy()
+    if not np.isfinite(z).all():
+        return None
+    level = rounding(qp.n)
+    held = qp.equality | pinned
+    size = np.abs(qp.A)
+    if held.any():
+        goal = np.where(qp.equality | (pinned & (y > 0)), qp.l, np.where(pinned, qp.u, 0.0))[held]
+        for _ in range(2):
+            z = z + np.linalg.lstsq(qp.A[held], goal - qp.A[held] @ z, rcond=None)[0]
+    for _ in range(20):
+        s = qp.A @ z
+        bound = violation_bound(qp, s)
+        broken = np.abs(s - bound) > level * (np.abs(bound) + size @ np.abs(z))
+        if not broken.any():
+            return z
+        held |= broken
+        A = qp.A[held]
+        target = np.clip(s[held], qp.l[held], qp.u[held])
+        step, *_ = np.linalg.lstsq(A, target - s[held], rcond=None)
+        if not np.isfinite(step).all():
+            return None
+        z = z + step
+    return None

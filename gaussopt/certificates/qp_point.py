@@ -1,0 +1,228 @@
+"""A point of a scaled convex quadratic program, the duals that belong to it, and what its residuals are measured by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gaussopt.certificates.qp_distance import Curvature
+from gaussopt.certificates.qp_scaling import Scaled
+from gaussopt.certificates.qp_verdict import rounding
+from gaussopt.core.programs import QP
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
+from gaussopt.linalg.dense import EPS
+
+SMALL = 1e-3
+"""Share of ||x||_P by which a coordinate may be judged that has less: 1e-10 of the whole at the default tolerance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Sizes that residuals are measured by.
+
+    Attributes
+    ----------
+    absolute_A : (m, n)
+    x, y : (n,), (m,)
+        CandidatePoint and duals without what has no effect.
+    force, reach : (n,)
+        Sum of the absolute terms of stationarity, and how far they could move the coordinate.
+    blur : float
+        What rounding of the point makes of its norm in P^+ of P x.
+    """
+
+    absolute_A: Matrix
+    x: Vector
+    y: Vector
+    force: Vector
+    reach: Vector
+    blur: float
+
+    def row(self, bound: Vector) -> Vector:
+        """Size of each row with respect to a bound, (m,)."""
+        size = np.abs(bound)
+        return np.where(size > 0, size + self.absolute_A @ np.abs(self.x), self.absolute_A @ self.reach)
+
+    @property
+    def pull(self) -> Vector:
+        """The dual of each row that one of its coordinates would feel, (m,)."""
+        felt = np.where(self.absolute_A > 0, self.force / np.where(self.absolute_A > 0, self.absolute_A, 1.0), np.inf)
+        least = felt.min(axis=1, initial=np.inf)
+        return np.where(np.isfinite(least), least, 0.0)
+
+
+class CandidatePoint:
+    """A point of a scaled program, and what its residuals are measured by."""
+
+    def __init__(self, scaled: Scaled, x: Vector) -> None:
+        self.scaled, self.qp, self.x = scaled, scaled.qp, x
+        qp = self.qp
+        self.curvature = Curvature(qp.P)
+        self.level = rounding(qp.n + qp.m)
+        # Share of the largest scale of all coordinates that any has at least: what is below rounding is no error.
+        self.share = self.level / DEFAULT_TOLERANCE
+        self.z = qp.A @ x
+        self.absolute_A, self.absolute_P = np.abs(qp.A), np.abs(qp.P)
+        self.noise_z = (qp.n + 2) * EPS * (self.absolute_A @ np.abs(x))
+        bounds = np.concatenate((qp.l[np.isfinite(qp.l)], qp.u[np.isfinite(qp.u)]))
+        self.fixed, self.losing = _fixed(qp, self.level)
+        # Where nothing in the program gives x a size, 1 in the unit of each coordinate is one.
+        sized = qp.q[qp.P.diagonal() > 0].any() or bounds.any()
+        self.least = np.zeros(qp.n) if sized else 1.0 / scaled.d
+
+    def duals(self, tolerance: float) -> Iterator[Vector]:
+        """Duals of the rows that x rests on, for rows ever further away."""
+        qp = self.qp
+        lower, upper = (np.where(np.isfinite(b), np.abs(b), 0.0) for b in (qp.l, qp.u))
+        gradient = qp.P @ self.x + qp.q
+        weight = self.absolute_P @ np.abs(self.x) + np.abs(qp.q)
+        reach = np.where(qp.P.diagonal() > 0, weight, 0.0) + np.abs(self.x) + self.least
+        weight = np.maximum(weight, self.share * weight.max(initial=0.0))
+        weight[weight == 0] = 1.0
+        terms = self.absolute_A @ reach
+        seen: set[bytes] = set()
+        for near in (1e-13, 1e-10, 1e-7, math.sqrt(min(tolerance, 1e-4))):
+            at_lower = self.z - qp.l <= near * (lower + np.where(lower > 0, np.abs(self.z), terms))
+            at_upper = qp.u - self.z <= near * (upper + np.where(upper > 0, np.abs(self.z), terms))
+            key = at_lower.tobytes() + at_upper.tobytes()
+            if key not in seen:
+                seen.add(key)
+                yield self._refined(_fit(qp.A / weight, gradient / weight, at_lower, at_upper), gradient, weight)
+
+    def _refined(self, y: Vector, gradient: Vector, weight: Vector) -> Vector:
+        """Duals of the same rows with rounding left where their own forces are large."""
+        push, scale = y != 0, weight + self.absolute_A.T @ np.abs(y)
+        r = (gradient - self.qp.A.T @ y) / scale
+        if not push.any() or not np.isfinite(r).all():
+            return y
+        better = y.copy()
+        better[push] += np.linalg.lstsq((self.qp.A[push] / scale).T, r, rcond=None)[0]
+        return better if (better * y >= 0).all() else y
+
+    def sizes(self, y: Vector, force: Vector) -> Sizes:
+        """Sizes that the residuals of the point are measured by, for duals and their forces A^T y."""
+        qp = self.qp
+        x, forces = self.x, np.zeros(qp.m)
+        if self.curvature.L is None:  # without what neither P nor the rows that push can see
+            seen = np.vstack((qp.P, qp.A[y != 0]))
+            shortest = np.linalg.lstsq(seen, seen @ x, rcond=None)[0] if np.isfinite(seen @ x).all() else x
+            x = np.where(np.abs(shortest) < np.abs(x), shortest, x)  # it may be longer in single coordinates
+        if (pushing := y != 0).any() and np.isfinite(force).all():  # without forces that cancel each other
+            forces[pushing] = np.linalg.lstsq(qp.A[pushing].T, force, rcond=None)[0]
+        diagonal = qp.P.diagonal()
+        total = self.absolute_P @ np.abs(x) + np.abs(qp.q)
+        massed = diagonal > 0
+        reach = np.where(massed, total / np.where(massed, diagonal, 1.0), self._room(x))
+        reach = np.maximum(np.maximum(reach, np.abs(x)), self.least)
+        energy = math.sqrt(max(float(x @ qp.P @ x), 0.0))
+        part = np.where(massed, SMALL * energy / np.sqrt(np.where(massed, diagonal, 1.0)), 0.0)
+        reach = np.maximum(np.maximum(reach, part), self.share * reach.max(initial=0.0))
+        rounded = 2.0 * (qp.n + qp.m + 3) * EPS * (self.absolute_P @ self._near())
+        total = np.maximum(total + self.absolute_A.T @ np.abs(forces), diagonal * reach) + rounded / DEFAULT_TOLERANCE
+        total = np.maximum(total, self.share * total.max(initial=0.0))
+        if not qp.q.any() and not (qp.P @ x).any():  # any feasible point will do; forces have no size but the unit's
+            total = np.maximum(total, self.scaled.d)
+        return Sizes(self.absolute_A, x, forces, total, reach, 2.0 * float(rounded @ self.curvature.room))
+
+    def _near(self) -> Vector:
+        """The point, no further than any bound of a row puts a coordinate by itself, (n,): else its size is its own."""
+        ends = np.maximum(*(np.where(np.isfinite(b), np.abs(b), 0.0) for b in (self.qp.l, self.qp.u)))[:, None]
+        entry = np.where(self.absolute_A > 0, self.absolute_A, 1.0)
+        furthest = np.where(self.absolute_A > 0, ends / entry, 0.0).max(axis=0, initial=0.0)
+        return np.asarray(np.minimum(np.abs(self.x), furthest))
+
+    def _room(self, x: Vector) -> Vector:
+        """How far a coordinate could move without changing a row by more than the row's other terms, (n,)."""
+        size = self.absolute_A
+        own = size * np.abs(x)
+        others = own.sum(axis=1)[:, None] - own
+        holds = (size > 0) & (others > 1e-9 * own.sum(axis=1)[:, None])
+        entry = np.where(size > 0, size, 1.0)
+        room = np.where(holds, others / entry, np.inf).min(axis=0, initial=np.inf)
+        # Failing that, what is rounding of the bounds.
+        ends = np.maximum(*(np.where(np.isfinite(b), np.abs(b), 0.0) for b in (self.qp.l, self.qp.u)))[:, None]
+        least = self.share * np.where((size > 0) & (ends > 0), ends / entry, np.inf).min(axis=0, initial=np.inf)
+        return np.where(np.isfinite(room), room, np.where(np.isfinite(least), least, 0.0))
+
+    def stake(self, y: Vector, sizes: Sizes) -> tuple[float, float]:
+        """Size that a loss of the objective is judged by, and the same as far as forces could move the point.
+
+        The terms of the objective at the point, without what is the same at all feasible points; a coordinate that its
+        rows hold at zero counts as far as the forces could move it. Rounding of the gap is no loss.
+
+        Returns
+        -------
+        float, float
+        """
+        qp, fixed = self.qp, self.fixed
+        size = np.where(self._vanishing(y), sizes.reach, np.abs(sizes.x))
+        free, slope = np.where(fixed, 0.0, size), np.abs(qp.q)
+        if fixed.any():
+            slope = slope + self.absolute_P @ np.where(fixed, np.abs(self.x), 0.0)
+        moving = np.where(fixed, 0.0, sizes.x)
+        unit = float(qp.P.diagonal() @ self.least**2)
+        value = 0.5 * float(moving @ qp.P @ moving) + float(slope @ free) + unit
+        wide = 0.5 * float(sizes.x @ qp.P @ sizes.x) + float(np.abs(qp.q) @ sizes.reach) + unit
+        wide = wide if wide > 0 else 1.0  # a constant objective: its own unit
+        value = value if value > 0 else wide
+        noise = self._loss_by_rounding(sizes) / DEFAULT_TOLERANCE
+        blur = float(sizes.blur) / DEFAULT_TOLERANCE
+        noise += 0.5 * blur * blur
+        if not math.isfinite(noise):
+            noise = 0.0  # squares beyond the range of numbers excuse nothing
+        return value + noise, max(value, wide) + noise
+
+    def _loss_by_rounding(self, sizes: Sizes) -> float:
+        """Gap caused by rounding of the rows and of the forces, for sizes that are not the candidate's own."""
+        x, y, Z = np.maximum(np.abs(sizes.x), self._near()), np.abs(sizes.y), self.curvature.Z
+        terms = self.absolute_P @ x + np.abs(self.qp.q) + self.absolute_A.T @ y
+        noise = np.where(self.fixed, 0.0, (self.qp.n + self.qp.m + 3) * EPS * terms)
+        pulled = (self.qp.n + 2) * EPS * float((y * self.losing) @ (self.absolute_A @ x))
+        way = float(noise @ self.curvature.room)
+        sloped = 0.5 * way * way
+        return pulled + sloped + float((np.abs(Z) @ (np.abs(Z).T @ noise)) @ sizes.reach)
+
+    def _vanishing(self, y: Vector) -> Any:
+        """Coordinates that are zero to rounding where the rows that push are met, (n,)."""
+        qp, push = self.qp, y != 0
+        if not push.any() or not np.isfinite(self.z).all():
+            return self.x == 0
+        A, bound = qp.A[push], np.where(y > 0, qp.l, qp.u)[push]
+        inverse = np.linalg.pinv(A, rcond=self.level)
+        met = self.x + inverse @ (bound - self.z[push])
+        terms = np.abs(bound) + self.absolute_A[push] @ np.abs(self.x)
+        return np.abs(met) <= (qp.n + 2) * EPS * (np.abs(self.x) + np.abs(inverse) @ terms)
+
+
+def _fixed(qp: QP, level: float) -> tuple[Any, Any]:
+    """Coordinates that the equalities fix, (n,), and rows that hold others, whose slack is a loss, (m,)."""
+    equal = qp.equality
+    fixed = np.zeros(qp.n, dtype=bool)
+    if equal.any() and np.isfinite(qp.A).all():
+        A = qp.A[equal]
+        left = np.eye(qp.n) - np.linalg.pinv(A, rcond=level) @ A
+        fixed = np.asarray(np.linalg.norm(left, axis=0) <= level)
+    return fixed, ~(equal & ~(qp.A[:, ~fixed] != 0).any(axis=1))
+
+
+def _fit(A: Matrix, gradient: Vector, at_lower: Any, at_upper: Any) -> Vector:
+    """Duals with A^T y nearest to the gradient, of the signs that the bounds allow, (m,)."""
+    from scipy.optimize import lsq_linear, nnls
+
+    y = np.zeros(len(A))
+    low, high = np.flatnonzero(at_lower), np.flatnonzero(at_upper)
+    if not len(low) + len(high) or not np.isfinite(gradient).all():
+        return y
+    columns = np.hstack((A[low].T, -A[high].T))
+    try:
+        forces = nnls(columns, gradient)[0]
+    except RuntimeError:  # it went round in circles
+        forces = lsq_linear(columns, gradient, bounds=(0.0, np.inf), tol=1e-14).x
+    np.add.at(y, low, forces[: len(low)])
+    np.add.at(y, high, -forces[len(low) :])
+    return y

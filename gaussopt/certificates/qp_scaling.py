@@ -1,0 +1,79 @@
+"""Units in which a quadratic program is judged: powers of two, so that scaling rounds nothing.
+
+With x = D x', y = R y' the program in the scaled unknowns has P' = D P D, q' = D q, A' = R A D, l' = R l, u' = R u.
+Whoever measures a coordinate or a row in another unit (a power of two away) gets the same scaled program, bit for bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.core.programs import QP
+from gaussopt.core.step_data import Matrix, Vector
+
+_TIE = 0.5123
+"""Rounds exponents to integers away from halves, on which the averages of small programs like to lie."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """A dense program in its own units.
+
+    Attributes
+    ----------
+    qp : QP
+        The scaled program.
+    d : (n,)
+        Units of the coordinates, x = d x'.
+    row : (m,)
+        Factors of the rows, y = row y'.
+    """
+
+    qp: QP
+    d: Vector
+    row: Vector
+
+    @classmethod
+    def of(cls, qp: QP) -> Scaled:
+        """Coordinates with P_jj > 0 get a diagonal entry between 1/2 and 2, rows a largest entry between 1/2 and 1."""
+        d, row = units(qp.P.diagonal(), qp.A, qp.q)
+        with np.errstate(over="ignore", invalid="ignore"):
+            P = (qp.P * d[:, None]) * d
+            A = (qp.A * d) * row[:, None]
+            return cls(QP(P, qp.q * d, A, qp.l * row, qp.u * row), d, row)
+
+
+def units(diagonal: Vector, A: Matrix, q: Vector) -> tuple[Vector, Vector]:
+    """Units d of the coordinates and factors of the rows, powers of two.
+
+    Coordinates without curvature are measured by the rows that hold them: logarithms of all entries are made as small
+    as possible in the least-squares sense (Curtis and Reid 1972). Those that no row holds, by their entry of q.
+    """
+    massed = diagonal > 0
+    exponent = np.zeros(len(q), dtype=np.int64)
+    exponent[massed] = -(np.frexp(diagonal[massed])[1] // 2)
+    if not massed.all():
+        exponent[~massed] = _massless(A, exponent, massed)
+        alone = ~massed & ~A.any(axis=0) & (q != 0)
+        exponent[alone] = -np.frexp(q[alone])[1]
+    rows = np.zeros(len(A), dtype=np.int64)
+    filled = A.any(axis=1)
+    if filled.any():
+        entries = np.where(A[filled] != 0, np.frexp(A[filled])[1] + exponent, np.iinfo(np.int64).min)
+        rows[filled] = -entries.max(axis=1)
+    return np.ldexp(1.0, np.clip(exponent, -1000, 1000)), np.ldexp(1.0, np.clip(rows, -1000, 1000))
+
+
+def _massless(A: Matrix, exponent: NDArray[np.int64], massed: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Exponents of the coordinates without curvature, from the rows that hold them."""
+    filled = A != 0
+    size = np.zeros(A.shape)
+    size[filled] = np.log2(np.abs(A[filled]))
+    size = np.where(filled, size + np.where(massed, exponent, 0), 0.0)
+    held = filled[:, ~massed].astype(np.float64)
+    normal = np.block([[np.diag(filled.sum(axis=1)), held], [held.T, np.diag(held.sum(axis=0))]])
+    fit = np.linalg.lstsq(normal, -np.concatenate((size.sum(axis=1), size[:, ~massed].sum(axis=0))), rcond=None)[0]
+    return np.asarray(np.floor(fit[len(A) :] + _TIE), dtype=np.int64)

@@ -1,0 +1,292 @@
+"""Whether a convex quadratic program has a minimiser, from the program alone.
+
+Rows contradict each other if some y with A^T y = 0 has y^T b > 0, b_i being the bound that the sign of y_i names
+(Farkas). The objective is unbounded on feasible rows if no multipliers hold q in the directions without curvature,
+which is a contradiction of the same kind between the rows of Z^T A^T mu = Z^T q and the signs of mu.
+
+The rule for both: a contradiction counts if it exceeds rounding of the bounds that take part in it,
+y^T b > rounding * sum |y_i b_i|. It does not depend on units, on rows that take no part, or on any solver's answer.
+Linear programs find y; whether y proves anything is checked in rational arithmetic. Their tolerances, which are
+absolute, are overcome by solving again for what is left over, in its own size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from gaussopt.certificates.qp_scaling import Scaled, units
+from gaussopt.core.programs import QP
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.linalg.dense import EPS
+
+ROUNDS = 8
+"""Linear programs at most, each for what the one before left over."""
+
+RATIONAL = 30
+"""Rows that may take part in a contradiction for it to be checked in rational arithmetic."""
+
+SUPPORT = 1e-8
+"""Share of the largest multiplier below which a multiplier of a linear program is noise."""
+
+_FAR = 1e15
+"""Bounds so much further away than what is left over play no part."""
+
+CORRECTIONS = 8
+"""Least-squares corrections at most towards a point that meets every row."""
+
+WIDE_EPS = float(np.finfo(np.longdouble).eps)
+"""Rounding of the extended precision; that of a double where the machine has none."""
+
+
+def rounding(n: int) -> float:
+    """Relative size of what counts as rounding in sums of n terms."""
+    return 16 * (n + 4) * EPS
+
+
+@dataclass(frozen=True, slots=True)
+class Feasibility:
+    """Whether l <= A x <= u has a solution.
+
+    Attributes
+    ----------
+    possible : bool or None
+        None where the linear programs failed to decide.
+    x : (n,) or None
+        A point that meets every row to rounding of its bound.
+    y : (m,) or None
+        Multipliers that prove a contradiction.
+    """
+
+    possible: bool | None
+    x: Vector | None = None
+    y: Vector | None = None
+
+
+def classify(qp: QP) -> Status:
+    """Solved if a minimiser exists, else infeasible or unbounded; of a dense program."""
+    scaled = Scaled.of(qp).qp
+    if feasibility(scaled.A, scaled.l, scaled.u).possible is False:
+        return Status.INFEASIBLE
+    if not held_where_flat(scaled, flat_directions(scaled.P)):
+        return Status.UNBOUNDED
+    return Status.SOLVED
+
+
+def flat_directions(P: Matrix) -> Matrix:
+    """Orthonormal basis of the directions without curvature, (n, k); P has a diagonal near 1 or 0."""
+    massed = P.diagonal() > 0
+    unit = np.eye(len(P))
+    if massed.all():
+        values, V = np.linalg.eigh(P)
+        return _cleaned(V[:, values <= 64 * len(P) * EPS])
+    values, V = np.linalg.eigh(P[np.ix_(massed, massed)])
+    inner = np.zeros((len(P), len(values)))
+    inner[massed] = _cleaned(V)
+    return np.hstack((unit[:, ~massed], inner[:, values <= 64 * len(P) * EPS]))
+
+
+def _cleaned(V: Matrix) -> Matrix:
+    """Eigenvectors without entries that are rounding, which a large force on their coordinate would make a slope."""
+    return np.where(np.abs(V) > rounding(len(V)), V, 0.0)
+
+
+def held_where_flat(qp: QP, Z: Matrix) -> bool:
+    """Whether multipliers of the right signs balance q along the directions Z; true also where that is undecided."""
+    if not Z.shape[1]:
+        return True
+    level = rounding(qp.n)
+    slope, size = Z.T @ qp.q, np.abs(Z).T @ np.abs(qp.q)
+    lower, upper = np.isfinite(qp.l), np.isfinite(qp.u)
+    use = lower | upper
+    turn = (qp.A[use] @ Z).T
+    turn = np.where(np.abs(turn) > level * (np.abs(qp.A[use]) @ np.abs(Z)).T, turn, 0.0)
+    lower, upper = lower[use], upper[use]
+    signed = lower ^ upper
+    rows = np.vstack((turn, np.eye(len(lower))[signed]))
+    # The slope is known to rounding of its terms, which may cancel.
+    low = np.concatenate((slope - level * size, np.where(lower, 0.0, -np.inf)[signed]))
+    high = np.concatenate((slope + level * size, np.where(upper, 0.0, np.inf)[signed]))
+    return feasibility(rows, low, high).possible is not False
+
+
+def feasibility(A: Matrix, l: Vector, u: Vector) -> Feasibility:
+    """A point that meets the rows, or multipliers that prove that none does."""
+    m, n = A.shape
+    empty = ~A.any(axis=1)
+    wrong = empty & ((l > 0) | (u < 0))
+    if wrong.any():
+        return Feasibility(False, y=np.where(wrong, np.where(l > 0, 1.0, -1.0), 0.0))
+    used = ~empty & (np.isfinite(l) | np.isfinite(u))
+    if not used.any():
+        return Feasibility(True, x=np.zeros(n))
+    d, row = units(np.zeros(n), A[used], np.zeros(n))
+    with np.errstate(over="ignore"):
+        found = _search(A[used] * d * row[:, None], l[used] * row, u[used] * row)
+    y = None
+    if found.y is not None:
+        y = np.zeros(m)
+        y[used] = found.y * row
+    return Feasibility(found.possible, None if found.x is None else found.x * d, y)
+
+
+def largest_bound(l: Vector, u: Vector) -> float:
+    """The largest finite bound."""
+    ends = np.abs(np.concatenate((l, u)))
+    return float(ends[np.isfinite(ends)].max(initial=0.0))
+
+
+def meeting(A: Matrix, l: Vector, u: Vector, x: Any) -> Any:
+    """A point near x that meets every row to rounding of its bound, (n,) in extended precision, or None.
+
+    It proves that the rows do not contradict each other: multipliers with A^T y = 0 give y^T b at most the sum of |y_i|
+    times the violations, at any point. A point that meets the rows to rounding of its terms A x proves less, as these
+    may be large beside the bounds.
+    """
+    wide, x = A.astype(np.longdouble), x.astype(np.longdouble)
+    size, level, blur = np.abs(wide), rounding(A.shape[1]), (A.shape[1] + 2) * WIDE_EPS
+    # Rounding of large terms excuses no more than rounding of the bounds.
+    most = level * largest_bound(l, u)
+    if not most:
+        return np.zeros_like(x)
+    held = l == u
+    for _ in range(CORRECTIONS):
+        z = wide @ x
+        if not np.isfinite(z).all():
+            return None
+        bound = np.where(z < l, l, np.where(z > u, u, z))
+        miss = bound - z
+        terms = size @ np.abs(x)
+        # A row that wants zero may have no terms but rounding of the corrections that the others need.
+        terms = np.where(bound == 0, terms.max(initial=0.0), terms)
+        broken = (miss != 0) & (np.abs(miss) > level * np.abs(bound) + np.minimum(blur * terms, most))
+        if not broken.any():
+            return x
+        held = held | broken
+        x = x + np.linalg.lstsq(A[held], np.asarray(miss[held], dtype=np.float64), rcond=None)[0]
+    return None
+
+
+def _search(A: Matrix, l: Vector, u: Vector) -> Feasibility:
+    """Reduce the largest violation by linear programs, until every row holds to its own rounding or none can."""
+    x = np.zeros(A.shape[1], dtype=np.longdouble)
+    level = rounding(A.shape[1])
+    wide = A.astype(np.longdouble)
+    for _ in range(ROUNDS):
+        met = meeting(A, l, u, x)
+        if met is not None:
+            return Feasibility(True, x=np.asarray(met, dtype=np.float64))
+        z = wide @ x
+        low, high = np.asarray(l - z, dtype=np.float64), np.asarray(u - z, dtype=np.float64)
+        unit = float(np.maximum(np.maximum(low, -high), 0.0).max())
+        step, t, y = _least_violation(A, low / unit, high / unit)
+        if step is None or y is None:
+            return Feasibility(None)
+        if t > 0:
+            excess = contradiction(A, l, u, y)
+            if excess is not None:
+                return Feasibility(excess[0] <= level, y=excess[1] if excess[0] > level else None)
+        if t > 0.5:  # nothing was gained, and nothing proved
+            break
+        x = x + unit * step
+    return Feasibility(None)
+
+
+def _least_violation(A: Matrix, low: Vector, high: Vector) -> tuple[Vector | None, float, Vector | None]:
+    """Min t with low - t <= A s <= high + t: s, t and the multipliers of the rows."""
+    from scipy.optimize import linprog
+
+    m, n = A.shape
+    lower, upper = np.isfinite(low) & (low > -_FAR), np.isfinite(high) & (high < _FAR)
+    matrix = np.hstack((np.vstack((-A[lower], A[upper])), -np.ones((int(lower.sum() + upper.sum()), 1))))
+    limits = np.concatenate((-low[lower], high[upper]))
+    try:
+        found = linprog(
+            np.append(np.zeros(n), 1.0), matrix, limits, bounds=[(None, None)] * n + [(0, None)], method="highs",
+            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        )  # fmt: skip
+    except ValueError:  # numbers that it does not take
+        return None, 0.0, None
+    if found.status != 0 or found.x is None:
+        return None, 0.0, None
+    force = -np.asarray(found.ineqlin.marginals)
+    y = np.zeros(m)
+    y[lower] += force[: int(lower.sum())]
+    y[upper] -= force[int(lower.sum()) :]
+    return found.x[:n], float(found.x[n]), y
+
+
+def contradiction(A: Matrix, l: Vector, u: Vector, y: Vector) -> tuple[float, Vector] | None:
+    """By how much multipliers prove that the rows contradict each other, relative to the bounds that take part.
+
+    Returns
+    -------
+    float, (m,)
+        y^T b / sum |y_i b_i| and the multipliers made exact; None if they prove nothing.
+    """
+    y = np.where(np.abs(y) > SUPPORT * np.abs(y).max(initial=0.0), y, 0.0)
+    part = np.flatnonzero(y)
+    if not len(part):
+        return None
+    exact = _exact_dependency(A[part]) if len(part) <= RATIONAL else None
+    if exact is not None:
+        if sum(float(value) * y[i] for value, i in zip(exact, part, strict=True)) < 0:
+            exact = [-value for value in exact]
+        return _excess_exact(exact, l, u, part, len(y))
+    U, s, _ = np.linalg.svd(A[part], full_matrices=True)
+    free = U[:, int((s > rounding(len(part)) * s[0]).sum()) :]
+    y[part] = free @ (free.T @ y[part])
+    if (np.abs(A.T @ y) > rounding(len(part)) * (np.abs(A).T @ np.abs(y))).any():
+        return None
+    bound = np.where(y > 0, l, np.where(y < 0, u, 0.0))
+    if not np.isfinite(bound).all():
+        return None
+    excess, size = float(y @ bound), float(np.abs(y) @ np.abs(bound))
+    return (excess / size, y) if excess > 0 else None
+
+
+def _excess_exact(exact: list[Fraction], l: Vector, u: Vector, part: Any, m: int) -> tuple[float, Vector] | None:
+    bounds = [l[i] if value > 0 else u[i] if value < 0 else 0.0 for value, i in zip(exact, part, strict=True)]
+    if not np.isfinite(bounds).all():
+        return None
+    terms = [value * Fraction(float(b)) for value, b in zip(exact, bounds, strict=True)]
+    excess = sum(terms)
+    if excess <= 0:
+        return None
+    y = np.zeros(m)
+    largest = max(abs(value) for value in exact)
+    y[part] = [float(value / largest) for value in exact]
+    return float(excess / sum(abs(term) for term in terms)), y
+
+
+def _exact_dependency(rows: Matrix) -> list[Fraction] | None:
+    """The only combination of the rows that vanishes, if there is exactly one."""
+    k = len(rows)
+    table = [[Fraction(float(rows[i, j])) for i in range(k)] for j in range(rows.shape[1])]
+    pivots: list[int] = []
+    at = 0
+    for column in range(k):
+        found = next((i for i in range(at, len(table)) if table[i][column]), None)
+        if found is None:
+            continue
+        table[at], table[found] = table[found], table[at]
+        lead = table[at][column]
+        table[at] = [value / lead for value in table[at]]
+        for i, line in enumerate(table):
+            if i != at and line[column]:
+                factor = line[column]
+                table[i] = [a - factor * b for a, b in zip(line, table[at], strict=True)]
+        pivots.append(column)
+        at += 1
+    free = [column for column in range(k) if column not in pivots]
+    if len(free) != 1:
+        return None
+    y = [Fraction(0)] * k
+    y[free[0]] = Fraction(1)
+    for i, column in enumerate(pivots):
+        y[column] = -table[i][free[0]]
+    return y

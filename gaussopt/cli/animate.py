@@ -1,0 +1,110 @@
+"""The command `gaussopt animate`."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gaussopt.cli.common import (
+    Accumulation,
+    End,
+    Impact,
+    Json,
+    OfMotion,
+    Set,
+    SolverName,
+    Stabilisation,
+    StepperName,
+    TimeStep,
+    end,
+    print_json,
+    progress_bar,
+    settings_of,
+)
+
+if TYPE_CHECKING:
+    from gaussopt.integration.trajectory import Trajectory
+
+
+def animate_command(
+    context: typer.Context,
+    problem: Annotated[
+        str,
+        typer.Argument(
+            metavar="PROBLEM|FILE.py", help="A name from `gaussopt list problems`, or a file with a sketch in it."
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE.gif|svg|html", help="Where to write the animation.")],
+    from_: Annotated[
+        Path | None, typer.Option("--from", metavar="FILE.nc", help="A motion that `run --save` wrote.")
+    ] = None,
+    formulation: OfMotion = None,
+    solver: SolverName = None,
+    stepper: StepperName = "rk4",
+    dt: TimeStep = None,
+    t_end: End = None,
+    stabilisation: Stabilisation = "none",
+    impact: Impact = "newton",
+    accumulation: Accumulation = "stop",
+    set_: Set = None,
+    json_: Json = False,
+) -> None:
+    """Simulate a problem and draw its motion: bodies, contact forces, paths, events."""
+    from gaussopt.core.files import check_target
+    from gaussopt.modelling.problem import problem as find
+    from gaussopt.modelling.problem import sketch_of
+    from gaussopt.reporting.animation.animate import animate, check_ending
+    from gaussopt.simulation.simulate import simulate
+
+    # Everything that can be refused is refused before anything is computed.
+    check_ending(out)
+    check_target(out)
+    entry = find(problem, **settings_of(set_))
+    sketch_of(entry)
+    if from_ is not None:
+        given = {"--set": set_, "--formulation": formulation, "--solver": solver, "--dt": dt, "--t-end": t_end}
+        trajectory = _recorded(from_, entry.name, given)
+    else:
+        with progress_bar(problem, json_) as progress:
+            trajectory = simulate(
+                entry, formulation, solver, stepper=stepper, dt=dt, t_end=t_end, stabilise=stabilisation,
+                impact=impact, accumulation=accumulation, progress=progress, step_folder=None, keep_interrupted=True,
+            )  # fmt: skip
+    # A motion that ended early shows what there is.
+    file = animate(trajectory, out, problem=None if from_ is not None else entry) if len(trajectory.t) else None
+    _finish(context.obj, trajectory, entry.name, file, json_)
+
+
+def _recorded(file: Path, problem: str, given: dict[str, Any]) -> Trajectory:
+    """The motion in a file; options that belong to a simulation are refused."""
+    from gaussopt.core.errors import BadInput, Unverified
+    from gaussopt.integration.trajectory import Trajectory
+
+    for name, value in given.items():
+        if value is not None and value != []:
+            raise BadInput(f"{name} belongs to a simulation; with --from the motion is read from {file}.")
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always", Unverified)
+        trajectory = Trajectory.load(file)
+    for warning in noted:
+        print(f"gaussopt: {warning.message}", file=sys.stderr)
+    if trajectory.meta.get("problem") != problem:
+        raise BadInput(f"{file} holds a motion of {trajectory.meta.get('problem')!r}, not of {problem!r}.")
+    return trajectory
+
+
+def _finish(out: Any, trajectory: Trajectory, problem: str, file: Path | None, as_json: bool) -> None:
+    status = str(trajectory.status)
+    if as_json:
+        data: dict[str, Any] = {"status": status, "message": trajectory.message, "problem": problem, "file": None}
+        if file is not None:
+            data |= {"t": trajectory.t[-1], "events": len(trajectory.events), "file": str(file)}
+            data["bytes"] = file.stat().st_size
+        print_json(out, data)
+    elif file is not None:
+        print(f"Animation to t = {trajectory.t[-1]:.6g} s: {file}", file=out)
+    end(status, trajectory.message)

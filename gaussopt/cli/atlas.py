@@ -1,0 +1,71 @@
+"""The command `gaussopt atlas`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gaussopt.cli.common import Json, Set, plain, print_json, progress_bar, settings_of
+
+
+def atlas_command(
+    context: typer.Context,
+    problem: Annotated[
+        str,
+        typer.Argument(metavar="PROBLEM", help="With contacts: a name from `gaussopt list problems`, or a file.py."),
+    ],
+    axis: Annotated[
+        list[str] | None,
+        typer.Option("--axis", metavar="NAME=LOW:HIGH:COUNT", help="Values of a parameter; repeatable."),
+    ] = None,
+    set_: Set = None,
+    signs: Annotated[
+        str, typer.Option("--signs", metavar="all|+,-|...", help="Signs of slip of the contacts, joined by |.")
+    ] = "all",
+    loads: Annotated[int, typer.Option("--loads", help="Directions of the load; 0 for the problem's own load.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder of the report, reports/atlas-PROBLEM if not given.")
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Map on a grid of states what LCP, printed QP and their relatives do."""
+    from gaussopt.atlas.scan import scan
+    from gaussopt.core.errors import BadInput
+    from gaussopt.core.files import write_text
+    from gaussopt.modelling.parameter_grid import Axis
+    from gaussopt.modelling.problem import problem as find
+    from gaussopt.papers.p001_friction.boundaries import TABLES
+    from gaussopt.reporting.html.page import prepare_report, refuse_foreign, write
+    from gaussopt.reporting.sections.atlas import document
+
+    entry = find(problem, **settings_of(set_))
+    axes = [Axis.parse(text) for text in axis or []] or None
+    if loads < 0:
+        raise BadInput(f"loads is {loads}; give the number of directions of the load, or 0.")
+    folder = Path("reports") / f"atlas-{entry.name}" if out is None else out
+    refuse_foreign(folder)
+    with progress_bar("atlas", json_) as progress:
+        atlas = scan(entry, axes, slips=signs, loads=loads, progress=progress)
+    prepare_report(folder, keep=True)
+    file = folder / "atlas.nc"
+    atlas.save(file)
+    known = TABLES.get(entry.name)
+    page = document(atlas, entry.name, () if known is None else known(False))
+    report = write(page, folder)
+    data = {
+        "status": "solved", "message": f"{atlas.points} states mapped.", "problem": atlas.problem,
+        "points": atlas.points, "axes": {a.name: [a.values[0], a.values[-1], len(a.values)] for a in atlas.axes},
+        "signs": atlas.data["slip"].values.tolist(), "loads": 0 if atlas.loads is None else len(atlas.loads),
+        "contacts": list(atlas.contacts), "counts": atlas.summary(), "seconds": atlas.seconds,
+        "file": str(file), "report": str(report), "markdown": str(folder / "index.md"),
+    }  # fmt: skip
+    write_text(folder / "atlas.json", json.dumps(plain(data), allow_nan=False) + "\n")
+    if json_:
+        print_json(context.obj, data)
+        return
+    for finding in page.findings:
+        print(finding, file=context.obj)
+    print(f"{atlas.points} states in {atlas.seconds:.3g} s.\nData: {file}\nReport: {report}", file=context.obj)

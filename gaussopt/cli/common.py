@@ -1,0 +1,158 @@
+"""Parts that commands share: options, JSON, progress, and the end of a command."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any
+
+import typer
+
+from gaussopt.core.errors import BadInput
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Parameter, case, variant, or q0=... and v0=...; repeatable."),
+]
+ProblemName = Annotated[
+    str, typer.Argument(metavar="PROBLEM", help="A name from `gaussopt list problems`, or a file.py.")
+]
+SolverOption = Annotated[
+    list[str] | None, typer.Option("--solver-option", metavar="NAME=VALUE", help="Option of the solver; repeatable.")
+]
+OfMotion = Annotated[
+    str | None, typer.Option("--formulation", help="gauss, or stick-slip with contacts, if not given.")
+]
+SolverName = Annotated[str | None, typer.Option("--solver", help="One that fits, if not given.")]
+StepperName = Annotated[str, typer.Option("--stepper")]
+TimeStep = Annotated[float | None, typer.Option("--dt", help="Step, or recording interval of an adaptive stepper, s.")]
+End = Annotated[float | None, typer.Option("--t-end", help="End of the motion, s.")]
+Stabilisation = Annotated[str, typer.Option("--stabilisation", help="none, baumgarte or projection.")]
+Impact = Annotated[str, typer.Option("--impact", help="Impact law: newton, poisson or none.")]
+Accumulation = Annotated[
+    str, typer.Option("--accumulation", help="stop where impacts accumulate, or close the contact.")
+]
+Tolerance = Annotated[float, typer.Option("--tolerance")]
+"""Options that several commands have."""
+
+QUICK = 5.0
+"""Seconds before which nobody waits for a line on the progress."""
+
+
+class Done(Exception):
+    """Ends a command with an exit code."""
+
+    def __init__(self, code: int) -> None:
+        self.code = code
+
+
+def end(status: str, message: str) -> None:
+    """End a command with the message and an exit code, unless it is solved."""
+    if status != "solved":
+        print(f"gaussopt: {message}", file=sys.stderr)
+        raise Done(2 if status == "bad_input" else 1)
+
+
+def print_json(out: Any, data: Any) -> None:
+    """One JSON object on standard output."""
+    print(json.dumps(plain(data), allow_nan=False, default=str), file=out)
+
+
+def plain(data: Any) -> Any:
+    """JSON has no infinities: they and NaN become null."""
+    if isinstance(data, dict):
+        return {str(k): plain(v) for k, v in data.items()}
+    if isinstance(data, list | tuple):
+        return [plain(v) for v in data]
+    if hasattr(data, "tolist"):
+        return plain(data.tolist())
+    if isinstance(data, float) and not math.isfinite(data):
+        return None
+    return data
+
+
+def processes(jobs: int) -> int:
+    """The number of processes that is asked for; 0 stands for one per core; raises BadInput."""
+    if jobs < 0:
+        raise BadInput(f"jobs is {jobs}; give a number of processes, or 0 for one per core.")
+    return jobs or (os.cpu_count() or 1)
+
+
+def pairs_of(items: list[str] | None, flag: str) -> dict[str, str]:
+    """NAME=VALUE options; raises BadInput."""
+    pairs: dict[str, str] = {}
+    for item in items or []:
+        name, equals, value = item.partition("=")
+        if not equals or not name:
+            raise BadInput(f"{flag} {item!r} is not of the form NAME=VALUE.")
+        pairs[name.strip()] = value.strip()
+    return pairs
+
+
+def settings_of(items: list[str] | None) -> dict[str, Any]:
+    """The settings of a problem; q0 and v0 are lists of numbers; raises BadInput."""
+    settings: dict[str, Any] = dict(pairs_of(items, "--set"))
+    for key in ("q0", "v0"):
+        if key in settings:
+            settings[key] = _vector(key, settings[key])
+    return settings
+
+
+def _vector(key: str, text: str) -> list[float]:
+    try:
+        return [float(x) for x in text.strip("[]() ").split(",")]
+    except ValueError:
+        raise BadInput(f"{key} is {text!r}; give numbers separated by commas.") from None
+
+
+def names_of(text: str | None) -> list[str] | None:
+    """Names of a comma-separated list, None for None.
+
+    Raises
+    ------
+    BadInput
+        If one of them is empty.
+    """
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise BadInput(f"Cannot read {text!r}; write name,name and no empty names.")
+    return names
+
+
+class _Milestones:
+    """Says on standard error when a quarter, a half and three quarters are done, of what takes its time."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._next = 0.25
+        self._begin = time.monotonic()
+
+    def __call__(self, fraction: float) -> None:
+        if not self._next <= fraction < 1.0:
+            return
+        self._next = (math.floor(4 * fraction) + 1) / 4
+        spent = time.monotonic() - self._begin
+        if spent >= QUICK:
+            print(f"gaussopt: {self._label}: {100 * fraction:.0f} % done after {spent:.0f} s.", file=sys.stderr)
+
+
+@contextlib.contextmanager
+def progress_bar(label: str, quiet: bool, lines: bool = False) -> Iterator[Callable[[float], None] | None]:
+    """A progress bar on standard error, where a person may watch; elsewhere nothing, or a line now and then."""
+    if quiet or not sys.stderr.isatty():
+        yield _Milestones(label) if lines and not quiet else None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=1.0)
+        yield lambda fraction: bar.update(task, completed=fraction)

@@ -1,0 +1,198 @@
+"""The commands that compare, export sequences, and write reports on stored results."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gaussopt.cli.common import (
+    Done,
+    Json,
+    ProblemName,
+    Set,
+    Tolerance,
+    names_of,
+    print_json,
+    processes,
+    progress_bar,
+    settings_of,
+)
+from gaussopt.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from gaussopt.comparison.sources import Spec
+    from gaussopt.modelling.problem import Problem
+
+
+Sources = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[PROBLEM|FILE.py|FILE.json]...", help="Problems by name or file, and qp, lcp or step files."
+    ),
+]
+Families = Annotated[list[str] | None, typer.Option("--family", help="From `gaussopt list families`; repeatable.")]
+Dials = Annotated[
+    list[str] | None,
+    typer.Option("--dial", metavar="NAME=A:B", help="Sweep a dial, or set it: NAME=A:B, =A,B,C or =A; repeatable."),
+]
+Sequences = Annotated[
+    list[Path] | None, typer.Option("--sequence", metavar="DIR", help="Replay what `gaussopt export` wrote.")
+]
+
+
+def compare_command(
+    context: typer.Context,
+    out: Annotated[Path, typer.Option("--out", help="Folder of the finished cases, the tables and the report.")],
+    sources: Sources = None,
+    family: Families = None,
+    dial: Dials = None,
+    qp: Annotated[bool, typer.Option("--qp", help="The small convex test set that ships with gaussopt.")] = False,
+    sequence: Sequences = None,
+    formulations: Annotated[
+        str | None, typer.Option("--formulations", help="Names, comma-separated; all if absent.")
+    ] = None,
+    solvers: Annotated[
+        str | None,
+        typer.Option("--solvers", help="Comma-separated, such as kkt,osqp(eps_abs=1e-3); all installed if absent."),
+    ] = None,
+    precision: Annotated[
+        str | None,
+        typer.Option(
+            "--precision", metavar="all|NAMES", help="Formulations on which solvers also go from loose to tight."
+        ),
+    ] = None,
+    stepper: Annotated[
+        str, typer.Option("--stepper", help="Of trajectories, comma-separated, such as rk4,rk45(rtol=1e-6,dt=0.1).")
+    ] = "rk4",
+    dt: Annotated[float | None, typer.Option("--dt")] = None,
+    t_end: Annotated[float | None, typer.Option("--t-end")] = None,
+    tolerance: Tolerance = 1e-7,
+    stride: Annotated[int, typer.Option("--stride", help="Every how many states of a reference.")] = 10,
+    motions: Annotated[bool, typer.Option(help="Whether confirmed pairs also carry a trajectory.")] = True,
+    time_budget: Annotated[
+        float, typer.Option("--time-budget", help="Seconds on the clock for each solver on each source; 0: no times.")
+    ] = 0.2,
+    case_limit: Annotated[float, typer.Option("--case-limit", help="Seconds after which a case is given up.")] = 300.0,
+    jobs: Annotated[int, typer.Option("--jobs", help="Processes; 0 for one per core.")] = 1,
+    dask: Annotated[
+        str | None, typer.Option("--dask", metavar="ADDRESS", help="Scheduler of a Dask cluster to run on.")
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Compare formulations and solvers on states, in time, and as trajectories; a killed run goes on where it was."""
+    from gaussopt.comparison.compare import compare
+    from gaussopt.comparison.solver_spec import split_words
+    from gaussopt.reporting.write import write_comparison
+
+    count = processes(jobs)
+    chosen = _sources(sources or [], family or [], dial or [], qp, sequence or [])
+    with _executor(dask) as executor, progress_bar("compare", json_, lines=True) as progress:
+        results = compare(
+            chosen, names_of(formulations), None if solvers is None else split_words(solvers),
+            stepper=split_words(stepper), dt=dt, t_end=t_end, tolerance=tolerance, stride=stride,
+            precision=True if precision == "all" else names_of(precision) or (), motions=motions,
+            time_budget=time_budget, case_limit=case_limit, jobs=count, executor=executor, store=out,
+            progress=progress, note=lambda sentence: print(f"gaussopt: {sentence}", file=sys.stderr),
+        )  # fmt: skip
+    _finish(context.obj, write_comparison(results, out), json_)
+
+
+def report_command(
+    context: typer.Context,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What `gaussopt compare --out DIR` wrote.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Another folder for the report, without the cases; DIR if not given.")
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Write the report on stored results anew."""
+    from gaussopt.comparison.results import read_results
+    from gaussopt.reporting.write import write_report
+
+    _finish(context.obj, write_report(read_results(folder), out or folder), json_)
+
+
+def export_command(
+    context: typer.Context,
+    problem: ProblemName,
+    formulation: Annotated[str, typer.Option("--formulation", help="Whose programs to write.")],
+    out: Annotated[Path, typer.Option("--out", help="New folder.")],
+    reference: Annotated[
+        str | None, typer.Option("--reference", help="Trajectory to follow; the problem's first if not given.")
+    ] = None,
+    stride: Annotated[int, typer.Option("--stride", help="Every how many states.")] = 1,
+    set_: Set = None,
+    json_: Json = False,
+) -> None:
+    """Write the step programs along a reference trajectory as files for other programs, each with its solution."""
+    from gaussopt.comparison.sequence_files import export_sequence
+    from gaussopt.modelling.problem import problem as find
+
+    with progress_bar("export", json_) as progress:
+        manifest = export_sequence(
+            find(problem, **settings_of(set_)), formulation, out, reference=reference, stride=stride,
+            progress=progress,
+        )  # fmt: skip
+    certified = sum("solution" in row for row in manifest["programs"])
+    message = (
+        f"{manifest['count']} programs ({manifest['kind']}) of {manifest['problem']}, {manifest['reference']}, as "
+        f"{manifest['formulation']}; {certified} with a certified solution."
+    )
+    if json_:
+        print_json(context.obj, {
+            "status": "solved", "message": message, "manifest": str(out / "manifest.json"),
+            "certified": certified,
+            **{k: manifest[k] for k in ("problem", "reference", "formulation", "kind", "count")},
+        })  # fmt: skip
+    else:
+        print(f"{message}\nManifest: {out / 'manifest.json'}", file=context.obj)
+
+
+def _sources(
+    names: list[str], families: list[str], dials: list[str], qp: bool, sequences: list[Path]
+) -> list[str | Problem | Spec]:
+    from gaussopt.comparison.sources import ExportedSequence, ProgramFile, convex_programs, family_sweep
+
+    found: list[str | Problem | Spec] = [ProgramFile.of(n) if n.endswith(".json") else n for n in names]
+    if dials and not families:
+        raise BadInput("--dial turns a dial of a family; name the family with --family.")
+    unknown = [d for d in dials if not any(_has(name, d) for name in families)]
+    for name in families:
+        # Each family takes the dials that it has; one that nobody has is refused by the first.
+        found += family_sweep(name, [d for d in dials if _has(name, d)] + unknown)
+    if qp:
+        found += convex_programs()
+    found += [ExportedSequence.of(folder) for folder in sequences]
+    return found
+
+
+def _has(family: str, dial: str) -> bool:
+    from gaussopt.core import registry
+
+    return dial.partition("=")[0].strip() in {d.name for d in registry.load("family", family).dials}
+
+
+def _executor(address: str | None) -> AbstractContextManager[Executor | None]:
+    from gaussopt.execution.dask import dask_executor
+
+    return nullcontext() if address is None else dask_executor(address)
+
+
+def _finish(out: Any, summary: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(out, summary)
+    else:
+        for finding in summary["findings"]:
+            print(finding, file=out)
+        print(f"Report: {summary['report']}", file=out)
+    for source, reason in summary["unanswered"].items():
+        print(f"gaussopt: Nobody answers to {source}: {reason.rstrip('.')}.", file=sys.stderr)
+    if summary["status"] != "solved":
+        print(f"gaussopt: {summary['message']}", file=sys.stderr)
+        raise Done(1)

@@ -1,0 +1,61 @@
+"""The command `gaussopt list`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from gaussopt.cli.common import Json, print_json
+
+KINDS = {
+    "problems": "problem", "formulations": "formulation", "solvers": "solver", "steppers": "stepper",
+    "families": "family",
+}  # fmt: skip
+"""Words that `list` takes, and the kind of entry in the registry."""
+
+
+def list_command(
+    context: typer.Context, kind: Annotated[str, typer.Argument(metavar="|".join(KINDS))], json_: Json = False
+) -> None:
+    """List what is available."""
+    from gaussopt.core import registry, solver
+    from gaussopt.core.errors import UnknownName
+
+    if kind not in KINDS:
+        raise UnknownName("list", kind, KINDS)
+    singular = KINDS[kind]
+    rows: list[dict[str, Any]] = []
+    for name in registry.names(singular):
+        entry = registry.load(singular, name)
+        row: dict[str, Any] = {"name": name, "title": entry.title, "source": entry.source}
+        if singular == "solver":
+            missing = solver.missing_packages(entry)
+            row |= {"available": not missing, "missing": missing, "accepts": [t.__name__ for t in entry.accepts]}
+        elif singular == "formulation":
+            row["exact"] = entry.exact
+        elif singular == "stepper":
+            row |= {"order": entry.order, "adaptive": entry.adaptive}
+        elif singular == "problem":
+            row["parameters"] = [
+                {"name": p.name, "value": p.value, "unit": p.unit, "meaning": p.meaning, "printed": p.printed}
+                for p in entry.parameters
+            ]
+            row |= {"cases": sorted(entry.cases), "variants": sorted(entry.variants)}
+            row["references"] = [r.name for r in entry.references]
+        elif singular == "family":
+            row["dials"] = [dial.to_mapping() for dial in entry.dials]
+        rows.append(row)
+    if json_:
+        print_json(context.obj, {"status": "solved", kind: rows})
+        return
+    width = max((len(r["name"]) for r in rows), default=0)
+    for row in rows:
+        note = f"  (not installed: {', '.join(row['missing'])})" if row.get("missing") else ""
+        print(f"{row['name']:{width}}  {row['title']}{note}", file=context.obj)
+        dials = row.get("dials", ())
+        names = max((len(dial["name"]) for dial in dials), default=0)
+        for dial in dials:
+            unit = "" if dial["unit"] == "1" else f" {dial['unit']}"
+            ends = f"{dial['low']:g} to {dial['high']:g}{unit} ({dial['default']:g})"
+            print(f"{'':{width}}    {dial['name']:{names}}  {ends:28}  {dial['meaning']}", file=context.obj)

@@ -1,0 +1,192 @@
+"""The command line: list, run, solve, verify, papers; animate, atlas, compare, export and report live beside it.
+
+Results go to standard output, progress and errors to standard error. With --json standard output holds exactly
+one JSON object, also on failure. Exit codes: 0 done, 1 a step or solve did not end `solved` or the machine gave out,
+2 bad input.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gaussopt._version import __version__
+from gaussopt.cli.animate import animate_command
+from gaussopt.cli.atlas import atlas_command
+from gaussopt.cli.common import Done, Json, print_json, processes, progress_bar
+from gaussopt.cli.compare import compare_command, export_command, report_command
+from gaussopt.cli.list import list_command
+from gaussopt.cli.run import run_command
+from gaussopt.cli.solve import solve_command, verify_command
+from gaussopt.core.cache import UnsafeCache, check_chosen
+from gaussopt.core.errors import GaussoptError, MachineFailure, Unverified
+from gaussopt.core.machine import NOT_OF_OUTPUT, file_error, machine_failure
+
+if TYPE_CHECKING:
+    pass
+
+app = typer.Typer(
+    name="gaussopt", add_completion=False, pretty_exceptions_enable=False,
+    help="Every time step of a mechanical system as an optimisation problem.",
+)  # fmt: skip
+
+TYPER_INTERRUPTED = 130
+"""Exit code of Typer after Ctrl-C."""
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command line; returns the exit code instead of leaving the interpreter."""
+    given = sys.argv[1:] if arguments is None else arguments
+    try:
+        with _plain_warnings():
+            return _run(given)
+    except OSError as error:  # standard output takes nothing: a full disk, a closed pipe
+        print(f"gaussopt: Cannot write the result: {error.strerror or error}.", file=sys.stderr)
+        return 1
+
+
+@contextlib.contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Our own warnings are sentences on standard error; those of others stay as they are."""
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        if issubclass(category, UnsafeCache | Unverified):
+            print(f"gaussopt: {message}", file=sys.stderr)
+        else:
+            usual(message, category, *where)
+
+    warnings.showwarning = show  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        warnings.showwarning = usual
+
+
+def _run(given: list[str]) -> int:
+    as_json = "--json" in given
+    talk = contextlib.nullcontext(sys.stdout) if "--help" in given else _quiet_backends()
+    with talk as out:
+        try:
+            if app(given, standalone_mode=False, obj=out) == TYPER_INTERRUPTED:
+                return _interrupted(out, as_json)
+        except Done as done:
+            return done.code
+        except typer.TyperException as error:
+            text = error.format_message()
+            return _fail(out, as_json, text if text.endswith((".", "?")) else f"{text}.")
+        except (typer.Abort, KeyboardInterrupt):
+            return _interrupted(out, as_json)
+        except GaussoptError as error:
+            return _fail(out, as_json, str(error), code=1 if isinstance(error, MachineFailure) else 2)
+        except BrokenPipeError:
+            return 1
+        except MemoryError as error:
+            return _fail(out, as_json, str(machine_failure("The command was not done", error)), code=1)
+        except OSError as error:
+            if error.filename is None and error.errno not in NOT_OF_OUTPUT:
+                raise  # standard output takes nothing
+            what = "The command was not done" if error.filename is None else f"Cannot use {str(error.filename)!r}"
+            failure = file_error(what, error)
+            return _fail(out, as_json, str(failure), code=1 if isinstance(failure, MachineFailure) else 2)
+        except BaseException as error:  # a person's file may raise SystemExit and what else there is
+            if "GAUSSOPT_DEBUG" in os.environ:
+                raise
+            text = f"Unexpected {type(error).__name__}: {error}; this is a defect (GAUSSOPT_DEBUG=1 shows where)."
+            return _fail(out, as_json, text, code=1)
+        return 0
+
+
+@contextlib.contextmanager
+def _quiet_backends() -> Iterator[Any]:
+    """Our own standard output; whatever a backend prints (from C too) goes to standard error."""
+    if sys.stdout is None:  # standard output is closed
+        with open(os.devnull, "w", encoding="utf-8") as nowhere:
+            yield nowhere
+        return
+    sys.stdout.flush()
+    try:
+        saved = os.dup(1)
+        real = True
+    except OSError:
+        real = False
+    # Under a test harness sys.stdout is not file descriptor 1; then it is ours already.
+    if not real or sys.stdout is not sys.__stdout__:
+        yield sys.stdout
+        return
+    os.dup2(2, 1)
+    out = os.fdopen(saved, "w", encoding="utf-8", closefd=True)
+    try:
+        yield out
+        out.flush()
+    finally:
+        with contextlib.suppress(OSError):
+            sys.__stdout__.flush()
+        os.dup2(out.fileno(), 1)
+        with contextlib.suppress(OSError):
+            out.close()
+
+
+def _interrupted(out: Any, as_json: bool) -> int:
+    # An interrupt inside Python code that an extension module runs (as some do when imported) is noted by CPython,
+    # which would then end by the signal, whatever the exit code. Running nothing in the same way forgets it.
+    ctypes.pythonapi.PyRun_SimpleString(b"")
+    return _fail(out, as_json, "Interrupted.", code=1)
+
+
+def _fail(out: Any, as_json: bool, sentence: str, code: int = 2) -> int:
+    if as_json:
+        print_json(out, {"status": "bad_input" if code == 2 else "crashed", "message": sentence})
+    print(f"gaussopt: {sentence}", file=sys.stderr)
+    return code
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
+) -> None:
+    if version:
+        print(__version__, file=context.obj)
+        raise Done(0)
+    if context.invoked_subcommand is None:
+        print(context.get_help(), file=context.obj)
+        raise Done(2)
+    check_chosen()
+
+
+def papers_command(
+    context: typer.Context,
+    out: Annotated[Path, typer.Option("--out", help="Folder of the report.")] = Path("reports/papers"),
+    quick: Annotated[bool, typer.Option("--quick", help="Shorter motions, fewer states.")] = False,
+    jobs: Annotated[int, typer.Option("--jobs", help="Processes; 0 for one per core.")] = 0,
+    json_: Json = False,
+) -> None:
+    """Reproduce the papers and write the report."""
+    from gaussopt.papers.reproduce import reproduce
+
+    count = processes(jobs)
+    with progress_bar("papers", json_) as progress:
+        summary = reproduce(out, quick=quick, jobs=count, progress=progress)
+    if json_:
+        print_json(context.obj, summary)
+    else:
+        print(f"{summary['message']}\nReport: {summary['report']}", file=context.obj)
+    if summary["status"] != "solved":
+        raise Done(1)
+
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "list": list_command, "run": run_command, "solve": solve_command, "verify": verify_command,
+    "papers": papers_command, "animate": animate_command, "atlas": atlas_command, "compare": compare_command,
+    "report": report_command, "export": export_command,
+}  # fmt: skip
+for _name, _command in COMMANDS.items():
+    app.command(_name)(_command)

@@ -1,0 +1,145 @@
+"""The command `gaussopt run`."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gaussopt.cli.common import (
+    Accumulation,
+    Done,
+    End,
+    Impact,
+    Json,
+    OfMotion,
+    ProblemName,
+    Set,
+    SolverName,
+    SolverOption,
+    Stabilisation,
+    StepperName,
+    TimeStep,
+    end,
+    pairs_of,
+    plain,
+    print_json,
+    progress_bar,
+    settings_of,
+)
+from gaussopt.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from gaussopt.integration.trajectory import Trajectory
+
+
+def run_command(
+    context: typer.Context,
+    problem: ProblemName,
+    formulation: OfMotion = None,
+    solver: SolverName = None,
+    solver_option: SolverOption = None,
+    stepper: StepperName = "rk4",
+    dt: TimeStep = None,
+    rtol: Annotated[float, typer.Option("--rtol")] = 1e-9,
+    atol: Annotated[float, typer.Option("--atol")] = 1e-9,
+    t_end: End = None,
+    stabilisation: Stabilisation = "none",
+    tolerance: Annotated[float, typer.Option("--tolerance", help="Of the certificate; inf only records.")] = 1e-7,
+    impact: Impact = "newton",
+    accumulation: Accumulation = "stop",
+    engine: Annotated[str, typer.Option("--engine", help="interpreted, compiled (generated code), or auto.")] = "auto",
+    record_every: Annotated[int, typer.Option("--record-every", help="Steps between two recorded states.")] = 1,
+    set_: Set = None,
+    save: Annotated[Path | None, typer.Option("--save", metavar="FILE.nc", help="Write the motion as NetCDF.")] = None,
+    json_: Json = False,
+) -> None:
+    """Simulate a problem, certifying every step."""
+    from gaussopt.core.files import check_target
+    from gaussopt.modelling.problem import problem as find
+    from gaussopt.simulation.simulate import simulate
+
+    settings = settings_of(set_)
+    options = pairs_of(solver_option, "--solver-option")
+    if save is not None:
+        check_target(save)
+        if save.suffix != ".nc":
+            raise BadInput(f"Cannot write {save}: motions are NetCDF; name a file that ends in .nc.")
+    with progress_bar(problem, json_) as progress:
+        trajectory = simulate(
+            find(problem, **settings), formulation, solver, stepper=stepper, dt=dt, t_end=t_end, rtol=rtol, atol=atol,
+            tolerance=tolerance, stabilise=stabilisation, impact=impact, accumulation=accumulation,
+            solver_options=options, progress=progress, engine=engine, record_every=record_every,
+            step_folder="." if save is None else save.parent, keep_interrupted=True,
+        )  # fmt: skip
+    lost = None if save is None else _saved(trajectory, save)
+    if json_:
+        unsaved = {"status": "crashed", "message": f"{lost} {trajectory.message}"} if lost else {}
+        print_json(context.obj, trajectory.to_mapping() | unsaved)
+    else:
+        _print_run(context.obj, trajectory, None if lost else save)
+    if lost:
+        print(f"gaussopt: {lost}", file=sys.stderr)
+        raise Done(1)
+    end(str(trajectory.status), trajectory.message)
+
+
+def _saved(trajectory: Trajectory, path: Path) -> str | None:
+    """Save a motion; why that failed, in a sentence: what was computed is printed all the same."""
+    try:
+        trajectory.save(path)
+    except BadInput as error:
+        return str(error)
+    return None
+
+
+def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
+    from gaussopt.linalg.redundancy import named_forces
+
+    data = traj.to_mapping()
+    lines = [f"{data['problem']}: {data['formulation']} by {data['solver']}, {data['stepper']}: {data['status']}"]
+    if data["t"] is not None:
+        compiled = ", compiled" if data["engine"] == "compiled" else ""
+        width = max(len(c) for c in traj.coordinates)
+        rows = zip(traj.coordinates, data["q"], data["v"], data["a"], strict=True)
+        lines += [
+            f"{data['steps']} steps to t = {data['t']:.9g} s{compiled}",
+            f"{'':{width}}  {'q':>20}  {'v':>20}  {'a':>20}",
+            *(f"{name:{width}}  {q:20.12g}  {v:20.12g}  {a:20.12g}" for name, q, v, a in rows),
+        ]
+    lines += [f"event at t = {event['t']:.12g}: {_event_words(event)}" for event in traj.events]
+    lines += [f"warning: {warning}" for warning in traj.warnings]
+    lines.append(f"certified: relative error at most {traj.worst.relative_error:.2g} over {_certified(traj)}")
+    if not data["forces_unique"]:
+        which = named_forces(data["open_forces"])
+        some = f"{int((~traj.forces_unique).sum())} of {len(traj.t)} recorded instants{which and f': {which}'}"
+        lines.append(f"forces: one choice of many at {some}")
+    constrained = traj.lam.shape[1] or traj.contacts
+    drift = {k: x for k, x in data["drift"].items() if constrained and x is not None and math.isfinite(x)}
+    if drift:
+        lines.append(f"drift: {', '.join(f'{k} {x:.2g}' for k, x in drift.items())}")
+    if data["energy"]:
+        energy = data["energy"]
+        lines.append(f"energy: {energy['initial']:.9g} J at the start, {energy['final']:.9g} J at the end")
+    lines.append(f"time: {', '.join(f'{k} {v:.3g} s' for k, v in data['timing'].items())}")
+    if save is not None:
+        lines.append(f"saved: {save}")
+    print("\n".join(lines), file=out)
+
+
+def _certified(traj: Trajectory) -> str:
+    """Steps or states that the worst certificate stands for."""
+    if "residuals" not in traj.meta:
+        return f"{traj.worst.evaluations} steps solved"
+    residual = max(traj.meta["residuals"].values())
+    return f"{len(traj.t)} recorded states; residuals of all steps at most {residual:.2g}"
+
+
+def _event_words(event: dict[str, Any]) -> str:
+    who = event.get("contact") or ", ".join(event.get("contacts", []))
+    more = {k: event[k] for k in ("Lam_N", "energy_change", "gain", "time_estimate") if k in event}
+    extra = ", ".join(f"{k} = {plain(v)}" for k, v in more.items())
+    return " ".join(part for part in (event["kind"].replace("_", " "), who, f"({extra})" if extra else "") if part)

@@ -1,0 +1,191 @@
+"""The commands `gaussopt solve` and `gaussopt verify`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gaussopt.cli.common import Done, Json, SolverName, SolverOption, Tolerance, pairs_of, plain, print_json
+from gaussopt.core.errors import BadInput, IllPosed
+
+if TYPE_CHECKING:
+    from gaussopt.core.step_data import StepData
+
+
+def solve_command(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE.json", help="A step, a qp or an lcp.")],
+    formulation: Annotated[
+        str | None, typer.Option("--formulation", help="Of a step; gauss, or stick-slip with contacts.")
+    ] = None,
+    solver: SolverName = None,
+    solver_option: SolverOption = None,
+    tolerance: Tolerance = 1e-7,
+    json_: Json = False,
+) -> None:
+    """Solve a step, a quadratic program or a complementarity problem from a file and certify the answer."""
+    from gaussopt.core import problem_files
+    from gaussopt.core.programs import LCP, QP
+    from gaussopt.core.status import Status
+    from gaussopt.linalg.redundancy import rank_report
+    from gaussopt.solving.solve import solve, solve_step
+
+    data = problem_files.load(file)
+    options: dict[str, Any] = dict(pairs_of(solver_option, "--solver-option"))
+    _check_tolerance(tolerance)
+    result: dict[str, Any]
+    if isinstance(data, QP):
+        if formulation is not None:
+            raise BadInput("A qp is a program already; --formulation applies to steps.")
+        name = solver or ("kkt" if data.equality.all() else "newton")
+        solution = solve(data, name, tolerance=tolerance, solver_options=options)
+        result = {
+            "status": str(solution.status), "message": solution.message, "solver": name, "x": solution.x,
+            "y": solution.y, "objective": None if solution.x is None else data.objective(solution.x),
+            "certificate": solution.certificate, "iterations": solution.iterations,
+            "timing": solution.timing.to_mapping(),
+        }  # fmt: skip
+    elif isinstance(data, LCP):
+        result = _solve_lcp(data, formulation or "lcp", solver, tolerance, options)
+    else:
+        name, by = _defaults(data, formulation, solver)
+        answer = solve_step(data, name, by, tolerance=tolerance, solver_options=options)
+        w: Any = [] if answer.a is None else data.J_N @ answer.a + data.zeta_N
+        result = {
+            "status": str(answer.status), "message": answer.message, "formulation": name, "solver": by, "a": answer.a,
+            "lam": answer.lam, "lam_N": answer.lam_N, "lam_T": _flat(answer.lam_T), "w": w,
+            "forces_unique": answer.forces_unique, "certificate": answer.certificate.to_mapping(),
+            "ranks": {} if data.sparse else rank_report(data).to_mapping(), "iterations": answer.iterations,
+            "timing": answer.timing.to_mapping(), **answer.details,
+            **(answer.contact.to_mapping() if answer.contact is not None else {}),
+        }  # fmt: skip
+        if data.k and answer.certificate.verdict not in (Status.INFEASIBLE, Status.UNBOUNDED):
+            result["classification"] = _classification(data)
+    _finish(context.obj, result, json_)
+
+
+def _defaults(step: StepData, formulation: str | None, solver: str | None) -> tuple[str, str]:
+    """Formulation and solver that take the step, where none are given."""
+    from gaussopt.contact.activity import closed_contacts
+    from gaussopt.solving.defaults import default_solver, formulate
+
+    name = formulation or ("stick-slip" if len(closed_contacts(step)) else "gauss")
+    if solver is not None:
+        return name, solver
+    try:
+        return name, default_solver(formulate(step, name))
+    except IllPosed:
+        return name, "newton"  # there is no program to solve; the sentence comes from solve_step
+
+
+def _classification(step: StepData) -> dict[str, Any] | None:
+    """Classification of the contact operator; None where there is none."""
+    from gaussopt.certificates.contact_class import classify_step
+    from gaussopt.core.errors import NotAccepted
+
+    try:
+        return classify_step(step).to_mapping()
+    except NotAccepted:
+        return None
+
+
+def _flat(lam_T: Any) -> Any:
+    """In the plane the tangent axis is dropped."""
+    return lam_T[:, 0] if lam_T.ndim == 2 and lam_T.shape[1] == 1 else lam_T
+
+
+def _solve_lcp(
+    lcp: Any, formulation: str, solver: str | None, tolerance: float, options: dict[str, Any]
+) -> dict[str, Any]:
+    from gaussopt.solving.solve import solve_lcp
+
+    solution, details = solve_lcp(lcp, formulation, solver, tolerance=tolerance, solver_options=options)
+    certificate = dict(solution.certificate)
+    listed, z_range = certificate.pop("solutions", None), certificate.pop("z_range", None)
+    result: dict[str, Any] = {
+        "status": str(solution.status), "message": solution.message, "formulation": formulation, "solver": solver,
+        "z": solution.x, "lam_N": solution.x, "w": None if solution.x is None else lcp.w(solution.x),
+        "forces_unique": certificate.get("forces_unique"), "certificate": certificate,
+        "iterations": solution.iterations, "timing": solution.timing.to_mapping(), **details,
+    }  # fmt: skip
+    if listed is not None:
+        result["solutions"] = listed
+    if z_range is not None:
+        result["lam_N_range"] = z_range
+    return result
+
+
+def verify_command(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE.json", help="A step, a qp or an lcp.")],
+    answer_file: Annotated[Path, typer.Argument(metavar="ANSWER.json", help='{"a", "lam"}, {"x"} or {"z"}.')],
+    tolerance: Tolerance = 1e-7,
+    json_: Json = False,
+) -> None:
+    """Certify an answer that anybody computed."""
+    from gaussopt.core import problem_files
+    from gaussopt.solving.verification import verify_answer
+
+    data = problem_files.load(file)
+    given = problem_files.read_answer(answer_file, data)
+    _check_tolerance(tolerance)
+    answer = _arrays_of(given, data, answer_file)
+    _finish(context.obj, verify_answer(data, answer, tolerance), json_)
+
+
+def _arrays_of(given: dict[str, Any], data: Any, file: Path) -> dict[str, Any]:
+    """The arrays of an answer, None where they are not there; whatever is wrong with them is wrong in this file."""
+    from gaussopt.core.programs import LCP, QP
+    from gaussopt.core.step_data import as_array
+
+    if isinstance(data, QP):
+        sizes = {"x": data.n, "y": data.m}
+    elif isinstance(data, LCP):
+        sizes = {"z": data.n}
+    else:
+        sizes = {"a": data.n, "lam": data.m} | ({"lam_N": data.k} if data.k else {})
+    wanted = next(iter(sizes))
+    if given.get(wanted) is None:
+        raise BadInput(f"{file} has no {wanted!r}; an answer to this file needs one.")
+    try:
+        found = {
+            name: None if given.get(name) is None else as_array(name, given[name], (size,))
+            for name, size in sizes.items()
+        }
+        if "lam_N" in found:
+            found["lam_T"] = _tangent_forces(given.get("lam_T"), data)
+    except BadInput as error:
+        raise BadInput(f"{file}: {error}") from None
+    return found
+
+
+def _tangent_forces(given: Any, step: StepData) -> Any:
+    from gaussopt.core.step_data import as_array
+
+    if given is None:
+        return None
+    shape = step.v_T.shape
+    if shape[1] == 1 and not (isinstance(given, list) and given and isinstance(given[0], list)):
+        return as_array("lam_T", given, (shape[0],))[:, None]
+    return as_array("lam_T", given, shape)
+
+
+def _check_tolerance(tolerance: float) -> None:
+    if not tolerance > 0:
+        raise BadInput(f"tolerance is {tolerance:g}; it must be positive.")
+
+
+def _finish(out: Any, result: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(out, result)
+    else:
+        for key, value in plain(result).items():
+            if isinstance(value, dict):
+                value = ", ".join(f"{k} {v:.6g}" if isinstance(v, float) else f"{k} {v}" for k, v in value.items())
+            print(f"{key}: {value}", file=out)
+    if result["status"] != "solved":
+        print(f"gaussopt: {result['message']}", file=sys.stderr)
+        raise Done(1)

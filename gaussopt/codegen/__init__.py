@@ -1,0 +1,1 @@
+"""Straight-line source from a model: equations, certificates, whole motions."""

@@ -1,0 +1,216 @@
+"""The arithmetic of the methods that keep constraints themselves, as straight lines; see `integration.steppers`.
+
+Beside the names of `gaussopt.codegen.step` the lines read h, the length of the step, and stop, its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import sympy as sp
+
+from gaussopt.codegen.ldl import Entry, StepFactors, Writer
+from gaussopt.codegen.loop import LoopWriter, Parts, value
+from gaussopt.codegen.step import Lines, StepWriter, all_hold, names_used, step_matrix
+from gaussopt.symbolic.model import TIME, Model
+
+END = sp.Symbol("stop", real=True)
+"""Time at the end of the step."""
+
+
+def _force(model: Model) -> list[Any]:
+    return [Q - h for Q, h in zip(model.equations.Q, model.equations.h, strict=True)]
+
+
+def _divided(writer: StepWriter, entries: Sequence[Entry]) -> list[Entry]:
+    return [writer.w.let(f"({x})/h") if x else None for x in entries]
+
+
+def _misfit(
+    w: Writer, M: list[list[Entry]], J: list[list[Entry]], f: Sequence[Entry], missed: Sequence[Entry]
+) -> list[Entry]:
+    """Squares of what constraints are missed by, to 1 + |J a|^2, and of M a - f - J^T lam, to 1 + |f|^2."""
+    n, m = len(M), len(J)
+    a: list[Entry] = [f"a_{i}" for i in range(n)]
+    lam: list[Entry] = [f"lam_{r}" for r in range(m)]
+    columns = [[J[r][j] for r in range(m)] for j in range(n)]
+    d = [w.let(w.total([w.dot(M[j], a)], [f[j], *map(w.product, columns[j], lam)])) for j in range(n)]
+    found = []
+    for part, scale in ((missed, [w.let(w.dot(row, a)) for row in J]), (d, f)):
+        size = w.total([w.dot(scale, scale), "1.0"])
+        found.append(w.let(f"({square})/({size})") if (square := w.dot(part, part)) else None)
+    return found
+
+
+def _repeated(
+    writer: StepWriter, names: Iterable[str], results: dict[str, list[Entry]], checks: Iterable[str]
+) -> tuple[Lines, Lines]:
+    """What was written for an iteration that changes `names`: what stays, and what is repeated, with the results."""
+    changing = set(names)
+    stays: list[str] = []
+    changes: list[str] = []
+    for line in writer.lines({}, ()).body:
+        name, _, value = line.partition(" = ")
+        if names_used(value) & changing:
+            changing.add(name)
+            changes.append(line)
+        else:
+            stays.append(line)
+    conditions = list(dict.fromkeys(checks))
+    first = replace(writer.lines({}, [c for c in conditions if not names_used(c) & changing]), body=tuple(stays))
+    regular = all_hold([c for c in conditions if names_used(c) & changing])
+    found = {name: tuple(entries) for name, entries in results.items()}
+    return first, Lines((), tuple(changes), found, regular, first.imports)
+
+
+class ConstrainedLoopWriter(LoopWriter):
+    """A loop whose residuals read the acceleration a_0, ... and the multipliers lam_0, ... of the latest solve.
+
+    One slope, behind the state before the step; the second half of it is the acceleration. The multipliers stand behind
+    the work space of `LoopWriter`.
+    """
+
+    def __init__(self, model: Model, parts: Parts) -> None:
+        super().__init__(model, parts, 1)
+        self._multipliers = self.work
+        self.work += self.m
+
+    def acceleration(self, i: int) -> str:
+        """Where an acceleration is."""
+        return f"work[{self.size + self.n + i}]"
+
+    def stores(self, lines: Lines) -> list[str]:
+        """Also the multipliers, which the residuals read."""
+        return super().stores(lines) + self.store_multipliers(lines)
+
+    def store_multipliers(self, lines: Lines) -> list[str]:
+        """The multipliers of a solve into the work space."""
+        return [f"work[{self._multipliers + r}] = {value(x)}" for r, x in enumerate(lines.results["lam"])]
+
+    def latest(self) -> list[str]:
+        """The names of the latest solve."""
+        known = [f"a_{i} = {self.acceleration(i)}" for i in range(self.n)]
+        return known + [f"lam_{r} = work[{self._multipliers + r}]" for r in range(self.m)]
+
+
+# -- the velocity-level Gauss step ----------------------------------------------------------------------
+
+
+def _linearised(
+    writer: StepWriter,
+) -> tuple[list[list[Entry]], list[list[Entry]], list[Entry], list[Entry], list[Entry]]:
+    """M, J, Q - h at the start, phi at the end of time, and rates of the other rows at the end of time."""
+    model = writer.model
+    m_h, later = len(model.holonomic), {TIME: END}
+    groups = [[sp.sympify(e).xreplace(later) for e in part] for part in (model.holonomic, model.equations.rates[m_h:])]
+    M, J, (f, phi, rates) = writer.matrices(_force(model), *groups)
+    return M, J, f, phi, rates
+
+
+def velocity_step(model: Model, order: Sequence[int], polynomials: bool) -> Lines:
+    """Change of velocity over h, and impulses over h.
+
+    Results
+    -------
+    a (n), lam (m)
+    """
+    writer = StepWriter(model, polynomials, "s")
+    w, v = writer.w, [str(s) for s in model.v]
+    M, J, f, phi, rates = _linearised(writer)
+    rows = [w.total((), [x, w.let(w.dot(row, v))]) for row, x in zip(J, _divided(writer, phi), strict=False)]
+    g = _divided(writer, [*rows, *(f"-{x}" if x else None for x in rates)])
+    found = StepFactors(w, step_matrix(M, J), order, len(M))
+    a, lam = _parts(writer, found.solve([*f, *g]))
+    return writer.lines({"a": a, "lam": lam}, [*writer.checks, *found.checks])
+
+
+def velocity_residuals(model: Model, polynomials: bool) -> Lines:
+    """`residuals` of such a step, as `gaussopt.codegen.step.residuals`: of the linearised constraints, over h."""
+    writer = StepWriter(model, polynomials, "r")
+    w = writer.w
+    M, J, f, phi, rates = _linearised(writer)
+    change = [w.let(f"h*a_{i}") for i in range(len(M))]
+    v = [w.let(f"{s} + {x}") for s, x in zip(model.v, change, strict=True)]
+    ends = [w.total([w.dot(row, v), x]) for row, x in zip(J, _divided(writer, phi), strict=False)]
+    ends += [w.total([w.dot(row, change), x]) for row, x in zip(J[len(phi) :], rates, strict=True)]
+    return writer.lines({"residuals": _misfit(w, M, J, f, _divided(writer, ends))}, ())
+
+
+def _parts(writer: StepWriter, x: Sequence[Entry]) -> tuple[list[Entry], list[Entry]]:
+    """Acceleration and multipliers."""
+    n = len(writer.model.q)
+    return list(x[:n]), [writer.w.let(f"-{entry}") if entry else None for entry in x[n:]]
+
+
+# -- RATTLE -------------------------------------------------------------------------------------------------
+
+
+def end_positions(n: int) -> list[str]:
+    """Names of the coordinates at the end of the step."""
+    return [f"z_{i}" for i in range(n)]
+
+
+def half_velocities(n: int) -> list[str]:
+    """Names of the velocities between the halves."""
+    return [f"half_{i}" for i in range(n)]
+
+
+def missed_positions(m: int) -> list[str]:
+    """Names of what the first half takes off J a."""
+    return [f"missed_{r}" for r in range(m)]
+
+
+def half_step(model: Model, order: Sequence[int], polynomials: bool) -> tuple[Lines, Lines]:
+    """A half of RATTLE at its own state, `part` 0 or 1: what its iteration repeats comes second.
+
+    J a is that of Gauss's principle less what the positions miss, or 2/h (J (v - v_half) - rates).
+
+    Results
+    -------
+    none; a (n), lam (m)
+    """
+    writer = StepWriter(model, polynomials, "s")
+    w, n, e = writer.w, len(model.q), model.equations
+    M, J, (f, gamma, rates) = writer.matrices(_force(model), e.gamma, e.rates)
+    missed = missed_positions(len(model.holonomic))
+    change = [w.let(f"{v} - {half}") for v, half in zip(model.v, half_velocities(n), strict=True)]
+    g: list[Entry] = []
+    for r, (row, start, rate) in enumerate(zip(J, gamma, rates, strict=True)):
+        first = w.total([start], missed[r : r + 1]) or "0.0"
+        second = w.total([w.dot(row, change)], [rate]) or "0.0"
+        g.append(w.let(f"{first} if part == 0 else 2.0*({second})/h"))
+    found = StepFactors(w, step_matrix(M, J), order, len(M))
+    a, lam = _parts(writer, found.solve([*f, *g]))
+    changing = [*map(str, model.v), *missed]
+    return _repeated(writer, changing, {"a": a, "lam": lam}, [*writer.checks, *found.checks])
+
+
+def end_residuals(model: Model, polynomials: bool) -> Lines:
+    """Holonomic constraints at the end positions z and the end of time.
+
+    Results
+    -------
+    phi (m_h)
+    """
+    writer = StepWriter(model, polynomials, "b")
+    names = end_positions(len(model.q))
+    ends = dict(zip(model.q, (sp.Symbol(z, real=True) for z in names), strict=True)) | {TIME: END}
+    (phi,) = writer.expressions([sp.sympify(c).xreplace(ends) for c in model.holonomic])
+    return writer.lines({"phi": phi}, writer.checks)
+
+
+def half_residuals(model: Model, polynomials: bool) -> Lines:
+    """`residuals` of a half: of the velocity constraints at the end, over h/2."""
+    writer = StepWriter(model, polynomials, "r")
+    w = writer.w
+    M, J, (f, rates) = writer.matrices(_force(model), model.equations.rates)
+    missed = [w.let(f"2.0*part*{x}/h") if x else None for x in rates]
+    return writer.lines({"residuals": _misfit(w, M, J, f, missed)}, ())
+
+
+def settles_at_once(model: Model) -> bool:
+    """Whether the equations of the second half are linear in the velocity, so that one solve is enough."""
+    matrices = [*_force(model), *(x for row in model.equations.J for x in row)]
+    return not any(sp.sympify(e).free_symbols & set(model.v) for e in matrices)

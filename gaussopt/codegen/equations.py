@@ -1,0 +1,86 @@
+"""The generated module of a model: step data, residuals, energies, contacts and the certificate's arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+import sympy as sp
+
+from gaussopt.codegen import source
+from gaussopt.codegen.certificate import certificate_source
+from gaussopt.core import generated_modules
+from gaussopt.symbolic.contacts import flat_contacts
+from gaussopt.symbolic.model import Model
+
+
+def equations_of(model: Model) -> ModuleType:
+    """The generated module of a model, kept from before or written now.
+
+    Raises
+    ------
+    BadInput
+        As `Model.equations`, or if `GAUSSOPT_CACHE` names a folder that others can write to.
+    Unwritable
+        If an expression has no counterpart in Python.
+    """
+    key = source.key_of(model.key)
+    module = generated_modules.load(model.name, key)
+    return module or generated_modules.store(model.name, key, equations_source(model))
+
+
+def equations_source(model: Model) -> str:
+    """The generated module: step data, residuals, energies, contacts and the certificate's arithmetic.
+
+    Raises
+    ------
+    BadInput
+        As `equations`; also if an expression has no counterpart in Python.
+    """
+    e, n, d = model.equations, len(model.q), sp.diff
+    state: dict[str, Sequence[Any] | None] = {"t": None, "q": model.q, "v": model.v, "p": model.p}
+    place: dict[str, Sequence[Any] | None] = {"t": None, "q": model.q, "p": model.p}
+    flat = [x for row in e.M for x in row] + e.h + e.Q + [x for row in e.J for x in row] + e.gamma
+    doc = "M (n*n), h (n), Q (n), J (m*n), gamma (m), row by row."
+    if model.contacts:
+        # In one function with the smooth part, so that sines and cosines are shared.
+        flat += flat_contacts(model.contacts, model.tangents, model.along, model.q, model.v)
+        doc = doc[:-1] + "; then g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T."
+    functions = [
+        source.Function("step", state, flat, doc),
+        source.Function("position", place, model.holonomic, "Holonomic constraint functions phi (m_h)."),
+        source.Function(
+            "position_jacobian",
+            place,
+            [x for row in e.J[: len(model.holonomic)] for x in row],
+            "phi_q (m_h*n), row by row.",
+        ),
+        source.Function("velocity", state, e.rates, "Constraint residuals at velocity level (m)."),
+        source.Function("energy", state, e.energy, "Kinetic and potential energy, power of the forces."),
+    ]
+    if model.quasi_velocities:
+        full = [*model.quasi_velocities, *e.rates]
+        functions += [
+            source.Function("omega", state, full, "Quasi-velocities, then the velocity constraints (n)."),
+            source.Function(
+                "omega_jacobian", state, [d(x, b) for x in full for b in model.v], "Their derivative by v (n*n)."
+            ),
+            source.Function(
+                "omega_bias", state, [model.along(x) for x in full], "Their time derivative at constant v (n)."
+            ),
+        ]
+    if model.contacts:
+        gaps = [c.gap for c in model.contacts]
+        coefficients = [c.coefficients[i] for i in range(3) for c in model.contacts]
+        functions += [
+            source.Function("gaps", place, gaps, "Gaps g_N (k)."),
+            source.Function("gap_rates", state, [model.along(x) for x in gaps], "Gap rates (k)."),
+            source.Function("coefficients", {"p": model.p}, coefficients, "mu (k), e_N (k), e_T (k)."),
+        ]
+    pattern_M, pattern_J = [x != 0 for row in e.M for x in row], [x != 0 for row in e.J for x in row]
+    certificate = certificate_source(n, pattern_M, pattern_J)
+    known = set(model.p)
+    constants = {"CONSTANT": tuple(x.free_symbols <= known for row in (*e.M, *e.J) for x in row)}
+    more = [certificate] if certificate else []
+    return source.source(functions, f"Equations of {model.name}.", more, constants)

@@ -1,0 +1,119 @@
+"""What a generated loop is written for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.codegen import step as source
+from gaussopt.codegen.loop import Parts
+from gaussopt.codegen.pivot_order import elimination_order
+from gaussopt.core.errors import NotCompiled
+from gaussopt.core.step_data import StepData
+from gaussopt.core.stepper import Stepper
+from gaussopt.symbolic.generated_system import GeneratedSystem
+from gaussopt.symbolic.model import Model
+
+MOST_LINES = 2500
+"""Lines of a step beyond which unrolled code takes too long to compile."""
+
+
+@dataclass(frozen=True)
+class Orders:
+    """Orders of pivots for the systems of a step.
+
+    Attributes
+    ----------
+    step : accelerations and multipliers; also the projection of velocities
+    positions : the projection of positions, with the holonomic rows alone
+    """
+
+    step: tuple[int, ...]
+    positions: tuple[int, ...]
+
+    @classmethod
+    def of(cls, system: GeneratedSystem, step: StepData) -> Orders:
+        """Chosen from the numbers of a sample step.
+
+        Raises
+        ------
+        NotCompiled
+        """
+        M, J = system.constant_entries
+        found = [
+            _order(_saddle(step.M, step.J[:rows], 0.0).tobytes(), _saddle(M, J[:rows], True).tobytes())
+            for rows in (system.m, system.m_h)
+        ]
+        if found[0] is None or found[1] is None:
+            raise NotCompiled("its equations have no fixed order of pivots (dependent rows, or rows on massless parts)")
+        return cls(found[0], found[1])
+
+
+@lru_cache(maxsize=256)
+def _order(K: bytes, constant: bytes) -> tuple[int, ...] | None:
+    """The order for matrices given by their bytes: motions of one system start from few states."""
+    varying = np.frombuffer(constant, dtype=bool)
+    N = math.isqrt(len(varying))
+    return elimination_order(np.frombuffer(K).reshape(N, N), varying.reshape(N, N))
+
+
+def _saddle(M: NDArray[Any], J: NDArray[Any], corner: Any) -> NDArray[Any]:
+    """[[M, J^T], [J, corner]]."""
+    n, N = len(M), len(M) + len(J)
+    K = np.full((N, N), corner)
+    K[:n, :n], K[:n, n:], K[n:, :n] = M, J.T, J
+    return K
+
+
+@dataclass(frozen=True)
+class LoopJob:
+    """A method for a model.
+
+    Attributes
+    ----------
+    model : Model
+    method : Stepper
+    orders : Orders
+    projected : whether every step ends with a projection onto the constraints
+    fast : whether LLVM will compile it, which wants sines written out
+    """
+
+    model: Model
+    method: Stepper
+    orders: Orders
+    projected: bool
+    fast: bool
+
+    def parts(self) -> Parts:
+        """The lines of a step, of its check, and of a projection if there is one.
+
+        Raises
+        ------
+        NotCompiled
+            If the step is too long.
+        """
+        step, check = source.acceleration(self.model, self.orders.step, self.fast)
+        within_limit(step)
+        return Parts(step, check, self.correction())
+
+    def correction(self) -> source.Lines | None:
+        """The lines of a projection, None without one."""
+        orders = self.orders.positions, self.orders.step
+        return source.projection(self.model, orders, self.fast) if self.projected else None
+
+
+def within_limit(lines: source.Lines) -> source.Lines:
+    """The lines, if they are not too many.
+
+    Raises
+    ------
+    NotCompiled
+    """
+    if (length := len(lines.once) + len(lines.body)) > MOST_LINES:
+        raise NotCompiled(f"its step has {length} generated lines, more than {MOST_LINES}")
+    return lines

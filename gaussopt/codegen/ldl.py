@@ -1,0 +1,197 @@
+"""L D L^T of a sparse symmetric matrix as straight-line source: pivots of size one in a fixed order, no loops.
+
+    [ M  J^T ] [   a  ]   [ Q - h ]
+    [ J   0  ] [ -lam ] = [ gamma ]
+
+Pivots of size one exist in a suitable order wherever the matrix is regular, unless a row acts on massless coordinates
+alone (`gaussopt.codegen.pivot_order`). The generated code checks every pivot.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple
+
+Entry = str | None
+"""A name in the generated source, None for a structural zero."""
+
+UNITS = ("1.0", "-1.0")
+"""Numbers that a product need not write."""
+
+VANISHING = 1e-8
+"""A pivot this small beside the sum of the terms it is made of counts as zero in the generated code.
+
+Where M is positive semidefinite, pivots of coordinates are positive and those of rows negative, whatever the order, as
+long as none vanishes: the part of the matrix eliminated so far has as many positive eigenvalues as coordinates and as
+many negative ones as rows. So what a pivot loses by cancellation is the sum of its terms of the wrong sign, which come
+from pivots of the same kind, and one comparison checks sign and size.
+"""
+
+
+class StructurallySingular(Exception):
+    """A pivot is zero for every value of the entries."""
+
+
+class Writer:
+    """Collects assignments; products and sums drop structural zeros. Names begin with `letter`."""
+
+    def __init__(self, letter: str = "w") -> None:
+        self.lines: list[str] = []
+        self._letter = letter
+        self._count = 0
+
+    def let(self, expression: str | None) -> Entry:
+        """Name an expression; names, one, minus one and None pass through."""
+        if expression is None or expression.isidentifier() or expression in UNITS:
+            return expression
+        name = f"{self._letter}{self._count}"
+        self._count += 1
+        self.lines.append(f"{name} = {expression}")
+        return name
+
+    @staticmethod
+    def product(*factors: Entry) -> Entry:
+        """Their product, None if one is zero; ones are left out."""
+        if None in factors:
+            return None
+        sign = "-" if sum(f == "-1.0" for f in factors) % 2 else ""
+        rest = [str(f) for f in factors if f not in UNITS]
+        return f"{sign}{'*'.join(rest)}" if rest else f"{sign}1.0"
+
+    @staticmethod
+    def total(terms: Sequence[Entry], minus: Sequence[Entry] = ()) -> Entry:
+        """Sum of terms less those of `minus`."""
+        plus = [t for t in terms if t is not None]
+        less = [t for t in minus if t is not None]
+        if not plus and not less:
+            return None
+        return " + ".join(plus) + "".join(f" - {t}" for t in less) if plus else "-" + " - ".join(less)
+
+    def dot(self, x: Sequence[Entry], y: Sequence[Entry]) -> Entry:
+        """Sum of products."""
+        return self.total([self.product(a, b) for a, b in zip(x, y, strict=True)])
+
+    def check(self, condition: str) -> None:
+        """Leave with failure unless a condition holds."""
+        self.lines += [f"if not {condition}:", "    return False"]
+
+
+class Pivot(NamedTuple):
+    """One pivot: the diagonal entry less `lost`, the terms of pivots of its own sign, plus those of the others.
+
+    Attributes
+    ----------
+    name : str
+    positive : bool
+    diagonal, lost : Entry
+    gained : whether there are terms of pivots of the other sign
+    """
+
+    name: str
+    positive: bool
+    diagonal: Entry
+    lost: Entry
+    gained: bool
+
+
+class Factors(ABC):
+    """The factorisation of a matrix, written at once; fill-in is followed.
+
+    Parameters
+    ----------
+    w : Writer
+    K : (N, N)
+        Names of the entries.
+    order : pivots in their order
+    positive : how many of the first indices have positive pivots
+
+    Raises
+    ------
+    StructurallySingular
+        If a pivot is zero for every value of the entries.
+    """
+
+    def __init__(self, w: Writer, K: list[list[Entry]], order: Sequence[int], positive: int) -> None:
+        self._w, self._order = w, order
+        self.inverse: list[Entry] = []
+        N = len(order)
+        L: list[list[Entry]] = [[None] * N for _ in range(N)]
+        U: list[list[Entry]] = [[None] * N for _ in range(N)]  # U[i][k] = L[i][k] D[k]
+        self._lower = L
+        for j, row in enumerate(order):
+            moves = row < positive
+            terms = [w.product(L[j][k], U[j][k]) for k in range(j)]
+            lost = w.let(w.total([t for t, k in zip(terms, order, strict=False) if (k < positive) == moves]))
+            gained = [t for t, k in zip(terms, order, strict=False) if (k < positive) != moves]
+            name = w.let(w.total([K[row][row]], [*gained, lost]))
+            if name is None:
+                raise StructurallySingular
+            self._check(Pivot(name, moves, K[row][row], lost, any(gained)))
+            self.inverse.append(w.let(f"1.0/{name}"))
+            for i in range(j + 1, N):
+                U[i][j] = w.let(w.total([K[order[i]][row]], [w.product(L[i][k], U[j][k]) for k in range(j)]))
+                L[i][j] = w.let(w.product(U[i][j], self.inverse[j]))
+
+    @abstractmethod
+    def _check(self, pivot: Pivot) -> None:
+        """Write or remember what a pivot must satisfy."""
+
+    def solve(self, b: Sequence[Entry]) -> list[Entry]:
+        """K^-1 b, in the order of b."""
+        w, N, L = self._w, len(self._order), self._lower
+        y: list[Entry] = []
+        for i, row in enumerate(self._order):
+            y.append(w.let(w.total([b[row]], [w.product(L[i][k], y[k]) for k in range(i)])))
+        x = [w.let(w.product(y[i], self.inverse[i])) for i in range(N)]
+        for i in reversed(range(N)):
+            x[i] = w.let(w.total([x[i]], [w.product(L[k][i], x[k]) for k in range(i + 1, N)]))
+        found: list[Entry] = [None] * N
+        for row, entry in zip(self._order, x, strict=True):
+            found[row] = entry
+        return found
+
+    def growth(self, size: Sequence[Entry]) -> Entry:
+        """Upper bound of |D^(-1/2) L^-1| size, squared: forward substitution with absolute values."""
+        w, L = self._w, self._lower
+        y: list[Entry] = []
+        for i, row in enumerate(self._order):
+            terms = [w.product(f"abs({L[i][k]})", y[k]) if L[i][k] else None for k in range(i)]
+            y.append(w.let(w.total([size[row], *terms])))
+        return w.total([w.product(v, v, d) for v, d in zip(y, self.inverse, strict=True)])
+
+
+class DefiniteFactors(Factors):
+    """Factors of a positive definite matrix in its own order; the function is left where a pivot is too small.
+
+    Parameters
+    ----------
+    threshold : smallest pivot, relative to its diagonal entry
+    """
+
+    def __init__(self, w: Writer, A: list[list[Entry]], threshold: float) -> None:
+        self._threshold = threshold
+        super().__init__(w, A, range(len(A)), len(A))
+
+    def _check(self, pivot: Pivot) -> None:
+        least = f"{self._threshold!r}*{pivot.diagonal}" if pivot.diagonal else "0.0"
+        self._w.check(f"{pivot.name} > {least}")
+
+
+class StepFactors(Factors):
+    """Factors of the matrix of a step, whose first indices are coordinates.
+
+    Attributes
+    ----------
+    checks : conditions that hold where no pivot vanishes
+    """
+
+    def __init__(self, w: Writer, K: list[list[Entry]], order: Sequence[int], n: int) -> None:
+        self.checks: list[str] = []
+        super().__init__(w, K, order, n)
+
+    def _check(self, pivot: Pivot) -> None:
+        sign, least = ">" if pivot.positive else "<", f"{2 * VANISHING!r}*{pivot.lost}" if pivot.lost else "0.0"
+        self.checks.append(f"{pivot.name} {sign} {least}")
+        if pivot.diagonal is not None and pivot.gained:
+            self.checks.append(f"{pivot.diagonal} >= 0.0")

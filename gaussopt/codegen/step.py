@@ -1,0 +1,212 @@
+"""The arithmetic of a step as straight lines: the model's expressions and its linear system, unrolled.
+
+Names: q_*, v_*, p_* and t are read by whoever places the lines; what depends on parameters alone comes apart, to be
+computed once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from gaussopt.codegen import source
+from gaussopt.codegen.ldl import Entry, StepFactors, Writer
+from gaussopt.codegen.sincos import LARGEST
+from gaussopt.symbolic.model import Model
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_WORDS = {"abs", "sine_cosine", "int32", "sqrt", "sin", "cos", "if", "else", "or", "and"}
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Straight-line code.
+
+    Attributes
+    ----------
+    once : lines that depend on parameters alone
+    body : the others
+    results : names of what they compute, None for a structural zero
+    regular : an expression that is true where no pivot vanishes and every sine can be trusted
+    imports : functions that they call
+    """
+
+    once: tuple[str, ...]
+    body: tuple[str, ...]
+    results: Mapping[str, tuple[Entry, ...]]
+    regular: str
+    imports: frozenset[str]
+
+
+def names_used(text: str) -> set[str]:
+    """Names in an expression."""
+    return set(_NAME.findall(re.sub(r"\d[\d.]*e[+-]?\d+", "0", text)))
+
+
+def all_hold(conditions: Sequence[str]) -> str:
+    """One condition; not short-circuited, which would be a branch."""
+    return " & ".join(c if c.isidentifier() else f"({c})" for c in conditions) or "True"
+
+
+class StepWriter:
+    """Writes SymPy expressions and linear algebra into one list of lines.
+
+    Parameters
+    ----------
+    model : Model
+    polynomials : whether sines and cosines are written out; math's functions otherwise
+    letter : what the names begin with, so that several writers may write into one function
+    """
+
+    def __init__(self, model: Model, polynomials: bool, letter: str) -> None:
+        self.model, self.polynomials, self.letter = model, polynomials, letter
+        self.w = Writer(letter)
+        self.checks: list[str] = []
+        self.imports: set[str] = set()
+        self._printer = source.Printer()
+
+    def expressions(self, *groups: Sequence[Any]) -> list[list[Entry]]:
+        """Names of the values of expressions, group by group; None where one is zero."""
+        exprs = [sp.sympify(e) for group in groups for e in group]
+        exprs = self._trigonometry(exprs)
+        values = iter(self._write(exprs))
+        return [[next(values) for _ in group] for group in groups]
+
+    def matrices(self, *groups: Sequence[Any]) -> tuple[list[list[Entry]], list[list[Entry]], list[list[Entry]]]:
+        """Names for M, J and further groups of expressions."""
+        e, n = self.model.equations, len(self.model.q)
+        lower = [e.M[i][j] for i in range(n) for j in range(i + 1)]
+        m_names, j_names, *rest = self.expressions(lower, [x for row in e.J for x in row], *groups)
+        at = iter(m_names)
+        M: list[list[Entry]] = [[None] * n for _ in range(n)]
+        for i in range(n):
+            for j in range(i + 1):
+                M[i][j] = M[j][i] = next(at)
+        return M, [j_names[r * n : (r + 1) * n] for r in range(len(e.J))], rest
+
+    def _trigonometry(self, exprs: list[Any]) -> list[Any]:
+        """The expressions with sines and cosines of simple arguments replaced by symbols that hold their values."""
+        if not self.polynomials:
+            return exprs
+        atoms = set().union(*(e.atoms(sp.sin, sp.cos) for e in exprs), set())
+        parameters = set(self.model.p)
+        arguments = sorted(
+            {x for a in atoms if not (x := a.args[0]).has(sp.Function) and not x.free_symbols <= parameters},
+            key=sp.default_sort_key,
+        )
+        replaced: dict[Any, Any] = {}
+        for x, name in zip(arguments, self._write(arguments), strict=True):
+            index = len(self.w.lines)
+            both, sine, cosine = (f"{self.letter}_{what}{index}" for what in ("both", "sin", "cos"))
+            self.w.lines += [f"{both} = sine_cosine({name})", f"{sine} = {both}[0]", f"{cosine} = {both}[1]"]
+            self.imports.add("sine_cosine")
+            self.checks.append(f"abs({name}) < {LARGEST!r}")
+            replaced |= {sp.sin(x): sp.Symbol(sine, real=True), sp.cos(x): sp.Symbol(cosine, real=True)}
+        return [e.xreplace(replaced) for e in exprs]
+
+    def _write(self, exprs: Sequence[Any]) -> list[Entry]:
+        taken = {str(s) for e in exprs for s in e.free_symbols} | {line.split(" = ")[0] for line in self.w.lines}
+        symbols = (s for s in sp.numbered_symbols(f"{self.letter}_e") if str(s) not in taken)
+        shared, reduced = sp.cse(exprs, symbols=symbols, order="none")
+        for symbol, e in shared:
+            self.w.lines.append(f"{symbol} = {source.printed(self._printer, e)}")
+        names = [self._entry(e) for e in reduced]
+        self.imports |= {name for names in self._printer.module_imports.values() for name in names}
+        return names
+
+    def _entry(self, e: Any) -> Entry:
+        if e.is_number and (e == 0 or abs(e) == 1):
+            return None if e == 0 else repr(float(e))
+        return self.w.let(source.printed(self._printer, e))
+
+    def lines(
+        self, results: Mapping[str, Sequence[Entry]], checks: Iterable[str], begin: int = 0, end: int | None = None
+    ) -> Lines:
+        """Lines from one number to another, sorted by what they depend on."""
+        known = {str(p) for p in self.model.p} | _WORDS
+        end = len(self.w.lines) if end is None else end
+        once: list[str] = []
+        body: list[str] = []
+        for i, line in enumerate(self.w.lines[:end]):
+            name, _, value = line.partition(" = ")
+            if fixed := names_used(value) <= known:
+                known.add(name)
+            else:
+                known.discard(name)
+            if i >= begin:
+                (once if fixed else body).append(line)
+        conditions = list(dict.fromkeys(checks))
+        constant = [c for c in conditions if names_used(c) <= known]
+        if constant:
+            once.append(f"{self.letter}_sound = 1.0 if {all_hold(constant)} else 0.0")
+            conditions = [*(c for c in conditions if c not in constant), f"{self.letter}_sound > 0.0"]
+        found = {k: tuple(x) for k, x in results.items()}
+        return Lines(tuple(once), tuple(body), found, all_hold(conditions), frozenset(self.imports))
+
+
+def step_matrix(M: Sequence[Sequence[Entry]], J: Sequence[Sequence[Entry]]) -> list[list[Entry]]:
+    """[[M, J^T], [J, 0]] of names."""
+    n, m = len(M), len(J)
+    K: list[list[Entry]] = [[*M[i], *(J[r][i] for r in range(m))] for i in range(n)]
+    return K + [[*J[r], *[None] * m] for r in range(m)]
+
+
+def acceleration(model: Model, order: Sequence[int], polynomials: bool) -> tuple[Lines, Lines]:
+    """Acceleration and multipliers of a state, and how well they satisfy its equations.
+
+    The second lines stand behind the first ones and read the model's expressions from them, but nothing of the
+    elimination.
+
+    Results
+    -------
+    a (n), lam (m)
+    residuals : squares of J a - gamma and of M a + h - Q - J^T lam, each relative to 1 + the squares of what it is made
+        of, gamma and Q - h
+    """
+    writer = StepWriter(model, polynomials, "s")
+    w, e = writer.w, model.equations
+    n, m = len(model.q), len(e.J)
+    M, J, (f, g) = writer.matrices([Q - h for Q, h in zip(e.Q, e.h, strict=True)], e.gamma)
+    found = StepFactors(w, step_matrix(M, J), order, n)
+    x = found.solve([*f, *g])
+    a, lam = x[:n], [w.let(f"-{entry}") if entry else None for entry in x[n:]]
+    end = len(w.lines)
+    c = [w.let(w.total([w.dot(J[r], a)], [g[r]])) for r in range(m)]
+    columns = [[J[r][j] for r in range(m)] for j in range(n)]
+    d = [w.let(w.total([w.dot(M[j], a)], [f[j], *map(w.product, columns[j], lam)])) for j in range(n)]
+    residuals = []
+    for part, scale in ((c, g), (d, f)):
+        size = w.total([w.dot(scale, scale), "1.0"])
+        residuals.append(w.let(f"({square})/({size})") if (square := w.dot(part, part)) else None)
+    step = writer.lines({"a": a, "lam": lam}, [*writer.checks, *found.checks], 0, end)
+    return step, writer.lines({"residuals": residuals}, (), end)
+
+
+def projection(model: Model, orders: tuple[Sequence[int], Sequence[int]], polynomials: bool) -> Lines:
+    """Corrections of a state towards the constraints, smallest in the mass metric.
+
+    M dq = J_h^T l, J_h dq = phi with the rows J_h of the holonomic constraints; M dv = J^T l, J dv = rates.
+
+    Parameters
+    ----------
+    model : Model
+    orders : pivots of the first and of the second system
+    polynomials : see `StepWriter`
+
+    Results
+    -------
+    phi (m_h); dq (n), to be subtracted from q; dv (n), to be subtracted from v where phi vanishes
+    """
+    writer = StepWriter(model, polynomials, "c")
+    w, e = writer.w, model.equations
+    n, m_h = len(model.q), len(model.holonomic)
+    M, J, (phi, rates) = writer.matrices(model.holonomic, e.rates)
+    position = StepFactors(w, step_matrix(M, J[:m_h]), orders[0], n)
+    velocity = position if m_h == len(J) else StepFactors(w, step_matrix(M, J), orders[1], n)
+    dq, dv = position.solve([*[None] * n, *phi])[:n], velocity.solve([*[None] * n, *rates])[:n]
+    checks = [*writer.checks, *position.checks, *(velocity.checks if velocity is not position else ())]
+    return writer.lines({"phi": phi, "dq": dq, "dv": dv}, checks)

@@ -1,0 +1,100 @@
+"""Items of a comparison: the steps at the states of a reference, or of a problem's own motion."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from gaussopt.contact.activity import closed_contacts, tolerances
+from gaussopt.core.errors import BadInput
+from gaussopt.core.programs import LCP, QP
+from gaussopt.core.step_data import StepData, Vector
+from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.problem import problem as find_problem
+from gaussopt.modelling.reference import ReferenceData
+from gaussopt.simulation.simulate import simulate
+
+SIMULATED = "own motion"
+"""Name of the states of a problem without references: those of its default motion."""
+
+ROWS = 101
+"""States of such a motion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One step or program of a sequence, with the reference acceleration (n,) and the instant in s where known."""
+
+    data: StepData | QP | LCP
+    a: Vector | None = None
+    t: float = math.nan
+
+
+def states_of(problem: Problem, reference: str, stride: int = 1) -> Iterator[Item]:
+    """The steps of the closed contacts at every `stride`-th state of a reference, with its parameter values.
+
+    Instants at which contact modes change are left out. Flights of a system with contacts are left out where other
+    states have steps with closed contacts; where none has, they are smooth steps.
+    """
+    own = [r for r in problem.references if r.name == reference]
+    entry = problem.at(**own[0].settings) if own else problem
+    rows = (
+        entry.reference(reference)
+        if reference != SIMULATED
+        else _simulated(entry.name, _frozen(entry.settings), entry.build)
+    )
+    every = slice(None, None, stride)
+    flights = []
+    closed = False
+    for t, q, v, a in zip(rows.t[every], rows.q[every], rows.v[every], rows.a[every], strict=True):
+        whole = entry.system.evaluate(float(t), q, v)
+        step = decided(whole)
+        if step is None:
+            continue
+        item = Item(step, a, float(t))
+        if step.k or not whole.k:
+            closed = True
+            yield item
+        else:
+            flights.append(item)
+    if not closed:
+        yield from flights
+
+
+def typical_step(entry: Problem) -> StepData:
+    """The step of the start; where it flies, with all contacts closed."""
+    step = entry.system.evaluate(0.0, entry.q0, entry.v0)
+    closed = decided(step)
+    return replace(step, g_N=None, gdot_N=None) if closed is None or (step.k and not closed.k) else closed
+
+
+def decided(step: StepData) -> StepData | None:
+    """The step of the closed contacts; None where a slip vanishes or a contact is about to impact."""
+    try:
+        closed = step.select(closed_contacts(step))
+    except BadInput:
+        return None
+    return None if (closed.mu.any() and (closed.speed <= tolerances(closed)[1])[closed.mu > 0].any()) else closed
+
+
+def _frozen(settings: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    return tuple((k, v if isinstance(v, float | int | str) else tuple(v)) for k, v in settings.items())
+
+
+@cache
+def _simulated(name: str, settings: tuple[tuple[str, Any], ...], build: object) -> ReferenceData:
+    """The default motion of a problem at ROWS instants, from event to event; `build` tells editions of a file apart."""
+    entry = find_problem(name, **dict(settings))
+    motion = simulate(
+        entry, stepper="dop853", dt=entry.t_end / (ROWS - 1), rtol=1e-7, atol=1e-7, accumulation="close",
+        step_folder=None,
+    )  # fmt: skip
+    if len(motion.t) < 2:
+        raise BadInput(f"{name} has no reference, and its own motion does not begin: {motion.message}")
+    unknown = np.full(len(motion.t), np.nan)
+    return ReferenceData(motion.t, motion.q, motion.v, motion.a, motion.lam, unknown)

@@ -1,0 +1,177 @@
+"""Rankings along a dial of a family, and where they reverse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from gaussopt.comparison.records import Answers, Times
+from gaussopt.comparison.step_table import competing, label_of, worst
+from gaussopt.comparison.warm_starts import NOISE
+from gaussopt.core.step_data import Vector
+
+Dials = tuple[tuple[str, float], ...]
+
+
+class Place(NamedTuple):
+    """A competitor at one value of a dial.
+
+    Attributes
+    ----------
+    work : median seconds over the steps, a failure counting as infinite: infinite where half of the steps fail
+    band : quartiles of the work over steps and repetitions
+    success : share of the steps that are right, and stay so on the clock
+    certified : largest certified error at steps that are not recognised as ill-posed; NaN if all are
+    recognised : what ill-posed steps are recognised as
+    per_step : (steps,), seconds at each step; NaN where it was not timed or is not right
+    """
+
+    family: str
+    others: Dials
+    dial: str
+    value: float
+    formulation: str
+    solver: str
+    work: float
+    band: tuple[float, float]
+    success: float
+    certified: float
+    recognised: tuple[str, ...]
+    per_step: Vector
+
+    @property
+    def label(self) -> str:
+        """Formulation and solver."""
+        return label_of(self.formulation, self.solver)
+
+
+class Reversal(NamedTuple):
+    """Two competitors that change their order between two values of a dial.
+
+    Attributes
+    ----------
+    first, then : faster before, faster after
+    before, after : the last value of the dial at which the old order was beyond the noise, the first of the new order
+    ratio_before, ratio_after : median work of the slower divided by that of the faster; infinite where the slower fails
+    leads : whether the first place of all changes hands between the two
+    """
+
+    family: str
+    others: Dials
+    dial: str
+    first: str
+    then: str
+    before: float
+    after: float
+    ratio_before: float
+    ratio_after: float
+    leads: bool
+
+
+def places(
+    answers: Sequence[Answers],
+    times: Sequence[Times],
+    dial: str,
+    *,
+    start: str = "warm",
+    formulation: str | None = None,
+) -> list[Place]:
+    """Competitors along a swept dial, by family, then value, then work.
+
+    Pairs of formulation and solver compete by work, formulating and recovering; solvers of one formulation by work.
+    """
+    found = []
+    for c in competing(answers, times, start, formulation):
+        a, source = c.answers, c.source
+        if source.swept != dial or c.times is None or not c.steps:
+            continue
+        around = c.around if formulation is None else 0.0
+        right = c["right"] & ~c.differs
+        others = tuple(sorted((k, v) for k, v in source.dials.items() if k != dial))
+        low, high = (c.times.parts["work"][i] + around for i in (1, 3))
+        found.append(Place(
+            source.name, others, dial, float(source.dials[dial]), a.formulation, a.solver,
+            _middle(c.costs(whole=formulation is None)), (low, high), float(right.mean()),
+            worst(c.certified[~c["recognised"]]), tuple(sorted(set(c["status"][c["recognised"]]))),
+            np.where(right, c["work"] + around, np.nan),
+        ))  # fmt: skip
+    return sorted(found, key=lambda p: (p.family, p.others, p.value, p.work, p.label))
+
+
+def _middle(values: Vector) -> float:
+    """The median; infinite values are entries like others."""
+    ranked = np.sort(values)
+    low, high = ranked[(len(ranked) - 1) // 2], ranked[len(ranked) // 2]
+    return float(high if np.isinf(high) else 0.5 * (low + high))
+
+
+def reversals(
+    answers: Sequence[Answers],
+    times: Sequence[Times],
+    dial: str,
+    *,
+    start: str = "warm",
+    formulation: str | None = None,
+) -> list[Reversal]:
+    """Find where the order of two competitors changes along a swept dial, changes of the first place first.
+
+    An order counts where it is beyond the noise on its side: the medians differ by the factor NOISE at least, and
+    either the quartiles of the two do not overlap, or at three quarters of the common steps (five at least) the same
+    one is faster. Values at which it does not count are passed over.
+    """
+    return reversals_of(places(answers, times, dial, start=start, formulation=formulation))
+
+
+def reversals_of(found: Sequence[Place]) -> list[Reversal]:
+    """Reversals among places along one dial, see `reversals`."""
+    sweeps: dict[tuple[str, Dials], dict[str, dict[float, Place]]] = {}
+    winners: dict[tuple[tuple[str, Dials], float], str] = {}
+    for p in found:
+        sweep = p.family, p.others
+        sweeps.setdefault(sweep, {}).setdefault(p.label, {})[p.value] = p
+        if np.isfinite(p.work):
+            winners.setdefault((sweep, p.value), p.label)
+    turned = []
+    for sweep, by_label in sweeps.items():
+        for pair in combinations(by_label, 2):
+            one, other = (by_label[label] for label in pair)
+            last: tuple[float, int] | None = None
+            for value in sorted(one.keys() & other.keys()):
+                sign = decided(one[value], other[value])
+                if sign and last is not None and sign != last[1]:
+                    first, then = pair if sign > 0 else pair[::-1]
+                    slow, fast = by_label[then], by_label[first]
+                    turned.append(Reversal(
+                        *sweep, one[value].dial, first, then, last[0], value,
+                        _ratio(slow[last[0]].work, fast[last[0]].work), _ratio(fast[value].work, slow[value].work),
+                        winners.get((sweep, last[0])) == first and winners.get((sweep, value)) == then,
+                    ))  # fmt: skip
+                last = (value, sign) if sign else last
+    return sorted(
+        turned, key=lambda r: (r.family, r.others, not r.leads, r.before, -min(r.ratio_before, r.ratio_after))
+    )
+
+
+def _ratio(slow: float, fast: float) -> float:
+    return float("inf") if np.isinf(slow) or fast == 0 else slow / fast
+
+
+def decided(a: Place, b: Place) -> int:
+    """-1 if a is faster beyond the noise, 1 if b is, 0 if that cannot be told."""
+    if np.isinf(a.work) and np.isinf(b.work):
+        return 0
+    sign = -1 if a.work < b.work else 1
+    fast, slow = (a, b) if sign < 0 else (b, a)
+    if np.isinf(slow.work):
+        return sign
+    if slow.work < NOISE * fast.work:
+        return 0
+    if fast.band[1] < slow.band[0]:
+        return sign
+    common = min(len(fast.per_step), len(slow.per_step))
+    x, y = fast.per_step[:common], slow.per_step[:common]
+    x, y = x[(both := np.isfinite(x) & np.isfinite(y))], y[both]
+    return sign if len(x) >= 5 and (x < y).mean() >= 0.75 else 0

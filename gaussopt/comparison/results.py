@@ -1,0 +1,163 @@
+"""Results of a comparison, and their file, from which a report is written again without computing."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from gaussopt.comparison import tables
+from gaussopt.comparison.records import Answers, MotionRecord, Times
+from gaussopt.core.errors import BadInput
+from gaussopt.core.files import read_regular, write_bytes
+from gaussopt.execution.store import HEAD
+from gaussopt.storage.archives import gunzip
+from gaussopt.storage.checksums import checksum
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FILE = "results.json.gz"
+FORMAT = 1
+
+UNFIT = "none of these formulations and solvers fit it"
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Results of `compare`.
+
+    Attributes
+    ----------
+    answers : of every pair to every source; `refused` says why a pair does not apply
+    times : of those that answered
+    motions : of pairs that passed on all states of a problem
+    failures : what broke, by case
+    meta : what was asked, and with what it was computed
+    store : folder of the finished cases, None if they were not kept
+    """
+
+    answers: tuple[Answers, ...]
+    times: tuple[Times, ...]
+    motions: tuple[MotionRecord, ...]
+    failures: dict[str, str]
+    meta: dict[str, Any] = field(default_factory=dict)
+    store: Path | None = None
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Every record and what was asked, for JSON."""
+        return {
+            "answers": [r.to_mapping() for r in self.answers],
+            "times": [r.to_mapping() for r in self.times],
+            "motions": [r.to_mapping() for r in self.motions],
+            "failures": self.failures,
+            "meta": self.meta,
+        }
+
+    def to_pandas(self) -> dict[str, pd.DataFrame]:
+        """The tables `summary`, `steps`, `times` and `motions`."""
+        return tables.frames(self.answers, self.times, self.motions)
+
+    @classmethod
+    def from_mapping(cls, data: Mapping[str, Any], store: Path | None = None) -> Self:
+        """The results of a mapping that comes from a file.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            If a record is none.
+        """
+        failures, meta = data["failures"], data["meta"]
+        if not isinstance(meta, dict) or not all(isinstance(x, str) for x in (*failures, *failures.values())):
+            raise TypeError("failures and meta are no mappings of text")
+        if not all(isinstance(x, str) for x in meta.get("sources", [])):
+            raise TypeError("sources are no names")
+        return cls(
+            tuple(map(Answers.read, data["answers"])), tuple(map(Times.read, data["times"])),
+            tuple(map(MotionRecord.read, data["motions"])), dict(failures), dict(meta), store,
+        )  # fmt: skip
+
+
+def write_results(results: Results, folder: Path) -> None:
+    """Write every record, with NaN and Infinity as Python's json writes them.
+
+    Raises
+    ------
+    BadInput
+        If the folder cannot be written.
+    """
+    data = {"format": FORMAT, **results.to_mapping()}
+    text = json.dumps({**data, "checksum": checksum(data)})
+    write_bytes(folder / FILE, gzip.compress(text.encode(), mtime=0))
+
+
+def read_results(folder: Path) -> Results:
+    """Read what `write_results` wrote.
+
+    Raises
+    ------
+    BadInput
+        If there is nothing of the kind, or it is damaged or of another format.
+    """
+    path = folder / FILE
+    if folder.exists() and not folder.is_dir():
+        raise BadInput(f"{folder} is not a folder; give one that `gaussopt compare --out` wrote.")
+    if not path.exists():
+        if (folder / HEAD).is_file():
+            kept = sum(1 for _ in (folder / "cases").glob("*.json"))
+            raise BadInput(
+                f"The comparison in {folder} has not come to its end; start the same `gaussopt compare` again: "
+                f"{kept} finished cases are kept."
+            )
+        raise BadInput(f"{folder} holds no {FILE}; give a folder in which `gaussopt compare --out` came to its end.")
+    data = _contents(path)
+    if data.get("format") != FORMAT:
+        raise BadInput(f"{path} is not of format {FORMAT}; run the comparison again with this version.")
+    if data.get("checksum") != checksum(data):
+        raise _damaged(path, "its checksum is missing or wrong")
+    try:
+        return Results.from_mapping(data, folder)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise _damaged(path, str(error)) from None
+
+
+def _contents(path: Path) -> dict[str, Any]:
+    """The JSON object in a packed file."""
+    packed = read_regular(path.resolve())
+    try:
+        text = gunzip(packed)
+        data = json.loads(text)
+        if b"\\ud" in text.lower():  # halves of characters, which no report can hold
+            json.dumps(data, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, str(error)) from None
+    if not isinstance(data, dict):
+        raise _damaged(path, "it holds no object")
+    return data
+
+
+def _damaged(path: Path, why: str) -> BadInput:
+    return BadInput(f"{path} is damaged ({why.rstrip('.')}); run the comparison again, finished cases are kept.")
+
+
+def unanswered(sources: Sequence[str], answers: Sequence[Answers]) -> dict[str, str]:
+    """Reason why nobody answers to a source, by its label: what most pairs were refused for.
+
+    Misfits of a formulation alone, which name no solver, count where no pair was formed.
+
+    Parameters
+    ----------
+    sources : labels of all that were asked
+    answers : with those that were refused
+    """
+    found = {}
+    for label in sources:
+        own = [r for r in answers if r.source.label == label]
+        if all(r.refused for r in own):
+            said = Counter(r.refused for r in own if r.solver) or Counter(r.refused for r in own)
+            found[label] = said.most_common(1)[0][0] if said else UNFIT
+    return found

@@ -1,0 +1,146 @@
+"""One solver following one sequence, whatever the sequence is made of."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.comparison.items import Item
+from gaussopt.comparison.records import STARTS
+from gaussopt.comparison.residuals import Residuals, residuals
+from gaussopt.comparison.solver_spec import parse_word
+from gaussopt.core.solution import Timing
+from gaussopt.core.solver import Solver
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
+from gaussopt.solving.solver_sequence import SolverSequence
+from gaussopt.solving.step_solver import StepSolver
+from gaussopt.solving.verification import verified
+
+TAMPERED = "The solver changed the numbers of the step that it was given; its answer cannot be judged."
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Verified answer to one item.
+
+    Attributes
+    ----------
+    certified : relative certified error, see `records.Answers`; infinite without an answer
+    error : against the reference acceleration, NaN where there is none
+    violation : ||J a - gamma|| of a step, NaN of a program
+    message : the status in a sentence
+    """
+
+    status: Status
+    claim: Status
+    certified: float
+    error: float
+    iterations: int
+    timing: Timing
+    violation: float = math.nan
+    message: str = ""
+
+
+def starts_of(solver: type[Solver[Any]]) -> tuple[str, ...]:
+    """The rows of STARTS in which a solver differs from itself; the last is how it is used in a simulation."""
+    possible = {"setup": True, "cold": solver.updates, "warm": solver.warm_starts}
+    return tuple(s for s in STARTS if possible[s])
+
+
+class SequenceRun:
+    """A solver that follows a sequence, and a formulation where the items are steps.
+
+    Parameters
+    ----------
+    formulation : "" for programs
+    solver : with options in parentheses where they differ from the defaults
+    start : one of STARTS
+
+    Raises
+    ------
+    UnknownName, BadInput, MissingBackend
+    """
+
+    def __init__(self, formulation: str, solver: str, start: str, tolerance: float = DEFAULT_TOLERANCE) -> None:
+        name, options = parse_word(solver)
+        warm, reuse = start == "warm", start != "setup"
+        self.tolerance = tolerance
+        self._steps: StepSolver | None = None
+        if formulation:
+            self._steps = StepSolver(formulation, name, options, tolerance, warm, reuse=reuse)
+            self.sequence = self._steps.sequence
+        else:
+            self.sequence = SolverSequence(name, options, warm, reuse)
+
+    def solve(self, item: Item) -> Reply:
+        """Solve and verify one item.
+
+        Raises
+        ------
+        NotAccepted
+            If the formulation does not fit the step or the solver does not take the program.
+        """
+        before = _contents(item)
+        reply = self._solve(item)
+        if _contents(item) == before:
+            return reply
+        # What the certificate saw is not what was asked; put the numbers back for those who come after.
+        for array, content in zip(_arrays(item), before, strict=True):
+            array.setflags(write=True)
+            array[...] = np.frombuffer(content, dtype=array.dtype).reshape(array.shape)
+            array.setflags(write=False)
+        return replace(reply, status=Status.SOLVER_ERROR, certified=math.inf, error=math.inf, message=TAMPERED)
+
+    def _solve(self, item: Item) -> Reply:
+        self.sequence.latest = None
+        if isinstance(item.data, StepData):
+            assert self._steps is not None
+            answer = self._steps.solve(item.data)
+            certified = answer.certificate.relative_error
+            certified = certified if math.isfinite(certified) else math.inf
+            return Reply(
+                answer.status, answer.claim, certified, _error(answer.a, item.a),
+                answer.iterations, answer.timing, answer.certificate.constraint_residual, answer.message,
+            )  # fmt: skip
+        raw, timing = self.sequence.solve(item.data)
+        solution = verified(item.data, raw, timing, self.tolerance)
+        bound = solution.certificate.get("relative_error")
+        if bound is None:
+            bound = solution.certificate.get("relative_residual")
+        certified = math.inf if bound is None else float(bound)
+        return Reply(
+            solution.status, solution.claim, certified, math.nan, solution.iterations, solution.timing,
+            message=solution.message,
+        )  # fmt: skip
+
+    @property
+    def residuals(self) -> Residuals:
+        """Residuals of the program solved last at the point returned; infinite without one."""
+        if self.sequence.latest is None:
+            return Residuals()
+        program, raw = self.sequence.latest
+        return residuals(program, raw.x, raw.y)
+
+
+def _arrays(item: Item) -> list[NDArray[Any]]:
+    """The arrays that an item is made of."""
+    parts = (getattr(item.data, f.name) for f in fields(item.data))
+    return [part for part in parts if isinstance(part, np.ndarray)]
+
+
+def _contents(item: Item) -> list[bytes]:
+    return [array.tobytes() for array in _arrays(item)]
+
+
+def _error(a: Vector | None, reference: Vector | None) -> float:
+    if reference is None:
+        return math.nan
+    if a is None:
+        return math.inf
+    return float(np.abs(a - reference).max() / (1.0 + np.abs(reference).max()))

@@ -1,0 +1,96 @@
+"""Solvers and steppers by name and options in one word: `osqp(eps_abs=1e-3)`, `rk45(rtol=1e-6,dt=0.1)`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from gaussopt.core import registry
+from gaussopt.core.errors import BadInput
+from gaussopt.core.solver import Solver, make_solver
+
+_WORD = re.compile(r"\s*([^\s(),]+)\s*(?:\(([^()]*)\))?\s*(?:,|$)")
+
+
+def parse_word(text: str) -> tuple[str, dict[str, str]]:
+    """Name and options; raises BadInput."""
+    name, bracket, inside = text.partition("(")
+    if bracket and not inside.rstrip().endswith(")"):
+        raise BadInput(f"{text!r} has no closing parenthesis.")
+    options: dict[str, str] = {}
+    for part in inside.rstrip().removesuffix(")").split(","):
+        if not part.strip():
+            continue
+        key, equals, value = part.partition("=")
+        if not equals or not key.strip():
+            raise BadInput(f"In {text!r} the option {part.strip()!r} is not of the form NAME=VALUE.")
+        options[key.strip()] = value.strip()
+    return name.strip(), options
+
+
+def registered_name(word: str) -> str:
+    """The name under which the solver is registered, without variant and options."""
+    return parse_word(word)[0].partition(":")[0]
+
+
+def solver_word(name: str, options: Mapping[str, Any]) -> str:
+    """The word that `parse_word` reads back."""
+    inside = ",".join(f"{k}={v}" for k, v in options.items())
+    return f"{name}({inside})" if inside else name
+
+
+def split_words(text: str) -> list[str]:
+    """The words of a comma-separated list; commas inside parentheses belong to the options; raises BadInput."""
+    words, place = [], 0
+    while place < len(text.rstrip()):
+        found = _WORD.match(text, place)
+        if found is None:
+            raise BadInput(f"Cannot read {text!r}; write name,name(option=value,...).")
+        words.append(found.group(0).strip().rstrip(",").strip())
+        place = found.end()
+    return words
+
+
+def solver_class(word: str) -> type[Solver[Any]]:
+    """The class behind a word, checked with its options; raises UnknownName, BadInput, MissingBackend."""
+    name, options = parse_word(word)
+    return type(make_solver(name, options))
+
+
+def canonical(word: str) -> str:
+    """The word with its options as the solver reads them, sorted, so that one solver has one name.
+
+    Raises
+    ------
+    UnknownName, BadInput, MissingBackend
+    """
+    name, given = parse_word(word)
+    options = make_solver(name, given).options
+    keys = {key.replace("-", "_") for key in given}
+    return solver_word(name, {f.name: getattr(options, f.name) for f in fields(options) if f.name in keys})
+
+
+def precision_words(word: str) -> list[str]:
+    """Words for a solver at every setting of its precision, from loose to tight; none if it has no such setting."""
+    name, options = parse_word(word)
+    cls: type[Solver[Any]] = registry.load("solver", registered_name(word))
+    return [solver_word(name, {**options, **setting}) for setting in cls.precision]
+
+
+def stepper_settings(word: str) -> tuple[str, dict[str, float]]:
+    """Name of a stepper, and its dt, rtol and atol as far as they are given; raises UnknownName, BadInput."""
+    name, options = parse_word(word)
+    registry.load("stepper", name)
+    settings: dict[str, float] = {}
+    for key, value in options.items():
+        if key not in ("dt", "rtol", "atol"):
+            raise BadInput(f"The stepper {word!r} has an option {key!r}; it takes dt, rtol and atol.")
+        try:
+            settings[key] = float(value)
+        except ValueError:
+            raise BadInput(f"In {word!r} the option {key!r} is {value!r}; give a number.") from None
+        if not settings[key] > 0:
+            raise BadInput(f"In {word!r} the option {key!r} is {value}; it must be positive.")
+    return name, settings

@@ -1,0 +1,284 @@
+"""All steps of a comparison as one table: a row for each step of a source by a solver in a way of starting.
+
+Everything that is said of a comparison is counted in this table. Its columns:
+
+case, step
+    Number of the record of answers, and of the step within its source.
+status, claim, certified, error, primal, dual, gap, iterations
+    As of `records.Answers`; a step without an answer has the status "", infinite `certified`, and otherwise NaN.
+work, unconfirmed
+    Median seconds of setup, update and solve, NaN where the step was not timed; and how many answers given on the
+    clock were not confirmed.
+answered, confirmed, claimed, recognised
+    Whether there is an answer; the certificate confirms it; the solver calls it solved; the step is ill-posed and the
+    solver says just so.
+right, differs
+    Confirmed or recognised; confirmed on record and not on the clock.
+denied, false, missed
+    Called ill-posed and not so; called solved and refuted, or denied; confirmed and not called solved. A solver that
+    calls an ill-posed step by another name, such as "unbounded" of a dual program whose step is infeasible, has neither
+    recognised nor denied it; to stop at a limit or with an error claims nothing.
+open
+    The step has several solutions, which is held neither for nor against the solver: it counts where the solver
+    recognises it, and where it calls solved a program that it has not solved.
+misled
+    A refuted answer that is the fault of the program: the formulation does not claim to be exact, the residuals are at
+    most PROGRAM_TOLERANCE, and the certified error is more than BEYOND times the residuals.
+own
+    Whether the step speaks for or against the solver. One that minimises a wrongly printed objective to its end has not
+    lied, nor has one that finds the rows of such a program to contradict each other.
+cost
+    Seconds charged: infinite where the answer is not right or differs on the clock, and everywhere if nothing was
+    timed. A step behind the timed ones costs their median.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.comparison.records import ILL_POSED, QUANTILES, STARTS, Answers, SourceKey, StepSource, Times
+from gaussopt.core.step_data import Vector
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PROGRAM_TOLERANCE = 1e-6
+"""Relative residuals up to which an answer solves its program, whatever the program is worth."""
+
+BEYOND = 1e3
+"""An error so many times the residuals is none that a tighter tolerance would mend."""
+
+SEVERAL = ("multiple_solutions", "acceleration_not_unique")
+"""Verdicts on a step, not on a solver: one of several answers cannot be confirmed as the true one."""
+
+NAN = float("nan")
+
+
+def base_of(solver: str) -> str:
+    """The solver's name without its options."""
+    return solver.partition("(")[0].strip()
+
+
+def label_of(formulation: str, solver: str) -> str:
+    """A pair in words; sources of programs have no formulation."""
+    return f"{formulation} by {solver}" if formulation else solver
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TimedAnswers:
+    """Answers and times of one solver on one source from one kind of start: a part of the table.
+
+    Attributes
+    ----------
+    times : Times or None
+        None where it was not timed.
+    steps : of the source: the longest record that any solver has of it
+    """
+
+    answers: Answers
+    times: Times | None
+    steps: int
+    _table: pd.DataFrame
+    _first: int
+
+    def __getitem__(self, column: str) -> NDArray[Any]:
+        """A column of the table, (steps,)."""
+        return self._table[column].to_numpy()[self._first : self._first + self.steps]
+
+    @property
+    def source(self) -> StepSource:
+        """Source of the steps."""
+        return self.answers.source
+
+    @property
+    def label(self) -> str:
+        """Formulation and solver."""
+        return label_of(self.answers.formulation, self.answers.solver)
+
+    @property
+    def confirmed(self) -> NDArray[np.bool_]:
+        """Mask of the steps with a confirmed answer, (steps,)."""
+        return self["confirmed"]
+
+    @property
+    def certified(self) -> Vector:
+        """Certified errors, (steps,); infinite where there is no answer."""
+        return self["certified"]
+
+    @property
+    def differs(self) -> NDArray[np.bool_]:
+        """Mask of the steps with a confirmed answer on record and others on the clock, (steps,)."""
+        return self["differs"]
+
+    @property
+    def around(self) -> float:
+        """Median seconds of formulating and recovering, which no record holds step by step; NaN without times."""
+        return NAN if self.times is None else self.times.parts["build"][2] + self.times.parts["recover"][2]
+
+    @property
+    def reported(self) -> float:
+        """Median seconds by the backend's own account; NaN where it gives none."""
+        return NAN if self.times is None else self.times.parts["backend"][2]
+
+    def costs(self, whole: bool = False) -> Vector:
+        """Seconds charged to each step, (steps,); see the column `cost`.
+
+        Parameters
+        ----------
+        whole : bool
+            With `around`. Needed where formulations are compared: some of them do in `build` what others leave to the
+            solver.
+        """
+        return self["cost"] + (self.around if whole and self.times is not None else 0.0)
+
+
+def join(answers: Sequence[Answers], times: Sequence[Times] = ()) -> tuple[TimedAnswers, ...]:
+    """Every record of answers with its times, refusals included, in the order of the answers."""
+    table, clocks = _joined(answers, times)
+    steps = _lengths(answers)
+    first = np.cumsum(steps) - steps
+    return tuple(
+        TimedAnswers(a, t, int(n), table, int(begin))
+        for a, t, n, begin in zip(answers, clocks, steps, first, strict=True)
+    )
+
+
+def step_table(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.DataFrame:
+    """The table of all steps, with what its records are about repeated at each step.
+
+    These columns are `source` (a number for each), `name` (of the source), `formulation`, `solver`, `start`, `exact`,
+    and `refused` (whether the pair does not apply).
+    """
+    table, _ = _joined(answers, times)
+    numbers: dict[SourceKey, int] = {}
+    about = [
+        (numbers.setdefault(a.source.key, len(numbers)), a.source.name, a.formulation, a.solver, a.start,
+         bool(a.refused))
+        for a in answers
+    ]  # fmt: skip
+    columns = zip(*about, strict=True) if about else [()] * 6
+    kinds = (int, object, object, object, object, bool)
+    names = ("source", "name", "formulation", "solver", "start", "refused")
+    for name, column, kind in zip(names, columns, kinds, strict=True):
+        table[name] = np.array(list(column), dtype=kind)[table["case"]]
+    return table
+
+
+def _lengths(answers: Sequence[Answers]) -> NDArray[np.int_]:
+    longest: dict[SourceKey, int] = {}
+    for a in answers:
+        longest[a.source.key] = max(longest.get(a.source.key, 0), len(a.status))
+    return np.array([longest[a.source.key] for a in answers], dtype=int)
+
+
+def _joined(answers: Sequence[Answers], times: Sequence[Times]) -> tuple[pd.DataFrame, list[Times | None]]:
+    import pandas as pd
+
+    steps = _lengths(answers)
+    first = np.cumsum(steps) - steps
+    known = {(t.source.key, t.formulation, t.solver, t.start): t for t in times}
+    clocks = [known.get((a.source.key, a.formulation, a.solver, a.start)) for a in answers]
+
+    def padded(rows: Iterable[Sequence[Any]], missing: Any) -> NDArray[Any]:
+        found = np.full(int(steps.sum()), missing, dtype=object if isinstance(missing, str) else float)
+        for begin, n, row in zip(first, steps, rows, strict=True):
+            found[begin : begin + min(n, len(row))] = row[:n]
+        return found
+
+    case = np.repeat(np.arange(len(answers)), steps)
+    table = pd.DataFrame({"case": case, "step": np.arange(len(case)) - np.repeat(first, steps)})
+    missing = {"status": "", "claim": "", "certified": np.inf} | dict.fromkeys(
+        ("error", "primal", "dual", "gap", "iterations"), NAN
+    )
+    for column, fill in missing.items():
+        table[column] = padded((getattr(a, column) for a in answers), fill)
+    table["exact"] = np.array([a.exact for a in answers], dtype=bool)[case]
+    table["work"] = padded((() if t is None else t.per_step for t in clocks), NAN)
+    table["unconfirmed"] = padded((() if t is None else t.unconfirmed for t in clocks), 0.0)
+    typical = np.array([np.inf if t is None else t.work for t in clocks], dtype=float)[case]
+    table["answered"] = table["step"] < np.array([len(a.status) for a in answers], dtype=int)[case]
+    _judge(table)
+    _charge(table, typical)
+    return table, clocks
+
+
+def _judge(table: pd.DataFrame) -> None:
+    """Add what is true of each answer."""
+    status, claim, exact = table["status"], table["claim"], table["exact"]
+    ill = claim.isin(ILL_POSED)
+    table["confirmed"] = confirmed = status == "solved"
+    table["claimed"] = claimed = claim == "solved"
+    table["recognised"] = recognised = ill & (claim == status)
+    table["right"] = confirmed | recognised
+    table["differs"] = confirmed & (table["unconfirmed"] > 0)
+    table["denied"] = denied = ill & ~confirmed & ~status.isin(ILL_POSED)
+    table["false"] = claimed & ~confirmed | denied
+    table["missed"] = confirmed & ~claimed
+    largest = table[["primal", "dual", "gap"]].fillna(np.inf).max(axis=1)
+    solves = largest <= PROGRAM_TOLERANCE
+    several = status.isin(SEVERAL)
+    table["open"] = several & ~recognised & ~(claimed & ~solves)
+    far = table["certified"] > BEYOND * largest
+    table["misled"] = misled = ~exact & claimed & ~confirmed & solves & far & ~several
+    table["own"] = ~(table["open"] | misled | denied & ~exact)
+
+
+def _charge(table: pd.DataFrame, typical: Vector) -> None:
+    """Add what each step costs; `typical` where no step of a case was timed."""
+    seconds = table["work"].where(np.isfinite(table["work"]))
+    seconds = seconds.fillna(seconds.groupby(table["case"]).transform("median"))
+    seconds = seconds.where(seconds.notna(), typical).fillna(np.inf)
+    table["cost"] = seconds.where(table["right"] & ~table["differs"], np.inf)
+
+
+def as_used(cases: Iterable[TimedAnswers], start: str = "warm") -> list[TimedAnswers]:
+    """One case for each source, formulation and solver: the last of STARTS, up to `start`, that was recorded.
+
+    A solver has a row only where it differs from itself. One that cannot be updated has no cold start, and one that
+    makes no use of an answer has no warm one; in a simulation its other row is what it does.
+    """
+    allowed = STARTS[: STARTS.index(start) + 1]
+    found: dict[tuple[SourceKey, str, str], TimedAnswers] = {}
+    for c in cases:
+        a = c.answers
+        if a.start in allowed:
+            key = a.source.key, a.formulation, a.solver
+            other = found.get(key)
+            if other is None or allowed.index(a.start) > allowed.index(other.answers.start):
+                found[key] = c
+    return list(found.values())
+
+
+def competing(
+    answers: Sequence[Answers], times: Sequence[Times], start: str = "warm", formulation: str | None = None
+) -> list[TimedAnswers]:
+    """Cases as they are used, without refusals; of one formulation if it is given."""
+    return [
+        c for c in as_used(join(answers, times), start)
+        if not c.answers.refused and formulation in (None, c.answers.formulation)
+    ]  # fmt: skip
+
+
+def stacked(cases: Iterable[TimedAnswers], column: str) -> NDArray[Any]:
+    """A column of all steps of cases, one behind the other; there must be a case."""
+    return np.concatenate([c[column] for c in cases])
+
+
+def quantiles(values: Vector) -> Vector:
+    """The QUANTILES of values, NaN left out; entries of the data, so that infinite ones do no harm."""
+    kept = np.sort(values[~np.isnan(values)])
+    if not len(kept):
+        return np.full(len(QUANTILES), np.nan)
+    at = np.ceil(np.asarray(QUANTILES) * (len(kept) - 1) - 1e-9).astype(int)
+    return np.asarray(kept[at])
+
+
+def worst(values: Vector) -> float:
+    """The largest of values, NaN left out; NaN if nothing is left."""
+    kept = values[~np.isnan(values)]
+    return float(kept.max()) if len(kept) else NAN

@@ -1,0 +1,47 @@
+"""Trajectories measured: against a reference, and by their energy."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.core.step_data import Vector
+from gaussopt.modelling.reference import ReferenceData
+
+if TYPE_CHECKING:
+    from gaussopt.integration.trajectory import Trajectory
+
+Indices = NDArray[np.intp]
+
+
+def common_instants(traj: Trajectory, reference: ReferenceData) -> tuple[Indices, Indices]:
+    """Rows of the trajectory and of the reference at the instants that both have."""
+    index = np.searchsorted(traj.t, reference.t - 1e-9)
+    keep = (index < len(traj.t)) & (np.abs(traj.t[np.minimum(index, len(traj.t) - 1)] - reference.t) < 1e-9)
+    return index[keep], np.flatnonzero(keep)
+
+
+def errors_against(traj: Trajectory, reference: ReferenceData) -> tuple[Vector, Vector]:
+    """Instants that both have, and the largest |q - q_ref| at each."""
+    here, there = common_instants(traj, reference)
+    return reference.t[there], np.abs(traj.q[here] - reference.q[there]).max(axis=1)
+
+
+def energy_drift(traj: Trajectory) -> float:
+    """Largest |E(t) - E(0) - work done up to t|, relative to the largest kinetic or potential energy.
+
+    The work is the integral of the recorded power of the non-conservative forces (Simpson's rule), so that its error
+    bounds what can be seen. NaN where the system states no energy, and where events change it at an instant.
+    """
+    from scipy.integrate import cumulative_simpson
+
+    if len(traj.t) < 3 or traj.events or not np.isfinite(traj.energy).all():
+        return math.nan
+    power = np.nan_to_num(traj.power)
+    work = cumulative_simpson(power, x=traj.t, initial=0.0)
+    size = max(float(np.abs(traj.kinetic).max()), float(np.abs(traj.potential - traj.potential[0]).max()))
+    drift = float(np.abs(traj.energy - traj.energy[0] - work).max())
+    return drift / size if size > 0 else drift

@@ -1,0 +1,110 @@
+"""Gains of warm starts over cold ones, and of updates over setting up anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from gaussopt.comparison.records import Answers, SourceKey, Times
+from gaussopt.comparison.step_table import NAN, TimedAnswers, join
+from gaussopt.core.step_data import Vector
+
+NOISE = 1.1
+"""Ratios of times below this factor are no difference."""
+
+FEWER = 0.99
+"""Iterations from a warm start divided by those from a cold one below which there are fewer of them."""
+
+QUARTERS = (0.25, 0.5, 0.75)
+
+
+class WarmGain(NamedTuple):
+    """Gains of a solver that starts from its last answer, and of one that keeps its set-up.
+
+    Ratios below 1 are gains. The first step of a source, which has no answer before it, does not count.
+
+    Attributes
+    ----------
+    iterations : of all warm steps divided by those of all cold ones; NaN for solvers that do not iterate
+    work : quartiles of the ratio of the work at each step, warm to cold; NaN if not timed
+    backend : quartiles over the sources of the ratio of the median times that the backend reports, warm to cold
+    update : as `work`, cold to set up anew; NaN for solvers that cannot be updated
+    lost, won : steps that are right from a cold start only, from a warm start only
+    """
+
+    formulation: str
+    solver: str
+    sources: int
+    steps: int
+    iterations: float
+    work: tuple[float, ...]
+    backend: tuple[float, ...]
+    update: tuple[float, ...]
+    lost: int
+    won: int
+
+    @property
+    def verdict(self) -> str:
+        """In one word; three quarters of the steps must agree, and the median must leave the noise.
+
+        Less time is a gain of the start only where the algorithm itself did less: fewer iterations, or less time by
+        the backend's own account. The rest of a call may be shorter for reasons of its own, such as a copy saved.
+        """
+        found = verdict_of(self.work)
+        less = self.iterations < FEWER or verdict_of(self.backend) == "gain"
+        return found if less or found != "gain" else "no difference"
+
+
+def verdict_of(ratios: Sequence[float]) -> str:
+    """Gain, loss or no difference, from the quartiles of a ratio."""
+    low, middle, high = ratios
+    if np.isnan(middle):
+        return "not timed"
+    if high < 1 and middle < 1 / NOISE:
+        return "gain"
+    return "loss" if low > 1 and middle > NOISE else "no difference"
+
+
+def warm_gain(answers: Sequence[Answers], times: Sequence[Times]) -> list[WarmGain]:
+    """Gains by formulation and solver, over all sources that have warm and other answers of it."""
+    groups: dict[tuple[str, str], dict[SourceKey, dict[str, TimedAnswers]]] = {}
+    for c in join(answers, times):
+        if not c.answers.refused:
+            of = groups.setdefault((c.answers.formulation, c.answers.solver), {})
+            of.setdefault(c.source.key, {})[c.answers.start] = c
+    found = []
+    for (formulation, solver), sources in groups.items():
+        # A solver that cannot be updated is set up anew at every cold start.
+        both = [
+            {"cold": by.get("cold") or by["setup"], **by} for by in sources.values()
+            if "warm" in by and ("cold" in by or "setup" in by) and by["warm"].steps > 1
+        ]  # fmt: skip
+        if not both:
+            continue
+        warm, cold = (_later(both, start, "iterations") for start in ("warm", "cold"))
+        known = ~np.isnan(warm) & ~np.isnan(cold)
+        spent = float(cold[known].sum())
+        right, right_cold = (_later(both, start, "right").astype(bool) for start in ("warm", "cold"))
+        updated = [by for by in sources.values() if {"setup", "cold"} <= by.keys()]
+        reported = (np.array([by[start].reported for by in both]) for start in ("warm", "cold"))
+        found.append(WarmGain(
+            formulation, solver, len(both), len(warm), float(warm[known].sum()) / spent if spent else NAN,
+            _quarters(_later(both, "warm", "work"), _later(both, "cold", "work")), _quarters(*reported),
+            _quarters(_later(updated, "cold", "work"), _later(updated, "setup", "work")),
+            int((right_cold & ~right).sum()), int((right & ~right_cold).sum()),
+        ))  # fmt: skip
+    return found
+
+
+def _later(sources: Sequence[dict[str, TimedAnswers]], start: str, column: str) -> Vector:
+    """A column of all steps but the first of each source."""
+    return np.concatenate([np.zeros(0), *(by[start][column][1:] for by in sources)])
+
+
+def _quarters(above: Vector, below: Vector) -> tuple[float, ...]:
+    known = np.isfinite(above) & np.isfinite(below) & (below > 0)
+    if not known.any():
+        return (NAN,) * 3
+    return tuple(np.quantile(above[known] / below[known], QUARTERS).tolist())

@@ -1,0 +1,287 @@
+"""Steps of a phase as one compiled loop: as many as nothing can happen in.
+
+Everything but the equations is the same for all systems, so that it is compiled once; the equations come in as
+functions of one signature, by their addresses. A step is taken only if every stage is regular (see
+`gaussopt.contact.stage_kernel`), its certificate passes, and no watched function can have fallen through zero (see
+`gaussopt.integration.events.functions`, and `gaussopt.integration.events.scanning` for the gaps):
+the first step of which that is not sure is left to the event loop. Contacts are those of the plane.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from gaussopt.certificates.acceptance import accepts
+from gaussopt.contact.stage_workspace import DEFINITE, NUMBERS, OPEN, StageWorkspace, stage_workspace
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.integration.events.modes import OPEN as APART
+from gaussopt.integration.events.modes import STICKING, ContactModes
+from gaussopt.integration.events.scanning import CURVED
+from gaussopt.integration.events.tolerances import TOLERANCES
+from gaussopt.jit.kernel import kernel
+from gaussopt.lcp.pivoting import SOLVED, Active, Index
+
+NOISE, UNSHARED = TOLERANCES.noise, TOLERANCES.unshared
+"""Numbers of the event loop under names that kernels can read."""
+
+SEEN = 7
+"""Numbers of a contact that are watched: value, rate and noise of its gap or normal force, and of its slip or stick;
+and the acceleration of its gap."""
+
+
+Equations = Callable[[float, Vector, Vector, Vector, Vector], None]
+Stage = Callable[[Vector, int, int, int, int, Index, Vector, Active, StageWorkspace, Vector, Vector], tuple[int, int]]
+
+
+class PhaseWorkspace(NamedTuple):
+    """The modes of a phase, and what `march` works in.
+
+    Attributes
+    ----------
+    closed, kinds, modes : (c,), (k,), (2 k,)
+        The closed contacts; the mode of every contact; sigma and walls.
+    active : (c + 2 r,)
+        See `stage`.
+    memory : StageWorkspace
+        Of `stage`.
+    flat, data : the step as the equations and as `stage` order it
+    out, numbers : what `stage` writes
+    start, slopes : (2 n,), (stages, 2 n)
+    kept : (c + 2 r,)
+    before, after : (k, SEEN)
+    """
+
+    closed: Index
+    kinds: Index
+    modes: Vector
+    active: Active
+    memory: StageWorkspace
+    flat: Vector
+    data: Vector
+    out: Vector
+    numbers: Vector
+    start: Vector
+    slopes: Matrix
+    kept: Active
+    before: Matrix
+    after: Matrix
+
+
+def space(n: int, m: int, stages: int, phase: ContactModes) -> PhaseWorkspace:
+    """For n coordinates, m joint rows, a method of so many stages and a phase of contacts of the plane."""
+    k, c, r = len(phase.wall), len(phase.closed), len(phase.sticking)
+    smooth, contacts = n * n + n + m * n + m, 2 * k * n + 3 * k
+    active = np.zeros(c + 2 * r, np.int64)
+    active[: c + r] = 1
+    return PhaseWorkspace(
+        np.array(phase.closed, dtype=np.int64), phase.modes().astype(np.int64),
+        np.concatenate((phase.sigma.ravel(), phase.wall)), active, stage_workspace(n, m, 1, c, r),
+        np.zeros(smooth + n + 2 * k + contacts), np.zeros(smooth + contacts + k), np.zeros(n + m + 2 * c),
+        np.zeros(NUMBERS), np.zeros(2 * n), np.zeros((stages, 2 * n)), active.copy(), np.zeros((k, SEEN)),
+        np.zeros((k, SEEN)),
+    )  # fmt: skip
+
+
+def pack(flat: Vector, mu: Vector, n: int, m: int, data: Vector) -> None:
+    """From the generated equations' order to that of `stage`: h from Q, no gaps, mu behind."""
+    k = len(mu)
+    square, rows = n * n, m * n + m
+    for i in range(square):
+        data[i] = flat[i]
+    for i in range(n):
+        data[square + i] = flat[square + n + i] - flat[square + i]
+    for i in range(rows):
+        data[square + n + i] = flat[square + 2 * n + i]
+    begin, target = square + 2 * n + rows + 2 * k, square + n + rows
+    for i in range(2 * k * n + 3 * k):
+        data[target + i] = flat[begin + i]
+    for i in range(k):
+        data[target + 2 * k * n + 3 * k + i] = mu[i]
+
+
+def certified(numbers: Vector, tolerance: float, worst: Vector) -> bool:
+    """Whether the certificate of a stage passes; `worst` keeps the largest numbers."""
+    error, own = numbers[0], min(tolerance, math.sqrt(tolerance))
+    if not accepts(
+        tolerance,
+        own,
+        error,
+        numbers[3],
+        numbers[8],
+        numbers[4],
+        numbers[2],
+        math.nan,
+        numbers[7],
+        numbers[5],
+        numbers[10],
+    ):
+        return False
+    worst[0], worst[1] = max(worst[0], error), max(worst[1], error / (1.0 + numbers[5]))
+    worst[2], worst[3], worst[4] = max(worst[2], numbers[2]), max(worst[3], numbers[3]), max(worst[4], numbers[4])
+    return True
+
+
+def copy(x: Vector, target: Vector, at: int) -> int:
+    """Copy x to target[at], ...; returns where it ends."""
+    for i in range(len(x)):
+        target[at + i] = x[i]
+    return at + len(x)
+
+
+def largest(x: Vector) -> float:
+    """Largest |x|, zero of nothing."""
+    found = 0.0
+    for i in range(len(x)):
+        found = max(found, abs(x[i]))
+    return found
+
+
+def watch(space: PhaseWorkspace, y: Vector, m: int, seen: Matrix) -> None:
+    """Fill in the watched functions of every contact, as `PhaseFunctions`; NaN for a rate that is not known."""
+    flat, data, out, closed, kinds, modes = space.flat, space.data, space.out, space.closed, space.kinds, space.modes
+    n = len(y) // 2
+    k, c = len(kinds), len(closed)
+    at_N = n * n + n + m * n + m
+    at_T = at_N + k * n + k
+    at_v = at_T + k * n + k
+    gaps = n * n + 2 * n + m * n + m
+    a, lam_N, lam_T = out[:n], out[n + m : n + m + c], out[n + m + c : n + m + 2 * c]
+    still, unshared = NOISE * (1.0 + largest(y[:n])), UNSHARED * largest(lam_N)
+    moving = NOISE * (1.0 + largest(y[n:]))
+    for i in range(k):
+        seen[i, 0], seen[i, 1], seen[i, 2] = flat[gaps + i], flat[gaps + k + i], still
+        seen[i, 3], seen[i, 4], seen[i, 5] = 1.0, math.nan, 0.0
+        seen[i, 6] = data[at_N + k * n + i]
+        for j in range(n):
+            seen[i, 6] += data[at_N + i * n + j] * a[j]
+    for p in range(c):
+        i = closed[p]
+        w, s = data[at_N + k * n + i], data[at_T + k * n + i]
+        light = slack = 0.0
+        for j in range(n):
+            normal, tangent, inverse = data[at_N + i * n + j], data[at_T + i * n + j], 1.0 / data[j * n + j]
+            w += normal * a[j]
+            s += tangent * a[j]
+            light += normal**2 * inverse
+            slack += tangent**2 * inverse
+        seen[i, 0], seen[i, 1], seen[i, 2] = lam_N[p] - modes[k + i] * w / light, math.nan, unshared
+        mu = data[at_v + k + i]
+        if kinds[i] == STICKING:
+            seen[i, 3], seen[i, 5] = mu * lam_N[p] - abs(lam_T[p]) - abs(s) / slack, unshared
+        elif mu > 0.0:
+            seen[i, 3], seen[i, 4], seen[i, 5] = -modes[i] * data[at_v + i], -modes[i] * s, moving
+
+
+def above(before: Matrix, after: Matrix, i: int, h: float) -> bool:
+    """`gaussopt.integration.events.scanning.above` of the gap of contact i in a step of length h."""
+    y0, y1, r0, r1 = before[i, 0], after[i, 0], before[i, 1], after[i, 1]
+    lowest = min(min(y0, y1), min(y0 + h / 3.0 * r0, y1 - h / 3.0 * r1))
+    curvature = max(max(abs(before[i, 6]), abs(after[i, 6])), abs(r1 - r0) / h)
+    return bool(lowest > CURVED * curvature * h * h / 8.0)
+
+
+def quiet(before: Matrix, after: Matrix, kinds: Index, h: float) -> bool:
+    """Whether the event loop would see nothing in a step of length h in which no angle turns far.
+
+    No gap comes near zero, no other value is below its noise, no slip dips in between.
+    """
+    for i in range(len(after)):
+        if kinds[i] == APART:
+            if not above(before, after, i, h):
+                return False
+        elif not after[i, 0] >= -max(before[i, 2], after[i, 2]):
+            return False
+        if not after[i, 3] >= -max(before[i, 5], after[i, 5]):
+            return False
+        if before[i, 4] < 0.0 < after[i, 4]:
+            return False
+    return True
+
+
+def write_row(about: Equations, t: float, y: Vector, p: Vector, gaps: int, space: PhaseWorkspace, row: Vector) -> None:
+    """Write a step as `march` says, but for how uniqueness is known; gaps are flat[gaps], ..."""
+    flat, n, k = space.flat, len(y) // 2, len(space.kinds)
+    at = copy(space.out, row, copy(y, row, 0))
+    row[at], row[at + 1] = space.numbers[0], space.numbers[5]
+    at = copy(flat[gaps : gaps + 2 * k], row, at + 2)
+    at = copy(flat[len(flat) - k :], row, at)
+    about(t, y[:n], y[n:], p, row[at : len(row) - 1])
+
+
+def keep(active: Active, kept: Active) -> None:
+    """Copy an active set to `kept`."""
+    for i in range(len(active)):
+        kept[i] = active[i]
+
+
+def next_stage(s: int, h: float, A: Matrix, b: Vector, space: PhaseWorkspace, y: Vector) -> None:
+    """The state of stage s of a step of length h, or behind the step, from the slopes of the stages before."""
+    for i in range(len(y)):
+        y[i] = space.start[i]
+        for r in range(s):
+            y[i] += h * (A[s, r] if s < len(b) else b[r]) * space.slopes[r, i]
+
+
+@kernel
+def march(
+    step: Equations, about: Equations, stage: Stage, origin: float, dt: float, first: int, count: int, y: Vector,
+    p: Vector, mu: Vector, n: int, m: int, A: Matrix, b: Vector, c: Vector, tolerance: float, space: PhaseWorkspace,
+    worst: Vector, rows: Matrix,
+) -> int:  # fmt: skip
+    """Steps first, ..., first + count - 1 of a phase, or fewer; returns how many.
+
+    Step i goes from origin + i dt to origin + (i + 1) dt by the explicit Runge-Kutta method A, b, c; y (2 n,) holds q
+    and v and is changed in place. `step` and `about` are the equations and what is recorded beside them, `stage` is
+    called by its address, lest it be compiled a second time as a part of this. The active set of `space` is that of the
+    last stage; worst (5,) keeps the largest numbers of the certificates. rows (count, width) holds of every step: y; a,
+    lam, lam_N, lam_T of the closed contacts; error_bound, norm_a; g_N, gdot_N, v_T; `about`; how uniqueness is known.
+    """
+    kinds, active, kept, before, after = space.kinds, space.active, space.kept, space.before, space.after
+    k, stages, gaps = len(mu), len(b), n * n + 2 * n + m * n + m
+    sliding, sticking = False, False
+    for i in range(k):
+        sliding = sliding or (kinds[i] != APART and mu[i] > 0.0)
+        sticking = sticking or kinds[i] == STICKING
+    done, s, t = 0, 0, origin + first * dt
+    for evaluation in range(stages * count + 1):
+        step(t, y[:n], y[n:], p, space.flat)
+        pack(space.flat, mu, n, m, space.data)
+        code, how = stage(
+            space.data, n, m, k, space.memory.sigma.shape[1], space.closed, space.modes, active, space.memory,
+            space.out, space.numbers,
+        )  # fmt: skip
+        sound = code == SOLVED and how != OPEN and certified(space.numbers, tolerance, worst)
+        if s == 0 and sound:
+            # A state of the grid: the end of a step. Where friction may take the operator's definiteness, it needs
+            # the quick proof that it has not.
+            watch(space, y, m, after)
+            if evaluation:
+                sound = (how == DEFINITE or sticking or not sliding) and quiet(before, after, kinds, dt)
+            if evaluation and sound:
+                write_row(about, t, y, p, gaps, space, rows[done])
+                rows[done, rows.shape[1] - 1] = how
+                done += 1
+        if not sound:
+            if evaluation:
+                copy(space.start, y, 0)
+                keep(kept, active)
+            return done
+        if s == 0:
+            copy(y, space.start, 0)
+            keep(active, kept)
+            for i in range(k):
+                copy(after[i], before[i], 0)
+        for i in range(n):
+            space.slopes[s, i], space.slopes[s, n + i] = y[n + i], space.out[i]
+        s += 1
+        begin, end = origin + (first + done) * dt, origin + (first + done + 1) * dt
+        t = begin + c[s] * (end - begin) if s < stages else end
+        next_stage(s, end - begin, A, b, space, y)
+        if s == stages:
+            s = 0
+    copy(space.start, y, 0)
+    return done

@@ -1,0 +1,185 @@
+"""The steps of a phase in which nothing happens, by one compiled loop.
+
+The event loop asks for a segment wherever a step begins on the grid. It gets as many steps as are regular and without
+an event, each one certified, and does the next one itself.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import numpy as np
+
+from gaussopt.codegen.contact_equations import contact_equations
+from gaussopt.compiled import contact_kernel as kernel
+from gaussopt.compiled.generated_loop import CHUNK
+from gaussopt.contact.stage_kernel import stage
+from gaussopt.contact.stage_workspace import MONOTONE, UNDECIDED
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.stepper import Control, Stepper
+from gaussopt.integration.events.accelerations import ContactAccelerations
+from gaussopt.integration.events.fast_forward import PhaseSegment
+from gaussopt.integration.events.modes import STICKING, ContactModes
+from gaussopt.integration.events.turning import TURN, turning_of, turns
+from gaussopt.integration.stabilisation import Unstabilised
+from gaussopt.integration.trajectory import Recorder
+from gaussopt.jit.kernel import COMPILED, prepare
+from gaussopt.modelling.lagrangian import LagrangianSystem
+
+FIRST = 16
+"""Steps of the first segment of a phase, at most."""
+
+PATIENCE = 31
+"""Steps that are left to the event loop, at most, after empty segments, which cost as much as a step there."""
+
+
+class PhaseMarcher:
+    """Takes the segments of one motion.
+
+    Parameters
+    ----------
+    motion : ContactAccelerations
+        Of a system with generated equations; counts evaluations and worst certificates.
+    method : an explicit Runge-Kutta method of constant step
+    control : Control
+    recorder : takes whole segments
+    """
+
+    def __init__(self, motion: ContactAccelerations, method: Stepper, control: Control, recorder: Recorder) -> None:
+        system, tableau = motion.system, method.tableau
+        assert isinstance(system, LagrangianSystem)
+        assert tableau is not None
+        self._motion, self._control, self._stages, self._recorder = motion, control, method.stages, recorder
+        self._equations = contact_equations(system)
+        prepare(stage, kernel.march)
+        self._A, self._b, self._c = (np.array(x, dtype=np.float64) for x in (tableau.A, tableau.b, tableau.c))
+        self._turning = turning_of(system, 0.0, np.zeros(system.n))
+        self._p = np.array(list(system.parameters.values()))
+        self._n, self._m, self._k = system.n, system.m, len(system.contact_names)
+        self._about = 3 + system.m_h + self._m
+        self._most = FIRST
+        self._phase: ContactModes | None = None
+
+    @staticmethod
+    def fit(motion: ContactAccelerations, method: Stepper, control: Control) -> bool:
+        """Whether a motion can be taken in segments."""
+        system = motion.system
+        return (
+            COMPILED
+            and isinstance(system, LagrangianSystem)
+            and system.tangents == 1
+            and method.tableau is not None
+            and not method.adaptive
+            and isinstance(motion.stabiliser, Unstabilised)
+            and control.dt is not None
+        )
+
+    def _enter(self, phase: ContactModes) -> None:
+        self._phase, self._most, self._rest, self._pause = phase, FIRST, 0, 0
+        self._space = kernel.space(self._n, self._m, self._stages, phase)
+
+    def take(self, t: float, q: Vector, v: Vector, mu: Vector, origin: float) -> PhaseSegment | None:
+        """Steps from a state in the present phase; None where not a single one is regular and without an event.
+
+        After that it rests for a while: a phase that is not regular, as of redundant contacts that slide, stays so.
+
+        Parameters
+        ----------
+        t, q, v : the state
+        mu : (k,)
+        origin : the instant whose multiples of dt the steps end at
+        """
+        control, motion = self._control, self._motion
+        dt, end = control.dt, control.t_end
+        assert dt is not None
+        first = round((t - origin) / dt)
+        count = min(self._most, int((end - origin) / dt - 1e-9) - first)
+        if t != origin + first * dt or count < 1:
+            return None
+        if motion.phase is not self._phase:
+            self._enter(motion.phase)
+        if self._rest:
+            self._rest -= 1
+            return None
+        if any(abs(rate) * dt > TURN for rate in self._turning.at(t, q, v)[1]):
+            return None
+        n, m = self._n, self._m
+        rows = np.zeros((count, 2 * n + len(self._space.out) + 3 + 3 * self._k + self._about))
+        y, worst = np.concatenate((q, v)), np.zeros(5)
+        begin = perf_counter()
+        done: int = kernel.march(
+            self._equations.step, self._equations.about, stage, origin, dt, first, count, y, self._p, np.array(mu), n,
+            m, self._A, self._b, self._c, motion.solvers.main.tolerance, self._space, worst, rows,
+        )  # fmt: skip
+        spent = perf_counter() - begin
+        motion.timing["solve"] += spent
+        instants = np.array([origin + (first + i) * dt for i in range(done + 1)])
+        done = self._seen(instants, q, v, rows[:done])
+        if not done:
+            self._wait()
+            return None
+        self._pause = 0
+        motion.evaluations += done * self._stages
+        motion.iterations += done * self._stages
+        for name, value in zip(motion.worst, worst.tolist(), strict=True):
+            motion.worst[name] = max(motion.worst[name], value)
+        self._most = max(FIRST, min(4 * count, int(count * CHUNK / max(spent, 1e-9))))
+        return self._read(instants[1 : done + 1], rows[:done])
+
+    def shortened(self, steps: int) -> None:
+        """Take note that no more than the first steps of the latest segment were of use."""
+        self._most = max(FIRST, steps)
+        if not steps:
+            self._wait()
+
+    def _wait(self) -> None:
+        """Leave a few steps to the event loop, more of them each time."""
+        self._pause = min(2 * self._pause + 1, PATIENCE)
+        self._rest = self._pause
+
+    def _seen(self, t: Vector, q: Vector, v: Vector, rows: Matrix) -> int:
+        """The number of steps, from the first, in which no angle turns so far that more looks are needed.
+
+        Parameters
+        ----------
+        t : (N + 1,)
+        q, v : the state at t[0]
+        rows : (N, width), those of the steps
+        """
+        n = self._n
+        states = np.vstack((np.concatenate((q, v)), rows[:, : 2 * n]))
+        far = turns(self._turning, t, states[:, :n], states[:, n:]) > TURN
+        return int(far.argmax()) if far.any() else len(rows)
+
+    def record(self, segment: PhaseSegment) -> None:
+        """Write down every step; an empty segment leaves nothing."""
+        if not len(segment):
+            return
+        part = segment
+        self._recorder.extend(
+            part.t, part.q, part.v, part.a, part.lam, part.error_bound, part.relative_error, part.position_drift,
+            part.velocity_drift, *part.energies.T, part.forces_unique.astype(np.float64),
+        )  # fmt: skip
+        modes = np.tile(self._motion.phase.modes().astype(float), (len(segment), 1))
+        self._recorder.extend_contacts(segment.lam_N, segment.lam_T, segment.gap, segment.slip, modes)
+
+    def _read(self, t: Vector, rows: Matrix) -> PhaseSegment:
+        """The segment that the rows hold."""
+        n, m, k, phase, closed = self._n, self._m, self._k, self._motion.phase, self._space.closed
+        c = len(closed)
+        sizes = (n, n, n, m, c, c, 1, 1, k, k, k, 3, self._about - 3 - m, m, 1)
+        q, v, a, lam, normal, tangent, error, norm_a, gap, rate, slip, energies, phi, velocity, how = np.split(
+            rows, np.cumsum(sizes)[:-1], axis=1
+        )
+        lam_N, lam_T = np.zeros((len(t), k)), np.zeros((len(t), k, 1))
+        lam_N[:, closed], lam_T[:, closed, 0] = normal * phase.wall[closed], tangent
+        sticking = np.flatnonzero(self._space.kinds == STICKING)
+
+        def largest(*residuals: Matrix) -> Vector:
+            return np.asarray(np.abs(np.hstack(residuals)).max(axis=1, initial=0.0))
+
+        return PhaseSegment(
+            t, q, v, a, lam, error[:, 0], error[:, 0] / (1.0 + norm_a[:, 0]), largest(phi, gap[:, closed]),
+            largest(velocity, rate[:, closed], slip[:, sticking]), energies, lam_N, lam_T, gap, slip[:, :, None],
+            how[:, 0] == UNDECIDED, how[:, 0] < MONOTONE,
+        )  # fmt: skip

@@ -1,0 +1,186 @@
+"""The loop of a motion by a method of constant step as generated code."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.compiled.generated_loop import CHUNK, INTERPRETER_ERRORS, GeneratedLoop
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.errors import BadInput, GaussoptError
+from gaussopt.integration.accelerations import Rejected
+from gaussopt.integration.bilateral_loop import BilateralLoop
+from gaussopt.integration.loops import End
+
+FIRST = 1000
+"""Steps before the first report."""
+
+AGAIN = 3
+"""Steps that are interpreted where a motion fails: the one that does, and its neighbours."""
+
+
+class GeneratedFixedStepLoop(GeneratedLoop):
+    """Steps of constant length.
+
+    Attributes
+    ----------
+    least : steps between two reports of progress, at least
+    """
+
+    least = FIRST
+
+    def integrate(self, t: float, q: Vector, v: Vector) -> End:
+        """Go from a state to the end; returns status and message."""
+        try:
+            return super().integrate(t, q, v)
+        except (BadInput, Rejected):
+            self._retrace()
+            raise
+
+    def begin(self) -> None:
+        """Record the start."""
+        assert self.control.dt is not None
+        self._total = max(1, math.ceil((self.control.t_end - self.origin) / self.control.dt - 1e-9))
+        self._count = self.least
+        self._write_down(np.array([self.t]), np.concatenate((self.q, self.v))[None, :])
+
+    def advance(self) -> End | None:
+        """Take as many steps as are worth a report, all states finite and certified."""
+        begin = perf_counter()
+        count = min(self._count, self._total - self.steps)
+        if self._some_steps(count) < count:
+            self._interpret()
+        spent = perf_counter() - begin
+        self._count = max(self.least, min(4 * count, int(count * CHUNK / max(spent, 1e-9))))
+        return None
+
+    def _retrace(self) -> None:
+        """Where a motion fails, find the step that does, which may be far from any recorded state.
+
+        Generated code goes again from the last recorded state, step by step, and the interpreted motion does the last
+        steps, to say what is wrong.
+
+        Raises
+        ------
+        GaussoptError
+            What the interpreted motion says; nothing if it does not fail.
+        """
+        t, q, v = self._known
+        dt, end = self.control.dt, self.control.t_end
+        assert dt is not None
+        last = self.steps + 1 if self._suspect is None else math.ceil((self._suspect - self.origin) / dt - 1e-9)
+        self.steps = round((t - self.origin) / dt)
+        behind = self.steps, q, v
+        while self.steps < last:
+            reached = self._one_step(self.steps, q, v)
+            if reached is None:
+                break
+            behind = self.steps, q, v
+            self.steps += 1
+            q, v = reached
+        self.steps, q, v = behind
+        self.t = t = float(self._times(np.array([self.steps]), last + 1)[0])
+        control = replace(self.control, t_end=self._suspect or min(t + AGAIN * dt, end), origin=self.origin)
+        again = BilateralLoop(self.motion, self.method, control, lambda *state: None, None)
+        try:
+            again.integrate(t, q, v)
+        except GaussoptError:
+            self.t = again.t
+            self.steps += again.steps
+            raise
+
+    # -- generated code ----------------------------------------------------------------------------------------
+
+    def _packed(self, q: Vector, v: Vector) -> Any:
+        """A state as generated code reads it."""
+        return self._array([*q.tolist(), *v.tolist()])
+
+    def _unpacked(self, states: Matrix) -> Matrix:
+        """States of generated code, (r, ...), as rows of q and v, (r, 2 n)."""
+        return states
+
+    def _trace(self, rows: int, width: int) -> Any:
+        """Space for recorded states."""
+        return self._zeros(rows * width)
+
+    def _room(self, width: int) -> int:
+        """Steps whose recorded states are certified together, at most."""
+        return self._total
+
+    def _one_step(self, number: int, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
+        """The state behind a step of generated code; None where it cannot do it, or the state is not finite."""
+        n, y = len(q), self._packed(q, v)
+        if not self._march_steps(number, 1, y, self._trace(2, len(y)), self._array([0.0, 0.0])):
+            return None
+        state = self._unpacked(np.array(y)[None, :])[0]
+        return (state[:n], state[n:]) if np.isfinite(state).all() else None
+
+    def _some_steps(self, count: int) -> int:
+        """Some steps of generated code, as many as it can do; records what is due and goes to the state reached."""
+        n, y, worst = len(self.q), self._packed(self.q, self.v), self._array([0.0, 0.0])
+        reached, room, total, motion = 0, self._room(len(y)), self._total, self.motion
+        while reached < count:
+            some = min(count - reached, room)
+            trace = self._trace(some // self.every + 1, len(y))
+            begin = perf_counter()
+            done = self._march_steps(self.steps, some, y, trace, worst)
+            motion.timing["solve"] += perf_counter() - begin
+            motion.evaluations += done * self.method.stages
+            self._note_residuals(worst)
+            due = np.arange(self.steps // self.every + 1, (self.steps + done) // self.every + 1) * self.every
+            states = np.asarray(trace).reshape(-1, len(y))[: len(due)]
+            self.steps += done
+            reached += done
+            if self.steps == total and total % self.every and done:
+                due, states = np.append(due, total), np.vstack((states, np.array(y)))
+            self._write_down(self._times(due, total), self._unpacked(states))
+            self.t = float(self._times(np.array([self.steps]), total)[0])
+            if done < some:
+                break
+        state = self._unpacked(np.array(y)[None, :])[0]
+        self.q, self.v = state[:n], state[n:]
+        return reached
+
+    def _march_steps(self, first: int, count: int, y: Any, trace: Any, worst: Any) -> int:
+        """Steps done by the generated code, with y the state behind them."""
+        assert self.control.dt is not None
+        before = y.copy()
+        try:
+            return self._march.march(
+                self.origin, self.control.dt, self.control.t_end, first, count, self.every, y, self._p, self.limit,
+                self.sharp, self._work, worst, trace,
+            )  # fmt: skip
+        except INTERPRETER_ERRORS:
+            y[:] = before
+        done, place = 0, 0
+        while count > 1 and done < count:
+            row = self._zeros(len(y))
+            if not self._march_steps(first + done, 1, y, row, worst):
+                break
+            done += 1
+            if (first + done) % self.every == 0:
+                trace[place : place + len(y)] = row
+                place += len(y)
+        return done
+
+    def _times(self, steps: NDArray[np.int64], total: int) -> Vector:
+        assert self.control.dt is not None
+        return np.where(steps >= total, self.control.t_end, self.origin + steps * self.control.dt)
+
+    def _interpret(self) -> None:
+        """One step by the interpreted motion."""
+        motion, t, total = self.motion, self.t, self._total
+        control = replace(self.control, origin=self.origin)
+        integration = self.method.start(motion, t, self.q, motion.state_of(t, self.q, self.v), control)
+        t, q, v = integration.advance()
+        q, v = motion.stabiliser.correct(motion.system, t, q, v) or (q, v)
+        self.steps += 1
+        self.handed_over += 1
+        if self.steps % self.every == 0 or self.steps == total:
+            self._write_down(np.array([t]), np.concatenate((q, v))[None, :])
+        self.t, self.q, self.v = t, q, v

@@ -1,0 +1,243 @@
+"""The loop of a motion whose steps run as generated code, certified where it is recorded.
+
+What the generated code cannot do, it hands over: a step with a vanishing pivot, and a recorded state whose certificate
+does not pass, go through the same formulation, solver and certificate as an interpreted motion.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from time import perf_counter
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.certificates.acceptance import NEGLIGIBLE, accepts
+from gaussopt.codegen import modules
+from gaussopt.codegen.job import Orders
+from gaussopt.codegen.loop import ROW
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.errors import BadInput, NotCompiled
+from gaussopt.core.step_data import StepData
+from gaussopt.core.stepper import Control, Stabilisation, Stepper
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
+from gaussopt.integration.accelerations import CertifiedAccelerations
+from gaussopt.integration.bilateral_loop import DIVERGED
+from gaussopt.integration.loops import MotionLoop, Progress, Record
+from gaussopt.integration.stabilisation import Projection, Unstabilised
+from gaussopt.integration.trajectory import Recorder
+from gaussopt.linalg.dense import EPS
+from gaussopt.modelling.lagrangian import LagrangianSystem
+from gaussopt.solving.answer import Answer
+
+CHUNK = 0.2
+"""Seconds between two reports of progress, roughly; Ctrl-C is heard in between."""
+
+INTERPRETER_ERRORS = (ArithmeticError, ValueError, TypeError)
+"""Raised by CPython where compiled arithmetic goes on with inf or nan."""
+
+
+def norms(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What the certificates of recorded rows (..., row) hold as squares, (8, ...)."""
+    return np.asarray(np.sqrt(np.abs(np.moveaxis(table[..., 1:9], -1, 0))))
+
+
+def passing(table: NDArray[np.float64], found: NDArray[np.float64], tolerance: float) -> NDArray[np.bool_]:
+    """Recorded rows whose certificate passes, as `Certificate.passed`; others are looked at one by one.
+
+    Parameters
+    ----------
+    table : (..., row)
+    found : (8, ...), their `norms`
+    tolerance : relative error allowed
+    """
+    numbers: Any = found
+    error, _, residual, force, floor, a, _, gamma = numbers
+    tolerance = min(tolerance, DEFAULT_TOLERANCE)
+    # Errors beyond the scale of the step itself are left to the certificate that knows it.
+    good = accepts(tolerance, NEGLIGIBLE, error, force, 0.0, EPS * floor, residual, math.nan, 0.0, a, gamma)
+    return np.asarray((table[..., 0] == 1.0) & good & np.isfinite(table).all(axis=-1))
+
+
+class GeneratedLoop(MotionLoop):
+    """One integration from start to end by generated code: what all methods share.
+
+    Parameters
+    ----------
+    motion : the same motion interpreted, for what is handed over; counts evaluations and worst certificates
+    method : a stepper with a generated loop
+    control : from where to where
+    every : steps between two recorded states
+    recorder : takes whole blocks of rows
+    record : writes down a state that was interpreted
+    progress : called with the fraction done
+
+    Class attributes
+    ----------------
+    solver : str
+        What the generated code stands for, with the formulation gauss.
+    """
+
+    engine = "compiled"
+    diverged = DIVERGED
+    solver: ClassVar[str] = "kkt"
+
+    def __init__(
+        self, motion: CertifiedAccelerations, method: Stepper, control: Control, every: int, recorder: Recorder,
+        record: Record, progress: Progress | None,
+    ) -> None:  # fmt: skip
+        super().__init__(motion, method, control, record, progress, every)
+        self._recorder = recorder
+        self.handed_over = 0
+        self.residuals = [0.0, 0.0]
+        self._suspect: float | None = None
+        self._array: Any = np.array if modules.has_llvm() else list
+        self.sharp = motion.stabiliser.tolerance if isinstance(motion.stabiliser, Projection) else 0.0
+        self.limit = min(motion.solver.tolerance, DEFAULT_TOLERANCE) ** 2
+
+    @classmethod
+    def why_not(cls, method: Stepper, stabiliser: Stabilisation) -> str | None:
+        """Why a motion cannot run as generated code, None if it can."""
+        if method.name not in modules.WRITERS:
+            return f"the stepper {method.name!r} has no generated loop"
+        if not isinstance(stabiliser, Unstabilised | Projection):
+            return f"the stabilisation {stabiliser.name!r} has no generated form"
+        return None
+
+    @property
+    def equations(self) -> LagrangianSystem:
+        """The system whose equations the generated code holds."""
+        assert isinstance(self.system, LagrangianSystem)
+        return self.system
+
+    def prepare(self, first: StepData) -> None:
+        """Generate and compile for motions that start with this step.
+
+        Raises
+        ------
+        NotCompiled
+            If the equations cannot be unrolled.
+        """
+        begin = perf_counter()
+        self.t = self.origin = first.t
+        system, projected = self.equations, isinstance(self.motion.stabiliser, Projection)
+        orders = Orders.of(system, first)
+        self._march = modules.march(system.model, self.method, orders, projected)
+        array = self._array
+        self._p = array(list(system.parameters.values()))
+        self._work = array([0.0] * self._march.work)
+        self._rows: Callable[..., None] | None = None
+        # Without a generated certificate recorded states are certified one by one, by the rank-revealing path.
+        with suppress(NotCompiled):
+            self._rows = modules.rows(system.model, system.source, orders, self._array is np.array)
+        self.motion.timing["compile"] = perf_counter() - begin
+
+    def _table(self, times: Vector, states: Matrix) -> Matrix | None:
+        """What is recorded of states, None where there is no generated certificate or its arithmetic fails."""
+        if self._rows is None:
+            return None
+        width = ROW + self.equations.n + 2 * self.equations.m
+        p = self.system.parameters.values()
+        if self._array is np.array:
+            table = np.zeros(len(times) * width)
+            self._rows(len(times), np.ascontiguousarray(times), states.ravel(), np.array(list(p)), table)
+            return table.reshape(len(times), width)
+        flat = [0.0] * (len(times) * width)
+        try:
+            self._rows(len(times), times.tolist(), states.ravel().tolist(), list(p), flat)
+        except INTERPRETER_ERRORS:
+            return None
+        return np.array(flat).reshape(len(times), width)
+
+    def _flat(self, values: Vector | Matrix) -> Any:
+        """Values as generated code reads them; a copy where it is CPython that does."""
+        return np.ascontiguousarray(values).ravel() if self._array is np.array else values.ravel().tolist()
+
+    def _zeros(self, size: int) -> Any:
+        return np.zeros(size) if self._array is np.array else [0.0] * size
+
+    def about(self) -> dict[str, Any]:
+        """Engine, steps, how many were interpreted, and the largest residuals of the others, relative."""
+        constraint, force = self.residuals
+        return {
+            **super().about(), "handed_over": self.handed_over, "record_every": self.every,
+            "residuals": {"constraint": constraint, "force": force},
+        }  # fmt: skip
+
+    def reached(self) -> str:
+        """The message of a motion that got to its end."""
+        note = ""
+        if self.handed_over:
+            s = "" if self.handed_over == 1 else "s"
+            name = self.motion.solver.sequence.solver.name
+            some = f"{self.handed_over} step{s} of {self.steps}"
+            note = f" {some} had a vanishing pivot and went through the solver {name}."
+        return super().reached() + note
+
+    def _note_residuals(self, worst: Any) -> None:
+        """Remember the largest residuals."""
+        self.residuals = [max(r, math.sqrt(w)) for r, w in zip(self.residuals, worst, strict=True)]
+
+    def _write_down(self, times: Vector, states: Matrix) -> None:
+        """Certify and write down states.
+
+        Raises
+        ------
+        Rejected
+            At the first state whose certificate does not pass and cannot be had otherwise; what is before is kept.
+        BadInput
+            If the motion is no longer finite.
+        """
+        n, count = self.equations.n, len(times)
+        begin = perf_counter()
+        table = self._table(times, states)
+        known = table is not None
+        table = np.zeros((count, ROW + n + 2 * self.equations.m)) if table is None else table
+        found = norms(table)
+        good = passing(table, found, self.motion.solver.tolerance) & known
+        self.motion.timing["verify"] += perf_counter() - begin
+        at = 0
+        for bad in [*np.flatnonzero(~good), count]:
+            self._keep(times[at:bad], states[at:bad], table[at:bad], found[:, at:bad])
+            if bad < count:
+                self._suspect = t = float(times[bad])
+                q, v = states[bad, :n], states[bad, n:]
+                if not np.isfinite(states[bad]).all():
+                    raise BadInput(DIVERGED)
+                self._write(t, q, v, self.motion.answer(t, q, v))
+            at = bad + 1
+
+    def _write(self, t: float, q: Vector, v: Vector, answer: Answer) -> None:
+        """Write down a state that was certified by itself."""
+        self.record(t, q, v, answer)
+        self._certified(t, q, v)
+
+    def _certified(self, t: float, q: Vector, v: Vector) -> None:
+        """Remember the last state that is known."""
+        self._known, self._suspect = (t, q, v), None
+        self.t = max(self.t, t)
+
+    def _keep(self, times: Vector, states: Matrix, table: Matrix, found: Matrix) -> None:
+        if not len(times):
+            return
+        n = self.equations.n
+        inverse = ROW + n + self.equations.m
+        error, _, residual, force, floor, a, _, _ = found
+        relative = error / (1.0 + a)
+        worst = self.motion.worst
+        for name, values in (
+            ("error_bound", error), ("relative_error", relative), ("constraint_residual", residual),
+            ("force_residual", force), ("rounding_floor", EPS * floor),
+        ):  # fmt: skip
+            worst[name] = max(worst[name], float(values.max()))
+        kinetic, potential, power, drift, speed = table[:, 10:ROW].T
+        self._recorder.extend(
+            times, states[:, :n], states[:, n:], table[:, ROW : ROW + n], table[:, ROW + n : inverse], error, relative,
+            drift, speed, kinetic, potential, power, np.ones(len(times)),
+        )  # fmt: skip
+        self.motion.evaluations += len(times)
+        self.motion.singular.extend(times, table[:, 9], table[:, inverse:])
+        self._certified(float(times[-1]), states[-1, :n].copy(), states[-1, n:].copy())

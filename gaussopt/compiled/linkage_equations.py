@@ -1,0 +1,212 @@
+"""Equations of a row of bodies joined by pins, compiled: what all lengths share, driven by tables.
+
+Place k of the row holds a body or the ground, pin k joins the places k and k + 1; the ground is a body without inverse
+mass. S = J M^-1 J^T is block tridiagonal with blocks of two rows,
+
+    S_kk = (1/m_k + 1/m_{k+1}) I + E_k E_k^T / i_k + F_{k+1} F_{k+1}^T / i_{k+1},
+    S_{k,k-1} = -I / m_k - E_k F_k^T / i_k,
+
+where E and F are derivatives by the angle of the arms from a centre of mass to the next and to the last pin, and
+factorised as L D L^T, pin after pin. Everything lies in arrays that the caller owns:
+
+    q, v, a : (3 K,)    x of all places, then y, then phi
+    table : (9, K)      see `PinRow`
+    work : (WORK, K)    arms, factors, multipliers
+
+Loops without a carried value are kept apart from those with one, so that they run in vector registers.
+
+References
+----------
+G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed. 2013, sec. 4.5 (block tridiagonal systems).
+"""
+
+from __future__ import annotations
+
+import math
+from math import floor
+from typing import Any
+
+from gaussopt.linalg.sparse_factors import DEPENDENT
+
+# Rows of the table: inverse mass and inertia, mass and inertia, the arms in the frame of the body (to the next pin, to
+# the last pin), free acceleration along y.
+INVERSE_MASS, INVERSE_INERTIA, MASS, INERTIA, NEXT_X, NEXT_Y, LAST_X, LAST_Y, FALL = range(9)
+
+# Rows of the work space: arms in the plane, which E and F are by a right angle further; blocks of L; multipliers, those
+# of pin k at k + 1, with zeros at either end; multipliers before refinement.
+EX, EY, FX, FY, L00, L01, L10, L11, LX, LY, BEFORE_X, BEFORE_Y = range(12)
+WORK = 12
+STORE = 6
+
+TINY = 1e-40
+"""Angles, rates and forces below this are zero: along a row that is pulled at one end they decay by a factor a body,
+and processors take a hundred times as long for numbers below 1e-308, which products would reach."""
+
+# See gaussopt.codegen.sincos: pi/2 in three parts, and Taylor's coefficients.
+_TURNS = 2.0 / math.pi
+_PART1, _PART2, _PART3 = (float.fromhex(x) for x in ("0x1.921fb544p+0", "0x1.0b4611a6p-34", "0x1.3198a2e037073p-69"))
+_S3, _S5, _S7, _S9, _S11, _S13, _S15 = ((-1.0) ** (p // 2) / math.factorial(p) for p in range(3, 17, 2))
+_C4, _C6, _C8, _C10, _C12, _C14, _C16 = ((-1.0) ** (p // 2) / math.factorial(p) for p in range(4, 18, 2))
+
+Array = Any
+"""(n,) of float64."""
+
+Table = Any
+"""(r, n) of float64, row by row."""
+
+
+def square(x: float) -> float:
+    """The square; zero for tiny numbers."""
+    return x * x if abs(x) > TINY else 0.0
+
+
+def arms(q: Array, table: Table, work: Table, low: int, high: int) -> None:
+    """Turn the arms of the bodies low, ..., high - 1 by their angles."""
+    count = table.shape[1]
+    phi = q[2 * count + low :]
+    hx, hy, tx, ty = table[NEXT_X, low:], table[NEXT_Y, low:], table[LAST_X, low:], table[LAST_Y, low:]
+    ex, ey, fx, fy = work[EX, low:], work[EY, low:], work[FX, low:], work[FY, low:]
+    for k in range(high - low):
+        n = floor(phi[k] * _TURNS + 0.5)
+        r = ((phi[k] - n * _PART1) - n * _PART2) - n * _PART3
+        r = r if abs(r) > TINY else 0.0
+        z = r * r
+        s = r + r * z * (_S3 + z * (_S5 + z * (_S7 + z * (_S9 + z * (_S11 + z * (_S13 + z * _S15))))))
+        c = _C4 + z * (_C6 + z * (_C8 + z * (_C10 + z * (_C12 + z * (_C14 + z * _C16)))))
+        c = 1.0 - 0.5 * z + z * z * c
+        odd = n - 2.0 * floor(0.5 * n)
+        quarter = n - 4.0 * floor(0.25 * n)
+        sine = c if odd != 0.0 else s
+        cosine = s if odd != 0.0 else c
+        sine = -sine if quarter >= 2.0 else sine
+        cosine = -cosine if (quarter == 1.0) | (quarter == 2.0) else cosine
+        ex[k] = cosine * hx[k] - sine * hy[k]
+        ey[k] = sine * hx[k] + cosine * hy[k]
+        fx[k] = cosine * tx[k] - sine * ty[k]
+        fy[k] = sine * tx[k] + cosine * ty[k]
+
+
+def pull(v: Array, table: Table, work: Table, low: int, high: int) -> None:
+    """Right-hand side of S lam = gamma - J M^-1 f, for the pins low, ..., high - 1."""
+    count = table.shape[1]
+    spin, fall = v[2 * count + low :], table[FALL, low:]
+    ex, ey, fx, fy = work[EX, low:], work[EY, low:], work[FX, low:], work[FY, low:]
+    lx, ly = work[LX, low:], work[LY, low:]
+    for k in range(high - low):
+        here, there = square(spin[k]), square(spin[k + 1])
+        lx[k + 1] = fx[k + 1] * there - ex[k] * here
+        ly[k + 1] = fy[k + 1] * there - ey[k] * here - (fall[k + 1] - fall[k])
+
+
+def gaps(q: Array, work: Table) -> float:
+    """What the pins keep at zero as right-hand side; the largest."""
+    count = work.shape[1] - 1
+    ex, ey, fx, fy, lx, ly = work[EX], work[EY], work[FX], work[FY], work[LX], work[LY]
+    size = 0.0
+    for k in range(count - 1):
+        x = q[k + 1] + fx[k + 1] - q[k] - ex[k]
+        y = q[count + k + 1] + fy[k + 1] - q[count + k] - ey[k]
+        lx[k + 1], ly[k + 1] = x, y
+        size = max(size, max(abs(x), abs(y)))
+    return size
+
+
+def rates(v: Array, work: Table) -> None:
+    """Their rates as right-hand side."""
+    count = work.shape[1] - 1
+    ex, ey, fx, fy, lx, ly = work[EX], work[EY], work[FX], work[FY], work[LX], work[LY]
+    for k in range(count - 1):
+        here, there = v[2 * count + k], v[2 * count + k + 1]
+        lx[k + 1] = v[k + 1] - fy[k + 1] * there - v[k] + ey[k] * here
+        ly[k + 1] = v[count + k + 1] + fx[k + 1] * there - v[count + k] - ex[k] * here
+
+
+def eliminate(table: Table, work: Table, carry: Array, low: int, high: int) -> bool:
+    """Eliminate the pins low, ..., high - 1; whether no pivot vanished.
+
+    `carry` (6,) holds what the next pin needs of the last: its right-hand side, its pivot (three entries), and one over
+    the determinant of that, 0 before the first.
+    """
+    im, ii = table[INVERSE_MASS, low:], table[INVERSE_INERTIA, low:]
+    ex, ey, fx, fy = work[EX, low:], work[EY, low:], work[FX, low:], work[FY, low:]
+    lx, ly = work[LX, low:], work[LY, low:]
+    l00, l01, l10, l11 = work[L00, low:], work[L01, low:], work[L10, low:], work[L11, low:]
+    x, y, p00, p01, p11, inverse = carry[0], carry[1], carry[2], carry[3], carry[4], carry[5]
+    good = True
+    for k in range(high - low):
+        m, i, j = im[k], ii[k], ii[k + 1]
+        s00 = m + im[k + 1] + i * ey[k] * ey[k] + j * fy[k + 1] * fy[k + 1]
+        s01 = -i * ex[k] * ey[k] - j * fx[k + 1] * fy[k + 1]
+        s11 = m + im[k + 1] + i * ex[k] * ex[k] + j * fx[k + 1] * fx[k + 1]
+        # B adj(P) first: the reciprocal, which takes longest, is only needed behind it.
+        b00, b01 = -m - i * ey[k] * fy[k], i * ey[k] * fx[k]
+        b10, b11 = i * ex[k] * fy[k], -m - i * ex[k] * fx[k]
+        c00, c01 = b00 * p11 - b01 * p01, b01 * p00 - b00 * p01
+        c10, c11 = b10 * p11 - b11 * p01, b11 * p00 - b10 * p01
+        p00 = s00 - (c00 * b00 + c01 * b01) * inverse
+        skew = c00 * b10 + c01 * b11
+        p01 = s01 - (skew if abs(skew) > TINY else 0.0) * inverse
+        p11 = s11 - (c10 * b10 + c11 * b11) * inverse
+        c00, c01, c10, c11 = c00 * inverse, c01 * inverse, c10 * inverse, c11 * inverse
+        l00[k], l01[k], l10[k], l11[k] = c00, c01, c10, c11
+        x, y = lx[k + 1] - (c00 * x + c01 * y), ly[k + 1] - (c10 * x + c11 * y)
+        x, y = x if abs(x) > TINY else 0.0, y if abs(y) > TINY else 0.0
+        determinant = p00 * p11 - p01 * p01
+        good &= (p00 > DEPENDENT * s00) & (determinant > DEPENDENT * p00 * s11)
+        inverse = 1.0 / determinant
+        lx[k + 1], ly[k + 1] = (p11 * x - p01 * y) * inverse, (p00 * y - p01 * x) * inverse
+    carry[0], carry[1], carry[2], carry[3], carry[4], carry[5] = x, y, p00, p01, p11, inverse
+    return good
+
+
+def substitute(work: Table, low: int, high: int) -> None:
+    """Multipliers of the pins high - 1, ..., low, those of pin high being known."""
+    l00, l01, l10, l11 = work[L00, low:], work[L01, low:], work[L10, low:], work[L11, low:]
+    lx, ly = work[LX, low:], work[LY, low:]
+    x, y = lx[high - low + 1], ly[high - low + 1]
+    for k in range(high - low, 0, -1):
+        x, y = lx[k] - (l00[k] * x + l10[k] * y), ly[k] - (l01[k] * x + l11[k] * y)
+        x, y = x if abs(x) > TINY else 0.0, y if abs(y) > TINY else 0.0
+        lx[k], ly[k] = x, y
+
+
+def spread(ax: Array, ay: Array, turn: Array, table: Table, work: Table, weight: float, low: int, high: int) -> None:
+    """M^-1 (J^T lam + weight f) of the bodies low, ..., high - 1, to (ax, ay, turn), which begin at low."""
+    im, ii, fall = table[INVERSE_MASS, low:], table[INVERSE_INERTIA, low:], table[FALL, low:]
+    ex, ey, fx, fy = work[EX, low:], work[EY, low:], work[FX, low:], work[FY, low:]
+    lx, ly = work[LX, low:], work[LY, low:]
+    for k in range(high - low):
+        ax[k] = im[k] * (lx[k] - lx[k + 1])
+        ay[k] = im[k] * (ly[k] - ly[k + 1]) + weight * fall[k]
+        turn[k] = ii[k] * (fx[k] * ly[k] - fy[k] * lx[k] + ey[k] * lx[k + 1] - ex[k] * ly[k + 1])
+
+
+def lift(a: Array, table: Table, work: Table, carry: Array) -> bool:
+    """Smallest a in the mass metric with J a = the right-hand side; whether no pivot vanished."""
+    count = table.shape[1]
+    work[LX, 0] = work[LY, 0] = work[LX, count] = work[LY, count] = 0.0
+    for i in range(6):
+        carry[i] = 0.0
+    good = eliminate(table, work, carry, 0, count - 1)
+    substitute(work, 0, count - 1)
+    spread(a[:count], a[count : 2 * count], a[2 * count :], table, work, 0.0, 0, count)
+    return good
+
+
+def refined(v: Array, a: Array, change: Array, table: Table, work: Table, carry: Array) -> None:
+    """Correct accelerations and multipliers by what they miss of J a = gamma."""
+    count = table.shape[1]
+    ex, ey, fx, fy, lx, ly = work[EX], work[EY], work[FX], work[FY], work[LX], work[LY]
+    x0, y0 = work[BEFORE_X], work[BEFORE_Y]
+    ax, ay, turn, spin = a[:count], a[count : 2 * count], a[2 * count :], v[2 * count :]
+    for k in range(count - 1):
+        here, there = square(spin[k]), square(spin[k + 1])
+        x0[k + 1], y0[k + 1] = lx[k + 1], ly[k + 1]
+        lx[k + 1] = fx[k + 1] * there - ex[k] * here - (ax[k + 1] - ax[k] - fy[k + 1] * turn[k + 1] + ey[k] * turn[k])
+        ly[k + 1] = fy[k + 1] * there - ey[k] * here - (ay[k + 1] - ay[k] + fx[k + 1] * turn[k + 1] - ex[k] * turn[k])
+    lift(change, table, work, carry)
+    for i in range(3 * count):
+        a[i] += change[i]
+    for k in range(1, count):
+        lx[k] += x0[k]
+        ly[k] += y0[k]

@@ -1,0 +1,272 @@
+"""The loop of a linkage whose pins form a row, by compiled kernels that are driven by tables.
+
+Unrolled code takes a millisecond of compiling per line; here the lines are those of one body, and compiled once for all
+linkages. Steps with a vanishing pivot or a residual beyond the limit, and recorded states whose certificate does not
+pass, go through the interpreted motion, as in `gaussopt.compiled.generated_loop`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.certificates import certify
+from gaussopt.codegen import modules
+from gaussopt.compiled import linkage_equations as equations
+from gaussopt.compiled import linkage_kernels as kernels
+from gaussopt.compiled.fixed_step_loop import GeneratedFixedStepLoop
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.errors import BadInput, NotCompiled
+from gaussopt.core.solution import Timing
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import StepData
+from gaussopt.core.stepper import Stabilisation, Stepper
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
+from gaussopt.integration.bilateral_loop import DIVERGED
+from gaussopt.integration.stabilisation import Projection, Unstabilised
+from gaussopt.modelling.linkage import GROUND, Linkage, LinkageSystem
+from gaussopt.solving.answer import Answer
+
+METHODS = ("semi-implicit", "rk4")
+"""Steppers that the kernels know."""
+
+MEMORY = 2**23
+"""Numbers that recorded states may occupy before they are certified."""
+
+SMALL = 30
+"""Bodies of a linkage that may go as many steps without a report as a small system."""
+
+
+@dataclass(frozen=True, eq=False)
+class PinRow:
+    """Bodies and pins in the order in which they hang together.
+
+    Attributes
+    ----------
+    bodies : (K,)
+        Bodies by place, GROUND at either end where it begins or ends at the ground.
+    pins : (K - 1,)
+        The pin between the places k and k + 1.
+    forward : (K - 1,)
+        Whether `first` of that pin lies at place k.
+    """
+
+    bodies: NDArray[np.intp]
+    pins: NDArray[np.intp]
+    forward: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, linkage: Linkage) -> PinRow | None:
+        """None where the pins do not form one row from end to end."""
+        N, p = linkage.bodies, linkage.pins
+        ends = np.stack((linkage.first, linkage.second), axis=1)
+        at = ends.ravel()
+        held = np.bincount(at[at != GROUND], minlength=N)
+        # A body inside a row has two pins; the ground may end it, at each pin anew.
+        if p == 0 or held.max() > 2 or held.min() < 1 or int((held == 1).sum() + (at == GROUND).sum()) != 2:
+            return None
+        order = np.argsort(at, kind="stable")
+        order = order[at[order] != GROUND]
+        start = np.cumsum(held) - held
+        pins_of = np.stack((order[start] // 2, order[start + held - 1] // 2), axis=1).tolist()
+        single = (ends == GROUND) | (held[ends] == 1)
+        pin = int(np.argmax(single.any(axis=1)))
+        pairs = ends.tolist()
+        body = pairs[pin][0 if single[pin, 0] else 1]
+        bodies, pins, forward = [body], [], []
+        while True:
+            ahead = pairs[pin][0] == body and (body != GROUND or pairs[pin][1] != body)
+            body = pairs[pin][1] if ahead else pairs[pin][0]
+            pins.append(pin)
+            forward.append(ahead)
+            bodies.append(body)
+            if body == GROUND or held[body] == 1:
+                break
+            one, other = pins_of[body]
+            pin = other if one == pin else one
+        if len(pins) < p:
+            return None
+        return cls(np.array(bodies), np.array(pins), np.array(forward))
+
+    def table(self, linkage: Linkage) -> Matrix:
+        """What the kernels read, (9, K)."""
+        table = np.zeros((9, len(self.bodies)))
+        there = self.bodies != GROUND
+        body = self.bodies[there]
+        table[equations.MASS, there], table[equations.INERTIA, there] = linkage.mass[body], linkage.inertia[body]
+        table[equations.INVERSE_MASS, there] = 1.0 / linkage.mass[body]
+        table[equations.INVERSE_INERTIA, there] = 1.0 / linkage.inertia[body]
+        table[equations.FALL, there] = -linkage.gravity
+        first, second = linkage.at_first[self.pins], linkage.at_second[self.pins]
+        forward = self.forward[:, None]
+        table[equations.NEXT_X : equations.NEXT_Y + 1, :-1] = np.where(forward, first, second).T
+        table[equations.LAST_X : equations.LAST_Y + 1, 1:] = np.where(forward, second, first).T
+        return table
+
+    def placed(self, q: Vector, v: Vector) -> Vector:
+        """A state in the order of the places, (6 K,): x of all, y, phi, and their rates."""
+        there = self.bodies != GROUND
+        out = np.zeros((6, len(there)))
+        for rows, values in ((slice(0, 3), q), (slice(3, 6), v)):
+            out[rows, there] = values.reshape(-1, 3)[self.bodies[there]].T
+        return out.ravel()
+
+    def coordinates(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Positions, or velocities or accelerations, (r, 3 K), in the order of the bodies, (r, 3 N)."""
+        there = self.bodies != GROUND
+        body, count = self.bodies[there], len(values)
+        out = np.empty((count, len(body), 3))
+        out[:, body] = values.reshape(count, 3, len(there))[:, :, there].transpose(0, 2, 1)
+        return out.reshape(count, 3 * len(body))
+
+    def multipliers(self, values: Matrix) -> Vector:
+        """Multipliers by place, (2, K - 1), in the order and the sense of the pins, (m,)."""
+        out = np.empty((len(self.pins), 2))
+        out[self.pins] = np.where(self.forward, values, -values).T
+        return out.ravel()
+
+
+class LinkageKernels:
+    """Kernels with the tables and the space of one linkage.
+
+    Parameters
+    ----------
+    linkage : Linkage
+    method : one of `METHODS`
+
+    Raises
+    ------
+    NotCompiled
+        If the pins do not form a row.
+    """
+
+    def __init__(self, linkage: Linkage, method: str) -> None:
+        row = PinRow.of(linkage)
+        if row is None:
+            raise NotCompiled("its pins do not form one row from end to end")
+        self.row, self._table = row, row.table(linkage)
+        self._compiled = modules.native(kernels, "march", "alone", contract=False)
+        places = len(row.bodies)
+        self._work, self._store = np.zeros((equations.WORK, places + 1)), np.zeros((equations.STORE, 3 * places + 3))
+        self._method = kernels.RK4 if method == "rk4" else kernels.SEMI_IMPLICIT
+
+    @property
+    def memory(self) -> int:
+        """Bytes that a step works in: tables of the links, state and factors."""
+        return sum(x.nbytes for x in (self._table, self._work, self._store))
+
+    def steps(
+        self, clock: tuple[float, float, float], number: tuple[int, int, int], y: Vector, trace: Matrix, worst: Vector,
+        limit: float, sharp: float = 0.0,
+    ) -> int:  # fmt: skip
+        """Take steps with the state y, (6 K,), changed in place; how many were done.
+
+        Parameters
+        ----------
+        clock : start, step and end, s
+        number : the first step, how many, and every which is recorded
+        trace, worst, limit, sharp : see `gaussopt.compiled.linkage_kernels.march`
+        """
+        done: int = self._compiled["march"](
+            self._method, *clock, *number, y, self._table, self._work, self._store, limit, sharp, worst,
+            trace,
+        )  # fmt: skip
+        return done
+
+    def answer(self, q: Vector, v: Vector) -> tuple[Vector, Vector]:
+        """Acceleration, (n,), and multipliers, (m,), at a state; NaN or worthless where a pivot vanishes."""
+        y, store, work = self.row.placed(q, v), self._store, self._work
+        n = len(y) // 2
+        self._compiled["alone"](y[:n], y[n:], store, self._table, work)
+        lam = work[equations.LX : equations.LY + 1, 1:-1]
+        return self.row.coordinates(store[:1, :n])[0], self.row.multipliers(lam)
+
+
+class LinkageLoop(GeneratedFixedStepLoop):
+    """Steps of constant length of a row of bodies."""
+
+    solver = "sparse-kkt"
+
+    @classmethod
+    def why_not(cls, method: Stepper, stabiliser: Stabilisation) -> str | None:
+        """Why a motion of a linkage cannot be compiled, None if it can."""
+        if not modules.has_llvm():
+            return "llvmlite is not installed, or switched off"
+        if method.name not in METHODS:
+            return f"the stepper {method.name!r} has no kernel for linkages"
+        if not isinstance(stabiliser, Unstabilised | Projection):
+            return f"the stabilisation {stabiliser.name!r} has no kernel for linkages"
+        return None
+
+    def prepare(self, first: StepData) -> None:
+        """Find the order, and compile the kernels if that was not done before.
+
+        Raises
+        ------
+        NotCompiled
+            If the pins do not form a row.
+        """
+        begin = perf_counter()
+        self.t = self.origin = first.t
+        assert isinstance(self.system, LinkageSystem)
+        self._kernels = LinkageKernels(self.system.linkage, self.method.name)
+        self._row = self._kernels.row
+        self.least = max(1, self.least * SMALL // len(self._row.bodies))
+        self.motion.timing["compile"] = perf_counter() - begin
+
+    def _march_steps(self, first: int, count: int, y: Any, trace: Any, worst: Any) -> int:
+        control = self.control
+        assert control.dt is not None
+        clock = self.origin, control.dt, control.t_end
+        return self._kernels.steps(clock, (first, count, self.every), y, trace, worst, self.limit, self.sharp)
+
+    def _packed(self, q: Vector, v: Vector) -> Any:
+        return self._row.placed(q, v)
+
+    def _unpacked(self, states: Matrix) -> Matrix:
+        half = states.shape[1] // 2
+        return np.hstack((self._row.coordinates(states[:, :half]), self._row.coordinates(states[:, half:])))
+
+    def _trace(self, rows: int, width: int) -> Any:
+        return np.empty((rows, width))
+
+    def _room(self, width: int) -> int:
+        return max(1, MEMORY // width) * self.every
+
+    def _write_down(self, times: Vector, states: Matrix) -> None:
+        """Certify and write down states, one by one.
+
+        Raises
+        ------
+        Rejected
+            At the first state whose certificate does not pass and cannot be had otherwise; what is before is kept.
+        BadInput
+            If the motion is no longer finite.
+        """
+        motion, n = self.motion, states.shape[1] // 2
+        for t, state in zip(times.tolist(), states, strict=True):
+            self._suspect = t
+            if not np.isfinite(state).all():
+                raise BadInput(DIVERGED)
+            q, v = state[:n].copy(), state[n:].copy()
+            begin = perf_counter()
+            step = motion.step(t, q, v)
+            motion.timing["model"] += perf_counter() - begin
+            begin = perf_counter()
+            a, lam = self._kernels.answer(q, v)
+            finite = math.isfinite(float(a.sum()) + float(lam.sum()))
+            certificate = certify(step, a, lam) if finite else None
+            if certificate is None or not certificate.passed(min(motion.solver.tolerance, DEFAULT_TOLERANCE)):
+                self._write(t, q, v, motion.answer(t, q, v))
+                continue
+            spent = Timing(0.0, 0.0, 0.0, 0.0, 0.0, perf_counter() - begin, 0.0)
+            answer = Answer(
+                a, lam, step.zeta_N[:0], step.v_T[:0], Status.SOLVED, Status.SOLVED, Status.SOLVED.sentence,
+                certificate, 0, spent,
+            )  # fmt: skip
+            self._write(t, q, v, motion.counted(step, answer))

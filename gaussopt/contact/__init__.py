@@ -1,0 +1,1 @@
+"""Contact and friction: the operator of a step, who is closed, impacts, the papers' quadratic programs."""

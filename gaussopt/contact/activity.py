@@ -1,0 +1,70 @@
+"""Which contacts of a state are closed, open, or about to impact."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.core.errors import BadInput
+from gaussopt.core.step_data import StepData
+from gaussopt.core.system import AbstractSystem
+
+TOUCHING = 1e-8
+"""Gap in m, relative to 1 + max |q|, within which a contact counts as touching."""
+
+RESTING = 1e-8
+"""Gap rate or slip speed in m/s, relative to 1 + max |v|, that counts as zero."""
+
+
+def tolerances(step: StepData) -> tuple[float, float]:
+    """Gap and rate that count as zero at this state."""
+    q = 0.0 if step.q is None else float(np.abs(step.q).max(initial=0.0))
+    v = 0.0 if step.v is None else float(np.abs(step.v).max(initial=0.0))
+    return TOUCHING * (1.0 + q), RESTING * (1.0 + v)
+
+
+def closed_contacts(step: StepData, names: tuple[str, ...] = ()) -> NDArray[np.intp]:
+    """The contacts that touch and stay in touch; all of them where the step knows no gaps.
+
+    Raises
+    ------
+    BadInput
+        If a contact penetrates, or touches and approaches.
+    """
+    if step.g_N is None or not step.k:
+        return np.arange(step.k)
+    gap, rate = tolerances(step)
+    gdot = np.zeros(step.k) if step.gdot_N is None else step.gdot_N
+    label = names or tuple(str(i + 1) for i in range(step.k))
+    for i in range(step.k):
+        if step.g_N[i] < -gap:
+            raise BadInput(
+                f"Contact {label[i]} penetrates: its gap is {step.g_N[i]:.6g} m, its gap rate {gdot[i]:.6g} m/s; start "
+                "with closed or open contacts."
+            )
+        if step.g_N[i] <= gap and gdot[i] < -rate:
+            raise BadInput(
+                f"Contact {label[i]} impacts: its gap is {step.g_N[i]:.6g} m, its gap rate {gdot[i]:.6g} m/s; no "
+                "finite force stops it, so solve an impact first (simulate does)."
+            )
+    return np.flatnonzero((step.g_N <= gap) & (gdot <= rate))
+
+
+def refuse_penetration(system: AbstractSystem, step: StepData) -> None:
+    """See that a motion starts with no contact inside its obstacle; a two-sided contact has no gap to violate.
+
+    Raises
+    ------
+    BadInput
+        With gap and gap rate.
+    """
+    if step.g_N is None:
+        return
+    tolerance, _ = tolerances(step)
+    rate = np.zeros(step.k) if step.gdot_N is None else step.gdot_N
+    for i in np.flatnonzero(step.g_N < -tolerance):
+        if not system.two_sided[i]:
+            raise BadInput(
+                f"The start of {system.name!r} penetrates: contact {system.contact_names[i]!r} has the gap "
+                f"{step.g_N[i]:.6g} m and the gap rate {rate[i]:.6g} m/s; move the start out of the obstacle."
+            )

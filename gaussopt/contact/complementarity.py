@@ -1,0 +1,291 @@
+"""Residual, distance and uniqueness of contact laws that are a linear complementarity problem.
+
+The distance of a candidate to a true solution is that to the solution of the mode (open, stick or slip) that its forces
+name, or to the nearest enumerated one; else it is bounded by
+
+    ||E^-1 (lam_N - lam_N*)|| <= (1 + ||A^||) / c ||E^-1 r||,   A^ = E A E,  E = diag(A_ii)^(-1/2),  c = min eig sym A^,
+
+where sym A^ is positive definite. Scales are taken from the data of the step, never from the candidate: beside huge
+forces of its own any candidate would be lawful, also one that runs away along a direction in which the contact operator
+does not respond.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from gaussopt.contact.contact_lcp import ContactLCP
+from gaussopt.contact.laws import ContactSolution, Uniqueness, UniquenessProof
+from gaussopt.contact.mode_solution import EXACT, complete
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.lcp.enumeration import MAX_ENUMERATED
+from gaussopt.lcp.matrix_classes import classify_matrix
+from gaussopt.lcp.polyhedra import OBSERVED
+from gaussopt.linalg.dense import EPS, mass_scale, norm
+
+QUICK = 8
+"""Size of the LCP up to which all modes of sliding contacts are tried at every stage of a motion."""
+
+AMPLIFIED = 4.0
+"""How far from a solution a point may be whose laws are missed by 1, in the unit of the mass norm."""
+
+SUMMED = 100.0
+"""Roundings of its terms by which an enumerated solution may miss the laws."""
+
+DEFINITE = 1e-12
+"""Smallest eigenvalue of sym A^ that counts as positive."""
+
+
+@dataclass(frozen=True)
+class ComplementarityLaws(ContactLCP):
+    """The `ContactLaws` of contacts whose laws are an LCP."""
+
+    @property
+    def enumerable(self) -> bool:
+        """Whether all contact modes may be enumerated."""
+        return self.lcp.n <= MAX_ENUMERATED
+
+    @property
+    def quick(self) -> bool:
+        """Whether all modes are few and regular linear systems: the rows of the contacts are independent."""
+        if self.lcp.n > QUICK:
+            return False
+        root = self.op.rows @ self.op.joints.root
+        length = np.linalg.norm(root, axis=1)
+        if (length <= 0).any() or len(root) > len(root.T):
+            return False
+        return bool(np.linalg.svd(root / length[:, None], compute_uv=False)[-1] > 1e-6)
+
+    def uniqueness(self, thorough: bool = True, joints_unique: bool = True) -> Uniqueness:
+        """How many accelerations the laws allow: by the class of the contact operator, or all modes are enumerated."""
+        op, sliding = self.op, not self.op.resting.any()
+        if not op.k:
+            return Uniqueness(Status.SOLVED, UniquenessProof.NO_CONTACTS, joints_unique)
+        if sliding:
+            if _definite(op.delassus) is not None:
+                return Uniqueness(Status.SOLVED, UniquenessProof.POSITIVE_DEFINITE, joints_unique)
+            if (op.delassus.diagonal() > 0).all() and classify_matrix(op.delassus).p_matrix:
+                return Uniqueness(Status.SOLVED, UniquenessProof.P_MATRIX, joints_unique)
+            if not thorough and self._monotone():
+                return Uniqueness(Status.SOLVED, UniquenessProof.MONOTONE, False)
+        if (sliding and self.quick) or (thorough and self.enumerable):
+            return self._by_enumeration(joints_unique)
+        if sliding and self._monotone():
+            return Uniqueness(Status.SOLVED, UniquenessProof.MONOTONE, False)
+        return Uniqueness(Status.SOLVED, UniquenessProof.UNDECIDED, False)
+
+    def _monotone(self) -> bool:
+        """`monotone` of the operator's own matrices, every contact in units of its own response."""
+        op, A = self.op, self.op.delassus
+        scale = np.sqrt(np.maximum(np.einsum("kn,nm,km->k", op.step.J_N, op.joints.K, op.step.J_N), 1e-300))
+        motion = op.motion[:, : op.k] / scale
+        return monotone(0.5 * (A + A.T) / np.outer(scale, scale), motion)
+
+    def _by_enumeration(self, joints_unique: bool) -> Uniqueness:
+        """Uniqueness from all solutions of the LCP."""
+        op, step, found = self.op, self.op.step, self.enumerated
+        to_a = op.effect @ self.to_x
+        a_0 = op.acceleration(self.x_0)
+        ranges = None
+        unique = found.unique and joints_unique
+        if found.status is Status.ACCELERATION_NOT_UNIQUE or (found.status is Status.SOLVED and not found.unique):
+            T, T_0 = self._friction_rows()
+            ranges = {
+                "a": found.ranges(to_a, a_0),
+                "lam_N": found.ranges(self.to_x[: op.k], step.least),
+                "lam_T": found.ranges(T, T_0),
+            }
+            if joints_unique and step.m:
+                ranges["lam"] = found.ranges(op.joints.lift @ op.forces @ self.to_x, op.multipliers(self.x_0))
+            if found.status is Status.SOLVED:
+                del ranges["a"]
+                if joints_unique and found.decided and all(_is_point(ends) for ends in ranges.values()):
+                    # Only the slip acceleration of an open contact was split in several ways.
+                    unique, ranges = True, None
+                elif not found.decided:
+                    ranges = None
+        solutions: tuple[ContactSolution, ...] = ()
+        if found.status is Status.MULTIPLE_SOLUTIONS:
+            solutions = tuple(self._solution(z) for z in found.representatives)
+            unique = False
+        status = found.status
+        if status is Status.NO_SOLUTION and not step.mu.any():
+            status = Status.INFEASIBLE  # without friction it is rows that contradict each other
+        return Uniqueness(status, UniquenessProof.ENUMERATION, unique, solutions, ranges)
+
+    def _friction_rows(self) -> tuple[Matrix, Vector]:
+        """lam_T of every contact and tangent as rows in z, and its value at z = 0."""
+        z = np.eye(self.lcp.n)
+        start = self.op.split(self.x_0)[1].ravel()
+        columns = [self.op.split(self.x(unit))[1].ravel() - start for unit in z]
+        return np.array(columns).T, start
+
+    def _solution(self, z: Vector) -> ContactSolution:
+        op, x = self.op, self.x(z)
+        a = op.acceleration(x)
+        lam_N, lam_T = op.split(x)
+        return ContactSolution(a, op.multipliers(x), lam_N, lam_T, op.step.J_N @ a + op.step.zeta_N)
+
+    def residual(self, a: Vector, lam_N: Vector, lam_T: Matrix) -> float:
+        """Natural map of all laws at the reported point, in the unit of the mass norm."""
+        op, step, k, weight = self.op, self.op.step, self.op.k, self.op.weights
+        w = step.J_N @ a + step.zeta_N
+        normal = np.minimum((lam_N - step.least) * weight[:k], w / weight[:k])
+        parts = [normal]
+        expected = step.sigma * (step.mu * lam_N)[:, None]
+        sliding = ~op.resting
+        tangent = np.linalg.norm(np.einsum("kdn,nr->kdr", step.J_T, op.joints.root), axis=(1, 2))
+        parts.append((np.linalg.norm(lam_T - expected, axis=1) * tangent)[sliding])
+        if op.resting.any():
+            t, limit, g = lam_T[op.resting, 0], step.mu[op.resting] * np.maximum(lam_N[op.resting], 0.0), weight[k:]
+            s = step.J_T[op.resting, 0] @ a + step.zeta_T[op.resting, 0]
+            parts.append((t - np.clip(t - s / g**2, -limit, limit)) * g)
+        return norm(np.concatenate(parts))
+
+    def nearest(self, a: Vector, thorough: bool) -> Vector:
+        """The true forces next to an acceleration given without them; an estimate where they are not found."""
+        op, x = self.op, self._estimate(a)
+        true, _ = self._complete(x)
+        if true is not None:
+            return true
+        if thorough and self.enumerable:
+            # Redundant contacts: least squares may name a mode that shares the forces unlawfully.
+            points = [self.x(z) for z in self.enumerated.solutions]
+            if points:
+                d = mass_scale(op.step.M)
+                return min(points, key=lambda p: norm((op.acceleration(p) - a) / d))
+        return x
+
+    def _estimate(self, a: Vector) -> Vector:
+        """Contact forces that explain an acceleration given without them, each within its friction cone."""
+        from scipy.optimize import lsq_linear
+
+        op, k, least = self.op, self.op.k, self.op.step.least
+        index = np.flatnonzero(op.resting)
+        # Coefficients of the columns (lam_N of contacts that slide, the two edges of the cone of those without slip).
+        edges = np.zeros((k + len(index), k + len(index)))
+        edges[:k, :k] = np.eye(k)
+        for place, i in enumerate(index):
+            edges[k + place, i] = -op.step.mu[i]
+            edges[i, k + place], edges[k + place, k + place] = 1.0, op.step.mu[i]
+        g, root = op.weights, op.motion
+        # The part of a - a_J that contact forces can cause.
+        values, vectors = np.linalg.eigh(op.joints.K)
+        keep = values > 1e-12 * values[-1]
+        inverse = (vectors[:, keep] / values[keep]) @ vectors[:, keep].T
+        start = np.concatenate((least, np.zeros(len(index))))
+        goal = op.joints.root.T @ (inverse @ (a - op.joints.a_J)) - root @ start
+        columns = root @ edges
+        size = np.linalg.norm(columns, axis=0)
+        size = np.where(size > 0, size, np.maximum(g, 1e-300))
+        return np.asarray(start + edges @ (lsq_linear(columns / size, goal, bounds=(0.0, np.inf), tol=1e-14).x / size))
+
+    def distance(
+        self, a: Vector, x: Vector, own_error: float, residual: float, uniqueness: Uniqueness, thorough: bool
+    ) -> tuple[float, float, float]:
+        """Distance to the solution of the mode that x names, to an enumerated one, or a bound from the natural map."""
+        op, step = self.op, self.op.step
+        true, floor = self._complete(x)
+        if uniqueness.reason is UniquenessProof.ENUMERATION:
+            return self._to_enumerated(a, true, floor)
+        if true is not None:
+            return *_lengths(step, a - op.acceleration(true)), floor
+        scale = float(np.abs(mass_scale(step.M)).max())
+        # By the data of the step: beside huge accelerations of its own any candidate would be lawful.
+        if residual <= EXACT * (norm(op.start / op.weights) + norm(op.joints.a_J / mass_scale(step.M))):
+            # All laws hold to rounding: this is a solution, even if the mode that it names is degenerate.
+            size = own_error + residual
+            return size, size * scale, 0.0
+        bound = own_error + self._natural_bound(x)
+        if not math.isfinite(bound) and thorough and self.enumerable and self.enumerated.solutions:
+            return self._to_enumerated(a, None, math.inf)
+        return bound, bound * scale, 0.0
+
+    def _complete(self, x: Vector) -> tuple[Vector | None, float]:
+        """`complete` with the sizes of this LCP."""
+        return complete(self.op, x, self.start_size)
+
+    def _to_enumerated(self, a: Vector, true: Vector | None, floor: float) -> tuple[float, float, float]:
+        """Error to the nearest of the solutions that were enumerated, and its rounding floor.
+
+        The solution of the candidate's own mode is as good, and without the rounding of ill-determined forces, if it is
+        one of them: that its forces are lawful beside each other proves nothing.
+        """
+        op, found, step = self.op, self.enumerated, self.op.step
+        scale = float(np.abs(mass_scale(step.M)).max())
+        points = [op.acceleration(self.x(z)) for z in found.solutions]
+        i = min(range(len(points)), key=lambda i: _lengths(step, a - points[i])[0])
+        motion = op.motion
+        x, rounding = np.abs(self.x(found.solutions[i])), np.abs(self.to_x) @ found.floors[i]
+        terms = np.abs(motion) @ x + np.abs(op.joints.root.T @ (step.M @ op.joints.a_J))
+        apart = norm(np.abs(motion) @ rounding)
+        # Contacts that contradict each other by next to nothing were enumerated as if they did not.
+        missed = self.residual(points[i], *op.split(self.x(found.solutions[i])))
+        missed = AMPLIFIED * missed if missed > apart + SUMMED * EPS * norm(terms) else 0.0
+        if true is not None:
+            between = _lengths(step, op.acceleration(true) - points[i])
+            if between[0] <= apart + floor + OBSERVED * norm(terms):
+                error = _lengths(step, a - op.acceleration(true))
+                # Accelerations so near each other count as the same; what they differ by is no less an error.
+                more = between if between[0] > apart + floor else (0.0, 0.0)
+                return error[0] + more[0] + missed, error[1] + more[1] + missed * scale, floor
+        error = _lengths(step, a - points[i])
+        return error[0] + missed, error[1] + missed * scale, apart + EPS * norm(terms)
+
+    def _natural_bound(self, x: Vector) -> float:
+        """Bound on || root^T F (x - x*) || for sliding contacts with positive definite sym A, else infinite."""
+        op, A = self.op, self.op.delassus
+        definite = None if op.resting.any() else _definite(A)
+        if definite is None:
+            return math.inf
+        e, lowest = definite
+        r = np.minimum(x - op.step.least, (A @ x + op.bias) / A.diagonal())
+        forces = (1.0 + float(np.linalg.norm(A * np.outer(e, e), 2))) / lowest * norm(r / e)
+        return float(np.linalg.norm(op.motion * e, 2)) * forces
+
+
+def monotone(sym: Matrix, motion: Matrix) -> bool:
+    """Whether sym A is positive semidefinite and its null vectors cause no acceleration; then a is unique.
+
+    Parameters
+    ----------
+    sym : (k, k)
+        sym(delassus), scaled.
+    motion : (r, k)
+        Acceleration by each contact, scaled alike, in coordinates in which the mass norm is the 2-norm.
+    """
+    values, vectors = np.linalg.eigh(sym)
+    size = max(float(np.abs(values).max()), 1e-300)
+    if values[0] < -1e-11 * size:
+        return False
+    effect = motion @ vectors[:, values <= 1e-11 * size]
+    return bool(np.abs(effect).max(initial=0.0) <= 1e-7 * math.sqrt(size))
+
+
+def _is_point(ends: Matrix) -> bool:
+    """Whether no component has a range."""
+    size = np.abs(ends).max(initial=0.0)
+    return bool((ends[:, 1] - ends[:, 0] <= 1e-9 * size).all()) if np.isfinite(size) else False
+
+
+def _lengths(step: StepData, e: Vector) -> tuple[float, float]:
+    """||e||_M and ||e||_2."""
+    size = float(np.abs(e).max(initial=0.0))
+    if not 0.0 < size < math.inf:
+        return size, size
+    e = e / size
+    return size * math.sqrt(max(float(e @ step.M @ e), 0.0)), size * norm(e)
+
+
+def _definite(A: Matrix) -> tuple[Vector, float] | None:
+    """E and the smallest eigenvalue of sym(E A E), diag(E A E) = 1, where it is clearly positive; None elsewhere."""
+    diagonal = A.diagonal()
+    if not (diagonal > 0).all():
+        return None
+    e = 1.0 / np.sqrt(diagonal)
+    lowest = float(np.linalg.eigvalsh(0.5 * (A + A.T) * np.outer(e, e))[0])
+    return (e, lowest) if lowest > DEFINITE * len(A) else None

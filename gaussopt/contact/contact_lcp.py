@@ -1,0 +1,139 @@
+"""The contact laws of a step as a linear complementarity problem: slip in plane and space, stick in the plane.
+
+A contact without slip has -mu lam_N <= lam_T <= mu lam_N, and it starts to slip only against the largest friction. With
+lam_R = lam_T + mu lam_N, lam_L = mu lam_N - lam_T and s = kappa_R - kappa_L the laws of all contacts are an LCP.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.contact.response import CANCELLED, INERT, ContactResponse, without_rounding
+from gaussopt.core.programs import LCP
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.lcp.enumeration import LCPSolutions, enumerate_lcp
+from gaussopt.lcp.matrix_classes import power_of_two, subsets
+from gaussopt.lcp.polyhedra import FEASIBLE
+from gaussopt.linalg.dense import mass_scale
+
+
+@dataclass(frozen=True)
+class ContactLCP:
+    """The contact laws of one step as an LCP in the contact forces.
+
+    Attributes
+    ----------
+    op : ContactResponse
+    """
+
+    op: ContactResponse
+
+    @staticmethod
+    def refuses(step: StepData) -> str | None:
+        """Why the laws of a step are no LCP; None if they are."""
+        if not step.resting.any() or step.J_T.shape[1] == 1:
+            return None
+        return (
+            f"Contact {int(np.argmax(step.resting)) + 1} has no slip and two tangents; stick in space is a cone "
+            "program, which is not one of the linear complementarity formulations."
+        )
+
+    @cached_property
+    def lcp(self) -> LCP:
+        """The contact laws in z = (lam_N - least_N, lam_R, m kappa_L), of size k + 2 r.
+
+        m is `slip_mass`: so all unknowns are forces, and the size of the masses does not separate the rows.
+        """
+        op, k, index = self.op, self.op.k, np.flatnonzero(self.op.resting)
+        mu, least, r = op.step.mu[index], op.step.least, len(index)
+        if not r:
+            return LCP(op.delassus, op.bias + op.delassus @ least)
+        M = np.zeros((k + 2 * r, k + 2 * r))
+        to_x = self.to_x[:, : k + r]
+        M[: k + r, : k + r] = without_rounding(op.response @ to_x, op.response_size @ np.abs(to_x))
+        M[k : k + r, k + r :] = np.diag(1.0 / self.slip_mass)
+        M[k + r :, : k + r] = -self.to_x[k:, : k + r]
+        M[k + r + np.arange(r), index] += mu
+        return LCP(M, np.concatenate((op.start + op.response @ self.x_0, 2 * mu * least[index])))
+
+    @cached_property
+    def supports(self) -> NDArray[np.bool_]:
+        """The complementary bases of the LCP that name contact modes, (s, k + 2 r).
+
+        A contact without slip is open with slip to either side, sticks, or slips to either side: five of eight. The
+        others, of which most are singular, hold only points that these hold too. With a least normal force friction
+        acts on an open contact as well, and it may stick.
+        """
+        k, r = self.op.k, int(self.op.resting.sum())
+        masks = subsets(k + 2 * r)
+        keep = np.ones(len(masks), dtype=bool)
+        for place, i in enumerate(np.flatnonzero(self.op.resting)):
+            normal, right, left = masks[:, i], masks[:, k + place], masks[:, k + r + place]
+            keep &= right | ~left
+            if not self.op.step.least[i] > 0:
+                keep &= ~(right & ~left & ~normal)
+        return np.asarray(masks[keep])
+
+    @cached_property
+    def slip_mass(self) -> Vector:
+        """Mass that the friction of the contacts without slip would see without joints, a power of two, (r,), kg.
+
+        With the joints it may be infinite (a dead centre).
+        """
+        return power_of_two(((self.op.rows[self.op.k :] * mass_scale(self.op.step.M)) ** 2).sum(axis=1))
+
+    @cached_property
+    def start_size(self) -> Vector:
+        """Size of the terms that `start`, with the least forces, was summed from, (k + r,).
+
+        Terms that cancel within a_J leave their rounding only, and count no more than that: what contradicts by more
+        is no rounding, however large they are.
+        """
+        op = self.op
+        free = np.maximum(np.abs(op.joints.a_J), CANCELLED / FEASIBLE * op.free_size)
+        size = np.abs(op.rows) @ free + np.abs(op.zeta) + np.abs(op.response) @ np.abs(self.x_0)
+        return np.asarray(size)
+
+    @cached_property
+    def lcp_size(self) -> Vector:
+        """Size of the terms that the LCP's q was summed from, (k + 2 r,)."""
+        return np.concatenate((self.start_size, np.zeros(int(self.op.resting.sum()))))
+
+    @cached_property
+    def enumerated(self) -> LCPSolutions:
+        """All solutions of the LCP, told apart by their accelerations in units in which masses are 1.
+
+        Raises
+        ------
+        NotAccepted
+            If there are too many contacts.
+        """
+        op, d = self.op, mass_scale(self.op.step.M)
+        # Coordinates that the joints hold move by rounding only.
+        moved = np.linalg.norm(op.joints.root, axis=1) > INERT * d
+        effect = without_rounding(op.effect @ self.to_x, op.effect_size @ np.abs(self.to_x))
+        observe, offset = effect * (moved / d)[:, None], op.acceleration(self.x_0) / d
+        return enumerate_lcp(self.lcp, observe, offset, size=self.lcp_size, supports=self.supports)
+
+    @cached_property
+    def x_0(self) -> Vector:
+        """Unknowns x at z = 0, (k + r,); zero unless the normal forces have a least value."""
+        least = self.op.step.least
+        return np.concatenate((least, -(self.op.step.mu * least)[self.op.resting]))
+
+    def x(self, z: Vector) -> Vector:
+        """The unknowns of a solution of the LCP."""
+        return np.asarray(self.to_x @ z + self.x_0)
+
+    @cached_property
+    def to_x(self) -> Matrix:
+        """Matrix with x = to_x z + x_0, (k + r, k + 2 r): lam_N = z + least_N, lam_T = lam_R - mu lam_N."""
+        k, r = self.op.k, int(self.op.resting.sum())
+        T = np.hstack((np.eye(k + r), np.zeros((k + r, r))))
+        index = np.flatnonzero(self.op.resting)
+        T[k + np.arange(r), index] = -self.op.step.mu[index]
+        return T

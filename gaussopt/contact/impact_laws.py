@@ -1,0 +1,136 @@
+"""Impact laws: what happens to the velocity where a contact closes with a gap rate.
+
+Both laws stop the approach and let Coulomb's law hold between the impulses and the slip after the impact (after the
+phase). Newton: the gap rate after is at least -e_N times the one before. Poisson: the impulse of the restitution phase
+is at least e_N times that of the compression phase.
+References: C. Glocker, F. Pfeiffer, "Multiple impacts with friction in rigid multibody systems", Nonlinear Dynamics 7,
+1995; J. J. Moreau, "Unilateral contact and dry friction in finite freedom dynamics", CISM 302, 1988.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from gaussopt.contact.velocity_level import jump_step, restitution_step
+from gaussopt.core.errors import BadInput, UnknownName
+from gaussopt.core.step_data import Matrix, StepData, Vector
+
+
+@dataclass(frozen=True, slots=True)
+class VelocityJump:
+    """A jump of the velocity with its impulses.
+
+    Attributes
+    ----------
+    dv : (n,)
+    Lam : (m,)
+        Impulses of the joints, N s.
+    Lam_N, Lam_T : (k,), (k, d)
+        Impulses of the contacts, N s.
+    """
+
+    dv: Vector
+    Lam: Vector
+    Lam_N: Vector
+    Lam_T: Matrix
+
+    def energy_change(self, step: StepData) -> float:
+        """Change of the kinetic energy, J: 1/2 (v+ + v-) M (v+ - v-)."""
+        assert step.v is not None
+        return float((step.v + 0.5 * self.dv) @ step.M @ self.dv)
+
+    def energy_fed(self, step: StepData) -> float:
+        """Work of the contact impulses relative to what is touched, J; positive where the contacts feed energy.
+
+        The change of the kinetic energy, if nothing that is touched moves.
+        """
+        assert step.gdot_N is not None
+        normal = self.Lam_N @ (step.gdot_N + 0.5 * step.J_N @ self.dv)
+        slip = step.v_T + 0.5 * np.einsum("kdn,n->kd", step.J_T, self.dv)
+        return float(normal + np.einsum("kd,kd->", self.Lam_T, slip))
+
+    def to_mapping(self) -> dict[str, Any]:
+        """For JSON."""
+        flat = self.Lam_T[:, 0] if self.Lam_T.shape[1] == 1 else self.Lam_T
+        return {"Lam_N": self.Lam_N.tolist(), "Lam_T": flat.tolist()}
+
+
+class Impulses(Protocol):
+    """The answer to a step at velocity level."""
+
+    @property
+    def a(self) -> Vector | None:
+        """Change of velocity, (n,); None where there is no answer."""
+
+    @property
+    def lam(self) -> Vector | None:
+        """Impulses of the joints, (m,), N s."""
+
+    @property
+    def lam_N(self) -> Vector:
+        """Normal impulses, (k,), N s."""
+
+    @property
+    def lam_T(self) -> Matrix:
+        """Tangential impulses, (k, d), N s."""
+
+
+ImpactSolver = Callable[[StepData], Impulses]
+"""Solves a step at velocity level, or raises."""
+
+ImpactLaw = Callable[[StepData, ImpactSolver], VelocityJump]
+"""From the step with the touching contacts, and a solver of steps, to the jump of the velocity."""
+
+
+def _jump(found: Impulses) -> VelocityJump:
+    assert found.a is not None
+    lam = np.zeros(0) if found.lam is None else found.lam
+    return VelocityJump(found.a, lam, found.lam_N, found.lam_T)
+
+
+def newton(step: StepData, solve: ImpactSolver) -> VelocityJump:
+    """Newton's law: gap rate after >= -e_N times gap rate before, complementary to the impulse."""
+    return _jump(solve(jump_step(step)))
+
+
+def poisson(step: StepData, solve: ImpactSolver) -> VelocityJump:
+    """Poisson's law: compression without restitution, then impulses of at least e_N times those of the compression.
+
+    There is no tangential restitution in this law: e_T is not used.
+    """
+    none = np.zeros(step.k)
+    first = _jump(solve(jump_step(replace(step, e_N=none, e_T=none))))
+    if step.e_N is None or not (step.e_N * first.Lam_N).any():
+        return first
+    second = _jump(solve(restitution_step(step, first.dv, first.Lam_N)))
+    return VelocityJump(
+        first.dv + second.dv, first.Lam + second.Lam, first.Lam_N + second.Lam_N, first.Lam_T + second.Lam_T
+    )  # fmt: skip
+
+
+def no_law(step: StepData, solve: ImpactSolver) -> VelocityJump:
+    """Refuse the impact with a BadInput."""
+    rate = np.zeros(step.k) if step.gdot_N is None else step.gdot_N
+    raise BadInput(
+        f"a contact closes with the gap rate {rate.min():.6g} m/s and there is no impact law; choose newton or poisson "
+        "and coefficients of restitution."
+    )
+
+
+LAWS: dict[str, ImpactLaw] = {"newton": newton, "poisson": poisson, "none": no_law}
+
+
+def impact_law(name: str) -> ImpactLaw:
+    """An impact law by name.
+
+    Raises
+    ------
+    UnknownName
+    """
+    if name not in LAWS:
+        raise UnknownName("impact law", name, LAWS)
+    return LAWS[name]

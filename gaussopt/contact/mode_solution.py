@@ -1,0 +1,126 @@
+"""The solution of the contact mode (open, stick or slip) that given forces name."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.contact.response import ContactResponse
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.lcp.polyhedra import FEASIBLE
+from gaussopt.linalg.dense import EPS, norm
+
+EXACT = 1e-11
+"""Relative violation of a law that a solution computed here may have: rounding of its linear system."""
+
+
+def complete(op: ContactResponse, x: Vector, start_size: Vector) -> tuple[Vector | None, float]:
+    """The true solution in the contact mode that x names, nearest to x; None if that mode holds none.
+
+    What counts as rounding is judged by the forces of least norm that solve the mode's linear system, which the data
+    of the step decide; x decides only what that system leaves open.
+
+    Parameters
+    ----------
+    start_size : (k + r,)
+        Size of the terms that accelerations without contact forces are summed from.
+
+    Returns
+    -------
+    x, floor
+        Rounding of its acceleration, in the mass norm: what one rounding of all terms of the mode's linear system does
+        to it. Forces that are ill-determined but cause no acceleration do not count.
+    """
+    if not op.k:
+        return x, 0.0
+    g = op.weights
+    R, start, f = op.response / np.outer(g, g), op.start / g, x * g
+    mode = _mode(op, g, f, R @ f + start)
+    held, P, p = mode.held, mode.P, mode.p
+    C, b = R[held] @ P, R @ p + start
+    U, values, Vt = np.linalg.svd(C) if C.size else (np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0)))
+    rank = int((values > 1e-10 * values[0]).sum()) if len(values) else 0
+    inverse = (Vt[:rank].T / values[:rank]) @ U[:, :rank].T
+    m = np.zeros(P.shape[1])
+    for _ in range(3):
+        m = m - inverse @ (C @ m + b[held])
+    own = P @ m + p
+    rounding = np.abs(R) @ np.abs(own) + start_size / g
+    kept = np.concatenate((f[: op.k][mode.closed], f[op.k :][mode.stick])) - m
+    full = P @ (m + kept - Vt[:rank].T @ (Vt[:rank] @ kept)) + p
+    if not mode.lawful(op, g, full, R @ full + start, inverse, R, rounding, own):
+        return None, math.inf
+    motion = op.motion / g
+    # Entries that friction and the own mass nearly cancel hold the rounding of both.
+    rounding = (op.response_size / np.outer(g, g)) @ np.abs(full) + start_size / g
+    amplified = np.abs(motion @ P @ (Vt[:rank].T / values[:rank])) @ (np.abs(U[:, :rank].T) @ rounding[held])
+    summed = np.abs(motion) @ np.abs(full) + np.abs(op.joints.root.T @ (op.step.M @ op.joints.a_J))
+    return full / g, EPS * (norm(amplified) + norm(summed))
+
+
+@dataclass(frozen=True, slots=True)
+class _Mode:
+    """Which contacts are closed, which of those without slip stick, and the forces that this leaves open.
+
+    Attributes
+    ----------
+    closed, stick, slip : (k,), (r,), (r,) bool
+    side : (r,)
+        Direction of the friction of those that slip.
+    P, p : (k + r, s), (k + r,)
+        Scaled forces f = P m + p: m holds the normal forces of closed contacts, then the friction of those that stick.
+    """
+
+    closed: NDArray[np.bool_]
+    stick: NDArray[np.bool_]
+    slip: NDArray[np.bool_]
+    side: Vector
+    P: Matrix
+    p: Vector
+
+    @property
+    def held(self) -> NDArray[np.bool_]:
+        """Rows without acceleration, (k + r,)."""
+        return np.concatenate((self.closed, self.stick))
+
+    def lawful(
+        self, op: ContactResponse, g: Vector, f: Vector, y: Vector, inverse: Matrix, R: Matrix, rounding: Vector,
+        own: Vector,
+    ) -> bool:  # fmt: skip
+        """Whether forces f with accelerations y obey all laws of the mode, every row beside its own terms."""
+        k, index = op.k, np.flatnonzero(op.resting)
+        mu, least = op.step.mu[index] * g[k:] / g[index], op.step.least * g[:k]
+        loose = np.abs(self.P) @ (FEASIBLE * (np.abs(inverse) @ rounding[self.held])) + FEASIBLE * np.abs(own)
+        tiny = EXACT * rounding + np.abs(R) @ loose
+        N, w, T, s = f[:k], y[:k], f[k:], y[k:]
+        return bool(
+            (np.abs(y[self.held]) <= tiny[self.held]).all()
+            and (N - least >= -loose[:k]).all()
+            and (w >= -tiny[:k]).all()
+            and (np.abs(T) <= mu * N[index] + loose[k:] + mu * loose[index]).all()
+            and (self.side * s <= tiny[k:])[self.slip].all()
+        )
+
+
+def _mode(op: ContactResponse, g: Vector, f: Vector, y: Vector) -> _Mode:
+    """The mode that scaled forces f with accelerations y name."""
+    k, index = op.k, np.flatnonzero(op.resting)
+    mu, least = op.step.mu[index] * g[k:] / g[index], op.step.least * g[:k]
+    N, w, T, s = f[:k], y[:k], f[k:], y[k:]
+    closed = w < N - least
+    gripping = closed[index] | (least[index] > 0)
+    stick = gripping & (mu * N[index] - np.abs(T) >= np.abs(s))
+    slip = gripping & ~stick
+    side = np.where(T >= 0, 1.0, -1.0)
+    c, t = int(closed.sum()), int(stick.sum())
+    P, p = np.zeros((len(f), c + t)), np.zeros(len(f))
+    P[np.flatnonzero(closed), np.arange(c)] = 1.0
+    p[:k] = np.where(closed, 0.0, least)
+    P[k + np.flatnonzero(stick), c + np.arange(t)] = 1.0
+    for i in np.flatnonzero(slip):  # friction at its bound
+        P[k + i] = side[i] * mu[i] * P[index[i]]
+        p[k + i] = side[i] * mu[i] * p[index[i]]
+    return _Mode(closed, stick, slip, side, P, p)

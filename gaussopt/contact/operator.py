@@ -1,0 +1,69 @@
+"""Contacts of a step with the joints eliminated, and the laws that their forces obey."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from gaussopt.contact.complementarity import ComplementarityLaws
+from gaussopt.contact.joints import eliminate_joints
+from gaussopt.contact.laws import ContactLaws
+from gaussopt.contact.response import ContactResponse
+from gaussopt.core.errors import NotAccepted, StickInSpace
+from gaussopt.core.programs import LCP
+from gaussopt.core.step_data import StepData, Vector
+
+
+@dataclass(frozen=True)
+class ContactOperator(ContactResponse):
+    """The Delassus operator of one step with its contact laws; see `ContactResponse` for fields and matrices."""
+
+    @classmethod
+    def of(cls, step: StepData) -> ContactOperator:
+        """Eliminate the joints.
+
+        Raises
+        ------
+        NotAccepted
+            If the joints are ill-posed, a contact in space (two tangents) has no slip, or a number overflows or
+            underflows.
+        """
+        refusal = ComplementarityLaws.refuses(step)
+        if refusal is not None:
+            raise StickInSpace(refusal)
+        global _latest
+        # Formulation and certificate ask for the operator of the same step one after the other.
+        if _latest is None or _latest.step is not step:
+            with np.errstate(over="ignore", invalid="ignore"):
+                made = cls(step, eliminate_joints(step), step.resting)
+                if not made.in_range():
+                    raise NotAccepted(
+                        "The accelerations that contact forces cause are too large or too small for floating-point "
+                        "numbers; use other units, or look at 'J_N', 'J_T' and 'mu'."
+                    )
+            _latest = made
+        return _latest
+
+    @cached_property
+    def complementarity(self) -> ComplementarityLaws:
+        """The contact laws as an LCP."""
+        return ComplementarityLaws(self)
+
+    @property
+    def laws(self) -> ContactLaws:
+        """The laws that certificates ask."""
+        return self.complementarity
+
+    @property
+    def lcp(self) -> LCP:
+        """The contact laws in z = (lam_N - least_N, lam_R, m kappa_L), of size k + 2 r."""
+        return self.complementarity.lcp
+
+    def x(self, z: Vector) -> Vector:
+        """The unknowns of a solution z of the LCP."""
+        return self.complementarity.x(z)
+
+
+_latest: ContactOperator | None = None

@@ -1,0 +1,184 @@
+"""Contacts with the joints eliminated: how contact forces make accelerations, whatever laws the forces obey.
+
+With K = M^-1 restricted to the directions that the joints leave free (papers: H) and a_J the acceleration without
+contact forces,
+
+    a = a_J + K f,   f = J_N^T lam_N + J_T^T lam_T,   w = J_N a + zeta_N,   s = J_T a + zeta_T.
+
+A sliding contact has lam_T = mu lam_N sigma, sigma = -v_T / |v_T|, so that w = delassus lam_N + bias. A contact without
+slip has its friction force open.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.contact.joints import Joints
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.linalg.dense import EPS, mass_scale
+
+SMALLEST = 1e-150
+"""Entry of a row in the mass norm whose square is no longer exact in floating-point numbers."""
+
+INERT = 1e-12
+"""Motion of a row by its own force, relative to that of the free bodies, that counts as none."""
+
+CANCELLED = 16 * EPS
+"""Response to a force, or acceleration without contact forces, relative to its own terms, that is rounding."""
+
+
+def without_rounding(value: Matrix, size: Matrix) -> Matrix:
+    """Entries that are rounding beside their terms, of that size, become zero."""
+    return np.where(np.abs(value) <= CANCELLED * size, 0.0, value)
+
+
+@dataclass(frozen=True)
+class ContactResponse:
+    """Accelerations of a step as affine functions of its contact forces.
+
+    The unknowns are x = (lam_N of all k contacts, lam_T of the r tangents of contacts without slip).
+
+    Attributes
+    ----------
+    step : StepData
+    joints : Joints
+    resting : (k,) bool
+        Contacts with friction and without slip.
+    """
+
+    step: StepData
+    joints: Joints
+    resting: NDArray[np.bool_]
+
+    def in_range(self) -> bool:
+        """Whether no product of rows, masses and forces overflows, and no row's own response vanishes by underflow."""
+        own, free = self.rows @ self.joints.root, self.rows @ self.joints.a_J
+        largest = np.abs(own).max(axis=1, initial=0.0)
+        if ((largest > 0) & (largest < SMALLEST)).any():
+            return False
+        return math.isfinite(np.vdot(own, own) + np.vdot(free, free) + (self.rows @ self.effect).sum())
+
+    @property
+    def k(self) -> int:
+        """Number of contacts."""
+        return self.step.k
+
+    @cached_property
+    def rows(self) -> Matrix:
+        """Rows whose accelerations the laws speak of, (k + r, n): J_N, then J_T of the contacts without slip."""
+        if not self.resting.any():
+            return self.step.J_N
+        return np.vstack((self.step.J_N, self.step.J_T[self.resting].reshape(-1, self.step.n)))
+
+    @cached_property
+    def zeta(self) -> Vector:
+        """Accelerations of the rows at a = 0, (k + r,)."""
+        return np.concatenate((self.step.zeta_N, self.step.zeta_T[self.resting].ravel()))
+
+    @cached_property
+    def forces(self) -> Matrix:
+        """Generalised force of each unknown, (n, k + r): J_N^T + J_T^T mu sigma where it slides, then J_T^T."""
+        columns = self.step.friction_map  # sigma is zero where there is no slip
+        return np.hstack((columns, self.rows[self.k :].T)) if self.resting.any() else columns
+
+    @cached_property
+    def effect(self) -> Matrix:
+        """Acceleration by each unknown, K forces, (n, k + r)."""
+        forces = self.forces
+        bare = np.linalg.norm(forces * mass_scale(self.step.M)[:, None], axis=0)
+        # What rounding leaves of forces that the joints hold must not look like an acceleration.
+        held = np.linalg.norm(self.joints.root.T @ forces, axis=0) <= INERT * bare
+        return np.where(held, 0.0, self.joints.K @ forces)
+
+    @cached_property
+    def motion(self) -> Matrix:
+        """root^T forces: acceleration by each unknown where the mass norm is the 2-norm, (rank K, k + r)."""
+        return self.joints.root.T @ self.forces
+
+    @cached_property
+    def inert(self) -> NDArray[np.bool_]:
+        """Rows that no force moves because the joints hold them (a dead centre), (k + r,)."""
+        bare = np.linalg.norm(self.rows * mass_scale(self.step.M), axis=1)
+        return np.asarray(np.linalg.norm(self.rows @ self.joints.root, axis=1) <= INERT * bare)
+
+    @cached_property
+    def response(self) -> Matrix:
+        """(w, s) = response x + start, (k + r, k + r)."""
+        value = self.rows @ self.effect
+        # Where the own mass and friction cancel (the border of a Painleve region), rounding must not choose a sign.
+        return np.where(self.inert[:, None], 0.0, without_rounding(value, self.response_size))
+
+    @cached_property
+    def response_size(self) -> Matrix:
+        """Size of the terms that the entries of `response` are summed from, (k + r, k + r)."""
+        return np.asarray(np.abs(self.rows) @ self.effect_size)
+
+    @cached_property
+    def effect_size(self) -> Matrix:
+        """Size of the terms that the entries of `effect` are summed from, (n, k + r)."""
+        root = np.abs(self.joints.root)
+        terms = np.abs(self.step.J_N.T) + np.einsum("kdn,kd->nk", np.abs(self.step.J_T),
+                                                    np.abs(self.step.sigma) * self.step.mu[:, None])  # fmt: skip
+        terms = np.hstack((terms, np.abs(self.forces[:, self.k :])))
+        return np.asarray(root @ (root.T @ terms))
+
+    @cached_property
+    def free_size(self) -> Vector:
+        """Size of the terms that the entries of `joints.a_J` are summed from, (n,)."""
+        root, joints = np.abs(self.joints.root), self.joints
+        own = root @ (root.T @ np.abs(self.step.force)) + np.abs(joints.lift).T @ np.abs(self.step.gamma)
+        return np.asarray(np.maximum(own, np.abs(joints.a_J)))
+
+    @cached_property
+    def start(self) -> Vector:
+        """(w, s) without contact forces, (k + r,)."""
+        zeta = self.zeta
+        value = self.rows @ self.joints.a_J + zeta
+        d = mass_scale(self.step.M)
+        size = np.linalg.norm(self.rows * d, axis=1) * np.linalg.norm(self.joints.a_J / d) + np.abs(zeta)
+        terms = np.abs(self.rows) @ self.free_size + np.abs(zeta)
+        # Rounding must decide neither to which side a held contact slips nor whether a contact closes.
+        return np.where(np.abs(value) <= np.where(self.inert, INERT * size, CANCELLED * terms), 0.0, value)
+
+    @cached_property
+    def weights(self) -> Vector:
+        """sqrt(row K row^T), (k + r,): one unit of force along a row is this much acceleration in the mass norm."""
+        own = np.sqrt(np.maximum(((self.rows @ self.joints.root) ** 2).sum(axis=1), 0.0))
+        # An inert direction (a dead centre) is measured with what the bodies would do without joints.
+        bare = np.linalg.norm(self.rows * mass_scale(self.step.M), axis=1)
+        return np.asarray(np.where(own > 1e-8 * bare, own, np.where(bare > 0, bare, 1.0)))
+
+    @cached_property
+    def delassus(self) -> Matrix:
+        """J_N K (J_N^T + J_T^T mu sigma), (k, k), 1/kg."""
+        return self.response[: self.k, : self.k]
+
+    @cached_property
+    def bias(self) -> Vector:
+        """J_N a_J + zeta_N, (k,), m/s^2."""
+        return self.start[: self.k]
+
+    def split(self, x: Vector) -> tuple[Vector, Matrix]:
+        """lam_N (k,) and lam_T (k, d) of the unknowns."""
+        lam_N = x[: self.k]
+        lam_T = self.step.sigma * (self.step.mu * lam_N)[:, None]
+        if self.resting.any():
+            lam_T[self.resting] = x[self.k :].reshape(-1, lam_T.shape[1])
+        return lam_N, lam_T
+
+    def unknowns(self, lam_N: Vector, lam_T: Matrix) -> Vector:
+        """The unknowns x of given forces; the friction of sliding contacts is not looked at."""
+        return np.concatenate((lam_N, lam_T[self.resting].ravel())) if self.resting.any() else lam_N
+
+    def acceleration(self, x: Vector) -> Vector:
+        """a_J + K f of the unknowns, (n,)."""
+        return np.asarray(self.joints.a_J + self.effect @ x)
+
+    def multipliers(self, x: Vector) -> Vector:
+        """lam, (m,)."""
+        return np.asarray(self.joints.lam_J + self.joints.lift @ (self.forces @ x))

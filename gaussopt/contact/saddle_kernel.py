@@ -1,0 +1,117 @@
+"""The saddle-point matrix of a step as compiled kernels: factors, responses, lengths.
+
+    K = [M, J^T; J, 0] = L D L^T,   K (a, -lam) = (force, gamma)
+
+in the given order, which M positive definite and independent rows of J allow: n positive pivots and then m negative
+ones. The factors keep the envelope of K: a diagonal or block-diagonal M costs no more than its blocks. Without joints
+K is M.
+
+Kernels on this path allocate nothing and work on memory that their caller keeps.
+"""
+
+from __future__ import annotations
+
+import math
+
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.lcp.pivoting import Index
+from gaussopt.linalg.dense import EPS
+
+REGULAR = 1e-8
+"""Pivot of J M^-1 J^T, relative to its diagonal, below which the joints are for the rank-revealing path."""
+
+
+def factorise(K: Matrix, L: Matrix, first: Index, n: int) -> int:
+    """K = L D L^T within the envelope of K.
+
+    Parameters
+    ----------
+    K : (n + m, n + m)
+        Its lower triangle is read.
+    L : at least of its size
+        Written: L below the diagonal, from `first` on in every row, and 1 / D on it.
+    first : (n + m,)
+        Column of the first entry of every row.
+
+    Returns
+    -------
+    done
+        How many pivots have the sign that is theirs and are more than rounding; n + m where K is regular.
+    """
+    for i in range(len(K)):
+        start = 0
+        while start < i and K[i, start] == 0.0:
+            start += 1
+        first[i] = start
+        own = pivot = K[i, i]
+        for j in range(start, i):
+            value = K[i, j]
+            for c in range(max(start, first[j]), j):
+                value -= L[i, c] * L[j, c]
+            L[i, j] = value
+        for j in range(start, i):
+            value = L[i, j]
+            entry = value * L[j, j]
+            L[i, j] = entry
+            pivot -= value * entry
+            if j < n <= i:
+                own = pivot
+        sign, least = (1.0, 64.0 * n * EPS) if i < n else (-1.0, REGULAR)
+        if not sign * pivot > least * sign * own:
+            return i
+        L[i, i] = 1.0 / pivot
+    return len(K)
+
+
+def solve(L: Matrix, first: Index, x: Vector) -> None:
+    """X <- K^-1 x from the factors."""
+    for i in range(len(x)):
+        value = x[i]
+        for j in range(first[i], i):
+            value -= L[i, j] * x[j]
+        x[i] = value
+    for i in range(len(x)):
+        x[i] *= L[i, i]
+    for i in range(len(x) - 1, -1, -1):
+        value = x[i]
+        for j in range(first[i], i):
+            x[j] -= L[i, j] * value
+
+
+def mass_norm(K: Matrix, first: Index, n: int, x: Vector) -> float:
+    """The root of x^T M x of the first n entries of x."""
+    total = 0.0
+    for i in range(n):
+        at, value = x[i], 0.0
+        for j in range(first[i], i):
+            value += K[i, j] * x[j]
+        total += (2.0 * value + K[i, i] * at) * at
+    return math.sqrt(abs(total))
+
+
+def respond(
+    K: Matrix, L: Matrix, first: Index, n: int, b: Matrix, x: Matrix, norm: Vector, rest: Vector, p: int
+) -> None:
+    """Row p of x from that of b: K^-1 b from the factors, refined until the rows of the joints hold to rounding.
+
+    Parameters
+    ----------
+    b, x : (rows, n + m)
+        Forces and gamma; acceleration and -lam.
+    norm : (rows,)
+        Written at p: mass norm of the acceleration.
+    rest : (n + m,)
+        Memory.
+    """
+    size = len(K)
+    for i in range(size):
+        x[p, i], rest[i] = 0.0, b[p, i]
+    for _ in range(3 if size > n else 1):
+        solve(L, first, rest)
+        for i in range(size):
+            x[p, i] += rest[i]
+            value = b[p, i] if i >= n else 0.0
+            for j in range(n if i >= n else 0):
+                value -= K[i, j] * x[p, j]
+            rest[i] = value
+    norm[p] = mass_norm(K, first, n, x[p])

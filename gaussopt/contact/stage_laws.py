@@ -1,0 +1,227 @@
+"""The contact laws of a stage as a complementarity problem in the unit of the mass norm, and its solution."""
+
+from __future__ import annotations
+
+import math
+
+from gaussopt.contact.saddle_kernel import factorise
+from gaussopt.contact.stage_workspace import DEFINITE, MONOTONE, OPEN, P_MATRIX, StageWorkspace
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.lcp.pivoting import DEPENDENT, SIGN, STABLE, Active, Index
+
+MOVED = 1e-8
+"""Motion of a row by its own force, relative to that of the free bodies, that a regular contact has at least."""
+
+CLEAR = 1e-6
+"""Pivot of the scaled sym(delassus) that is positive beyond doubt; below it the general path looks for proofs."""
+
+SETS = 8
+"""Sets of active pairs that are tried before the general path takes over."""
+
+
+def read_saddle(data: Vector, n: int, m: int, K: Matrix, b: Vector) -> None:
+    """Fill K and b = (Q - h, gamma) from the flat data of a stage."""
+    at = n * n + n
+    for i in range(n):
+        b[i] = data[n * n + i]
+        for j in range(n):
+            K[i, j] = data[i * n + j]
+    for c in range(n, n + m):
+        b[c] = data[at + m * n + c - n]
+        for j in range(n):
+            K[c, j] = K[j, c] = data[at + (c - n) * n + j]
+
+
+def read_laws(
+    data: Vector, n: int, m: int, k: int, d: int, closed: Index, modes: Vector, space: StageWorkspace
+) -> bool:
+    """Fill the rows of the laws, J_N and then J_T of the contacts without slip, and behind them those of their forces.
+
+    lam_T is mu lam_N sigma, with sigma = -1 and lam_R added where a contact has no slip. Sliding friction follows the
+    phase in the plane; in space it follows the slip, unless a trial step has gone beyond its end.
+
+    Written are rows, sigma, law[0] (bias), law[1] (mu), and order[0]: the row of its friction where a contact has no
+    slip, 0 elsewhere.
+
+    Returns
+    -------
+    fits
+        Whether the contacts without slip are as many as rows are there for, and in the plane.
+    """
+    rows, sigma, bias, mu, partner = space.rows, space.sigma, space.law[0], space.law[1], space.order[0]
+    at_N = n * n + n + m * n + m
+    at_T = at_N + k * n + k
+    at_v = at_T + k * d * n + k * d
+    p, place = len(rows) // 2, len(closed)
+    for c in range(len(closed)):
+        i = closed[c]
+        wall, coefficient = modes[k * d + i], data[at_v + k * d + i]
+        bias[c], mu[c], partner[c] = wall * data[at_N + k * n + i], coefficient, 0
+        for j in range(n):
+            rows[c, j] = rows[p + c, j] = wall * data[at_N + i * n + j]
+        ahead = speed = length = 0.0
+        for e in range(i * d, i * d + d):
+            mode, slip = modes[e], data[at_v + e]
+            ahead -= mode * slip
+            speed += slip * slip
+            length += mode * mode
+        rests = coefficient > 0.0 and length == 0.0
+        if rests:
+            if d > 1 or place == p:
+                return False
+            partner[c], bias[place] = place, data[at_v - k + i]
+            for j in range(n):
+                rows[place, j] = rows[p + place, j] = data[at_T + i * n + j]
+            place += 1
+        for e in range(d):
+            way = -1.0 if rests else 0.0
+            if length > 0.0:
+                turned = d > 1 and ahead > 0.0
+                way = -data[at_v + i * d + e] / math.sqrt(speed) if turned else modes[i * d + e] / math.sqrt(length)
+            sigma[c, e] = way
+            for j in range(n):
+                rows[p + c, j] += coefficient * way * data[at_T + (i * d + e) * n + j]
+    return place == p
+
+
+def form_laws(n: int, size: int, space: StageWorkspace) -> bool:
+    """Fill B and q of w = B z + q, of so many pairs; False where a row is not moved by its own force."""
+    B, q, norm, rows, motion, K = space.B, space.law[2], space.norm, space.rows, space.motion, space.K
+    bias, mu, partner = space.law[0], space.law[1], space.order[0]
+    c, p = len(space.S), len(norm) // 2
+    for i in range(size):
+        q[i] = 0.0
+        for j in range(size):
+            B[i, j] = 0.0
+    for r in range(p):
+        bare, value = 0.0, bias[r]
+        for i in range(n):
+            row = rows[r, i]
+            bare += row * row / K[i, i]
+            value += row * motion[2 * p, i]
+        if not norm[r] > MOVED * math.sqrt(bare):
+            return False
+        q[r] = value / norm[r]
+        for s in range(p):
+            value = 0.0
+            for i in range(n):
+                value += rows[r, i] * motion[p + s, i]
+            B[r, s] = value / (norm[r] * norm[s])
+    for r in range(c):
+        s = partner[r]
+        if s:
+            t = s + p - c
+            B[s, t], B[t, r], B[t, s] = 1.0, 2.0 * mu[r] * norm[s] / norm[r], -1.0
+    return True
+
+
+def uniqueness(B: Matrix, S: Matrix, T: Matrix, order: Index, mu: Vector) -> int:
+    """How uniqueness is known of contacts that slide, B being their scaled delassus; S is filled with sym B."""
+    c = len(S)
+    sliding = False
+    for p in range(c):
+        sliding = sliding or mu[p] > 0.0
+        for s in range(c):
+            S[p, s] = 0.5 * (B[p, s] + B[s, p])
+    clear = factorise(S, T, order, c) == c
+    for p in range(c):
+        clear = clear and T[p, p] * CLEAR < 1.0
+    if clear:
+        return DEFINITE
+    s = c - 1
+    if s == 1 and B[0, 0] > 0.0 and B[s, s] > 0.0 and B[0, 0] * B[s, s] - B[0, s] * B[s, 0] > CLEAR:
+        return P_MATRIX
+    return OPEN if sliding else MONOTONE  # without friction what has no response causes no acceleration either
+
+
+def invert(B: Matrix, active: Active, T: Matrix, place: Index, taken: Index) -> None:
+    """Invert the principal system of the active pairs; dependent pairs become inactive.
+
+    In the given order where pivots on the diagonal are stable, else with complete pivoting.
+
+    Parameters
+    ----------
+    T : (size, size)
+        Written: z_t = sum of T[place[t], u] b[place[u]] over the active u solves B z = b.
+    place, taken : (size,)
+        Written: the row in which an active pair stands, -1 at others; whether a row is one.
+    """
+    size, largest = len(B), 0.0
+    for i in range(size):
+        place[i], taken[i] = -1, 0
+        for j in range(size):
+            entry = B[i, j]
+            T[i, j] = entry
+            largest = max(largest, abs(entry))
+    for _ in range(size):
+        best, s, t = DEPENDENT * largest, -1, -1
+        for i in range(size):
+            if active[i] and not taken[i]:
+                if place[i] < 0 and T[i, i] > STABLE * largest:
+                    s = t = i
+                    break
+                for j in range(size):
+                    entry = abs(T[i, j])
+                    if active[j] and place[j] < 0 and entry > best:
+                        best, s, t = entry, i, j
+        if s < 0:
+            break
+        place[t], taken[s] = s, 1
+        pivot = T[s, t]
+        T[s, t] = -1.0
+        for j in range(size):
+            T[s, j] /= -pivot
+        for i in range(size):
+            if i != s:
+                factor = T[i, t]
+                T[i, t] = 0.0
+                for j in range(size):
+                    T[i, j] += factor * T[s, j]
+    for i in range(size):
+        if place[i] < 0:
+            active[i] = 0
+
+
+def solve_pairs(active: Active, space: StageWorkspace) -> bool:
+    """0 <= z, w = B z + q >= 0, z . w = 0 from the active pairs of the stage before; False if that takes many sets.
+
+    In and out: `active`, the pairs with w_i = 0. Written are law[3] to law[6]: z, w, the terms of w by absolute value,
+    the correction that a further refinement would make; T and order[1], order[2] as of `invert`.
+    """
+    B, T, place, taken = space.B, space.T, space.order[1], space.order[2]
+    q, z, w, extent, error = space.law[2], space.law[3], space.law[4], space.law[5], space.law[6]
+    size = len(q)
+    for _ in range(SETS):
+        invert(B, active, T, place, taken)
+        for i in range(size):
+            z[i] = error[i] = 0.0
+        for _ in range(3):
+            for i in range(size):
+                z[i] += error[i]
+            for i in range(size):
+                value = q[i]
+                terms = abs(value)
+                for j in range(size):
+                    term = B[i, j] * z[j]
+                    value += term
+                    terms += abs(term)
+                w[i], extent[i] = value, terms
+            for t in range(size):
+                value = 0.0
+                for u in range(size if active[t] else 0):
+                    if active[u]:
+                        value -= T[place[t], u] * w[place[u]]
+                error[t] = value
+        wrong = False
+        for i in range(size):
+            tiny = SIGN * extent[i]
+            # Not merely "negative": a NaN is wrong too.
+            if active[i] and not (z[i] >= -tiny and abs(w[i]) <= 10.0 * tiny):
+                active[i], wrong = 0, True
+            elif not active[i] and not w[i] >= -tiny:
+                active[i], wrong = 1, True
+            elif z[i] < 0.0:
+                z[i] = 0.0
+        if not wrong:
+            return True
+    return False

@@ -1,0 +1,73 @@
+"""Impacts and time steps at velocity level, in the same data as accelerations.
+
+A jump dv of the velocity obeys M dv = dt (Q - h) + J^T Lam + J_N^T Lam_N + J_T^T Lam_T. Newton's restitution and
+Coulomb's law on the slip after the jump,
+
+    0 <= J_N dv + (1 + e_N) gdot_N   complementary to   Lam_N >= 0,   Lam_T against   J_T dv + (1 + e_T) v_T,
+
+are the contact laws of a step whose acceleration is dv, with zeta_N = (1 + e_N) gdot_N, zeta_T = (1 + e_T) v_T and no
+slip before. So impacts and time steps are formulated, solved and certified like any other step. dt = 0 is an impact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gaussopt.core.errors import BadInput
+from gaussopt.core.step_data import StepData, Vector
+
+
+def jump_step(step: StepData, dt: float = 0.0, drift: Vector | None = None) -> StepData:
+    """The step whose acceleration is the jump of the velocity.
+
+    Parameters
+    ----------
+    step : StepData
+        The contacts that take part, with `v`; gap rates default to J_N v, slips are v_T.
+    dt : float
+        Time over which Q - h acts, s; 0 for an impact.
+    drift : (m,), optional
+        Residuals of the velocity constraints, which the jump removes; none for an impact on the constraints.
+
+    Raises
+    ------
+    BadInput
+        If the velocity is not known.
+    """
+    if step.gdot_N is None and step.v is None:
+        raise BadInput("An impact needs the velocity v before it, or the gap rates gdot_N; both are missing.")
+    rate = step.J_N @ step.v if step.gdot_N is None and step.v is not None else step.gdot_N
+    assert rate is not None
+    slip = step.v_T
+    if step.v is not None and not slip.any():
+        slip = np.einsum("kdn,n->kd", step.J_T, step.v)
+    e_N = np.zeros(step.k) if step.e_N is None else step.e_N
+    e_T = np.zeros(step.k) if step.e_T is None else step.e_T
+    return replace(
+        step, Q=dt * step.force, h=np.zeros(step.n), gamma=np.zeros(step.m) if drift is None else -drift,
+        zeta_N=(1.0 + e_N) * rate, zeta_T=(1.0 + e_T)[:, None] * slip, v_T=np.zeros_like(step.v_T), g_N=None,
+        gdot_N=None, D_omega=None, w_omega=None, arithmetic=None,
+    )  # fmt: skip
+
+
+def restitution_step(step: StepData, compression: Vector, impulses: Vector) -> StepData:
+    """The second phase of an impact after Poisson: every contact gives back at least e_N of its impulse.
+
+    Parameters
+    ----------
+    step : StepData
+        As for `jump_step`, before the impact.
+    compression : (n,)
+        Jump of the velocity in the compression phase (e_N = 0).
+    impulses : (k,)
+        Normal impulses of that phase.
+    """
+    e_N = np.zeros(step.k) if step.e_N is None else step.e_N
+    plastic = replace(step, e_N=np.zeros(step.k), e_T=np.zeros(step.k))
+    jump = jump_step(plastic)
+    return replace(
+        jump, zeta_N=jump.zeta_N + step.J_N @ compression,
+        zeta_T=jump.zeta_T + np.einsum("kdn,n->kd", step.J_T, compression), least_N=e_N * impulses,
+    )  # fmt: skip

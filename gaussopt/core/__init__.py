@@ -1,0 +1,1 @@
+"""Step data, programs, solutions and statuses, and the interfaces of systems, solvers and steppers."""

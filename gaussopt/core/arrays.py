@@ -1,0 +1,121 @@
+"""Arrays of numbers from outside: read, checked and copied; what is wrong with one is said in a sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gaussopt.core.errors import BadInput
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+SYMMETRY_TOLERANCE = 1e-10
+"""Largest relative asymmetry of M that still counts as rounding."""
+
+DEFINITE_TOLERANCE = 1e-10
+"""Most negative eigenvalue of M, relative to the largest, that still counts as zero."""
+
+
+def all_finite(x: Vector) -> bool:
+    """Whether all numbers of a vector are finite, (n,)."""
+    # The square overflows only far beyond any physical number; then the entries themselves are asked.
+    return math.isfinite(x.dot(x)) or bool(np.isfinite(x).all())
+
+
+def is_sparse(A: Any) -> bool:
+    """Whether a matrix is a SciPy sparse one; asks nothing of scipy.sparse, which not every run needs."""
+    return not isinstance(A, np.ndarray) and hasattr(A, "tocsr")
+
+
+def given_sparse(value: Any) -> bool:
+    """Whether a matrix is given sparse: as one, or as the places and values of its entries in a file."""
+    return is_sparse(value) or (isinstance(value, Mapping) and "row" in value)
+
+
+def as_array(name: str, value: ArrayLike, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
+    """Convert `value` to a finite float array of the given shape (None: any length).
+
+    Raises BadInput, naming the array, the place and what was expected.
+    """
+    try:
+        array = real_array(value)
+    except (TypeError, ValueError, OverflowError):
+        raise BadInput(f"{name} is not an array of numbers; give nested lists of equal length.") from None
+    expected = "(" + ", ".join("any" if s is None else str(s) for s in shape) + ("," if len(shape) == 1 else "") + ")"
+    if array.ndim != len(shape) or any(
+        want is not None and have != want for have, want in zip(array.shape, shape, strict=False)
+    ):
+        raise BadInput(f"{name} has shape {array.shape}, expected {expected}.")
+    if not np.isfinite(array).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise BadInput(f"{name}{list(where)} is {array[where]}; all entries must be finite.")
+    return array
+
+
+def real_array(value: ArrayLike) -> NDArray[np.float64]:
+    """A copy of `value` as an array of floats.
+
+    Raises TypeError, ValueError, OverflowError, also for texts and complex numbers, which NumPy would turn into floats.
+    """
+    array = np.array(value)
+    if array.dtype == np.float64:
+        return array
+    if array.dtype.kind not in "fiubO" or (
+        array.dtype.kind == "O" and any(isinstance(x, str | bytes | complex) for x in array.flat)
+    ):
+        raise TypeError
+    return array.astype(np.float64)
+
+
+def finite_number(name: str, value: Any) -> float:
+    """A finite number; raises BadInput."""
+    try:
+        found = float(value)
+    except (TypeError, ValueError, OverflowError):
+        found = math.nan
+    if isinstance(value, str | bytes) or not math.isfinite(found):
+        raise BadInput(f"{name} is {value!r}; give a finite number.")
+    return found
+
+
+def check_mass_matrix(M: Matrix, what: str = "the mass matrix M") -> Matrix:
+    """Return M made exactly symmetric, or say why it is no mass matrix.
+
+    Raises BadInput if M is asymmetric beyond rounding or has a negative eigenvalue beyond rounding.
+    """
+    scale = float(np.abs(M).max(initial=0.0))
+    skew = np.abs(M - M.T)
+    if skew.max(initial=0.0) > SYMMETRY_TOLERANCE * scale:
+        i, j = (int(k) for k in np.unravel_index(int(skew.argmax()), skew.shape))
+        raise BadInput(f"{what} is not symmetric: entry [{i}, {j}] is {M[i, j]:.6g} but [{j}, {i}] is {M[j, i]:.6g}.")
+    M = 0.5 * M + 0.5 * M.T  # the sum itself might overflow
+    if len(M):
+        # Scaling by the diagonal makes the test independent of the units of the coordinates.
+        size = np.abs(np.diag(M))
+        d = np.sqrt(np.where(size > 0, size, max(scale, 1e-300)))
+        lowest = float(np.linalg.eigvalsh(M / np.outer(d, d))[0])
+        if not lowest >= -DEFINITE_TOLERANCE * len(M):
+            raise BadInput(
+                f"{what} is indefinite: an eigenvalue of its diagonally scaled form is {lowest:.6g}; "
+                "a mass matrix must be positive semidefinite."
+            )
+    return M
+
+
+def is_absent(value: Any) -> bool:
+    """Whether an entry of a step is not given: it is missing, null or empty."""
+    return value is None or (isinstance(value, list | tuple | np.ndarray) and len(value) == 0)
+
+
+def with_axis(value: Any, flat: int) -> Any:
+    """Planar data with the tangent axis put back; anything else as it is, for `as_array` to judge."""
+    try:
+        raw = real_array(value)
+    except (TypeError, ValueError, OverflowError):
+        return value
+    return raw[:, None] if raw.ndim == flat else raw

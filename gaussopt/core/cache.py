@@ -1,0 +1,198 @@
+"""Files of generated code: kept from run to run, and read back only if nobody else can have written them.
+
+What is read here runs with the rights of the user. A checksum tells damage but no forgery, so the owner and the
+permissions decide: the folder and the file must belong to the user (or to root) and be closed to the writing of
+others. Both are asked of descriptors that are open already, so that nothing can be exchanged between the check and
+the reading.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import stat
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from gaussopt.core.errors import BadInput
+
+# The command line imports this module at every start: what few of its users need is imported by them.
+
+VARIABLE = "GAUSSOPT_CACHE"
+
+_SEAL = len("# sha256 \n") + 64
+"""Length of the line at the end of every file; there, it is a comment, and leaves the numbers of the lines alone."""
+
+_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+_ROOT = 0
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+# O_NONBLOCK: a pipe that lies there does not hold the reader up.
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class UnsafeCache(UserWarning):
+    """Something in the user's cache folder could be somebody else's, and is not used."""
+
+
+class _Unsafe(Exception):
+    """Why a folder or file could be somebody else's."""
+
+
+def cache_folder() -> Path:
+    """The folder of generated code: GAUSSOPT_CACHE, else a folder in the user's cache folder."""
+    chosen = os.environ.get(VARIABLE)
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "gaussopt"
+
+
+def key_of(*parts: str) -> str:
+    """A short name for what decides a kept file."""
+    import hashlib
+
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def check_chosen() -> None:
+    """See that the folder that GAUSSOPT_CACHE names, if it does, is nobody else's; raises BadInput."""
+    if os.environ.get(VARIABLE):
+        with contextlib.suppress(OSError), _opened(cache_folder()):
+            pass
+
+
+def read(name: str) -> bytes | None:
+    """The contents kept under a name; None if there is nothing, or it is damaged, or could be somebody else's.
+
+    Raises BadInput if GAUSSOPT_CACHE names a folder that others can write to.
+    """
+    folder = cache_folder()
+    try:
+        with _opened(folder) as inside, os.fdopen(os.open(name, _READ, dir_fd=inside), "rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise _Unsafe("is no regular file")
+            _check(found)
+            content = file.read()
+    except OSError:
+        return None
+    except _Unsafe as why:
+        _warn(f"{folder / name} {why}: it is not used, and generated anew.")
+        return None
+    body, seal = content[:-_SEAL], content[-_SEAL:]
+    return body if seal == _seal(name, body) else None
+
+
+def write(name: str, body: bytes) -> Path | None:
+    """Keep something under a name, whole or not at all, closed to others; None if it cannot be kept.
+
+    Raises BadInput as `read` does.
+    """
+    folder = cache_folder()
+    with contextlib.suppress(OSError):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+        with _opened(folder) as inside:
+            _write(inside, name, body)
+        return folder / name
+    return None
+
+
+def private_file(name: str, body: bytes) -> Path:
+    """A file for a person to read, in a folder of this process that nobody else can enter and that ends with it.
+
+    Raises BadInput if there is no place for temporary files.
+    """
+    try:
+        folder = _private(os.getpid())
+        path = folder / name
+        with os.fdopen(os.open(path, _WRITE & ~os.O_EXCL | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(body)
+    except OSError as error:
+        raise BadInput(f"Cannot write {name} to a temporary folder: {error.strerror or error}.") from None
+    return path
+
+
+@cache
+def _private(process: int) -> Path:
+    """The private folder of a process; a fork makes one of its own, and leaves its parent's."""
+    import shutil
+    import tempfile
+
+    folder = Path(tempfile.mkdtemp(prefix="gaussopt-"))
+
+    def remove() -> None:
+        if os.getpid() == process:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    return folder
+
+
+@contextlib.contextmanager
+def _opened(folder: Path) -> Iterator[int]:
+    """The descriptor of a folder that only the user and root can write to.
+
+    Raises
+    ------
+    OSError
+        Also where the user's usual folder is somebody else's, which then counts as if it could not be opened.
+    BadInput
+        If it is somebody else's and GAUSSOPT_CACHE names it.
+    """
+    inside = os.open(folder, _FOLDER)
+    try:
+        try:
+            _check(os.fstat(inside))
+        except _Unsafe as why:
+            if os.environ.get(VARIABLE):
+                raise BadInput(
+                    f"{VARIABLE} is {str(folder)!r}, which {why}, and code that is kept there is run; name a folder "
+                    "that belongs to you and that only you can write to (mode 0700)."
+                ) from None
+            _warn(
+                f"The cache folder {folder} {why}, and code that is kept there is run: it is not used, and code is "
+                f"generated anew; remove the folder or close it to others, or let {VARIABLE} name one of your own."
+            )
+            raise PermissionError from None
+        yield inside
+    finally:
+        os.close(inside)
+
+
+def _check(found: os.stat_result) -> None:
+    """See that nobody but the user and root can have written something; raises _Unsafe."""
+    if found.st_uid not in (os.geteuid(), _ROOT):
+        raise _Unsafe(f"belongs to another user (number {found.st_uid})")
+    if found.st_mode & _OTHERS:
+        raise _Unsafe(f"can be written to by others (mode {stat.S_IMODE(found.st_mode):04o})")
+
+
+def _write(inside: int, name: str, body: bytes) -> None:
+    aside = f"{name}.{os.urandom(8).hex()}.tmp"
+    handle = os.open(aside, _WRITE, 0o600, dir_fd=inside)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(body + _seal(name, body))
+        os.replace(aside, name, src_dir_fd=inside, dst_dir_fd=inside)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(aside, dir_fd=inside)
+        raise
+
+
+def _seal(name: str, body: bytes) -> bytes:
+    """A line that differs wherever a byte does, and under every other name."""
+    import hashlib
+
+    return b"# sha256 %s\n" % hashlib.sha256(b"%s\n%s" % (name.encode(), body)).hexdigest().encode()
+
+
+@cache
+def _warn(sentence: str) -> None:
+    """Say it once."""
+    warnings.warn(sentence, UnsafeCache, stacklevel=2)

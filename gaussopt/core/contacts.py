@@ -1,0 +1,172 @@
+"""Contacts as a person gives them, and the arrays that are derived from them.
+
+gap g_N >= 0,   J_N = dg_N/dq,   zeta_N = second time derivative of g_N at constant v,
+slip v_T = J_T v + ...,   zeta_T = time derivative of v_T at constant v
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gaussopt.core.errors import BadInput
+from gaussopt.core.step_data import Matrix, Vector
+
+VANISHES = 1e-14
+"""Largest entry of a normal row, relative to the contact's rows, that still counts as a zero direction."""
+
+
+@dataclass(frozen=True)
+class Contact:
+    """One contact of a Lagrangian system, in SymPy expressions.
+
+    Give `position`, or `gap` with or without `slip`.
+
+    Attributes
+    ----------
+    name : str
+    position : expressions (x, y) or (x, y, z), optional
+        The material contact point; the last entry is its height over the floor. The gap is the height, the slip
+        the rate of the others.
+    gap : expression in the coordinates and time, optional
+        Positive where open, m.
+    slip : expressions linear in the velocities, optional
+        Tangential velocity of the contact point relative to the ground, d entries, m/s.
+    mu : expression in the parameters
+        Friction coefficient.
+    e_N, e_T : expressions in the parameters
+        Coefficients of restitution, normal and tangential.
+    two_sided : bool
+        A guide without clearance: the contact always has one bearing wall, and changes walls instead of opening.
+    """
+
+    name: str
+    position: Sequence[Any] | None = None
+    gap: Any = None
+    slip: Sequence[Any] | None = None
+    mu: Any = 0
+    e_N: Any = 0
+    e_T: Any = 0
+    two_sided: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ContactData:
+    """The contact arrays that a callable `contacts(t, q, v)` of a plain system returns, itself or as a mapping.
+
+    Attributes
+    ----------
+    g_N : (k,)
+        Gaps, m.
+    J_N, zeta_N : (k, n), (k,)
+        Normal rows and their bias: gap acceleration J_N a + zeta_N.
+    gdot_N : (k,), optional
+        Gap rates, m/s; J_N v if absent, which is right where the gap does not depend on time.
+    J_T, zeta_T : (k, d, n), (k, d), optional
+        Tangential rows and their bias; in the plane the axis d may be left out. Absent: no friction.
+    v_T : (k, d), optional
+        Slip velocities, m/s; J_T v if absent.
+    mu, e_N, e_T : float or (k,), optional
+        Friction coefficients and coefficients of restitution; 0 if absent.
+    """
+
+    g_N: ArrayLike
+    J_N: ArrayLike
+    zeta_N: ArrayLike
+    gdot_N: ArrayLike | None = None
+    J_T: ArrayLike | None = None
+    zeta_T: ArrayLike | None = None
+    v_T: ArrayLike | None = None
+    mu: ArrayLike | None = None
+    e_N: ArrayLike | None = None
+    e_T: ArrayLike | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kinematics:
+    """The contact arrays of one state, checked, in the order of `StepData`."""
+
+    g_N: Vector
+    gdot_N: Vector
+    J_N: Matrix
+    zeta_N: Vector
+    J_T: NDArray[np.float64]
+    zeta_T: Matrix
+    v_T: Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficients:
+    """mu, e_N and e_T of all contacts, (k,) each, checked."""
+
+    mu: Vector
+    e_N: Vector
+    e_T: Vector
+
+
+def check_coefficients(owner: str, names: Sequence[str], mu: Vector, e_N: Vector, e_T: Vector) -> Coefficients:
+    """The coefficients, or which of them cannot be one.
+
+    Raises
+    ------
+    BadInput
+        mu that is negative or not finite, or e_N or e_T outside 0 to 1, with the contact's name and the value.
+    """
+    for i, name in enumerate(names):
+        if not 0 <= mu[i] < math.inf:
+            raise BadInput(
+                f"mu of contact {name!r} of {owner!r} is {mu[i]:.6g}; a friction coefficient is finite and not "
+                "negative."
+            )
+        for label, e in (("e_N", e_N), ("e_T", e_T)):
+            if not 0 <= e[i] <= 1:
+                raise BadInput(
+                    f"{label} of contact {name!r} of {owner!r} is {e[i]:.6g}; a coefficient of restitution lies "
+                    "between 0 and 1."
+                )
+    for array in (mu, e_N, e_T):
+        array.setflags(write=False)
+    return Coefficients(mu, e_N, e_T)
+
+
+def vanishing_normal(J_N: Matrix, J_T: NDArray[np.float64]) -> int | None:
+    """The first contact whose normal row is zero, up to rounding of its own rows; None if there is none."""
+    if all(max(map(abs, row)) > 1e-6 for row in J_N.tolist()):
+        return None  # nearly always; lists are quicker than arrays of this size
+    scale = np.maximum(1.0, np.abs(J_T).max(axis=(1, 2), initial=0.0))
+    size = np.abs(J_N).max(axis=1, initial=0.0) / scale
+    return None if (size > VANISHES).all() else int(size.argmin())
+
+
+def as_contact_data(value: Any) -> ContactData:
+    """A person's answer as `ContactData`.
+
+    Raises
+    ------
+    BadInput
+        If it is neither a mapping nor `ContactData`, or lacks or misspells an entry; without a subject, which the
+        caller puts in front.
+    """
+    if isinstance(value, ContactData):
+        return value
+    if not isinstance(value, Mapping):
+        raise BadInput(f"returned {type(value).__name__}, expected a mapping or ContactData")
+    known = [f.name for f in fields(ContactData)]
+    for key in value:
+        if key not in known:
+            raise BadInput(f"returned the unknown entry {key!r}; known: {', '.join(known)}")
+    for key in ("g_N", "J_N", "zeta_N"):
+        if value.get(key) is None:
+            raise BadInput(f"returned no {key!r}")
+    if value.get("J_T") is None:
+        for key in ("zeta_T", "v_T"):
+            if value.get(key) is not None:
+                raise BadInput(f"returned {key!r} without 'J_T'")
+    elif value.get("zeta_T") is None:
+        raise BadInput("returned 'J_T' without 'zeta_T'")
+    return ContactData(**value)

@@ -1,0 +1,84 @@
+"""Errors that a person caused and can mend: one clear sentence each, never a stack trace.
+
+Everything here derives from `GaussoptError`; the command line prints the sentence and exits with code 2, or with 1
+where the machine failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from gaussopt.core.status import Status
+
+
+def one_line(error: object) -> str:
+    """The text of an error on one line."""
+    return " ".join(str(error).split())
+
+
+class GaussoptError(Exception):
+    """Base of all errors that gaussopt raises on purpose."""
+
+
+class BadInput(GaussoptError, ValueError):
+    """The data do not describe a problem: wrong shape, NaN, asymmetric mass matrix, and so on."""
+
+
+class MachineFailure(BadInput):
+    """The machine gave out, neither the data nor a solver: a full disk, no memory, no more open files.
+
+    What was asked may succeed another time, so nothing of it is held against anybody; see `gaussopt.core.machine`.
+    """
+
+
+class Unverified(UserWarning):
+    """A file was read that carries no checksum: damage to it goes unnoticed."""
+
+
+class UnknownName(GaussoptError, KeyError):
+    """A name that is not registered; the message suggests the nearest one."""
+
+    def __init__(self, what: str, name: object, known: Iterable[str]) -> None:
+        known = sorted(known)
+        near = get_close_matches(name, known, n=1, cutoff=0.5) if isinstance(name, str) else []
+        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known) or 'none'}."
+        self.sentence = f"Unknown {what} {name!r}; {hint}"
+        super().__init__(self.sentence)
+
+    def __str__(self) -> str:  # KeyError would print the repr
+        return self.sentence
+
+
+class MissingBackend(GaussoptError, ImportError):
+    """A solver's package is not installed."""
+
+
+class NotAccepted(GaussoptError, ValueError):
+    """A formulation does not fit the step, or a solver does not take the program."""
+
+
+class StickInSpace(NotAccepted):
+    """A contact with two tangents has no slip: a cone program, which no formulation here solves."""
+
+
+class MotionStopped(BadInput):
+    """A motion that began well cannot be continued; its data are no input error."""
+
+
+class IllPosed(GaussoptError, ValueError):
+    """A formulation found, while it was built, that its program has no minimiser.
+
+    Attributes
+    ----------
+    status : Status
+        infeasible or unbounded.
+    """
+
+    def __init__(self, status: Status, sentence: str) -> None:
+        self.status = status
+        super().__init__(sentence)
+
+
+class NotCompiled(Exception):
+    """Why a motion has no generated loop, as a part of a sentence."""

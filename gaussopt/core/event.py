@@ -1,0 +1,71 @@
+"""Instants that a person wants located."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from gaussopt.core.errors import BadInput, one_line
+from gaussopt.core.machine import pass_on
+from gaussopt.core.state_functions import WRITES, Changed, call_with_copies
+from gaussopt.core.step_data import Matrix, Vector
+
+
+@dataclass(frozen=True)
+class Event:
+    """An instant that a person wants located: `function` changes sign there.
+
+    Attributes
+    ----------
+    name : str
+    function : (t, q, v) -> float
+    direction : int
+        -1: falling through zero, +1: rising, 0: either.
+    terminal : bool
+        Whether the motion ends there.
+    """
+
+    name: str
+    function: Callable[[float, Vector, Vector], float]
+    direction: int = 0
+    terminal: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be watched."""
+        if not callable(self.function):
+            raise BadInput(f"The function of event {self.name!r} is not callable; give a function of (t, q, v).")
+        if self.direction not in (-1, 0, 1):
+            raise BadInput(f"The direction of event {self.name!r} is {self.direction!r}; give -1, 0 or 1.")
+
+    def value(self, t: float, q: Vector, v: Vector) -> float:
+        """The function's value, a finite number; raises BadInput if it raises, or is something else."""
+        try:
+            number = float(call_with_copies(self.function, t, q, v))
+        except Changed:
+            raise BadInput(f"Event {self.name!r} {WRITES}, at t = {t:.9g}.") from None
+        except BaseException as error:
+            pass_on(f"The event {self.name!r} was not looked at", error)
+            raise BadInput(
+                f"Event {self.name!r} raised {type(error).__name__} at t = {t:.9g}: {one_line(error)}."
+            ) from error
+        if not math.isfinite(number):
+            raise BadInput(f"Event {self.name!r} is {number} at t = {t:.9g}; it must be finite.")
+        return number
+
+    def values(self, t: Vector, q: Matrix, v: Matrix) -> Vector:
+        """The function's values, (N,), at many states t (N,), q and v (N, n); copies are made and compared all at once.
+
+        Raises BadInput as `value` does, naming the first instant of which that is true.
+        """
+        mine_q, mine_v = q.copy(), v.copy()
+        try:
+            found = np.array([float(self.function(*state)) for state in zip(t.tolist(), mine_q, mine_v, strict=True)])
+            sound = np.isfinite(found).all() and np.array_equal(mine_q, q) and np.array_equal(mine_v, v)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # `value` finds the instant, and the words
+            sound = False
+        return found if sound else np.array([self.value(*state) for state in zip(t.tolist(), q, v, strict=True)])

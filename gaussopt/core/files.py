@@ -1,0 +1,202 @@
+"""Reading files that a person names, and writing files whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from gaussopt.core.errors import BadInput
+from gaussopt.core.machine import file_error
+
+MOST_TEXT = 256 * 2**20
+"""Most bytes of a file of text, or of a program, that are read."""
+
+CHUNK = 2**20
+"""Bytes that are read at once, where it is not known how many there are."""
+
+PROBE = ".probe"
+"""End of the name of a file that shows whether a folder can be written, and is removed at once."""
+
+
+def read_bytes(path: str | os.PathLike[str], most: int = MOST_TEXT) -> bytes:
+    """The contents of a file, or of a pipe, that a person names.
+
+    Raises BadInput if it is missing, cannot be read, or holds more than `most` bytes (a device may never end).
+    """
+    with _reading(path), open(path, "rb") as file:
+        return _limited(file, path, most)
+
+
+def read_regular(path: str | os.PathLike[str], most: int = MOST_TEXT) -> bytes:
+    """The contents of a regular file; nothing else is opened to the end, and no link is followed at its place.
+
+    Raises BadInput as `read_bytes`, and if it is a folder, device, pipe or link.
+    """
+    # A pipe nobody writes to must not make the reader wait.
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    with _reading(path), open(os.open(path, flags), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise BadInput(f"Cannot read {path}: it is not a regular file.")
+        return _limited(file, path, most)
+
+
+@contextlib.contextmanager
+def _reading(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn the errors of reading a file into sentences."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise BadInput(f"There is no file {path}.") from None
+    except OSError as error:
+        raise file_error(f"Cannot read {path}", error) from None
+    except ValueError as error:  # a zero byte in the name
+        if isinstance(error, BadInput):
+            raise
+        raise BadInput(f"{str(path)!r} is no name of a file.") from None
+
+
+def inside(folder: Path, name: Any) -> Path:
+    """The place of a file that a list in a folder names, once links are followed.
+
+    Raises BadInput if it is no relative path, or leads out of the folder.
+    """
+    if not isinstance(name, str) or not name or "\0" in name or Path(name).is_absolute() or ".." in Path(name).parts:
+        raise BadInput(f"{folder} names the file {name!r}; give a path inside the folder.")
+    try:
+        place = (folder / name).resolve()
+        if not place.is_relative_to(folder.resolve()):
+            raise BadInput(f"{folder / name} leads out of the folder, to {place}; put the file itself there.")
+    except (OSError, RuntimeError):  # links in a circle
+        raise BadInput(f"Cannot read {folder / name}: its links lead nowhere.") from None
+    return place
+
+
+def _limited(file: BinaryIO, path: str | os.PathLike[str], most: int) -> bytes:
+    parts, size = [], 0
+    while part := file.read(CHUNK):
+        parts.append(part)
+        size += len(part)
+        if size > most:
+            raise BadInput(f"{path} holds more than {most / 2**20:g} MiB, which is more than is read of such a file.")
+    return b"".join(parts)
+
+
+def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The JSON object in a file.
+
+    Raises BadInput if the file is missing, is no JSON, holds an entry twice, or holds something else than an object.
+    """
+    return json_object(read_bytes(path), path)
+
+
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of a JSON file, for `json.loads(object_pairs_hook=...)`.
+
+    Raises BadInput if a name is there twice.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise BadInput(f"the entry {twice!r} is there more than once; keep one of them.")
+    return found
+
+
+def json_object(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The JSON object in the contents of a file of that name.
+
+    Raises BadInput if it is no JSON, or something else than an object.
+    """
+    try:
+        data = json.loads(content.decode("utf-8"), object_pairs_hook=unique)
+    except BadInput as error:
+        raise BadInput(f"{path}: {error}") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"Cannot read {path}: it is not text.") from None
+    except json.JSONDecodeError as error:
+        raise BadInput(f"{path} is not JSON: {error.msg} in line {error.lineno}, column {error.colno}.") from None
+    except RecursionError:
+        raise BadInput(f"{path} is nested too deeply to be a problem file.") from None
+    except ValueError:  # more digits than Python turns into an integer
+        raise BadInput(f"{path} holds a number that is too long.") from None
+    if not isinstance(data, dict):
+        raise BadInput(f"{path} holds a {type(data).__name__}; a problem file holds one JSON object.")
+    return data
+
+
+def write_text(path: Path, text: str, *, durable: bool = True) -> None:
+    """Write a text file whole or not at all, see `write_bytes`; raises BadInput if it cannot be written."""
+    write_bytes(path, text.encode(), durable=durable)
+
+
+def write_bytes(path: Path, *parts: bytes | memoryview, durable: bool = True, mode: int = 0o644) -> None:
+    """Write a file of these parts whole or not at all: beside its place first, then renamed.
+
+    What has returned is on the disk if it is to be `durable`: file and folder are synchronised.
+
+    Raises
+    ------
+    BadInput
+        If it cannot be written; MachineFailure among them where the disk is full or gave out.
+    """
+    aside = ""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, aside = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
+        with open(handle, "wb") as file:
+            for part in parts:
+                file.write(part)
+            file.flush()
+            os.fchmod(handle, mode)
+            if durable:
+                os.fsync(handle)
+        os.replace(aside, path)
+        aside = ""
+        if durable:
+            with contextlib.suppress(OSError):  # not every file system synchronises folders
+                _synchronise(path.parent)
+    except OSError as error:
+        raise file_error(f"Cannot write {path}", error) from None
+    finally:
+        if aside:
+            Path(aside).unlink(missing_ok=True)
+
+
+def _synchronise(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def check_target(path: Path) -> None:
+    """See that a file can be written at a path, before anything is computed for it.
+
+    Raises BadInput if there is no such folder, or something else than a regular file is there.
+    """
+    if path.exists() and not path.is_file():
+        raise BadInput(f"Cannot write {path}: it is not a regular file.")
+    if not path.name or not path.parent.is_dir():
+        raise BadInput(f"Cannot write {str(path)!r}: there is no folder {path.parent}.")
+    if not os.access(path.parent, os.W_OK):
+        raise BadInput(f"Cannot write {path}: the folder {path.parent} is read-only.")
+
+
+def prepare_folder(folder: Path) -> None:
+    """Make a folder and see that it can be written, before anything is computed for it.
+
+    Raises BadInput if it cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder, suffix=PROBE):
+            pass
+    except OSError as error:
+        raise file_error(f"Cannot write to {folder}", error) from None

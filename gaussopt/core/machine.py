@@ -1,0 +1,64 @@
+"""Failures of the machine, which are nobody's fault: a full disk, a broken one, no memory, no more open files."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from gaussopt.core.errors import BadInput, MachineFailure
+
+_ROOM, _FILES, _MEMORY = "make room, or name another place", "allow more open files", "give it more memory"
+
+REMEDIES = {
+    errno.ENOSPC: _ROOM, errno.EDQUOT: _ROOM, errno.EFBIG: "allow larger files (ulimit -f), or name another place",
+    errno.EIO: "the disk may be broken", errno.ESTALE: "the file server may be gone", errno.EMFILE: _FILES,
+    errno.ENFILE: _FILES, errno.ENOMEM: _MEMORY, errno.EAGAIN: "allow more processes",
+}  # fmt: skip
+"""Error numbers of the operating system for such failures, and the remedy of each."""
+
+NOT_OF_OUTPUT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
+"""Error numbers among them that no write to an open file ends with."""
+
+
+def is_machine(error: BaseException) -> bool:
+    """Whether an error says that the machine gave out."""
+    if isinstance(error, MachineFailure | MemoryError):
+        return True
+    if isinstance(error, ImportError):  # the loader of shared objects tells in words only
+        return any(os.strerror(number) in str(error) for number in (errno.EMFILE, errno.ENFILE, errno.ENOMEM))
+    return isinstance(error, OSError) and error.errno in REMEDIES
+
+
+def machine_failure(what: str, error: BaseException) -> MachineFailure:
+    """The sentence for such an error, `what` being what could not be done."""
+    if isinstance(error, MachineFailure):
+        return error
+    if isinstance(error, MemoryError):
+        return MachineFailure(f"{what}: there is not enough memory; {_MEMORY}, or ask for less.")
+    remedy = REMEDIES.get(error.errno or 0) if isinstance(error, OSError) else None
+    return MachineFailure(f"{what}: {_reason(error)}{f'; {remedy}' if remedy else ''}.")
+
+
+def pass_on(what: str, error: BaseException) -> None:
+    """Raise again what is no fault of the code that it came through, `what` being what could not be done.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C; what is merely derived from it is somebody's own.
+    MachineFailure
+    """
+    if type(error) is KeyboardInterrupt:
+        raise error
+    if is_machine(error):
+        raise machine_failure(what, error) from None
+
+
+def file_error(what: str, error: OSError) -> BadInput:
+    """The error of a file, `what` being such as "Cannot read motion.nc"."""
+    return machine_failure(what, error) if is_machine(error) else BadInput(f"{what}: {_reason(error)}.")
+
+
+def _reason(error: BaseException) -> str:
+    text = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    return " ".join(text.split()).rstrip(".") or type(error).__name__

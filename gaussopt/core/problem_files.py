@@ -1,0 +1,158 @@
+"""Step, qp, lcp and answer files (JSON): their entries, names that are nearly right, values that are no numbers.
+
+A file may hold more than what is read here, such as a name or a time, and that is ignored. What is nearly the name of
+an entry is not: a step whose friction coefficients are called "Mu" would be solved without friction.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from difflib import get_close_matches
+from typing import Any
+
+from gaussopt.core.errors import BadInput
+from gaussopt.core.files import read_json
+from gaussopt.core.programs import LCP, QP
+from gaussopt.core.step_data import StepData
+
+KINDS = ("step", "qp", "lcp")
+
+READ = {
+    "step": tuple(f.name for f in fields(StepData) if f.name != "arithmetic"),
+    "qp": ("P", "q", "A", "l", "u"),
+    "lcp": ("M", "q"),
+    "answer to a step": ("a", "lam", "lam_N", "lam_T"),
+    "answer to a qp": ("x", "y"),
+    "answer to an lcp": ("z",),
+}
+"""Entries that are numbers, by what a file is."""
+
+BESIDE = frozenset((
+    "a", "answer", "formulation", "lam", "lam_N", "lam_T", "message", "name", "note", "omega", "problem", "q", "r",
+    "solver", "source", "t", "title", "v", "w", "x", "y", "z",
+))  # fmt: skip
+"""Entries of other meaning that a file may hold, however near they come to one that is read."""
+
+STATE = ("t", "q", "v")
+"""Entries of one letter of which another letter size is no misprint: the state is not needed."""
+
+SHORT = 4
+"""Letters below which a name with another letter is another name."""
+
+ALIKE = 0.8
+"""Share of letters in common, see `difflib`, from which a name is taken for a misprint."""
+
+
+def parse(data: Mapping[str, Any]) -> StepData | QP | LCP:
+    """Step data, a quadratic program or a complementarity problem from the contents of a file; raises BadInput."""
+    kind = data.get("kind")
+    if isinstance(kind, str) and kind in KINDS:
+        check_entries(data, kind)
+    if kind == "step":
+        return StepData.from_mapping(data)
+    if kind == "qp":
+        return QP.from_mapping(data)
+    if kind == "lcp":
+        return LCP.from_mapping(data)
+    if kind is None:
+        raise BadInput(f"The file has no 'kind'; write \"kind\": {' or '.join(repr(k) for k in KINDS)}.")
+    raise BadInput(f"The kind {kind!r} is not known here; known: {', '.join(KINDS)}.")
+
+
+def read_answer(path: str | os.PathLike[str], problem: StepData | QP | LCP) -> dict[str, Any]:
+    """The entries of an answer to a step, a qp or an lcp; raises BadInput."""
+    data = read_json(path)
+    what = "a step" if isinstance(problem, StepData) else "a qp" if isinstance(problem, QP) else "an lcp"
+    try:
+        check_entries(data, f"answer to {what}")
+    except BadInput as error:
+        raise BadInput(f"{path}: {error}") from None
+    return data
+
+
+def load(path: str | os.PathLike[str]) -> StepData | QP | LCP:
+    """Step data, a quadratic program or a complementarity problem from a file; raises BadInput."""
+    data = read_json(path)
+    try:
+        return parse(data)
+    except BadInput as error:
+        raise BadInput(f"{path}: {error}") from None
+
+
+def check_entries(data: Mapping[str, Any], what: str) -> None:
+    """Refuse names that are nearly those of entries, and values of entries that are no numbers; raises BadInput.
+
+    `what` is one of READ.
+    """
+    names = READ[what]
+    for key, value in data.items():
+        if key in names:
+            _check_numbers(key, value)
+        elif key not in BESIDE:
+            near = _near(key, value, names, data)
+            if near is not None:
+                raise BadInput(
+                    f"The entry {key!r} is not known and would be ignored; did you mean {near!r}? Rename it, or call "
+                    "it something else if it is no part of the problem."
+                )
+
+
+def _near(key: str, value: Any, names: Iterable[str], data: Mapping[str, Any]) -> str | None:
+    """The entry that a name is taken for, None if it is a name of its own."""
+    plain = {_plain(name): name for name in names if len(name) > 1}
+    if _plain(key) in plain:
+        return plain[_plain(key)]
+    if len(key) == 1 and isinstance(value, list | dict):
+        # Another letter size is a misprint where the entry itself is missing; a list m may hold masses beside M.
+        return next((n for n in names if n.casefold() == key.casefold() and n not in STATE and n not in data), None)
+    long = [name for name in plain if len(name) >= SHORT]
+    close = get_close_matches(_plain(key), long, n=1, cutoff=ALIKE) if len(_plain(key)) >= SHORT else []
+    return plain[close[0]] if close and isinstance(value, list | dict) else None
+
+
+def _plain(name: str) -> str:
+    return name.casefold().replace("_", "").replace("-", "").replace(" ", "")
+
+
+def _check_numbers(key: str, value: Any) -> None:
+    found = _no_number(value)
+    if found is None:
+        return
+    place, entry = found
+    if key == "t" and isinstance(entry, str) and not _is_number(entry):
+        return  # a time in words is a remark
+    where = key + "".join(f"[{i!r}]" for i in place)
+    if isinstance(entry, bool):
+        raise BadInput(f"{where} is {str(entry).lower()}, which is no number; write 1 or 0 if that is meant.")
+    if _is_number(entry):
+        raise BadInput(f"{where} is the text {entry!r}; write the number without quotation marks.")
+    raise BadInput(f"{where} is the text {entry[:40]!r}; what is read there are numbers.")
+
+
+def _no_number(value: Any) -> tuple[tuple[int | str, ...], str | bool] | None:
+    """The first text or truth value in an entry, and where it is; None if there is none."""
+    if isinstance(value, str | bool):
+        return (), value
+    if isinstance(value, list):
+        if {*map(type, value)} <= {int, float}:
+            return None
+        parts: Iterable[tuple[int | str, Any]] = enumerate(value)
+    elif isinstance(value, dict):
+        parts = value.items()
+    else:
+        return None
+    for place, part in parts:
+        found = _no_number(part)
+        if found is not None:
+            return (place, *found[0]), found[1]
+    return None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

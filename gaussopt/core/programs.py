@@ -1,0 +1,346 @@
+"""The programs that formulations make and solvers take, and the solution they give back.
+
+One sign convention for all duals: they are forces. For the quadratic program
+
+    min 1/2 x^T P x + q^T x    subject to    l <= A x <= u
+
+the duals satisfy P x + q = A^T y, with y >= 0 where a row rests on its lower bound and y <= 0 on its upper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.core.arrays import DEFINITE_TOLERANCE, given_sparse, is_absent, is_sparse, real_array
+from gaussopt.core.errors import BadInput
+from gaussopt.core.fast_frozen import fast_frozen
+from gaussopt.core.sparse_arrays import Pattern, as_sparse, check_sparse_mass, from_triplets, to_triplets
+from gaussopt.core.step_data import Matrix, Vector, as_array
+
+INFINITE_BOUND = 1e20
+"""Bounds at or beyond this magnitude in a file count as infinite."""
+
+
+SMALLEST = 1e-290
+"""Entry of an LCP's matrix, relative to the largest and to 1, by which nothing can be divided any more."""
+
+
+@fast_frozen
+@dataclass(frozen=True)
+class QP:
+    """A convex quadratic program, min 1/2 x^T P x + q^T x subject to l <= A x <= u.
+
+    Attributes
+    ----------
+    P : (n, n)
+        Symmetric positive semidefinite.
+    q : (n,)
+    A : (m, n)
+    l, u : (m,)
+        Bounds; equal where the row is an equality, infinite where absent.
+    """
+
+    P: Matrix
+    q: Vector
+    A: Matrix
+    l: Vector
+    u: Vector
+
+    @property
+    def n(self) -> int:
+        """Number of unknowns."""
+        return len(self.q)
+
+    @property
+    def m(self) -> int:
+        """Number of rows."""
+        return len(self.l)
+
+    @cached_property
+    def equality(self) -> NDArray[np.bool_]:
+        """Which rows are equalities, (m,)."""
+        return np.asarray(self.l == self.u)
+
+    @property
+    def equalities_only(self) -> bool:
+        """Whether every row is an equality; the Gauss QP, whose bounds are one array, answers at once."""
+        return self.l is self.u or bool(self.equality.all())
+
+    @property
+    def pattern(self) -> tuple[Any, ...]:
+        """Shapes and places that a solver needs unchanged to update instead of being set up again."""
+        if self.equalities_only and not self.sparse:
+            return self.P.shape, self.A.shape
+        return self._whole_pattern
+
+    @cached_property
+    def _whole_pattern(self) -> tuple[Any, ...]:
+        if self.sparse:
+            places: tuple[Any, ...] = tuple(Pattern.of(A) for A in (self.P, self.A))  # type: ignore[arg-type]
+        else:
+            places = (self.P.shape, self.A.shape)
+        if self.equalities_only:
+            return places
+        kinds = (self.equality.tobytes(), np.isfinite(self.l).tobytes(), np.isfinite(self.u).tobytes())
+        return (*places, *kinds)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether P and A are sparse, as of a sparse step."""
+        return is_sparse(self.P)
+
+    @classmethod
+    def from_mapping(cls, data: Mapping[str, Any]) -> QP:
+        """Checked program from the contents of a `qp` file; a null bound is infinite.
+
+        Raises
+        ------
+        BadInput
+            Wrong shapes, NaN, asymmetric or indefinite P, a lower bound above its upper bound, inequalities where P
+            or A is sparse.
+        """
+        for key in ("P", "q"):
+            if data.get(key) is None:
+                raise BadInput(f"A qp needs {key!r}; it is missing.")
+        q = as_array("q", data["q"], (None,))
+        n = len(q)
+        if n == 0:
+            raise BadInput("A qp needs at least one unknown; q is empty.")
+        if any(given_sparse(data.get(key)) for key in ("P", "A")):
+            return cls._sparse_from_mapping(data, q)
+        P = as_array("P", data["P"], (n, n))
+        scale = float(np.abs(P).max(initial=0.0))
+        if np.abs(P - P.T).max(initial=0.0) > 1e-10 * scale:
+            raise BadInput("P is not symmetric; give the full symmetric matrix.")
+        P = 0.5 * (P + P.T)
+        lowest = float(np.linalg.eigvalsh(P)[0])
+        if lowest < -DEFINITE_TOLERANCE * max(scale, 1e-300) * n:
+            raise BadInput(f"P is indefinite (an eigenvalue is {lowest:.6g}); the program is not convex.")
+        A = np.zeros((0, n)) if is_absent(data.get("A")) else as_array("A", data["A"], (None, n))
+        return cls(P, q, A, *_both_bounds(data, len(A)))
+
+    @classmethod
+    def _sparse_from_mapping(cls, data: Mapping[str, Any], q: Vector) -> QP:
+        def matrix(name: str, rows: int) -> Any:
+            value = np.zeros((0, len(q))) if data.get(name) is None else data[name]
+            shape = (rows, len(q))
+            return from_triplets(name, value, shape) if isinstance(value, Mapping) else as_sparse(name, value, shape)
+
+        rows = len(data["l"]) if isinstance(data.get("l"), list | tuple | np.ndarray) else 0  # all are equalities
+        P, A = check_sparse_mass(matrix("P", len(q)), "P"), matrix("A", rows)
+        l, u = _both_bounds(data, A.shape[0])
+        if not np.array_equal(l, u):
+            i = int(np.argmax(l != u))
+            raise BadInput(f"Row {i} is an inequality; the rows of a sparse qp are equalities, others need dense ones.")
+        return cls(P, q, A, l, l)  # type: ignore[arg-type]
+
+    def objective(self, x: Vector) -> float:
+        """1/2 x^T P x + q^T x."""
+        return float(0.5 * x @ (self.P @ x) + self.q @ x)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """The contents of a `qp` file."""
+
+        def bound(values: Vector) -> list[float | None]:
+            return [float(b) if np.isfinite(b) else None for b in values]
+
+        matrices = {"P": _entries(self.P), "q": self.q.tolist(), "A": _entries(self.A)}
+        return {"kind": "qp", **matrices, "l": bound(self.l), "u": bound(self.u)}
+
+
+@dataclass(frozen=True)
+class LinearSystem:
+    """A square system K x = b; of several solutions the one of least norm is wanted.
+
+    Attributes
+    ----------
+    K : (N, N)
+    b : (N,)
+    """
+
+    K: Matrix
+    b: Vector
+
+    @property
+    def n(self) -> int:
+        """Number of unknowns."""
+        return len(self.b)
+
+    @property
+    def pattern(self) -> tuple[Any, ...]:
+        """Shapes and places that an update needs unchanged."""
+        if self.sparse:
+            return (Pattern.of(self.K),)  # type: ignore[arg-type]
+        return (self.K.shape,)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether K is sparse, as of a sparse step."""
+        return is_sparse(self.K)
+
+
+@dataclass(frozen=True)
+class LeastSquares:
+    """min ||A x - b||_2; of several minimisers the one of least norm is wanted.
+
+    Attributes
+    ----------
+    A : (r, n)
+    b : (r,)
+    rank : int
+        Rank of A known from the construction: singular values beyond it are rounding noise and must
+        not be inverted.
+    minimum_norm : bool
+        Whether the minimiser of least norm is the only right one, or any minimiser will do.
+    """
+
+    A: Matrix
+    b: Vector
+    rank: int
+    minimum_norm: bool = False
+
+    @property
+    def n(self) -> int:
+        """Number of unknowns."""
+        return int(self.A.shape[1])
+
+    @property
+    def pattern(self) -> tuple[Any, ...]:
+        """Shapes and places that an update needs unchanged."""
+        return (self.A.shape, self.rank, self.minimum_norm)
+
+    def as_qp(self) -> QP:
+        """A QP with the same minimiser.
+
+        Unconstrained if any minimiser will do (which squares the condition number); directions that A does not see
+        are given a curvature of their own, without which rounding would make them a slope that has no end. The
+        minimiser of least norm of a consistent system is that of 1/2 ||x||^2 subject to A x = b.
+        """
+        n = self.A.shape[1]
+        if self.minimum_norm:
+            return QP(np.eye(n), np.zeros(n), self.A, self.b, self.b)
+        P, q = self.A.T @ self.A, -self.A.T @ self.b
+        if 0 < self.rank < n:
+            _, values, Vt = np.linalg.svd(self.A)
+            unseen = Vt[self.rank :]
+            P = P + values[0] * values[self.rank - 1] * (unseen.T @ unseen)
+            q = q - unseen.T @ (unseen @ q)
+        return QP(0.5 * (P + P.T), q, np.zeros((0, n)), np.zeros(0), np.zeros(0))
+
+
+@dataclass(frozen=True)
+class LCP:
+    """A linear complementarity problem: find z with 0 <= z, w = M z + q >= 0 and z . w = 0.
+
+    Attributes
+    ----------
+    M : (n, n)
+        Any square matrix; for contacts the operator `delassus`, in 1/kg.
+    q : (n,)
+        For contacts `bias`, in m/s^2.
+    """
+
+    M: Matrix
+    q: Vector
+
+    @property
+    def n(self) -> int:
+        """Number of pairs."""
+        return len(self.q)
+
+    @property
+    def pattern(self) -> tuple[Any, ...]:
+        """Shapes and places that an update needs unchanged."""
+        return (self.M.shape,)
+
+    @classmethod
+    def from_mapping(cls, data: Mapping[str, Any]) -> LCP:
+        """Checked problem from the contents of an `lcp` file.
+
+        Raises
+        ------
+        BadInput
+            Missing entries, non-square M, wrong shapes, NaN, entries whose quotients overflow.
+        """
+        for key in ("M", "q"):
+            if data.get(key) is None:
+                raise BadInput(f"An lcp needs {key!r}; it is missing.")
+        M = as_array("M", data["M"], (None, None))
+        if M.shape[0] != M.shape[1]:
+            raise BadInput(f"M has shape {M.shape}; an lcp needs a square matrix.")
+        if not len(M):
+            raise BadInput("An lcp needs at least one pair; M is empty.")
+        size = np.abs(M)
+        if ((size > 0) & (size < SMALLEST * max(1.0, float(size.max())))).any():
+            i, j = (int(k) for k in np.unravel_index(int(np.where(size > 0, size, np.inf).argmin()), size.shape))
+            raise BadInput(f"M[{i}, {j}] is {M[i, j]:g}, too small beside the others; write 0, or use other units.")
+        return cls(M, as_array("q", data["q"], (len(M),)))
+
+    def w(self, z: Vector) -> Vector:
+        """M z + q."""
+        return np.asarray(self.M @ z + self.q)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """The contents of an `lcp` file."""
+        return {"kind": "lcp", "M": self.M.tolist(), "q": self.q.tolist()}
+
+
+Program = QP | LinearSystem | LeastSquares | LCP
+
+
+def as_qp(program: Program) -> QP:
+    """The quadratic program itself, or the one with the same minimisers.
+
+    Raises
+    ------
+    TypeError
+        For a linear system or an LCP, which no QP solver accepts.
+    """
+    if isinstance(program, QP):
+        return program
+    if isinstance(program, LeastSquares):
+        return program.as_qp()
+    raise TypeError(f"{type(program).__name__} is no quadratic program")
+
+
+def _both_bounds(data: Mapping[str, Any], m: int) -> tuple[Vector, Vector]:
+    l = _bounds("l", data.get("l"), m, -np.inf)
+    u = _bounds("u", data.get("u"), m, np.inf)
+    if (l > u).any():
+        i = int(np.argmax(l > u))
+        raise BadInput(f"Row {i} has l = {l[i]:.6g} above u = {u[i]:.6g}; swap or correct the bounds.")
+    if (absurd := np.isposinf(l) | np.isneginf(u)).any():
+        raise BadInput(f"Row {int(np.argmax(absurd))} has a bound at the wrong infinity; nothing satisfies it.")
+    return l, u
+
+
+def _entries(A: Matrix) -> Any:
+    """A matrix for JSON."""
+    if not is_sparse(A):
+        return A.tolist()
+
+    return to_triplets(A)  # type: ignore[arg-type]
+
+
+def _bounds(name: str, value: Any, m: int, infinite: float) -> Vector:
+    if value is None:
+        return np.full(m, infinite)
+    if not isinstance(value, list | tuple | np.ndarray):
+        raise BadInput(f"{name} is not a list of numbers.")
+    filled = [infinite if entry is None else entry for entry in value]
+    if len(filled) != m:
+        raise BadInput(f"{name} has shape ({len(filled)},), expected ({m},).")
+    try:
+        bounds = real_array(filled)
+    except (TypeError, ValueError, OverflowError):
+        raise BadInput(f"{name} is not a list of numbers.") from None
+    if bounds.ndim != 1 or np.isnan(bounds).any():
+        raise BadInput(f"{name} holds an entry that is not a number; null means infinite.")
+    bounds[np.abs(bounds) >= INFINITE_BOUND] = np.sign(bounds[np.abs(bounds) >= INFINITE_BOUND]) * np.inf
+    return bounds

@@ -1,0 +1,276 @@
+"""Finding problems, formulations, solvers, steppers and families by name: one file each, nothing else to touch.
+
+A file `my_solver.py` in its folder is the entry `my-solver`. The module holds one object, called `problem`,
+`formulation`, `solver`, `stepper` or `family`. Files outside the package are found through the environment variable
+GAUSSOPT_PLUGINS (files or folders, separated as in PATH) or `register`; a problem may be named by its file.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import pkgutil
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from gaussopt.core.errors import BadInput, GaussoptError, UnknownName
+from gaussopt.core.machine import pass_on
+from gaussopt.core.source_loader import SourceLoader
+
+PACKAGES = {
+    "problem": "gaussopt.problems",
+    "formulation": "gaussopt.formulations",
+    "solver": "gaussopt.solvers",
+    "stepper": "gaussopt.integration.steppers",
+    "family": "gaussopt.families",
+}
+KINDS = tuple(PACKAGES)
+INTERFACES = {
+    "formulation": ("gaussopt.formulations.base", "Formulation"),
+    "solver": ("gaussopt.core.solver", "Solver"),
+    "stepper": ("gaussopt.core.stepper", "Stepper"),
+}
+"""Modules and classes that entries derive from."""
+INTERFACE = "base"
+"""Name of a file in such a folder that holds the interface and is no entry."""
+HOW = {"problem": "end it with problem = gaussopt.Problem.of(system, q0=..., t_end=...)"}
+"""Advice for a person's file of a kind, where the end of it is not obvious."""
+
+
+class Registered(NamedTuple):
+    """A file from outside the package, as it was when it was registered."""
+
+    path: str
+    source: bytes
+
+
+_registered: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
+_seen: set[Path] = set()
+_files: dict[tuple[str, str], Registered] = {}
+
+
+def names(kind: str) -> list[str]:
+    """Names of all entries of a kind, sorted; package files are not imported for it."""
+    if kind not in PACKAGES:
+        raise UnknownName("kind", kind, KINDS)
+    _load_plugins()
+    return sorted({*_listed(kind), *_registered[kind]})
+
+
+@cache
+def _listed(kind: str) -> tuple[str, ...]:
+    package = importlib.import_module(PACKAGES[kind])
+    files = (m.name for m in pkgutil.iter_modules(package.__path__))
+    return tuple(_name(file) for file in files if not file.startswith("_") and file != INTERFACE)
+
+
+def load(kind: str, name: str) -> Any:
+    """The object registered under a name; raises UnknownName, suggesting the nearest name."""
+    known = names(kind)
+    if name not in known:
+        raise UnknownName(kind, name, known)
+    if name in _registered[kind]:
+        return _registered[kind][name]
+    module = importlib.import_module(f"{PACKAGES[kind]}.{name.replace('-', '_')}")
+    return _entry(module, kind, name)
+
+
+def register(path: str | os.PathLike[str], source: bytes | None = None, wanted: str | None = None) -> tuple[str, str]:
+    """Register one file from anywhere; return its kind and name.
+
+    Parameters
+    ----------
+    path : the file
+    source : bytes, optional
+        What is in it, if it need not be there: another process may have read it.
+    wanted : str, optional
+        The kind that it must be.
+
+    Raises
+    ------
+    BadInput
+        If the file cannot be imported or holds no entry.
+    """
+    file = Path(path).resolve()
+    if source is None:
+        if not file.exists():
+            raise BadInput(f"There is no file {path}.")
+        if not file.is_file() or file.suffix != ".py":
+            raise BadInput(f"{path} is not a Python file; give one .py file.")
+        try:
+            source = file.read_bytes()
+        except OSError as error:
+            raise BadInput(f"Cannot read {path}: {error.strerror}.") from None
+    loader = SourceLoader(source, str(file))
+    spec = importlib.util.spec_from_file_location(f"gaussopt_plugin_{file.stem}", file, loader=loader)
+    assert spec is not None  # the loader is given
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        loader.exec_module(module)
+    except BaseException as error:
+        pass_on(f"{file.name} was not loaded", error)
+        raise BadInput(_blame(file, error)) from error
+    for kind in (wanted,) if wanted else KINDS:
+        if hasattr(module, kind):
+            name = _name(file.stem)
+            if name in _listed(kind):
+                raise BadInput(
+                    f"{file.name} would be the {kind} {name!r}, which ships with gaussopt; give the file another name."
+                )
+            entry = _entry(module, kind, name)
+            check_entry(entry, kind, file.name)
+            _registered[kind][name] = entry
+            _files.pop((kind, name), None)
+            _files[kind, name] = Registered(str(file), source)
+            return kind, name
+    if wanted:
+        raise BadInput(f"{file.name} defines no {wanted!r}; {HOW.get(wanted, 'name the entry so')}.")
+    raise BadInput(f"{file.name} defines none of {', '.join(KINDS)}; name the entry so.")
+
+
+def check_entry(entry: Any, kind: str, where: str) -> None:
+    """Refuse an entry that could not be listed or used.
+
+    Raises BadInput, naming the file, `where`, and what the entry lacks.
+    """
+    lack = _lack(entry, kind)
+    if lack:
+        raise BadInput(f"The {kind} in {where} {lack}.")
+
+
+def _lack(entry: Any, kind: str) -> str:
+    """The end of a sentence that says what is wrong with an entry; "" if nothing is."""
+    if kind != "problem":
+        for name in ("title", "source"):
+            if not isinstance(getattr(entry, name, None), str):
+                return f"has no {name}; give it one in words"
+    if kind not in INTERFACES:
+        return ""
+    module, name = INTERFACES[kind]
+    base = getattr(importlib.import_module(module), name)
+    if kind == "solver":
+        return str(base.lack(entry))
+    if isinstance(entry, base):
+        return ""
+    made = f"; end the file with {kind} = {entry.__name__}()" if isinstance(entry, type) else ""
+    return f"is no object of a class derived from gaussopt.{kind}.{name}{made}"
+
+
+def is_file(word: str | os.PathLike[str]) -> bool:
+    """Whether a word names a file and not an entry; raises BadInput if it is no word."""
+    if isinstance(word, os.PathLike):
+        return True
+    if not isinstance(word, str):
+        raise BadInput(f"{word!r} is neither a name nor a file.")
+    return word.endswith(".py") or "/" in word or os.sep in word
+
+
+def named_by_file(kind: str, path: str | os.PathLike[str]) -> str:
+    """The name of the entry in a file, which is registered unless it is already, as it is now.
+
+    Raises BadInput, also if the file holds an entry of another kind, or another file has that name already.
+    """
+    file = Path(path).resolve()
+    key = kind, _name(file.stem)
+    known = _files.get(key)
+    if known is not None and known.path != str(file) and Path(known.path).exists():
+        raise BadInput(f"{path} and {known.path} would both be the {kind} {key[1]!r}; rename one of them.")
+    try:
+        unchanged = known is not None and file.read_bytes() == known.source
+    except OSError:
+        unchanged = False
+    if unchanged:
+        return key[1]
+    found, name = register(path, wanted=kind)
+    assert found == kind
+    return name
+
+
+def registered_files() -> tuple[Registered, ...]:
+    """The files registered from outside the package, in the order in which they were."""
+    _load_plugins()
+    return tuple(_files.values())
+
+
+def is_registered(kind: str, name: str) -> bool:
+    """Whether an entry comes from a file outside the package."""
+    return (kind, name) in _files
+
+
+def adopt(files: Sequence[Registered]) -> None:
+    """Register what another process has registered, and leave this one's GAUSSOPT_PLUGINS aside."""
+    _seen.update(_plugin_files())
+    known = list(_files.values())
+    if known != list(files):
+        for path, source in files:
+            register(path, source)
+
+
+def sources(kind: str, name: str) -> dict[str, bytes]:
+    """File names and contents that define an entry: its own, its folder's helpers, the tables that problems read.
+
+    Raises UnknownName.
+    """
+    known = names(kind)
+    if name not in known:
+        raise UnknownName(kind, name, known)
+    if (kind, name) in _files:
+        return {"plugin": _files[kind, name].source}
+    folder = Path(importlib.import_module(PACKAGES[kind]).__path__[0])
+    tables = folder.glob("data/*") if kind == "problem" else ()
+    files = (folder / f"{name.replace('-', '_')}.py", *folder.glob("_*.py"), *tables)
+    return {file.name: file.read_bytes() for file in files}
+
+
+def _entry(module: ModuleType, kind: str, name: str) -> Any:
+    entry = getattr(module, kind, None)
+    if entry is None:
+        raise BadInput(f"{module.__name__} defines no {kind!r}.")
+    where = Path(str(module.__file__)).name
+    if kind == "problem" and not hasattr(entry, "named"):
+        raise BadInput(f"The problem in {where} is of type {type(entry).__name__}; {HOW[kind]}.")
+    if getattr(entry, "name", None) == "" and hasattr(entry, "named"):
+        return entry.named(name)
+    if getattr(entry, "name", None) != name:
+        called = repr(getattr(entry, "name", None))
+        raise BadInput(f"The {kind} in {where} is named {called}; its file says {name!r}.")
+    return entry
+
+
+def _name(stem: str) -> str:
+    return stem.replace("_", "-")
+
+
+def _blame(file: Path, error: BaseException) -> str:
+    """A sentence that names the error of a file and its line."""
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(file)]
+    if isinstance(error, SyntaxError) and error.filename == str(file):
+        lines, text = [error.lineno], error.msg
+    else:
+        text = " ".join(str(error).split())
+    where = f"{file.name}, line {lines[-1]}" if lines else file.name
+    if isinstance(error, GaussoptError):
+        return f"{where}: {text}"
+    text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return f"{where}: {text.rstrip('.')}."
+
+
+def _load_plugins() -> None:
+    for file in _plugin_files():
+        if file not in _seen:
+            _seen.add(file)
+            register(file)
+
+
+def _plugin_files() -> Iterator[Path]:
+    for part in os.environ.get("GAUSSOPT_PLUGINS", "").split(os.pathsep):
+        if part:
+            path = Path(part).resolve()
+            yield from sorted(path.glob("*.py")) if path.is_dir() else [path]

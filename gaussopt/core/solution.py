@@ -1,0 +1,105 @@
+"""Answers to programs, as solvers return them and as they are verified."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gaussopt.core.fast_frozen import fast_frozen
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Vector
+
+
+class Timing(NamedTuple):
+    """Wall-clock seconds of the parts of one solve.
+
+    build: formulation; setup and update: handing the program to the solver; solve: the solver's call;
+    recover: back to accelerations and forces; verify: the certificate; backend: what the solver itself
+    reports for its part of `solve` (NaN if it reports nothing).
+    """
+
+    build: float = 0.0
+    setup: float = 0.0
+    update: float = 0.0
+    solve: float = 0.0
+    recover: float = 0.0
+    verify: float = 0.0
+    backend: float = float("nan")
+
+    @property
+    def total(self) -> float:
+        """Sum of the parts."""
+        return self.build + self.setup + self.update + self.solve + self.recover + self.verify
+
+    def to_mapping(self) -> dict[str, float | None]:
+        """Seconds by part, for JSON."""
+        parts = {name: getattr(self, name) for name in ("build", "setup", "update", "solve", "recover", "verify")}
+        return {**parts, "backend": None if np.isnan(self.backend) else self.backend, "total": self.total}
+
+
+@fast_frozen
+@dataclass(frozen=True, slots=True)
+class RawSolution:
+    """The answer of a solver, not yet verified.
+
+    Attributes
+    ----------
+    x : (n,) or None
+        The point, None if there is none.
+    y : (m,) or None
+        Duals in gaussopt's sign, None if the solver gives none.
+    claim : Status
+        What the solver says of it.
+    iterations : int
+    backend : float
+        Seconds by the solver's own clock, NaN if it reports none.
+    note : str
+        What the solver says in words.
+    solutions : tuple of (n,)
+        All solutions, from a solver that enumerates.
+    history : tuple of float
+        What an iteration records of its convergence, one number an iteration: the residual of Newton's method, the
+        best objective of an evolution. Empty where nothing is recorded.
+    """
+
+    x: Vector | None
+    y: Vector | None
+    claim: Status
+    iterations: int = 0
+    backend: float = float("nan")
+    note: str = ""
+    solutions: tuple[Vector, ...] = ()
+    history: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """A verified answer to a program.
+
+    Attributes
+    ----------
+    x, y : arrays or None
+        Point and duals (forces).
+    status, message
+        Verified status and its sentence; `claim` is what the solver said.
+    iterations, timing
+    certificate : dict
+        What was verified of the returned point: residuals, error bound, verdict.
+    solutions : tuple of (n,)
+        All solutions of an LCP where they were enumerated; of a continuum its vertices.
+    history : tuple of float
+        The solver's record of its convergence, see RawSolution.
+    """
+
+    x: Vector | None
+    y: Vector | None
+    status: Status
+    claim: Status
+    message: str
+    iterations: int = 0
+    timing: Timing = field(default_factory=Timing)
+    certificate: dict[str, Any] = field(default_factory=dict)
+    solutions: tuple[Vector, ...] = ()
+    history: tuple[float, ...] = ()

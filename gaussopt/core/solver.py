@@ -1,0 +1,200 @@
+"""The interface of solvers: set up once, updated with new numbers, asked to solve.
+
+Adapters translate; they do not judge. Whatever a backend says is its `claim`, and the core verifies it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from difflib import get_close_matches
+from typing import Any, ClassVar, Generic, TypeVar
+
+from gaussopt.core import registry
+from gaussopt.core.errors import BadInput, MissingBackend, NotAccepted
+from gaussopt.core.foreign import call
+from gaussopt.core.programs import LCP, QP, LeastSquares, LinearSystem, Program
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.step_data import Vector
+
+PROGRAMS = (QP, LinearSystem, LeastSquares, LCP)
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options common to no solver; each solver derives its own frozen dataclass with defaults."""
+
+
+O = TypeVar("O", bound=Options)
+
+
+class Solver(ABC, Generic[O]):
+    """One solver, following a sequence of related programs.
+
+    Class attributes
+    ----------------
+    name, title, source : str
+    accepts : tuple of program types
+    requires : packages to import; a solver whose packages are missing is not listed as available
+    extra : the pip extra that installs them, "" for the core
+    exact : whether it reaches rounding level on well-posed programs
+    dense, sparse : whether it takes programs with dense matrices, and with sparse ones
+    stochastic : whether it searches at random, from a seed; it promises no digits and serves as a control
+    updates : whether new numbers of the same pattern reuse the set-up
+    warm_starts : whether it makes use of a start
+    aborts : whether its backend is known to end the process that it runs in; it then runs in a helper process
+    precision : option sets from loose to tight, for curves of error against time; empty if it has no such dial
+    options_type : the dataclass of its options
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    source: ClassVar[str]
+    accepts: ClassVar[tuple[type, ...]]
+    requires: ClassVar[tuple[str, ...]] = ()
+    extra: ClassVar[str] = ""
+    exact: ClassVar[bool] = True
+    dense: ClassVar[bool] = True
+    sparse: ClassVar[bool] = False
+    stochastic: ClassVar[bool] = False
+    updates: ClassVar[bool] = False
+    warm_starts: ClassVar[bool] = False
+    aborts: ClassVar[bool] = False
+    precision: ClassVar[tuple[Mapping[str, Any], ...]] = ()
+    options_type: ClassVar[type[Options]] = Options
+
+    def __init__(self, variant: str | None, options: O) -> None:
+        self.variant = variant
+        self.options = options
+
+    @classmethod
+    def variants(cls) -> tuple[str, ...]:
+        """Names that may follow the solver's name after a colon."""
+        return ()
+
+    @classmethod
+    def lack(cls, entry: Any) -> str:
+        """The end of a sentence that says what a person's solver lacks; "" if nothing."""
+        if not (isinstance(entry, type) and issubclass(entry, cls)):
+            return "is no class derived from gaussopt.solver.Solver; end the file with solver = NameOfTheClass"
+        if inspect.isabstract(entry):
+            return f"does not define {' and '.join(sorted(entry.__abstractmethods__))}"
+        accepts = getattr(entry, "accepts", None)
+        if not isinstance(accepts, tuple) or not accepts or not all(a in PROGRAMS for a in accepts):
+            names = ", ".join(p.__name__ for p in PROGRAMS)
+            return f"does not say which programs it takes; give it accepts = a tuple of {names}"
+        for name, kind in (("requires", str), ("precision", Mapping)):
+            value = getattr(entry, name)
+            if not isinstance(value, tuple) or not all(isinstance(x, kind) for x in value):
+                return f"has {name} = {value!r}, expected a tuple of {kind.__name__}"
+        options = entry.options_type
+        if not (isinstance(options, type) and issubclass(options, Options) and is_dataclass(options)):
+            return "has an options_type that is no dataclass derived from gaussopt.solver.Options"
+        return ""
+
+    def may_abort(self) -> bool:
+        """Whether this solver, with its variant, is known to end the process that it runs in."""
+        return self.aborts
+
+    def refuses(self, program: Program) -> str | None:
+        """The reason why the program is not taken, or None."""
+        if not isinstance(program, self.accepts):
+            takes = ", ".join(t.__name__ for t in self.accepts)
+            return f"it takes {takes}, not {type(program).__name__}"
+        return None
+
+    def check(self, program: Program) -> None:
+        """Raise NotAccepted, with the reason, if the program is not taken."""
+        if not self.sparse and getattr(program, "sparse", False):
+            reason: str | None = "it needs dense matrices, and this program is sparse; use sparse-kkt or osqp"
+        else:
+            reason = self.refuses(program)
+        if reason:
+            raise NotAccepted(f"The solver {self.name!r} does not take this program: {reason}.")
+
+    @abstractmethod
+    def setup(self, program: Program) -> None:
+        """Take a program of a new pattern."""
+
+    def update(self, program: Program) -> None:
+        """Take a program of the same pattern with new numbers."""
+        self.setup(program)
+
+    @abstractmethod
+    def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
+        """Solve the current program, from a start (x, y) if the solver can use one."""
+
+
+def make_solver(name: str, options: Mapping[str, Any] | None = None) -> Solver[Any]:
+    """A new solver by name, e.g. "osqp" or "cvxpy:CLARABEL".
+
+    Raises
+    ------
+    UnknownName, BadInput, MissingBackend
+    """
+    base, _, variant = name.partition(":")
+    cls: type[Solver[Any]] = registry.load("solver", base)
+    missing = missing_packages(cls)
+    if missing:
+        where = f"pip install 'gaussopt[{cls.extra}]'" if cls.extra else f"pip install {' '.join(missing)}"
+        raise MissingBackend(f"The solver {base!r} needs the package {missing[0]!r}, which is not installed: {where}.")
+    what = f"The solver {base!r}"
+    if variant and variant not in (known := call(what, cls.variants)):
+        raise BadInput(f"{what} has no variant {variant!r}; known: {', '.join(known) or 'none'}.")
+    made: Solver[Any] = call(what, cls, variant or None, call(what, parse_options, cls, options or {}))
+    return made
+
+
+def missing_packages(cls: type[Solver[Any]]) -> list[str]:
+    """Packages that the solver needs and that are not installed."""
+    return [p for p in cls.requires if importlib.util.find_spec(p) is None]
+
+
+def parse_options(cls: type[Solver[Any]], given: Mapping[str, Any]) -> Any:
+    """The solver's options with the given values, converted from text where necessary.
+
+    Raises BadInput for an unknown option, suggesting the nearest, and for a value of the wrong type.
+    """
+    defaults = cls.options_type()
+    known = [f.name for f in fields(defaults)]
+    values: dict[str, Any] = {}
+    for key, value in given.items():
+        field_name = key.replace("-", "_")
+        if field_name not in known:
+            near = get_close_matches(field_name, known, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known) or 'none'}."
+            raise BadInput(f"The solver {cls.name!r} has no option {key!r}; {hint}")
+        limit = field_name in ("max_iter", "max_iters", "iter_limit")
+        if limit and str(value).lstrip("+-").isdigit() and int(value) < 1:
+            raise BadInput(f"The option {key!r} of {cls.name!r} is {value}; it must be at least 1.")
+        values[field_name] = _convert(cls.name, field_name, getattr(defaults, field_name), value)
+    return replace(defaults, **values)
+
+
+def _convert(solver: str, key: str, default: Any, value: Any) -> Any:
+    kind = type(default)
+    wrong = BadInput(f"The option {key!r} of {solver!r} is {value!r}; expected {kind.__name__} (default {default!r}).")
+    if kind is bool:
+        if isinstance(value, bool):
+            return value
+        if str(value).lower() in ("true", "yes", "on", "1"):
+            return True
+        if str(value).lower() in ("false", "no", "off", "0"):
+            return False
+        raise wrong
+    try:
+        converted = kind(value)
+    except (TypeError, ValueError):
+        raise wrong from None
+    if (kind is int and isinstance(value, float) and value != converted) or converted != converted:
+        raise wrong
+    return converted
+
+
+def backend(package: str) -> Any:
+    """Import a backend when it is first needed."""
+    return importlib.import_module(package)

@@ -1,0 +1,205 @@
+"""Sparse matrices: canonical form, checks, patterns, and how they are written to a file.
+
+Sparse matrices are SciPy arrays in compressed rows, sorted and without duplicates, of float64 numbers; zeros that are
+stored belong to the pattern. They are never made dense on the way: what takes dense matrices only says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from gaussopt.core.arrays import DEFINITE_TOLERANCE, SYMMETRY_TOLERANCE, Vector, check_mass_matrix
+from gaussopt.core.errors import BadInput
+
+Sparse: TypeAlias = "scipy.sparse.csr_array[np.float64, tuple[int, int]]"
+Indices = NDArray[np.intp]
+
+LARGEST_BLOCK = 64
+"""Coordinates that the blocks of a sparse mass matrix may couple; a larger block is no rigid body."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """Places of the entries of a sparse matrix; equal patterns may share what was prepared for one of them."""
+
+    shape: tuple[int, int]
+    indptr: NDArray[Any]
+    indices: NDArray[Any]
+
+    @classmethod
+    def of(cls, A: Sparse) -> Pattern:
+        """The pattern of a canonical matrix; its arrays are not copied."""
+        return cls((int(A.shape[0]), int(A.shape[1])), A.indptr, A.indices)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Pattern):
+            return NotImplemented
+        return self.shape == other.shape and all(
+            a is b or np.array_equal(a, b) for a, b in ((self.indptr, other.indptr), (self.indices, other.indices))
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.shape, len(self.indices)))
+
+    @property
+    def rows(self) -> Indices:
+        """Row of every entry, (nnz,)."""
+        return np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
+
+
+def as_sparse(name: str, value: Any, shape: tuple[int | None, int]) -> Sparse:
+    """A matrix, sparse or not, as a canonical sparse one of the given shape (None: any number of rows).
+
+    Raises BadInput, naming the matrix, the place and what was expected.
+    """
+    try:
+        if np.iscomplexobj(value):
+            raise TypeError
+        A = scipy.sparse.csr_array(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise BadInput(f"{name} is not a sparse matrix of numbers.") from None
+    rows, columns = shape
+    if A.ndim != 2 or A.shape[1] != columns or (rows is not None and A.shape[0] != rows):
+        raise BadInput(f"{name} has shape {A.shape}, expected ({'any' if rows is None else rows}, {columns}).")
+    if not A.has_canonical_format:
+        A = A.copy()  # the caller's matrix stays as it is
+        A.sum_duplicates()
+    if not np.isfinite(A.data).all():
+        k = int(np.flatnonzero(~np.isfinite(A.data))[0])
+        raise BadInput(f"{name}[{Pattern.of(A).rows[k]}, {A.indices[k]}] is {A.data[k]}; all entries must be finite.")
+    return A
+
+
+def check_sparse_mass(M: Sparse, what: str = "the mass matrix M") -> Sparse:
+    """Return M made exactly symmetric, or say why it is no mass matrix of bodies.
+
+    Raises
+    ------
+    BadInput
+        If M is asymmetric or has a negative eigenvalue beyond rounding, or couples more coordinates than LARGEST_BLOCK.
+    """
+    if is_diagonal(M):
+        if (M.data < 0).any():
+            i = int(M.indices[int(np.argmax(M.data < 0))])
+            raise BadInput(f"{what} is indefinite: entry [{i}, {i}] is {M[i, i]:.6g}; a mass is not negative.")
+        return M
+    scale = float(np.abs(M.data).max(initial=0.0))
+    skew = abs(M - M.T).tocoo()
+    if skew.data.max(initial=0.0) > SYMMETRY_TOLERANCE * scale:
+        k = int(skew.data.argmax())
+        i, j = int(skew.row[k]), int(skew.col[k])
+        raise BadInput(f"{what} is not symmetric: entry [{i}, {j}] is {M[i, j]:.6g} but [{j}, {i}] is {M[j, i]:.6g}.")
+    if skew.nnz and skew.data.any():
+        M = scipy.sparse.csr_array(0.5 * (M + M.T))
+        M.sum_duplicates()
+    for members, blocks in mass_blocks(M):
+        if members.shape[1] > LARGEST_BLOCK:
+            raise BadInput(
+                f"{what} couples {members.shape[1]} coordinates, coordinate {members[0, 0]} among them; a sparse mass "
+                f"matrix is block diagonal, with blocks of at most {LARGEST_BLOCK}."
+            )
+        size = np.abs(np.diagonal(blocks, axis1=1, axis2=2))
+        d = np.sqrt(np.where(size > 0, size, max(scale, 1e-300)))
+        lowest = np.linalg.eigvalsh(blocks / (d[:, :, None] * d[:, None, :]))[:, 0]
+        if lowest.min() < -DEFINITE_TOLERANCE * members.shape[1]:
+            i = int(lowest.argmin())
+            check_mass_matrix(blocks[i], f"{what}, block of the coordinates {members[i].tolist()},")
+    return M
+
+
+def times(A: Any, x: Vector) -> Vector:
+    """A x of a sparse matrix, with the type that it has."""
+    return np.asarray(A @ x)
+
+
+def is_diagonal(M: Sparse) -> bool:
+    """Whether all entries lie on the diagonal."""
+    n = M.shape[0]
+    if len(M.indices) == n and bool((M.indptr[1:] == M.indices + 1).all()):
+        return True
+    return bool((Pattern.of(M).rows == M.indices).all())
+
+
+def mass_blocks(M: Sparse) -> list[tuple[Indices, NDArray[np.float64]]]:
+    """The diagonal blocks by size: members (c, b), the coordinates of c blocks, and their dense entries (c, b, b).
+
+    Blocks beyond LARGEST_BLOCK come with their members only.
+    """
+    out = []
+    for members, entries, where in block_layout(Pattern.of(M)):
+        c, b = members.shape
+        blocks = np.zeros((c, b, b) if b <= LARGEST_BLOCK else (0, b, b))
+        if b <= LARGEST_BLOCK:
+            blocks[where] = M.data[entries]
+        out.append((members, blocks))
+    return out
+
+
+def block_layout(pattern: Pattern) -> list[tuple[Indices, Indices, tuple[Indices, Indices, Indices]]]:
+    """The blocks of a symmetric pattern by size b: members (c, b), entries of the matrix, and where these lie.
+
+    `blocks[where] = data[entries]` fills an array (c, b, b).
+    """
+    n = pattern.shape[0]
+    graph = scipy.sparse.csr_array((np.ones(len(pattern.indices)), pattern.indices, pattern.indptr), shape=(n, n))
+    count, label = scipy.sparse.csgraph.connected_components(graph, directed=False)
+    size = np.bincount(label, minlength=count)
+    order = np.argsort(label, kind="stable")
+    first = np.cumsum(size) - size
+    local = np.empty(n, dtype=np.intp)
+    local[order] = np.arange(n) - np.repeat(first, size)
+    rows = pattern.rows
+    out = []
+    for b in np.unique(size):
+        chosen = np.flatnonzero(size == b)
+        place = np.full(count, -1)
+        place[chosen] = np.arange(len(chosen))
+        members = order[first[chosen][:, None] + np.arange(b)]
+        entries = np.flatnonzero(size[label[rows]] == b)
+        r, c = rows[entries], pattern.indices[entries]
+        out.append((members, entries, (place[label[r]], local[r], local[c])))
+    return out
+
+
+def to_triplets(A: Sparse) -> dict[str, Any]:
+    """The entries of a sparse matrix of any format, for JSON."""
+    A = scipy.sparse.csr_array(A)
+    return {
+        "shape": [int(s) for s in A.shape], "row": Pattern.of(A).rows.tolist(), "column": A.indices.tolist(),
+        "value": A.data.tolist(),
+    }  # fmt: skip
+
+
+def from_triplets(name: str, data: Mapping[str, Any], shape: tuple[int, int]) -> Sparse:
+    """The canonical sparse matrix of the entries that `to_triplets` wrote.
+
+    Parameters
+    ----------
+    name : of the matrix
+    data : with 'shape', and 'row', 'column' and 'value' of the entries
+    shape : (rows, columns)
+        What the vectors beside the matrix call for. Nothing is made of a declared shape before it is known to be this
+        one: a few bytes can declare thousands of millions of rows.
+
+    Raises
+    ------
+    BadInput
+    """
+    try:
+        declared = tuple(int(s) for s in data["shape"])
+        if declared == shape:
+            A = scipy.sparse.coo_array((data["value"], (data["row"], data["column"])), shape=shape, dtype=np.float64)
+            return as_sparse(name, A, shape)
+    except BadInput:
+        raise
+    except (KeyError, TypeError, ValueError, OverflowError):
+        raise BadInput(
+            f"{name} is no sparse matrix; give 'shape', and 'row', 'column' and 'value' of its entries."
+        ) from None
+    raise BadInput(f"{name} has shape {declared}, expected {shape}.")

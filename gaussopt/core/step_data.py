@@ -1,0 +1,393 @@
+"""One instant of a mechanical system as numbers: what every formulation starts from.
+
+M a + h = Q + J^T lam + J_N^T lam_N + J_T^T lam_T,     J a = gamma,     J_N a + zeta_N >= 0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.core.arrays import Matrix as Matrix
+from gaussopt.core.arrays import Vector as Vector
+from gaussopt.core.arrays import as_array as as_array
+from gaussopt.core.arrays import check_mass_matrix, given_sparse, is_absent, is_sparse, with_axis
+from gaussopt.core.errors import BadInput
+from gaussopt.core.fast_frozen import fast_frozen
+from gaussopt.core.sparse_arrays import Sparse, as_sparse, check_sparse_mass, from_triplets, to_triplets
+
+
+class StepCertifier(Protocol):
+    """The generated straight-line certificate of a system; see `gaussopt.codegen.certificate`."""
+
+    def certificate(
+        self, step: Vector, a: Vector, lam: Vector | None, m: int
+    ) -> tuple[Sequence[float], Vector, Vector] | None:
+        """Residuals, multipliers and closeness of rows of a flat step and a candidate; None where a pivot fails."""
+
+
+Arithmetic = tuple[StepCertifier, Vector]
+"""The generated certificate, and the flat step that it reads."""
+
+
+@fast_frozen
+@dataclass(frozen=True, slots=True)
+class StepData:
+    """The data of one time step.
+
+    M and J may both be sparse, for systems of many bodies: SciPy arrays in compressed rows, see `sparse_arrays`.
+    Code that takes such steps asks `sparse` first; formulations, solvers and analyses that do not refuse them.
+
+    Attributes
+    ----------
+    M : (n, n)
+        Mass matrix, symmetric positive semidefinite.
+    h : (n,)
+        Velocity-dependent inertia terms, on the left-hand side.
+    Q : (n,)
+        Generalised applied forces.
+    J, gamma : (m, n), (m,)
+        Equality constraints on the acceleration, J a = gamma; the force on the system is J^T lam.
+    J_N, zeta_N : (k, n), (k,)
+        Normal contact rows; gap acceleration J_N a + zeta_N >= 0.
+    J_T, zeta_T, v_T : (k, d, n), (k, d), (k, d)
+        Tangential contact rows, bias and slip velocity.
+    mu : (k,)
+        Friction coefficients.
+    g_N, gdot_N : (k,), optional
+        Gaps in m and their rates; None if only the rows of closed contacts are given.
+    e_N, e_T : (k,), optional
+        Coefficients of restitution; None means 0.
+    least_N : (k,), optional
+        Smallest normal forces that the contact laws allow: 0 <= lam_N - least_N complementary to w; None means 0. The
+        restitution phase of an impact after Poisson has its own.
+    dt : float, optional
+        Length of the time step in s, for formulations at velocity level.
+    D_omega, w_omega : (n, p), (n,), optional
+        Quasi-velocities: a = D_omega omega' + w_omega with J D_omega = 0.
+    arithmetic
+        Generated straight-line certificate and the flat step it reads, if the system has one.
+    t, q, v
+        Instant and state the data belong to, if known.
+    """
+
+    M: Matrix
+    h: Vector
+    Q: Vector
+    J: Matrix
+    gamma: Vector
+    J_N: Matrix
+    zeta_N: Vector
+    J_T: NDArray[np.float64]
+    zeta_T: Matrix
+    v_T: Matrix
+    mu: Vector
+    t: float = 0.0
+    q: Vector | None = None
+    v: Vector | None = None
+    D_omega: Matrix | None = None
+    w_omega: Vector | None = None
+    arithmetic: Arithmetic | None = field(default=None, repr=False, compare=False)
+    g_N: Vector | None = None
+    gdot_N: Vector | None = None
+    e_N: Vector | None = None
+    e_T: Vector | None = None
+    least_N: Vector | None = None
+    dt: float | None = None
+
+    @classmethod
+    def smooth(
+        cls,
+        M: Matrix,
+        h: Vector,
+        Q: Vector,
+        J: Matrix,
+        gamma: Vector,
+        t: float,
+        q: Vector,
+        v: Vector,
+        D_omega: Matrix | None = None,
+        w_omega: Vector | None = None,
+        arithmetic: Arithmetic | None = None,
+    ) -> StepData:
+        """Step data without contacts, unchecked: the evaluator's fast path."""
+        n = len(Q)
+        return cls(M, h, Q, J, gamma, *_no_contacts(n), t, q, v, D_omega, w_omega, arithmetic)
+
+    @classmethod
+    def from_mapping(cls, data: Mapping[str, Any]) -> StepData:
+        """Checked step data from named arrays, as in a `step` file (absent = none, h = 0).
+
+        Raises
+        ------
+        BadInput
+            Missing M or Q, wrong shapes, NaN, asymmetric or indefinite M.
+        """
+        for key in ("M", "Q"):
+            if data.get(key) is None:
+                raise BadInput(f"A step needs {key!r}; it is missing.")
+        return (_sparse if any(given_sparse(data.get(key)) for key in ("M", "J")) else _dense)(data)
+
+    @property
+    def n(self) -> int:
+        """Number of coordinates."""
+        return len(self.Q)
+
+    @property
+    def m(self) -> int:
+        """Number of equality rows."""
+        return len(self.gamma)
+
+    @property
+    def k(self) -> int:
+        """Number of contacts."""
+        return len(self.zeta_N)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether M and J are sparse."""
+        return is_sparse(self.M)
+
+    @property
+    def force(self) -> Vector:
+        """Q - h, (n,): what accelerates the free system (the papers' Q with a tilde)."""
+        return self.Q - self.h
+
+    @property
+    def speed(self) -> Vector:
+        """|v_T|, (k,): the slip speed of every contact."""
+        # Not the plain norm: squares of tiny slips vanish, and no slip means stick.
+        if self.v_T.shape[1] == 1:
+            return np.abs(self.v_T[:, 0])
+        size = np.abs(self.v_T).max(axis=1, initial=0.0)
+        return np.asarray(size * np.linalg.norm(self.v_T / np.where(size > 0, size, 1.0)[:, None], axis=1))
+
+    @property
+    def sigma(self) -> Matrix:
+        """-v_T / |v_T|, (k, d): the direction of sliding friction; zero where there is no slip, which is no sign."""
+        speed = self.speed
+        return np.asarray(-self.v_T / np.where(speed > 0, speed, 1.0)[:, None])
+
+    @property
+    def resting(self) -> NDArray[np.bool_]:
+        """Contacts with friction and without slip, (k,): they stick or start to slip."""
+        return np.asarray((self.speed == 0) & (self.mu > 0))
+
+    @property
+    def least(self) -> Vector:
+        """`least_N`, zeros if it is None, (k,)."""
+        return np.zeros(self.k) if self.least_N is None else self.least_N
+
+    @property
+    def friction_map(self) -> Matrix:
+        """J_N^T + J_T^T sigma mu, (n, k): what a unit normal force does through a sliding contact."""
+        return np.asarray(self.J_N.T + np.einsum("kdn,kd->nk", self.J_T, self.sigma * self.mu[:, None]))
+
+    def select(self, contacts: Sequence[int] | NDArray[np.intp]) -> StepData:
+        """The same step with these contacts only, in this order."""
+        i = np.asarray(contacts, dtype=np.intp)
+
+        def part(x: Vector | None) -> Vector | None:
+            return None if x is None else x[i]
+
+        return replace(
+            self, J_N=self.J_N[i], zeta_N=self.zeta_N[i], J_T=self.J_T[i], zeta_T=self.zeta_T[i], v_T=self.v_T[i],
+            mu=self.mu[i], g_N=part(self.g_N), gdot_N=part(self.gdot_N), e_N=part(self.e_N), e_T=part(self.e_T),
+            least_N=part(self.least_N),
+        )  # fmt: skip
+
+    def with_forces(self, lam_N: Vector, lam_T: Matrix) -> StepData:
+        """The step without contacts in which these contact forces are applied forces, (k,) and (k, d)."""
+        Q = self.Q + self.J_N.T @ lam_N + np.einsum("kdn,kd->n", self.J_T, lam_T)
+        return replace(self.select([]), Q=Q, arithmetic=None)
+
+    def with_gamma(self, gamma: Vector) -> StepData:
+        """The same step with another right-hand side of the equality rows (stabilisation)."""
+        if self.arithmetic is None:
+            return replace(self, gamma=gamma)
+        evaluation, flat = self.arithmetic
+        known, begin = flat.copy(), self.n * self.n + 2 * self.n + self.m * self.n
+        known[begin : begin + self.m] = gamma
+        return replace(self, gamma=gamma, arithmetic=(evaluation, known))
+
+    def to_mapping(self) -> dict[str, Any]:
+        """The contents of a `step` file; empty arrays are left out."""
+        out: dict[str, Any] = {"kind": "step"}
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if isinstance(value, np.ndarray):
+                if value.size:
+                    out[f.name] = value.tolist()
+            elif is_sparse(value):
+                if value.shape[0]:
+                    out[f.name] = to_triplets(value)
+            elif isinstance(value, float | int):
+                out[f.name] = float(value)
+        return out
+
+    def finite(self) -> bool:
+        """Whether all numbers are finite."""
+        values = (getattr(self, f.name) for f in fields(self))
+        arrays = (value.data if is_sparse(value) else value for value in values)
+        return all(bool(np.isfinite(x).all()) for x in arrays if isinstance(x, np.ndarray))
+
+
+@lru_cache(maxsize=64)
+def _no_contacts(n: int) -> tuple[Matrix, Vector, NDArray[np.float64], Matrix, Matrix, Vector]:
+    """J_N, zeta_N, J_T, zeta_T, v_T and mu of no contact; shared, and therefore read-only."""
+    arrays = (
+        np.zeros((0, n)), np.zeros(0), np.zeros((0, 1, n)), np.zeros((0, 1)), np.zeros((0, 1)), np.zeros(0),
+    )  # fmt: skip
+    for array in arrays:
+        array.setflags(write=False)
+    return arrays
+
+
+def sparse_step(
+    M: Sparse, h: Vector, Q: Vector, J: Sparse, gamma: Vector, t: float, q: Vector | None, v: Vector | None
+) -> StepData:
+    """Step data with sparse matrices, unchecked."""
+    return StepData.smooth(M, h, Q, J, gamma, t, q, v)  # type: ignore[arg-type]
+
+
+def parts(step: StepData) -> tuple[Sparse, Sparse]:
+    """M and J of a sparse step, typed as sparse matrices."""
+    M, J = step.M, step.J
+    assert is_sparse(M)
+    assert is_sparse(J)
+    return M, J  # type: ignore[return-value]
+
+
+def memory(step: StepData) -> int:
+    """Bytes of the arrays of a sparse step: M, J with their indices, and the vectors."""
+    M, J = parts(step)
+    arrays = [x for A in (M, J) for x in (A.data, A.indices, A.indptr)]
+    arrays += [step.h, step.Q, step.gamma, *(x for x in (step.q, step.v) if x is not None)]
+    return sum({id(x): x.nbytes for x in arrays}.values())
+
+
+def _dense(data: Mapping[str, Any]) -> StepData:
+    M = as_array("M", data["M"], (None, None))
+    n = len(M)
+    M = check_mass_matrix(as_array("M", M, (n, n)))
+    if n == 0:
+        raise BadInput("A step needs at least one coordinate; M is empty.")
+    J, gamma = _rows(data, "J", "gamma", n)
+    J_N, zeta_N = _rows(data, "J_N", "zeta_N", n)
+    k = len(J_N)
+    if (silent := ~J_N.any(axis=1)).any():
+        raise BadInput(f"J_N[{int(np.argmax(silent))}] is zero; a contact needs a normal direction.")
+    h = _optional(data, "h", (n,))
+    if k == 0 and any(not is_absent(data.get(key)) for key in ("J_T", "zeta_T", "v_T", "mu")):
+        raise BadInput("Tangential contact data are given without the normal rows 'J_N'.")
+    J_T, zeta_T, v_T, mu = _tangential(data, k, n)
+    if (silent := (mu > 0) & ~J_T.any(axis=(1, 2))).any():
+        i = int(np.argmax(silent))
+        raise BadInput(f"J_T[{i}] is zero although mu[{i}] is {mu[i]:.6g}; friction needs a direction.")
+    t, q, v = _state(data, n)
+    D_omega, w_omega = _optional(data, "D_omega", (n, None)), None
+    if D_omega is not None:
+        w_omega = _optional(data, "w_omega", (n,))
+    return StepData(
+        M, np.zeros(n) if h is None else h, as_array("Q", data["Q"], (n,)), J, gamma, J_N, zeta_N, J_T, zeta_T, v_T,
+        mu, t, q, v, D_omega, np.zeros(n) if D_omega is not None and w_omega is None else w_omega,
+        **_gaps_and_restitution(data, k), dt=_duration(data),
+    )  # fmt: skip
+
+
+def _sparse(data: Mapping[str, Any]) -> StepData:
+    """Checked sparse step data; M and J are sparse matrices, or what `to_triplets` makes of them.
+
+    Raises
+    ------
+    BadInput
+        Also if the step has contacts or quasi-velocities, which need dense matrices.
+    """
+    for key in ("J_N", "J_T", "D_omega"):
+        if not is_absent(data.get(key)):
+            raise BadInput(f"A step with sparse matrices holds {key!r}; contacts and quasi-velocities need dense ones.")
+    Q = as_array("Q", data["Q"], (None,))
+    n = len(Q)
+
+    def matrix(name: str, rows: int | None) -> Sparse:
+        value = data[name]
+        if isinstance(value, Mapping):
+            known = len(as_array("gamma", data["gamma"], (None,))) if rows is None else rows
+            return from_triplets(name, value, (known, n))
+        return as_sparse(name, value, (rows, n))
+
+    M = check_sparse_mass(matrix("M", n))
+    _see_pair(data, "J", "gamma", data.get("J") is not None)
+    J = as_sparse("J", np.zeros((0, n)), (0, n)) if data.get("J") is None else matrix("J", None)
+    gamma = np.zeros(0) if data.get("J") is None else as_array("gamma", data["gamma"], (J.shape[0],))
+    t, q, v = _state(data, n)
+    h = _optional(data, "h", (n,))
+    return sparse_step(M, np.zeros(n) if h is None else h, Q, J, gamma, t, q, v)
+
+
+def _optional(data: Mapping[str, Any], name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64] | None:
+    return None if data.get(name) is None else as_array(name, data[name], shape)
+
+
+def _state(data: Mapping[str, Any], n: int) -> tuple[float, Vector | None, Vector | None]:
+    """t, q and v; a time in words is a remark."""
+    t = float(as_array("t", data["t"], ())) if isinstance(data.get("t"), int | float) else 0.0
+    return t, _optional(data, "q", (n,)), _optional(data, "v", (n,))
+
+
+def _see_pair(data: Mapping[str, Any], matrix: str, vector: str, given: bool) -> None:
+    """Refuse a matrix without its vector, and a vector without its matrix."""
+    if not given and not is_absent(data.get(vector)):
+        raise BadInput(f"{vector!r} is given without {matrix!r}.")
+    if given and data.get(vector) is None:
+        raise BadInput(f"{matrix!r} is given without {vector!r}.")
+
+
+def _rows(data: Mapping[str, Any], matrix: str, vector: str, n: int) -> tuple[Matrix, Vector]:
+    given = not is_absent(data.get(matrix))
+    A = as_array(matrix, data[matrix], (None, n)) if given else np.zeros((0, n))
+    _see_pair(data, matrix, vector, given)
+    return A, as_array(vector, data[vector], (len(A),)) if given else np.zeros(0)
+
+
+def _gaps_and_restitution(data: Mapping[str, Any], k: int) -> dict[str, Any]:
+    """g_N, gdot_N, e_N, e_T and least_N, as far as they are given."""
+    names = ("g_N", "gdot_N", "e_N", "e_T", "least_N")
+    found = {name: as_array(name, data[name], (k,)) for name in names if not is_absent(data.get(name))}
+    for name in ("e_N", "e_T"):
+        if name in found and not ((found[name] >= 0) & (found[name] <= 1)).all():
+            raise BadInput(f"{name} holds {found[name]}; coefficients of restitution lie between 0 and 1.")
+    return found
+
+
+def _duration(data: Mapping[str, Any]) -> float | None:
+    dt = _optional(data, "dt", ())
+    if dt is not None and dt <= 0:
+        raise BadInput(f"dt is {float(dt):g}; the length of a time step is positive.")
+    return None if dt is None else float(dt)
+
+
+def _tangential(data: Mapping[str, Any], k: int, n: int) -> tuple[NDArray[np.float64], Matrix, Matrix, Vector]:
+    """J_T, zeta_T, v_T and mu; in the plane JSON may drop the tangent axis."""
+    mu = np.zeros(k) if is_absent(data.get("mu")) else as_array("mu", data["mu"], (k,))
+    if (mu < 0).any():
+        i = int(np.argmax(mu < 0))
+        raise BadInput(f"mu[{i}] is {mu[i]:.6g}; a friction coefficient is not negative.")
+    if is_absent(data.get("J_T")):
+        if (mu > 0).any():
+            raise BadInput("mu is positive but the tangential rows 'J_T' are missing.")
+        return np.zeros((k, 1, n)), np.zeros((k, 1)), np.zeros((k, 1)), mu
+    J_T = as_array("J_T", with_axis(data["J_T"], 2), (k, None, n))
+    d = J_T.shape[1]
+
+    def tangent(name: str) -> Matrix:
+        if is_absent(data.get(name)):
+            return np.zeros((k, d))
+        return as_array(name, with_axis(data[name], 1), (k, d))
+
+    return J_T, tangent("zeta_T"), tangent("v_T"), mu

@@ -1,0 +1,202 @@
+"""The interface of steppers: they advance a state (q, u) whose rates they ask for.
+
+u is the velocity v, or a set of quasi-velocities omega in which velocity constraints hold identically.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.system import AbstractSystem
+
+State = tuple[float, Vector, Vector]
+
+SHARP = 2.0**-52
+"""Residual at which the iterations of methods that keep constraints end, relative to 1 + the largest entry of what they
+look for; the generated loops of these methods use the same number."""
+
+MOST_ITERATIONS = 50
+"""Solves of a half step of RATTLE, interpreted or generated."""
+
+
+class CertifiedAnswer(Protocol):
+    """The part of a certified answer that steppers read."""
+
+    @property
+    def a(self) -> Vector | None:
+        """Acceleration, (n,); None where there is no answer."""
+
+    @property
+    def forces_unique(self) -> bool:
+        """Whether the multipliers are the only ones."""
+
+
+class Motion(Protocol):
+    """The differential equation of a state (q, u), and what it comes from.
+
+    Most methods ask for velocities and rates alone; those that keep constraints themselves solve
+    step data of their own.
+    """
+
+    @property
+    def system(self) -> AbstractSystem:
+        """The system that moves."""
+
+    def velocity(self, t: float, q: Vector, u: Vector) -> Vector:
+        """dq/dt, (n,)."""
+
+    def rate(self, t: float, q: Vector, u: Vector) -> Vector:
+        """du/dt; costs a solved step."""
+
+    def answer(self, t: float, q: Vector, v: Vector) -> CertifiedAnswer:
+        """The certified answer at a state; costs a solved step, but for the state asked for last."""
+
+    def solve(self, step: StepData) -> CertifiedAnswer:
+        """The certified answer to step data; costs a solved step."""
+
+
+class Stabilisation(Protocol):
+    """A method that keeps a motion on its constraints; see `gaussopt.integration.stabilisation`."""
+
+    @property
+    def name(self) -> str:
+        """Its name on the command line."""
+
+    def shape(self, system: AbstractSystem, step: StepData) -> StepData:
+        """The step data that is solved instead."""
+
+    def correct(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
+        """The state to continue from, None if it stays as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """End, step and tolerances of an integration.
+
+    Attributes
+    ----------
+    t_end : float
+    dt : float or None
+        Step of a fixed-step method; recording interval of an adaptive one (None: its own steps).
+    rtol, atol : float
+        Tolerances of an adaptive method.
+    origin : float, optional
+        The instant whose multiples of dt are landed on; the start if not given.
+    every_step : bool
+        Whether an adaptive method with a recording interval also returns at its own steps.
+    first_step : float, optional
+        First trial step of an adaptive method.
+    """
+
+    t_end: float
+    dt: float | None
+    rtol: float
+    atol: float
+    origin: float | None = None
+    every_step: bool = False
+    first_step: float | None = None
+
+    def grid_index(self, t: float) -> int:
+        """The number of the first multiple of dt after t, counted from the origin."""
+        if self.dt is None or self.origin is None:
+            return 1
+        return math.floor((t - self.origin) / self.dt + 1e-9) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Tableau:
+    """Butcher's tableau of an explicit Runge-Kutta method of s stages.
+
+    Attributes
+    ----------
+    A : (s, s), strictly lower triangular
+    b, c : (s,)
+    """
+
+    A: tuple[tuple[float, ...], ...]
+    b: tuple[float, ...]
+    c: tuple[float, ...]
+
+
+class Integration(ABC):
+    """An integration under way.
+
+    Attributes
+    ----------
+    taken : int
+        Steps of the method in the latest `advance`; more than one where an adaptive one went to a recording instant.
+    """
+
+    taken = 1
+
+    @abstractmethod
+    def advance(self) -> State:
+        """One step (adaptive: one accepted step, or up to the next recording instant)."""
+
+    @abstractmethod
+    def replace(self, q: Vector, u: Vector) -> None:
+        """Continue from a corrected state at the same instant (projection)."""
+
+    def before_failure(self) -> tuple[float, int] | None:
+        """Instant and steps that an `advance` got to which failed; None where it got nowhere."""
+        return None
+
+    def within(self) -> Callable[[float], Vector] | None:
+        """The latest step as a function of time, (q, u) in one array of 2 n entries.
+
+        None where the quintic through positions, velocities and accelerations at its ends is as good.
+        """
+        return None
+
+
+class Stepper(ABC):
+    """One integration method.
+
+    Class attributes
+    ----------------
+    name, title, source : str
+    order, stages : int
+        Stages are the accelerations of a step.
+    adaptive : bool
+    loop : str
+        Name of the loop that drives it, where it is not the usual one (see `gaussopt.integration.loops`).
+    pair : (formulation, solver), optional
+        What it is meant to be used with, taken if none are named.
+    tableau : Tableau, optional
+        Of an explicit Runge-Kutta method.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    source: ClassVar[str]
+    order: ClassVar[int]
+    adaptive: ClassVar[bool] = False
+    loop: ClassVar[str] = ""
+    pair: ClassVar[tuple[str, str] | None] = None
+    tableau: ClassVar[Tableau | None] = None
+    stages: ClassVar[int] = 1
+
+    def refuses(self, system: AbstractSystem, state: str, stabiliser: Stabilisation) -> str | None:
+        """Why it cannot integrate such a motion, None if it can.
+
+        Parameters
+        ----------
+        system : AbstractSystem
+        state : "velocity" or "quasi-velocity"
+        stabiliser : Stabilisation
+        """
+        return None
+
+    @classmethod
+    def scipy_class(cls) -> Any:
+        """The class in SciPy of an adaptive method; None of the others."""
+        return None
+
+    @abstractmethod
+    def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> Integration:
+        """Begin at a state."""

@@ -1,0 +1,169 @@
+"""The interface of mechanical systems: from a state (t, q, v) to the step data of one instant."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gaussopt.core.errors import BadInput, UnknownName
+from gaussopt.core.fast_frozen import fast_frozen
+from gaussopt.core.step_data import Matrix, StepData, Vector
+
+MOST_PRINTED = 200
+"""Coordinates up to which an error shows the state."""
+
+
+@fast_frozen
+@dataclass(frozen=True, slots=True)
+class Energy:
+    """Energies of one state, in joule; `power` is that of the non-conservative forces, in watt."""
+
+    kinetic: float
+    potential: float
+    power: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """Kinetic plus potential energy."""
+        return self.kinetic + self.potential
+
+
+class AbstractSystem(ABC):
+    """A mechanical system as a simulation sees it; without parameters, contacts and energies where not overridden.
+
+    Attributes
+    ----------
+    name : str
+    """
+
+    name: str
+
+    @abstractmethod
+    def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
+        """Step data of the state q, v, (n,).
+
+        Raises
+        ------
+        BadInput
+            Where the equations are undefined.
+        """
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Parameter values by name."""
+        return {}
+
+    def with_parameters(self, /, **values: float) -> AbstractSystem:
+        """The same system with other parameter values.
+
+        Raises
+        ------
+        UnknownName
+            For a parameter that the system does not have.
+        """
+        for name in values:
+            raise UnknownName("parameter", name, self.parameters)
+        return self
+
+    def coordinates(self, n: int) -> tuple[str, ...]:
+        """Names of the n coordinates."""
+        return tuple(f"q{i + 1}" for i in range(n))
+
+    def of_motion(self, rows: int) -> AbstractSystem:
+        """The same system for one motion, in which the number of equality rows never changes."""
+        return self
+
+    def prepare(self, evaluations: float) -> None:
+        """Get ready for about so many evaluations, of a motion or of a table of states."""
+        return
+
+    def check_rows(self, t: float, q: Vector, v: Vector) -> None:
+        """Refuse rows of J and J_N that contradict the functions given beside them; derived rows cannot.
+
+        Raises
+        ------
+        BadInput
+        """
+        return
+
+    # -- contacts ----------------------------------------------------------------------------------
+
+    @property
+    def contact_names(self) -> tuple[str, ...]:
+        """Names of the contacts, in the order of the step data; empty if there are none."""
+        return ()
+
+    @property
+    def two_sided(self) -> tuple[bool, ...]:
+        """Which contacts are guides without clearance, (k,)."""
+        return (False,) * len(self.contact_names)
+
+    def gaps(self, t: float, q: Vector) -> Vector:
+        """Gaps g_N of all contacts, (k,), m."""
+        return np.zeros(0)
+
+    def gap_rates(self, t: float, q: Vector, v: Vector) -> Vector:
+        """Gap rates of all contacts, (k,), m/s."""
+        return np.zeros(0)
+
+    # -- constraints and energies ------------------------------------------------------------------
+
+    def position_residual(self, t: float, q: Vector) -> Vector | None:
+        """Holonomic constraint functions phi(t, q), (m_h,); None if the system does not give them."""
+        return None
+
+    def position_jacobian(self, t: float, q: Vector) -> Matrix:
+        """Jacobian of the holonomic constraints, (m_h, n): the first m_h rows of J."""
+        residual = self.position_residual(t, q)
+        rows = 0 if residual is None else len(residual)
+        return self.evaluate(t, q, np.zeros(len(q))).J[:rows]
+
+    def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector | None:
+        """Constraint residuals at velocity level, (m,); None if nothing is known of them."""
+        return self.evaluate(t, q, v).J @ v
+
+    def energy(self, t: float, q: Vector, v: Vector) -> Energy | None:
+        """Energies of the state; None if the system does not give them."""
+        return None
+
+    # -- quasi-velocities --------------------------------------------------------------------------
+
+    @property
+    def has_quasi_velocities(self) -> bool:
+        """Whether the system names quasi-velocities that can serve as its state."""
+        return False
+
+    def quasi_velocity(self, t: float, q: Vector, v: Vector) -> Vector:
+        """Quasi-velocities omega(q, v, t), (p,).
+
+        Raises
+        ------
+        BadInput
+            If the system names none.
+        """
+        raise BadInput(f"{self.name!r} names no quasi-velocities; give quasi_velocities to from_lagrangian.")
+
+    def velocity_from(self, t: float, q: Vector, omega: Vector, guess: Vector) -> Vector:
+        """The velocity v with these quasi-velocities that satisfies the velocity constraints, (n,)."""
+        return self.quasi_velocity(t, q, guess)
+
+    def quasi_velocity_rate(self, t: float, q: Vector, v: Vector, a: Vector) -> Vector:
+        """Rates of the quasi-velocities for an acceleration a, (p,)."""
+        return self.quasi_velocity(t, q, v)
+
+
+def state_in_words(t: float, q: Vector, v: Vector | None = None) -> str:
+    """The instant on one line, for messages."""
+    parts = [f"t = {t:.9g}", f"q = {_row(q)}"]
+    if v is not None:
+        parts.append(f"v = {_row(v)}")
+    return ", ".join(parts)
+
+
+def _row(x: Vector) -> str:
+    if len(x) > MOST_PRINTED:
+        return f"({len(x)} numbers)"
+    return np.array2string(x, precision=6, separator=", ", max_line_width=10**9)

@@ -1,0 +1,31 @@
+"""Tolerances of certificates."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gaussopt.core.errors import BadInput
+
+DEFAULT_TOLERANCE = 1e-7
+"""Relative distance to the true acceleration that a step may have."""
+
+
+def residuals_pass(tolerance: float, residual: float, bound: float, error: float) -> bool:
+    """Whether a point of a program passes: its relative residual, and its relative error where that has a bound."""
+    bounded = not math.isfinite(bound) or error <= tolerance
+    return math.isfinite(residual) and residual <= tolerance and bounded
+
+
+def finite_or_none(value: float) -> float | None:
+    """A number for JSON; infinite and undefined ones become null."""
+    return value if math.isfinite(value) else None
+
+
+def check_tolerance(tolerance: Any) -> None:
+    """Refuse what is no tolerance of a certificate; raises BadInput."""
+    number = isinstance(tolerance, int | float | np.integer | np.floating) and not isinstance(tolerance, bool)
+    if not number or not tolerance > 0:
+        raise BadInput(f"tolerance is {tolerance}; it must be positive (inf records the bounds only).")

@@ -1,0 +1,1 @@
+"""Independent jobs: guarded processes, workers, clusters, the store of finished results."""

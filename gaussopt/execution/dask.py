@@ -1,0 +1,111 @@
+"""Executors of clusters that run already."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import pkgutil
+import socket
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from typing import Any
+
+from gaussopt._version import __version__
+from gaussopt.core.errors import BadInput, MissingBackend
+from gaussopt.processes.job import sentence
+
+
+@contextlib.contextmanager
+def dask_executor(address: str, timeout: float = 10.0) -> Iterator[Executor]:
+    """The workers of an existing Dask cluster as an executor, for `run_jobs`.
+
+    Parameters
+    ----------
+    address : of the scheduler, such as "tcp://10.0.0.1:8786"
+    timeout : seconds to wait for its answer
+
+    Raises
+    ------
+    MissingBackend
+        If Dask's distributed is not installed.
+    BadInput
+        If nobody answers, or a worker has no gaussopt or another version of it.
+    """
+    try:
+        from distributed import Client  # loaded here: it is optional, and slow to import
+    except ImportError:
+        raise MissingBackend(
+            "A Dask cluster needs the package 'distributed', which is not installed: pip install 'gaussopt[dask]'."
+        ) from None
+    with _quiet("distributed"), _quiet("tornado"), _quiet("asyncio"):
+        _knock(address, timeout)
+        try:
+            client = Client(address, timeout=timeout, set_as_default=False)
+        except Exception as error:
+            raise _silent(address, sentence(error)) from None
+        try:
+            _check(client)
+            yield client.get_executor(pure=False)
+        finally:
+            client.close(timeout=timeout)
+
+
+def _knock(address: str, timeout: float) -> None:
+    """Ask the scheduler for its identity, which `Client` itself would await for ever of a port that keeps silent."""
+    from distributed import rpc
+    from distributed.comm import get_address_host_port
+
+    async def ask() -> None:
+        async with rpc(address, timeout=timeout) as scheduler:
+            await asyncio.wait_for(scheduler.identity(), timeout)
+
+    nothing = f"nothing within {timeout:g} s"
+    reasons: list[str] = []
+
+    def knock() -> None:
+        try:
+            socket.getaddrinfo(*get_address_host_port(address))
+            asyncio.run(ask())
+            reasons.append("")
+        except TimeoutError:
+            reasons.append(nothing)
+        except Exception as error:  # refused, unknown host, no Dask at all, no address at all
+            reasons.append(sentence(error))
+
+    thread = threading.Thread(target=knock, daemon=True)  # name servers may take longer than anybody waits
+    thread.start()
+    thread.join(timeout)
+    reason = reasons[0] if reasons else nothing
+    if reason:
+        raise _silent(address, reason)
+
+
+def _silent(address: str, reason: str) -> BadInput:
+    return BadInput(
+        f"No Dask scheduler answers at {address!r} ({reason.rstrip('.')}); give the address that it prints when it "
+        "starts, such as tcp://10.0.0.1:8786."
+    )
+
+
+def _check(client: Any) -> None:
+    """See that the workers have this version; the guard of each case compares the rest."""
+    versions = client.run(pkgutil.resolve_name, "gaussopt:__version__", on_error="return")
+    for worker, found in versions.items():
+        if isinstance(found, BaseException):
+            raise BadInput(f"The Dask worker {worker} cannot import gaussopt: {sentence(found)}.")
+        if found != __version__:
+            raise BadInput(f"The Dask worker {worker} has gaussopt {found}, this is {__version__}.")
+
+
+@contextlib.contextmanager
+def _quiet(name: str) -> Iterator[None]:
+    """Leave out what a library logs; what matters is said in sentences."""
+    logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)

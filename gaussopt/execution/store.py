@@ -1,0 +1,278 @@
+"""Finished cases on disk: one folder for each comparison, one file for each case.
+
+    store.json                   says that this is a store, and of which format
+    cases/KEY.json               label, identity, outcome, checksum
+    cases/KEY.trajectory.nc      an entry of the value that is bytes, under the entry's name
+    set-aside/                   files found in cases/ that were damaged or are none of ours
+    .users, .writing             empty, for locks
+
+KEY is the SHA-256 of the identity: everything that decides the result (see `identity_of`). Files are JSON as Python
+writes it, with NaN, Infinity and -Infinity as bare words; numbers come back bit for bit. A file is written aside,
+synchronised and renamed, attachments before it, so that a store that was killed at any moment holds whole cases only.
+Two processes may use one store: whoever finishes a case first keeps it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import re
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from gaussopt._version import __version__
+from gaussopt.core.errors import BadInput
+from gaussopt.core.files import PROBE, prepare_folder, write_bytes, write_text
+from gaussopt.processes.environment import environment
+from gaussopt.processes.job import Job, JobOutcome
+from gaussopt.storage.checksums import checksum, digest_of
+
+FORMAT = 1
+KIND = "gaussopt store"
+HEAD = "store.json"
+
+_PARTS = {"cases", "set-aside", ".users", ".writing"}
+_OWN = re.compile(r"(?P<key>[0-9a-f]{64})\.(?P<entry>.+)")
+_ENTRY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def identity_of(case: Job) -> dict[str, Any]:
+    """Everything that decides the result of a case, ready for JSON.
+
+    The function's name, the arguments, the versions of Python, gaussopt, numpy, scipy, sympy and the packages of the
+    entries that the case depends on, the source code of the core and of these entries, and the store's format. Not
+    the time limit, which decides only whether there is a result.
+
+    Raises
+    ------
+    BadInput
+        If the arguments are no JSON.
+    """
+    function = f"{case.function.__module__}.{case.function.__qualname__}"
+    identity = {"format": FORMAT, "function": function, "arguments": case.arguments, **environment(case.depends)}
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(identity))
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"The case {case.key!r} cannot be stored, its arguments are no JSON: {error}.") from None
+    return plain
+
+
+def key_of(identity: Mapping[str, Any]) -> str:
+    """Name of the file of an identity."""
+    return checksum(identity)
+
+
+class Store:
+    """A folder of finished cases.
+
+    Parameters
+    ----------
+    folder : made if it is not there
+    note : called with a sentence for each file that is set aside
+
+    Raises
+    ------
+    BadInput
+        If the folder holds something else, or was written in another format, or cannot be written.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], note: Callable[[str], None] | None = None) -> None:
+        self.folder = Path(folder)
+        self._cases = self.folder / "cases"
+        self._note = note or (lambda sentence: None)
+        self._open()
+
+    def get(self, case: Job) -> JobOutcome | None:
+        """The outcome of a case, or None if it is to be computed.
+
+        A failure at the time limit counts only while the limit is not raised. A damaged file is set aside.
+        """
+        identity = identity_of(case)
+        key = key_of(identity)
+        try:
+            return self._read(case, key)
+        except _Damaged:
+            with self._alone():  # unless another process was just mending it
+                try:
+                    return self._read(case, key)
+                except _Damaged as damage:
+                    self._set_aside(key, str(damage))
+                    return None
+
+    def put(self, case: Job, outcome: JobOutcome) -> JobOutcome:
+        """Keep an outcome, and return it as it will be read: tuples as lists, keys as text.
+
+        Entries of the value, if that is a mapping, may be bytes: they become files of their own, called after the
+        entry, and come back as the paths of these. Where another process has kept an outcome of this case already,
+        that one stays and is returned.
+
+        Raises
+        ------
+        BadInput
+            If the value is no JSON, or the files cannot be written.
+        """
+        identity = identity_of(case)
+        key = key_of(identity)
+        value, attachments = _apart(case, outcome.value)
+        record = {
+            "format": FORMAT, "written_by": f"gaussopt {__version__}", "case": case.key, "identity": identity,
+            "outcome": {"value": value, "failure": outcome.failure, "seconds": outcome.seconds, "kind": outcome.kind},
+            "limit": case.limit,
+            "attachments": {entry: digest_of(content) for entry, content in attachments.items()},
+        }  # fmt: skip
+        try:
+            record = json.loads(json.dumps(record))
+        except (TypeError, ValueError) as error:
+            raise BadInput(f"The case {case.key!r} returned something that is no JSON: {error}.") from None
+        text = json.dumps({**record, "checksum": checksum(record)}, indent=1) + "\n"
+        with self._alone():
+            with contextlib.suppress(_Damaged):  # then it is replaced
+                kept = self._read(case, key)
+                if kept is not None:
+                    return kept
+            for entry, content in attachments.items():
+                write_bytes(self._cases / f"{key}.{entry}", content)
+            write_text(self._cases / f"{key}.json", text)
+        return self._outcome(key, record)
+
+    def path(self, case: Job, entry: str = "json") -> Path:
+        """Path of the file of a case, or of one of its entries, once it is kept."""
+        return self._cases / f"{key_of(identity_of(case))}.{entry}"
+
+    def stale(self, cases: Iterable[Job]) -> int:
+        """Number of kept cases that are none of these: they belong to other code, versions or settings."""
+        wanted = {key_of(identity_of(case)) for case in cases}
+        return sum(file.stem not in wanted for file in self._cases.glob("*.json"))
+
+    def _read(self, case: Job, key: str) -> JobOutcome | None:
+        path = self._cases / f"{key}.json"
+        try:
+            record = json.loads(path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except (ValueError, RecursionError):
+            raise _Damaged("it is not JSON") from None
+        except OSError as error:
+            raise _Damaged(f"it cannot be read ({error.strerror})") from None
+        try:
+            if record["format"] != FORMAT:
+                raise _Damaged(f"it has format {record['format']}, not {FORMAT}")
+            if record.pop("checksum") != checksum(record):
+                raise _Damaged("its checksum is wrong")
+            if key_of(record["identity"]) != key:
+                raise _Damaged("it is the file of another case")
+            for entry, digest in record["attachments"].items():
+                self._verify(key, entry, digest)
+            outcome, limit = self._outcome(key, record), record["limit"]
+        except (AttributeError, KeyError, TypeError):
+            raise _Damaged("it is not the file of a case") from None
+        return None if outcome.kind == "time_limit" and case.limit > limit else outcome
+
+    def _outcome(self, key: str, record: Mapping[str, Any]) -> JobOutcome:
+        outcome = JobOutcome(**record["outcome"])
+        paths = {entry: self._cases / f"{key}.{entry}" for entry in record["attachments"]}
+        return replace(outcome, value={**outcome.value, **paths}) if paths else outcome
+
+    def _verify(self, key: str, entry: str, digest: str) -> None:
+        try:
+            with (self._cases / f"{key}.{entry}").open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError:
+            raise _Damaged(f"its {entry} is missing") from None
+        if found != digest:
+            raise _Damaged(f"the checksum of its {entry} is wrong")
+
+    def _open(self) -> None:
+        prepare_folder(self.folder)
+        head = self.folder / HEAD
+        found = {f.name for f in self.folder.iterdir() if f.suffix not in (".tmp", PROBE)}
+        other = sorted(found - _PARTS)
+        if HEAD in found:
+            self._check(head)
+        elif other:  # a report there may be somebody's; nothing of it is overwritten
+            raise BadInput(f"{self.folder} is no store and holds other things ({other[0]}); name an empty folder.")
+        # Everybody who uses the store holds a shared lock: whoever gets an exclusive one is alone and may clean up.
+        # Who opens it holds none yet, so they come one after the other: else one sweeps away what another is writing.
+        with self._alone():
+            if not head.exists():
+                about = {"kind": KIND, "format": FORMAT, "written_by": f"gaussopt {__version__}"}
+                write_text(head, json.dumps(about, indent=1) + "\n")
+            self._check(head)  # it may be somebody else's by now
+            prepare_folder(self._cases)
+            self._presence = (self.folder / ".users").open("ab")
+            weakref.finalize(self, self._presence.close)
+            with contextlib.suppress(OSError):
+                fcntl.flock(self._presence, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._clean()
+            with contextlib.suppress(OSError):
+                fcntl.flock(self._presence, fcntl.LOCK_SH)
+
+    def _check(self, head: Path) -> None:
+        try:
+            about = json.loads(head.read_bytes())
+            kind, form, writer = about["kind"], about["format"], about["written_by"]
+        except (OSError, ValueError, RecursionError, KeyError, TypeError):
+            raise BadInput(f"{head} is damaged or not gaussopt's; name another folder.") from None
+        if kind != KIND:
+            raise BadInput(f"{head} was not written by a comparison of gaussopt; name another folder.")
+        if form != FORMAT:
+            raise BadInput(
+                f"{self.folder} was written by {writer} in format {form}, this is gaussopt {__version__} with "
+                f"format {FORMAT}; name another folder, or go on with the version that wrote it."
+            )
+
+    def _clean(self) -> None:
+        """Remove what killed runs left behind; set aside what is not ours."""
+        for leftover in (*self.folder.glob("*.tmp"), *self._cases.glob("*.tmp")):
+            leftover.unlink(missing_ok=True)
+        for file in self._cases.iterdir():
+            own = _OWN.fullmatch(file.name)
+            if own is None:
+                self._move(file)
+                self._note(f"{file} is not the file of a case; it was moved to {self.folder / 'set-aside'}.")
+            elif own["entry"] != "json" and not (self._cases / f"{own['key']}.json").exists():
+                file.unlink(missing_ok=True)  # killed between an attachment and its case
+
+    def _set_aside(self, key: str, damage: str) -> None:
+        for file in self._cases.glob(f"{key}.*"):
+            self._move(file)
+        path = self._cases / f"{key}.json"
+        self._note(f"{path} is not used: {damage}; it was moved to {self.folder / 'set-aside'}, the case is run again.")
+
+    def _move(self, file: Path) -> None:
+        aside = self.folder / "set-aside"
+        prepare_folder(aside)
+        target, n = aside / file.name, 1
+        while target.exists():
+            target, n = aside / f"{file.name}.{n}", n + 1
+        with contextlib.suppress(FileNotFoundError):
+            file.rename(target)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """No other process writes meanwhile; where the file system has no locks, renaming must do."""
+        with (self.folder / ".writing").open("ab") as lock:
+            with contextlib.suppress(OSError):
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+class _Damaged(Exception):
+    """The file of a case cannot be used."""
+
+
+def _apart(case: Job, value: Any) -> tuple[Any, dict[str, bytes]]:
+    """The value without its entries of bytes, and these."""
+    if not isinstance(value, Mapping):
+        return value, {}
+    attachments = {str(k): bytes(v) for k, v in value.items() if isinstance(v, (bytes, bytearray))}
+    for entry in attachments:
+        if not _ENTRY.fullmatch(entry) or entry == "json" or entry.endswith(".tmp"):
+            raise BadInput(f"The case {case.key!r} returned bytes called {entry!r}, which is no name for a file.")
+    return {k: v for k, v in value.items() if not isinstance(v, (bytes, bytearray))}, attachments

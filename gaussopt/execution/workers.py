@@ -1,0 +1,160 @@
+"""Independent cases, each in a process of its own: on this machine, or wherever an executor runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor, as_completed
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+from gaussopt.core.errors import BadInput
+from gaussopt.processes import environment
+from gaussopt.processes.child_process import Order
+from gaussopt.processes.guarded_process import Guard, Reply, outcome_of, run_order, use_guard
+from gaussopt.processes.job import Job, JobOutcome, sentence
+
+if TYPE_CHECKING:
+    from gaussopt.execution.store import Store
+
+MOST_JOBS = 1000
+"""Processes beyond which no machine is quicker."""
+
+
+def check_jobs(jobs: int) -> int:
+    """A number of processes, from 1 to MOST_JOBS; raises BadInput."""
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or not 1 <= jobs <= MOST_JOBS:
+        raise BadInput(f"jobs is {jobs!r}; give a number of processes, at most {MOST_JOBS}.")
+    return jobs
+
+
+class Workers(ThreadPoolExecutor):
+    """Processes of this machine as an executor, each started by its first case and kept for the next ones.
+
+    Whoever runs several batches of cases gives them the same workers, so that imports are paid for once. Leaving the
+    `with` block ends all processes, whatever they do.
+
+    Parameters
+    ----------
+    jobs : processes, at least one
+    """
+
+    def __init__(self, jobs: int) -> None:
+        self._guards = [Guard() for _ in range(max(1, jobs))]
+        free: SimpleQueue[Guard] = SimpleQueue()
+        for guard in self._guards:
+            free.put(guard)
+        super().__init__(len(self._guards), initializer=lambda: use_guard(free.get()))
+
+    def prepare(self, function: Callable[[], None]) -> None:
+        """Start all processes, each with a function that loads what its cases need, while this one goes on.
+
+        What becomes of it is of no account: a case that needs more, or cannot load it, sees for itself.
+        """
+        for _ in self._guards:
+            self.submit(run_order, Order.of(Job("prepare", function)))
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the processes, and what has not begun with them."""
+        for guard in self._guards:
+            guard.close()
+        super().shutdown(wait, cancel_futures=True)
+
+
+def run_jobs(
+    cases: Sequence[Job],
+    jobs: int = 1,
+    progress: Callable[[float], None] | None = None,
+    *,
+    executor: Executor | None = None,
+    store: Store | None = None,
+) -> dict[str, JobOutcome]:
+    """Run all cases, long ones first; one that fails is recorded and stops nothing.
+
+    Parameters
+    ----------
+    cases : with keys of their own
+    jobs : processes on this machine, where no executor is given
+    progress : called with the fraction done, by weight
+    executor : any concurrent.futures.Executor, which stays open
+        Its workers must have the same versions and the same source code; each guards its cases in its own process.
+    store : Store
+        What it holds already is not computed again; what is computed is put there at once, and returned as it will be
+        read. Cases that were lost for reasons outside them are not kept.
+
+    Returns
+    -------
+    dict
+        Outcomes by key, in the order of the cases.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        With all processes of this machine ended, and everything that had finished in the store.
+    BadInput
+        If the store cannot be written, or a case cannot be kept there.
+    """
+    environment.refresh()
+    total = sum(c.weight for c in cases) or 1.0
+    outcomes: dict[str, JobOutcome] = {}
+    done = 0.0
+
+    known = {} if store is None else {c.key: found for c in cases if (found := store.get(c)) is not None}
+
+    def finish(case: Job, outcome: JobOutcome) -> None:
+        nonlocal done
+        if store is not None and case.key not in known and outcome.kind != "lost":
+            outcome = store.put(case, outcome)
+        outcomes[case.key] = outcome
+        done += case.weight
+        if progress is not None:
+            progress(done / total)
+
+    for case in (c for c in cases if c.key in known):
+        finish(case, known[case.key])
+    missing = sorted((c for c in cases if c.key not in known), key=lambda c: -c.weight)
+    if executor is None:
+        with Workers(max(1, min(jobs, len(missing)))) as workers:
+            _run_on(workers, missing, finish)
+    else:
+        _run_on(executor, missing, finish)
+    return {case.key: outcomes[case.key] for case in cases}
+
+
+def _run_on(executor: Executor, cases: Sequence[Job], keep: Callable[[Job, JobOutcome], None]) -> None:
+    under_way: dict[Future[Reply], Job] = {}
+    try:
+        for case in cases:
+            try:
+                order = Order.of(case)
+            except Exception as error:
+                keep(
+                    case,
+                    JobOutcome(None, f"lost: the case cannot be sent to a process: {sentence(error)}", 0.0, "lost"),
+                )
+                continue
+            try:
+                under_way[executor.submit(run_order, order)] = case
+            except Exception as error:
+                keep(case, _lost(error))
+        for future in as_completed(list(under_way)):
+            keep(under_way.pop(future), _outcome(future))  # and let go of it: answers may be large
+    except KeyboardInterrupt:
+        for future, case in under_way.items():
+            if future.done():
+                keep(case, _outcome(future))
+        raise
+    finally:
+        for future in under_way:
+            future.cancel()
+
+
+def _outcome(future: Future[Reply]) -> JobOutcome:
+    try:
+        return outcome_of(future.result())
+    except (Exception, CancelledError) as error:
+        return _lost(error)
+
+
+def _lost(error: BaseException) -> JobOutcome:
+    """An executor's own failure: a worker gone, a cluster that no longer answers."""
+    return JobOutcome(None, f"lost: the executor did not run the case: {sentence(error)}", 0.0, "lost")

@@ -1,0 +1,1 @@
+"""Loops over time: steppers, events, stabilisation, trajectories."""

@@ -1,0 +1,232 @@
+"""Accelerations along a motion: evaluate, formulate, solve, certify, and keep count."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import numpy as np
+
+from gaussopt.core.errors import BadInput, GaussoptError
+from gaussopt.core.state_functions import WRITES
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.stepper import Stabilisation
+from gaussopt.core.system import AbstractSystem
+from gaussopt.integration.singular_positions import SingularWatch
+from gaussopt.linalg.redundancy import open_forces
+from gaussopt.solving.answer import Answer
+from gaussopt.solving.step_solver import StepSolver
+
+
+class Rejected(GaussoptError):
+    """A step whose answer is not accepted; ends the run, not the program."""
+
+    def __init__(self, step: StepData, answer: Answer) -> None:
+        super().__init__(answer.message)
+        self.step, self.answer = step, answer
+
+
+def evaluated(system: AbstractSystem, t: float, q: Vector, v: Vector) -> StepData:
+    """The step data of a state.
+
+    Raises
+    ------
+    BadInput
+        Where the equations are undefined, or the system writes into the state.
+    """
+    before = q.tobytes() + v.tobytes()
+    step = system.evaluate(t, q, v)
+    if q.tobytes() + v.tobytes() != before:
+        raise BadInput(f"The system {system.name!r} {WRITES}, at t = {t:.9g}.")
+    return step
+
+
+def _rows(m: int, k: int, d: int) -> str:
+    """Numbers of rows in words."""
+    contacts = f" and {k} contacts with {d} directions of friction" if k else ""
+    return f"{m} equality row{'' if m == 1 else 's'}{contacts}"
+
+
+class CertifiedAccelerations:
+    """Accelerations of a system by a formulation and a solver, each one certified.
+
+    Attributes
+    ----------
+    open_forces : set of (name, number)
+        Forces that were found to be some of many where a state was recorded: lam, lam_N or lam_T, and the row or the
+        contact, counted from 0.
+    warnings : list of str
+        Sentences about the motion as a whole, for `Trajectory.warnings` and its message.
+    singular : SingularWatch
+        How independent the rows were at recorded states.
+    """
+
+    def __init__(self, system: AbstractSystem, solver: StepSolver, stabiliser: Stabilisation) -> None:
+        self.system, self.solver, self.stabiliser = system, solver, stabiliser
+        self.timing = dict.fromkeys(("model", "build", "setup", "update", "solve", "recover", "verify", "backend"), 0.0)
+        self.worst = dict.fromkeys(
+            ("error_bound", "relative_error", "constraint_residual", "force_residual", "rounding_floor"), 0.0
+        )
+        self.evaluations = self.iterations = 0
+        self.open_forces: set[tuple[str, int]] = set()
+        self.warnings: list[str] = []
+        self.singular = SingularWatch()
+        self._last: tuple[float, bytes, Answer] | None = None
+        self._whole: tuple[float, bytes, StepData] | None = None
+        self._shape: tuple[int, int, int] | None = None
+
+    def answer(self, t: float, q: Vector, v: Vector) -> Answer:
+        """The certified answer at a state; asking again for the same state costs nothing."""
+        state = q.tobytes() + v.tobytes()
+        if self._last is not None:
+            t0, known_state, known = self._last
+            if t == t0 and state == known_state:
+                return known
+        answer = self._answer(t, q, v)
+        self._last = (t, state, answer)
+        return answer
+
+    def _answer(self, t: float, q: Vector, v: Vector) -> Answer:
+        """The certified answer at a state not asked for just before."""
+        begin = perf_counter()
+        step = self.step(t, q, v)
+        self.timing["model"] += perf_counter() - begin
+        return self.solve(step)
+
+    def step(self, t: float, q: Vector, v: Vector) -> StepData:
+        """The step data that are solved at a state."""
+        return self.stabiliser.shape(self.system, self.whole(t, q, v))
+
+    def whole(self, t: float, q: Vector, v: Vector) -> StepData:
+        """Step data as the system gives them, with all contacts; for the same state once.
+
+        Raises
+        ------
+        BadInput
+            If the number of rows changes, or the system writes into the state.
+        """
+        known = self._whole
+        if known is not None and known[0] == t and known[1] == q.tobytes() + v.tobytes():
+            return known[2]
+        step = self._of_this_motion(evaluated(self.system, t, q, v))
+        self.know(step, t, q, v)
+        return step
+
+    def know(self, step: StepData, t: float, q: Vector, v: Vector) -> None:
+        """Take over the step data of a state from whoever has evaluated them."""
+        self._whole = t, q.tobytes() + v.tobytes(), step
+
+    def _of_this_motion(self, step: StepData) -> StepData:
+        """The step itself, if it has as many rows as all others of the motion.
+
+        Raises
+        ------
+        BadInput
+        """
+        shape = step.m, step.k, step.v_T.shape[1]
+        if self._shape is None:
+            self._shape = shape
+        elif shape != self._shape:
+            raise BadInput(
+                f"The system {self.system.name!r} has {_rows(*shape)} at t = {step.t:.9g}, and had "
+                f"{_rows(*self._shape)} before; their number never changes in a motion."
+            )
+        return step
+
+    def solve(self, step: StepData, solver: StepSolver | None = None) -> Answer:
+        """Solve and certify, keeping count.
+
+        Raises
+        ------
+        Rejected
+            If the answer is not accepted.
+        """
+        return self.counted(step, (self.solver if solver is None else solver).solve(step))
+
+    def counted(self, step: StepData, answer: Answer) -> Answer:
+        """Keep count of an answer, wherever it comes from.
+
+        Raises
+        ------
+        Rejected
+            If the answer is not accepted.
+        """
+        self._count(answer)
+        if answer.status is not Status.SOLVED or answer.a is None:
+            raise Rejected(step, answer)
+        return answer
+
+    def _count(self, answer: Answer) -> None:
+        """Add an answer to times, counts and worst values."""
+        timing, spent = answer.timing, self.timing
+        spent["build"] += timing.build
+        spent["setup"] += timing.setup
+        spent["update"] += timing.update
+        spent["solve"] += timing.solve
+        spent["recover"] += timing.recover
+        spent["verify"] += timing.verify
+        spent["backend"] += timing.backend
+        self.iterations += answer.iterations
+        c = answer.certificate
+        self._tally(c.error_bound, c.relative_error, c.constraint_residual, c.force_residual, c.rounding_floor)
+
+    def _tally(self, *values: float) -> None:
+        """Count an evaluation, and keep the worst values, given in the order of `worst`."""
+        self.evaluations += 1
+        worst = self.worst
+        # A NaN loses every comparison and keeps what was there.
+        for name, value in zip(worst, values, strict=True):
+            if value > worst[name]:
+                worst[name] = value
+
+    def determined(self, t: float, q: Vector, v: Vector, answer: Answer) -> bool:
+        """Whether the forces of the answer at a state are the only ones; others are noted in `open_forces`."""
+        if not answer.forces_unique and not self.open_forces:
+            step = self.step(t, q, v)
+            rows = range(0) if step.sparse else open_forces(step)[0]
+            self.open_forces.update(("lam", i) for i in rows)
+        return answer.forces_unique
+
+    def velocity(self, t: float, q: Vector, u: Vector) -> Vector:
+        """dq/dt: u is the velocity."""
+        return u
+
+    def rate(self, t: float, q: Vector, u: Vector) -> Vector:
+        """du/dt, the acceleration."""
+        a = self.answer(t, q, u).a
+        assert a is not None
+        return a
+
+    def state_of(self, t: float, q: Vector, v: Vector) -> Vector:
+        """U for a velocity v."""
+        return v
+
+
+class QuasiVelocityAccelerations(CertifiedAccelerations):
+    """The same with quasi-velocities as the state: velocity constraints hold identically."""
+
+    _seen: tuple[float, Vector, Vector, Vector] | None = None
+
+    def velocity(self, t: float, q: Vector, u: Vector) -> Vector:
+        """dq/dt = D_omega omega + d, solved from omega(q, v, t) = u and f(q, v, t) = 0."""
+        guess = np.zeros_like(q)
+        if self._seen is not None:
+            t0, q0, u0, v = self._seen
+            if t == t0 and np.array_equal(q, q0) and np.array_equal(u, u0):
+                return v
+            guess = v
+        v = self.system.velocity_from(t, q, u, guess)
+        self._seen = (t, q.copy(), u.copy(), v)
+        return v
+
+    def rate(self, t: float, q: Vector, u: Vector) -> Vector:
+        """Rate of the quasi-velocities that belongs to the acceleration."""
+        v = self.velocity(t, q, u)
+        return self.system.quasi_velocity_rate(t, q, v, super().rate(t, q, v))
+
+    def state_of(self, t: float, q: Vector, v: Vector) -> Vector:
+        """omega(q, v, t)."""
+        self._seen = None
+        u = self.system.quasi_velocity(t, q, v)
+        self._seen = (t, q.copy(), u.copy(), self.system.velocity_from(t, q, u, v))
+        return u

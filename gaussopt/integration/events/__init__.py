@@ -1,0 +1,1 @@
+"""Motions with contacts from event to event."""

@@ -1,0 +1,180 @@
+"""Accelerations of a motion with contacts, in the contact modes of a phase."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import perf_counter
+
+import numpy as np
+
+from gaussopt.contact.operator import ContactOperator
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.errors import NotAccepted
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import StepData
+from gaussopt.core.stepper import Stabilisation
+from gaussopt.core.system import AbstractSystem
+from gaussopt.integration.accelerations import CertifiedAccelerations
+from gaussopt.integration.events.definiteness import definiteness
+from gaussopt.integration.events.modes import ContactModes
+from gaussopt.integration.events.regular_stages import CertifiedStage, StageKernel
+from gaussopt.integration.events.solvers import ContactSolvers
+from gaussopt.integration.stabilisation import Baumgarte
+from gaussopt.linalg.redundancy import open_forces
+from gaussopt.solving.answer import Answer
+from gaussopt.solving.step_solver import StepSolver
+
+
+def undecided(answer: Answer) -> bool:
+    """Whether the quick proofs of uniqueness that belong to an answer left it open."""
+    return answer.contact is not None and not answer.contact.decided
+
+
+class ContactAccelerations(CertifiedAccelerations):
+    """Accelerations in a phase.
+
+    Parameters
+    ----------
+    system, stabiliser : as of `CertifiedAccelerations`
+    solvers : ContactSolvers
+    phase : the contact modes at the start
+    kernel : StageKernel, optional
+        Answers regular stages by compiled code.
+    """
+
+    def __init__(
+        self, system: AbstractSystem, solvers: ContactSolvers, stabiliser: Stabilisation, phase: ContactModes,
+        kernel: StageKernel | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(system, solvers.main, stabiliser)
+        self.solvers, self.kernel, self._phase = solvers, kernel, phase
+        self._latest: tuple[float, bytes, CertifiedStage | None] | None = None
+
+    def _answer(self, t: float, q: Vector, v: Vector) -> Answer:
+        """By the kernel where the stage is regular, else in the general way."""
+        found = self._regular(t, q, v)
+        if found is not None:
+            return found.answer()
+        answer = super()._answer(t, q, v)
+        if self.kernel is not None:
+            self.kernel.learn(answer, self._stabilised(t, q, v), self.phase)
+        return answer
+
+    def rate(self, t: float, q: Vector, u: Vector) -> Vector:
+        """du/dt, the acceleration. Nothing else is made of a regular stage that nobody looks at."""
+        known = self._last
+        if known is None or known[0] != t or known[1] != q.tobytes() + u.tobytes():
+            found = self._regular(t, q, u)
+            if found is not None:
+                return found.a
+        return super().rate(t, q, u)
+
+    def _regular(self, t: float, q: Vector, v: Vector) -> CertifiedStage | None:
+        """What the kernel finds at a state, asked for just before or not; None where it is not for the kernel."""
+        kernel = self.kernel
+        if kernel is None:
+            return None
+        state = q.tobytes() + v.tobytes()
+        if self._latest is not None and self._latest[:2] == (t, state):
+            return self._latest[2]
+        begin = perf_counter()
+        step = self._stabilised(t, q, v)
+        self.timing["model"] += perf_counter() - begin
+        fresh = kernel.compiling is None
+        found = kernel.solve(step, self.phase)
+        if fresh and kernel.compiling is not None:
+            self.timing["compile"] = self.timing.get("compile", 0.0) + kernel.compiling
+        if found is not None:
+            self.timing["solve"] += found.seconds
+            self.iterations += 1
+            self._tally(*found.worst)
+        self._latest = t, state, found
+        return found
+
+    def definiteness(self, t: float, q: Vector, v: Vector) -> float:
+        """Smallest eigenvalue of the scaled sym(delassus) of the sliding contacts; see `definiteness`."""
+        if self.kernel is not None and self._regular(t, q, v) is not None:
+            return self.kernel.smallest_eigenvalue
+        return definiteness(self.step(t, q, v))
+
+    @property
+    def phase(self) -> ContactModes:
+        """The current phase; a new one forgets what was known of the state."""
+        return self._phase
+
+    @phase.setter
+    def phase(self, phase: ContactModes) -> None:
+        self._phase, self._last, self._latest = phase, None, None
+
+    def step(self, t: float, q: Vector, v: Vector) -> StepData:
+        """The step of the closed contacts."""
+        return self.phase.shape(self._stabilised(t, q, v))
+
+    def _stabilised(self, t: float, q: Vector, v: Vector) -> StepData:
+        """The step of all contacts with the feedback of the stabilisation on joints and gaps."""
+        whole = self.whole(t, q, v)
+        if isinstance(self.stabiliser, Baumgarte) and whole.g_N is not None and whole.gdot_N is not None:
+            alpha, beta = self.stabiliser.alpha, self.stabiliser.beta
+            whole = replace(whole, zeta_N=whole.zeta_N + 2 * alpha * whole.gdot_N + beta**2 * whole.g_N)
+        return self.stabiliser.shape(self.system, whole)
+
+    def solve(self, step: StepData, solver: StepSolver | None = None) -> Answer:
+        """Solve with whoever fits; uniqueness by quick proofs only."""
+        return self._solve(step, False, solver)
+
+    def solve_thoroughly(self, step: StepData) -> Answer:
+        """The same with uniqueness decided by enumeration where quick proofs fail."""
+        return self._solve(step, True)
+
+    def _solve(self, step: StepData, thorough: bool, solver: StepSolver | None = None) -> Answer:
+        chosen = self.solvers.for_step(step) if solver is None else solver
+        chosen.thorough = thorough
+        try:
+            return super().solve(step, chosen)
+        except NotAccepted:
+            # A solver may take the LCPs of sliding contacts and not those with a zero on the diagonal.
+            if not step.resting.any() or chosen is self.solvers.impact:
+                raise
+        self.solvers.last_resort.thorough = thorough
+        return super().solve(step, self.solvers.last_resort)
+
+    def confirm(self, step: StepData, solver: StepSolver) -> None:
+        """See that the solution of sticking contacts is the only one, where that is quick.
+
+        Redundant contacts, whose modes are many singular systems, are looked at where a phase begins.
+
+        Raises
+        ------
+        Rejected
+            If it is not.
+        """
+        laws = ContactOperator.of(step).complementarity
+        if laws.quick and laws.uniqueness().status is not Status.SOLVED:
+            self._solve(step, True, solver)  # fails with the reason
+
+    def solve_impact(self, step: StepData) -> Answer:
+        """The jump of the velocity that an impact makes; unique, or rejected."""
+        self.solvers.impact.thorough = True
+        return CertifiedAccelerations.solve(self, step, self.solvers.impact)
+
+    def determined(self, t: float, q: Vector, v: Vector, answer: Answer) -> bool:
+        """Whether the forces of the answer at a state are the only ones that cause its acceleration.
+
+        Quick proofs of uniqueness leave open what independent columns decide: one acceleration has one set of forces.
+        """
+        if answer.forces_unique:
+            return True
+        closed, names = self.phase.closed, ("lam", "lam_N", "lam_T")
+        found = open_forces(self.step(t, q, v))
+        for name, numbers in zip(names, found, strict=True):
+            self.open_forces.update((name, i if name == "lam" else closed[i]) for i in numbers)
+        return not any(found)
+
+    def forces(self, answer: Answer) -> tuple[Vector, Matrix]:
+        """Contact forces of all contacts, (k,) and (k, d); negative where a two-sided one bears on its other wall."""
+        phase = self.phase
+        lam_N, lam_T = np.zeros(len(phase.wall)), np.zeros(phase.sigma.shape)
+        index = list(phase.closed)
+        if index:
+            lam_N[index], lam_T[index] = answer.lam_N * phase.wall[index], answer.lam_T
+        return lam_N, lam_T

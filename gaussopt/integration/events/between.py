@@ -1,0 +1,283 @@
+"""What happens within one step of a motion with contacts: every gap and every person's function, between its ends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from gaussopt.core.errors import MotionStopped
+from gaussopt.core.step_data import Vector
+from gaussopt.core.system import AbstractSystem
+from gaussopt.integration.events.brackets import culmination
+from gaussopt.integration.events.functions import Sample
+from gaussopt.integration.events.scanning import SHALLOW, CrossingSearch, Function, HermitePoint, above
+from gaussopt.integration.events.turning import MOST, TURN, Angles, Turning, turn, turning_of
+
+OFTEN = 4
+"""Looks at a person's function within a step of an adaptive method, at least, and as many middles."""
+
+NEIGHBOURS = 1e-5
+"""Distance, relative to the step, of the instants from which the rate of a person's function is taken."""
+
+GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
+"""Multiples of it, less their whole parts, are spread evenly over a step and meet no halving of it."""
+
+State = Callable[[float], tuple[Vector, Vector]]
+At = Callable[[float], Sample]
+Value = Callable[[float, Vector, Vector], float]
+
+
+class QuinticPath:
+    """The motion within a step through positions, velocities and accelerations at its ends."""
+
+    def __init__(self, before: Sample, after: Sample) -> None:
+        h = self._h = after.t - before.t
+        first, second = h * before.v, 0.5 * h**2 * before.a
+        x = after.q - before.q - first - second
+        y, z = h * after.v - first - 2.0 * second, 0.5 * h**2 * after.a - second
+        self._q = np.array([before.q, first, second, 10 * x - 4 * y + z, -15 * x + 7 * y - 2 * z, 6 * x - 3 * y + z])
+        self._v = np.arange(1, 6)[:, None] * self._q[1:] / h
+
+    def __call__(self, s: float) -> tuple[Vector, Vector]:
+        """Q and v a time s after the beginning."""
+        u = s / self._h
+        powers = np.array((1.0, u, u**2, u**3, u**4, u**5))
+        return powers @ self._q, powers[:5] @ self._v
+
+
+class StepInterior:
+    """One step between two samples.
+
+    Parameters
+    ----------
+    system : AbstractSystem
+    turning : Turning
+        What bends its gaps.
+    before, after : Sample
+    dense : the step as a function of time, (q, v) in one array; None: a quintic does
+    adaptive : bool
+        Whether the length of the step is the method's own choice.
+
+    Attributes
+    ----------
+    number : int
+        Pieces between which no angle turns by more than `TURN`.
+
+    Raises
+    ------
+    MotionStopped
+        If there were more than `MOST`.
+    """
+
+    def __init__(
+        self, system: AbstractSystem, turning: Turning, angles: tuple[Angles, Angles], before: Sample, after: Sample,
+        dense: Callable[[], Callable[[float], Vector] | None], adaptive: bool,
+    ) -> None:  # fmt: skip
+        self.system, self.before, self.after, self.h = system, before, after, after.t - before.t
+        self._dense, self._adaptive = dense, adaptive
+        self._path: State | None = None
+        self._seen: dict[float, tuple[list[float], list[float]]] = {}
+        self.coarse = turning.least if adaptive else 1
+        turned = turn(turning, self.h, *angles)
+        if turned > MOST * TURN:
+            raise MotionStopped(
+                f"the step from t = {before.t:.9g} to {after.t:.9g} is too long to see its contacts: the gaps turn by "
+                f"{turned:.3g} rad; limit the steps by dt."
+            )
+        self.number = max(1, math.ceil(turned / TURN))
+        self.size = SHALLOW * (1.0 + float(max(np.abs(before.q).max(), np.abs(after.q).max())))
+
+    def state(self, s: float) -> tuple[Vector, Vector]:
+        """Q and v a time s after the beginning."""
+        if self._path is None:
+            dense = self._dense()
+            self._path = QuinticPath(self.before, self.after) if dense is None else self._halves(dense)
+        return self._path(s)
+
+    def _halves(self, dense: Callable[[float], Vector]) -> State:
+        n = len(self.before.q)
+
+        def path(s: float) -> tuple[Vector, Vector]:
+            y = dense(self.before.t + s)
+            return y[:n], y[n:]
+
+        return path
+
+    def gaps(self, s: float) -> tuple[list[float], list[float]]:
+        """Gaps and their rates a time s after the beginning."""
+        if s not in self._seen:
+            q, v = self.state(s)
+            t = self.before.t + s
+            self._seen[s] = self.system.gaps(t, q).tolist(), self.system.gap_rates(t, q, v).tolist()
+        return self._seen[s]
+
+    # -- gaps ------------------------------------------------------------------------------------------------------
+
+    def open(self, j: int) -> bool:
+        """Whether gap watch j stays above zero by what is known at the ends."""
+        before, after = self.before, self.after
+        if self.number > 1:
+            return False
+        curvature = max(abs(before.accelerations[j]), abs(after.accelerations[j]))
+        return bool(above(*self._ends(j), curvature))
+
+    def _ends(self, j: int) -> tuple[HermitePoint, HermitePoint]:
+        before, after = self.before, self.after
+        return (
+            HermitePoint(0.0, float(before.values[j]), float(before.rates[j])),
+            HermitePoint(self.h, float(after.values[j]), float(after.rates[j])),
+        )
+
+    def closing(self, j: int, i: int, at: At) -> tuple[float, float] | None:
+        """An interval in which gap i, watch j, falls through zero first, or None.
+
+        Raises
+        ------
+        MotionStopped
+            If the gap is too rough to tell.
+        """
+        if self.open(j):
+            return None
+
+        def gap(s: float) -> tuple[float, float]:
+            values, rates = self.gaps(s)
+            return values[i], rates[i]
+
+        begin, end = self._ends(j)
+        noise = float(max(self.before.noise[j], self.after.noise[j]))
+        name = f"The gap of contact {self.system.contact_names[i]!r} near t = {self.before.t:.9g}"
+        found = self._confirmed(j, gap, begin, end, max(self.number, self.coarse), (self.size, noise), name, at)
+        if found is None:
+            return None
+        low, high = found
+        if low == 0.0 and begin.value <= noise and begin.rate > 0:
+            # It starts at zero and rises: a bound below the first crossing is where it culminates.
+            low = min(culmination(self.before, j, self.h), 0.5 * high)
+        while low > FIRST * self.h and at(low).values[j] <= 0:
+            low *= 0.5
+        return (low if low > FIRST * self.h else 0.0), high
+
+    def _confirmed(
+        self, j: int, function: Function, begin: HermitePoint, end: HermitePoint, number: int,
+        small: tuple[float, float], name: str, at: At,
+    ) -> tuple[float, float] | None:  # fmt: skip
+        """The first fall that the method's own step makes as well as the path within the step.
+
+        Parameters
+        ----------
+        j : watch
+        function : its value and rate on the path
+        begin, end, number : as for `CrossingSearch.first`
+        small : depth and noise, as for `CrossingSearch`
+        name, at : for messages; the method's own step of another length
+        """
+        depth, noise = small
+        fallen, above = end.value < -noise, 0.0
+        while True:
+            found = CrossingSearch(function, self.h, max(depth, noise), noise, name).first(begin, end, number)
+            if found is None:
+                # The end is a state of the method's own, whatever the path is worth.
+                return (above, self.h) if fallen else None
+            if found[1] >= self.h:
+                return found
+            own = float(at(found[1]).values[j])
+            if own < 0:
+                return found
+            # The method's own step stays above zero there: what lies between is the error of the interpolation.
+            noise, above = 2.0 * (own - function(found[1])[0]), found[1]
+
+    def pierced(self, fraction: float, watches: list[tuple[int, int]], at: At) -> tuple[int, float, float] | None:
+        """A contact inside its obstacle at one instant of the step that no search has chosen.
+
+        Parameters
+        ----------
+        fraction : of the step
+        watches : watch and contact of the open ones
+        at : the method's own step of another length
+
+        Returns
+        -------
+        (contact, time after the beginning, gap), or None
+        """
+        near = [(j, i) for j, i in watches if not self.open(j)]
+        if not near:
+            return None
+        s = fraction * self.h
+        values = self.gaps(s)[0]
+        for j, i in near:
+            if values[i] < -self.size and at(s).values[j] < -self.size:
+                return i, s, float(at(s).values[j])
+        return None
+
+    # -- a person's functions --------------------------------------------------------------------------------------
+
+    def happening(self, j: int, value: Value, live: bool, name: str, at: At) -> tuple[float, float] | None:
+        """An interval in which a person's function, watch j, falls through zero first, or None.
+
+        Parameters
+        ----------
+        j : watch
+        value : (t, q, v) -> float
+        live : whether it is above zero at the beginning; if not it has to rise first
+        name, at : of the event; the method's own step of another length
+        """
+        delta = NEIGHBOURS * self.h
+
+        def of(s: float) -> float:
+            return value(self.before.t + s, *self.state(s))
+
+        def down(s: float) -> tuple[float, float]:
+            here, side = of(s), delta if s + 2.0 * delta <= self.h else -delta
+            # Of second order and within the step: beyond it the function may be undefined.
+            return here, (4.0 * of(s + side) - of(s + 2.0 * side) - 3.0 * here) / (2.0 * side)
+
+        def up(s: float) -> tuple[float, float]:
+            height, rate = down(s)
+            return -height, -rate
+
+        number = max(self.number, OFTEN if self._adaptive else 1)
+        depth = SHALLOW * max(abs(float(self.before.values[j])), abs(float(self.after.values[j])))
+        title = f"The event {name!r} near t = {self.before.t:.9g}"
+        begin = HermitePoint(0.0, *down(0.0))
+        end = HermitePoint(self.h, float(self.after.values[j]), down(self.h)[1])
+        if not live:
+            risen = CrossingSearch(up, self.h, depth, 0.0, title).first(
+                HermitePoint(0.0, *up(0.0)), HermitePoint(self.h, -end.value, -end.rate), number
+            )
+            if risen is None or risen[1] >= self.h:
+                return None
+            begin = HermitePoint(risen[1], *down(risen[1]))
+        return self._confirmed(j, down, begin, end, number, (depth, 0.0), title, at)
+
+
+FIRST = 1e-12
+"""Time after the beginning of a step, relative to its length, that counts as its beginning."""
+
+
+class StepInspector:
+    """Makes the steps of one motion to be looked at; remembers the angles at the end of the latest."""
+
+    def __init__(self, system: AbstractSystem, adaptive: bool) -> None:
+        self._system, self._adaptive = system, adaptive
+        self._turning: Turning | None = None
+        self._known: tuple[Sample, Angles] | None = None
+
+    @property
+    def turning(self) -> Turning | None:
+        """What bends the gaps; None before the first step."""
+        return self._turning
+
+    def between(
+        self, before: Sample, after: Sample, dense: Callable[[], Callable[[float], Vector] | None]
+    ) -> StepInterior:
+        """One step."""
+        turning = self._turning
+        if turning is None:
+            turning = self._turning = turning_of(self._system, before.t, before.q)
+        known = self._known
+        begin = known[1] if known is not None and known[0] is before else turning.at(before.t, before.q, before.v)
+        end = turning.at(after.t, after.q, after.v)
+        self._known = after, end
+        return StepInterior(self._system, turning, (begin, end), before, after, dense, self._adaptive)

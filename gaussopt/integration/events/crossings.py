@@ -1,0 +1,160 @@
+"""The first event within a step: which functions fall through zero, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.core.arrays import Vector
+from gaussopt.core.stepper import Control, Integration, Stepper
+from gaussopt.integration.events.between import GOLDEN, StepInspector, StepInterior
+from gaussopt.integration.events.brackets import bracket
+from gaussopt.integration.events.functions import EventFunction, PhaseFunctions, Sample, Watched
+from gaussopt.integration.events.tolerances import TOLERANCES
+
+At = Callable[[float], Sample]
+"""The method's own step of another length, by the time after its beginning."""
+
+
+class Crossings:
+    """Finds the first event of each step of a motion.
+
+    Parameters
+    ----------
+    functions : PhaseFunctions
+    method : Stepper
+    control : Control
+    """
+
+    def __init__(self, functions: PhaseFunctions, method: Stepper, control: Control) -> None:
+        self._functions, self._method, self._control = functions, method, control
+        self._motion, self._system = functions.motion, functions.motion.system
+        self._inspector = StepInspector(self._system, method.adaptive)
+
+    def repeat(self, before: Sample, s: float, least_tolerance: float = 0.0) -> tuple[float, Vector, Vector]:
+        """The state a time s after `before`, by the same method."""
+        end = before.t + s
+        rtol, atol = (max(x, least_tolerance) for x in (self._control.rtol, self._control.atol))
+        control = Control(end, None if self._method.adaptive else s, rtol, atol, first_step=s)
+        integration = self._method.start(self._motion, before.t, before.q, before.v, control)
+        t, q, v = before.t, before.q, before.v
+        while t < end:
+            t, q, v = integration.advance()
+        return t, q, v
+
+    def first(
+        self, watches: Sequence[EventFunction], live: NDArray[np.bool_], before: Sample, after: Sample,
+        integration: Integration, steps: int,
+    ) -> tuple[list[int], Sample, str | None]:  # fmt: skip
+        """The first event of a step.
+
+        Parameters
+        ----------
+        watches, live : the functions, and which of them may fall through zero from the beginning on
+        before, after : the ends of the step
+        integration : that made it
+        steps : number of the step, which chooses an instant to look at
+
+        Returns
+        -------
+        hits : numbers of the functions that fall through zero first
+        reached : the state there; `after` where there are none
+        pierced : message, where a contact was inside its obstacle unseen
+        """
+        h = after.t - before.t
+        known: dict[float, Sample] = {0.0: before, h: after}
+
+        def at(s: float) -> Sample:
+            if s not in known:
+                known[s] = self._functions.sample(watches, *self.repeat(before, s))
+            return known[s]
+
+        step = self._inspector.between(before, after, integration.within)
+        inner = self._inner(watches, step)
+        roots: dict[int, float] = {}
+        for j in range(len(watches)):
+            interval = self._interval(j, watches[j], bool(live[j]), step, inner, at)
+            if interval is not None:
+                roots[j] = self._root(j, watches, interval, before, after, at)
+        if not roots:
+            return [], after, self._pierced(watches, step, steps, at)
+        first = min(roots.values())
+        same = 1e-12 * (1.0 + abs(before.t))
+        reached = at(first)
+        hits = [j for j, s in roots.items() if s <= first + same]
+        # Redundant contacts start to slip together, whatever share of the force each of them had.
+        if any(watches[j].kind is Watched.STICK for j in hits):
+            loose = reached.values <= np.maximum(1e3 * reached.noise, 0.0)
+            hits = sorted({*hits, *(j for j, w in enumerate(watches) if w.kind is Watched.STICK and loose[j])})
+        return hits, reached, None
+
+    def _inner(self, watches: Sequence[EventFunction], step: StepInterior) -> list[Sample]:
+        """Samples at the ends of a step; of its pieces where more is watched than gaps and a user's functions."""
+        if step.number == 1 or all(watch.kind in (Watched.GAP, Watched.USER) for watch in watches):
+            return [step.before, step.after]
+        instants = (i / step.number * step.h for i in range(1, step.number))
+        between = [self._functions.sample(watches, step.before.t + s, *step.state(s)) for s in instants]
+        return [step.before, *between, step.after]
+
+    def _interval(
+        self, j: int, watch: EventFunction, live: bool, step: StepInterior, inner: list[Sample], at: At
+    ) -> tuple[float, float] | None:
+        """Where within a step watch j falls through zero first, or None."""
+        if watch.kind is Watched.GAP:
+            return step.closing(j, watch.index, at)
+        if watch.kind is Watched.USER:
+            i, functions = watch.index, self._functions
+            return step.happening(j, lambda *state: functions.user_value(i, *state), live, functions.events[i].name, at)
+        begin = step.before.t
+        for left, right in pairwise(inner):
+            if live:
+                shift = left.t - begin
+
+                def later(s: float, shift: float = shift) -> Sample:
+                    return at(shift + s)
+
+                found = bracket(left, right, j, right.t - left.t, later)
+                if found is not None:
+                    return shift + found[0], shift + found[1]
+            live = live or right.values[j] > 0
+        return None
+
+    def _root(
+        self, j: int, watches: Sequence[EventFunction], interval: tuple[float, float], before: Sample, after: Sample,
+        at: At,
+    ) -> float:  # fmt: skip
+        """The instant at which watch j falls through zero, as a time after `before`."""
+        low, high = interval
+        value, level = float(at(low).values[j]), 0.0
+        noise = max(before.noise[j], after.noise[j])
+        sticking = sum(watch.kind is Watched.STICK for watch in watches)
+        shared = watches[j].kind is Watched.STICK and sticking > 1
+        if shared and -noise <= value <= noise and after.values[j] < -2.0 * noise:
+            # Where redundant contacts share friction arbitrarily, one of them may be at its limit long before it
+            # slips: what counts is where it leaves the limit, which it may do at once.
+            level = -2.0 * noise
+        if value <= level:
+            return low
+        accuracy = TOLERANCES.instant * (1.0 + abs(before.t))
+        from scipy.optimize import brentq  # a third of a second that motions without events need not wait
+
+        root = brentq(lambda s: float(at(s).values[j]) - level, low, high, xtol=accuracy, rtol=8.9e-16)
+        at_once = level < 0.0 and at(0.5 * (low + root)).values[j] < TOLERANCES.leaving * level
+        return low if at_once else float(root)
+
+    def _pierced(self, watches: Sequence[EventFunction], step: StepInterior, steps: int, at: At) -> str | None:
+        """The message where a contact was inside its obstacle within a step that is about to be taken."""
+        gaps = [(j, watch.index) for j, watch in enumerate(watches) if watch.kind is Watched.GAP]
+        found = step.pierced(steps * GOLDEN % 1.0, gaps, at)
+        if found is None:
+            return None
+        contact, s, gap = found
+        t = step.before.t
+        return (
+            f"Stopped at t = {t:.9g}: within the step that follows, at t = {t + s:.9g}, contact "
+            f"{self._system.contact_names[contact]!r} was {-gap:.3g} inside its obstacle, and its impact was not "
+            "found; limit the steps by dt."
+        )

@@ -1,0 +1,185 @@
+"""Functions that are watched along a phase; the phase ends where one of them falls through zero.
+
+    the gap of an open contact                                -> it closes, with an impact if it approaches,
+    lam_N - m w of a closed one                               -> it opens (a two-sided one changes walls),
+    the slip of a sliding one along its direction             -> it sticks or reverses,
+    mu lam_N - |lam_T| - m |s| of a sticking one              -> it starts to slip,
+    the smallest eigenvalue of the scaled sym(delassus)       -> uniqueness is no longer guaranteed,
+    a user's own functions
+
+m is a mass that makes the units agree, w and s are the accelerations of gap and slip.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.event import Event
+from gaussopt.core.step_data import StepData
+from gaussopt.integration.events.accelerations import ContactAccelerations
+from gaussopt.integration.events.tolerances import TOLERANCES
+from gaussopt.linalg.dense import mass_scale
+from gaussopt.solving.answer import Answer
+
+
+class Watched(Enum):
+    """Kinds of watched functions."""
+
+    GAP = auto()
+    NORMAL = auto()
+    SLIP = auto()
+    STICK = auto()
+    DEFINITE = auto()
+    USER = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class EventFunction:
+    """A watched function: its kind, and the number of its contact or user event."""
+
+    kind: Watched
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A state with the watched functions, their rates and accelerations where known, and what is noise in them."""
+
+    t: float
+    q: Vector
+    v: Vector
+    a: Vector
+    values: Vector
+    rates: Vector
+    accelerations: Vector
+    noise: Vector
+
+
+Value = tuple[float, float, float, float]
+"""Value, rate and acceleration (NaN where unknown), and noise."""
+
+
+class PhaseFunctions:
+    """The watched functions of a motion.
+
+    Parameters
+    ----------
+    motion : ContactAccelerations
+    events : the user's
+    """
+
+    def __init__(self, motion: ContactAccelerations, events: Sequence[Event]) -> None:
+        self.motion, self.events = motion, events
+        self._sides = [0.0] * len(events)
+        self._just: set[int] = set()
+
+    def begin(self, t: float, q: Vector, v: Vector) -> None:
+        """Start a motion: every user event is watched from the side that it is on."""
+        self._sides = [math.copysign(1.0, event.value(t, q, v)) for event in self.events]
+
+    def passed(self, indices: Sequence[int]) -> None:
+        """Watch user events from the other side from now on; those that have just passed have to rise first."""
+        self._just = set(indices)
+        for i in indices:
+            self._sides[i] = -self._sides[i]
+
+    def side(self, i: int) -> float:
+        """The sign that makes a user event positive on the side that it is watched from."""
+        return -self.events[i].direction or self._sides[i]
+
+    def user_value(self, i: int, t: float, q: Vector, v: Vector) -> float:
+        """A user event, above zero on the side that it is watched from."""
+        return self.side(i) * self.events[i].value(t, q, v)
+
+    def of_phase(self, t: float, q: Vector, v: Vector) -> list[EventFunction]:
+        """The functions to watch in the present modes."""
+        phase, step = self.motion.phase, self.motion.whole(t, q, v)
+        found = []
+        for i in range(step.k):
+            if i not in phase.closed:
+                found.append(EventFunction(Watched.GAP, i))
+                continue
+            found.append(EventFunction(Watched.NORMAL, i))
+            if i in phase.sticking:
+                found.append(EventFunction(Watched.STICK, i))
+            elif step.mu[i] > 0:
+                found.append(EventFunction(Watched.SLIP, i))
+        if phase.closed and not phase.sticking and step.mu[list(phase.closed)].any():
+            found.append(EventFunction(Watched.DEFINITE, 0))
+        return found + [EventFunction(Watched.USER, j) for j in range(len(self.events))]
+
+    def live(self, watches: Sequence[EventFunction], start: Sample) -> NDArray[np.bool_]:
+        """Which functions may fall through zero from the start of a phase on.
+
+        What starts at zero counts as starting above it: a contact just opened, a slip just begun. The others have to be
+        above it once before they can fall through it, and so has a user's function that has just passed it.
+        """
+        live = np.array([w.kind not in (Watched.DEFINITE, Watched.USER) for w in watches]) | (start.values > 0)
+        live &= np.array([w.kind is not Watched.USER or w.index not in self._just for w in watches])
+        self._just.clear()
+        return live
+
+    def sample(self, watches: Sequence[EventFunction], t: float, q: Vector, v: Vector) -> Sample:
+        """All functions at a state; costs a solved step."""
+        motion = self.motion
+        step, answer = motion.whole(t, q, v), motion.answer(t, q, v)
+        assert answer.a is not None
+        at = _Instant(t, q, v, step, answer, step.J_N @ answer.a + step.zeta_N, step.J_T @ answer.a + step.zeta_T,
+                      mass_scale(step.M) ** 2)  # fmt: skip
+        rows = [self._value(watch, at) for watch in watches]
+        return Sample(t, q, v, answer.a, *np.array(rows).reshape(-1, 4).T)
+
+    def _value(self, watch: EventFunction, at: _Instant) -> Value:
+        i, step, v = watch.index, at.step, at.v
+        if watch.kind is Watched.USER:
+            return self.user_value(i, at.t, at.q, v), math.nan, math.nan, 0.0
+        if watch.kind is Watched.GAP:
+            assert step.g_N is not None
+            assert step.gdot_N is not None
+            noise = TOLERANCES.noise * (1.0 + float(np.abs(at.q).max()))
+            return float(step.g_N[i]), float(step.gdot_N[i]), float(at.w[i]), noise
+        if watch.kind is Watched.DEFINITE:
+            return self.motion.definiteness(at.t, at.q, v), math.nan, math.nan, 0.0
+        if watch.kind is not Watched.SLIP:
+            return self._of_forces(watch, at)
+        sigma = self.motion.phase.sigma[i]
+        if step.v_T.shape[1] > 1:
+            # In space the direction turns with the motion; sigma is the one at the last step taken.
+            return float(-sigma @ step.v_T[i]), math.nan, math.nan, 0.0
+        noise = TOLERANCES.noise * (1.0 + float(np.abs(v).max()))
+        return float(-sigma @ step.v_T[i]), float(-sigma @ at.s[i]), math.nan, noise
+
+    def _of_forces(self, watch: EventFunction, at: _Instant) -> Value:
+        """The pull of a closed contact, or what friction leaves to a sticking one."""
+        i, step, answer, phase = watch.index, at.step, at.answer, self.motion.phase
+        place = phase.closed.index(i)
+        # Where forces are shared arbitrarily (redundant contacts), one without a share must not seem to open.
+        noise = TOLERANCES.unshared * float(np.abs(answer.lam_N).max())
+        if watch.kind is Watched.NORMAL:
+            pull = phase.wall[i] * at.w[i] / (step.J_N[i] ** 2 @ at.inverse)
+            return float(answer.lam_N[place] - pull), math.nan, math.nan, noise
+        friction = float(np.linalg.norm(answer.lam_T[place]))
+        bound = float(step.mu[i] * answer.lam_N[place])
+        slipping = float(np.linalg.norm(at.s[i]) / (step.J_T[i] ** 2 @ at.inverse).max())
+        return bound - friction - slipping, math.nan, math.nan, noise
+
+
+class _Instant(NamedTuple):
+    """A solved state with the accelerations of gaps, (k,), and slips, (k, d), and 1 / M_ii (1 without mass), (n,)."""
+
+    t: float
+    q: Vector
+    v: Vector
+    step: StepData
+    answer: Answer
+    w: Vector
+    s: Matrix
+    inverse: Vector

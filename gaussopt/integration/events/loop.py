@@ -1,0 +1,371 @@
+"""Motions with contacts from event to event.
+
+Between two events every contact keeps its mode: open, sliding in one direction, or sticking. The contact laws are
+solved and certified at every stage; a phase ends where a watched function falls through zero (see
+`gaussopt.integration.events.functions`). The solved forces are continuous across such a change, so that a trial step
+beyond it is harmless. The instant is found by repeating the step with other lengths: it is as accurate as the
+integration.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gaussopt.contact.accumulation import ImpactAccumulation
+from gaussopt.contact.activity import refuse_penetration
+from gaussopt.core.arrays import Vector
+from gaussopt.core.errors import BadInput, MotionStopped
+from gaussopt.core.event import Event
+from gaussopt.core.status import Status
+from gaussopt.core.stepper import Control, Stepper
+from gaussopt.integration.accelerations import Rejected
+from gaussopt.integration.events.accelerations import ContactAccelerations, undecided
+from gaussopt.integration.events.crossings import Crossings
+from gaussopt.integration.events.fast_forward import FastForward, PhaseSegment
+from gaussopt.integration.events.functions import EventFunction, PhaseFunctions, Sample, Watched
+from gaussopt.integration.events.scanning import unmoved
+from gaussopt.integration.events.tolerances import TOLERANCES
+from gaussopt.integration.events.transitions import Hint, Transitions
+from gaussopt.integration.loops import ContactRules, End, MotionLoop, Progress, Record
+from gaussopt.integration.motion_events import EventKind, MotionEvent
+from gaussopt.integration.stabilisation import Projection
+
+
+class EventLoop(MotionLoop):
+    """The loop around phases.
+
+    Parameters
+    ----------
+    motion, method, control, record, progress, every : as of `MotionLoop`
+        dt is the recording interval of an adaptive method.
+    rules : ContactRules
+
+    Attributes
+    ----------
+    fast_forward : FastForward or None
+        Takes many steps at once where nothing happens.
+    """
+
+    motion: ContactAccelerations
+
+    def __init__(
+        self, motion: ContactAccelerations, method: Stepper, control: Control, record: Record,
+        progress: Progress | None, every: int, rules: ContactRules,
+    ) -> None:  # fmt: skip
+        super().__init__(motion, method, control, record, progress, every)
+        self.rules = rules
+        self.fast_forward: FastForward | None = None
+        self._functions = PhaseFunctions(motion, rules.events)
+        self._crossings = Crossings(self._functions, method, control)
+        self._transitions = Transitions(motion, rules, self.events)
+        self._changes: tuple[float, list[str]] = (0.0, [])
+
+    # -- the loop ----------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Find the modes at the start.
+
+        Raises
+        ------
+        BadInput
+            If the start penetrates, an impact has no law, or the modes do not settle.
+        """
+        refuse_penetration(self.system, self.motion.whole(self.t, self.q, self.v))
+        self._settle({}, {})
+        # The modes at the start are no events; an impact there is one.
+        self.events[:] = [e for e in self.events if e.kind in (EventKind.IMPACT, EventKind.ENERGY_GAIN)]
+        self._functions.begin(self.t, self.q, self.v)
+        self._record()
+        self._stepping = replace(self.control, origin=self.origin, every_step=True)
+        self._fresh = True
+
+    def _begin_phase(self) -> None:
+        """Watch the functions of the present modes from here on."""
+        self._watches = self._functions.of_phase(self.t, self.q, self.v)
+        self._before = self._sample(self.t, self.q, self.v)
+        self._live = self._functions.live(self._watches, self._before)
+        self._integration = self.method.start(self.motion, self.t, self.q, self.v, self._stepping)
+        self._fresh = False
+
+    def advance(self) -> End | None:
+        """Take one step, or the part of one up to an event with what follows there, or many where nothing happens."""
+        if self._fresh:
+            self._begin_phase()
+        if self._skip():
+            self._integration = self.method.start(self.motion, self.t, self.q, self.v, self._stepping)
+            self._before = self._sample(self.t, self.q, self.v)
+            self._live |= self._before.values > 0
+            return None
+        before = self._before
+        try:
+            t, q, v = self._integration.advance()
+            self.refuse_divergence(q, v)
+            after = self._sample(t, q, v)
+        except (Rejected, BadInput) as error:
+            return self._ended_by(error)
+        hits, reached, pierced = self._crossings.first(
+            self._watches, self._live, before, after, self._integration, self.steps
+        )
+        self.steps += 1
+        if pierced is not None:
+            return Status.INACCURATE, pierced
+        if hits:
+            self.t, self.q, self.v = reached.t, reached.q, reached.v
+            self._record()
+            self._fresh = True
+            return self._handle([self._watches[i] for i in hits], after)
+        self._live |= after.values > 0
+        self.t, self.q, self.v, self._before = t, q, v, after
+        self._take_step()
+        return None
+
+    def _take_step(self) -> None:
+        """Turn friction with the slip, project, and record the step just taken."""
+        self._turn()
+        if isinstance(self.motion.stabiliser, Projection):
+            modes, transitions = self.motion.phase, self._transitions.at(self.t, self.q, self.v)
+            transitions.project(modes.closed, modes.sticking)
+            self.q, self.v = transitions.q, transitions.v
+            self._integration.replace(self.q, self.v)
+            self._before = self._sample(self.t, self.q, self.v)
+        number = self._number()
+        if number is not None:
+            self._record(number % self.every == 0 or self.t >= self.control.t_end)
+
+    def _sample(self, t: float, q: Vector, v: Vector) -> Sample:
+        return self._functions.sample(self._watches, t, q, v)
+
+    def _skip(self) -> bool:
+        """Take and record many steps at once; False where the next step is for the loop itself."""
+        if self.fast_forward is None:
+            return False
+        mu = self.motion.whole(self.t, self.q, self.v).mu
+        segment = self.fast_forward.take(self.t, self.q, self.v, mu, self.origin)
+        if segment is None:
+            return False
+        if self.rules.events:
+            quiet = self._uneventful(segment)
+            if quiet < len(segment):
+                self.fast_forward.shortened(quiet)
+                segment = segment[:quiet]
+            if not quiet:
+                return False
+        self.steps += len(segment)
+        dt = self.control.dt
+        assert dt is not None
+        due = np.round((segment.t - self.origin) / dt).astype(int) % self.every == 0
+        power = np.einsum("Nkd,Nkd->N", segment.lam_T, segment.slip)
+        extent = np.abs(segment.lam_T).max(axis=(1, 2), initial=0.0) * np.linalg.norm(segment.v, axis=1)
+        begin = 0
+        for i in np.flatnonzero(segment.undecided | (power > TOLERANCES.fed * (1.0 + extent))).tolist():
+            # Where there is something to confirm or to say the state is looked at as any other.
+            self.fast_forward.record(segment[begin:i][due[begin:i]])
+            self.t, self.q, self.v = segment.state(i)
+            self._record(bool(due[i]))
+            begin = i + 1
+        self.fast_forward.record(segment[begin:][due[begin:]])
+        self.t, self.q, self.v = segment.state(-1)
+        return True
+
+    def _uneventful(self, segment: PhaseSegment) -> int:
+        """The number of steps, from the first, in which no user's function comes near zero."""
+        t, q, v = np.append(self.t, segment.t), np.vstack((self.q, segment.q)), np.vstack((self.v, segment.v))
+        events = enumerate(self.rules.events)
+        return unmoved(np.array([self._functions.side(j) * event.values(t, q, v) for j, event in events]))
+
+    def _turn(self) -> None:
+        """In space, let the directions of friction follow the slip."""
+        phase = self.motion.phase
+        if phase.sigma.shape[1] > 1 and phase.sigma.any():
+            slip = self.motion.whole(self.t, self.q, self.v).v_T
+            speed = np.linalg.norm(slip, axis=1, keepdims=True)
+            follow = phase.sigma.any(axis=1, keepdims=True) & (speed > 0)
+            self.motion.phase = replace(
+                phase, sigma=np.where(follow, -slip / np.where(speed > 0, speed, 1.0), phase.sigma)
+            )
+
+    def _number(self) -> int | None:
+        """Number of the present one among the instants that may be recorded; None where it is none of them."""
+        dt = self.control.dt
+        if dt is None or self.t >= self.control.t_end:
+            return self.steps
+        steps = (self.t - self.origin) / dt
+        return round(steps) if abs(steps - round(steps)) < 1e-9 * max(1.0, steps) else None
+
+    def _record(self, due: bool = True) -> None:
+        """Look at the present state, and write it down where it is due."""
+        answer = self.motion.answer(self.t, self.q, self.v)
+        if undecided(answer):
+            self.motion.confirm(self.motion.step(self.t, self.q, self.v), self.motion.solvers.main)
+        if due:
+            self.record(self.t, self.q, self.v, answer)
+        # Friction opposes the slip by construction; that it feeds no power is checked all the same.
+        lam_T, slip = self.motion.forces(answer)[1], self.motion.whole(self.t, self.q, self.v).v_T
+        power = float(np.vdot(lam_T, slip))
+        extent = float(np.abs(lam_T).max() * np.linalg.norm(self.v)) if power > TOLERANCES.fed else 0.0
+        if power > TOLERANCES.fed * (1.0 + extent):
+            self.note(EventKind.ENERGY_GAIN, power=power)
+
+    # -- failures ----------------------------------------------------------------------------------------------
+
+    def _ended_by(self, error: Rejected | BadInput) -> End:
+        """How a motion ends where the contact operator loses its definiteness.
+
+        Raises
+        ------
+        Rejected, BadInput
+            The error itself where that is not its cause.
+        """
+        if isinstance(error, Rejected):
+            left = self._approach_failure()
+            if error.answer.status is not Status.INACCURATE or left > TOLERANCES.lost:
+                raise error
+        else:
+            left = self._definite(self._before)
+            if left > TOLERANCES.losing:
+                raise error
+            self.note(EventKind.INDEFINITE, smallest_eigenvalue=left)
+        return Status.NO_SOLUTION, (
+            f"Stopped at t = {self.t:.9g}: the contact operator loses its definiteness and the contact forces grow "
+            f"without bound (Painleve). {error}"
+        )
+
+    def _approach_failure(self) -> float:
+        """Where a step fails because the contact operator becomes indefinite, go near to the failure.
+
+        Returns
+        -------
+        float
+            The smallest eigenvalue there; infinite if it is not watched.
+        """
+        before = self._before
+        if not any(w.kind is Watched.DEFINITE for w in self._watches):
+            return math.inf
+        low, high, best = 0.0, self.control.dt or 0.1 * (self.control.t_end - before.t), before
+        for _ in range(TOLERANCES.approaches):
+            middle = 0.5 * (low + high)
+            try:
+                best = self._sample(*self._crossings.repeat(before, middle, TOLERANCES.near))
+                low = middle
+            except (Rejected, BadInput):
+                high = middle
+        self.t, self.q, self.v = best.t, best.q, best.v
+        left = self._definite(best)
+        self.note(EventKind.INDEFINITE, smallest_eigenvalue=left)
+        self._record()
+        return left
+
+    def _definite(self, sample: Sample) -> float:
+        """The watched eigenvalue; infinite if it is not watched."""
+        values = zip(self._watches, sample.values, strict=True)
+        return next((float(x) for w, x in values if w.kind is Watched.DEFINITE), math.inf)
+
+    # -- changing modes ----------------------------------------------------------------------------------------
+
+    def _handle(self, hits: Sequence[EventFunction], after: Sample) -> End | None:
+        """Change the phase as the events call for; how the motion ended, or None.
+
+        `after` is the trial step beyond them: where friction reaches its bound, it tells against which slip.
+        """
+        users = [w.index for w in hits if w.kind is Watched.USER]
+        self._count_changes(len(users) == len(hits))
+        self._functions.passed(users)
+        hints = self._note_hits(hits)
+        terminal = [event for event in (self.rules.events[i] for i in users) if event.terminal]
+        if terminal:
+            return Status.SOLVED, f"Ended at the event {terminal[-1].name!r} at t = {self.t:.12g}."
+        if len(users) == len(hits):
+            return None
+        walls = self.motion.phase.wall
+        loose = {w.index: self._friction_direction(w.index, after) for w in hits if w.kind is Watched.STICK}
+        accumulation = self._settle(hints, loose)
+        for c in np.flatnonzero(self.motion.phase.wall != walls):
+            self.note(EventKind.WALL_CHANGE, int(c))
+        if accumulation is not None:
+            return self._accumulated(accumulation)
+        self._record()
+        return None
+
+    def _count_changes(self, only_users: bool) -> None:
+        """Count the changes at the present instant.
+
+        Raises
+        ------
+        MotionStopped
+            If the modes do not settle.
+        """
+        t, left = self._changes
+        left = left if abs(self.t - t) <= 1e-12 * (1 + abs(t)) else []
+        here = f"user {len(left)}" if only_users else self.motion.phase.key(self.v)
+        self._changes = (self.t, [*left, here])
+        if len(left) >= TOLERANCES.changes or left.count(here) >= TOLERANCES.returns:
+            self._forget_repetitions()
+            raise MotionStopped(
+                f"the contact modes do not settle at t = {self.t:.9g}: they change again and again at one instant; use "
+                "a time-stepping method (moreau-jean)."
+            )
+
+    def _note_hits(self, hits: Sequence[EventFunction]) -> dict[int, Hint]:
+        """Note the events themselves; what they announce of their contacts."""
+        hints: dict[int, Hint] = {}
+        for watch in hits:
+            i = watch.index
+            if watch.kind is Watched.USER:
+                event: Event = self.rules.events[i]
+                self.note(event.name, terminal=event.terminal)
+            elif watch.kind is Watched.NORMAL:
+                hints[i] = Hint.OPENS
+                if not self.system.two_sided[i]:
+                    self.note(EventKind.LIFT_OFF, i)
+            elif watch.kind is Watched.STICK:
+                hints.setdefault(i, Hint.BREAKS)  # friction vanishes with the normal force of a contact that opens
+            elif watch.kind is Watched.SLIP:
+                hints[i] = Hint.STOPS
+            elif watch.kind is Watched.DEFINITE:
+                self.note(EventKind.INDEFINITE, smallest_eigenvalue=0.0)
+        return hints
+
+    def _settle(self, hints: dict[int, Hint], loose: dict[int, Vector]) -> ImpactAccumulation | None:
+        """Find the phase that follows, with the state on its constraints."""
+        transitions = self._transitions.at(self.t, self.q, self.v)
+        found = transitions.settle(hints, loose)
+        self.q, self.v = transitions.q, transitions.v
+        return found
+
+    def _accumulated(self, found: ImpactAccumulation) -> End:
+        """How a motion ends where impacts accumulate."""
+        self.note(EventKind.ACCUMULATION, found.contact, time_estimate=found.time, ratio=found.ratio)
+        return Status.ACCUMULATION, (
+            f"The impacts of contact {self.system.contact_names[found.contact]!r} accumulate at t = {found.time:.12g} "
+            f"s (ratio of successive flights {found.ratio:.6g}); the motion is known up to t = {self.t:.9g}. Continue "
+            "with accumulation='close', or use moreau-jean."
+        )
+
+    def _friction_direction(self, i: int, after: Sample) -> Vector:
+        """The direction of the friction force of contact i: beyond an event, or at it where the contact opens beyond.
+
+        Zero where there is none.
+        """
+        place = self.motion.phase.closed.index(i)
+        for state in ((after.t, after.q, after.v), (self.t, self.q, self.v)):
+            force = self.motion.answer(*state).lam_T[place]
+            size = float(np.linalg.norm(force))
+            if size > 0:
+                return np.asarray(force / size)
+        return np.asarray(force)
+
+    def _forget_repetitions(self) -> None:
+        """Leave one event of each kind and contact at the present instant."""
+        seen: set[tuple[str, str]] = set()
+        kept: list[MotionEvent] = []
+        for event in self.events:
+            now = abs(event.t - self.t) <= 1e-12 * (1 + abs(self.t))
+            if not (now and event.place in seen):
+                kept.append(event)
+            if now:
+                seen.add(event.place)
+        self.events[:] = kept

@@ -1,0 +1,70 @@
+"""Contact modes between two events: which contacts are closed and how they touch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gaussopt.core.step_data import Matrix, StepData, Vector
+
+OPEN, SLIDING, STICKING = 0, 1, 2
+"""Codes of contact modes in trajectories."""
+
+
+@dataclass(frozen=True)
+class ContactModes:
+    """The contact modes between two events.
+
+    Attributes
+    ----------
+    closed : contacts that touch, ascending
+    sticking : those of them whose friction is not decided by a slip direction
+    sigma : (k, d)
+        Direction of friction of the sliding contacts, kept although the slip may vanish within a trial step; zero
+        elsewhere.
+    wall : (k,)
+        -1 where a two-sided contact bears on its other wall, else 1.
+    """
+
+    closed: tuple[int, ...]
+    sticking: frozenset[int]
+    sigma: Matrix
+    wall: Vector
+
+    @classmethod
+    def flight(cls, k: int, d: int, wall: Vector | None = None) -> ContactModes:
+        """All contacts open."""
+        return cls((), frozenset(), np.zeros((k, d)), np.ones(k) if wall is None else wall)
+
+    def shape(self, step: StepData) -> StepData:
+        """The step with the closed contacts, whose slips carry no more than this phase's directions.
+
+        In space a sliding contact keeps its actual direction, which turns with the motion.
+        """
+        index = np.array(self.closed, dtype=np.intp)
+        part = step.select(index)
+        if not len(index):
+            return part
+        slip = -self.sigma[index]
+        if part.v_T.shape[1] > 1:
+            # Beyond a stop within a trial step the direction stays, as in the plane.
+            moving = np.einsum("kd,kd->k", slip, part.v_T) > 0
+            slip = np.where(moving[:, None], part.v_T, slip)
+        wall = self.wall[index]
+        if (wall < 0).any():
+            part = replace(part, J_N=wall[:, None] * part.J_N, zeta_N=wall * part.zeta_N)
+        return replace(part, v_T=slip)
+
+    def key(self, v: Vector) -> str:
+        """Equal for equal modes at equal velocities, up to rounding."""
+        moving = (v / (1.0 + np.abs(v).max())).round(6)
+        numbers = np.concatenate([self.sigma.round(6).ravel(), self.wall, moving]) + 0.0  # no minus before a zero
+        return repr((self.closed, sorted(self.sticking), numbers.tolist()))
+
+    def modes(self) -> Vector:
+        """OPEN, SLIDING or STICKING for every contact, (k,)."""
+        out = np.full(len(self.wall), OPEN)
+        out[list(self.closed)] = SLIDING
+        out[list(self.sticking)] = STICKING
+        return out

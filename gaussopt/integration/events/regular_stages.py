@@ -1,0 +1,200 @@
+"""Stages of a motion with contacts, answered by the kernel of `gaussopt.contact.stage_kernel`.
+
+Most stages of a motion are regular: the modes are those of the stage before, everything is well-conditioned, and the
+general path would spend a millisecond in numpy on what is some hundred multiplications. This module hands such a stage
+to the kernel and makes an `Answer` with the same certificate of it. Whatever the kernel does not take, and whatever
+does not pass, goes the general way.
+"""
+
+from __future__ import annotations
+
+import math
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+
+from gaussopt.certificates.acceptance import accepts
+from gaussopt.certificates.contact import ContactCertificate
+from gaussopt.contact.complementarity import monotone
+from gaussopt.contact.laws import Uniqueness, UniquenessProof
+from gaussopt.contact.stage_kernel import stage
+from gaussopt.contact.stage_workspace import MONOTONE, NUMBERS, OPEN, stage_workspace
+from gaussopt.core.solution import Timing
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.integration.events.definiteness import smallest_eigenvalue
+from gaussopt.integration.events.modes import ContactModes
+from gaussopt.jit.kernel import COMPILED
+from gaussopt.lcp.pivoting import SOLVED
+from gaussopt.solving.answer import Answer
+from gaussopt.solving.judgement import UNDECIDED
+
+PLAIN = 12
+"""Coordinates and closed contacts, together, up to which the kernel is faster than numpy without being compiled."""
+
+SHARE = 1e-12
+"""Force, relative to the largest normal force, that counts as none."""
+
+_VERDICTS = (
+    Uniqueness(Status.SOLVED, UniquenessProof.POSITIVE_DEFINITE, True),
+    Uniqueness(Status.SOLVED, UniquenessProof.P_MATRIX, True),
+    Uniqueness(Status.SOLVED, UniquenessProof.MONOTONE, False),
+    Uniqueness(Status.SOLVED, UniquenessProof.UNDECIDED, False),
+)
+"""By the kernel's codes DEFINITE, P_MATRIX, MONOTONE, UNDECIDED."""
+
+_SENTENCES = (*[Status.SOLVED.sentence] * 3, f"{Status.SOLVED.sentence} {UNDECIDED}")
+
+
+class CertifiedStage(NamedTuple):
+    """A stage that the kernel has solved and certified.
+
+    Attributes
+    ----------
+    a : (n,)
+    out : flat
+        a, lam, lam_N, lam_T.
+    shape : m, c, d
+    numbers : those of `gaussopt.contact.stage_workspace.NUMBERS`
+    how : int
+        How uniqueness is known.
+    seconds : float
+    """
+
+    a: Vector
+    out: Vector
+    shape: tuple[int, int, int]
+    numbers: list[float]
+    how: int
+    seconds: float
+
+    @property
+    def worst(self) -> tuple[float, float, float, float, float]:
+        """What trajectories keep the worst of: error bound, relative error, residuals, rounding floor."""
+        bound, _, missed, reported, floor, norm_a, *_ = self.numbers
+        return bound, bound / (1.0 + norm_a), missed, reported, floor
+
+    def passed(self, tolerance: float) -> bool:
+        """`ContactCertificate.passed`."""
+        bound, _, missed, reported, floor, norm_a, _, natural, laws, _, norm_gamma = self.numbers
+        own = min(tolerance, math.sqrt(tolerance))
+        return bool(
+            accepts(tolerance, own, bound, reported, laws, floor, missed, math.nan, natural, norm_a, norm_gamma)
+        )
+
+    @property
+    def certificate(self) -> ContactCertificate:
+        """The certificate, with the numbers that the general path would give."""
+        bound, error, missed, reported, floor, norm_a, norm_a_2, natural, laws, smallest, norm_gamma = self.numbers
+        verdict, n = _VERDICTS[self.how], len(self.a)
+        return ContactCertificate(
+            error_bound=bound, error_norm=error, constraint_residual=missed, force_residual=reported,
+            rounding_floor=floor, condition=math.nan, norm_a=norm_a, norm_a_2=norm_a_2, norm_gamma=norm_gamma,
+            verdict=Status.SOLVED, forces_unique=verdict.forces_unique, singular_mass=False,
+            lam=self.out[n : n + self.shape[0]], natural_scale=natural, law_residual=laws, friction_power=0.0,
+            smallest_w=smallest, contact=verdict,
+        )  # fmt: skip
+
+    def answer(self) -> Answer:
+        """The stage as an answer of the general path."""
+        (m, c, d), certificate = self.shape, self.certificate
+        at = len(self.a) + m
+        return Answer(
+            self.a, certificate.lam, self.out[at : at + c], self.out[at + c :].reshape(c, d), Status.SOLVED,
+            Status.SOLVED, _SENTENCES[self.how], certificate, 1, Timing(solve=self.seconds, backend=0.0),
+        )  # fmt: skip
+
+
+class StageKernel:
+    """The stages of a motion, each starting from the active set of the one before.
+
+    Parameters
+    ----------
+    tolerance : float
+        Of the certificate, as for `StepSolver`.
+
+    Attributes
+    ----------
+    compiling : float or None
+        Seconds of the first call of the kernel, None before.
+    """
+
+    def __init__(self, tolerance: float) -> None:
+        self.tolerance = tolerance
+        self.compiling: float | None = None
+        self._phase: ContactModes | None = None
+
+    def _enter(self, phase: ContactModes, n: int, m: int) -> None:
+        """A new phase: its arrays; all closed contacts push, and those without slip stick."""
+        self._phase = phase
+        c, (k, d) = len(phase.closed), phase.sigma.shape
+        resting = len(phase.sticking)
+        self._active = np.zeros(c + 2 * resting, dtype=np.int64)
+        self._active[: c + resting] = 1
+        self._memory = stage_workspace(n, m, d, c, resting)
+        self._arguments = (
+            n, m, k, d, np.array(phase.closed, dtype=np.int64), np.concatenate((phase.sigma.ravel(), phase.wall)),
+            self._active, self._memory,
+        )  # fmt: skip
+
+    def learn(self, answer: Answer, step: StepData, phase: ContactModes) -> None:
+        """Start the next stage from the active set of an answer found in the general way.
+
+        Where contacts share forces in many ways (a box that sticks with two feet) only few sets solve the problem.
+        """
+        if phase is not self._phase or answer.a is None:
+            return
+        c = len(phase.closed)
+        lam_N, least = answer.lam_N, SHARE * float(np.abs(answer.lam_N).max())
+        self._active[:] = 0
+        self._active[:c] = lam_N > least
+        for place, i in enumerate(sorted(phase.sticking)):
+            p = phase.closed.index(i)
+            bound = float(step.mu[i] * lam_N[p])
+            push = float(answer.lam_T[p, 0]) + bound
+            self._active[c + place] = push > least
+            self._active[c + len(phase.sticking) + place] = push >= 2.0 * bound - least and bound > least
+
+    def solve(self, step: StepData, phase: ContactModes) -> CertifiedStage | None:
+        """What the kernel finds at a step of all contacts in a phase, certified; None if it is for the general path."""
+        n, m, d = step.n, step.m, phase.sigma.shape[1]
+        c = len(phase.closed)
+        if not c or type(phase) is not ContactModes or step.least_N is not None or not (COMPILED or n + c <= PLAIN):
+            return None
+        begin = perf_counter()
+        if phase is not self._phase:
+            self._enter(phase, n, m)
+        data = np.concatenate((
+            step.M.ravel(), step.Q - step.h, step.J.ravel(), step.gamma, step.J_N.ravel(), step.zeta_N,
+            step.J_T.ravel(), step.zeta_T.ravel(), step.v_T.ravel(), step.mu,
+        ))  # fmt: skip
+        out, numbers = np.empty(n + m + c + c * d), np.empty(NUMBERS)
+        if self.compiling is None:
+            # The first call holds the loading of the kernel, or its compiling where no process has done so before.
+            code, how = stage(data, *self._arguments, out, numbers)
+            now = perf_counter()
+            self.compiling, begin = now - begin, now
+        else:
+            code, how = stage(data, *self._arguments, out, numbers)
+        if code == SOLVED and how == OPEN:
+            how = MONOTONE if self._monotone(step.M, c) else OPEN
+        if code != SOLVED or how == OPEN:
+            return None
+        found = CertifiedStage(out[:n], out, (m, c, d), numbers.tolist(), how, perf_counter() - begin)
+        return found if found.passed(self.tolerance) else None
+
+    def answer(self, step: StepData, phase: ContactModes) -> Answer | None:
+        """The answer to a step of all contacts, None if it is for the general path."""
+        found = self.solve(step, phase)
+        return None if found is None else found.answer()
+
+    def _monotone(self, M: Matrix, c: int) -> bool:
+        """Whether the accelerations are unique although forces are not; see `contact.complementarity.monotone`."""
+        motion = np.linalg.cholesky(M).T @ (self._memory.motion[c : 2 * c, : len(M)].T / self._memory.norm[:c])
+        return monotone(self._memory.S, motion)
+
+    @property
+    def smallest_eigenvalue(self) -> float:
+        """Of sym(delassus) of the latest answer; see `definiteness`."""
+        return smallest_eigenvalue(self._memory.S)

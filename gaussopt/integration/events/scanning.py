@@ -1,0 +1,167 @@
+"""Where within a step a function first falls below zero, however often it does so.
+
+The function is known with its rate at any instant of the step. On a piece between two instants it is its cubic up to a
+defect, which is bounded by what one more look in the middle finds. A half whose cubic stays above zero by more than
+that, or falls steadily through it, is decided; others are halved again. The defect of a smooth function falls to a
+sixteenth in each half, so that to take that of the whole for the halves leaves room for error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from gaussopt.core.errors import MotionStopped
+from gaussopt.core.step_data import Matrix
+
+SHALLOW = 1e-9
+"""Depth, relative to 1 + the largest coordinate, of a fall below zero that need not be found."""
+
+LOOKS = 4000
+"""Looks at one function within a step, at most."""
+
+FINEST = 1e-12
+"""Length of a piece, relative to that of the step, at which it is not halved any more."""
+
+CURVED = 4.0
+"""How much more than at its ends a function may be curved within a piece that needs no look inside."""
+
+Function = Callable[[float], tuple[float, float]]
+"""Value and rate at a time after the beginning of the step."""
+
+
+@dataclass(frozen=True, slots=True)
+class HermitePoint:
+    """Time after the beginning of the step, value and rate there."""
+
+    s: float
+    value: float
+    rate: float
+
+
+class CrossingSearch:
+    """A search for the first fall below zero within a step.
+
+    Parameters
+    ----------
+    function : Function
+    span : length of the step
+    depth : of falls that need not be found
+    noise : value below zero that is rounding
+    name : of the function, for messages
+    """
+
+    def __init__(self, function: Function, span: float, depth: float, noise: float, name: str) -> None:
+        self._function, self._depth, self._noise, self._name = function, depth, noise, name
+        self._finest, self._left = FINEST * span, LOOKS
+
+    def first(self, begin: HermitePoint, end: HermitePoint, number: int) -> tuple[float, float] | None:
+        """An interval in which the function falls through zero for the first time, in the step or a part of it.
+
+        Parameters
+        ----------
+        begin, end : its ends
+        number : pieces that are looked at one by one
+
+        Raises
+        ------
+        MotionStopped
+            If the function is too rough to tell.
+        """
+        left = begin
+        for i in range(1, number + 1):
+            right = end if i == number else self._look(begin.s + i / number * (end.s - begin.s))
+            found = self._in_piece(left, right)
+            if found is not None:
+                return found
+            left = right
+        return None
+
+    def _look(self, s: float) -> HermitePoint:
+        self._left -= 1
+        if self._left < 0:
+            raise MotionStopped(
+                f"{self._name} is too rough to tell where it falls below zero: {LOOKS} looks within one step do not "
+                "settle it; use smaller steps, or a smoother function."
+            )
+        return HermitePoint(s, *self._function(s))
+
+    def _in_piece(self, a: HermitePoint, b: HermitePoint) -> tuple[float, float] | None:
+        """The same in one piece, by a look at its middle."""
+        if b.s - a.s <= self._finest:
+            return (a.s, b.s) if b.value < -self._noise else None
+        middle = self._look(0.5 * (a.s + b.s))
+        defect = _defect(a, middle, b)
+        for left, right in ((a, middle), (middle, b)):
+            if right.value < -self._noise:
+                return (left.s, right.s) if _falls(left, right, defect) else self._in_piece(left, right)
+            if _lowest(left, right) - defect >= -self._depth:
+                continue
+            found = self._in_piece(left, right)
+            if found is not None:
+                return found
+        return None
+
+
+def above(a: HermitePoint, b: HermitePoint, curvature: float) -> bool:
+    """Whether a function stays above zero in a piece without any look inside.
+
+    Parameters
+    ----------
+    a, b : its ends
+    curvature : largest second derivative at the ends
+    """
+    h = b.s - a.s
+    curvature = max(curvature, abs(b.rate - a.rate) / h)
+    return _lowest(a, b) > CURVED * curvature * h**2 / 8.0
+
+
+def unmoved(values: Matrix) -> int:
+    """The number of steps, from the first, in which no function passes through zero or comes near it.
+
+    Parameters
+    ----------
+    values : (functions, N + 1)
+        At the ends of N steps. How much the functions are curved is read off three neighbours; where there is a single
+        step, they have to change by less than their size.
+    """
+    change = np.abs(np.diff(values))
+    if change.shape[1] > 1:
+        bend = np.abs(np.diff(values, 2))
+        curved = np.maximum(np.pad(bend, ((0, 0), (1, 0)), "edge"), np.pad(bend, ((0, 0), (0, 1)), "edge"))
+        reach = CURVED * curved / 8.0
+    else:
+        reach = change
+    first, last = values[:, :-1], values[:, 1:]
+    sure = (first * last > 0) & (np.minimum(np.abs(first), np.abs(last)) > reach)
+    sure = sure.all(axis=0)
+    return len(sure) if sure.all() else int(sure.argmin())
+
+
+def _lowest(a: HermitePoint, b: HermitePoint) -> float:
+    """A bound below the cubic of a piece: the lowest of its Bernstein coefficients."""
+    third = (b.s - a.s) / 3.0
+    return min(a.value, b.value, a.value + third * a.rate, b.value - third * b.rate)
+
+
+def _falls(a: HermitePoint, b: HermitePoint, defect: float) -> bool:
+    """Whether a function falls all along a piece, so that it passes through zero once."""
+    third = (b.s - a.s) / 3.0
+    x, y = third * a.rate, third * b.rate
+    return max(x, y, b.value - a.value - x - y) < -2.0 * defect
+
+
+def _defect(a: HermitePoint, middle: HermitePoint, b: HermitePoint) -> float:
+    """A bound for the distance of a function from the cubic of a piece.
+
+    That of s^2 (h - s)^2 is largest in the middle; that of s^2 (h - s)^2 (s - h/2), which vanishes there, is 0.144 h
+    times the error of its rate there. Twice both.
+    """
+    h = b.s - a.s
+    value = 0.5 * (a.value + b.value) + h / 8.0 * (a.rate - b.rate)
+    rate = 1.5 * (b.value - a.value) / h - 0.25 * (a.rate + b.rate)
+    found = 2.0 * abs(middle.value - value) + 0.29 * h * abs(middle.rate - rate)
+    return found if math.isfinite(found) else math.inf

@@ -1,0 +1,244 @@
+"""From one phase to the next: impacts, then the contact modes that the contact laws name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import Enum, auto
+
+import numpy as np
+
+from gaussopt.contact.accumulation import ImpactAccumulation, accumulates
+from gaussopt.contact.activity import tolerances
+from gaussopt.contact.joints import eliminate_joints
+from gaussopt.core.arrays import Vector
+from gaussopt.core.errors import BadInput, MotionStopped
+from gaussopt.integration.events.accelerations import ContactAccelerations
+from gaussopt.integration.events.modes import ContactModes
+from gaussopt.integration.events.tolerances import TOLERANCES
+from gaussopt.integration.loops import ContactRules
+from gaussopt.integration.motion_events import EventKind, MotionEvent
+from gaussopt.integration.stabilisation import ContactSurface, Projection
+from gaussopt.linalg.dense import mass_scale
+from gaussopt.solving.answer import Answer
+
+
+class Hint(Enum):
+    """A change that an event announces for its contact."""
+
+    OPENS = auto()
+    STOPS = auto()
+    BREAKS = auto()
+
+
+class Transitions:
+    """Changes of the phase of a motion at one instant.
+
+    Parameters
+    ----------
+    motion : ContactAccelerations
+        Its phase is replaced.
+    rules : ContactRules
+    events : list of MotionEvent, written to
+    """
+
+    def __init__(self, motion: ContactAccelerations, rules: ContactRules, events: list[MotionEvent]) -> None:
+        self.motion, self.system, self.rules, self.events = motion, motion.system, rules, events
+        self._impacts: dict[int, list[float]] = {}
+        self._loose: Mapping[int, Vector] = {}
+        self.t, self.q, self.v = 0.0, np.zeros(0), np.zeros(0)
+
+    def at(self, t: float, q: Vector, v: Vector) -> Transitions:
+        """The same, at a state."""
+        self.t, self.q, self.v = t, q, v
+        return self
+
+    def note(self, kind: str, contact: int | None = None, **details: object) -> None:
+        """Note an event at the present instant."""
+        name = None if contact is None else self.system.contact_names[contact]
+        self.events.append(MotionEvent(self.t, kind, name, details))
+
+    def settle(self, hints: dict[int, Hint], loose: Mapping[int, Vector]) -> ImpactAccumulation | None:
+        """Find the phase that follows at the present instant: impacts, then modes.
+
+        Parameters
+        ----------
+        hints : what events announce of their contacts
+        loose : directions of friction of the contacts that start to slip
+
+        Raises
+        ------
+        BadInput
+            If the modes do not settle.
+        """
+        self._loose = loose
+        # What has drifted during the phase is neither a separation nor an impact.
+        self.project(self.motion.phase.closed, frozenset())
+        for _ in range(TOLERANCES.changes):
+            phase = self.motion.phase
+            step = self.motion.whole(self.t, self.q, self.v)
+            assert step.g_N is not None
+            gap, rate = tolerances(step)
+            touching = [i for i in range(step.k) if i in phase.closed or self.system.two_sided[i] or step.g_N[i] <= gap]
+            self.project(tuple(touching), frozenset(), positions_only=True)
+            step = self.motion.whole(self.t, self.q, self.v)
+            assert step.gdot_N is not None
+            if any(step.gdot_N[i] < -rate and not self.system.two_sided[i] for i in touching):
+                accumulation = self._impact(touching, rate)
+                if accumulation is not None:
+                    return accumulation
+                hints = {}
+                continue
+            if self._classify(touching, rate, hints):
+                return None
+            hints = {}
+        raise BadInput(
+            f"the contact modes do not settle at t = {self.t:.9g}; use a time-stepping method (moreau-jean)."
+        )
+
+    def _impact(self, touching: list[int], rate: float) -> ImpactAccumulation | None:
+        """Jump to the velocity after the impact."""
+        step = self.motion.whole(self.t, self.q, self.v).select(touching)
+        assert step.gdot_N is not None
+        found: ImpactAccumulation | None = None
+        for place, i in enumerate(touching):
+            if step.gdot_N[place] < -rate:
+                history = self._impacts.setdefault(i, [])
+                history.append(self.t)
+                found = found or accumulates(i, history)
+        if found is not None and self.rules.close:
+            self.note(EventKind.ACCUMULATION, found.contact, time_estimate=found.time, ratio=found.ratio)
+            self._impacts[found.contact] = []
+            e_N = np.zeros(step.k) if step.e_N is None else step.e_N.copy()
+            e_N[touching.index(found.contact)] = 0.0
+            step, found = replace(step, e_N=e_N), None
+        impact = self.rules.impact(step, self.motion.solve_impact)
+        names = [self.system.contact_names[i] for i in touching]
+        change = impact.energy_change(step)
+        kinetic = 0.5 * float(self.v @ step.M @ self.v)
+        before = self.v
+        self.v = self.v + impact.dv
+        self.note(
+            EventKind.IMPACT, contacts=names, gap_rates=np.asarray(step.gdot_N).tolist(), **impact.to_mapping(),
+            energy_change=change, v_before=before.tolist(), v_after=self.v.tolist(),
+        )  # fmt: skip
+        fed = impact.energy_fed(step)
+        if fed > TOLERANCES.energy * (1.0 + kinetic):
+            self.note(EventKind.ENERGY_GAIN, contacts=names, gain=fed)
+        phase = self.motion.phase
+        self.motion.phase = ContactModes(phase.closed, frozenset(), np.zeros_like(phase.sigma), phase.wall)
+        return found
+
+    def _classify(self, touching: list[int], rate: float, hints: dict[int, Hint]) -> bool:
+        """Modes of the touching contacts from the contact laws; False if another round is needed."""
+        motion, old = self.motion, self.motion.phase
+        step = motion.whole(self.t, self.q, self.v)
+        assert step.gdot_N is not None
+        wall = old.wall.copy()
+        for i, hint in hints.items():
+            if hint == Hint.OPENS and self.system.two_sided[i]:
+                wall[i] = -wall[i]
+        closed = tuple(
+            i for i in touching if self.system.two_sided[i] or (step.gdot_N[i] <= rate and hints.get(i) != Hint.OPENS)
+        )
+        sigma = np.zeros_like(old.sigma)
+        resting = set()
+        for i in closed:
+            speed = float(np.linalg.norm(step.v_T[i]))
+            if step.mu[i] == 0:
+                continue
+            if old.sigma[i].any() and hints.get(i) not in (Hint.STOPS, Hint.BREAKS):
+                sigma[i] = old.sigma[i]
+            elif hints.get(i) == Hint.BREAKS and self._loose[i].any():
+                sigma[i] = self._loose[i]
+            elif speed > rate and hints.get(i) != Hint.STOPS:
+                sigma[i] = -step.v_T[i] / speed
+            else:
+                resting.add(i)
+        motion.phase = ContactModes(closed, frozenset(resting), sigma, wall)
+        self.project(closed, frozenset())
+        if not closed:
+            return True
+        answer = motion.solve_thoroughly(motion.step(self.t, self.q, self.v))
+        return self._read_modes(answer, old, resting)
+
+    def _read_modes(self, answer: Answer, old: ContactModes, resting: set[int]) -> bool:
+        """The phase that the solved contact laws name."""
+        motion, phase = self.motion, self.motion.phase
+        step = motion.whole(self.t, self.q, self.v)
+        a = answer.a
+        assert a is not None
+        sigma, wall = phase.sigma.copy(), phase.wall.copy()
+        closed, sticking = [], set()
+        d = mass_scale(step.M)
+        inverse = d**2
+        again = False
+        for place, i in enumerate(phase.closed):
+            w = wall[i] * float(step.J_N[i] @ a + step.zeta_N[i])
+            # Terms that may have cancelled in w are of the size of the whole acceleration.
+            size = float(np.linalg.norm(step.J_N[i] * d) * np.linalg.norm(a / d) + np.abs(step.zeta_N[i]))
+            mass = 1.0 / float(step.J_N[i] ** 2 @ inverse)
+            if answer.lam_N[place] - mass * w < -TOLERANCES.vanishing * (mass * size + float(answer.lam_N.max())):
+                if self.system.two_sided[i]:
+                    wall[i], again = -wall[i], True
+                    closed.append(i)
+                elif i in old.closed:
+                    self.note(EventKind.LIFT_OFF, i)
+                continue
+            closed.append(i)
+            if i not in old.closed:
+                self.note(EventKind.LANDING, i)
+            if i not in resting:
+                if i in old.sticking and sigma[i].any():
+                    self.note(EventKind.SLIP, i)
+                continue
+            s = step.J_T[i] @ a + step.zeta_T[i]
+            terms = float(np.linalg.norm(step.J_T[i] * d) * np.linalg.norm(a / d) + np.abs(step.zeta_T[i]).max())
+            friction = float(step.mu[i] * answer.lam_N.max() * (step.J_T[i] ** 2 @ inverse).max())
+            if np.linalg.norm(s) <= TOLERANCES.vanishing * (terms + friction):
+                sticking.add(i)
+                if i not in old.sticking:
+                    self.note(EventKind.STICK, i)
+            else:
+                sigma[i] = -s / np.linalg.norm(s)
+                if old.sigma[i].any():
+                    self.note(EventKind.REVERSAL, i)
+                else:
+                    self.note(EventKind.SLIP, i)
+        motion.phase = ContactModes(tuple(closed), frozenset(sticking), sigma, wall)
+        if sticking and not again:
+            self.project(tuple(closed), frozenset(sticking))
+        return not again
+
+    # -- staying on the contacts -------------------------------------------------------------------------------
+
+    def project(self, closed: tuple[int, ...], sticking: frozenset[int], positions_only: bool = False) -> None:
+        """Move the state onto joints, closed gaps and sticking contacts, by a correction that must be small.
+
+        A slip that no force can change (a dead centre) is not corrected: that would change everything else.
+        """
+        held = tuple(i for i in sorted(sticking) if self._mobile(i))
+        surface = ContactSurface(self.system, self.motion.whole, closed, held)
+        corrected = Projection().correct(surface, self.t, self.q, self.v)
+        if corrected is None:
+            return
+        q, v = corrected
+        if positions_only:
+            v = self.v
+        moved = max(
+            float(np.abs(q - self.q).max()) / (1.0 + float(np.abs(self.q).max())),
+            float(np.abs(v - self.v).max()) / (1.0 + float(np.abs(self.v).max())),
+        )
+        if moved > TOLERANCES.correction:
+            raise MotionStopped(
+                f"at t = {self.t:.9g} the state is too far from its closed contacts (a correction of {moved:.2g}); use "
+                "smaller steps or tolerances."
+            )
+        self.q, self.v = q, v
+
+    def _mobile(self, i: int) -> bool:
+        """Whether joints let contact i slip."""
+        step = self.motion.whole(self.t, self.q, self.v)
+        row = step.J_T[i]
+        moved = np.linalg.norm(row @ eliminate_joints(step.select([])).root)
+        return bool(moved > TOLERANCES.mobile * np.linalg.norm(row * mass_scale(step.M)))

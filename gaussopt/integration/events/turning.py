@@ -1,0 +1,163 @@
+"""How finely a step is looked at: by what bends its gaps.
+
+A gap follows the coordinates through functions: cos(theta) of a bar that turns, sin(w t) of a floor that moves. An
+integrator resolves the coordinates and knows nothing of these functions, so that a gap may rise and fall many times
+within one of its steps. The arguments of the functions, here called angles, say how often: between two looks no angle
+changes by more than `TURN`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gaussopt.core.errors import BadInput
+from gaussopt.core.step_data import Vector
+from gaussopt.core.system import AbstractSystem
+from gaussopt.modelling.lagrangian import LagrangianSystem
+from gaussopt.modelling.modified import ModifiedSystem
+from gaussopt.symbolic.gap_angles import gap_angles
+
+TURN = 0.5
+"""Largest change of an angle between two looks at the gaps, rad."""
+
+FEW = 4
+"""Looks at a step, at least, of a system of plain functions, which do not tell what bends them."""
+
+MOST = 4096
+"""Looks at one step beyond which it is refused as too long."""
+
+SHIFTS = (0.1, 0.7, 1.9)
+"""Shifts of a coordinate by which it is found out whether it bends a gap."""
+
+CAPPED = 32.0
+"""Turn in a step, rad, that is taken for more where a function has no period and comes to rest far away."""
+
+Angles = tuple[list[float], list[float]]
+
+
+class Turning(Protocol):
+    """The angles of a system.
+
+    Attributes
+    ----------
+    least : looks at a step, at least
+    periodic : number of the angles that come first and turn without end; of the others no more than `CAPPED` counts
+    """
+
+    least: int
+    periodic: int
+
+    def angles(self, t: ArrayLike, q: NDArray[np.float64], v: NDArray[np.float64]) -> tuple[Any, Any]:
+        """Angles and their rates, (A, N), at N instants t, (N,), of states (N, n)."""
+
+    def at(self, t: float, q: Vector, v: Vector) -> Angles:
+        """Angles and their rates at one state."""
+
+
+class _OfEnergies:
+    """The angles of a system from energies, read from the expressions of its gaps and slips."""
+
+    least = 1
+
+    def __init__(self, system: LagrangianSystem) -> None:
+        self._p = list(system.parameters.values())
+        self._function, self.periodic = gap_angles(system.model)
+
+    def angles(self, t: ArrayLike, q: NDArray[np.float64], v: NDArray[np.float64]) -> tuple[Any, Any]:
+        """Of many states."""
+        found = [np.broadcast_to(x, len(q)) for x in self._function(t, q.T, v.T, self._p)]
+        half = len(found) // 2
+        return found[:half], found[half:]
+
+    def at(self, t: float, q: Vector, v: Vector) -> Angles:
+        """Of one state."""
+        found = self._function(t, q.tolist(), v.tolist(), self._p)
+        half = len(found) // 2
+        return found[:half], found[half:]
+
+
+class _OfCoordinates:
+    """The angles of a system of plain functions: every coordinate on which the normal rows depend, in its own unit."""
+
+    least = FEW
+    periodic = 0
+
+    def __init__(self, system: AbstractSystem, t: float, q: Vector) -> None:
+        self._bend = [j for j in range(len(q)) if _bends(system, t, q, j)]
+
+    def angles(self, t: ArrayLike, q: NDArray[np.float64], v: NDArray[np.float64]) -> tuple[Any, Any]:
+        """Of many states."""
+        return q.T[self._bend], v.T[self._bend]
+
+    def at(self, t: float, q: Vector, v: Vector) -> Angles:
+        """Of one state."""
+        return q[self._bend].tolist(), v[self._bend].tolist()
+
+
+def turning_of(system: AbstractSystem, t: float, q: Vector) -> Turning:
+    """The angles of a system; t and q are a state at which plain functions may be tried."""
+    while isinstance(system, ModifiedSystem):
+        system = system.regular
+    return _OfEnergies(system) if isinstance(system, LagrangianSystem) else _OfCoordinates(system, t, q)
+
+
+def turns(
+    turning: Turning, t: NDArray[np.float64], q: NDArray[np.float64], v: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """How far the angles turn, to and fro counted, in each of the N - 1 steps between N states.
+
+    Parameters
+    ----------
+    turning : Turning
+    t : (N,)
+    q, v : (N, n)
+
+    Returns
+    -------
+    turns : (N - 1,)
+        The length of the control polygon of the cubic with the angle's values and rates at the ends, which no cubic
+        exceeds; of the angle that turns most.
+    """
+    with np.errstate(all="ignore"):
+        psi, rate = turning.angles(t, q, v)
+        psi, rate = np.array(psi), np.array(rate)
+        if not len(psi):
+            return np.zeros(len(t) - 1)
+        third = np.diff(t) / 3.0
+        first, last = third * rate[:, :-1], third * rate[:, 1:]
+        length = np.abs(first) + np.abs(np.diff(psi) - first - last) + np.abs(last)
+    length = np.where(np.isfinite(length), length, math.inf)
+    length[turning.periodic :] = np.minimum(length[turning.periodic :], CAPPED)
+    return np.asarray(length.max(axis=0))
+
+
+def turn(turning: Turning, h: float, begin: Angles, end: Angles) -> float:
+    """`turns` of one step of length h between two states."""
+    most = 0.0
+    for i, (psi_0, psi_1, rate_0, rate_1) in enumerate(zip(begin[0], end[0], begin[1], end[1], strict=True)):
+        first, last = h / 3.0 * rate_0, h / 3.0 * rate_1
+        length = abs(first) + abs(psi_1 - psi_0 - first - last) + abs(last)
+        if not math.isfinite(length):
+            length = math.inf
+        most = max(most, length if i < turning.periodic else min(length, CAPPED))
+    return most
+
+
+def _bends(system: AbstractSystem, t: float, q: Vector, j: int) -> bool:
+    """Whether the normal rows of a plain system depend on coordinate j; taken to be so where they cannot be had."""
+    still = np.zeros(len(q))
+    rows = system.evaluate(t, q, still).J_N
+    for shift in SHIFTS:
+        moved = q.copy()
+        moved[j] += shift * (1.0 + abs(q[j]))
+        try:
+            other = system.evaluate(t, moved, still).J_N
+        except BadInput:
+            return True
+        if np.abs(other - rows).max(initial=0.0) > 1e-9 * (1.0 + np.abs(rows).max(initial=0.0)):
+            return True
+    return False

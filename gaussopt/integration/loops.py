@@ -1,0 +1,130 @@
+"""The skeleton of all loops that integrate a motion: begin, advance step by step, record, report, end."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gaussopt.contact.impact_laws import ImpactLaw
+from gaussopt.core.arrays import Vector, all_finite
+from gaussopt.core.errors import BadInput
+from gaussopt.core.event import Event
+from gaussopt.core.status import Status
+from gaussopt.core.stepper import Control, Stepper
+from gaussopt.integration.accelerations import CertifiedAccelerations
+from gaussopt.integration.motion_events import MotionEvent
+from gaussopt.solving.answer import Answer
+
+Record = Callable[[float, Vector, Vector, Answer], None]
+"""Writes down a state (t, q, v) with the certified answer there."""
+
+Progress = Callable[[float], None]
+"""Told the fraction of the motion that is done."""
+
+End = tuple[Status, str]
+"""How a motion ended: status and message."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContactRules:
+    """Rules of a motion with contacts.
+
+    Attributes
+    ----------
+    impact : ImpactLaw
+    events : the user's events
+    close : bool
+        Whether a contact whose impacts accumulate is closed, with e_N = 0, instead of ending the motion.
+    """
+
+    impact: ImpactLaw
+    events: Sequence[Event]
+    close: bool = False
+
+
+class MotionLoop(ABC):
+    """One integration from a state to the end.
+
+    Parameters
+    ----------
+    motion : CertifiedAccelerations
+    method : Stepper
+    control : Control
+    record : called with every state that is due
+    progress : called with the fraction done, or None
+    every : int
+        Steps between two recorded states; start, end and events are recorded in any case.
+
+    Attributes
+    ----------
+    t, q, v : the last state reached
+    steps : int
+        Steps of the method taken up to there; those of an adaptive one are its own, recorded or not.
+    events : list of MotionEvent
+    engine : "interpreted" or "compiled"
+    """
+
+    engine = "interpreted"
+    diverged = "the motion diverged and is no longer finite; use a smaller step."
+
+    def __init__(
+        self, motion: CertifiedAccelerations, method: Stepper, control: Control, record: Record,
+        progress: Progress | None = None, every: int = 1,
+    ) -> None:  # fmt: skip
+        self.motion, self.method, self.control = motion, method, control
+        self.record, self.progress, self.every = record, progress, every
+        self.system = motion.system
+        self.events: list[MotionEvent] = []
+        self.steps = 0
+        self.t, self.q, self.v = 0.0, np.zeros(0), np.zeros(0)
+
+    def integrate(self, t: float, q: Vector, v: Vector) -> End:
+        """Go from a state to the end; returns status and message.
+
+        Raises
+        ------
+        Rejected
+            If a step has no accepted answer.
+        BadInput
+            If the motion cannot begin there or is no longer finite.
+        """
+        self.t, self.q, self.v, self.origin = t, q, v, t
+        end = self.control.t_end
+        self.begin()
+        while self.t < end:
+            ended = self.advance()
+            if ended is not None:
+                return ended
+            if self.progress is not None:
+                self.progress((self.t - t) / (end - t))
+        return Status.SOLVED, self.reached()
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Prepare the first step; records the start."""
+
+    @abstractmethod
+    def advance(self) -> End | None:
+        """Take a step, or several; how the motion ended there, or None."""
+
+    def reached(self) -> str:
+        """The message of a motion that got to its end."""
+        return f"Reached t = {self.control.t_end:g}."
+
+    def refuse_divergence(self, q: Vector, u: Vector) -> None:
+        """Raise BadInput for a state that is not finite."""
+        if not (all_finite(q) and all_finite(u)):
+            raise BadInput(self.diverged)
+
+    def note(self, kind: str, contact: int | None = None, **details: Any) -> None:
+        """Note an event at the present instant."""
+        name = None if contact is None else self.system.contact_names[contact]
+        self.events.append(MotionEvent(self.t, kind, name, details))
+
+    def about(self) -> dict[str, Any]:
+        """Entries of `Trajectory.meta`: the engine and the number of steps."""
+        return {"engine": self.engine, "steps": self.steps}

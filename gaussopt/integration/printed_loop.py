@@ -1,0 +1,56 @@
+"""The six steps of Yao, Liu & Yang 2020 as printed: no gap, no impact, no zero slip, no event is ever looked for.
+
+(1) start; (2) M, Q, J_N, zeta_N, J_T and the signs of the slips; (3) delassus and bias; (4) the normal forces, in the
+paper by Newton's method on the optimality conditions of its quadratic program; (5) the acceleration; (6) advance by dt.
+All contacts are taken as closed, wherever they are, and the sign of a vanishing slip is zero, which makes that contact
+frictionless. It is here to be looked at, not to be used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gaussopt.core.arrays import Vector
+from gaussopt.core.step_data import StepData
+from gaussopt.core.stepper import Control, Stepper
+from gaussopt.integration.bilateral_loop import BilateralLoop
+from gaussopt.integration.events.accelerations import ContactAccelerations
+from gaussopt.integration.events.modes import ContactModes
+from gaussopt.integration.loops import ContactRules, MotionLoop, Progress, Record
+
+
+class AllClosed(ContactModes):
+    """Every contact closed, friction by the sign of the slip of the moment."""
+
+    def shape(self, step: StepData) -> StepData:
+        """All contacts; those whose slip is zero lose their friction."""
+        return replace(step, mu=np.where(step.speed == 0, 0.0, step.mu), g_N=None, gdot_N=None)
+
+
+class PrintedLoop(BilateralLoop):
+    """The printed loop: no event, no stabilisation."""
+
+    motion: ContactAccelerations
+    diverged = MotionLoop.diverged
+
+    def __init__(
+        self, motion: ContactAccelerations, method: Stepper, control: Control, record: Record,
+        progress: Progress | None, every: int, rules: ContactRules,
+    ) -> None:  # fmt: skip
+        super().__init__(motion, method, control, record, progress, every)
+
+    def begin(self) -> None:
+        """Close all contacts, whatever their gaps."""
+        k, d = self.motion.phase.sigma.shape
+        self.motion.phase = AllClosed(tuple(range(k)), frozenset(), np.zeros((k, d)), np.ones(k))
+        super().begin()
+
+    def corrected(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
+        """Leave the state as it is."""
+        return None
+
+    def reached(self) -> str:
+        """The message of a motion that got to its end."""
+        return f"{super().reached()[:-1]}; no gap, slip or impact was looked for."

@@ -1,0 +1,226 @@
+"""Keeping a trajectory on its constraints: nothing, Baumgarte's feedback, or projection.
+
+An acceleration-level formulation satisfies phi'' = 0, so errors of position and velocity grow; stabilisation
+is what happens to them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from gaussopt.core.arrays import is_sparse
+from gaussopt.core.errors import BadInput, UnknownName
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.stepper import Stabilisation
+from gaussopt.core.system import AbstractSystem
+from gaussopt.linalg import sparse_projection
+from gaussopt.linalg.dense import cholesky, nearest, solve_lower
+
+
+class Surface(Protocol):
+    """Constraints that a state can be projected onto; a System is one.
+
+    `evaluate` gives M, and J with the rows of `velocity_residual`.
+    """
+
+    def evaluate(self, t: float, q: Vector, v: Vector) -> StepData:
+        """Step data."""
+
+    def position_residual(self, t: float, q: Vector) -> Vector | None:
+        """Zero on the constraints."""
+
+    def position_jacobian(self, t: float, q: Vector) -> Matrix:
+        """Its Jacobian."""
+
+    def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector | None:
+        """Zero where the velocity keeps to the constraints."""
+
+
+@dataclass(frozen=True)
+class Unstabilised:
+    """Constraint errors stay as they come."""
+
+    name: str = "none"
+
+    def shape(self, system: AbstractSystem, step: StepData) -> StepData:
+        """The step itself."""
+        return step
+
+    def correct(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
+        """None: the state stays as it is."""
+        return None
+
+
+@dataclass(frozen=True)
+class Baumgarte:
+    """J a = gamma - 2 alpha phi' - beta^2 phi: errors decay like a damped oscillator.
+
+    Attributes
+    ----------
+    alpha, beta : float
+        In 1/s; equal values are critically damped. Too large values make the equations stiff.
+
+    References
+    ----------
+    J. Baumgarte, Comput. Methods Appl. Mech. Engrg. 1, 1972.
+    """
+
+    alpha: float = 20.0
+    beta: float = 20.0
+    name: str = "baumgarte"
+
+    def shape(self, system: AbstractSystem, step: StepData) -> StepData:
+        """Feedback on the right-hand side of the equality rows."""
+        assert step.q is not None
+        assert step.v is not None
+        phi = system.position_residual(step.t, step.q)
+        rate = system.velocity_residual(step.t, step.q, step.v)
+        gamma = step.gamma.copy()
+        if rate is not None:
+            gamma -= 2.0 * self.alpha * rate
+        if phi is not None:
+            gamma[: len(phi)] -= self.beta**2 * phi
+        return step.with_gamma(gamma)
+
+    def correct(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
+        """None: the state stays as it is."""
+        return None
+
+
+@dataclass(frozen=True)
+class Projection:
+    """After every step the state is moved to the nearest one on the constraints, in the mass metric.
+
+    Attributes
+    ----------
+    tolerance : float
+        Largest constraint residual left, relative to 1 + the largest coordinate.
+    """
+
+    tolerance: float = 1e-14
+    max_iter: int = 20
+    name: str = "projection"
+
+    def shape(self, system: AbstractSystem, step: StepData) -> StepData:
+        """The step itself."""
+        return step
+
+    def correct(self, system: Surface, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
+        """Newton's method on phi(q) = 0, then one linear step on phi'(q, v) = 0.
+
+        Raises
+        ------
+        BadInput
+            If the positions cannot be projected.
+        """
+        phi = system.position_residual(t, q)
+        step: StepData | None = None
+        if phi is not None and len(phi):
+            goal = self.tolerance * (1.0 + float(np.abs(q).max()))
+            best = math.inf
+            for _ in range(self.max_iter):
+                size = float(np.abs(phi).max())
+                # At rounding level the residual stops halving; more iterations only shuffle digits.
+                if size <= goal or (size < 1e3 * goal and size > 0.5 * best):
+                    break
+                best = min(best, size)
+                J = system.position_jacobian(t, q)
+                step = system.evaluate(t, q, v)
+                q = q - least_motion(step.M, J, phi)
+                phi = system.position_residual(t, q)
+                assert phi is not None
+            else:
+                raise BadInput(
+                    f"The positions at t = {t:.9g} cannot be projected onto the constraints: residual "
+                    f"{float(np.abs(phi).max()):.3g} after {self.max_iter} iterations; start closer or use "
+                    "smaller steps."
+                )
+        rate = system.velocity_residual(t, q, v)
+        if rate is not None and len(rate):
+            step = system.evaluate(t, q, v)
+            v = v - least_motion(step.M, step.J, rate)
+        return q, v
+
+
+def least_motion(M: Matrix, J: Matrix, r: Vector) -> Vector:
+    """Smallest x in the mass metric with J x = r, (n,)."""
+    if is_sparse(M):
+        return sparse_projection.lift(M, J, r)  # type: ignore[arg-type]
+    L = cholesky(M)
+    if L is None:
+        return nearest(M, J, r)
+    B = solve_lower(L, J.T)
+    # x = L^-T B (B^T B)^+ r
+    y, *_ = np.linalg.lstsq(B.T, r, rcond=None)
+    return np.asarray(np.linalg.solve(L.T, y))
+
+
+NAMES = ("none", "baumgarte", "projection")
+
+
+def make(stabilisation: str | Stabilisation) -> Stabilisation:
+    """A stabilisation by name, or the object itself.
+
+    Raises
+    ------
+    UnknownName
+    """
+    if not isinstance(stabilisation, str):
+        return stabilisation
+    table: dict[str, Stabilisation] = {
+        "none": Unstabilised(),
+        "baumgarte": Baumgarte(),
+        "projection": Projection(),
+    }
+    if stabilisation not in table:
+        raise UnknownName("stabilisation", stabilisation, NAMES)
+    return table[stabilisation]
+
+
+class ContactSurface:
+    """The constraints of a phase as one set: joints, closed gaps, and contacts that stick. For projection.
+
+    Parameters
+    ----------
+    system : AbstractSystem
+    whole : (t, q, v) -> StepData, that of all contacts
+    closed, sticking : numbers of contacts
+    """
+
+    def __init__(
+        self, system: AbstractSystem, whole: Callable[[float, Vector, Vector], StepData], closed: tuple[int, ...],
+        sticking: tuple[int, ...] = (),
+    ) -> None:  # fmt: skip
+        self.system, self._whole, self.closed, self.sticking = system, whole, list(closed), list(sticking)
+
+    def evaluate(self, t: float, q: Vector, v: Vector) -> StepData:
+        """Step data whose J has the rows of `velocity_residual`."""
+        step = self._whole(t, q, v)
+        J = np.vstack((step.J, step.J_N[self.closed], step.J_T[self.sticking].reshape(-1, step.n)))
+        return replace(step.select([]), J=J, gamma=np.zeros(len(J)), arithmetic=None)
+
+    def position_residual(self, t: float, q: Vector) -> Vector:
+        """Holonomic constraints and closed gaps."""
+        phi = self.system.position_residual(t, q)
+        gaps = self.system.gaps(t, q)[self.closed]
+        return gaps if phi is None else np.concatenate((phi, gaps))
+
+    def position_jacobian(self, t: float, q: Vector) -> Matrix:
+        """Their Jacobian."""
+        step = self.system.evaluate(t, q, np.zeros(len(q)))
+        rows = [self.system.position_jacobian(t, q)] if self.system.position_residual(t, q) is not None else []
+        return np.vstack([*rows, step.J_N[self.closed]])
+
+    def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector:
+        """Constraint residuals, gap rates and slips at velocity level."""
+        rate = self.system.velocity_residual(t, q, v)
+        step = self._whole(t, q, v)
+        if step.gdot_N is None:
+            raise BadInput(f"{self.system.name!r} gives no gap rates.")
+        parts = [step.gdot_N[self.closed], step.v_T[self.sticking].ravel()]
+        return np.concatenate(parts if rate is None else [rate, *parts])

@@ -1,0 +1,1 @@
+"""Steppers, one file each; see `gaussopt.core.stepper` for the interface."""

@@ -1,0 +1,81 @@
+"""What the methods share that keep constraints at the end of a step, not in its accelerations.
+
+Their equations are those of a Gauss step with another right-hand side: the acceleration a of
+
+    M a + h = Q + J^T lam,   J a = (b - J v) / dt   is the change of velocity of   J (v + dt a) = b
+
+so that every formulation and solver serves, and every solve is certified.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gaussopt.core.arrays import is_sparse
+from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.stepper import SHARP, CertifiedAnswer, Motion, Stabilisation
+from gaussopt.core.system import AbstractSystem
+from gaussopt.integration.stabilisation import Baumgarte, least_motion
+from gaussopt.integration.steppers.base import FixedStep
+
+LOST = 1e6
+"""Growth of a residual at which an iteration is given up."""
+
+
+class ConstrainedStep(FixedStep):
+    """A method of constant step that keeps constraints itself; for motions without contacts."""
+
+    def refuses(self, system: AbstractSystem, state: str, stabiliser: Stabilisation) -> str | None:
+        """Contacts, quasi-velocities, and a feedback of constraint errors into accelerations."""
+        if system.contact_names:
+            return f"{system.name!r} has contacts; use moreau-jean, or rk4 from event to event"
+        if state != "velocity":
+            return f"its state is the velocity, not the {state}; use rk4"
+        if isinstance(stabiliser, Baumgarte):
+            return "Baumgarte's feedback acts on accelerations, and this stepper keeps the constraints by itself"
+        return None
+
+
+class Settling:
+    """When an iteration ends: at `SHARP`, or where rounding keeps the residual from halving close to it."""
+
+    def __init__(self) -> None:
+        self._best, self.lost = math.inf, False
+
+    def ended(self, size: float, reach: float) -> bool:
+        """Whether a residual of this size will do beside entries as large as `reach`; `lost` where it grows."""
+        goal = SHARP * (1.0 + reach)
+        ended = size <= goal or (size < 1e3 * goal and size > 0.5 * self._best)
+        self.lost = not (ended or size <= LOST * self._best)
+        self._best = min(self._best, size)
+        return ended
+
+
+def prescribed(motion: Motion, step: StepData, gamma: Vector, unique: bool) -> CertifiedAnswer:
+    """The answer to a step under J a = gamma; where rows are redundant, under what they agree on.
+
+    Residuals of redundant constraints agree to first order only, and what is left would be a contradiction.
+
+    Parameters
+    ----------
+    motion : Motion
+    step : StepData
+    gamma : (m,)
+    unique : whether the multipliers of the step are unique, so that no row is redundant
+    """
+    if not unique:
+        gamma = step.J @ least_motion(step.M, step.J, gamma)
+    return motion.solve(step.with_gamma(gamma))
+
+
+def depend_on_velocity(before: StepData, after: StepData) -> bool:
+    """Whether the equations at two velocities, all else equal, differ."""
+    J = (before.J.data, after.J.data) if is_sparse(before.J) else (before.J, after.J)
+    return not (np.array_equal(before.force, after.force) and np.array_equal(*J))
+
+
+def largest(x: Vector) -> float:
+    """Largest absolute entry, 0 if there is none."""
+    return float(np.abs(x).max(initial=0.0))

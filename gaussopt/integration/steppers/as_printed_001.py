@@ -1,0 +1,22 @@
+"""The fixed-step loop of Yao, Liu & Yang 2020, without tests of gaps, slips or forces.
+
+Velocities first, then coordinates, as the other fixed-step loops of the papers; the paper does not say. Formulation and
+solver are the paper's, `normal-force-qp` by `newton`, unless others are named.
+"""
+
+from __future__ import annotations
+
+from gaussopt.integration.steppers.semi_implicit import SemiImplicit
+
+
+class AsPrinted001(SemiImplicit):
+    """Semi-implicit Euler with all contacts taken as closed."""
+
+    name = "as-printed-001"
+    title = "The loop of 001 as printed (no events)"
+    source = "Yao, Liu & Yang 2020, section 4, steps 1 to 6"
+    loop = "without-events"
+    pair = ("normal-force-qp", "newton")
+
+
+stepper = AsPrinted001()

@@ -1,0 +1,156 @@
+"""Families of steppers: constant steps, and SciPy's methods with error control."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gaussopt.core.errors import BadInput
+from gaussopt.core.step_data import Vector
+from gaussopt.core.stepper import Control, Integration, Motion, State, Stepper
+
+QUINTIC = 6
+"""Order of a method up to which a quintic follows its steps as exactly as they are."""
+
+
+class FixedStep(Stepper):
+    """A method of constant step: subclasses give one step."""
+
+    @abstractmethod
+    def step(self, motion: Motion, t: float, q: Vector, u: Vector, dt: float) -> tuple[Vector, Vector]:
+        """(q, u) at t + dt."""
+
+    def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> Integration:
+        """Begin; the last step is shortened to end at t_end."""
+        if control.dt is None:
+            raise BadInput(f"The stepper {self.name!r} needs a step size dt.")
+        return _Fixed(self, motion, t, q, u, control)
+
+
+class _Fixed(Integration):
+    def __init__(
+        self,
+        method: FixedStep,
+        motion: Motion,
+        t: float,
+        q: Vector,
+        u: Vector,
+        control: Control,
+    ) -> None:
+        assert control.dt is not None
+        self._method, self._motion = method, motion
+        self._t0, self._dt, self._t_end = t if control.origin is None else control.origin, control.dt, control.t_end
+        self._t, self._q, self._u, self._count = t, q, u, control.grid_index(t) - 1
+
+    def advance(self) -> State:
+        self._count += 1
+        # Multiples of dt, not a running sum, so that rounding does not add up; a sliver joins the last step.
+        t = self._t0 + self._count * self._dt
+        if t > self._t_end - 1e-9 * self._dt:
+            t = self._t_end
+        self._q, self._u = self._method.step(self._motion, self._t, self._q, self._u, t - self._t)
+        self._t = t
+        return t, self._q, self._u
+
+    def replace(self, q: Vector, u: Vector) -> None:
+        self._q, self._u = q, u
+
+
+class Adaptive(Stepper):
+    """A SciPy method with error control."""
+
+    adaptive = True
+    method: ClassVar[str]
+
+    @classmethod
+    def scipy_class(cls) -> Any:
+        """The class in SciPy."""
+        from scipy import integrate
+
+        return getattr(integrate, cls.method)
+
+    def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> ScipyIntegration:
+        """Begin; with a recording interval the method lands on its multiples."""
+        return ScipyIntegration(self.scipy_class(), motion, t, q, u, control, self.order)
+
+
+def gave_up(t: float, reason: str) -> str:
+    """What a person is told where an adaptive method stops."""
+    return f"The integrator stopped at t = {t:.9g}: {reason} Loosen rtol and atol or use a smaller problem."
+
+
+class ScipyIntegration(Integration):
+    """A method of SciPy under way."""
+
+    def __init__(
+        self, method: Any, motion: Motion, t: float, q: Vector, u: Vector, control: Control, order: int
+    ) -> None:
+        self._make, self._high = method, order > QUINTIC
+        self._stepped: Any = None
+        n = len(q)
+
+        def field(t: float, y: Vector) -> Vector:
+            q, u = y[:n], y[n:]
+            return np.concatenate((motion.velocity(t, q, u), motion.rate(t, q, u)))
+
+        self._field, self._n, self._control = field, n, control
+        self._t0 = t if control.origin is None else control.origin
+        self._count = control.grid_index(t) - 1
+        self._begin(t, np.concatenate((q, u)), control.first_step)
+
+    def _begin(self, t: float, y: Vector, first: float | None) -> None:
+        c = self._control
+        bound = c.t_end
+        if c.dt is not None:
+            self._count += 1
+            bound = self._t0 + self._count * c.dt
+            if bound > c.t_end - 1e-9 * c.dt:
+                bound = c.t_end
+        if first is not None:
+            first = min(first, bound - t)
+        self._solver = self._make(self._field, t, y, bound, rtol=c.rtol, atol=c.atol, first_step=first)
+
+    def within(self) -> Callable[[float], Vector] | None:
+        """The dense output of a method whose steps are too long for a quintic."""
+        if self._high and self._stepped is not None:
+            dense: Callable[[float], Vector] = self._stepped.dense_output()
+            return dense
+        return None
+
+    @property
+    def next_step(self) -> float:
+        """Length of the next trial step."""
+        return float(self._solver.h_abs)
+
+    def advance(self) -> State:
+        """One accepted step, or up to the next recording instant."""
+        s = self._solver
+        self.taken = 0
+        while True:
+            message = s.step()
+            self._stepped = s
+            if s.status == "failed":
+                raise BadInput(gave_up(s.t, message))
+            self.taken += 1
+            if self._control.dt is None or self._control.every_step or s.status == "finished":
+                break
+        t, y = float(s.t), s.y
+        if s.status == "finished" and t < self._control.t_end:
+            self._begin(t, y, s.h_abs)
+        return t, y[: self._n].copy(), y[self._n :].copy()
+
+    def before_failure(self) -> tuple[float, int] | None:
+        """The latest accepted step."""
+        return float(self._solver.t), self.taken
+
+    def replace(self, q: Vector, u: Vector) -> None:
+        """Continue from a corrected state."""
+        s = self._solver
+        if s.status == "finished":
+            return
+        s.y = np.concatenate((q, u))
+        if hasattr(s, "f"):
+            s.f = self._field(s.t, s.y)

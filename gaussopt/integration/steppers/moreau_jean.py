@@ -1,0 +1,24 @@
+"""Moreau-Jean time stepping; see `gaussopt.integration.time_stepping`."""
+
+from __future__ import annotations
+
+from gaussopt.core.errors import BadInput
+from gaussopt.core.step_data import Vector
+from gaussopt.core.stepper import Control, Integration, Motion, Stepper
+
+
+class MoreauJeanStepper(Stepper):
+    """Velocity-level steps with impacts built in, theta = 1/2."""
+
+    name = "moreau-jean"
+    title = "Moreau-Jean time stepping (theta = 1/2)"
+    source = "Moreau 1988; Jean 1999"
+    order = 1
+    loop = "time-stepping"
+
+    def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> Integration:
+        """Refuse: it steps velocities, not accelerations."""
+        raise BadInput(f"The stepper {self.name!r} has a loop of its own and cannot integrate accelerations.")
+
+
+stepper = MoreauJeanStepper()

@@ -1,0 +1,48 @@
+"""The instants of a motion of constant steps, and which of them are recorded."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from gaussopt.core.step_data import Vector
+
+
+@dataclass(frozen=True)
+class TimeGrid:
+    """Steps of length dt from begin to end; the last one may be shorter.
+
+    Attributes
+    ----------
+    begin, end, dt : float, s
+    every : int
+        Steps between two recorded states; start and end are always recorded.
+    """
+
+    begin: float
+    end: float
+    dt: float
+    every: int
+
+    @cached_property
+    def steps(self) -> int:
+        """How many steps."""
+        return max(1, math.ceil((self.end - self.begin) / self.dt - 1e-9))
+
+    @cached_property
+    def times(self) -> Vector:
+        """The recorded instants, s."""
+        due = np.append(np.arange(0, self.steps, self.every), self.steps)
+        return np.where(due >= self.steps, self.end, self.begin + due * self.dt)
+
+    @property
+    def count(self) -> int:
+        """How many instants are recorded."""
+        return (self.steps - 1) // self.every + 2
+
+    def recorded(self, steps: int) -> int:
+        """How many of them are reached by so many steps."""
+        return self.count if steps >= self.steps else steps // self.every + 1

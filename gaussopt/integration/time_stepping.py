@@ -1,0 +1,206 @@
+"""Moreau-Jean time stepping: one velocity-level program a step, impacts and forces alike, no events to locate.
+
+With the contacts that may close within the step, g_N + h/2 gdot_N <= 0,
+
+    M (v' - v) = h f_theta + J^T Lam + J_N^T Lam_N + J_T^T Lam_T,     q' = q + h ((1 - theta) v + theta v'),
+    0 <= J_N v' + e_N J_N v   complementary to   Lam_N >= 0,     Coulomb's law between Lam_T and J_T v' + e_T J_T v,
+
+f_theta the force Q - h at (1 - theta) (q, v) + theta (q', v'). Forces that depend on the state are iterated.
+Reference: J. J. Moreau, "Unilateral contact and dry friction in finite freedom dynamics", CISM 302, 1988; M. Jean,
+"The non-smooth contact dynamics method", Comput. Methods Appl. Mech. Engrg. 177, 1999.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from gaussopt.contact.activity import refuse_penetration
+from gaussopt.contact.impact_laws import VelocityJump, newton
+from gaussopt.contact.velocity_level import jump_step
+from gaussopt.core.arrays import Vector
+from gaussopt.core.errors import BadInput
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import StepData
+from gaussopt.core.stepper import Control, Stepper
+from gaussopt.integration.events.accelerations import ContactAccelerations, undecided
+from gaussopt.integration.events.modes import ContactModes
+from gaussopt.integration.events.scanning import SHALLOW, CrossingSearch, HermitePoint
+from gaussopt.integration.events.tolerances import TOLERANCES
+from gaussopt.integration.events.turning import MOST, TURN, Turning, turn, turning_of
+from gaussopt.integration.loops import ContactRules, End, MotionLoop, Progress, Record
+from gaussopt.integration.motion_events import EventKind, MotionEvent
+from gaussopt.solving.answer import Answer
+
+THETA = 0.5
+"""Weight of the end of the step; 1/2 conserves the energy of linear motions."""
+
+SETTLED = 1e-14
+"""Change of the force, relative to its size, at which the iteration on f_theta ends."""
+
+LIFTED = 3
+"""Steps without a push after which a contact has lifted off."""
+
+
+class TimeSteppingLoop(MotionLoop):
+    """The loop of velocity-level steps, with Newton's impact law built in; users' events are located to a step."""
+
+    motion: ContactAccelerations
+
+    def __init__(
+        self, motion: ContactAccelerations, method: Stepper, control: Control, record: Record,
+        progress: Progress | None, every: int, rules: ContactRules,
+    ) -> None:  # fmt: skip
+        super().__init__(motion, method, control, record, progress, every)
+        if rules.impact is not newton:
+            raise BadInput(
+                f"The stepper {method.name!r} has Newton's impact law built in; choose the impact law newton."
+            )
+        self.user_events = rules.events
+        self._turning: Turning | None = None
+
+    def begin(self) -> None:
+        """Refuse a start inside an obstacle; the start is recorded with the forces of the first step."""
+        refuse_penetration(self.system, self.motion.whole(self.t, self.q, self.v))
+        self._idle: dict[int, int] = {}
+        self._sides = [event.value(self.t, self.q, self.v) for event in self.user_events]
+
+    def advance(self) -> End | None:
+        """Take one step."""
+        t, q, v, end, dt = self.t, self.q, self.v, self.control.t_end, self.control.dt
+        assert dt is not None
+        following = min(self.origin + (self.steps + 1) * dt, end)
+        if following > end - 1e-9 * dt:
+            following = end
+        h = following - t
+        answer, active, dv = self._step(t, q, v, h)
+        lam = None if answer.lam is None else answer.lam / h
+        force = replace(answer, a=dv / h, lam=lam, lam_N=answer.lam_N / h, lam_T=answer.lam_T / h)
+        if not self.steps:
+            self.record(t, q, v, force)
+        through = self._through(t, q, v + THETA * dv, h, active)
+        if through is not None:
+            return Status.INACCURATE, through
+        self._note_contacts(following, dv, answer, active)
+        q, v, t = q + h * (v + THETA * dv), v + dv, following
+        corrected = self.motion.stabiliser.correct(self.system, t, q, v)
+        if corrected is not None:
+            q, v = corrected
+        self.t, self.q, self.v = t, q, v
+        self.steps += 1
+        due = self.steps % self.every == 0 or t >= end
+        if due:
+            self.record(t, q, v, force)
+        ending = self._passed()
+        if ending is not None and not due:
+            self.record(t, q, v, force)
+        return ending
+
+    def _passed(self) -> End | None:
+        """Note the user's events that the step passed; how the motion ends at the first terminal one."""
+        for j, event in enumerate(self.user_events):
+            value, before = event.value(self.t, self.q, self.v), self._sides[j]
+            self._sides[j] = value
+            if value * before < 0 and event.direction * (value - before) >= 0:
+                self.note(event.name, terminal=event.terminal)
+                if event.terminal:
+                    return Status.SOLVED, f"Ended at the event {event.name!r} before t = {self.t:.12g}."
+        return None
+
+    def _step(self, t: float, q: Vector, v: Vector, h: float) -> tuple[Answer, list[int], Vector]:
+        """The certified jump over a step, the contacts that took part, and the change of velocity."""
+        motion = self.motion
+        whole = motion.whole(t, q, v)
+        active: list[int] = []
+        if whole.g_N is not None and whole.gdot_N is not None:
+            active = [int(i) for i in np.flatnonzero(whole.g_N + 0.5 * h * whole.gdot_N <= 0)]
+        if any(self.system.two_sided):
+            raise BadInput(
+                f"{self.system.name!r} has a two-sided contact, whose bearing wall {self.method.name!r} does not "
+                "follow; use an event-driven stepper."
+            )
+        motion.phase = ContactModes(
+            tuple(active), frozenset(), np.zeros((whole.k, whole.J_T.shape[1])), np.ones(whole.k)
+        )
+        step = whole.select(active)
+        drift = self.system.velocity_residual(t, q, v)
+        force = whole.force
+        for _ in range(100):
+            jump = replace(jump_step(step, h, drift), Q=h * force)
+            answer = self._solve(jump)
+            assert answer.a is not None
+            dv = answer.a
+            # The force at the weighted state; where it does not depend on it, one solve is enough.
+            state = q + THETA * h * (v + THETA * dv), v + THETA * dv
+            new = self.system.evaluate(t + THETA * h, *state).force
+            if float(np.abs(new - force).max()) <= SETTLED * (1.0 + float(np.abs(new).max())):
+                return answer, active, dv
+            force = new
+        raise BadInput(f"The force of the step at t = {t:.9g} does not settle; use a smaller step.")
+
+    def _through(self, t: float, q: Vector, v: Vector, h: float, active: list[int]) -> str | None:
+        """What is said of a step too long to see a contact that enters its obstacle and leaves it again within.
+
+        Penetration at the ends of steps is the method's error, of order h, and so is what lies between two ends while
+        the gaps do not turn far.
+        """
+        if self._turning is None:
+            self._turning = turning_of(self.system, t, q)
+        turned = turn(self._turning, h, self._turning.at(t, q, v), self._turning.at(t + h, q + h * v, v))
+        if turned <= TURN:
+            return None
+        for i in sorted(set(range(len(self.system.contact_names))) - set(active)):
+
+            def gap(s: float, i: int = i) -> tuple[float, float]:
+                at = t + s, q + s * v
+                return float(self.system.gaps(*at)[i]), float(self.system.gap_rates(*at, v)[i])
+
+            begin, end = HermitePoint(0.0, *gap(0.0)), HermitePoint(h, *gap(h))
+            depth = SHALLOW * (1.0 + float(np.abs(q).max()))
+            name = f"The gap of contact {self.system.contact_names[i]!r} near t = {t:.9g}"
+            found = CrossingSearch(gap, h, depth, 0.0, name).first(begin, end, math.ceil(min(turned / TURN, MOST)))
+            if found is not None and end.value >= 0 and found[1] < h:
+                return (
+                    f"Stopped at t = {t:.9g}: within the step that follows, at t = {t + found[1]:.9g}, contact "
+                    f"{self.system.contact_names[i]!r} is {-gap(found[1])[0]:.3g} inside its obstacle, and outside "
+                    "again at the end of the step; use a smaller dt."
+                )
+        return None
+
+    def _solve(self, jump: StepData) -> Answer:
+        solvers = self.motion.solvers
+        if not jump.k:
+            return self.motion.solve(jump, solvers.flight)
+        solvers.main.formulation.check(jump)
+        answer = self.motion.solve(jump, solvers.main)
+        if undecided(answer):
+            self.motion.confirm(jump, solvers.main)
+        return answer
+
+    def _note_contacts(self, t: float, dv: Vector, answer: Answer, active: list[int]) -> None:
+        """Note contacts that begin and end to push in the step to t, and energy that they feed.
+
+        A resting contact may skip a step where it drifts across its activation rule; it has lifted off when it has not
+        pushed for `LIFTED` steps.
+        """
+        names, idle = self.system.contact_names, self._idle
+        now = {i for place, i in enumerate(active) if answer.lam_N[place] > 0}
+        landed = any(idle.get(i, LIFTED) >= LIFTED for i in now)
+        for i in range(len(names)):
+            if i in now:
+                if idle.get(i, LIFTED) >= LIFTED:
+                    self.events.append(MotionEvent(t, EventKind.LANDING, names[i]))
+                idle[i] = 0
+            elif i in idle:
+                idle[i] += 1
+                if idle[i] == LIFTED:
+                    self.events.append(MotionEvent(t, EventKind.LIFT_OFF, names[i]))
+        if not landed:
+            return  # between impacts what contacts seem to feed is the error of the step
+        step = self.motion.whole(self.t, self.q, self.v).select(active)
+        fed = VelocityJump(dv, np.zeros(0), answer.lam_N, answer.lam_T).energy_fed(step)
+        if fed > TOLERANCES.energy * (1.0 + 0.5 * float(self.v @ step.M @ self.v)):
+            gaining = {"contacts": [names[i] for i in sorted(now)], "gain": fed}
+            self.events.append(MotionEvent(t, EventKind.ENERGY_GAIN, None, gaining))

@@ -1,0 +1,372 @@
+"""A computed motion with its certificates."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.core.errors import BadInput
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.storage import netcdf
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+
+MOST_BYTES = 4 * 2**30
+"""Size of a recording beyond which it is refused."""
+
+PER_TIME = ("error_bound", "relative_error", "position_drift", "velocity_drift", "kinetic", "potential", "power")
+
+
+@dataclass(frozen=True, slots=True)
+class WorstCertificate:
+    """Largest values over every step that was solved, stages of the stepper included.
+
+    Units as in `gaussopt.certificates.base.Certificate`.
+    """
+
+    error_bound: float = 0.0
+    relative_error: float = 0.0
+    constraint_residual: float = 0.0
+    force_residual: float = 0.0
+    rounding_floor: float = 0.0
+    evaluations: int = 0
+
+    def to_mapping(self) -> dict[str, Any]:
+        """For JSON."""
+        return {k: v if math.isfinite(v) else None for k, v in asdict(self).items()}
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """Recorded states, forces and certificates of a run.
+
+    Attributes
+    ----------
+    t : (N,), s
+    q, v, a : (N, n)
+    lam : (N, m)
+    error_bound, relative_error : (N,)
+        Certified distance of each recorded acceleration to the true one, in the mass norm; the second one
+        divided by 1 + ||a||_M.
+    position_drift, velocity_drift : (N,)
+        Largest constraint residuals at position and velocity level; NaN where the system does not give them.
+    kinetic, potential, power : (N,)
+        Energies in J and the power of the non-conservative forces in W; NaN where not given.
+    lam_N, lam_T : (N, k), (N, k, d)
+        Contact forces, N; zero at open contacts. Negative lam_N: a two-sided contact bears on its other wall.
+    gap, slip : (N, k), (N, k, d)
+        Gaps in m, slip velocities in m/s.
+    mode : (N, k)
+        0 open, 1 sliding, 2 sticking.
+    forces_unique : (N,), bool
+        Whether lam, lam_N and lam_T are the only forces that cause the acceleration. Where they are not, as of two
+        contacts of one body that stick, only their resultant has a meaning; the message names them.
+    events : tuple of dict
+        What happened when: {"t", "kind", ...}.
+    status, message
+        How the run ended. A run that stops early keeps what it has.
+    warnings : tuple of str
+        Sentences about a motion as a whole that its status does not tell, such as that it passed a singular position;
+        they stand in the message, too.
+    worst : WorstCertificate
+    timing : seconds by part, summed over the run
+    meta : what was run
+        Among it `steps`, the steps of the method up to the last instant reached, whether recorded or not; those of an
+        adaptive one are the accepted steps of its own, also where dt is the recording interval.
+    failed_step : the step that was not accepted, if any
+    failed_step_file : where it was saved
+    """
+
+    t: Vector
+    q: Matrix
+    v: Matrix
+    a: Matrix
+    lam: Matrix
+    error_bound: Vector
+    relative_error: Vector
+    position_drift: Vector
+    velocity_drift: Vector
+    kinetic: Vector
+    potential: Vector
+    power: Vector
+    status: Status
+    message: str
+    worst: WorstCertificate
+    timing: Mapping[str, float]
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    failed_step: StepData | None = None
+    failed_step_file: str | None = None
+    lam_N: Matrix = field(default_factory=lambda: np.zeros((0, 0)))
+    lam_T: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0, 1)))
+    gap: Matrix = field(default_factory=lambda: np.zeros((0, 0)))
+    slip: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0, 1)))
+    mode: Matrix = field(default_factory=lambda: np.zeros((0, 0)))
+    forces_unique: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    events: tuple[dict[str, Any], ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def contacts(self) -> tuple[str, ...]:
+        """Names of the contacts."""
+        return tuple(self.meta.get("contacts", ()))
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the coordinates."""
+        return tuple(self.meta.get("coordinates", [f"q{i + 1}" for i in range(self.q.shape[1])]))
+
+    @property
+    def energy(self) -> Vector:
+        """Total mechanical energy, (N,), J."""
+        return self.kinetic + self.potential
+
+    @property
+    def _per_time(self) -> tuple[str, ...]:
+        """What there is one number of at each instant."""
+        known = len(self.forces_unique) == len(self.t)
+        return PER_TIME + (("forces_unique",) if known else ())
+
+    def to_xarray(self) -> xr.Dataset:
+        """As an xarray Dataset with dimensions time, coordinate and row."""
+        import xarray as xr
+
+        variables: dict[str, Any] = {
+            "q": (("time", "coordinate"), self.q),
+            "v": (("time", "coordinate"), self.v),
+            "a": (("time", "coordinate"), self.a),
+            "lam": (("time", "row"), self.lam),
+            **{name: (("time",), getattr(self, name)) for name in self._per_time},
+        }
+        coords: dict[str, Any] = {"time": self.t, "coordinate": list(self.coordinates)}
+        if self.contacts:
+            coords["contact"] = list(self.contacts)
+            variables |= {name: (("time", "contact"), getattr(self, name)) for name in ("lam_N", "gap", "mode")}
+            variables |= {name: (("time", "contact", "tangent"), getattr(self, name)) for name in ("lam_T", "slip")}
+        data = xr.Dataset(variables, coords=coords)
+        data.attrs.update(
+            events=json.dumps(list(self.events)),
+            warnings=json.dumps(list(self.warnings)),
+            status=str(self.status),
+            message=self.message,
+            worst=json.dumps(self.worst.to_mapping()),
+            timing=json.dumps(dict(self.timing)),
+            meta=json.dumps(dict(self.meta)),
+        )
+        return data
+
+    def to_pandas(self) -> pd.DataFrame:
+        """As a table, one row an instant: t, q, v, a by coordinate, lam, certificate, drift, energy."""
+        import pandas as pd
+
+        columns: dict[str, Vector] = {"t": self.t}
+        for prefix, block in (("", self.q), ("v_", self.v), ("a_", self.a)):
+            columns |= {prefix + name: block[:, i] for i, name in enumerate(self.coordinates)}
+        columns |= {f"lam{i + 1}": self.lam[:, i] for i in range(self.lam.shape[1])}
+        columns |= {name: getattr(self, name) for name in self._per_time}
+        for i, name in enumerate(self.contacts):
+            columns |= {f"{what}_{name}": getattr(self, what)[:, i] for what in ("lam_N", "gap", "mode")}
+            for j in range(self.lam_T.shape[2]):
+                end = name if self.lam_T.shape[2] == 1 else f"{name}{j + 1}"
+                columns |= {f"lam_T_{end}": self.lam_T[:, i, j], f"slip_{end}": self.slip[:, i, j]}
+        return pd.DataFrame(columns)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write NetCDF; the file appears whole or not at all.
+
+        Raises
+        ------
+        BadInput
+            If the file cannot be written; MachineFailure where the disk is full.
+        """
+        return netcdf.write(self.to_xarray(), path)
+
+    def to_netcdf(self) -> bytes:
+        """The contents of the file that `save` writes."""
+        return b"".join(netcdf.image(self.to_xarray()))
+
+    def to_mapping(self) -> dict[str, Any]:
+        """The last state, the worst certificate, drifts, energies, events and settings, for JSON.
+
+        Where nothing is recorded, entries of the last state are None.
+        """
+        last = len(self.t) - 1
+        timing = dict(self.timing)
+        energy: dict[str, Any] = {}
+        if last >= 0 and math.isfinite(self.kinetic[-1]):
+            energy = {
+                "initial": self.energy[0], "final": self.energy[-1], "kinetic": self.kinetic[-1],
+                "potential": self.potential[-1], "power": self.power[-1],
+            }  # fmt: skip
+        drift = {
+            name: float(values.max()) if len(values) else None
+            for name, values in (("position", self.position_drift), ("velocity", self.velocity_drift))
+        }
+
+        def final(array: Any) -> Any:
+            return array[-1] if last >= 0 else None
+
+        return {
+            "problem": self.meta["problem"], "formulation": self.meta["formulation"], "solver": self.meta["solver"],
+            "stepper": self.meta["stepper"], "status": str(self.status), "message": self.message, "t": final(self.t),
+            "q": final(self.q), "v": final(self.v), "a": final(self.a), "lam": final(self.lam),
+            "lam_N": final(self.lam_N), "lam_T": None if last < 0 else _plane(self.lam_T[-1]),
+            "contacts": list(self.contacts), "g_N": final(self.gap), "v_T": None if last < 0 else _plane(self.slip[-1]),
+            "coordinates": list(self.coordinates), "steps": self.meta["steps"], "events": list(self.events),
+            "certificate": self.worst.to_mapping(), "drift": drift, "energy": energy, "timing": timing,
+            "parameters": self.meta["parameters"], "settings": {
+                k: self.meta[k] for k in ("dt", "t_end", "rtol", "atol", "tolerance", "stabilisation", "solver_options")
+            },
+            "engine": self.meta.get("engine", "interpreted"), "forces_unique": bool(self.forces_unique.all()),
+            "open_forces": self.meta.get("open_forces", {}), "warnings": list(self.warnings),
+            "failed_step_file": self.failed_step_file,
+        }  # fmt: skip
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Trajectory:
+        """Read what `save` wrote, once its checksum is verified; files without one: `gaussopt.storage.netcdf.read`.
+
+        Raises
+        ------
+        BadInput
+            If the file is missing, damaged or no trajectory.
+        """
+        data = netcdf.read(path, "a trajectory file")
+        try:
+            found = cls(**_columns(data), **_attributes(data.attrs))
+            if (len(found.coordinates), len(found.contacts)) != (found.q.shape[1], found.lam_N.shape[1]):
+                raise ValueError("it names more or fewer coordinates or contacts than it holds")
+            return found
+        except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+            raise BadInput(f"{path} is not a trajectory file ({netcdf.first_line(error)}).") from None
+
+
+def _columns(data: xr.Dataset) -> dict[str, Any]:
+    """The arrays of a trajectory in a file, each of the shape that the others call for.
+
+    Raises
+    ------
+    KeyError, ValueError, TypeError
+        Where they are not those of a trajectory.
+    """
+    found: dict[str, Any] = {str(name): np.asarray(data[name].values) for name in data.data_vars}
+    found["t"] = np.asarray(data["time"].values)
+    N, n, m = len(found["t"]), *(found[name].shape[-1] for name in ("q", "lam"))
+    k, d = found["lam_T"].shape[1:] if "lam_T" in found else (0, 1)
+    shapes = {"t": (N,), "lam": (N, m)} | dict.fromkeys(("q", "v", "a"), (N, n)) | dict.fromkeys(PER_TIME, (N,))
+    contacts = dict.fromkeys(("lam_N", "gap", "mode"), (N, k)) | dict.fromkeys(("lam_T", "slip"), (N, k, d))
+    if "lam_T" not in found:
+        found |= {name: np.zeros(shape) for name, shape in contacts.items() if name not in found}
+    for name, shape in (shapes | contacts).items():
+        array = found[name]
+        if array.shape != shape or array.dtype.kind not in "fiub":
+            raise ValueError(f"{name} is of shape {array.shape} and type {array.dtype}, expected numbers of {shape}")
+        found[name] = array.astype(np.float64)
+    unique = found.get("forces_unique", np.zeros(N))
+    if unique.shape != (N,):
+        raise ValueError(f"forces_unique is of shape {unique.shape}, expected {(N,)}")
+    if not (np.isfinite(found["t"]).all() and (np.diff(found["t"]) >= 0).all()):
+        raise ValueError("its instants do not follow each other")
+    return found | {"forces_unique": unique > 0}
+
+
+def _attributes(attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """What a trajectory is beside its arrays.
+
+    Raises
+    ------
+    KeyError, ValueError, TypeError, AttributeError
+        Where it is not that of a trajectory.
+    """
+    read: dict[str, Any] = {key: json.loads(attrs[key]) for key in ("worst", "timing", "meta")}
+    lists = {key: json.loads(attrs.get(key, "[]")) for key in ("events", "warnings")}
+    worst: dict[str, Any] = {k: math.nan if v is None else v for k, v in read["worst"].items()}
+    numbers = [*worst.values(), *read["timing"].values()]
+    if not all(isinstance(x, int | float) for x in numbers):
+        raise TypeError("worst and timing hold numbers")
+    names = [x for key in ("coordinates", "contacts") for x in read["meta"].get(key, ())]
+    if not all(isinstance(x, str) for x in (*names, *lists["warnings"])):
+        raise TypeError("names and warnings are text")
+    if not all(isinstance(x["t"], int | float) and isinstance(x["kind"], str) for x in lists["events"]):
+        raise TypeError("events have a time and a kind")
+    return {
+        "status": Status(attrs["status"]), "message": str(attrs["message"]), "timing": read["timing"],
+        "worst": WorstCertificate(**worst), "meta": read["meta"], **{key: tuple(x) for key, x in lists.items()},
+    }  # fmt: skip
+
+
+class Recorder:
+    """Collects rows of a trajectory while it is computed."""
+
+    def __init__(self, contacts: int = 0) -> None:
+        self._rows: list[tuple[Any, ...]] = []
+        self._blocks: list[tuple[NDArray[np.float64], ...]] = []
+        self._contact_rows: list[tuple[Any, ...]] = []
+        self._contact_blocks: list[tuple[NDArray[np.float64], ...]] = []
+        self._k = contacts
+
+    def add(self, *row: Any) -> None:
+        """One instant: t, q, v, a, lam, error_bound, relative_error, drifts, energies, power, forces_unique."""
+        self._rows.append(row)
+
+    def add_contacts(self, *row: Any) -> None:
+        """The contacts of the instant just added: lam_N, lam_T, gap, slip, mode."""
+        self._contact_rows.append(row)
+
+    def extend(self, *columns: NDArray[np.float64]) -> None:
+        """Several instants: the columns of `add`."""
+        self._pack()
+        self._blocks.append(columns)
+
+    def extend_contacts(self, *columns: NDArray[np.float64]) -> None:
+        """The contacts of the instants just added: the columns of `add_contacts`."""
+        self._contact_blocks.append(columns)
+
+    def _pack(self) -> None:
+        """Rows to blocks."""
+        for rows, blocks in ((self._rows, self._blocks), (self._contact_rows, self._contact_blocks)):
+            if rows:
+                blocks.append(tuple(np.array(column, dtype=np.float64) for column in zip(*rows, strict=True)))
+                rows.clear()
+
+    def __len__(self) -> int:
+        return len(self._rows) + sum(len(block[0]) for block in self._blocks)
+
+    def arrays(self, n: int) -> dict[str, Any]:
+        """The columns of `Trajectory`."""
+        names = (
+            "t", "q", "v", "a", "lam", "error_bound", "relative_error", "position_drift", "velocity_drift",
+            "kinetic", "potential", "power", "forces_unique",
+        )  # fmt: skip
+        rows = len(self)
+        self._pack()
+        if self._k:
+            # An interrupt may come between an instant and its contacts.
+            rows = min(rows, sum(len(block[0]) for block in self._contact_blocks))
+        out: dict[str, Any] = {}
+        for i, name in enumerate(names):
+            wide = (0, 0 if name == "lam" else n) if name in ("q", "v", "a", "lam") else (0,)
+            out[name] = np.concatenate([block[i] for block in self._blocks])[:rows] if rows else np.zeros(wide)
+        out["forces_unique"] = out["forces_unique"] > 0
+        for i, name in enumerate(("lam_N", "lam_T", "gap", "slip", "mode")):
+            blocks = [block[i] for block in self._contact_blocks]
+            flat = np.concatenate(blocks)[:rows] if blocks else np.zeros(0)
+            shape = (rows, self._k, -1 if flat.size else 1) if name in ("lam_T", "slip") else (rows, self._k)
+            out[name] = flat.reshape(shape)
+        return out
+
+
+def _plane(forces: Any) -> Any:
+    """In the plane the tangent axis is dropped."""
+    return forces[:, 0] if forces.shape[1] == 1 else forces

@@ -1,0 +1,177 @@
+"""Calls of machine code from Python, through ctypes; they release the interpreter's lock."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from struct import Struct
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.jit.abi import ADDRESS, ARRAYS, NUMBERS
+
+Taker: TypeAlias = Callable[[Any, list[Any]], None]
+"""Appends the places of an argument to those before."""
+
+_KINDS = {"float": np.dtype(np.float64), "int": np.dtype(np.int64)}
+_from_buffer = (ctypes.c_char * 0).from_buffer
+_call_of = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+def address_of(array: NDArray[Any]) -> int:
+    """Where the entries of a contiguous array begin."""
+    try:
+        return ctypes.addressof(_from_buffer(array))  # type: ignore[arg-type]
+    except TypeError:  # an array that must not be written; this takes twenty times as long
+        return array.ctypes.data
+
+
+class _Record:
+    """Places of a record; those of the latest one are kept, because most calls come with the one of the call before."""
+
+    def __init__(self, fields: Sequence[Taker]) -> None:
+        self._fields = fields
+        self._latest: tuple[Any, list[Any]] = None, []
+
+    def __call__(self, record: Any, places: list[Any]) -> None:
+        known, found = self._latest
+        if known is not record:
+            found = []
+            for take, field in zip(self._fields, record, strict=True):
+                take(field, found)
+            self._latest = record, found
+        places += found
+
+
+def _array(entry: str, dimensions: int) -> Taker:
+    """Checks an array and takes its address and shape."""
+    kind, array = _KINDS[entry], np.ndarray
+
+    def take(x: Any, places: list[Any]) -> None:
+        # Nearly always numpy's one object for this kind; others that are equal take longer.
+        right = isinstance(x, array) and (x.dtype is kind or x.dtype == kind) and x.flags.c_contiguous
+        if not right or (dimensions and x.ndim != dimensions):
+            axes = f" with {dimensions} axes" if dimensions else ""
+            raise TypeError(f"Machine code takes a contiguous array of {kind.name}{axes} here, not {x!r:.60}.")
+        places.append(address_of(x))
+        if dimensions:
+            places += x.shape
+
+    return take
+
+
+def _number(x: Any, places: list[Any]) -> None:
+    places.append(x)
+
+
+def _function(x: Any, places: list[Any]) -> None:
+    places.append(x.address)
+
+
+def _parameter(annotation: Any, scope: Mapping[str, Any]) -> tuple[str, Taker]:
+    """Format and taker of a parameter."""
+    name = annotation_name(annotation)
+    if name in NUMBERS:
+        return NUMBERS[name], _number
+    if name in ARRAYS:
+        entry, dimensions = ARRAYS[name]
+        return ADDRESS + "q" * dimensions, _array(entry, dimensions)
+    record = scope[name]
+    if not isinstance(record, type):
+        return ADDRESS, _function
+    inside = vars(sys.modules[record.__module__])
+    formats, fields = zip(*(_parameter(x, inside) for x in record.__annotations__.values()), strict=True)
+    return "".join(formats), _Record(fields)
+
+
+def annotation_name(annotation: Any) -> str:
+    """An annotation as it is written."""
+    text = annotation if isinstance(annotation, str) else getattr(annotation, "__forward_arg__", None)
+    return str(text or getattr(annotation, "__name__", annotation))
+
+
+def _results(annotation: str) -> str:
+    """Format of what a function returns: nothing, a number, or two."""
+    if annotation == "tuple":
+        return NUMBERS["float"] * 2
+    parts = annotation.removeprefix("tuple").strip("[]").split(", ")
+    return "".join(NUMBERS.get(part, "") for part in parts)
+
+
+class MachineCode:
+    """Machine code that is called as the function of the module is called.
+
+    Parameters
+    ----------
+    function : of the module, annotated
+    entrance : where it is called from outside
+
+    Attributes
+    ----------
+    address : where the function begins that other machine code calls
+    """
+
+    def __init__(self, function: Any, entrance: int, address: int) -> None:
+        self.__wrapped__, self.address = function, address
+        annotated = dict(function.__annotations__)
+        results = _results(annotation_name(annotated.pop("return", "None")))
+        parameters = [_parameter(kind, function.__globals__) for kind in annotated.values()]
+        self._call = _call_of(entrance)
+        self._take = [take for _, take in parameters]
+        self._arguments = Struct("@" + "".join(form for form, _ in parameters))
+        self._results = Struct("@" + results)
+        self._places = ctypes.c_char * max(self._arguments.size, self._results.size, 1)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """The result of the function.
+
+        Raises
+        ------
+        TypeError
+            If an array is of another kind.
+        """
+        parts: list[Any] = []
+        for take, x in zip(self._take, arguments, strict=True):
+            take(x, parts)
+        places = self._places()
+        self._arguments.pack_into(places, 0, *parts)
+        self._call(places)
+        results = self._results.unpack_from(places)
+        return results if len(results) > 1 else results[0] if results else None
+
+
+class Workspace:
+    """Memory for the arguments of one checked function, whose addresses are taken once; for one thread at a time.
+
+    Parameters
+    ----------
+    entrance : where the function is called from outside
+    sizes : entries of each argument, None for a number
+
+    Attributes
+    ----------
+    arguments : arrays to write into, of one entry for a number
+    """
+
+    __slots__ = ("_begin", "_call", "_first", "_places", "arguments")
+
+    def __init__(self, entrance: int, sizes: Sequence[int | None]) -> None:
+        self.arguments = [np.zeros(size or 0) for size in sizes]
+        places = np.array([x.ctypes.data for x in self.arguments], dtype=np.int64)
+        for i, size in enumerate(sizes):
+            if size is None:
+                self.arguments[i] = places[i : i + 1].view(np.float64)
+        self._first = None if sizes[0] is None else int(places[0])
+        self._places, self._begin = places.data, places.ctypes.data
+        self._call = _call_of(entrance)
+
+    def call(self) -> bool:
+        """Run the function; returns what it returns."""
+        self._call(self._begin)
+        found: int = self._places[0]  # the result stands where the first argument was
+        if self._first is not None:
+            self._places[0] = self._first
+        return found != 0

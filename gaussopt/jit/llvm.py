@@ -1,0 +1,152 @@
+"""Machine code of generated functions and kernels: compiled by LLVM, kept on disk.
+
+LLVM comes with llvmlite.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from gaussopt.core import cache, generated_modules
+from gaussopt.jit.abi import ENTRANCE
+from gaussopt.jit.entry import MachineCode, annotation_name
+from gaussopt.jit.translation import Source, Translation
+
+VERSION = "6"
+"""Raised whenever the translation changes."""
+
+
+@functools.cache
+def target() -> tuple[str, str]:
+    """Name and features of the processor.
+
+    Vectors of 512 bits where there are any: LLVM keeps to 256 bits on many of these processors.
+    """
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    features = ""
+    with suppress(RuntimeError):  # not known on every processor
+        found = llvm.get_host_cpu_features()
+        features = found.flatten() + (",-prefer-256-bit" if found.get("avx512f") else "")
+    return llvm.get_host_cpu_name(), features
+
+
+def functions(module: ModuleType, names: Sequence[str], contract: bool, vectors: bool = True) -> dict[str, MachineCode]:
+    """Functions of a module as machine code, for numbers, contiguous arrays, and named tuples of them.
+
+    Parameters
+    ----------
+    module : a module with a file
+    names : functions whose parameters and result are annotated
+    contract : whether a product and a sum may become one operation with one rounding
+    vectors : whether loops are given a form that runs in vector registers, which few entries gain nothing from
+
+    Raises
+    ------
+    NotCompiled
+        If the source holds what has no translation.
+    """
+    address = _compiled(module, names, contract, vectors, False)
+    return {name: MachineCode(plain(getattr(module, name)), address(name + ENTRANCE), address(name)) for name in names}
+
+
+def checked_functions(module: ModuleType, names: Sequence[str]) -> dict[str, int]:
+    """Where machine code of straight lines of a module is called that returns whether all is defined.
+
+    The addresses are for `gaussopt.jit.entry.Workspace`; see `gaussopt.jit.checked.CheckedBody`.
+
+    Raises
+    ------
+    NotCompiled
+        If the source holds anything but straight lines.
+    """
+    address = _compiled(module, names, False, False, True)
+    return {name: address(name + ENTRANCE) for name in names}
+
+
+def _compiled(
+    module: ModuleType, names: Sequence[str], contract: bool, vectors: bool, checked: bool
+) -> Callable[[str], int]:
+    """Machine code from the disk or compiled now: what finds the address of a function."""
+    sources = _sources(module, names)
+    parts = [part for text, known in sources for part in (text, repr(known))]
+    settings = [str(contract), str(vectors), str(checked), VERSION, llvmlite.__version__, llvm.get_process_triple()]
+    assert module.__file__ is not None
+    file = f"{Path(module.__file__).stem}_{cache.key_of(*parts, *names, *settings, *target())}.o"
+    code = cache.read(file)
+    if code is None:
+        code = _translated(sources, names, contract, vectors, checked)
+        cache.write(file, code)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    _engines.append(engine)
+    return engine.get_function_address  # type: ignore[no-any-return]
+
+
+def _sources(module: ModuleType, names: Sequence[str]) -> list[tuple[str, dict[str, float]]]:
+    """Texts of a module, and of those that its functions call functions of, each with its numbers by name."""
+    met, waiting = [module], [plain(getattr(module, name)) for name in names]
+    seen: set[FunctionType] = set()
+    while waiting:
+        function = waiting.pop()
+        if function in seen:
+            continue
+        seen.add(function)
+        home = sys.modules[function.__module__]
+        if home not in met:
+            met.append(home)
+        found = (plain(function.__globals__.get(name)) for name in function.__code__.co_names)
+        waiting += [x for x in found if isinstance(x, FunctionType)]
+        kinds = [(function.__globals__, kind) for kind in function.__annotations__.values()]
+        while kinds:  # records, and the records that they hold
+            names_there, kind = kinds.pop()
+            record = names_there.get(annotation_name(kind))
+            if isinstance(record, type):
+                home = sys.modules[record.__module__]
+                if home not in met:
+                    met.append(home)
+                kinds += [(vars(home), held) for held in record.__annotations__.values()]
+    ordered = [module, *sorted(met[1:], key=lambda x: x.__name__)]
+    texts = [generated_modules.text_of(x) for x in ordered]
+    numbers = [{name: y for name, y in vars(x).items() if isinstance(y, int | float)} for x in ordered]
+    return list(zip(texts, numbers, strict=True))
+
+
+def plain(function: Any) -> Any:
+    """A function as it is written, of what stands in its place."""
+    return getattr(function, "__wrapped__", function)
+
+
+_engines: list[Any] = []
+"""They own the machine code."""
+
+
+def _machine() -> Any:
+    name, features = target()
+    return llvm.Target.from_default_triple().create_target_machine(cpu=name, features=features, opt=3, jit=True)
+
+
+def _translated(
+    sources: Sequence[tuple[str, Mapping[str, float]]], names: Sequence[str], contract: bool, vectors: bool,
+    checked: bool,
+) -> bytes:  # fmt: skip
+    (text, known), *others = sources
+    translation = Translation(text, names, contract, known, [Source(*other) for other in others], checked)
+    module = llvm.parse_assembly(str(translation))
+    module.verify()
+    machine = _machine()
+    tuning = llvm.create_pipeline_tuning_options(speed_level=3)
+    tuning.loop_vectorization, tuning.slp_vectorization = vectors, False
+    builder = llvm.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
+    return bytes(machine.emit_object(module))

@@ -1,0 +1,207 @@
+"""LLVM instructions from the few forms of Python that generated functions and kernels are written in.
+
+A compiler for all of Python spends ten times as long on analysing straight lines as LLVM on compiling them. Here values
+are floats, integers, truth values, arrays of floats or integers, pairs, records (named tuples), and functions that are
+handed over; the type of a name is that of its first value, so that one walk over the syntax tree writes the
+instructions. Conditional expressions become selections, which have no branches, and `and` and `or` evaluate both sides,
+unless a side calls a function of the module or takes an entry whose index the condition before it speaks of. Indices,
+and integers that are divided with remainder, are not negative.
+
+Parameters of functions that are called from outside are annotated: see `types.PARAMETERS`; a record by its class, a
+function by the name of a `Callable` of the module. Those of others take the types of the arguments of their first call.
+A function without annotation returns a truth value, if anything. In a function decorated with `any_order` sums may be
+taken in any order, so that they run in vector registers; `inlined` ones are put into their callers. `zeros` makes an
+array of constant size on the stack, `np.zeros` and `np.empty` one of any size that lives until the function returns.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from llvmlite import ir
+
+from gaussopt.jit.abi import ENTRANCE
+from gaussopt.jit.arithmetic import Unit
+from gaussopt.jit.checked import CheckedBody
+from gaussopt.jit.statements import Body
+from gaussopt.jit.types import (
+    INTEGER,
+    PAIR,
+    PARAMETERS,
+    REAL,
+    SHORT,
+    TRUTH,
+    Functions,
+    Kind,
+    Records,
+    parts_of,
+    result_type,
+    untranslated,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Source:
+    """A module that functions are taken from.
+
+    Attributes
+    ----------
+    text : str
+    known : numbers of the module by name
+    """
+
+    text: str
+    known: Mapping[str, float]
+
+
+class Translation(Unit):
+    """A module of functions as LLVM's text.
+
+    Parameters
+    ----------
+    text : source of the module
+    exported : functions that are called from outside
+    contract : whether a product and a sum may become one operation with one rounding
+    known : numbers of the module by name
+    others : modules that it takes functions and records from
+    checked : whether functions return if all that they compute is defined, see `CheckedBody`
+
+    Raises
+    ------
+    NotCompiled
+        If the source holds what has no translation.
+    """
+
+    def __init__(
+        self, text: str, exported: Iterable[str], contract: bool, known: Mapping[str, float],
+        others: Iterable[Source] = (), checked: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.flags = ("contract",) if contract else ()
+        self._checked = checked
+        self._definitions: dict[str, tuple[ast.FunctionDef, Mapping[str, float]]] = {}
+        self._functions: dict[str, tuple[ir.Function, Sequence[Kind]]] = {}
+        self._types: dict[str, ast.AST] = {}
+        for source in (Source(text, known), *others):
+            for node in ast.parse(source.text).body:
+                self._read(node, source.known)
+        for name in exported:
+            annotations = [a.annotation for a in self._definitions[name][0].args.args]
+            function, kinds = self.function(name, [self._kind(x) for x in annotations if x])
+            function.linkage = "external"
+            self._enter(function, kinds)
+
+    def _read(self, node: ast.stmt, known: Mapping[str, float]) -> None:
+        """A statement of a module."""
+        match node:
+            case ast.FunctionDef(name=name):
+                if name in self._definitions:
+                    raise ValueError(f"Two modules define {name}; rename one of them.")
+                self._definitions[name] = node, known
+            case ast.ClassDef(name=name):
+                self._types[name] = node
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Tuple() as value):
+                with suppress(ValueError):  # not of literals
+                    values = ast.literal_eval(value)
+                    if all(isinstance(x, float | int) for x in values):
+                        self._table(name, values)
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript(value=ast.Name(id="Callable"))):
+                self._types[name] = node.value
+
+    def _kind(self, annotation: ast.expr) -> Kind:
+        """The type that an annotation stands for."""
+        name = ast.unparse(annotation)
+        if name in PARAMETERS:
+            return PARAMETERS[name]
+        match self._types.get(name):
+            case ast.ClassDef(body=body):
+                fields = [x for x in body if isinstance(x, ast.AnnAssign)]
+                return Records(tuple((ast.unparse(x.target), self._kind(x.annotation)) for x in fields))
+            case ast.Subscript(slice=ast.Tuple(elts=[ast.List(elts=arguments), result])):
+                return Functions(tuple(self._kind(x) for x in arguments), result_type(result))
+        raise untranslated(annotation)
+
+    def _enter(self, function: ir.Function, kinds: Sequence[Kind]) -> None:
+        """Where a function is called from outside, see `_Entrance`."""
+        kind = function.function_type.return_type
+        outer = ir.FunctionType(ir.VoidType(), [INTEGER.as_pointer()])
+        entrance = ir.Function(self.module, outer, f"{function.name}{ENTRANCE}")
+        reader = _Entrance(entrance)
+        found = reader.b.call(function, [part for kind in kinds for part in reader.parts(kind)])
+        reader.leave([] if kind == ir.VoidType() else [found])
+
+    def __str__(self) -> str:
+        """LLVM's text."""
+        return str(self.module)
+
+    def _table(self, name: str, values: Sequence[float]) -> None:
+        kind = ir.ArrayType(REAL, len(values))
+        table = ir.GlobalVariable(self.module, kind, name)
+        table.initializer = ir.Constant(kind, [ir.Constant(REAL, float(x)) for x in values])
+        table.global_constant, table.linkage = True, "internal"
+        self.tables[name] = table.gep([ir.Constant(SHORT, 0)] * 2)
+
+    def defines(self, name: str) -> bool:
+        """Whether a function of this name is in the module."""
+        return name in self._definitions
+
+    def function(self, name: str, kinds: Sequence[Kind]) -> tuple[ir.Function, Sequence[Kind]]:
+        """A function of the module, translated when it is met first, and the types of its parameters."""
+        if name in self._functions:
+            return self._functions[name]
+        definition, known = self._definitions[name]
+        if definition.returns is not None:
+            result = result_type(definition.returns)
+        else:
+            answers = any(isinstance(x, ast.Return) and x.value is not None for x in ast.walk(definition))
+            result = TRUTH if answers or self._checked else ir.VoidType()
+        parts = [part for kind in kinds for part in parts_of(kind)]
+        function = ir.Function(self.module, ir.FunctionType(result, parts), name)
+        function.linkage = "internal"
+        function.attributes.add("nounwind")
+        decorators = [ast.unparse(x) for x in definition.decorator_list]
+        if result == PAIR or "inlined" in decorators:
+            function.attributes.add("alwaysinline")
+        self._functions[name] = function, kinds
+        flags = (*self.flags, "reassoc") if "any_order" in decorators else self.flags
+        body = CheckedBody if self._checked else Body
+        body(self, function, definition, kinds, known, flags).translate()
+        return self._functions[name]
+
+
+class _Entrance:
+    """What calls a function with arguments from outside, see `gaussopt.jit.abi`."""
+
+    def __init__(self, function: ir.Function) -> None:
+        self.b = ir.IRBuilder(function.append_basic_block())
+        self._next = self._first = function.args[0]
+
+    def parts(self, kind: Kind) -> list[ir.Value]:
+        """The parts of the next argument."""
+        b = self.b
+        if isinstance(kind, Records):
+            return [part for _, field in kind.fields for part in self.parts(field)]
+        if kind == TRUTH:
+            return [b.trunc(self._taken(INTEGER), TRUTH)]
+        return [self._taken(part) for part in parts_of(kind)]
+
+    def leave(self, results: Sequence[ir.Value]) -> None:
+        """Write the result, or both numbers of it."""
+        b, self._next = self.b, self._first
+        for result in results:
+            pair = isinstance(result.type, ir.LiteralStructType)
+            for value in [b.extract_value(result, i) for i in range(2)] if pair else [result]:
+                whole = b.zext(value, INTEGER) if value.type == TRUTH else value
+                b.store(whole, b.bitcast(self._passed(), whole.type.as_pointer()))
+        b.ret_void()
+
+    def _passed(self) -> ir.Value:
+        place = self._next
+        self._next = self.b.gep(place, [ir.Constant(INTEGER, 1)], inbounds=True, source_etype=INTEGER)
+        return place
+
+    def _taken(self, kind: ir.Type) -> ir.Value:
+        return self.b.load(self.b.bitcast(self._passed(), kind.as_pointer()), typ=kind)

@@ -1,0 +1,159 @@
+"""Types and values of the kernel language as LLVM has them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+from llvmlite import ir
+
+from gaussopt.core.errors import NotCompiled
+from gaussopt.jit.abi import ARRAYS
+
+REAL, INTEGER, SHORT, TRUTH, FLOATS, BYTES = (
+    ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(1), ir.DoubleType().as_pointer(),
+    ir.IntType(8).as_pointer(),
+)  # fmt: skip
+PAIR = ir.LiteralStructType([REAL, REAL])
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """Arrays of entries of a type, row by row: handed over as the place of the first entry and the shape."""
+
+    entry: ir.Type
+    dimensions: int
+
+    @property
+    def parts(self) -> list[ir.Type]:
+        """Types of what is handed over."""
+        return [self.entry.as_pointer(), *[INTEGER] * self.dimensions]
+
+    def of(self, parts: Iterator[ir.Value]) -> Array:
+        """The array."""
+        return Array(self, next(parts), tuple(next(parts) for _ in range(self.dimensions)))
+
+
+@dataclass(frozen=True)
+class Records:
+    """Named tuples of a class, handed over field by field."""
+
+    fields: tuple[tuple[str, Kind], ...]
+
+    @property
+    def parts(self) -> list[ir.Type]:
+        """Types of what is handed over."""
+        return [part for _, kind in self.fields for part in parts_of(kind)]
+
+    def of(self, parts: Iterator[ir.Value]) -> RecordValue:
+        """The record."""
+        return RecordValue(self, {name: value_of(kind, parts) for name, kind in self.fields})
+
+
+@dataclass(frozen=True)
+class Functions:
+    """Functions of one signature, handed over as addresses."""
+
+    arguments: tuple[Kind, ...]
+    result: ir.Type
+
+    @property
+    def parts(self) -> list[ir.Type]:
+        """Types of what is handed over."""
+        return [ir.FunctionType(self.result, [part for kind in self.arguments for part in parts_of(kind)]).as_pointer()]
+
+    def of(self, parts: Iterator[ir.Value]) -> Address:
+        """The function."""
+        return Address(self, next(parts))
+
+
+Kind: TypeAlias = Any
+"""The type of a value: one of LLVM, `Arrays`, `Records` or `Functions`."""
+
+
+class Array(NamedTuple):
+    """Entries row by row."""
+
+    type: Arrays
+    first: ir.Value
+    shape: tuple[ir.Value, ...]
+
+    @property
+    def parts(self) -> list[ir.Value]:
+        """What is handed over."""
+        return [self.first, *self.shape]
+
+
+class RecordValue(NamedTuple):
+    """A named tuple."""
+
+    type: Records
+    fields: Mapping[str, Any]
+
+    @property
+    def parts(self) -> list[ir.Value]:
+        """What is handed over."""
+        return [part for value in self.fields.values() for part in parts_of_value(value)]
+
+
+class Address(NamedTuple):
+    """Where a function begins."""
+
+    type: Functions
+    place: ir.Value
+
+    @property
+    def parts(self) -> list[ir.Value]:
+        """What is handed over."""
+        return [self.place]
+
+
+RESULTS = {"float": REAL, "int": INTEGER, "bool": TRUTH, "tuple": PAIR, "None": ir.VoidType()}
+PARAMETERS: dict[str, Kind] = {"float": REAL, "int": INTEGER, "bool": TRUTH} | {
+    name: Arrays(RESULTS[entry], dimensions) if dimensions else FLOATS for name, (entry, dimensions) in ARRAYS.items()
+}
+"""Types by annotation. A list is known by its first entry alone; the others have a length or a shape."""
+
+
+def constant(value: float) -> ir.Constant:
+    """A number in the source."""
+    kind = TRUTH if isinstance(value, bool) else INTEGER if isinstance(value, int) else REAL
+    return ir.Constant(kind, int(value) if kind == TRUTH else value)
+
+
+def untranslated(node: ast.AST) -> NotCompiled:
+    """The error of a form that the kernel language does not have."""
+    return NotCompiled(f"its generated source holds '{ast.unparse(node)}', which has no translation")
+
+
+def parts_of(kind: Kind) -> list[ir.Type]:
+    """Types of the parts that a value is handed over in."""
+    return kind.parts if isinstance(kind, Arrays | Records | Functions) else [kind]
+
+
+def value_of(kind: Kind, parts: Iterator[ir.Value]) -> Any:
+    """A value of its parts."""
+    return kind.of(parts) if isinstance(kind, Arrays | Records | Functions) else next(parts)
+
+
+def parts_of_value(value: Any) -> list[ir.Value]:
+    """The parts of a value."""
+    return value.parts if isinstance(value, Array | RecordValue | Address) else [value]
+
+
+def result_type(annotation: ast.expr) -> ir.Type:
+    """The type of what a function returns."""
+    match annotation:
+        case ast.Subscript(value=ast.Name(id="tuple"), slice=ast.Tuple(elts=[one, other])):
+            return ir.LiteralStructType([result_type(one), result_type(other)])
+    return RESULTS[ast.unparse(annotation)]
+
+
+def taken_from(node: ast.expr, module: str) -> str | None:
+    """The name that an expression takes from a module; None if it takes nothing from it."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=base), attr=name) if base == module:
+            return name
+    return None

@@ -1,0 +1,261 @@
+"""How far a point is from the solution of a linear complementarity problem, whoever computed it.
+
+The natural residual r = min(z, rho w) with rho_i = 1 / M_ii has the unit of z and vanishes exactly at solutions. With
+d_i = M_ii^(-1/2) and the dimensionless A = diag(d) M diag(d), of unit diagonal, the error of z is bounded by
+
+    ||z - z*|| <= (1 + ||A||_2) / c ||r||,   ||x||^2 = sum (x_i / d_i)^2,   c = lambda_min(sym A) > 0,
+
+and for every P-matrix, in the largest entry of x_i / d_i, by beta times that of r, beta = max over all subsets S of
+||(I - I_S + I_S A)^-1||_inf. Otherwise the distance to the nearest solution is measured where all can be enumerated.
+Pairs with M_ii <= 0 take rho_i and d_i from the entries that tie them to the others.
+References: J.-S. Pang, "Error bounds in mathematical programming", Math. Prog. 79, 1997; X. Chen, S. Xiang,
+"Computation of error bounds for P-matrix linear complementarity problems", Math. Prog. 106, 2006.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gaussopt.core.programs import LCP
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_or_none, residuals_pass
+from gaussopt.lcp.enumeration import MAX_ENUMERATED, LCPSolutions, enumerate_lcp
+from gaussopt.lcp.matrix_classes import (
+    SINGULAR,
+    MatrixClass,
+    classify_matrix,
+    equilibrate,
+    regular_inverse,
+    subsets,
+    unit_diagonal,
+)
+from gaussopt.linalg.dense import EPS, ratio
+
+MAX_VERTICES = 10
+"""Largest n whose 2^n vertex matrices are inverted for beta."""
+NEGLIGIBLE = 1e-10
+"""Components this far below the size of z and q need not hold on their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class LCPCertificate:
+    """Proved errors of a point z of an LCP.
+
+    Attributes
+    ----------
+    verdict : Status or None
+        Of the problem itself: solved (w is determined), no_solution, multiple_solutions or
+        acceleration_not_unique; None if that was not decided.
+    unique : bool or None
+        Whether z is determined; None if not decided.
+    matrix : MatrixClass
+    solutions : LCPSolutions or None
+        All solutions, where they had to be enumerated.
+    residual : float
+        ||r||, in the norm above.
+    relative_residual : float
+        Relative to ||z|| + the same norm of q where the error has a bound, to the norm of q alone where it has none.
+    own_residual : float
+        Largest entry of r relative to the terms of its own row.
+    error_bound : float
+        On ||z - z*||, rounding of w included; infinite if there is none.
+    relative_error : float
+        `error_bound` relative to the same size.
+    bound_from : str
+        "definite", "p-matrix", "enumeration" or "none".
+    """
+
+    verdict: Status | None
+    unique: bool | None
+    matrix: MatrixClass
+    solutions: LCPSolutions | None
+    residual: float
+    relative_residual: float
+    own_residual: float
+    error_bound: float
+    relative_error: float
+    bound_from: str
+
+    def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
+        """Whether z is the solution (or one whose w is the only one) within the relative tolerance."""
+        possible = self.verdict in (Status.SOLVED, None)
+        sensible = math.isinf(tolerance) or self.own_residual <= math.sqrt(tolerance)
+        passed = residuals_pass(tolerance, self.relative_residual, self.error_bound, self.relative_error)
+        return possible and sensible and passed
+
+    @property
+    def z_range(self) -> Matrix | None:
+        """Smallest and largest value of each z_i over all solutions, (n, 2), where z is not determined."""
+        found = self.solutions
+        return found.ranges() if found is not None and found.solutions and self.unique is False else None
+
+    def to_mapping(self) -> dict[str, Any]:
+        """For JSON."""
+        mapping: dict[str, Any] = {
+            "verdict": None if self.verdict is None else str(self.verdict),
+            "forces_unique": self.unique,
+            "residual": finite_or_none(self.residual),
+            "relative_residual": finite_or_none(self.relative_residual),
+            "error_bound": finite_or_none(self.error_bound),
+            "relative_error": finite_or_none(self.relative_error),
+            "bound_from": self.bound_from,
+            "matrix": self.matrix.to_mapping(),
+        }
+        if self.solutions is not None:
+            mapping["solutions"] = [z.tolist() for z in self.solutions.solutions]
+        if (z_range := self.z_range) is not None:
+            mapping["z_range"] = [[finite_or_none(v) for v in row] for row in z_range.tolist()]
+        return mapping
+
+
+def natural_residual(lcp: LCP, z: Vector) -> tuple[Vector, Vector, Vector]:
+    """min(z, rho w), the size of the terms of each entry, and d; all (n,)."""
+    d = unit_diagonal(lcp.M)
+    rho = d * d
+    size = rho * (np.abs(lcp.M) @ np.abs(z) + np.abs(lcp.q))
+    return np.minimum(z, rho * lcp.w(z)), size, d
+
+
+def certify_lcp(lcp: LCP, z: Vector | None) -> LCPCertificate:
+    """Certify a point.
+
+    Parameters
+    ----------
+    lcp : LCP
+    z : (n,) or None
+        None only says what the problem is.
+    """
+    kind = classify_matrix(lcp.M)
+    one = bool(kind.positive_definite or kind.p_matrix)
+    found = enumerate_lcp(lcp) if not one and lcp.n <= MAX_ENUMERATED else None
+    if z is None or not np.isfinite(z).all():
+        inf = math.inf
+        verdict, unique = _verdict(lcp, kind, found, None)
+        return LCPCertificate(verdict, unique, kind, found, inf, inf, inf, inf, inf, "none")
+    r, size, d = natural_residual(lcp, z)
+    norm = float(np.linalg.norm(z / d) + np.linalg.norm(d * lcp.q))
+    residual = float(np.linalg.norm(r / d))
+    own = _largest(r, np.abs(z) + size + NEGLIGIBLE * d * norm)
+    certain = (np.abs(r) + (lcp.n + 2) * EPS * size) / d
+    A = d[:, None] * lcp.M * d
+    bound, source = math.inf, "none"
+    if kind.positive_definite:
+        bound, source = (1.0 + float(np.linalg.norm(A, 2))) / kind.lowest * float(np.linalg.norm(certain)), "definite"
+        bound = bound if lcp.n else 0.0
+    if one and not bound <= DEFAULT_TOLERANCE * norm and lcp.n <= MAX_VERTICES:
+        vertex = vertex_bound(A) * float(certain.max()) * math.sqrt(lcp.n)
+        if vertex < bound:
+            bound, source = vertex, "p-matrix"
+    if not bound <= DEFAULT_TOLERANCE * norm and lcp.n <= MAX_ENUMERATED:
+        found = found or enumerate_lcp(lcp)
+        measured = _distance(found, z, d)
+        if measured < bound:
+            bound, source = measured, "enumeration"
+    verdict, unique = _verdict(lcp, kind, found, z)
+    relative = ratio(residual, norm)
+    if not math.isfinite(bound):
+        # Nothing ties z to the data, and beside a z that runs away every residual would be small.
+        given = float(np.linalg.norm(d * lcp.q)) or norm
+        relative, own = ratio(residual, given), max(own, _largest(r, size + NEGLIGIBLE * d * given))
+    return LCPCertificate(verdict, unique, kind, found, residual, relative, own, bound, ratio(bound, norm), source)
+
+
+def _largest(r: Vector, terms: Vector) -> float:
+    """The largest entry of r relative to its terms."""
+    return float((np.abs(r) / np.where(terms > 0, terms, 1.0)).max(initial=0.0))
+
+
+def vertex_bound(A: Matrix) -> float:
+    """The maximum over S of ||(I - I_S + I_S A)^-1||_inf, the error constant of a P-matrix in the natural residual."""
+    n = len(A)
+    D = np.where(subsets(n)[:, :, None], A, np.eye(n))
+    if (np.linalg.det(D) == 0.0).any():
+        return math.inf
+    return float(np.abs(np.linalg.inv(D)).sum(axis=2).max(initial=0.0))
+
+
+def _verdict(
+    lcp: LCP, kind: MatrixClass, found: LCPSolutions | None, z: Vector | None
+) -> tuple[Status | None, bool | None]:
+    if kind.positive_definite or kind.p_matrix:
+        return Status.SOLVED, True
+    if found is not None:
+        return found.status, None if not found.decided and not found.faces and found.count == 1 else found.unique
+    if infeasible(lcp):
+        return Status.NO_SOLUTION, False
+    if kind.positive_semidefinite and kind.symmetric:
+        # w is the gradient of a convex function at its minimisers; z is then determined where the columns that may
+        # push are independent.
+        if z is None:
+            return Status.SOLVED, None
+        _, size, d = natural_residual(lcp, z)
+        held = lcp.w(z) * d * d <= 1e-8 * size
+        A = (d[:, None] * lcp.M * d)[:, held]
+        return Status.SOLVED, True if np.linalg.matrix_rank(A, tol=1e-8) == held.sum() else None
+    return None, None
+
+
+def infeasible(lcp: LCP) -> bool:
+    """Whether not even z >= 0, w >= 0 can be met, by a linear program."""
+    from scipy.optimize import linprog
+
+    R, C = equilibrate(lcp.M)
+    M, q = R[:, None] * lcp.M * C, R * lcp.q
+    q = q / (float(np.abs(q).max(initial=0.0)) or 1.0)
+    n = lcp.n
+    # The smallest shift t that makes M z + q + t >= 0 feasible.
+    phase1 = linprog(np.append(np.zeros(n), 1.0), np.hstack((-M, -np.ones((n, 1)))), q, bounds=(0, None))
+    return bool(phase1.status == 0 and phase1.fun is not None and phase1.fun > 1e-7)
+
+
+def _distance(found: LCPSolutions, z: Vector, d: Vector) -> float:
+    """Distance from z to the nearest solution, their rounding included."""
+    best = math.inf
+    for solution, rounding in zip(found.solutions, found.floors, strict=True):
+        best = min(best, float(np.linalg.norm((np.abs(z - solution) + rounding) / d)))
+    if not found.faces:
+        return best
+    from scipy.optimize import nnls
+
+    floor = max(float(np.linalg.norm(f / d)) for f in found.floors)
+    for face in found.faces:
+        V, W = face.vertices / d, face.rays / d
+        size = max(float(np.abs(V).max()), float(np.abs(z / d).max())) or 1.0
+        # Only the directions of rays count; their numbers may lie far from those of the vertices.
+        W = W * (size / np.abs(W).max(axis=1, keepdims=True)) if len(W) else W
+        weights = np.append(np.ones(len(V)), np.zeros(len(W))) * size
+        A = np.vstack((np.vstack((V, W)).T, 1e3 * weights))
+        part, _ = nnls(A / size, np.append(z / d, 1e3 * size) / size)
+        hull = part[: len(V)]
+        if hull.sum() > 0:
+            # Made to sum to one the point is on the face, so its distance is a bound.
+            near = (hull / hull.sum()) @ V + part[len(V) :] @ W
+            best = min(best, float(np.linalg.norm(z / d - near)) + floor)
+    return best
+
+
+def polish(lcp: LCP, z: Vector) -> Vector:
+    """Solve once for the pairs that push according to z, and keep the better of the two points."""
+    r, _, d = natural_residual(lcp, z)
+    push = z > d * d * lcp.w(z)
+    candidate = np.zeros(lcp.n)
+    if push.any():
+        A = (d[:, None] * lcp.M * d)[np.ix_(push, push)]
+        b = d[push] * (lcp.q[push])
+        x = z[push] / d[push]
+        inverse = regular_inverse(A)
+        if inverse is not None:
+            x = -(inverse @ b)
+            x -= inverse @ (A @ x + b)
+        else:
+            x = x - np.asarray(np.linalg.lstsq(A, A @ x + b, rcond=SINGULAR)[0], dtype=np.float64)
+        candidate[push] = np.maximum(x * d[push], 0.0)
+    if not np.isfinite(candidate).all():
+        return z
+    better = np.abs(natural_residual(lcp, candidate)[0] / d).max(initial=0.0) <= np.abs(r / d).max(initial=0.0)
+    return candidate if better else z

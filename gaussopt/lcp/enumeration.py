@@ -1,0 +1,337 @@
+"""All solutions of a small linear complementarity problem.
+
+For every subset S of the pairs let z_i = 0 outside S and w_i = 0 in S. The remaining x (z_i in S, w_i outside) solves
+
+    B_S x = -q,   x >= 0,   column i of B_S is M e_i if i is in S, else -e_i,
+
+a point where B_S is regular and a polyhedron, perhaps empty, where it is singular; the solutions of the problem are
+the union over all S. Regular bases are solved in one stacked call, polyhedra are described by `gaussopt.lcp.polyhedra`.
+
+Tolerances are relative and independent of the scaling of rows and columns:
+
+- B_S is singular if a relative change of `SINGULAR` in one entry makes it so; |b_ij (B^-1)_ji| is the reciprocal of
+  that change.
+- x_i counts as zero below `FEASIBLE` times f_i, f = |B^-1| (|B| |x| + |q|) (below `FLAT` times it on polyhedra): what
+  relative changes of that size in the entries of M and q can do to it.
+- Two accelerations are the same if they agree to `OBSERVED` times the size of their terms.
+
+References: R. W. Cottle, J.-S. Pang, R. E. Stone, "The Linear Complementarity Problem", SIAM 2009, sections 1.3, 3.1;
+F. Bauer, "Optimally scaled matrices", Numer. Math. 5, 1963; R. D. Skeel, "Scaling for numerical stability in Gaussian
+elimination", J. ACM 26, 1979.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gaussopt.core.errors import NotAccepted
+from gaussopt.core.programs import LCP
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.lcp.matrix_classes import INVERTED, SINGULAR, equilibrate, subsets
+from gaussopt.lcp.polyhedra import CONSISTENT, FEASIBLE, FLAT, OBSERVED, Mask, SolutionPart, distinct, polyhedron
+from gaussopt.linalg.dense import EPS
+
+MAX_ENUMERATED = 12
+"""Largest n whose 2^n complementary bases are visited."""
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """A set of solutions of positive length: the vertices' convex hull plus the rays' cone.
+
+    Attributes
+    ----------
+    support : (n,)
+        Which z_i may be positive; the other w_i may.
+    vertices : (k, n)
+        In z; at least one.
+    rays : (r, n)
+        In z; none if the set is bounded.
+    """
+
+    support: Mask
+    vertices: Matrix
+    rays: Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class LCPSolutions:
+    """All solutions of an LCP, and what they mean for an observed quantity y = observe z + offset.
+
+    Attributes
+    ----------
+    points : (p, n)
+        Isolated solutions z.
+    faces : tuple of Face
+        Continua of solutions; overlapping ones may share boundaries.
+    status : Status
+        no_solution; solved if y is the same for all solutions; multiple_solutions if it takes several isolated
+        values; acceleration_not_unique if it takes a continuum of values.
+    unique : bool
+        Whether it is proved that z itself is determined.
+    solutions : tuple of (n,)
+        The isolated solutions and the vertices of the continua.
+    floors : tuple of (n,)
+        Rounding error that each of them may have.
+    representatives : tuple of (n,)
+        One z for each distinct value of y (for each continuum, where y is not determined).
+    observed : tuple of arrays
+        The values of y there.
+    decided : bool
+        Whether `unique` is known; where rounding hides what a singular basis holds, it is False without proof.
+    """
+
+    points: Matrix
+    faces: tuple[Face, ...]
+    status: Status
+    unique: bool
+    solutions: tuple[Vector, ...]
+    floors: tuple[Vector, ...]
+    representatives: tuple[Vector, ...]
+    observed: tuple[Vector, ...]
+    decided: bool = True
+
+    @property
+    def count(self) -> int:
+        """Number of distinct values of y; meaningless if they form a continuum."""
+        return len(self.observed)
+
+    def ranges(self, C: Matrix | None = None, c0: Vector | None = None) -> Matrix:
+        """Smallest and largest value of each component of C z + c0 over all solutions.
+
+        Parameters
+        ----------
+        C : (r, n), optional
+            The identity if absent.
+        c0 : (r,), optional
+
+        Returns
+        -------
+        (r, 2), infinite where unbounded; +inf, -inf where there is no solution.
+        """
+        n = self.points.shape[1]
+        C = np.eye(n) if C is None else np.asarray(C, dtype=float)
+        z = np.vstack([self.points, *(face.vertices for face in self.faces)])
+        values = z @ C.T + (0.0 if c0 is None else c0)
+        low, high = values.min(axis=0, initial=np.inf), values.max(axis=0, initial=-np.inf)
+        for face in self.faces:
+            slope, noise = face.rays @ C.T, OBSERVED * (np.abs(face.rays) @ np.abs(C).T)
+            low = np.where((slope < -noise).any(axis=0), -np.inf, low)
+            high = np.where((slope > noise).any(axis=0), np.inf, high)
+        return np.column_stack((low, high))
+
+
+def enumerate_lcp(
+    lcp: LCP,
+    observe: Matrix | None = None,
+    offset: Vector | None = None,
+    limit: int = MAX_ENUMERATED,
+    size: Vector | None = None,
+    supports: Mask | None = None,
+) -> LCPSolutions:
+    """All solutions of a small LCP; the work grows as 2^n.
+
+    Parameters
+    ----------
+    lcp : LCP
+    observe, offset : (r, n), (r,), optional
+        What must be the same for the problem to count as solved, y = observe z + offset; w if absent. For contacts
+        the acceleration.
+    limit : int
+    size : (n,), optional
+        Size of the terms that q was summed from, |q| if absent. Where they cancelled, q_i is rounding noise relative
+        to them, and whether it is 1e-17 or -1e-17 must decide nothing.
+    supports : (s, n) bool, optional
+        The complementary bases to visit, if it is known that the others hold no further solutions.
+
+    Raises
+    ------
+    NotAccepted
+        If n is above the limit.
+    """
+    n = lcp.n
+    if n > limit:
+        raise NotAccepted(f"The problem has {n} pairs, 2^{n} complementary bases; enumeration stops at {limit}.")
+    R, C = equilibrate(lcp.M)
+    M, q = R[:, None] * lcp.M * C, R * lcp.q
+    q_size = np.abs(q) if size is None else np.maximum(np.abs(q), R * size)
+    masks = subsets(n) if supports is None else supports
+    x, f, regular = regular_bases(M, q, q_size, masks)
+    feasible = regular & (x >= -FEASIBLE * f).all(axis=-1)
+    points = [_point(masks[s], x[s], f[s], C) for s in np.flatnonzero(feasible)]
+    # Far below zero in an ill-conditioned basis may be within its tolerance, but without it the rows no longer hold.
+    points = [p for part in points if (p := _lawful(part, lcp, q_size / R, C))]
+    continua: list[SolutionPart] = []
+    decided = True
+    for s in np.flatnonzero(~regular):
+        part = polyhedron(M, q, q_size, masks[s], C)
+        if part is None:
+            continue
+        if lawful := _lawful(part, lcp, q_size / R, C):
+            (continua if len(lawful.rays) or len(lawful.vertices) > 1 else points).append(lawful)
+        elif len(part.vertices) > 1:
+            # Of vertices that rounding has moved some may be solutions, with more of them in between.
+            decided &= not any(_holds(part._replace(vertices=v[None]), lcp, q_size / R) for v in part.vertices)
+    continua = _maximal(continua, lcp)
+    points = _isolated(points, continua, lcp)
+    found = _judge(lcp, points, continua, observe, offset)
+    return found if decided else replace(found, unique=False, decided=False)
+
+
+def regular_bases(
+    M: Matrix, q: Vector, size: Vector | None = None, supports: Mask | None = None
+) -> tuple[Matrix, Matrix, Mask]:
+    """Solve the system of every complementary basis.
+
+    Parameters
+    ----------
+    M : (..., n, n)
+    q : (..., n)
+    size : (..., n), optional
+        At least |q|, which it is if absent.
+
+    Returns
+    -------
+    x : (..., 2^n, n)
+        z_i for i in the subset, w_i for the others.
+    f : (..., 2^n, n)
+        |B^-1| (|B| |x| + size), and one rounding of the largest.
+    regular : (..., 2^n)
+        Where x means anything.
+    """
+    n = M.shape[-1]
+    identity = np.eye(n)
+    masks = subsets(n) if supports is None else supports
+    B = np.where(masks[:, None, :], M[..., None, :, :], -identity)
+    regular = np.linalg.det(B) != 0.0
+    if not regular.all():
+        B = np.where(regular[..., None, None], B, identity)
+    inverse = np.linalg.inv(B)
+    absolute, absolute_inverse = np.abs(B), np.abs(inverse)
+    gain = (absolute * absolute_inverse.swapaxes(-1, -2)).max(axis=(-2, -1), initial=0.0)
+    regular &= gain < 1.0 / SINGULAR
+    # Elimination on a singular matrix may end in a wrong inverse with harmless entries; its products give it away.
+    # Their diagonals do not depend on the scaling of rows and columns.
+    left, right = np.einsum("...ij,...ji->...i", inverse, B), np.einsum("...ij,...ji->...i", B, inverse)
+    regular &= (np.maximum(np.abs(left - 1.0), np.abs(right - 1.0)) < INVERTED).all(axis=-1)
+    rhs = q[..., None, :, None]
+    x = -(inverse @ rhs)
+    x -= inverse @ (B @ x + rhs)  # one refinement makes the residual small row by row
+    sizes = np.abs(rhs) if size is None else size[..., None, :, None]
+    f = (absolute_inverse @ (absolute @ np.abs(x) + sizes))[..., 0]
+    # Where all terms of a row vanish, f is the rounding of a rounding, and x may be as large as that.
+    return x[..., 0], f + EPS * f.max(axis=-1, keepdims=True, initial=0.0), regular
+
+
+def _point(support: Mask, x: Vector, f: Vector, C: Vector) -> SolutionPart:
+    z = np.where(support & (x > FEASIBLE * f), x, 0.0) * C
+    return SolutionPart(support, z[None], np.zeros((0, len(z))), np.where(support, f * C, 0.0)[None])
+
+
+def _lawful(part: SolutionPart, lcp: LCP, size: Vector, C: Vector) -> SolutionPart | None:
+    """The part if it satisfies every row, or does without the entries that rounding beside larger ones left in it."""
+    if _holds(part, lcp, size):
+        return part
+    scaled = part.vertices / C
+    noise = 4 * lcp.n * EPS * scaled.max(axis=1, keepdims=True, initial=0.0)
+    part = part._replace(vertices=np.where(scaled > noise, part.vertices, 0.0))
+    return part if _holds(part, lcp, size) else None
+
+
+def _holds(part: SolutionPart, lcp: LCP, size: Vector) -> bool:
+    """Whether the vertices satisfy every row in its own scale; the null space sees the rows together."""
+    terms = part.vertices @ np.abs(lcp.M).T + size
+    w = part.vertices @ lcp.M.T + lcp.q
+    inside, outside = part.support, ~part.support
+    return bool(
+        (w >= -CONSISTENT * terms).all()
+        and (np.abs(w[:, inside]) <= CONSISTENT * terms[:, inside]).all()
+        and (part.vertices[:, outside] == 0).all()
+    )
+
+
+def _patterns(parts: list[SolutionPart], lcp: LCP) -> tuple[Mask, Mask, Mask]:
+    """Supports, and which z_i and w_i are positive somewhere on each part; all (p, n)."""
+    supports = np.array([p.support for p in parts]).reshape(len(parts), lcp.n)
+    z_positive, w_positive = supports.copy(), supports.copy()
+    for k, (support, vertices, rays, _) in enumerate(parts):
+        w = vertices @ lcp.M.T + lcp.q
+        noise = OBSERVED * (vertices @ np.abs(lcp.M).T + np.abs(lcp.q))
+        slope = rays @ lcp.M.T
+        z_positive[k] = vertices.any(axis=0) | rays.any(axis=0)
+        w_positive[k] = (w > noise).any(axis=0) | (slope > OBSERVED * (rays @ np.abs(lcp.M).T)).any(axis=0)
+        w_positive[k] &= ~support
+    return supports, z_positive, w_positive
+
+
+def _maximal(parts: list[SolutionPart], lcp: LCP) -> list[SolutionPart]:
+    """The continua that lie in no other one."""
+    if len(parts) < 2:
+        return parts
+    supports, z, w = (p.astype(float) for p in _patterns(parts, lcp))
+    inside = (z @ (1.0 - supports).T == 0) & (w @ supports.T == 0)
+    # Of two that contain each other the earlier one stays.
+    beaten = inside & (~inside.T | np.tri(len(parts), k=-1, dtype=bool))
+    return [p for p, covered in zip(parts, beaten.any(axis=1), strict=True) if not covered]
+
+
+def _isolated(points: list[SolutionPart], continua: list[SolutionPart], lcp: LCP) -> list[SolutionPart]:
+    """Points that are not found twice and lie on no continuum."""
+    if len(points) > 1:
+        z, f = np.vstack([p.vertices for p in points]), np.vstack([p.f for p in points])
+        points = [points[i] for i in distinct(z, OBSERVED * z + FLAT * f)]
+    if not continua or not points:
+        return points
+    _, z_positive, w_positive = (p.astype(float) for p in _patterns(points, lcp))
+    supports = np.array([c.support for c in continua]).astype(float)
+    on = (z_positive @ (1.0 - supports).T == 0) & (w_positive @ supports.T == 0)
+    return [p for p, covered in zip(points, on.any(axis=1), strict=True) if not covered]
+
+
+def _judge(
+    lcp: LCP, points: list[SolutionPart], continua: list[SolutionPart], observe: Matrix | None, offset: Vector | None
+) -> LCPSolutions:
+    n = lcp.n
+    Y = lcp.M if observe is None else np.asarray(observe, dtype=float)
+    y0 = np.zeros(len(Y)) if offset is None else np.asarray(offset, dtype=float)
+    if observe is None and offset is None:
+        y0 = lcp.q
+    size = np.abs(Y).T
+    spread = False
+    values: list[Vector] = []
+    tolerances: list[Vector] = []
+    for part in (*points, *continua):
+        y = part.vertices @ Y.T + y0
+        tolerance = OBSERVED * (np.abs(part.vertices) @ size + np.abs(y0)) + 10 * FEASIBLE * (part.f @ size)
+        worst = tolerance.max(axis=0)
+        moving = (np.abs(part.rays @ Y.T) > OBSERVED * (np.abs(part.rays) @ size)).any()
+        spread = spread or bool(moving) or bool((y.max(axis=0) - y.min(axis=0) > 2 * worst).any())
+        values.append(y[0])
+        tolerances.append(worst)
+    parts = [*points, *continua]
+    shape = (len(values), len(Y))
+    kept = distinct(np.array(values).reshape(shape), np.array(tolerances).reshape(shape))
+    if not parts:
+        status = Status.NO_SOLUTION
+    elif spread:
+        status = Status.ACCELERATION_NOT_UNIQUE
+    else:
+        status = Status.SOLVED if len(kept) == 1 else Status.MULTIPLE_SOLUTIONS
+    every = np.vstack([np.zeros((0, n)), *(p.vertices for p in parts)])
+    floors = np.vstack([np.zeros((0, n)), *(p.f for p in parts)])
+    if len(every) > 1 and continua:
+        keep = distinct(every, OBSERVED * every + FLAT * floors)
+        every, floors = every[keep], floors[keep]
+    return LCPSolutions(
+        np.vstack([np.zeros((0, n)), *(p.vertices for p in points)]),
+        tuple(Face(p.support, p.vertices, p.rays) for p in continua),
+        status,
+        len(parts) == 1 and not continua,
+        tuple(every),
+        tuple(4 * (n + 1) * EPS * floors),
+        tuple(parts[i].vertices[0] for i in kept),
+        tuple(values[i] for i in kept),
+    )

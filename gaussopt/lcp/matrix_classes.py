@@ -1,0 +1,228 @@
+"""Scaling of complementarity problems, and the classes of matrices that decide how many solutions there are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.linalg.dense import EPS
+
+MAX_MINORS = 12
+"""Largest n whose 2^n principal minors are computed."""
+POSITIVE = 1e-13
+"""A scaled eigenvalue or pivot below this (times n) counts as zero."""
+DOUBTFUL = 1e-6
+"""A principal minor of a matrix of unit diagonal below this may be noise."""
+SYMMETRIC = 1e-12
+"""Relative asymmetry, in scaled rows, that counts as rounding."""
+
+
+SINGULAR = 1e-11
+"""Relative change of one entry that makes a matrix singular whose inverse means nothing."""
+INVERTED = 1e-4
+"""Deviation of the diagonals of B^-1 B and B B^-1 from 1 at which an inverse is not believed."""
+
+
+def regular_inverse(A: Matrix) -> Matrix | None:
+    """The inverse of A, or None where a relative change of `SINGULAR` in one entry makes A singular.
+
+    Independent of the scaling of rows and columns. Elimination on a matrix that is singular but for rounding gives
+    solutions that run away along its null space.
+    """
+    try:
+        inverse = np.asarray(np.linalg.inv(A), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return None
+    both = np.concatenate((np.einsum("ij,ji->i", inverse, A), np.einsum("ij,ji->i", A, inverse)))
+    gain = float((np.abs(A) * np.abs(inverse.T)).max(initial=0.0))
+    return inverse if gain < 1.0 / SINGULAR and (np.abs(both - 1.0) < INVERTED).all() else None
+
+
+@lru_cache(maxsize=16)
+def subsets(n: int) -> NDArray[np.bool_]:
+    """All subsets of n indices as rows of a mask, (2^n, n); row s holds the bits of s."""
+    masks: NDArray[np.bool_] = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(bool)
+    masks.setflags(write=False)
+    return masks
+
+
+def power_of_two(x: Vector) -> Vector:
+    """1 / x rounded to powers of two, so that scaling by it adds no rounding; 1 where x vanishes."""
+    positive = x > 0
+    return np.asarray(np.where(positive, np.exp2(-np.round(np.log2(np.where(positive, x, 1.0)))), 1.0))
+
+
+def equilibrate(M: Matrix) -> tuple[Vector, Vector]:
+    """Positive factors R of the rows and C of the columns that bring diag(R) M diag(C) near unit size.
+
+    With z = C z', w' = R w the scaled problem has the same complementary pairs, whatever the units were.
+
+    Parameters
+    ----------
+    M : (..., n, n)
+
+    Returns
+    -------
+    R, C : (..., n)
+    """
+    A = np.abs(M)
+    R = power_of_two(A.max(axis=-1, initial=0.0))
+    C = power_of_two((R[..., :, None] * A).max(axis=-2, initial=0.0))
+    return R * power_of_two((R[..., :, None] * A * C[..., None, :]).max(axis=-1, initial=0.0)), C
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixClass:
+    """Class of a square matrix, which decides about its complementarity problems.
+
+    Attributes
+    ----------
+    symmetric : bool
+    positive_definite, positive_semidefinite : bool
+        Of the symmetric part.
+    p_matrix : bool or None
+        Whether all principal minors are positive; None if there are too many to tell.
+    lowest : float
+        Smallest eigenvalue of the symmetric part, in coordinates where the diagonal is 1.
+    """
+
+    symmetric: bool
+    positive_definite: bool
+    positive_semidefinite: bool
+    p_matrix: bool | None
+    lowest: float
+
+    @property
+    def sentence(self) -> str:
+        """The consequence for the number of solutions."""
+        kind = "symmetric" if self.symmetric else "non-symmetric"
+        if self.positive_definite:
+            return f"M is {kind} positive definite: exactly one solution for every q."
+        if self.p_matrix:
+            return f"M is a {kind} P-matrix, not positive definite: exactly one solution for every q."
+        if self.positive_semidefinite:
+            return f"M is {kind} positive semidefinite: the solutions form a convex set, possibly empty."
+        if self.p_matrix is None:
+            return f"M is {kind} and not positive semidefinite; too large to tell whether it is a P-matrix."
+        return f"M is {kind} and no P-matrix: none, one or several solutions, depending on q."
+
+    def to_mapping(self) -> dict[str, bool | str | None]:
+        """For JSON."""
+        return {
+            "symmetric": self.symmetric,
+            "positive_definite": self.positive_definite,
+            "positive_semidefinite": self.positive_semidefinite,
+            "p_matrix": self.p_matrix,
+            "sentence": self.sentence,
+        }
+
+
+def classify_matrix(M: Matrix, max_minors: int = MAX_MINORS) -> MatrixClass:
+    """Symmetry, definiteness of the symmetric part and the P-property of a square matrix.
+
+    Definiteness is judged after scaling to unit diagonal, the P-property by all principal minors of the balanced
+    matrix; both are independent of units (z_i in other units, w_i in their reciprocals), the P-property also of the
+    scaling of single rows. What vanishes to about 13 digits counts as zero.
+
+    Parameters
+    ----------
+    M : (n, n)
+    max_minors : int
+        Largest n whose principal minors are computed.
+    """
+    n = len(M)
+    if n == 0:
+        return MatrixClass(True, True, True, True, 1.0)
+    d = unit_diagonal(M)
+    A = d[:, None] * M * d
+    size = np.abs(A)
+    symmetric = bool((np.abs(A - A.T) <= SYMMETRIC * np.maximum(size, size.T).max(axis=1)).all())
+    lowest = float(np.linalg.eigvalsh(0.5 * (A + A.T))[0])
+    floor = POSITIVE * n * max(1.0, float(np.abs(A + A.T).max()) / 2)
+    definite = bool((M.diagonal() > 0).all()) and lowest > floor
+    p_matrix: bool | None = True
+    if not definite:
+        p_matrix = is_p_matrix(M, max_minors)
+    return MatrixClass(symmetric, definite, lowest >= -floor, p_matrix, lowest)
+
+
+def unit_diagonal(M: Matrix) -> Vector:
+    """Factors d with diag(d) M diag(d) of unit diagonal, (n,).
+
+    Where M_ii <= 0, d_i makes the largest entry 1 that ties i to those whose d is known, so that other units (z_i by a
+    factor, w_i by its reciprocal) change nothing. What nothing ties to a positive diagonal takes the sizes of its own
+    row and column.
+    """
+    diagonal = M.diagonal()
+    positive = diagonal > 0
+    d = np.where(positive, 1.0 / np.sqrt(np.where(positive, diagonal, 1.0)), 0.0)
+    if positive.all():
+        return np.asarray(d)
+    size = np.abs(M)
+    both = np.maximum(size, size.T)
+    while True:
+        tied = np.where(d > 0, 0.0, (both * d).max(axis=1))
+        found = (tied > 0) & np.isfinite(tied)
+        if not found.any():
+            break
+        d = np.where(found, 1.0 / np.where(found, tied, 1.0), d)
+    row, column = size.max(axis=1), size.max(axis=0)
+    row, column = np.where(row > 0, row, column), np.where(column > 0, column, row)
+    own = np.where(
+        row > 0, 1.0 / np.sqrt(np.sqrt(np.where(row > 0, row, 1.0)) * np.sqrt(np.where(row > 0, column, 1.0))), 1.0
+    )
+    return np.asarray(np.where(d > 0, d, own))
+
+
+def is_p_matrix(M: Matrix, max_minors: int) -> bool | None:
+    """Whether all principal minors are positive; None beyond `max_minors` if pairs do not decide."""
+    from scipy.linalg import matrix_balance
+
+    n = len(M)
+    diagonal = M.diagonal()
+    if (diagonal <= 0).any():
+        return False
+    # Rows divided by the diagonal, then a diagonal similarity: both leave the signs of principal minors alone.
+    A, _ = matrix_balance(M / diagonal[:, None], permute=False)
+    pairs = 1.0 - A * A.T
+    np.fill_diagonal(pairs, 1.0)
+    if (pairs <= POSITIVE).any():
+        return False
+    if n > max_minors:
+        return None
+    return bool(principal_minors_positive(np.asarray(A, dtype=np.float64)))
+
+
+def principal_minors_positive(A: Matrix) -> NDArray[np.bool_]:
+    """Whether all principal minors are positive, for matrices (..., n, n) of unit diagonal.
+
+    A minor is compared with that of the subset without its highest index: their quotient is a pivot, which noise
+    of a singular block leaves at rounding level.
+    """
+    n = A.shape[-1]
+    masks = subsets(n)
+    both = masks[:, :, None] & masks[:, None, :]
+    minors = np.linalg.det(np.where(both, A[..., None, :, :], np.eye(n)))
+    index = np.arange(1, 2**n)
+    without = index ^ (1 << (np.frexp(index.astype(float))[1] - 1))
+    size = np.maximum(1.0, np.abs(A).max(axis=(-2, -1)))[..., None]
+    positive = np.asarray((minors[..., 1:] > 8 * n * EPS * size * np.abs(minors[..., without])).all(axis=-1))
+    # Beside a small minor of the subset without its highest index the noise of others looks like a pivot.
+    doubtful = positive[..., None] & (minors < DOUBTFUL)
+    for place in zip(*np.nonzero(doubtful), strict=True):
+        inside = masks[place[-1]]
+        positive[place[:-1]] &= _regular(A[place[:-1]][np.ix_(inside, inside)])
+    return positive
+
+
+def _regular(A: Matrix) -> bool:
+    """Whether it takes a relative change of one entry of more than n `POSITIVE` to make a matrix singular."""
+    try:
+        inverse = np.linalg.inv(A)
+    except np.linalg.LinAlgError:
+        return False
+    return bool((np.abs(A) * np.abs(inverse.T)).max(initial=0.0) * len(A) * POSITIVE < 1.0)

@@ -1,0 +1,157 @@
+"""Vertices and extreme rays of the solutions of a singular complementary basis.
+
+A polyhedron {x + N t >= 0} contains no line, so its vertices and extreme rays describe it; they are found from the null
+space N of the basis and every choice of vanishing components.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.lcp.matrix_classes import SINGULAR
+from gaussopt.linalg.dense import EPS
+
+Mask = NDArray[np.bool_]
+
+FEASIBLE = 1e-13
+"""Entry relative to its rounding size f that counts as zero in a regular basis."""
+FLAT = 1e-11
+"""The same on polyhedra."""
+CONSISTENT = 1e-11
+"""Relative residual at which the equations of a singular basis contradict each other."""
+OBSERVED = 1e-9
+"""Difference of two points, relative to their terms, up to which they are the same."""
+UNEVEN = 1e-6
+"""Entry of a basis of largest entries 1 below which its scaling may hide what it is."""
+BALANCING = 30
+"""Passes over a basis that is scaled by geometric means."""
+
+
+class SolutionPart(NamedTuple):
+    """Vertices and rays of one basis in z, and f there, the size that rounding errors are relative to."""
+
+    support: Mask
+    vertices: Matrix
+    rays: Matrix
+    f: Matrix
+
+
+def polyhedron(M: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -> SolutionPart | None:
+    """The solutions of a singular basis by vertices and rays, or None if there are none."""
+    B = np.where(support, M, -np.eye(len(q)))
+    found = _described(B, q, q_size, support, C)
+    if np.abs(B[B != 0]).min(initial=1.0) < UNEVEN and (found is None or not _lasting(found, M, C)):
+        # The largest entries of rows and columns are alike, others may hide below them, and rank and consistency with
+        # them: once more with all entries brought to one size as far as that goes.
+        r, c = _geometric(B)
+        again = _described(r[:, None] * B * c, r * q, r * q_size, support, c * C)
+        found = again if found is None or (again is not None and _lasting(again, M, C)) else found
+    return found
+
+
+def _lasting(part: SolutionPart, M: Matrix, C: Vector) -> bool:
+    """Whether the rays satisfy every row of M, whose columns are scaled by C, in its own scale."""
+    rays = part.rays / C
+    w, noise = rays @ M.T, OBSERVED * (rays @ np.abs(M).T)
+    return bool((w >= -noise).all() and (np.abs(w) <= noise)[:, part.support].all())
+
+
+def _geometric(B: Matrix) -> tuple[Vector, Vector]:
+    """Powers of two that bring the geometric means of rows and columns to 1 (A. R. Curtis, J. K. Reid, 1972)."""
+    there = B != 0
+    logs = np.log2(np.where(there, np.abs(B), 1.0))
+    r, c = np.zeros(len(B)), np.zeros(len(B))
+    rows, columns = np.maximum(there.sum(axis=1), 1), np.maximum(there.sum(axis=0), 1)
+    for _ in range(BALANCING):
+        r = -np.where(there, logs + c, 0.0).sum(axis=1) / rows
+        c = -np.where(there, logs + r[:, None], 0.0).sum(axis=0) / columns
+    return 2.0 ** np.round(r), 2.0 ** np.round(c)
+
+
+def _described(B: Matrix, q: Vector, q_size: Vector, support: Mask, C: Vector) -> SolutionPart | None:
+    """`polyhedron` from a scaled matrix of the basis; C scales back."""
+    n = len(q)
+    U, s, Vt = np.linalg.svd(B)
+    rank = min(int((s > n * SINGULAR * s[0]).sum()), n - 1)
+    pinv = (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
+    x = -(pinv @ q)
+    x -= pinv @ (B @ x + q)
+    size = np.abs(B) @ np.abs(x) + q_size
+    if (np.abs(B @ x + q) > CONSISTENT * size + FEASIBLE * size.max()).any():
+        return None
+    # The null space is exact beside its largest entries only; refined, every row holds beside its own terms.
+    # What that leaves of entries that vanish is rounding: of the terms before, or of the largest corrections.
+    N = Vt[rank:].T
+    first = pinv @ (B @ N)
+    second = pinv @ (B @ (N - first))
+    noise = n * EPS * np.abs(first).max(axis=0) + np.abs(second).max(axis=0)
+    F = np.abs(N) + np.abs(pinv) @ (np.abs(B) @ np.abs(N)) + noise / FLAT
+    N = N - first - second
+    f = np.abs(x) + np.abs(pinv) @ size
+    vertices, floors = _vertices(x, N, f, F)
+    if not len(vertices):
+        return None
+    keep = distinct(vertices, OBSERVED * np.abs(vertices) + FLAT * floors)
+    vertices, floors = vertices[keep], floors[keep]
+    rays = _rays(N, F)
+    scale = np.where(support, C, 0.0)
+    return SolutionPart(support, vertices * scale, rays * scale, floors * scale)
+
+
+def _vertices(x: Vector, N: Matrix, f: Vector, F: Matrix) -> tuple[Matrix, Matrix]:
+    """Vertices of {x + N t >= 0}, (k, n), and the size of the errors there, (k, n), from those of x and N."""
+    k = N.shape[1]
+    chosen = _choices(len(x), k)
+    A = N[chosen]
+    regular = np.linalg.det(A) != 0.0
+    inverse = np.linalg.inv(np.where(regular[:, None, None], A, np.eye(k)))
+    regular &= (np.abs(inverse) * F.max(axis=1)[chosen][:, None, :]).max(axis=(-2, -1)) < 1.0 / SINGULAR
+    chosen, A, inverse = chosen[regular], A[regular], inverse[regular]
+    t = -(inverse @ x[chosen][..., None])[..., 0]
+    points = x + t @ N.T
+    inner = f[chosen] + (F[chosen] @ np.abs(t)[..., None])[..., 0]
+    floors = f + (np.abs(t) + (np.abs(inverse) @ inner[..., None])[..., 0]) @ F.T
+    np.put_along_axis(points, chosen, 0.0, axis=1)
+    feasible = (points >= -FLAT * floors).all(axis=1)
+    points, floors = points[feasible], floors[feasible]
+    return np.where(points > FLAT * floors, points, 0.0), floors
+
+
+def _rays(N: Matrix, F: Matrix) -> Matrix:
+    """Extreme rays of {N t >= 0}, scaled to largest entry 1, (r, n), if N has errors relative to F."""
+    n, k = N.shape
+    if k == 1:
+        t = np.ones((1, 1))
+    else:
+        scaled = N / np.where(F > 0, F, 1.0).max(axis=1, keepdims=True)
+        _, s, Vt = np.linalg.svd(scaled[_choices(n, k - 1)])
+        t = Vt[s[:, -1] > SINGULAR][:, -1]
+    rays, floors = np.vstack((t, -t)) @ N.T, FLAT * np.vstack((np.abs(t), np.abs(t))) @ F.T
+    size = np.abs(rays).max(axis=1, keepdims=True)
+    size = np.where(size > 0, size, 1.0)
+    rays, floors = rays / size, floors / size
+    kept = (rays >= -floors).all(axis=1)
+    rays, floors = rays[kept], floors[kept]
+    rays = np.where(rays > floors, rays, 0.0)
+    return np.asarray(rays[distinct(rays, OBSERVED * rays + floors)])
+
+
+@lru_cache(maxsize=64)
+def _choices(n: int, k: int) -> NDArray[np.intp]:
+    return np.array(list(combinations(range(n), k)), dtype=np.intp).reshape(-1, k)
+
+
+def distinct(rows: Matrix, tolerance: Matrix) -> list[int]:
+    """Indices of rows that differ from all earlier ones by more than the tolerance in some entry."""
+    kept: list[int] = []
+    for i, row in enumerate(rows):
+        near = np.abs(rows[kept] - row) <= np.maximum(tolerance[kept], tolerance[i])
+        if not near.all(axis=1).any():
+            kept.append(i)
+    return kept

@@ -1,0 +1,224 @@
+"""Small dense linear algebra that states its ranks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gaussopt.core.step_data import Matrix, Vector
+
+if TYPE_CHECKING:
+    from gaussopt.core.sparse_arrays import Sparse
+
+EPS = float(np.finfo(np.float64).eps)
+
+SQUARES = (1e-250, 1e250)
+"""Squares beyond which a norm is computed of scaled numbers."""
+
+
+@cache
+def lapack() -> Any:
+    """SciPy's LAPACK, imported at its first use: a tenth of a second that motions by generated code need not wait."""
+    from scipy.linalg import lapack as found
+
+    return found
+
+
+def cholesky(M: Matrix) -> Matrix | None:
+    """Lower factor L with M = L L^T, or None if M is not numerically positive definite."""
+    L, info = lapack().dpotrf(M, lower=1)
+    if info != 0:
+        return None
+    diagonal = L.diagonal()
+    # A pivot at rounding level of its own row means a singular M, whatever the units.
+    if len(L) and (diagonal * diagonal < 64 * len(L) * EPS * M.diagonal()).any():
+        return None
+    return np.asarray(L)
+
+
+def solve_lower(L: Matrix, B: Matrix | Vector) -> Matrix:
+    """L^{-1} B."""
+    if not B.size:
+        return np.array(B)
+    X, _ = lapack().dtrtrs(L, B, lower=1)
+    return np.asarray(X)
+
+
+def solve_lower_transposed(L: Matrix, B: Matrix | Vector) -> Matrix:
+    """L^{-T} B."""
+    if not B.size:
+        return np.array(B)
+    X, _ = lapack().dtrtrs(L, B, lower=1, trans=1)
+    return np.asarray(X)
+
+
+def invert_lower(L: Matrix) -> Matrix:
+    """L^{-1}."""
+    if not L.size:
+        return L
+    inverse, _ = lapack().dtrtri(L, lower=1)
+    return np.asarray(inverse)
+
+
+def norm(x: Vector) -> float:
+    """The Euclidean norm; squares that overflow or vanish are scaled."""
+    if not x.size:
+        return 0.0
+    square = float(x.dot(x))
+    if SQUARES[0] < square < SQUARES[1]:
+        return math.sqrt(square)
+    size = float(np.abs(x).max())
+    return size * math.sqrt(float((x / size) @ (x / size))) if 0.0 < size < math.inf else size
+
+
+def mass_norm(a: Vector, Ma: Vector) -> float:
+    """The root of a^T M a from a and M a; 0 where rounding makes it negative."""
+    square = float(a.dot(Ma))
+    if SQUARES[0] < square < SQUARES[1]:
+        return math.sqrt(square)
+    sizes = float(np.abs(a).max(initial=0.0)), float(np.abs(Ma).max(initial=0.0))
+    if not (min(sizes) > 0.0 and max(sizes) < math.inf):
+        return 0.0 if min(sizes) == 0.0 else math.inf
+    return math.sqrt(max(float((a / sizes[0]) @ (Ma / sizes[1])), 0.0)) * math.sqrt(sizes[0]) * math.sqrt(sizes[1])
+
+
+def ratio(value: float, size: float) -> float:
+    """Value relative to a size: 0 of nothing, infinite beside nothing."""
+    return value / size if size > 0 else 0.0 if value == 0 else math.inf
+
+
+def largest_ratio(values: Vector, sizes: Vector) -> float:
+    """The largest of non-negative values relative to their sizes; infinite where something has no size."""
+    return float(np.where(values == 0, 0.0, values / sizes).max(initial=0.0))
+
+
+def largest(values: Vector) -> float:
+    """The largest absolute value, 0 of nothing."""
+    return float(np.abs(values).max(initial=0.0))
+
+
+def mass_scale(M: Matrix | Sparse) -> Vector:
+    """1 / sqrt(M_ii), and 1 for coordinates without mass: coordinates in these units all have mass 1."""
+    diagonal = M.diagonal()
+    if not (positive := diagonal > 0).all():
+        diagonal = np.where(positive, diagonal, 1.0)
+    return np.asarray(1.0 / np.sqrt(diagonal))
+
+
+def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
+    """Scales of coordinates and rows that make ranks independent of units.
+
+    Coordinates with mass are measured in units of mass 1, coordinates without by the rows that hold them, beginning at
+    rows that hold masses too; rows have unit length.
+
+    Returns
+    -------
+    d, row : (n,), (m,)
+        The scaled data are M d d^T and row J d.
+    """
+    d, size = mass_scale(M), np.abs(J)
+    measured = M.diagonal() > 0
+    while True:
+        length = _lengths(J[:, measured] * d[measured])
+        row = np.divide(1.0, length, out=np.zeros(len(length)), where=length > 0)
+        if measured.all():
+            row[row == 0.0] = 1.0
+            return d, row
+        held = (row[:, None] * size).max(axis=0, initial=0.0)
+        fresh = ~measured & (held > 0)
+        if not fresh.any():  # what is left hangs on rows without mass alone: one of it sets the measure
+            held = size.max(axis=0, initial=0.0)
+            fresh = ~measured & (held > 0)
+            fresh[np.flatnonzero(fresh)[1:]] = False
+        if not fresh.any():
+            return d, np.where(length > 0, row, 1.0)
+        d[fresh], measured = 1.0 / held[fresh], measured | fresh
+
+
+def _lengths(A: Matrix) -> Vector:
+    """Lengths of rows, also where squares overflow or vanish, (m,)."""
+    squares = np.einsum("ij,ij->i", A, A)
+    if not len(squares) or (min(entries := squares.tolist()) > SQUARES[0] and max(entries) < SQUARES[1]):
+        return np.asarray(np.sqrt(squares))
+    size = np.abs(A).max(axis=1, initial=0.0)
+    return np.asarray(size * np.linalg.norm(A / np.where(size > 0, size, 1.0)[:, None], axis=1))
+
+
+def _powers(x: Vector) -> Vector:
+    """Positive numbers rounded to powers of two, which scale without rounding."""
+    return np.asarray(np.exp2(np.round(np.log2(x))))
+
+
+def unit_scales(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
+    """`equilibrate` by powers of two: masses and lengths of rows are one up to a factor of two."""
+    d, row = equilibrate(M, J)
+    return _powers(d), _powers(row)
+
+
+@dataclass(frozen=True, slots=True)
+class RowSpace:
+    """Singular value decomposition of J split at its rank.
+
+    Attributes
+    ----------
+    rank : int
+    Z : (n, n - rank)
+        Orthonormal basis of ker J.
+    pinv : (n, m)
+        Moore-Penrose inverse.
+    left_null : (m, m - rank)
+        Orthonormal basis of the dependencies between rows.
+    condition : float
+        Largest over smallest singular value within the rank.
+    dropped, least : float
+        Largest singular value that counts as zero, and smallest one that does not (1 without any).
+    """
+
+    rank: int
+    Z: Matrix
+    pinv: Matrix
+    left_null: Matrix
+    condition: float = 1.0
+    dropped: float = 0.0
+    least: float = 1.0
+
+
+def row_space(J: Matrix, least: float | None = None) -> RowSpace:
+    """Rank-revealing decomposition; rows are not rescaled.
+
+    Parameters
+    ----------
+    J : (m, n)
+    least : float, optional
+        Singular value, relative to the largest, that counts as zero; 8 max(m, n) eps if not given.
+    """
+    m, n = J.shape
+    if m == 0:
+        return RowSpace(0, np.eye(n), np.zeros((n, 0)), np.zeros((0, 0)))
+    U, s, Vt = np.linalg.svd(J)
+    least = 8 * max(m, n) * EPS if least is None else least
+    rank = int((s > least * s[0]).sum()) if s[0] > 0 else 0
+    pinv = (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
+    condition = float(s[0] / s[rank - 1]) if rank else 1.0
+    dropped, least = float(s[rank]) if rank < len(s) else 0.0, float(s[rank - 1]) if rank else 1.0
+    return RowSpace(rank, Vt[rank:].T, pinv, U[:, rank:], condition, dropped, least)
+
+
+def nearest(M: Matrix, J: Matrix, r: Vector) -> Vector:
+    """Smallest x in the mass metric with J x = r, (n,), also where M is singular or rows depend on each other.
+
+    Massless coordinates follow at no cost; of what neither mass nor rows decide, least. Rows that contradict each other
+    are met in the least-squares sense. In the null space of J: of x_p - Z z the z with Z^T M (x_p - Z z) = 0.
+    """
+    d, row = equilibrate(M, J)
+    scaled = M * np.outer(d, d)
+    space = row_space(J * d * row[:, None])
+    x_p, Z = space.pinv @ (r * row), space.Z
+    values, vectors = np.linalg.eigh(Z.T @ scaled @ Z)
+    held = values > 64 * len(d) * EPS
+    Z = Z @ vectors[:, held]
+    return np.asarray(d * (x_p - Z @ ((Z.T @ (scaled @ x_p)) / values[held])))

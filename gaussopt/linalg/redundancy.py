@@ -1,0 +1,293 @@
+"""Which rows of a step depend on which, and what that leaves undetermined."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gaussopt.core.errors import NotAccepted
+from gaussopt.core.sparse_arrays import times
+from gaussopt.core.step_data import Matrix, StepData, Vector, parts
+from gaussopt.linalg.balance import EVALUATED, Balanced
+from gaussopt.linalg.dense import equilibrate, mass_scale, norm, row_space
+from gaussopt.linalg.sparse_saddle_point import Saddle
+
+NEGLIGIBLE = 1e-9
+"""Coefficients of a dependency below this (of unit rows) are rounding."""
+
+NEAR = 1e-4
+"""Length of a combination of unit rows, relative to its coefficients, below which they nearly depend on each other."""
+
+LOOSE = 1e-6
+"""Singular value of unit columns below which they count as dependent where forces are asked for, as in
+`gaussopt.contact.complementarity.ComplementarityLaws.quick`."""
+
+CONTRADICTION = 1e-12
+"""Contradiction relative to the numbers of the step that counts as rounding, where the step is given by itself."""
+
+MOST_NAMED = 6
+"""Rows that a sentence names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """Row `row` of J is the sum of `coefficients[k]` times row k; `contradiction` is what is left in gamma."""
+
+    row: int
+    coefficients: dict[int, float]
+    contradiction: float
+
+    def sentence(self) -> str:
+        """In words, rows counted from 1."""
+        if self.coefficients:
+            listed = sorted(self.coefficients.items(), key=lambda term: -abs(term[1]))
+            named = sorted(listed[:MOST_NAMED])
+            terms = " + ".join(f"{c:.6g} x row {k + 1}" for k, c in named)
+            more = f" + parts of {len(listed) - len(named)} more" if len(listed) > len(named) else ""
+            text = f"Row {self.row + 1} of J is {terms}{more}"
+        else:
+            text = f"Row {self.row + 1} of J is zero"
+        return f"{text}, but gamma differs by {self.contradiction:.3g}." if self.contradiction else f"{text}."
+
+
+@dataclass(frozen=True, slots=True)
+class NearDependency:
+    """Rows of J that nearly depend on each other.
+
+    Attributes
+    ----------
+    weights : (m,)
+        A combination of the rows, taken at unit length, that nearly vanishes.
+    closeness : float
+        Its length in coordinates of unit mass, relative to that of the weights.
+    """
+
+    weights: Vector
+    closeness: float
+
+    def sentence(self) -> str:
+        """In words, rows counted from 1."""
+        size = np.abs(self.weights)
+        rows = np.flatnonzero(size > 0.01 * size.max())
+        largest = np.sort(rows[np.argsort(-size[rows], kind="stable")][:MOST_NAMED])
+        names = ", ".join(str(i + 1) for i in largest)
+        more = f" and {len(rows) - len(largest)} more" if len(rows) > len(largest) else ""
+        return (
+            f"The rows {names}{more} of J nearly depend on each other, to {self.closeness:.2g} of their length: too "
+            "close for independent rows and not close enough for redundant ones. Remove one of them, or correct it."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RankReport:
+    """Ranks of a step without contacts.
+
+    Attributes
+    ----------
+    n, m : int
+    rank_M, rank_J, rank_MJ : int
+        Of M, J and [M; J], coordinates scaled by their masses and rows to unit length.
+    dependencies : rows of J that are combinations of others
+    open_multipliers : (0-based) multipliers that are not determined
+    free_directions : (n, n - rank_MJ)
+        Accelerations that neither mass nor constraint resists.
+    """
+
+    n: int
+    m: int
+    rank_M: int
+    rank_J: int
+    rank_MJ: int
+    dependencies: tuple[Dependency, ...]
+    open_multipliers: tuple[int, ...]
+    free_directions: Matrix
+
+    @property
+    def regular(self) -> bool:
+        """Whether M and J have full rank."""
+        return self.rank_M == self.n and self.rank_J == self.m
+
+    def sentences(self) -> list[str]:
+        """Sentences on singular masses, dependent rows and multipliers that are not unique."""
+        out = []
+        if self.rank_M < self.n:
+            out.append(f"M is singular: rank {self.rank_M} of {self.n}.")
+        out += [d.sentence() for d in self.dependencies]
+        if self.open_multipliers:
+            names = ", ".join(str(i + 1) for i in self.open_multipliers)
+            out.append(f"Multipliers {names} are not unique; their resultant J^T lam is.")
+        if self.rank_MJ < self.n:
+            out.append(f"rank [M; J] = {self.rank_MJ} < n = {self.n}: the acceleration is not unique.")
+        return out
+
+    def to_mapping(self) -> dict[str, Any]:
+        """For JSON."""
+        ranks = {"rank_M": self.rank_M, "rank_J": self.rank_J, "rank_MJ": self.rank_MJ}
+        return {**ranks, "open_multipliers": list(self.open_multipliers), "sentences": self.sentences()}
+
+
+def rank_report(step: StepData) -> RankReport:
+    """Ranks of a step and dependencies of its rows.
+
+    Raises NotAccepted if the step is sparse: ranks are read off dense singular values.
+    """
+    if step.sparse:
+        raise NotAccepted(f"Ranks need dense matrices, and this step of {step.n} coordinates is sparse.")
+    n, m = step.n, step.m
+    data = Balanced.of(step)
+    M, J, d, space = data.M, data.J, data.d, data.space
+    both = row_space(np.vstack((M, J)))
+    return RankReport(
+        n, m, row_space(M).rank, space.rank, both.rank, _dependencies(data),
+        tuple(int(i) for i in np.flatnonzero(np.abs(space.left_null).max(axis=1, initial=0.0) > NEGLIGIBLE)),
+        both.Z * d[:, None],
+    )  # fmt: skip
+
+
+def _dependencies(data: Balanced) -> tuple[Dependency, ...]:
+    """Rows are taken in order; each one that adds nothing to those before it is expressed by them."""
+    J, gamma, unit, rank = data.J, data.g, 1.0 / data.row, data.space.rank
+    limits = data.limits_g() if rank < len(J) else gamma
+    kept: list[int] = []
+    found = []
+    for i in range(len(J)):
+        if len(kept) < rank and row_space(J[[*kept, i]]).rank > len(kept):
+            kept.append(i)
+            continue
+        c = np.linalg.lstsq(J[kept].T, J[i], rcond=None)[0] if kept else np.zeros(0)
+        miss = float(gamma[i] - c @ gamma[kept])
+        contradiction = miss * unit[i] if abs(miss) > limits[i] + np.abs(c) @ limits[kept] else 0.0
+        coefficients = {k: float(x * unit[i] / unit[k]) for k, x in zip(kept, c, strict=True) if abs(x) > NEGLIGIBLE}
+        found.append(Dependency(i, coefficients, contradiction))
+    return tuple(found)
+
+
+def contradictions(step: StepData) -> list[Dependency]:
+    """Dependencies of rows of J whose right-hand sides contradict each other; of a sparse step the plainest one."""
+    if not step.sparse:
+        return [d for d in rank_report(step).dependencies if d.contradiction]
+    found = _idle_combination(step, by_gamma=True)
+    if found is None:
+        return []
+    w, row, closeness = found
+    contradiction = float(w @ (row * step.gamma))
+    if closeness > NEGLIGIBLE or abs(contradiction) <= least_contradiction(step, row, mass_scale(step.M)):
+        return []
+    i = _leading(w)
+    terms = {int(k): float(-w[k] * row[k] / (w[i] * row[i])) for k in np.flatnonzero(np.abs(w) > NEGLIGIBLE) if k != i}
+    return [Dependency(i, terms, contradiction / float(w[i] * row[i]))]
+
+
+def least_contradiction(step: StepData, row: Vector, d: Vector) -> float:
+    """Contradiction of a sparse step, in unit masses and rows of unit length, up to which it counts as rounding."""
+    return (CONTRADICTION if step.v is None else EVALUATED) * size_in_units(step, row, d)
+
+
+def size_in_units(step: StepData, row: Vector, d: Vector) -> float:
+    """Size of the numbers of a step in unit masses and rows of unit length."""
+    return norm(step.gamma * row) + norm(step.force * d)
+
+
+def _idle_combination(step: StepData, by_gamma: bool = False) -> tuple[Vector, Vector, float] | None:
+    """Rows of a sparse step that together vanish, or nearly.
+
+    Parameters
+    ----------
+    step : StepData
+    by_gamma : bool
+        Of several such combinations the one that gamma contradicts most, instead of any.
+
+    Returns
+    -------
+    w, row, closeness : (m,), (m,), float
+        Weights of the rows taken at unit length, of length 1; what makes the rows that long; the length of the sum of
+        the weighted rows. None where all rows are safely independent, or the step is beyond any factors.
+    """
+    M, J = parts(step)
+    saddle = Saddle.of(M, J)
+    if saddle is None or saddle.regular:
+        return None
+    row = saddle.row
+    probe = step.gamma if by_gamma else np.random.default_rng(0).standard_normal(step.m) / row
+    whole = saddle.left_null(probe)
+    if not norm(whole) > 0:
+        return None
+    # Of all such combinations that of the row that counts most, and what goes with it.
+    unit = np.zeros(step.m)
+    i = _leading(whole)
+    unit[i] = 1.0 / row[i]
+    w = saddle.left_null(unit)
+    if not norm(w) > 0:
+        return None
+    w = w / norm(w)
+    return w, row, norm(times(J.T, w * row) * saddle.scale)
+
+
+def _leading(w: Vector) -> int:
+    """The row that counts most in a combination; of rows that count alike the last one, as it is told of dense rows."""
+    size = np.abs(w)
+    return int(np.flatnonzero(size > (1.0 - 1e-6) * size.max())[-1])
+
+
+def near_dependency(step: StepData) -> NearDependency | None:
+    """The rows of J that come closest to a dependency without being one; None where they are far from it."""
+    if not step.m:
+        return None
+    if step.sparse:
+        found = _idle_combination(step)
+        if found is None:
+            return None
+        near = NearDependency(found[0], found[2])
+    else:
+        data = Balanced.of(step)
+        space = data.space
+        if not space.rank:
+            return None
+        U, s, _ = np.linalg.svd(data.J, full_matrices=False)
+        near = NearDependency(U[:, space.rank - 1], float(s[space.rank - 1]))
+    return near if near.closeness < NEAR else None
+
+
+def open_forces(step: StepData) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Forces that may change together without any change of the acceleration.
+
+    They are those that the null space of the columns of J^T, J_N^T and J_T^T takes part in, the friction of a sliding
+    contact going with its normal force. What bounds the forces (no pull, Coulomb's law) is not asked: at a bound the
+    share may be settled all the same.
+
+    Parameters
+    ----------
+    step : StepData
+        Of closed contacts; `v_T` tells which of them slide.
+
+    Returns
+    -------
+    lam, lam_N, lam_T : numbers of multipliers and contacts, each counted from 0
+    """
+    held = np.flatnonzero(step.resting)
+    columns = np.vstack((step.J, step.friction_map.T, step.J_T[held].reshape(-1, step.n)))
+    if not len(columns):
+        return (), (), ()
+    d, row = equilibrate(step.M, columns)
+    U, s, _ = np.linalg.svd(columns * d * row[:, None])
+    null = U[:, int((s > LOOSE).sum()) :]
+    taking = np.flatnonzero(np.abs(null).max(axis=1, initial=0.0) > LOOSE)
+    m, k, tangents = step.m, step.k, step.J_T.shape[1]
+    normal = [int(i) - m for i in taking if m <= i < m + k]
+    friction = {int(held[(i - m - k) // tangents]) for i in taking if i >= m + k}
+    friction |= {i for i in normal if step.mu[i] > 0 and i not in held}
+    return tuple(int(i) for i in taking if i < m), tuple(normal), tuple(sorted(friction))
+
+
+def named_forces(forces: Mapping[str, Sequence[Any]]) -> str:
+    """Forces in words: rows of lam, counted from 1 (given from 0), and contacts of lam_N and lam_T by name."""
+    named = []
+    for name, where in forces.items():
+        listed = [str(x + 1) if name == "lam" else str(x) for x in where[:MOST_NAMED]]
+        more = f" and {len(where) - MOST_NAMED} more" if len(where) > MOST_NAMED else ""
+        rows = ("row " if len(where) == 1 else "rows ") if name == "lam" else ""
+        named.append(f"{name} of {rows}{', '.join(listed)}{more}")
+    return "; ".join(named)

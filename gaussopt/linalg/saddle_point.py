@@ -1,0 +1,116 @@
+"""Whether the joints and masses of a step determine its acceleration, and the factors that prove it.
+
+    M a - J^T lam = f,     J a = gamma
+
+has one solution a for every f exactly if J has full row rank and M is definite on ker J. Where M is definite and the
+rows are far from dependent, Cholesky factors say so; else ranks are read off singular values in balanced units.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from gaussopt.core.arrays import check_mass_matrix
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.linalg.balance import Balanced
+from gaussopt.linalg.dense import cholesky, solve_lower
+
+DEPENDENT = 1e-8
+"""Pivot of J M^-1 J^T, relative to its diagonal, below which rows go to the rank-revealing path."""
+
+
+class SaddleFactors(NamedTuple):
+    """Cholesky factors of a step whose M is definite and whose rows are independent.
+
+    Attributes
+    ----------
+    L : (n, n)
+        M = L L^T.
+    B : (n, m)
+        L^-1 J^T.
+    C : (m, m)
+        B^T B = C C^T.
+    pivots, diagonal : (m,)
+        Squares of the diagonal of C, and the diagonal of B^T B.
+    """
+
+    L: Matrix
+    B: Matrix
+    C: Matrix
+    pivots: Vector
+    diagonal: Vector
+
+
+def factorise(step: StepData) -> SaddleFactors | None:
+    """Factors of a dense step; None where M is not definite or rows may depend on each other."""
+    L = cholesky(step.M)
+    if L is None:
+        return None
+    B = solve_lower(L, step.J.T)
+    G = B.T @ B
+    C, diagonal = cholesky(G), G.diagonal()
+    if C is None:
+        return None
+    pivots = C.diagonal() ** 2
+    # Beyond this conditioning the Gram matrix has lost the digits that tell dependent rows apart.
+    return None if len(C) and (pivots < DEPENDENT * diagonal).any() else SaddleFactors(L, B, C, pivots, diagonal)
+
+
+@dataclass(frozen=True, slots=True)
+class Posedness:
+    """Verdict of joints and masses on a dense step.
+
+    Attributes
+    ----------
+    verdict : Status
+        solved (one acceleration), infeasible, unbounded or acceleration_not_unique.
+    forces_unique : bool
+        Whether the multipliers are determined.
+    singular_mass : bool
+        Whether M is not numerically definite.
+    space : Balanced or None
+        The step in balanced units with its ranks; None where Cholesky factors decide.
+    """
+
+    verdict: Status
+    forces_unique: bool
+    singular_mass: bool
+    space: Balanced | None = None
+
+
+def posedness(step: StepData) -> Posedness:
+    """Decide whether a dense step without its contacts has exactly one acceleration.
+
+    Raises
+    ------
+    BadInput
+        If M is asymmetric or indefinite.
+    """
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        if np.array_equal(step.M, step.M.T) and factorise(step) is not None:
+            return Posedness(Status.SOLVED, True, False)
+        return careful_posedness(step)
+
+
+def careful_posedness(step: StepData) -> Posedness:
+    """The same from singular values, whether or not the step has factors.
+
+    Raises
+    ------
+    BadInput
+        If M is asymmetric or indefinite.
+    """
+    # Coordinates scaled by their masses and rows to unit length: ranks must not depend on units.
+    M = check_mass_matrix(step.M)
+    data = Balanced.of(step, M)
+    forces_unique = data.space.rank == step.m
+    if data.contradictory():
+        return Posedness(Status.INFEASIBLE, forces_unique, True, data)
+    if data.free.any():
+        verdict = Status.UNBOUNDED if data.pulled() else Status.ACCELERATION_NOT_UNIQUE
+        return Posedness(verdict, forces_unique, True, data)
+    return Posedness(Status.SOLVED, forces_unique, cholesky(M) is None, data)

@@ -1,0 +1,394 @@
+"""The saddle-point system of a sparse step, factorised in time and memory that grow like the number of bodies.
+
+    M x - J^T y = f,     J x = g
+
+Where every block of M is positive definite and the rows of J are independent, M is eliminated first and what is left,
+S = J M^-1 J^T with y = S^-1 (g - J M^-1 f), has a row a joint row and an entry where two joints share a body. Its
+factor needs O(N) numbers where joints can be numbered along the mechanism: a banded Cholesky factor after reverse
+Cuthill-McKee for chains and ladders, L D L^T by minimum degree for trees and meshes. Everything else (singular M,
+dependent rows, a body with so many joints that S is full) goes to the regularised system
+
+    [M + delta  J^T  ] [ x]
+    [J         -delta] [-y]
+
+in coordinates of unit mass and rows of unit length, which has factors for every order of elimination. Both are
+preconditioners only: answers are refined until the equations themselves, formed by plain products with M and J, are
+met, and what is left of them is handed back.
+
+What depends on the places of the entries alone (order, fill, lists of products) is kept between steps in a
+`Structure`; numbers never are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy
+
+from gaussopt.core.sparse_arrays import LARGEST_BLOCK, Indices, Pattern, Sparse, block_layout, is_diagonal, times
+from gaussopt.core.step_data import Vector
+from gaussopt.linalg.dense import EPS, mass_scale, norm
+from gaussopt.linalg.sparse_factors import DEPENDENT, Band, Factor, SuperLU, factorise
+
+MOST_PRODUCTS = 64
+"""Products an entry of J beyond which J M^-1 J^T counts as full: a body with so many joints ties them all together."""
+
+NARROW = 16
+"""Half bandwidth up to which a band is taken without asking what another order would fill."""
+
+BAND_ADVANTAGE = 4
+"""Ratio of the times per entry of a factor with lists of rows and of a band (measured, QDLDL and LAPACK)."""
+
+REGULARISATION = 1e-8
+"""delta, relative to unit masses and rows of unit length."""
+
+PIVOT = 0.01
+"""Least pivot beside its column where M is singular: delta alone on the diagonal would swallow half of the digits."""
+
+MOST_REFINEMENTS = 40
+
+PURIFICATIONS = 6
+"""Passes that take out of a null vector what is none; each by a factor of delta over the eigenvalue."""
+
+
+class Products:
+    """The product A B of two sparse matrices with fixed patterns: its values are sums over a fixed list of pairs."""
+
+    def __init__(self, A: Pattern, B: Pattern, turn: Indices | None = None, order: Indices | None = None) -> None:
+        """List the pairs.
+
+        Parameters
+        ----------
+        turn : optional
+            Where the entries of B lie in what `values` is given for it.
+        order : (m,), optional
+            Number of every row and column of a symmetric product: only its lower triangle in this numbering is listed.
+        """
+        counts = np.diff(B.indptr)[A.indices]
+        left = np.repeat(np.arange(len(A.indices)), counts)
+        ends = np.cumsum(counts)
+        right = np.arange(len(left)) - np.repeat(ends - counts, counts) + np.repeat(B.indptr[A.indices], counts)
+        rows, columns = A.rows[left], B.indices[right].astype(np.intp)
+        right = right if turn is None else turn[right]
+        if order is not None:
+            rows, columns = order[rows], order[columns]
+            keep = rows >= columns
+            rows, columns, left, right = rows[keep], columns[keep], left[keep], right[keep]
+        key = rows * B.shape[1] + columns
+        by_place = np.argsort(key, kind="stable")
+        key = key[by_place]
+        self._starts = np.flatnonzero(np.diff(key, prepend=-1))
+        small = np.int32 if max(len(A.indices), len(B.indices)) < 2**31 else np.intp
+        self._left, self._right = left[by_place].astype(small), right[by_place].astype(small)
+        place = key[self._starts]
+        first, second = place // B.shape[1], place % B.shape[1]
+        indptr = np.searchsorted(first, np.arange(A.shape[0] + 1))
+        self.pattern = Pattern((A.shape[0], B.shape[1]), indptr.astype(small), second.astype(small))
+
+    def values(self, a: Vector, b: Vector) -> Vector:
+        """Entries of the product in the order of its pattern."""
+        if not len(self._starts):
+            return np.zeros(0)
+        terms = a[self._left]
+        terms *= b[self._right]
+        return np.asarray(np.add.reduceat(terms, self._starts))
+
+
+class MassBlocks:
+    """Inverse Cholesky factors of the blocks of M, M^-1 = R^T R with R lower triangular and of a fixed pattern."""
+
+    def __init__(self, M: Sparse) -> None:
+        n = int(M.shape[0])
+        self.diagonal = is_diagonal(M) and len(M.indices) == n
+        self._layout = [] if self.diagonal else block_layout(Pattern.of(M))
+        self.largest = max((members.shape[1] for members, _, _ in self._layout), default=1)
+        if self.diagonal or self.largest > LARGEST_BLOCK:
+            self.root = Pattern((n, n), np.arange(n + 1), np.arange(n))
+            return
+        rows, columns = [], []
+        for members, _, _ in self._layout:
+            r, c = np.tril_indices(members.shape[1])
+            rows.append(members[:, r].ravel())
+            columns.append(members[:, c].ravel())
+        row, column = np.concatenate(rows), np.concatenate(columns)
+        self._order = np.lexsort((column, row))
+        indptr = np.searchsorted(row[self._order], np.arange(n + 1))
+        self.root = Pattern((n, n), indptr, column[self._order])
+
+    def inverse_root(self, M: Sparse) -> Vector | None:
+        """Entries of R in the order of its pattern; None where a block is not numerically positive definite."""
+        if self.largest > LARGEST_BLOCK:
+            return None
+        if self.diagonal:
+            return 1.0 / np.sqrt(M.data) if bool((M.data > 0).all()) else None
+        values = []
+        for members, entries, where in self._layout:
+            c, b = members.shape
+            blocks = np.zeros((c, b, b))
+            blocks[where] = M.data[entries]
+            try:
+                L = np.linalg.cholesky(blocks)
+            except np.linalg.LinAlgError:
+                return None
+            size, pivots = (np.diagonal(x, axis1=1, axis2=2) for x in (blocks, L))
+            if (pivots**2 < 64 * b * EPS * size).any():
+                return None
+            r, s = np.tril_indices(b)
+            values.append(np.linalg.inv(L)[:, r, s].ravel())
+        return np.asarray(np.concatenate(values)[self._order])
+
+
+class Structure:
+    """Order, fill and lists of products that follow from the places of the entries of M and J; kept between steps.
+
+    Attributes
+    ----------
+    eliminates : bool
+        Whether M is eliminated first, as far as places go.
+    half_band : int
+        Of the factor of S; 0 where another order is taken.
+    """
+
+    def __init__(self, M: Sparse, J: Sparse) -> None:
+        self.key = Pattern.of(M), Pattern.of(J)
+        self.blocks = MassBlocks(M)
+        self.half_band = 0
+        self.eliminates = self.blocks.largest <= LARGEST_BLOCK
+        if not self.eliminates:
+            return
+        self._whitened: Products | None = None
+        W = self.key[1]
+        if not self.blocks.diagonal:
+            self._whitened = Products(W, *transposed(self.blocks.root))
+            W = self._whitened.pattern
+        per_column = np.bincount(W.indices, minlength=W.shape[1])
+        self.eliminates = float(per_column @ per_column.astype(float)) <= MOST_PRODUCTS * max(len(W.indices), 1)
+        if not self.eliminates:
+            return
+        m = W.shape[0]
+        ones = scipy.sparse.csr_array((np.ones(len(W.indices)), W.indices, W.indptr), shape=W.shape)
+        S = scipy.sparse.csr_array(ones @ ones.T)
+        order = (
+            scipy.sparse.csgraph.reverse_cuthill_mckee(S, symmetric_mode=True).astype(np.intp) if m else np.arange(0)
+        )
+        number = np.empty(m, dtype=np.intp)
+        number[order] = np.arange(m)
+        places = Pattern.of(S)
+        band = int(np.abs(number[places.rows] - number[places.indices]).max(initial=0))
+        narrow = band <= NARROW or (band + 1) * m <= BAND_ADVANTAGE * _fill(S)
+        self._order = order
+        self._gram = Products(W, *transposed(W), order=number if narrow else np.arange(m))
+        if narrow:
+            self.half_band = max(band, 1)
+            lower = self._gram.pattern
+            self._place = lower.indices * (self.half_band + 1) + (lower.rows - lower.indices)
+
+    @classmethod
+    def of(cls, M: Sparse, J: Sparse) -> Structure:
+        """The structure of these matrices; the last few are remembered."""
+        key = Pattern.of(M), Pattern.of(J)
+        for known in _REMEMBERED:
+            if known.key == key:
+                return known
+        found = cls(M, J)
+        _REMEMBERED.insert(0, found)
+        del _REMEMBERED[REMEMBERED:]
+        return found
+
+    def schur(self, root: Vector, J: Sparse, before: Factor | None) -> Factor | None:
+        """Factors of J M^-1 J^T; None where the rows may be dependent."""
+        m = J.shape[0]
+        W = J.data * root[J.indices] if self._whitened is None else self._whitened.values(J.data, root)
+        values = self._gram.values(W, W)
+        if self.half_band:
+            flat = np.zeros((self.half_band + 1) * m)
+            flat[self._place] = values
+            return Band.of(flat.reshape(m, self.half_band + 1).T, self._order)
+        lower = self._gram.pattern
+        upper = scipy.sparse.csc_matrix(
+            (values, lower.indices, lower.indptr), shape=(m, m)
+        )  # rows of one, columns of other
+        factor = factorise(upper, before)
+        if factor is None or (factor.pivots < DEPENDENT * upper.diagonal()[factor.order]).any():
+            return None
+        return factor
+
+
+REMEMBERED = 4
+_REMEMBERED: list[Structure] = []
+
+
+def transposed(pattern: Pattern) -> tuple[Pattern, Indices]:
+    """The pattern of the transpose, and which entry of the matrix each of its entries is."""
+    rows, columns = pattern.shape
+    turn = np.lexsort((pattern.rows, pattern.indices))
+    indptr = np.searchsorted(pattern.indices[turn], np.arange(columns + 1))
+    return Pattern((columns, rows), indptr, pattern.rows[turn]), turn
+
+
+def _fill(S: Sparse) -> int:
+    """Entries of the factor of a matrix with this pattern after minimum degree."""
+    m = S.shape[0]
+    dominant = scipy.sparse.triu(S + scipy.sparse.diags_array(S.sum(axis=1)), format="csc")
+    return SuperLU(dominant).fill if m else 0
+
+
+class SaddleSolution(NamedTuple):
+    """A solution (x, y), what is left of its equations, f - M x + J^T y and g - J x, and how often it was refined."""
+
+    x: Vector
+    y: Vector
+    rest_f: Vector
+    rest_g: Vector
+    passes: int
+
+
+@dataclass
+class Saddle:
+    """The factorised system of one step.
+
+    Attributes
+    ----------
+    M, J : canonical sparse matrices, (n, n) and (m, n)
+    scale, row : (n,), (m,)
+        Sizes of coordinates and rows that make masses and rows one, as in `gaussopt.linalg.dense.equilibrate`.
+    regular : bool
+        Whether M could be eliminated, so that M is definite and the rows are independent.
+    factor : Factor
+    """
+
+    M: Sparse
+    J: Sparse
+    scale: Vector
+    row: Vector
+    regular: bool
+    factor: Factor
+    structure: Structure
+    _root: Sparse | None
+
+    @classmethod
+    def of(cls, M: Sparse, J: Sparse, before: Saddle | None = None) -> Saddle | None:
+        """Factorise; the factors of a step before are used up if they are of the same structure.
+
+        None where even the regularised system has no factors.
+        """
+        structure = Structure.of(M, J)
+        usable = before if before is not None and before.structure is structure else None
+        root = structure.blocks.inverse_root(M)
+        scale = mass_scale(M)
+        pattern = structure.blocks.root
+        R = (
+            None
+            if root is None
+            else scipy.sparse.csr_array((root, pattern.indices, pattern.indptr), shape=pattern.shape)
+        )
+        if root is not None and structure.eliminates:
+            schur = structure.schur(root, J, usable.factor if usable is not None and usable.regular else None)
+            if schur is not None:
+                return cls(M, J, scale, np.ones(J.shape[0]), True, schur, structure, R)
+        scale, row = _equilibrate(M, J, scale)
+        K = _regularised(M, J, scale, row)
+        used = usable.factor if usable is not None and not usable.regular else None
+        factor = factorise(K, used, 0.0 if root is not None else PIVOT)
+        if factor is None:
+            return None
+        return cls(M, J, scale, row, False, factor, structure, R)
+
+    @property
+    def definite(self) -> bool:
+        """Whether every block of M is numerically positive definite."""
+        return self._root is not None
+
+    def whiten(self, f: Vector) -> Vector:
+        """A vector whose length is that of f in the metric M^-1; in unit masses where M is singular."""
+        return f * self.scale if self._root is None else times(self._root, f)
+
+    def whiten_sizes(self, f: Vector) -> Vector:
+        """`whiten` for magnitudes, without cancellation."""
+        return f * self.scale if self._root is None else times(abs(self._root), f)
+
+    def precondition(self, f: Vector, g: Vector) -> tuple[Vector, Vector]:
+        """One pass through the factors."""
+        if self.regular and self._root is not None:
+            R, J = self._root, self.J
+            free = times(R.T, times(R, f))
+            y = self.factor.solve(g - times(J, free)) if len(g) else np.zeros(0)
+            return free + times(R.T, times(R, times(J.T, y))), y
+        n = len(f)
+        z = self.factor.solve(np.concatenate((f * self.scale, g * self.row)))
+        return z[:n] * self.scale, -z[n:] * self.row
+
+    def solve(self, f: Vector, g: Vector, accuracy: float) -> SaddleSolution:
+        """Refine until corrections are below `accuracy`, relative, or at rounding level, or help no longer."""
+        M, J = self.M, self.J
+        x, y = self.precondition(f, g)
+        before, passes = math.inf, 0
+        while passes < MOST_REFINEMENTS:
+            force = times(J.T, y)
+            dx, dy = self.precondition(f - times(M, x) + force, g - times(J, x))
+            x, y, passes = x + dx, y + dy, passes + 1
+            moved = norm(dx / self.scale)
+            rounding = 4 * EPS * (norm(f * self.scale) + norm(force * self.scale))
+            if not moved > max(accuracy * norm(x / self.scale), rounding) or moved > self._least_gain * before:
+                break
+            before = moved
+        return SaddleSolution(x, y, f - times(M, x) + times(J.T, y), g - times(J, x), passes)
+
+    def left_null(self, g: Vector) -> Vector:
+        """The part w of g outside the range of J, J^T w near zero; of a regularised system, in its scaled rows.
+
+        From (S + delta) y = g the part of g outside the range of S is delta y: no cancellation.
+        """
+        w = g * self.row
+        for _ in range(PURIFICATIONS):
+            w = REGULARISATION * self.precondition(np.zeros(len(self.scale)), w / self.row)[1] / self.row
+        return w
+
+    def null(self, f: Vector) -> Vector:
+        """The part w of f that neither mass nor constraint resists, M w and J w near zero; in scaled coordinates."""
+        w = f * self.scale
+        for _ in range(PURIFICATIONS):
+            w = REGULARISATION * self.precondition(w / self.scale, np.zeros(len(self.row)))[0] / self.scale
+        return w
+
+    @property
+    def _least_gain(self) -> float:
+        # A regularised system converges slowly where S has eigenvalues near delta, and yet it does.
+        return 0.5 if self.regular else 0.98
+
+
+def _equilibrate(M: Sparse, J: Sparse, d: Vector) -> tuple[Vector, Vector]:
+    """`linalg.dense.equilibrate` for sparse matrices; all that hangs on rows without mass is measured at once."""
+    measured, places, size = M.diagonal() > 0, Pattern.of(J), np.abs(J.data)
+    while True:
+        known = np.where(measured, d, 0.0)[J.indices]
+        length = np.sqrt(np.bincount(places.rows, (size * known) ** 2, minlength=J.shape[0]))
+        row = np.where(length > 0, 1.0 / np.where(length > 0, length, 1.0), 0.0)
+        held = np.zeros(len(d))
+        np.maximum.at(held, J.indices, row[places.rows] * size)
+        fresh = ~measured & (held > 0)
+        if not fresh.any():
+            np.maximum.at(held, J.indices, size)
+            fresh = ~measured & (held > 0)
+        if not fresh.any():
+            return d, np.where(length > 0, row, 1.0)
+        d, measured = np.where(fresh, 1.0 / np.where(fresh, held, 1.0), d), measured | fresh
+
+
+def _regularised(M: Sparse, J: Sparse, d: Vector, row: Vector) -> Any:
+    """Upper triangle of the regularised system in compressed columns, every place of M and J and the diagonal kept.
+
+    Products and sums of sparse matrices drop entries that happen to be zero, and factors are updated place by place.
+    """
+    n, m = len(d), len(row)
+    mass, rows = Pattern.of(M), Pattern.of(J)
+    upper = mass.rows <= mass.indices
+    i, k = mass.rows[upper], mass.indices[upper]
+    diagonal = np.arange(n + m, dtype=rows.indices.dtype)
+    values = (M.data[upper] * d[i] * d[k], J.data * row[rows.rows] * d[rows.indices], np.full(n, REGULARISATION),
+              np.full(m, -REGULARISATION))  # fmt: skip
+    places = np.concatenate((i, rows.indices, diagonal)), np.concatenate((k, rows.rows + n, diagonal))
+    return scipy.sparse.csc_matrix(scipy.sparse.coo_array((np.concatenate(values), places), shape=(n + m, n + m)))

@@ -1,0 +1,1 @@
+"""Systems and problems: callables, Lagrangians, linkages, parameters, references, sketches."""

@@ -1,0 +1,392 @@
+"""Mechanical systems: from a state (t, q, v) to the step data of one instant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gaussopt.core.arrays import check_mass_matrix, is_sparse, with_axis
+from gaussopt.core.contacts import (
+    Coefficients,
+    Contact,
+    Kinematics,
+    as_contact_data,
+    check_coefficients,
+    vanishing_normal,
+)
+from gaussopt.core.errors import BadInput, one_line
+from gaussopt.core.machine import pass_on
+from gaussopt.core.sparse_arrays import as_sparse, check_sparse_mass
+from gaussopt.core.state_functions import WRITES, Changed, call_with_copies
+from gaussopt.core.step_data import StepData, Vector, as_array, sparse_step
+from gaussopt.core.system import AbstractSystem, Energy, state_in_words
+from gaussopt.modelling.consistency import check_rows
+from gaussopt.modelling.contact_points import ContactPoints
+from gaussopt.modelling.lagrangian import LagrangianSystem, derive
+
+if TYPE_CHECKING:
+    from scipy.sparse import sparray, spmatrix
+
+    MatrixLike = ArrayLike | sparray | spmatrix
+
+StateFunction = Callable[[float, Vector, Vector], ArrayLike]
+PositionFunction = Callable[[float, Vector], ArrayLike]
+
+
+class System(AbstractSystem):
+    """A mechanical system given by plain callables.
+
+    M(t, q, v) a + h = Q + J^T lam + J_N^T lam_N + J_T^T lam_T,  J a = gamma,  J_N a + zeta_N >= 0.
+
+    Parameters
+    ----------
+    mass : (n, n) array or callable (t, q, v) -> (n, n)
+        Mass matrix M, symmetric positive semidefinite; a SciPy sparse matrix for systems of many bodies, block
+        diagonal. Where one of M and J is sparse the other becomes so.
+    force : (n,) array or callable (t, q, v) -> (n,)
+        Generalised applied force Q.
+    equality : callable (t, q, v) -> (J, gamma), optional
+        Equality constraints on the acceleration, J (m, n) and gamma (m,). Rows of holonomic
+        constraints come first, in the order of `position`.
+    inertia : callable (t, q, v) -> (n,), optional
+        Velocity-dependent inertia terms h on the left-hand side; 0 if absent.
+    position : callable (t, q) -> (m_h,), optional
+        Holonomic constraint functions, zero on the constraints; needed for drift and projection. Where a
+        simulation starts, the rows of `equality` are checked against them.
+    velocity : callable (t, q, v) -> (m,), optional
+        Constraint residuals at velocity level; J v if absent, which is right for constraints without
+        explicit time.
+    energy : callable (t, q, v) -> (kinetic, potential), optional
+    contacts : callable (t, q, v) -> ContactData or a mapping with its names, optional
+        Gaps and directions of k unilateral contacts, always the same k; `contact_points` makes such a callable
+        from the positions of the contact points.
+    contact_names : k names, optional
+    two_sided : k bools, optional
+        Guides without clearance; see `Contact.two_sided`.
+    coordinates : names of the coordinates, optional
+    name : str
+
+    Raises
+    ------
+    BadInput
+        At evaluation, naming the callable, the time and the state.
+
+    Notes
+    -----
+    The Gauss function of the step is 1/2 (a - a0)^T M (a - a0) with M a0 = Q - h.
+    """
+
+    _equality: Callable[[float, Vector, Vector], tuple[MatrixLike, ArrayLike]] | None = None
+    _rows_of_motion: int | None = None
+
+    def __init__(
+        self,
+        mass: MatrixLike | Callable[[float, Vector, Vector], MatrixLike],
+        force: ArrayLike | StateFunction,
+        equality: Callable[[float, Vector, Vector], tuple[MatrixLike, ArrayLike]] | None = None,
+        *,
+        inertia: ArrayLike | StateFunction | None = None,
+        position: PositionFunction | None = None,
+        velocity: StateFunction | None = None,
+        energy: Callable[[float, Vector, Vector], tuple[float, float]] | None = None,
+        contacts: Callable[[float, Vector, Vector], Any] | None = None,
+        contact_names: Sequence[str] | None = None,
+        two_sided: Sequence[bool] | None = None,
+        coordinates: Sequence[str] | None = None,
+        name: str = "system",
+    ) -> None:
+        self.name = name = str(name)
+        self._mass = mass
+        self._force = force
+        self._inertia = inertia
+        self._equality = equality
+        self._position = position
+        self._velocity = velocity
+        self._energy = energy
+        self._coordinates = None if coordinates is None else tuple(coordinates)
+        self._contacts = contacts
+        self._checked_mass: tuple[Any, Any] | None = None
+        for label, part in (
+            ("equality", equality), ("position", position), ("velocity", velocity), ("energy", energy),
+            ("contacts", contacts),
+        ):  # fmt: skip
+            if part is not None and not callable(part):
+                raise BadInput(f"{label} of {name!r} must be a callable, not {type(part).__name__}.")
+        names = getattr(contacts, "names", None) if contact_names is None else contact_names
+        sides = getattr(contacts, "two_sided", None) if two_sided is None else two_sided
+        self._contact_names: tuple[str, ...] | None = None if names is None else tuple(map(str, names))
+        self._two_sided: tuple[bool, ...] | None = None if sides is None else tuple(map(bool, sides))
+
+    @staticmethod
+    def from_lagrangian(
+        q: Sequence[Any],
+        v: Sequence[Any] | None = None,
+        *,
+        kinetic: Any,
+        potential: Any = 0,
+        forces: Sequence[Any] | Mapping[Any, Any] | None = None,
+        holonomic: Sequence[Any] = (),
+        nonholonomic: Sequence[Any] = (),
+        quasi_velocities: Sequence[Any] = (),
+        contacts: Sequence[Contact] = (),
+        parameters: Mapping[Any, float] | None = None,
+        t: Any = None,
+        name: str = "system",
+    ) -> LagrangianSystem:
+        """Derive the system from SymPy energies; see `gaussopt.modelling.lagrangian.derive`."""
+        parts = {
+            "kinetic": kinetic, "potential": potential, "forces": forces, "holonomic": holonomic,
+            "nonholonomic": nonholonomic, "quasi_velocities": quasi_velocities, "contacts": contacts,
+        }  # fmt: skip
+        return derive(q, v, parts, parameters, t, name)
+
+    # -- what every system answers -------------------------------------------------------------
+
+    def coordinates(self, n: int) -> tuple[str, ...]:
+        """Names of the n coordinates."""
+        if self._coordinates is not None and len(self._coordinates) == n:
+            return self._coordinates
+        return super().coordinates(n)
+
+    def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
+        """Step data of the state.
+
+        Parameters
+        ----------
+        t : float
+        q, v : (n,)
+
+        Returns
+        -------
+        StepData
+
+        Raises
+        ------
+        BadInput
+            If a callable fails, returns NaN or the wrong shape, or M is no mass matrix.
+        """
+        t, q, v = float(t), np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
+        n = len(q)
+        mass = self._call("mass", self._mass, t, q, v) if callable(self._mass) else self._mass
+        if is_sparse(mass):
+            return self._evaluate_sparse(mass, t, q, v)
+        M = self._checked("mass", mass, (n, n), t, q, v)
+        try:
+            M = check_mass_matrix(M, f"mass of {self.name!r}")
+        except BadInput as error:
+            raise BadInput(f"{str(error)[:-1]}, at {state_in_words(t, q, v)}.") from None
+        Q = self._array("force", self._force, (n,), t, q, v)
+        h = np.zeros(n) if self._inertia is None else self._array("inertia", self._inertia, (n,), t, q, v)
+        if self._equality is None:
+            J, gamma = np.zeros((0, n)), np.zeros(0)
+        else:
+            pair = self._rows(t, q, v)
+            if is_sparse(pair[0]):
+                return self._evaluate_sparse(mass, t, q, v, pair)
+            J = self._checked("equality (J)", pair[0], (None, n), t, q, v)
+            gamma = self._checked("equality (gamma)", pair[1], (len(J),), t, q, v)
+            if self._rows_of_motion not in (None, len(J)):
+                raise BadInput(
+                    f"equality of {self.name!r} returned {len(J)} rows, and {self._rows_of_motion} before; their "
+                    f"number never changes in a motion, at {state_in_words(t, q, v)}."
+                )
+        if self._contacts is None:
+            return StepData.smooth(M, h, Q, J, gamma, t, q, v)
+        c, coefficients = self._contact_arrays(t, q, v)
+        return StepData(
+            M, h, Q, J, gamma, c.J_N, c.zeta_N, c.J_T, c.zeta_T, c.v_T, coefficients.mu, t, q, v, g_N=c.g_N,
+            gdot_N=c.gdot_N, e_N=coefficients.e_N, e_T=coefficients.e_T,
+        )  # fmt: skip
+
+    def of_motion(self, rows: int) -> System:
+        """The same system for one motion, in which the number of equality rows never changes."""
+        if self._equality is None:
+            return self
+        system = copy(self)
+        system._rows_of_motion = rows
+        return system
+
+    def _rows(self, t: float, q: Vector, v: Vector) -> Any:
+        """J and gamma as they are given."""
+        assert self._equality is not None
+        pair = self._call("equality", self._equality, t, q, v)
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise BadInput(f"equality of {self.name!r} must return the pair (J, gamma).")
+        return pair
+
+    def _evaluate_sparse(self, mass: Any, t: float, q: Vector, v: Vector, pair: Any = None) -> StepData:
+        """`evaluate` where the mass matrix or J is sparse; `pair` holds J and gamma where they are known."""
+        if self._contacts is not None:
+            raise BadInput(f"{self.name!r} has contacts and sparse matrices; contacts need a dense M and a dense J.")
+        n = len(q)
+        where = f", at {state_in_words(t, q, v)}."
+        try:
+            if self._checked_mass is None or self._checked_mass[0] is not mass or callable(self._mass):
+                M = check_sparse_mass(as_sparse(f"mass of {self.name!r}", mass, (n, n)), f"mass of {self.name!r}")
+                self._checked_mass = mass, M
+            M = self._checked_mass[1]
+            if M.shape[0] != n:
+                raise BadInput(f"mass of {self.name!r} has shape {M.shape}, expected ({n}, {n})")
+            if pair is None:
+                pair = (np.zeros((0, n)), np.zeros(0)) if self._equality is None else self._rows(t, q, v)
+            J = as_sparse(f"equality (J) of {self.name!r}", pair[0], (None, n))
+        except BadInput as error:
+            raise BadInput(f"{str(error).rstrip('.')}{where}" if where not in str(error) else str(error)) from None
+        gamma = self._checked("equality (gamma)", pair[1], (J.shape[0],), t, q, v)
+        Q = self._array("force", self._force, (n,), t, q, v)
+        h = np.zeros(n) if self._inertia is None else self._array("inertia", self._inertia, (n,), t, q, v)
+        return sparse_step(M, h, Q, J, gamma, t, q, v)
+
+    @property
+    def contact_names(self) -> tuple[str, ...]:
+        """Names of the contacts, in the order of the step data; empty if there are none.
+
+        A callable without names has as many contacts as its first evaluation shows, called contact 1, contact 2 ...
+        """
+        return self._contact_names or ()
+
+    @property
+    def two_sided(self) -> tuple[bool, ...]:
+        """Which contacts are guides without clearance, (k,)."""
+        return self._two_sided or (False,) * len(self.contact_names)
+
+    def gaps(self, t: float, q: Vector) -> Vector:
+        """Gaps g_N of all contacts, (k,), m."""
+        return self._contact_arrays(t, q, np.zeros(len(q)))[0].g_N if self._contacts is not None else np.zeros(0)
+
+    def gap_rates(self, t: float, q: Vector, v: Vector) -> Vector:
+        """Gap rates of all contacts, (k,), m/s."""
+        return self._contact_arrays(t, q, v)[0].gdot_N if self._contacts is not None else np.zeros(0)
+
+    def position_residual(self, t: float, q: Vector) -> Vector | None:
+        """Holonomic constraint functions phi(t, q), (m_h,); None if the system does not give them."""
+        if self._position is None:
+            return None
+        return self._checked("position", self._call("position", self._position, t, q), (None,), t, q, None)
+
+    def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector | None:
+        """Constraint residuals at velocity level, (m,); None if nothing is known of them."""
+        if self._velocity is not None:
+            return self._checked("velocity", self._call("velocity", self._velocity, t, q, v), (None,), t, q, v)
+        if self._equality is None:
+            return np.zeros(0)
+        return super().velocity_residual(t, q, v)
+
+    def check_rows(self, t: float, q: Vector, v: Vector) -> None:
+        """Refuse rows that contradict `position` or the gaps, see `gaussopt.modelling.consistency`.
+
+        Raises
+        ------
+        BadInput
+        """
+        check_rows(self, t, q, v, gaps=not isinstance(self._contacts, ContactPoints))
+
+    def energy(self, t: float, q: Vector, v: Vector) -> Energy | None:
+        """Energies of the state; None if the system does not give them."""
+        if self._energy is None:
+            return None
+        kinetic, potential = self._checked("energy", self._call("energy", self._energy, t, q, v), (2,), t, q, v)
+        return Energy(float(kinetic), float(potential))
+
+    # -- calling a person's functions ----------------------------------------------------------
+
+    def _contact_arrays(self, t: float, q: Vector, v: Vector) -> tuple[Kinematics, Coefficients]:
+        """What the contacts callable returns, checked."""
+        assert self._contacts is not None
+        raw = self._call("contacts", self._contacts, t, q, v)
+        try:
+            data = as_contact_data(raw)
+        except BadInput as error:
+            raise BadInput(f"contacts of {self.name!r} {error}, at {state_in_words(t, q, v)}.") from None
+        n = len(q)
+
+        def read(label: str, value: Any, shape: tuple[int | None, ...]) -> Any:
+            return self._checked(f"contacts ({label})", value, shape, t, q, v)
+
+        g_N = read("g_N", data.g_N, (None,))
+        k = len(g_N)
+        self._count_contacts(k)
+        J_N, zeta_N = read("J_N", data.J_N, (k, n)), read("zeta_N", data.zeta_N, (k,))
+        gdot_N = J_N @ v if data.gdot_N is None else read("gdot_N", data.gdot_N, (k,))
+        if data.J_T is None:
+            J_T, zeta_T, v_T = np.zeros((k, 1, n)), np.zeros((k, 1)), np.zeros((k, 1))
+        else:
+            J_T = read("J_T", with_axis(data.J_T, 2), (k, None, n))
+            d = J_T.shape[1]
+            zeta_T = read("zeta_T", with_axis(data.zeta_T, 1), (k, d))
+            v_T = J_T @ v if data.v_T is None else read("v_T", with_axis(data.v_T, 1), (k, d))
+
+        def each(label: str, value: Any) -> Vector:
+            if value is None:
+                return np.zeros(k)
+            same = np.full(k, value) if np.ndim(value) == 0 else value
+            return np.array(read(label, same, (k,)))
+
+        coefficients = check_coefficients(
+            self.name, self.contact_names, each("mu", data.mu), each("e_N", data.e_N), each("e_T", data.e_T)
+        )
+        if data.J_T is None and (coefficients.mu > 0).any():
+            raise BadInput(
+                f"contacts of {self.name!r} returned a positive 'mu' without 'J_T', at {state_in_words(t, q, v)}."
+            )
+        zero = vanishing_normal(J_N, J_T)
+        if zero is not None:
+            raise BadInput(
+                f"The normal direction of contact {self.contact_names[zero]!r} of {self.name!r} is zero at "
+                f"{state_in_words(t, q, v)}."
+            )
+        return Kinematics(g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T), coefficients
+
+    def _count_contacts(self, k: int) -> None:
+        """Remember how many contacts there are, and insist on it."""
+        if self._contact_names is None:
+            self._contact_names = tuple(f"contact {i + 1}" for i in range(k))
+        for label, known in (("name", self._contact_names), ("two_sided flag", self._two_sided)):
+            if known is not None and len(known) != k:
+                raise BadInput(
+                    f"contacts of {self.name!r} returned {k} contacts and there are {len(known)} of them by {label}; "
+                    "their number never changes."
+                )
+
+    def _array(
+        self, label: str, part: Any, shape: tuple[int | None, ...], t: float, q: Vector, v: Vector
+    ) -> np.ndarray[Any, np.dtype[np.float64]]:
+        value = self._call(label, part, t, q, v) if callable(part) else part
+        return self._checked(label, value, shape, t, q, v)
+
+    def _call(self, label: str, function: Callable[..., Any], t: float, q: Vector, v: Vector | None = None) -> Any:
+        """What a person's function returns at a state, which it is given as copies.
+
+        Raises
+        ------
+        BadInput
+            If it raises, or changes the copies: it would compute with another state than the one that is meant.
+        """
+        try:
+            value = call_with_copies(function, t, q, v)
+        except BadInput:
+            raise
+        except Changed:
+            raise BadInput(f"{label} of {self.name!r} {WRITES}, at {state_in_words(t, q, v)}.") from None
+        except BaseException as error:
+            pass_on(f"{label} of {self.name!r} was not computed", error)
+            raise BadInput(
+                f"{label} of {self.name!r} raised {type(error).__name__}: {one_line(error)}, at "
+                f"{state_in_words(t, q, v)}."
+            ) from error
+        return value
+
+    def _checked(
+        self, label: str, value: Any, shape: tuple[int | None, ...], t: float, q: Vector, v: Vector | None
+    ) -> np.ndarray[Any, np.dtype[np.float64]]:
+        try:
+            return as_array(f"{label} of {self.name!r}", value, shape)
+        except BadInput as error:
+            raise BadInput(f"{str(error)[:-1]}, at {state_in_words(t, q, v)}.") from None
+
+
+System.register(LagrangianSystem)

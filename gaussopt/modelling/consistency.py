@@ -1,0 +1,209 @@
+"""Whether rows typed by hand belong to the functions given beside them, by numerical differentiation.
+
+    phi_q = C J for some C,   phi'' = 0 for every a with J a = gamma;   J_N = dg_N/dq,   zeta_N = g_N'' at a = 0
+
+Rows may be scaled, exchanged, redundant or more than the functions: what matters is that J a = gamma keeps phi.
+Derivatives carry an estimate of their own error, so that a function that is hard to differentiate is let pass.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+
+from gaussopt.core.errors import BadInput
+from gaussopt.core.step_data import Matrix, StepData, Vector, parts
+from gaussopt.core.system import AbstractSystem
+from gaussopt.linalg.sparse_projection import lift
+from gaussopt.modelling.contact_points import FIRST, SECOND
+
+AGREE = 1e-4
+"""Relative difference of a typed and a numerical derivative that is still agreement."""
+
+SAFETY = 20.0
+"""Factor on the estimated error of a numerical derivative."""
+
+DEPENDENT = 1e-10
+"""Singular value of the rows of J, each of length 1, below which they count as dependent."""
+
+FLOOR = 1e-6
+"""Second derivatives below this, relative to the gradient and to a motion of size 1, count as rounding."""
+
+Along = Callable[[float], Vector]
+"""Values of some functions at the parameter s of a curve through the state, which has s = 0."""
+
+
+def check_rows(system: AbstractSystem, t: float, q: Vector, v: Vector, gaps: bool) -> None:
+    """Refuse rows that contradict `position`, or the gaps if `gaps`, at a state on the constraints.
+
+    Raises
+    ------
+    BadInput
+        With the row and by how much it is off.
+    """
+    step = system.evaluate(t, q, v)
+    if step.sparse:
+        _check_sparse(system, step, t, q, v)
+        return
+    size = np.abs(step.J).max(axis=1, initial=0.0, keepdims=True)
+    _, singular, basis = np.linalg.svd(step.J / np.where(size > 0, size, 1.0))
+    rows, free = np.split(basis, [int((singular > DEPENDENT * max(1.0, singular.max(initial=0.0))).sum())])
+    # Along free directions, so that terms with the velocity show even where a motion starts at rest.
+    quick = v + max(1.0, float(np.abs(v).max(initial=0.0))) * (np.cos(1.0 + np.arange(len(free))) @ free)
+    try:
+        step = system.evaluate(t, q, quick)
+    except BadInput:  # a function need not be defined for such a motion
+        quick = v
+    if (phi := system.position_residual(t, q)) is not None and len(phi):
+        _check_position(system, t, q, quick, rows)
+    if step.k and gaps:
+        _check_gaps(system, t, q, quick)
+
+
+def _check_sparse(system: AbstractSystem, step: StepData, t: float, q: Vector, v: Vector) -> None:
+    """The same along one free direction instead of all coordinates, in time that grows like the number of entries."""
+
+    def phi(t: float, q: Vector) -> Vector:
+        found = system.position_residual(t, q)
+        assert found is not None
+        return found
+
+    if (residual := system.position_residual(t, q)) is None or not len(residual):
+        return
+    way = np.cos(1.0 + np.arange(len(q)))
+    free = way - lift(*parts(step), step.J @ way)
+    size = np.abs(_derivative(lambda s: phi(t, q + s * way), 1, 0.02)[0])
+    gradient, error = _derivative(lambda s: phi(t, q + s * free), 1, 0.02)
+    i = _worst(np.abs(gradient), AGREE * max(float(size.max()), 1e-300) + SAFETY * error)
+    if i is not None:
+        raise BadInput(
+            f"position of {system.name!r} contradicts equality: along a direction that J leaves free, row {i + 1} of "
+            f"position changes at the rate {gradient[i]:.6g}, at t = {t:.9g}."
+        )
+    quick = v + max(1.0, float(np.abs(v).max())) * free
+    step = system.evaluate(t, q, quick)
+    a = lift(*parts(step), step.gamma)
+    if np.abs(step.J @ a - step.gamma).max() > 1e-8 * np.abs(step.gamma).max(initial=0.0):
+        return  # the rows contradict each other; the certificate says so
+    second, error = _second(lambda s: phi(t + s, q + s * quick + 0.5 * s**2 * a), quick, a)
+    bound = AGREE * float(size.max()) * _motion(quick, a) ** 2
+    i = _worst(np.abs(second), bound + SAFETY * error)
+    if i is not None:
+        raise BadInput(
+            f"position of {system.name!r} contradicts equality: where J a = gamma, the second time derivative of row "
+            f"{i + 1} of position is {second[i]:.6g} instead of 0; check gamma, at t = {t:.9g}."
+        )
+
+
+def _check_position(system: AbstractSystem, t: float, q: Vector, v: Vector, rows: Matrix) -> None:
+    def phi(t: float, q: Vector) -> Vector:
+        found = system.position_residual(t, q)
+        assert found is not None
+        return found
+
+    step = system.evaluate(t, q, v)
+    gradient, error = _gradient(lambda q: phi(t, q), q)
+    off = gradient - gradient @ rows.T @ rows
+    i = _worst(np.abs(off).max(axis=1), AGREE * np.abs(gradient).max(axis=1) + SAFETY * error)
+    if i is not None:
+        raise BadInput(
+            f"position of {system.name!r} contradicts equality: the gradient of row {i + 1} of position is "
+            f"{_row(gradient[i])} and no combination of the rows of J (off by {np.abs(off[i]).max():.3g}); row {i + 1} "
+            f"of J is {_row(step.J[i])}, at t = {t:.9g}, q = {_row(q)}."
+        )
+    a: Vector = np.asarray(np.linalg.lstsq(step.J, step.gamma, rcond=DEPENDENT)[0], dtype=np.float64)
+    if np.abs(step.J @ a - step.gamma).max() > 1e-8 * np.abs(step.gamma).max(initial=0.0):
+        return  # the rows contradict each other; the certificate says so
+    second, error = _second(lambda s: phi(t + s, q + s * v + 0.5 * s**2 * a), v, a)
+    bound = AGREE * np.abs(gradient) @ np.abs(a) + FLOOR * np.abs(gradient).sum(axis=1) * _motion(v, a) ** 2
+    i = _worst(np.abs(second), bound + SAFETY * error)
+    if i is not None:
+        raise BadInput(
+            f"position of {system.name!r} contradicts equality: where J a = gamma, the second time derivative of row "
+            f"{i + 1} of position is {second[i]:.6g} instead of 0; check gamma, at t = {t:.9g}, q = {_row(q)}, "
+            f"v = {_row(v)}."
+        )
+
+
+def _check_gaps(system: AbstractSystem, t: float, q: Vector, v: Vector) -> None:
+    step = system.evaluate(t, q, v)
+    gradient, error = _gradient(lambda q: system.gaps(t, q), q)
+    moving = np.abs(gradient).max(axis=1) > 0  # a constant gap is that of a contact that is always closed
+    off = np.where(moving, np.abs(gradient - step.J_N).max(axis=1), 0.0)
+    i = _worst(off, AGREE * np.abs(gradient).max(axis=1) + SAFETY * error)
+    if i is not None:
+        raise BadInput(
+            f"contacts of {system.name!r} contradict themselves: the gradient of the gap of contact "
+            f"{system.contact_names[i]!r} is {_row(gradient[i])} and its J_N is {_row(step.J_N[i])}, at t = {t:.9g}, "
+            f"q = {_row(q)}."
+        )
+    second, error = _second(lambda s: system.gaps(t + s, q + s * v), v, np.zeros_like(v))
+    off = np.where(moving, np.abs(second - step.zeta_N), 0.0)
+    bound = AGREE * np.abs(step.zeta_N) + FLOOR * np.abs(gradient).sum(axis=1) * _motion(v) ** 2
+    i = _worst(off, bound + SAFETY * error)
+    if i is not None:
+        raise BadInput(
+            f"contacts of {system.name!r} contradict themselves: the second time derivative of the gap of contact "
+            f"{system.contact_names[i]!r} at constant velocity is {second[i]:.6g} and its zeta_N is "
+            f"{step.zeta_N[i]:.6g}, at t = {t:.9g}, q = {_row(q)}, v = {_row(v)}."
+        )
+
+
+def _worst(off: Vector, bound: Vector) -> int | None:
+    """The row furthest beyond its bound; a bound that is no number allows everything."""
+    beyond = np.where(np.isfinite(bound) & (off > bound), off, 0.0)
+    return int(beyond.argmax()) if beyond.any() else None
+
+
+def _motion(*parts: Vector) -> float:
+    """Size of a motion: its velocity, and its acceleration over one unit of time."""
+    v, *a = (float(np.abs(x).max(initial=0.0)) for x in parts)
+    return max(1.0, v, *map(math.sqrt, a))
+
+
+def _gradient(function: Callable[[Vector], Vector], q: Vector) -> tuple[Matrix, Vector]:
+    """Derivative by q, (rows, n), and the estimated error of each row."""
+    columns = []
+    for j, unit in enumerate(np.eye(len(q))):
+        size = max(1.0, abs(float(q[j])))
+        columns.append(_derivative(lambda s, e=unit: function(q + s * e), 1, 0.02 * size))  # type: ignore[misc]
+    return np.stack([c[0] for c in columns], axis=1), np.max([c[1] for c in columns], axis=0)
+
+
+def _second(function: Along, v: Vector, a: Vector) -> tuple[Vector, Vector]:
+    """Second derivative along a motion, and its estimated error."""
+    return _derivative(function, 2, 0.1 / _motion(v, a))
+
+
+def _derivative(function: Along, order: int, longest: float) -> tuple[Vector, Vector]:
+    """The central difference of eighth order whose step halves best, and its estimated error; infinite if none does."""
+    middle = function(0.0)
+    tries: list[Vector] = []
+    kink = np.full(len(middle), np.inf)
+    for h in longest * 4.0 ** -np.arange(8):
+        try:
+            ends = [(function(i * h), function(-i * h)) for i, _ in FIRST]
+        except BadInput:  # beyond where the function is defined
+            tries.append(np.full(len(middle), np.nan))
+            continue
+        if order == 1:
+            tries.append(np.sum([c * (p - m) for (_, c), (p, m) in zip(FIRST, ends, strict=True)], axis=0) / h)
+        else:
+            bent = [c * (p - 2.0 * middle + m) for (_, c), (p, m) in zip(SECOND, ends, strict=True)]
+            tries.append(np.sum(bent, axis=0) / h**2)
+        # A central difference does not see a kink; what bends over a short step is one.
+        kink = np.minimum(kink, np.abs(ends[0][0] - 2.0 * middle + ends[0][1]) / h)
+    errors = np.array([np.abs(a - b) for a, b in pairwise(tries)])
+    errors = np.where(np.isfinite(errors), errors, np.inf)
+    best = errors.argmin(axis=0)
+    column = np.arange(len(middle))
+    error = errors[best, column] + (kink if order == 1 else 0.0)
+    found = np.array(tries)[best + 1, column]
+    return np.where(np.isfinite(found), found, 0.0), error
+
+
+def _row(x: Vector) -> str:
+    return np.array2string(x, precision=6, separator=", ", max_line_width=10**9)

@@ -1,0 +1,212 @@
+"""What a family is: steps of mechanical systems built to measure, with dials for size and difficulty."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import ClassVar
+
+import numpy as np
+
+from gaussopt.contact.operator import ContactOperator
+from gaussopt.core.errors import BadInput
+from gaussopt.core.step_data import StepData, Vector
+
+MOST_POINTS = 10
+"""Points of a sweep beyond which the next coarser of the round spacings is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dial:
+    """One dial of a family.
+
+    Attributes
+    ----------
+    default, low, high : float
+        The value where the dial is not turned, and the range it can be turned through.
+    integer : bool
+        Whether only whole numbers make sense.
+    logarithmic : bool
+        Whether a sweep spaces its points by ratio.
+    """
+
+    name: str
+    default: float
+    low: float
+    high: float
+    unit: str
+    meaning: str
+    integer: bool = False
+    logarithmic: bool = False
+
+    def check(self, value: float) -> float:
+        """The value itself if the dial goes there.
+
+        Raises
+        ------
+        BadInput
+            Not a number, a fraction where whole numbers are wanted, or out of range.
+        """
+        if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+            raise BadInput(f"The dial {self.name!r} is {value!r}; give a number.")
+        number = float(value)
+        if not self.low <= number <= self.high:  # NaN too
+            raise BadInput(f"The dial {self.name!r} is {number:g}; it goes from {self.low:g} to {self.high:g}.")
+        if self.integer and number != round(number):
+            raise BadInput(f"The dial {self.name!r} is {number:g}; it takes whole numbers.")
+        return number
+
+    def to_mapping(self) -> dict[str, str | float | bool]:
+        """For JSON."""
+        return {
+            "name": self.name, "default": self.default, "low": self.low, "high": self.high, "unit": self.unit,
+            "meaning": self.meaning, "integer": self.integer, "logarithmic": self.logarithmic,
+        }  # fmt: skip
+
+
+class Family(ABC):
+    """Steps of mechanical systems with dials.
+
+    Class attributes
+    ----------------
+    name, title, source : str
+    dials : tuple of Dial
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    source: ClassVar[str]
+    dials: ClassVar[tuple[Dial, ...]]
+
+    @abstractmethod
+    def steps(self, dials: Mapping[str, float], count: int) -> tuple[StepData, ...]:
+        """`count` related steps, as along a motion; the same for the same arguments.
+
+        Parameters
+        ----------
+        dials : mapping
+            Values by name; the others stay at their defaults.
+        count : int
+
+        Raises
+        ------
+        BadInput
+            For a dial that the family does not have, or a value where it does not go.
+        """
+
+    def dial(self, name: str) -> Dial:
+        """The dial of that name.
+
+        Raises
+        ------
+        BadInput
+            Suggesting the nearest name.
+        """
+        for dial in self.dials:
+            if dial.name == name:
+                return dial
+        known = [d.name for d in self.dials]
+        near = get_close_matches(name, known, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}?" if near else f"its dials are {', '.join(known)}."
+        raise BadInput(f"The family {self.name!r} has no dial {name!r}; {hint}")
+
+    def at(self, dials: Mapping[str, float]) -> dict[str, float]:
+        """Every dial by name: the given values, checked, and the defaults of the others.
+
+        Raises
+        ------
+        BadInput
+        """
+        given = {name: self.dial(name).check(value) for name, value in dials.items()}
+        return {dial.name: given.get(dial.name, dial.default) for dial in self.dials}
+
+    def parse_dial(self, text: str) -> tuple[str, tuple[float, ...]]:
+        """Name and values of `contacts=1:200` (a sweep), `contacts=1,4,16` or `friction=0.3`.
+
+        Raises
+        ------
+        BadInput
+        """
+        name, equals, words = (part.strip() for part in text.partition("="))
+        if not equals or not name:
+            raise BadInput(f"The dial {text!r} is not of the form NAME=VALUE, NAME=VALUE,VALUE or NAME=LOW:HIGH.")
+        dial = self.dial(name)
+        if ":" in words:
+            ends = words.split(":")
+            if len(ends) != 2:
+                raise BadInput(f"The dial {name!r} is set to {words!r}; a sweep is LOW:HIGH.")
+            return name, sweep_values(dial, *(_number(dial, end) for end in ends))
+        return name, tuple(dial.check(_number(dial, word)) for word in words.split(","))
+
+
+def _number(dial: Dial, word: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        raise BadInput(f"The dial {dial.name!r} is set to {word.strip()!r}; give a number.") from None
+
+
+def sweep_values(dial: Dial, low: float, high: float) -> tuple[float, ...]:
+    """Round values from low to high, both included; some six to ten for the range of a dial.
+
+    A logarithmic dial takes 1, 2, 5 of every power of ten, or the powers of ten alone where that would be many; a
+    linear one takes multiples of 1, 2 or 5 times a power of ten.
+
+    Raises
+    ------
+    BadInput
+        If an end is out of range, or low is above high.
+    """
+    low, high = dial.check(low), dial.check(high)
+    if low > high:
+        raise BadInput(f"The sweep of the dial {dial.name!r} goes from {low:g} down to {high:g}; give LOW:HIGH.")
+    inside: list[float] = []
+    if dial.logarithmic and low > 0:
+        for digits in ((1, 2, 5), (1,)):
+            powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+            inside = [v for p in powers for d in digits if low < (v := float(f"{d}e{p}")) < high]
+            if len(inside) + 2 <= MOST_POINTS:
+                break
+    elif high > low:
+        step = _round_step((high - low) / (MOST_POINTS - 1))
+        step = max(step, 1.0) if dial.integer else step
+        multiples = range(math.floor(low / step), math.ceil(high / step) + 1)
+        inside = [v for i in multiples if low < (v := float(f"{i * step:.12g}")) < high]
+    values = sorted({low, *inside, high})
+    return tuple(v for v in values if not dial.integer or v == round(v))
+
+
+def _round_step(least: float) -> float:
+    """The smallest of 1, 2, 5 times a power of ten that is not below `least`."""
+    power = math.floor(math.log10(least))
+    choices = (float(f"{d}e{p}") for p in (power, power + 1) for d in (1, 2, 5))
+    return next(c for c in choices if c >= least * (1 - 1e-12))
+
+
+def instants(count: int) -> Vector:
+    """Where between the beginning (0) and the end (1) of its motion a family puts `count` steps, (count,).
+
+    Raises
+    ------
+    BadInput
+        If count is no positive whole number.
+    """
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+        raise BadInput(f"The number of steps is {count!r}; give a positive whole number.")
+    return np.linspace(0.0, 1.0, count) if count > 1 else np.array([0.5])
+
+
+def asymmetry(step: StepData) -> float:
+    """||A - A^T|| / ||A + A^T|| of the contact operator A of a step, Frobenius norms; 0 if it is symmetric.
+
+    Raises
+    ------
+    NotAccepted
+        If the step has no contact operator.
+    """
+    A = ContactOperator.of(step).delassus
+    size = float(np.linalg.norm(A + A.T))
+    return float(np.linalg.norm(A - A.T)) / size if size else 0.0

@@ -1,0 +1,185 @@
+"""The generated functions of a model at one state after another: by CPython, or by machine code.
+
+Which of them runs a motion depends on its length alone, never on what ran before; both agree to rounding. What cannot
+be compiled, and every state at which the equations are undefined, is left to CPython.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import threading
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from types import FunctionType, ModuleType
+
+import numpy as np
+
+from gaussopt.core.arrays import all_finite
+from gaussopt.core.errors import NotCompiled
+from gaussopt.core.step_data import Vector
+from gaussopt.jit.entry import Workspace
+from gaussopt.jit.kernel import COMPILED, checked_functions
+
+ENOUGH = 2_000
+"""Evaluations of a motion from which on its equations are compiled, which takes a fraction of a second once."""
+
+LONGEST = 50_000
+"""Bytes of CPython's code of a model's functions, some 2500 lines, beyond which compiling takes more than a second."""
+
+_NUMBERS = 9
+"""Numbers of a certificate before the multipliers, see `gaussopt.codegen.certificate`."""
+
+
+class Undefined(ArithmeticError):
+    """A function has no value at a state: why, or nothing where a number is not finite."""
+
+
+class ParameterValues:
+    """Values of a model's parameters, in the forms that CPython and machine code read fastest."""
+
+    def __init__(self, values: Sequence[float]) -> None:
+        self.list = list(values)
+        self.array = np.array(self.list, dtype=np.float64)
+
+
+class _Arguments(Workspace):
+    """The workspace of a function of time, state and parameters."""
+
+    __slots__ = ("out", "parameters", "state", "time", "values")
+
+    def __init__(self, entrance: int, state: Sequence[Vector], p: ParameterValues, size: int) -> None:
+        super().__init__(entrance, (None, *map(len, state), len(p.list), size))
+        self.time, *self.state, self.values, self.out = self.arguments
+        self.parameters: ParameterValues | None = None
+
+
+class _Workspaces(threading.local):
+    """Workspaces of one thread, by the name of the function."""
+
+    def __init__(self) -> None:
+        self.of: dict[str, _Arguments] = {}
+        self.certificate: Workspace | None = None
+
+
+class GeneratedFunctions:
+    """The functions of a generated module, called with arrays; made by `of`, for all systems that share the module.
+
+    Attributes
+    ----------
+    module : the generated module
+    code : the functions that run as machine code: where they are called, by name
+    """
+
+    def __init__(self, module: ModuleType, compiled: bool) -> None:
+        self.module = module
+        self.code: Mapping[str, int] = _compiled(module) if compiled else {}
+        self._wanted = compiled
+        self._workspaces = _Workspaces()
+
+    @staticmethod
+    @cache
+    def of(module: ModuleType, compiled: bool) -> GeneratedFunctions:
+        """The functions of a module, as machine code if that is wanted and possible."""
+        return GeneratedFunctions(module, compiled)
+
+    def __reduce__(self) -> tuple[Callable[[str, bool], GeneratedFunctions], tuple[str, bool]]:
+        return _of_module, (self.module.__name__, self._wanted)
+
+    def __call__(self, name: str, size: int, t: float, state: Sequence[Vector], p: ParameterValues) -> Vector:
+        """What a function of t, parts of the state and the parameters writes, in memory of its own.
+
+        Parameters
+        ----------
+        name : name of the function
+        size : how many numbers it writes
+        t : float
+        state : (n,) each
+        p : ParameterValues
+
+        Raises
+        ------
+        Undefined
+        """
+        if name in self.code:
+            known = self._workspaces.of.get(name)
+            if known is None:
+                known = self._workspaces.of[name] = _Arguments(self.code[name], state, p, size)
+            known.time[0] = t
+            for part, given in zip(known.state, state):  # noqa: B905
+                part[:] = given
+            if known.parameters is not p:
+                known.values[:], known.parameters = p.array, p
+            if known.call():
+                return known.out.copy()
+        return self._by_cpython(name, size, t, state, p)
+
+    def _by_cpython(self, name: str, size: int, t: float, state: Sequence[Vector], p: ParameterValues) -> Vector:
+        out = array("d", bytes(8 * size))
+        try:
+            # Lists, not arrays: CPython's float arithmetic is several times faster than numpy's scalars.
+            getattr(self.module, name)(t, *[x.tolist() for x in state], p.list, out)
+        except (ValueError, ZeroDivisionError, OverflowError, TypeError) as error:  # TypeError: complex, or no case
+            raise Undefined(str(error)) from None
+        flat = np.frombuffer(out) if out else np.zeros(0)
+        if not all_finite(flat):
+            raise Undefined
+        return flat
+
+    def certificate(
+        self, step: Vector, a: Vector, lam: Vector | None, m: int
+    ) -> tuple[Sequence[float], Vector, Vector] | None:
+        """What the generated certificate finds of a step and a candidate, see `gaussopt.codegen.certificate`.
+
+        Parameters
+        ----------
+        step : what the function `step` wrote
+        a, lam : (n,), (m,)
+            The candidate; its multipliers may be missing.
+        m : number of rows
+
+        Returns
+        -------
+        numbers, multipliers, inverse : (9,), (m,), (m,)
+            The last ones are reciprocal squares of the distances of rows from those before them.
+            None where a pivot is too small or a number is not finite.
+        """
+        if "certificate" in self.code:
+            space = self._workspaces.certificate
+            if space is None:
+                space = Workspace(self.code["certificate"], (len(step), len(a), m, _NUMBERS + 2 * m))
+                self._workspaces.certificate = space
+            flat, candidate, forces, found = space.arguments
+            flat[:], candidate[:], forces[:] = step, a, 0.0 if lam is None else lam
+            if space.call():
+                if lam is None:
+                    found[3] = 0.0
+                behind = found[_NUMBERS:].copy()
+                return found[:_NUMBERS].tolist(), behind[:m], behind[m:]
+        out = [0.0] * (_NUMBERS + 2 * m)
+        try:
+            if not self.module.certificate(step.tolist(), a.tolist(), None if lam is None else lam.tolist(), out):
+                return None
+        except (OverflowError, ZeroDivisionError):
+            return None
+        if not math.isfinite(sum(out)):
+            return None
+        behind = np.array(out[_NUMBERS:])
+        return out[:_NUMBERS], behind[:m], behind[m:]
+
+
+def _compiled(module: ModuleType) -> Mapping[str, int]:
+    """Where machine code of the functions of a module is called, by name; none where it cannot be compiled."""
+    functions = {name: x for name, x in vars(module).items() if isinstance(x, FunctionType)}
+    if not COMPILED or sum(len(x.__code__.co_code) for x in functions.values()) > LONGEST:
+        return {}
+    with suppress(NotCompiled, RuntimeError):  # RuntimeError: a processor that LLVM does not know
+        return checked_functions(module, list(functions))
+    return {}
+
+
+def _of_module(name: str, compiled: bool) -> GeneratedFunctions:
+    """The functions of a generated module that this process has loaded."""
+    return GeneratedFunctions.of(sys.modules[name], compiled)

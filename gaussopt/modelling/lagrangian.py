@@ -1,0 +1,371 @@
+"""Systems from SymPy energies: M, h, Q, J and gamma derived, never typed.
+
+With T(q, v, t), V(q, t), generalised forces F(q, v, t), holonomic phi(q, t) = 0 and nonholonomic
+f(q, v, t) = 0:
+
+    M = T_vv,   h = T_vq v + T_vt - T_q,   Q = F - V_q,
+    J = [phi_q; f_v],   gamma = -[(phi_q v)_q v + 2 phi_qt v + phi_tt;  f_q v + f_t]
+
+Quasi-velocities omega(q, v, t), n - m of them, complete the velocity constraints to n functions with a regular
+derivative W by v. With D = W^-1 the first n - m columns are D_omega and
+
+    a = D_omega omega' + w,   w = -D ([omega; f]_q v + [omega; f]_t),   J D_omega = 0.
+
+Contacts: gap and slip with their derivatives, see `gaussopt.symbolic.contacts`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from copy import copy
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gaussopt.codegen.equations import equations_of
+from gaussopt.codegen.source import Unwritable
+from gaussopt.core import generated_modules
+from gaussopt.core.contacts import Coefficients, Kinematics, check_coefficients, vanishing_normal
+from gaussopt.core.errors import BadInput, UnknownName
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.system import AbstractSystem, Energy, state_in_words
+from gaussopt.modelling.generated_functions import ENOUGH, GeneratedFunctions, ParameterValues, Undefined
+from gaussopt.symbolic.contacts import Layout
+from gaussopt.symbolic.model import Model
+from gaussopt.symbolic.reading import finite_parameter, read_model
+
+_NOTHING = np.zeros(0)
+
+DEPENDENT = 1e12
+"""Condition number beyond which quasi-velocities count as dependent."""
+
+
+class LagrangianSystem(AbstractSystem):
+    """A system whose step data come from generated straight-line source.
+
+    Attributes
+    ----------
+    model : Model
+        Energies and constraints in our symbols.
+    source_path : Path
+        The generated module, readable Python.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        coordinates: tuple[str, ...],
+        parameters: Mapping[str, float],
+        module: ModuleType,
+        contacts: Layout,
+    ) -> None:
+        self.name, self.model = model.name, model
+        self.n, self.m_h = len(coordinates), len(model.holonomic)
+        self.m, self.p_omega = self.m_h + len(model.nonholonomic), len(model.quasi_velocities)
+        self._shape = (self.n,)
+        self._coordinates = coordinates
+        self._parameters = dict(parameters)
+        self._p = ParameterValues(list(self._parameters.values()))
+        self._module = module
+        self._functions = GeneratedFunctions.of(module, False)
+        self._certified = hasattr(module, "certificate")
+        n, m = self.n, self.m
+        self._layout = contacts
+        self._coefficients: Coefficients | None = None
+        self._contact_cuts = self._layout.cuts(n)
+        self._smooth = n * n + 2 * n + m * n + m
+        self._size = self._smooth + self._contact_cuts[-1]
+        self._cuts = (n * n, n * n + n, n * n + 2 * n, n * n + 2 * n + m * n)
+
+    @property
+    def source_path(self) -> Path:
+        """The generated module file.
+
+        Raises
+        ------
+        BadInput
+            If there is no place for it, neither in the cache folder nor among temporary files.
+        """
+        return generated_modules.path_of(self._module)
+
+    @property
+    def source(self) -> str:
+        """The generated source."""
+        return generated_modules.text_of(self._module)
+
+    @property
+    def constant_entries(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which entries of M, (n, n), and of J, (m, n), depend on parameters alone."""
+        found = np.array(self._module.CONSTANT, dtype=bool).reshape(-1, self.n)
+        return found[: self.n], found[self.n :]
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Parameter values by name."""
+        return dict(self._parameters)
+
+    def with_parameters(self, /, **values: float) -> LagrangianSystem:
+        """The same equations with other parameter values; nothing is derived again.
+
+        Raises
+        ------
+        UnknownName, BadInput
+        """
+        for key, value in values.items():
+            if key not in self._parameters:
+                raise UnknownName("parameter", key, self._parameters)
+            finite_parameter(key, value)
+        merged = {**self._parameters, **{k: float(x) for k, x in values.items()}}
+        system = LagrangianSystem(self.model, self._coordinates, merged, self._module, self._layout)
+        system.name = self.name
+        return system
+
+    def of_motion(self, rows: int) -> LagrangianSystem:
+        """The system for one motion, which may be compiled without the others."""
+        return copy(self)
+
+    def prepare(self, evaluations: float) -> None:
+        """Evaluate by machine code from now on, where so many evaluations are worth it."""
+        if evaluations >= ENOUGH:
+            self._functions = GeneratedFunctions.of(self._module, True)
+
+    def coordinates(self, n: int) -> tuple[str, ...]:
+        """Names of the n coordinates."""
+        return self._coordinates if len(self._coordinates) == n else super().coordinates(n)
+
+    def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
+        """Step data of the state, by the generated source.
+
+        Raises
+        ------
+        BadInput
+            Where the expressions are undefined (square root of a negative number, division by zero), where the
+            normal direction of a contact vanishes, or if mu, e_N or e_T is no such coefficient.
+        """
+        q = np.asarray(q, dtype=np.float64)
+        v = np.asarray(v, dtype=np.float64)
+        flat = self._run("step", self._size, t, q, v)
+        n, m, (a, b, c, d) = self.n, self.m, self._cuts
+        D_omega = w_omega = None
+        if self.p_omega:
+            inverse = self._omega_inverse(t, q, v)
+            D_omega = inverse[:, : self.p_omega]
+            w_omega = -inverse @ self._run("omega_bias", n, t, q, v)
+        arithmetic = (self._functions, flat) if self._certified else None
+        if not self._layout.names:
+            return StepData.smooth(
+                flat[:a].reshape(n, n), flat[a:b], flat[b:c], flat[c:d].reshape(m, n), flat[d:], t, q, v, D_omega,
+                w_omega, arithmetic,
+            )  # fmt: skip
+        contacts, coefficients = self._kinematics(flat[self._smooth :], t, q, v), self._friction()
+        return StepData(
+            flat[:a].reshape(n, n), flat[a:b], flat[b:c], flat[c:d].reshape(m, n), flat[d : self._smooth],
+            contacts.J_N, contacts.zeta_N, contacts.J_T, contacts.zeta_T, contacts.v_T, coefficients.mu, t, q, v,
+            D_omega, w_omega, arithmetic, contacts.g_N, contacts.gdot_N, coefficients.e_N, coefficients.e_T,
+        )  # fmt: skip
+
+    def _kinematics(self, flat: Vector, t: float, q: Vector, v: Vector) -> Kinematics:
+        """The contact part of a flat step."""
+        n, k, d = self.n, self._layout.k, self._layout.d
+        c = self._contact_cuts
+        found = Kinematics(
+            flat[: c[0]], flat[c[0] : c[1]], flat[c[1] : c[2]].reshape(k, n), flat[c[2] : c[3]],
+            flat[c[3] : c[4]].reshape(k, d, n), flat[c[4] : c[5]].reshape(k, d), flat[c[5] :].reshape(k, d),
+        )  # fmt: skip
+        zero = vanishing_normal(found.J_N, found.J_T)
+        if zero is not None:
+            raise BadInput(
+                f"The normal direction of contact {self._layout.names[zero]!r} of {self.name!r} is zero at "
+                f"{state_in_words(t, q, v)}."
+            )
+        return found
+
+    def _friction(self) -> Coefficients:
+        """mu, e_N and e_T; they depend on the parameters alone, so they are computed once."""
+        if self._coefficients is None:
+            k = self._layout.k
+            out = [0.0] * (3 * k)
+            try:
+                self._module.coefficients(self._p.list, out)
+            except (ValueError, ZeroDivisionError, OverflowError) as error:
+                raise BadInput(f"The contact coefficients of {self.name!r} are undefined ({error}).") from None
+            mu, e_N, e_T = np.array(out).reshape(3, k)
+            self._coefficients = check_coefficients(self.name, self._layout.names, mu, e_N, e_T)
+        return self._coefficients
+
+    @property
+    def contact_names(self) -> tuple[str, ...]:
+        """Names of the contacts, in the order of the step data; empty if there are none."""
+        return self._layout.names
+
+    @property
+    def two_sided(self) -> tuple[bool, ...]:
+        """Which contacts are guides without clearance, (k,)."""
+        return self._layout.two_sided
+
+    @property
+    def tangents(self) -> int:
+        """Tangent directions of a contact: 1 in the plane, 2 in space."""
+        return self._layout.d
+
+    def gaps(self, t: float, q: Vector) -> Vector:
+        """Gaps g_N of all contacts, (k,), m."""
+        return self._run("gaps", self._layout.k, t, q) if self._layout.names else _NOTHING
+
+    def gap_rates(self, t: float, q: Vector, v: Vector) -> Vector:
+        """Gap rates of all contacts, (k,), m/s."""
+        return self._run("gap_rates", self._layout.k, t, q, v) if self._layout.names else _NOTHING
+
+    def position_residual(self, t: float, q: Vector) -> Vector | None:
+        """Holonomic constraint functions, (m_h,)."""
+        return self._run("position", self.m_h, t, q)
+
+    def position_jacobian(self, t: float, q: Vector) -> Matrix:
+        """Jacobian of the holonomic constraints, (m_h, n)."""
+        return self._run("position_jacobian", self.m_h * self.n, t, q).reshape(self.m_h, self.n)
+
+    def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector | None:
+        """Constraint residuals at velocity level, (m,)."""
+        return self._run("velocity", self.m, t, q, v)
+
+    @property
+    def has_quasi_velocities(self) -> bool:
+        """Whether quasi-velocities were given."""
+        return self.p_omega > 0
+
+    def quasi_velocity(self, t: float, q: Vector, v: Vector) -> Vector:
+        """The quasi-velocities omega(q, v, t), (p,)."""
+        if not self.p_omega:
+            return super().quasi_velocity(t, q, v)
+        return self._run("omega", self.n, t, q, v)[: self.p_omega]
+
+    def velocity_from(self, t: float, q: Vector, omega: Vector, guess: Vector) -> Vector:
+        """The velocity with these quasi-velocities on the velocity constraints, (n,), by Newton's method.
+
+        One iteration if the constraints and the quasi-velocities are linear in v.
+
+        Raises
+        ------
+        BadInput
+            If no velocity is found, or the quasi-velocities are dependent.
+        """
+        if not self.p_omega:
+            return super().quasi_velocity(t, q, guess)
+        v = guess
+        target = np.concatenate((omega, np.zeros(self.m)))
+        goal = 4e-15 * (1.0 + float(np.abs(omega).max(initial=0.0)))
+        best = math.inf
+        for _ in range(30):
+            residual = self._run("omega", self.n, t, q, v) - target
+            size = float(np.abs(residual).max())
+            if size <= goal or (size < 1e3 * goal and size >= 0.5 * best):
+                return v
+            best = min(best, size)
+            v = v - self._omega_inverse(t, q, v) @ residual
+        raise BadInput(f"No velocity of {self.name!r} has the quasi-velocities {omega} at t = {t:.9g}.")
+
+    def quasi_velocity_rate(self, t: float, q: Vector, v: Vector, a: Vector) -> Vector:
+        """W a + bias, the first p entries."""
+        if not self.p_omega:
+            return super().quasi_velocity(t, q, v)
+        n, p = self.n, self.p_omega
+        W = self._run("omega_jacobian", n * n, t, q, v).reshape(n, n)
+        return np.asarray(W[:p] @ a + self._run("omega_bias", n, t, q, v)[:p])
+
+    def _omega_inverse(self, t: float, q: Vector, v: Vector) -> Matrix:
+        n = self.n
+        W = self._run("omega_jacobian", n * n, t, q, v).reshape(n, n)
+        try:
+            inverse = np.asarray(np.linalg.inv(W), dtype=np.float64)
+        except np.linalg.LinAlgError:
+            inverse = np.full_like(W, np.inf)
+        # Rows are functions of different units: judge by the entries that the inverse cancels.
+        if not np.isfinite(inverse).all() or (np.abs(W) @ np.abs(inverse)).max() > DEPENDENT:
+            raise BadInput(
+                f"The quasi-velocities of {self.name!r} and its velocity constraints are dependent at "
+                f"{state_in_words(t, q, v)}; choose others."
+            )
+        return inverse
+
+    def energy(self, t: float, q: Vector, v: Vector) -> Energy | None:
+        """Kinetic and potential energy and the power of the given generalised forces."""
+        return Energy(*self._run("energy", 3, t, q, v).tolist())
+
+    def _run(self, function: str, size: int, t: float, *state: Vector) -> Vector:
+        """The output of a generated function, finite, in memory of its own."""
+        for part in state:
+            if part.shape != self._shape:
+                name = "q" if part is state[0] else "v"
+                raise BadInput(f"{name} of {self.name!r} has shape {part.shape}, expected ({self.n},).")
+        try:
+            return self._functions(function, size, float(t), state, self._p)
+        except Undefined as error:
+            reason, why = f"The equations of {self.name!r} are undefined ({error})", ""
+            if not error.args:
+                reason = f"{function} of {self.name!r} is not finite"
+                why = "; of a Piecewise no case may hold there" if hasattr(self._module, "nan") else ""
+            raise BadInput(f"{reason} at {state_in_words(t, *state)}{why}.") from None
+
+
+def derive(
+    q: Sequence[Any],
+    v: Sequence[Any] | None,
+    parts: Mapping[str, Any],
+    parameters: Mapping[Any, float] | None,
+    t: Any,
+    name: str,
+) -> LagrangianSystem:
+    """Derive a system from its energies and constraints.
+
+    Parameters
+    ----------
+    q : n symbols, or n functions of time such as sympy's dynamicsymbols
+    v : n symbols for the velocities; not needed if `q` are functions of time
+    parts : all of these, by name
+        kinetic : kinetic energy T(q, v, t), at most quadratic in v
+        potential : potential energy V(q, t)
+        forces : generalised forces without potential, as n expressions or {coordinate: expression}
+        holonomic : expressions phi(q, t), zero on the constraints
+        nonholonomic : expressions f(q, v, t), zero on the constraints; they may be nonlinear in v
+        quasi_velocities : n - m expressions omega(q, v, t), independent of each other and of the constraints
+        contacts : unilateral contacts, each by the position of its contact point or by its gap and slip
+    parameters : {symbol or name: value}; every other symbol is an error
+    t : the time symbol; the symbol named "t" if not given
+
+    Returns
+    -------
+    LagrangianSystem
+
+    Raises
+    ------
+    BadInput
+        Naming the unknown symbol, the wrong length, or the expression that does not fit.
+    """
+    given = read_model(q, v, parts, parameters, t, name)
+    try:
+        module = equations_of(given.model)
+    except Unwritable as error:
+        raise BadInput(f"In {name!r} {Unwritable(given.symbols.theirs(error.expression))}") from None
+    system = LagrangianSystem(given.model, given.symbols.coordinates, given.parameters, module, given.contacts)
+    if given.model.quasi_velocities:
+        _check_independent(system)
+    return system
+
+
+def _check_independent(system: LagrangianSystem) -> None:
+    """Quasi-velocities that are dependent at every state are a mistake of the model."""
+    random = np.random.default_rng(0)
+    failure: BadInput | None = None
+    for _ in range(8):
+        q, v = random.uniform(0.2, 1.2, system.n), random.uniform(0.2, 1.2, system.n)
+        try:
+            system._omega_inverse(0.0, q, v)
+            return
+        except BadInput as error:
+            failure = error
+    assert failure is not None
+    raise failure

@@ -1,0 +1,62 @@
+"""A system whose step data are changed on the way out: how a misprint is shown without deriving it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from gaussopt.core.step_data import StepData
+from gaussopt.core.system import AbstractSystem
+from gaussopt.modelling.callables import System
+
+Change = Callable[[StepData, Mapping[str, float]], StepData]
+"""(step of the regular system, parameter values) -> changed step."""
+
+
+def _method_of_regular(name: str) -> Callable[..., Any]:
+    return lambda self, *arguments: getattr(self.regular, name)(*arguments)
+
+
+def _property_of_regular(name: str) -> Any:
+    return property(lambda self: getattr(self.regular, name))
+
+
+@System.register
+class ModifiedSystem(AbstractSystem):
+    """The regular system with other step data; gaps, energies and residuals stay the regular ones.
+
+    Parameters
+    ----------
+    regular : AbstractSystem
+    change : callable (step, parameters) -> step
+    """
+
+    def __init__(self, regular: AbstractSystem, change: Change) -> None:
+        self.name = regular.name
+        self.regular = regular
+        self.change = change
+
+    def with_parameters(self, /, **values: float) -> ModifiedSystem:
+        """The same change of the system with other parameter values."""
+        return ModifiedSystem(self.regular.with_parameters(**values), self.change)
+
+    def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
+        """Changed step data of the state."""
+        step = self.regular.evaluate(t, q, v)
+        changed = self.change(step, self.parameters)
+        smooth = ("M", "h", "Q", "J", "gamma")
+        same = all(getattr(changed, name) is getattr(step, name) for name in smooth)
+        # The generated certificate reads the regular step.
+        return changed if same else replace(changed, arithmetic=None)
+
+    parameters, contact_names, two_sided = map(_property_of_regular, ("parameters", "contact_names", "two_sided"))
+    coordinates, position_residual, position_jacobian, velocity_residual, energy, gaps, gap_rates = map(
+        _method_of_regular,
+        (
+            "coordinates", "position_residual", "position_jacobian", "velocity_residual", "energy", "gaps",
+            "gap_rates",
+        ),
+    )  # fmt: skip

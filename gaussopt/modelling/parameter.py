@@ -1,0 +1,16 @@
+"""Parameters of a problem."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter: default value, unit, meaning, and whether the source prints it."""
+
+    name: str
+    value: float
+    unit: str
+    meaning: str
+    printed: bool = True

@@ -1,0 +1,106 @@
+"""Which states of a problem an atlas scans: parameter axes, and parameters that follow from others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gaussopt.core.errors import BadInput
+from gaussopt.core.step_data import Vector, as_array
+from gaussopt.modelling.parameter import Parameter
+
+MAX_COUNT = 100_000
+"""Most values of one axis."""
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """Values of one parameter, in its unit.
+
+    Raises
+    ------
+    BadInput
+        If there are no values or one is not finite.
+    """
+
+    name: str
+    values: Vector
+
+    def __post_init__(self) -> None:
+        values = as_array(f"axis {self.name}", self.values, (None,))
+        if not len(values):
+            raise BadInput(f"The axis {self.name!r} has no values; give at least one.")
+        values.setflags(write=False)
+        object.__setattr__(self, "values", values)
+
+    @classmethod
+    def parse(cls, text: str) -> Axis:
+        """An axis from NAME=LOW:HIGH:COUNT, or NAME=VALUE for one value.
+
+        Raises
+        ------
+        BadInput
+        """
+        name, equals, span = text.partition("=")
+        parts = span.split(":")
+        problem = f"The axis {text!r} is not of the form NAME=LOW:HIGH:COUNT."
+        if not equals or not name.strip() or len(parts) not in (1, 3):
+            raise BadInput(problem)
+        try:
+            low, high = float(parts[0]), float(parts[1] if len(parts) == 3 else parts[0])
+            count = int(parts[2]) if len(parts) == 3 else 1
+        except ValueError:
+            raise BadInput(problem) from None
+        if not 1 <= count <= MAX_COUNT or not np.isfinite([low, high]).all():
+            raise BadInput(f"The axis {text!r} needs finite ends and a count from 1 to {MAX_COUNT}.")
+        return cls(name.strip(), np.linspace(low, high, count))
+
+
+class PlainTable(NamedTuple):
+    """A table that a problem adds to the report of its atlas.
+
+    Attributes
+    ----------
+    name : of its file
+    caption, columns : what stands above it
+    rows : cells; numbers are printed with the digits that they need
+    """
+
+    name: str
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class AtlasGrid:
+    """The states of a problem that its atlas shows where nothing else is asked for.
+
+    Attributes
+    ----------
+    axes : tuple of Axis
+    follow : name -> (parameter values -> value)
+        Parameters that are computed from the others at every point, unless they are an axis or set by hand.
+    tables : (quick) -> tables, optional
+        What the report of this problem's atlas shows beside the maps: each a `PlainTable`, or anything with its fields.
+    """
+
+    axes: tuple[Axis, ...] = ()
+    follow: Mapping[str, Callable[[Mapping[str, float]], float]] = field(default_factory=dict)
+    tables: Callable[[bool], Sequence[PlainTable]] | None = None
+
+
+def default_grid(parameters: Sequence[Parameter]) -> AtlasGrid:
+    """A grid for a problem that names none: its first angle and its first friction coefficient."""
+    axes = []
+    angles = [p for p in parameters if p.unit == "rad"]
+    if angles:
+        centre = angles[0].value
+        axes.append(Axis(angles[0].name, np.linspace(centre - 1.0, centre + 1.0, 41)))
+    coefficients = [p for p in parameters if p.unit == "1" and p.name.startswith("mu")]
+    if coefficients:
+        axes.append(Axis(coefficients[0].name, np.linspace(0.0, 1.5, 31)))
+    return AtlasGrid(tuple(axes))

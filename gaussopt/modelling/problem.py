@@ -1,0 +1,378 @@
+"""Named problems: a system with its source, parameters, start, references and errata.
+
+A problem that ships states all of that. A person's own needs a system and a start: `Problem.of`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gaussopt.core import registry
+from gaussopt.core.errors import BadInput, UnknownName
+from gaussopt.core.event import Event
+from gaussopt.core.foreign import call
+from gaussopt.core.step_data import Vector, as_array
+from gaussopt.core.system import AbstractSystem
+from gaussopt.modelling.erratum import Erratum
+from gaussopt.modelling.parameter import Parameter
+from gaussopt.modelling.parameter_grid import AtlasGrid
+from gaussopt.modelling.reference import Reference, ReferenceData
+from gaussopt.modelling.sketch import Draw, Sketch, as_sketch
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A named set of parameter values, with an end time of its own."""
+
+    values: Mapping[str, float]
+    t_end: float
+    description: str
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A named problem; `at` gives it other parameter values.
+
+    Attributes
+    ----------
+    name, title, source : str
+    build : () -> AbstractSystem
+        Derives the system once, with the default parameters.
+    start : parameters -> (q0, v0)
+    starts : starts of the variants that have other coordinates, by the variant's name
+    events : parameters -> the instants to be located beside the mechanics' own, or None
+    parameters : the parameters with units and meaning
+    t_end, dt : defaults for a run, s
+    references, errata
+    cases : named sets of parameter values
+    variants : other models of the same mechanism by name, such as a misprinted constraint
+    values : parameter values that differ from the defaults
+    variant : the model in use, "" for the regular one
+    atlas : the states that `gaussopt atlas` scans by default; chosen from the parameters if None
+    sketch : what the mechanism looks like, see `gaussopt.modelling.sketch`
+    sketches : sketches of the variants that have other coordinates, by the variant's name
+    """
+
+    name: str
+    title: str
+    source: str
+    description: str
+    build: Callable[[], AbstractSystem]
+    start: Callable[[Mapping[str, float]], tuple[Vector, Vector]]
+    parameters: tuple[Parameter, ...]
+    t_end: float
+    dt: float
+    references: tuple[Reference, ...] = ()
+    errata: tuple[Erratum, ...] = ()
+    notes: tuple[str, ...] = ()
+    cases: Mapping[str, Case] = field(default_factory=dict)
+    variants: Mapping[str, Callable[[], AbstractSystem]] = field(default_factory=dict)
+    variant: str = ""
+    values: Mapping[str, float] = field(default_factory=dict)
+    state: tuple[Vector, Vector] | None = None
+    events: Callable[[Mapping[str, float]], tuple[Event, ...]] | None = None
+    starts: Mapping[str, Callable[[Mapping[str, float]], tuple[Vector, Vector]]] = field(default_factory=dict)
+    atlas: AtlasGrid | None = None
+    sketch: Sketch | Draw | None = None
+    sketches: Mapping[str, Sketch | Draw] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse parameters named like other settings, which could never be set."""
+        for p in self.parameters:
+            if p.name in ("q0", "v0", "case", "variant"):
+                raise BadInput(f"The parameter {p.name!r} of {self.name} has the name of a setting; choose another.")
+
+    @classmethod
+    def of(
+        cls,
+        system: AbstractSystem,
+        q0: ArrayLike | Callable[[Mapping[str, float]], ArrayLike],
+        v0: ArrayLike | Callable[[Mapping[str, float]], ArrayLike] | None = None,
+        *,
+        t_end: float,
+        dt: float | None = None,
+        title: str = "",
+        **more: Any,
+    ) -> Problem:
+        """A problem of one's own: a system, its start and its end.
+
+        Parameters
+        ----------
+        system : AbstractSystem
+            Its parameters become the problem's.
+        q0, v0 : (n,), or functions of the parameter values that return them
+            At rest if no v0 is given.
+        t_end : s
+        dt : s
+            A thousandth of t_end if not given.
+        title : in words; the name if not given
+        more : name (that of the file if not given), source, description, parameters, events, cases and the like, as in
+            `Problem`
+
+        Raises
+        ------
+        BadInput
+            If the system is none, the start does not fit it, or a time is none.
+        UnknownName
+            For a setting that a problem does not have.
+        """
+        if not isinstance(system, AbstractSystem):
+            raise BadInput(
+                f"A problem is made of a System, not of {type(system).__name__}; see System.from_lagrangian."
+            )
+
+        def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
+            q = as_array("q0", q0(p) if callable(q0) else q0, (None,))
+            v = np.zeros(len(q)) if v0 is None else as_array("v0", v0(p) if callable(v0) else v0, (len(q),))
+            return q, v
+
+        for key in more:
+            if key not in cls.__dataclass_fields__:
+                raise UnknownName("setting of a problem", key, cls.__dataclass_fields__)
+        t_end = _time("t_end", t_end)
+        dt = t_end / 1000 if dt is None else _time("dt", dt)
+        parameters = tuple(Parameter(name, value, "", "") for name, value in system.parameters.items())
+        given: dict[str, Any] = {
+            "name": "", "source": "", "description": "", "parameters": parameters, "start": start,
+            "build": _Given(system), "t_end": t_end, "dt": dt, "title": title,
+        }  # fmt: skip
+        problem = cls(**given | more)
+        try:
+            system.evaluate(0.0, problem.q0, problem.v0)
+        except BadInput as error:
+            raise BadInput(f"The system cannot be evaluated at its start: {error}") from None
+        return problem if not problem.name else problem.named(problem.name)
+
+    def named(self, name: str) -> Problem:
+        """The same problem under a name, which is also its system's and, where it has none, its title."""
+        build = replace(self.build, name=name) if isinstance(self.build, _Given) else self.build
+        return replace(self, name=name, title=self.title or name, build=build)
+
+    def at(self, /, **settings: Any) -> Problem:
+        """The same problem with other parameter values, another start `q0`, `v0`, a `case` or a `variant`.
+
+        Parameters given beside a case override the case's.
+
+        Raises
+        ------
+        UnknownName, BadInput
+        """
+        known = {p.name for p in self.parameters}
+        values = dict(self.values)
+        settings = dict(settings)
+        t_end, variant = self.t_end, self.variant
+        if "variant" in settings:
+            variant = str(settings.pop("variant"))
+            if variant not in self.variants:
+                raise UnknownName(f"variant of {self.name}", variant, self.variants)
+        if "case" in settings:
+            case = str(settings.pop("case"))
+            if case not in self.cases:
+                raise UnknownName(f"case of {self.name}", case, self.cases)
+            values |= self.cases[case].values
+            t_end = self.cases[case].t_end
+        n = len(self._start_of(variant)[0])
+        q0, v0 = self.state if self.state is not None else (None, None)
+        if q0 is not None and len(q0) != n:
+            raise BadInput(
+                f"The variant {variant!r} of {self.name} has {n} coordinates and the start q0 has {len(q0)}; set the "
+                "variant first."
+            )
+        for key, value in settings.items():
+            if key in ("q0", "v0"):
+                vector = as_array(key, value, (n,))
+                q0, v0 = (vector, v0) if key == "q0" else (q0, vector)
+            elif key not in known:
+                raise UnknownName(
+                    f"parameter of {self.name}" if self.name else "parameter", key, {*known, "q0", "v0", *self._choices}
+                )
+            else:
+                try:
+                    values[key] = float(value)
+                except (TypeError, ValueError):
+                    raise BadInput(f"Parameter {key!r} of {self.name} is {value!r}; expected a number.") from None
+                if not np.isfinite(values[key]):
+                    raise BadInput(f"Parameter {key!r} of {self.name} is {value!r}; it must be finite.")
+        fields = {f: getattr(self, f) for f in self.__dataclass_fields__}
+        fields |= {"values": values, "t_end": t_end, "variant": variant, "state": None}
+        problem = Problem(**fields)
+        if q0 is not None or v0 is not None:
+            dq, dv = problem.q0, problem.v0
+            state = (dq if q0 is None else q0, dv if v0 is None else v0)
+            problem = Problem(**{**fields, "state": state})
+        return problem
+
+    @property
+    def _choices(self) -> list[str]:
+        """Settings beside parameters and start."""
+        return [name for name, there in (("case", self.cases), ("variant", self.variants)) if there]
+
+    @property
+    def parameter_values(self) -> dict[str, float]:
+        """All parameter values by name."""
+        return {**{p.name: p.value for p in self.parameters}, **self.values}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What `problem(name, **settings)` needs to make this problem again."""
+        found: dict[str, Any] = {**self.values, **({"variant": self.variant} if self.variant else {})}
+        if self.state is not None:
+            found |= {"q0": self.q0, "v0": self.v0}
+        return found
+
+    @property
+    def label(self) -> str:
+        """The name with what differs from the default."""
+        words = [self.variant] if self.variant else []
+        words += [f"{k}={v:g}" for k, v in self.values.items()]
+        return f"{self.name} ({', '.join(words)})" if words else self.name
+
+    @cached_property
+    def system(self) -> AbstractSystem:
+        """The system at these parameter values; the equations are derived once per process."""
+        build = self.variants[self.variant] if self.variant else self.build
+        system = call(f"The model of {self.name!r}", _built, build)
+        if not isinstance(system, AbstractSystem):
+            raise BadInput(f"The model of {self.name!r} is a {type(system).__name__}; return a gaussopt.System.")
+        return system.with_parameters(**self.parameter_values)
+
+    @property
+    def q0(self) -> Vector:
+        """Initial coordinates, (n,)."""
+        return self.state[0] if self.state is not None else self._start[0]
+
+    @property
+    def v0(self) -> Vector:
+        """Initial velocities, (n,)."""
+        return self.state[1] if self.state is not None else self._start[1]
+
+    @cached_property
+    def _start(self) -> tuple[Vector, Vector]:
+        return self._start_of(self.variant)
+
+    def _start_of(self, variant: str) -> tuple[Vector, Vector]:
+        """The start of a variant; its function is a person's."""
+        start = call(f"The start of {self.name!r}", self.starts.get(variant, self.start), self.parameter_values)
+        if not isinstance(start, tuple | list) or len(start) != 2:
+            raise BadInput(f"The start of {self.name!r} is a {type(start).__name__}; return the pair (q0, v0).")
+        q = as_array("q0", start[0], (None,))
+        return q, as_array("v0", start[1], (len(q),))
+
+    @property
+    def user_events(self) -> tuple[Event, ...]:
+        """The problem's own events at these parameter values."""
+        if self.events is None:
+            return ()
+        if not callable(self.events):
+            raise BadInput(
+                f"The events of {self.name!r} are {type(self.events).__name__}; give a function of the parameters that "
+                "returns them, or give events to simulate."
+            )
+        found = call(f"The function of the events of {self.name!r}", self.events, self.parameter_values)
+        if not isinstance(found, tuple | list) or not all(isinstance(event, Event) for event in found):
+            raise BadInput(f"The function of the events of {self.name!r} returned something else than gaussopt.Event.")
+        return tuple(found)
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the coordinates."""
+        return self.system.coordinates(len(self.q0))
+
+    def reference(self, name: str) -> ReferenceData:
+        """A reference trajectory by name.
+
+        Raises
+        ------
+        UnknownName
+        """
+        for reference in self.references:
+            if reference.name == name:
+                return reference.load()
+        raise UnknownName(f"reference of {self.name}", name, [r.name for r in self.references])
+
+
+def _time(label: str, value: Any) -> float:
+    """A positive time, s."""
+    if isinstance(value, str) or np.ndim(value):
+        raise BadInput(f"{label} is {value!r}; give a number of seconds.")
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise BadInput(f"{label} is {value!r}; give a number of seconds.") from None
+    if not (np.isfinite(number) and number > 0):
+        raise BadInput(f"{label} is {number:g}; it must be positive and finite.")
+    return number
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """Builds a problem that was given its system."""
+
+    system: AbstractSystem
+    name: str = ""
+
+    def __call__(self) -> AbstractSystem:
+        system = copy(self.system)
+        system.name = self.name or system.name
+        return system
+
+
+def problem(name: str | os.PathLike[str] = "", /, **settings: Any) -> Problem:
+    """A registered problem, or one in a Python file, with parameter overrides.
+
+    Parameters
+    ----------
+    name : str or path
+        From `gaussopt list problems`, or the path of a file that defines `problem`; it is registered by that.
+    settings : see `Problem.at`
+
+    Raises
+    ------
+    UnknownName, BadInput
+    """
+    if name == "":
+        name = settings.pop("name", "")  # by keyword; beside a name it is a setting like others
+    if registry.is_file(name):
+        name = registry.named_by_file("problem", name)
+    name = os.fspath(name)
+    if name not in (known := registry.names("problem")) and Path(f"{name}.py").is_file():
+        raise BadInput(f"Unknown problem {name!r}; did you mean the file {name}.py? Known: {', '.join(known)}.")
+    entry: Problem = registry.load("problem", name)
+    return entry.at(**settings) if settings else entry
+
+
+def sketch_of(problem: Problem) -> Sketch:
+    """The sketch of a problem in its variant.
+
+    Raises
+    ------
+    BadInput
+        If it has none, with how to give one.
+    """
+    found = problem.sketches.get(problem.variant)
+    if found is None and problem.variant in problem.starts:
+        raise BadInput(
+            f"The variant {problem.variant!r} of {problem.name} has coordinates of its own and no sketch; give one in "
+            f"Problem(sketches={{{problem.variant!r}: ...}})."
+        )
+    found = found or problem.sketch
+    if found is None:
+        raise BadInput(
+            f"The problem {problem.name!r} has no sketch, so nothing can be drawn; give Problem(sketch=...) a function "
+            "of (q, parameters) that returns shapes of gaussopt.modelling.sketch, such as Bar(start, end)."
+        )
+    return as_sketch(found)
+
+
+@cache
+def _built(build: Callable[[], AbstractSystem]) -> AbstractSystem:
+    return build()

@@ -1,0 +1,400 @@
+"""What a picture of a mechanism is made of, at one configuration.
+
+A sketch is a function of the coordinates and the parameters that returns shapes, in metres, x to the right and y up:
+
+    def sketch(q, p):
+        tip = along((0.0, 0.0), p["l"], q[0])
+        return Bearing((0.0, 0.0), "O"), Bar((0.0, 0.0), tip, "l"), Point(tip, "A", trace=True)
+
+Number and kinds of the shapes are the same at all configurations. Labels are letters of formulas; what follows an
+underscore is a subscript. `Angle`, `Length`, `Force`, `Torque` and `Axes` belong to the labelled drawing only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from gaussopt.core.errors import BadInput, UnknownName, one_line
+from gaussopt.core.step_data import Vector
+
+Place = tuple[float, float]
+"""A point of the plane, m."""
+
+SIDES = {
+    "e": (1, 0),
+    "ne": (1, 1),
+    "n": (0, 1),
+    "nw": (-1, 1),
+    "w": (-1, 0),
+    "sw": (-1, -1),
+    "s": (0, -1),
+    "se": (1, -1),
+}
+"""Where a label stands beside its point."""
+
+
+def along(start: Place, length: float, angle: float) -> Place:
+    """The point at a distance (m) and a direction (rad, from the x axis) of another."""
+    return start[0] + length * math.cos(angle), start[1] + length * math.sin(angle)
+
+
+def between(a: Place, b: Place, share: float = 0.5) -> Place:
+    """The point that divides a segment; its middle if no share is given."""
+    return a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])
+
+
+# -- bodies ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A straight rigid link; the label stands beside its middle."""
+
+    start: Place
+    end: Place
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A rectangular body about its centre, turned by an angle (rad)."""
+
+    centre: Place
+    width: float
+    height: float
+    angle: float = 0.0
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """A round body with a mark that shows its angle (rad)."""
+
+    centre: Place
+    radius: float
+    angle: float = 0.0
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Blade:
+    """A knife edge, seen from above: the body moves along it only."""
+
+    centre: Place
+    length: float
+    angle: float
+    label: str = ""
+
+
+# -- what joins and holds ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A hinge between bodies."""
+
+    at: Place
+    label: str = ""
+    side: str = "ne"
+
+
+@dataclass(frozen=True, slots=True)
+class Bearing:
+    """A hinge on the ground."""
+
+    at: Place
+    label: str = ""
+    side: str = "nw"
+
+
+@dataclass(frozen=True, slots=True)
+class Spring:
+    """A coil spring."""
+
+    start: Place
+    end: Place
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Damper:
+    """A dashpot; its cylinder is at the start."""
+
+    start: Place
+    end: Place
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """An endless straight surface through a point, at an angle (rad); solid to the right of that direction."""
+
+    at: Place
+    angle: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wall:
+    """A straight surface from here to there; solid to the right of that direction."""
+
+    start: Place
+    end: Place
+
+
+# -- points ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point with a letter; `trace` draws its path."""
+
+    at: Place
+    label: str = ""
+    side: str = "ne"
+    trace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ContactPoint:
+    """Where the forces of a contact act on the body: lam_N along `normal`, lam_T along `tangent`.
+
+    Attributes
+    ----------
+    name : str
+        Of the contact in the system.
+    at : Place
+    normal, tangent : unit vectors
+        The normal points from the ground into the body.
+    other : Place, optional
+        Of a two-sided contact: where the other wall bears (lam_N < 0).
+    """
+
+    name: str
+    at: Place
+    normal: Place = (0.0, 1.0)
+    tangent: Place = (1.0, 0.0)
+    other: Place | None = None
+
+
+# -- what the labelled drawing has beside ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Angle:
+    """An angle about a point, from one direction to another (rad), drawn as an arrow."""
+
+    at: Place
+    start: float
+    end: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """A dimension line between two points, moved aside to the left of its direction by `aside` (m)."""
+
+    start: Place
+    end: Place
+    label: str
+    aside: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Force:
+    """An arrow that starts at a point: a force, a weight, a velocity; `angle` in rad."""
+
+    at: Place
+    angle: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Torque:
+    """A round arrow about a point, anticlockwise."""
+
+    at: Place
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """The axes of the coordinates, the first at an angle (rad)."""
+
+    at: Place
+    angle: float = 0.0
+    labels: tuple[str, str] = ("x", "y")
+
+
+Shape = (
+    Bar | Block | Disk | Blade | Pin | Bearing | Spring | Damper | Ground | Wall | Point | ContactPoint
+    | Angle | Length | Force | Torque | Axes
+)  # fmt: skip
+KINDS: tuple[type, ...] = Shape.__args__
+NOTES = (Angle, Length, Force, Torque, Axes)
+"""What only the labelled drawing has."""
+
+SIZES = ("radius", "width", "height", "length")
+"""Attributes that are never negative, m."""
+
+Parameters = Mapping[str, float]
+Draw = Callable[[Vector, Parameters], Sequence[Shape]]
+
+
+def chain(origin: Place, *links: tuple[float, float], labels: str = "") -> tuple[Shape, ...]:
+    """Bars hinged end to end, the first on a bearing, the path of the last end drawn.
+
+    Parameters
+    ----------
+    origin : Place
+        Of the bearing.
+    links : (length in m, angle in rad from the x axis) of each bar
+    labels : letters of the hinges and the end, in order; none if not given
+    """
+    names = [*labels, *[""] * (len(links) + 1 - len(labels))]
+    bars: list[Shape] = []
+    joints: list[Shape] = [Bearing(origin, names[0])]
+    here = origin
+    for i, (length, angle) in enumerate(links):
+        there = along(here, length, angle)
+        bars.append(Bar(here, there))
+        last = i + 1 == len(links)
+        joints.append(Point(there, names[i + 1], trace=True) if last else Pin(there, names[i + 1]))
+        here = there
+    return *bars, *joints
+
+
+# -- the sketch of a problem -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """How a mechanism looks.
+
+    Attributes
+    ----------
+    draw : (q, parameters) -> shapes
+    pose : parameters -> q, optional
+        The configuration of the labelled drawing; the start of the problem if not given.
+    """
+
+    draw: Draw
+    pose: Callable[[Parameters], Vector] | None = None
+
+    def shapes(self, q: Vector, parameters: Parameters, owner: str = "the problem") -> tuple[Shape, ...]:
+        """The shapes at a configuration.
+
+        Raises
+        ------
+        BadInput
+            If the function fails, or returns nothing or something else than finite shapes.
+        """
+        try:
+            found = tuple(self.draw(q, parameters))
+        except (Exception, SystemExit) as error:  # whatever a person's function raises
+            text = one_line(error).rstrip(".")
+            said = f"{type(error).__name__}: {text}" if text else type(error).__name__
+            raise BadInput(f"The sketch of {owner} raised {said}.") from error
+        if not found:
+            raise BadInput(f"The sketch of {owner} returned no shapes; return what there is to see, such as a Disk.")
+        return tuple(_checked(shape, owner) for shape in found)
+
+
+def as_sketch(given: Any) -> Sketch:
+    """A sketch from a sketch or from its function.
+
+    Raises
+    ------
+    BadInput
+    """
+    if isinstance(given, Sketch):
+        return given
+    if not callable(given):
+        raise BadInput(f"sketch is a {type(given).__name__}; give a function of (q, parameters) that returns shapes.")
+    return Sketch(given)
+
+
+_ENTRIES = {kind: tuple((entry.name, str(entry.type)) for entry in fields(kind)) for kind in KINDS}
+"""Names and annotations of the entries of each kind of shapes."""
+
+
+def _checked(shape: Any, owner: str) -> Any:
+    """A shape with plain floats; what a NumPy computation left in it becomes a pair."""
+    kind = next((kind for kind in (type(shape), *KINDS) if kind in _ENTRIES and isinstance(shape, kind)), None)
+    if kind is None:
+        raise BadInput(
+            f"The sketch of {owner} returned a {type(shape).__name__}; "
+            "it must return shapes of gaussopt.modelling.sketch."
+        )
+    plain: dict[str, Any] = {}
+    for name, annotation in _ENTRIES[kind]:
+        value = getattr(shape, name)
+        if "str" in annotation:
+            if not all(isinstance(text, str) for text in (value if annotation.startswith("tuple") else (value,))):
+                raise BadInput(f"{name} of a {type(shape).__name__} in the sketch of {owner} is no text.")
+            if name == "side" and value not in SIDES:
+                raise UnknownName("side of a label", value, SIDES)
+        elif value is not None:
+            number = _numbers(value, "Place" in annotation)
+            if number is None:
+                expected = "two finite numbers" if "Place" in annotation else "a finite number"
+                raise BadInput(
+                    f"{name} of a {type(shape).__name__} in the sketch of {owner} is {value!r}; expected {expected}."
+                )
+            if name in SIZES and number < 0:
+                raise BadInput(
+                    f"{name} of a {type(shape).__name__} in the sketch of {owner} is {value!r}; it must not be "
+                    "negative."
+                )
+            if number is not value:
+                plain[name] = number
+    return replace(shape, **plain) if plain else shape
+
+
+def _numbers(value: Any, pair: bool) -> Any:
+    """A finite float, or a pair of them, the object itself where it is one; None if it is neither."""
+    if pair and isinstance(value, tuple) and len(value) == 2:
+        found = tuple(_numbers(x, False) if isinstance(x, float) else None for x in value)
+        if None not in found:
+            return value
+    elif isinstance(value, float):
+        return value if not pair and math.isfinite(value) else None
+    try:
+        number = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    if number.shape != ((2,) if pair else ()) or not np.isfinite(number).all():
+        return None
+    return tuple(number.tolist()) if pair else float(number)
+
+
+def segments(shape: Shape) -> tuple[Place, ...]:
+    """Points that a picture must contain to show the shape, m."""
+    match shape:
+        case Bar() | Spring() | Damper() | Wall():
+            return shape.start, shape.end
+        case Length():
+            (x, y), (u, v) = shape.start, shape.end
+            size = math.hypot(u - x, v - y) or 1.0
+            dx, dy = -shape.aside * (v - y) / size, shape.aside * (u - x) / size
+            return (x + dx, y + dy), (u + dx, v + dy)
+        case Block():
+            c, s, w, h = math.cos(shape.angle), math.sin(shape.angle), shape.width / 2, shape.height / 2
+            x, y = shape.centre
+            return tuple((x + a * w * c - b * h * s, y + a * w * s + b * h * c) for a in (-1, 1) for b in (-1, 1))
+        case Disk():
+            (x, y), r = shape.centre, shape.radius
+            return (x - r, y - r), (x + r, y + r)
+        case Blade():
+            return tuple(along(shape.centre, side * shape.length / 2, shape.angle) for side in (-1, 1))
+        case _:
+            return (shape.at,)
+
+
+def words(label: str) -> str:
+    """A label as it is spoken: without the mark of the subscript."""
+    return label.replace("_", "")

@@ -1,0 +1,1 @@
+"""Checkers that share no code with what they check."""

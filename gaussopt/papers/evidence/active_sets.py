@@ -1,0 +1,150 @@
+"""Complementarity conditions solved by trying every active set: evidence that shares nothing with the solvers judged.
+
+All programs of paper 001, and the mechanics itself, have the form
+
+    P x = p + R y,    w = A x + b,    0 <= y,    0 <= w,    y_i w_i = 0;
+
+for a strictly convex program R = A^T and y are the multipliers of its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from gaussopt.core.step_data import Matrix
+from gaussopt.lcp.matrix_classes import subsets
+
+Rational = Sequence[Sequence[Fraction | int]]
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveSetPoints:
+    """One point for each problem of a stack: that whose inequalities hold best.
+
+    Attributes
+    ----------
+    x : (B, m)
+    y, w : (B, k)
+    """
+
+    x: Matrix
+    y: Matrix
+    w: Matrix
+
+
+def solve(P: Matrix, p: Matrix, R: Matrix, A: Matrix, b: Matrix) -> ActiveSetPoints:
+    """Solve a stack of problems, (B, m, m), (B, m), (B, m, k), (B, k, m) and (B, k); P is regular."""
+    k = b.shape[1]
+    columns: Matrix = np.asarray(np.linalg.solve(P, np.concatenate((R, p[..., None]), axis=2)), dtype=np.float64)
+    X, x0 = columns[..., :k], columns[..., k]
+    y = complementary(A @ X, b + times(A, x0))
+    x = x0 + times(X, y)
+    return ActiveSetPoints(x, y, times(A, x) + b)
+
+
+def complementary(G: Matrix, g: Matrix) -> Matrix:
+    """The y with 0 <= y complementary to G y + g >= 0 for a stack, (B, k, k) and (B, k)."""
+    diagonal = G.diagonal(axis1=1, axis2=2)
+    unit = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    S, s = unit[:, :, None] * G * unit[:, None, :], unit * g
+    k = g.shape[1]
+    identity = np.eye(k)
+    found, best = np.zeros_like(g), np.full(len(g), -np.inf)
+    for active in subsets(k):
+        block, right = np.where(active[:, None] & active, S, identity), np.where(active, -s, 0.0)[..., None]
+        regular = np.ones(len(g), dtype=bool)
+        try:
+            y = np.linalg.solve(block, right)[..., 0]
+        except np.linalg.LinAlgError:
+            regular = np.linalg.det(block) != 0
+            y = np.linalg.solve(np.where(regular[:, None, None], block, identity), right)[..., 0]
+        slack = np.where(active, y, times(S, y) + s).min(axis=1)
+        better = regular & (slack > best)
+        found[better], best[better] = y[better], slack[better]
+    return np.asarray(unit * np.maximum(found, 0.0))
+
+
+def lcp(A: Matrix, b: Matrix) -> Matrix:
+    """Forces of the contact laws 0 <= z complementary to A z + b >= 0, (B, k)."""
+    return complementary(A, b)
+
+
+def quadratic(P: Matrix, p: Matrix, A: Matrix, b: Matrix) -> Matrix:
+    """Minimisers of 1/2 z^T P z - p^T z subject to A z + b >= 0, P symmetric and positive definite, (B, k)."""
+    return solve(P, p, A.swapaxes(1, 2), A, b).x
+
+
+def printed(A: Matrix, b: Matrix) -> Matrix:
+    """Minimisers of the printed program (29): 1/2 z^T A z subject to A z + b >= 0, (B, k)."""
+    return quadratic(symmetric(A), np.zeros_like(b), A, b)
+
+
+def primal(A: Matrix, b: Matrix) -> Matrix:
+    """Minimisers of the printed program (36): 1/2 z^T A z + b^T z subject to z >= 0, (B, k)."""
+    return complementary(symmetric(A), b)
+
+
+def symmetric(A: Matrix) -> Matrix:
+    """The symmetric part of each matrix."""
+    return np.asarray(0.5 * (A + A.swapaxes(-1, -2)))
+
+
+def times(A: Matrix, x: Matrix) -> Matrix:
+    """Each matrix times its vector, (B, r)."""
+    return np.asarray((A @ x[..., None])[..., 0])
+
+
+def solve_exactly(P: Rational, p: Sequence[Fraction | int], R: Rational, A: Rational, b: Sequence[Fraction | int]) \
+        -> list[tuple[list[Fraction], list[Fraction], list[Fraction]]]:  # fmt: skip
+    """All (x, y, w) of one problem in rational numbers, from the regular active sets."""
+    m, k = len(p), len(b)
+    found = []
+    for active in product((False, True), repeat=k):
+        rows = [[*P[i], *(-r for r in R[i]), p[i]] for i in range(m)]
+        for i in range(k):
+            unit = [int(i == j) for j in range(k)]
+            rows.append([*A[i], *([0] * k), -b[i]] if active[i] else [*([0] * m), *unit, 0])
+        point = _eliminate([[Fraction(e) for e in row] for row in rows])
+        if point is None:
+            continue
+        x, y = point[:m], point[m:]
+        w = [sum((a * e for a, e in zip(row, x, strict=True)), Fraction(c)) for row, c in zip(A, b, strict=True)]
+        if min(y) >= 0 and min(w) >= 0 and (x, y, w) not in found:
+            found.append((x, y, w))
+    return found
+
+
+def lcp_exactly(A: Rational, b: Sequence[Fraction | int]) -> list[list[Fraction]]:
+    """All forces of the contact laws in rational numbers."""
+    k = len(b)
+    identity = [[int(i == j) for j in range(k)] for i in range(k)]
+    return [y for _, y, _ in solve_exactly(identity, [0] * k, identity, A, b)]
+
+
+def printed_exactly(A: Rational, b: Sequence[Fraction | int]) -> list[list[Fraction]]:
+    """All points that satisfy the optimality conditions of (29) in rational numbers."""
+    k = len(b)
+    P = [[Fraction(A[i][j] + A[j][i]) / 2 for j in range(k)] for i in range(k)]
+    transposed = [[A[j][i] for j in range(k)] for i in range(k)]
+    return [x for x, _, _ in solve_exactly(P, [0] * k, transposed, A, b)]
+
+
+def _eliminate(rows: list[list[Fraction]]) -> list[Fraction] | None:
+    """Solve a square system given as rows with the right-hand side behind; None where it is singular."""
+    n = len(rows)
+    for j in range(n):
+        pivot = next((i for i in range(j, n) if rows[i][j]), None)
+        if pivot is None:
+            return None
+        rows[j], rows[pivot] = rows[pivot], rows[j]
+        rows[j] = [e / rows[j][j] for e in rows[j]]
+        for i in range(n):
+            if i != j and rows[i][j]:
+                factor = rows[i][j]
+                rows[i] = [e - factor * f for e, f in zip(rows[i], rows[j], strict=True)]
+    return [row[n] for row in rows]

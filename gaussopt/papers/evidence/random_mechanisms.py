@@ -1,0 +1,200 @@
+"""Random planar mechanisms of pinned bodies: trees, and trees whose branches are pinned together into loops.
+
+Each is described twice. Its step data are in absolute coordinates, three a body, with two rows of J a joint, and know
+nothing of trees. Its minimal equations follow the tree from the ground outwards, in the angles of the bodies alone,
+and solve the loops for the dependent ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import qr
+
+from gaussopt.core.step_data import Matrix, StepData, Vector
+
+GROUND = -1
+
+
+@dataclass(frozen=True, slots=True)
+class PinJoint:
+    """Point `on_a` of body a stays on point `on_b` of body b; both in the frame of their body, (2,) each."""
+
+    a: int
+    on_a: Vector
+    b: int
+    on_b: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanism:
+    """A state of a mechanism with forces on it.
+
+    Attributes
+    ----------
+    tree : the pin of every body to one that comes before it or to the ground, which is b
+    loops : pins beyond the tree
+    phi, omega : (bodies,)
+        Angles and rates; the loops are closed in both.
+    mass, inertia : (bodies,)
+    force : (3 bodies,)
+        Generalised, in absolute coordinates.
+    """
+
+    tree: tuple[PinJoint, ...]
+    loops: tuple[PinJoint, ...]
+    phi: Vector
+    omega: Vector
+    mass: Vector
+    inertia: Vector
+    force: Vector
+
+    @property
+    def freedom(self) -> int:
+        """Bodies less what independent loops take."""
+        return len(self.phi) - (int(np.linalg.matrix_rank(self.closures()[0], tol=1e-9)) if self.loops else 0)
+
+    def step(self, repeated: int = 0) -> StepData:
+        """The step in absolute coordinates x, y, phi of every body, the first `repeated` pins written twice."""
+        pins = (*self.tree, *self.loops)
+        pins += pins[:repeated]
+        bodies = len(self.phi)
+        J, gamma = np.zeros((2 * len(pins), 3 * bodies)), np.zeros(2 * len(pins))
+        for i, pin in enumerate(pins):
+            row = slice(2 * i, 2 * i + 2)
+            for sign, body, point in ((1.0, pin.a, pin.on_a), (-1.0, pin.b, pin.on_b)):
+                if body != GROUND:
+                    arm = turned(self.phi[body], point)
+                    J[row, 3 * body : 3 * body + 2] += sign * np.eye(2)
+                    J[row, 3 * body + 2] += sign * across(arm)
+                    gamma[row] += sign * arm * self.omega[body] ** 2
+        M = np.diag(np.column_stack((self.mass, self.mass, self.inertia)).ravel())
+        K, _ = self.motion()
+        zero = np.zeros(3 * bodies)
+        return StepData.smooth(M, zero, self.force, J, gamma, 0.0, zero, K @ self.omega)
+
+    def point(self, body: int, on: Vector) -> tuple[Matrix, Vector]:
+        """Map, (2, bodies), and bias, (2,), of a point of a body, whose acceleration is map times phi'' plus bias."""
+        K, bias = np.zeros((2, len(self.phi))), np.zeros(2)
+        while body != GROUND:
+            pin = self.tree[body]
+            arm = turned(self.phi[body], on - pin.on_a)  # from the joint towards the point
+            K[:, body] = across(arm)
+            bias -= arm * self.omega[body] ** 2
+            body, on = pin.b, pin.on_b
+        return K, bias
+
+    def motion(self) -> tuple[Matrix, Vector]:
+        """Map and bias of all absolute coordinates, (3 bodies, bodies) and (3 bodies,)."""
+        bodies = len(self.phi)
+        K, bias = np.zeros((3 * bodies, bodies)), np.zeros(3 * bodies)
+        for i in range(bodies):
+            K[3 * i : 3 * i + 2], bias[3 * i : 3 * i + 2] = self.point(i, np.zeros(2))
+            K[3 * i + 2, i] = 1.0
+        return K, bias
+
+    def closures(self) -> tuple[Matrix, Vector]:
+        """The conditions of the loops on the angles: L and r of L phi'' = r."""
+        L, r = np.zeros((2 * len(self.loops), len(self.phi))), np.zeros(2 * len(self.loops))
+        for i, pin in enumerate(self.loops):
+            (Ka, ba), (Kb, bb) = self.point(pin.a, pin.on_a), self.point(pin.b, pin.on_b)
+            L[2 * i : 2 * i + 2], r[2 * i : 2 * i + 2] = Ka - Kb, bb - ba
+        return L, r
+
+    def acceleration(self) -> Vector:
+        """The acceleration by the minimal equations; pivoting chooses the angles for which the loops are solved."""
+        K, bias = self.motion()
+        m = np.column_stack((self.mass, self.mass, self.inertia)).ravel()
+        mass, pull = K.T @ (m[:, None] * K), K.T @ (self.force - m * bias)
+        T, t = np.eye(len(self.phi)), np.zeros(len(self.phi))
+        if self.loops:
+            L, r = self.closures()
+            Q, R, order = qr(L, pivoting=True)
+            rank = len(self.phi) - self.freedom
+            fixed, free = order[:rank], order[rank:]
+            solved = np.linalg.solve(R[:rank, :rank], np.column_stack((R[:rank, rank:], (Q.T @ r)[:rank])))
+            T = np.zeros((len(self.phi), len(free)))
+            T[free, np.arange(len(free))] = 1.0
+            T[fixed], t[fixed] = -solved[:, :-1], solved[:, -1]
+        phi = T @ np.linalg.solve(T.T @ mass @ T, T.T @ (pull - mass @ t)) + t
+        return np.asarray(K @ phi + bias)
+
+
+def turned(angle: float, point: Vector) -> Vector:
+    """The point of a body in the directions of the ground."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([c * point[0] - s * point[1], s * point[0] + c * point[1]])
+
+
+def across(arm: Vector) -> Vector:
+    """Velocity of the arm's end at unit angular velocity."""
+    return np.array([-arm[1], arm[0]])
+
+
+def mechanism(x: Vector, parents: tuple[int, ...], pairs: tuple[tuple[int, int], ...], spread: float) -> Mechanism:
+    """The mechanism of numbers between -1 and 1.
+
+    Parameters
+    ----------
+    x : (12 bodies + 2 loops,)
+    parents : what each body hangs on: one before it, or GROUND
+    pairs : the two bodies, or a body and the ground, that each loop pins together, at a point that both reach
+    spread : float
+        Largest ratio of masses.
+    """
+    bodies = len(parents)
+    parts = np.split(x, np.cumsum([bodies, bodies, bodies, bodies, 2 * bodies, 2 * bodies, 3 * bodies, bodies]))
+    phi, mass = np.pi * parts[0], spread ** (0.5 * parts[1])
+    # Joints lie at least half a metre apart on a body, so that none has its two ends in one point.
+    own = parts[4].reshape(-1, 2) * 0.3 - [0.6, 0.0]
+    others = parts[5].reshape(-1, 2) * 0.3 + [0.6, 0.0]
+    tree = tuple(PinJoint(i, own[i], p, others[i]) for i, p in enumerate(parents))
+    inertia = mass * (0.1 + 0.05 * parts[2])
+    loads = 5.0 * parts[6] + np.column_stack((np.zeros(bodies), -9.81 * mass, np.zeros(bodies))).ravel()
+    bare = Mechanism(tree, (), phi, 3.0 * parts[3], mass, inertia, loads)
+    where = parts[8].reshape(-1, 2)
+    closed = tuple(
+        PinJoint(a, _reach(bare, a, target), b, _reach(bare, b, target))
+        for (a, b), target in zip(pairs, where, strict=True)
+    )
+    whole = Mechanism(tree, closed, phi, bare.omega + parts[7], mass, inertia, loads)
+    if not closed:
+        return whole
+    L, _ = whole.closures()
+    omega = whole.omega - np.linalg.lstsq(L, L @ whole.omega, rcond=1e-9)[0]
+    return Mechanism(tree, closed, phi, omega, mass, inertia, loads)
+
+
+def numbers(parents: tuple[int, ...], pairs: tuple[tuple[int, int], ...]) -> int:
+    """The count of numbers that decide a mechanism."""
+    return 12 * len(parents) + 2 * len(pairs)
+
+
+def _place(of: Mechanism, body: int, on: Vector) -> Vector:
+    """The place of a point of a body, (2,), m."""
+    where = np.zeros(2)
+    while body != GROUND:
+        pin = of.tree[body]
+        where += turned(of.phi[body], on - pin.on_a)
+        body, on = pin.b, pin.on_b
+    return where + on
+
+
+def _reach(of: Mechanism, body: int, target: Vector) -> Vector:
+    """The place `target` as a point of a body."""
+    if body == GROUND:
+        return target
+    return turned(-of.phi[body], target - _place(of, body, np.zeros(2)))
+
+
+def draw(rng: np.random.Generator, most: int, loops: bool, spread: float) -> Mechanism:
+    """A random mechanism of 2 to `most` bodies, as a tree or with loops that leave a degree of freedom."""
+    bodies = int(rng.integers(3 if loops else 2, most + 1))
+    parents = tuple(int(rng.integers(GROUND, i)) for i in range(bodies))
+    pairs: list[tuple[int, int]] = []
+    for _ in range(int(rng.integers(1, (bodies - 1) // 2 + 1)) if loops else 0):
+        a, b = rng.choice(np.arange(GROUND, bodies), 2, replace=False)
+        pairs.append((int(max(a, b)), int(min(a, b))))
+    x = rng.uniform(-1.0, 1.0, numbers(parents, tuple(pairs)))
+    return mechanism(x, parents, tuple(pairs), spread)

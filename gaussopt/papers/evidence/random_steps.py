@@ -1,0 +1,126 @@
+"""Steps made to measure: positive definite M of a chosen condition number, independent rows J, any forces.
+
+One decoder serves both ways of looking for counterexamples: random draws, and optimisers that move the same entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.core import registry
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.solving.solver_sequence import SolverSequence
+
+
+def entries(n: int, m: int) -> int:
+    """The count of numbers that decide a step of n coordinates and m rows."""
+    return n + n * n + m + m * m + n * m + 2 * n + m
+
+
+def step_of(x: Vector, n: int, m: int, mass_condition: float, row_condition: float) -> StepData:
+    """The step of numbers between -1 and 1.
+
+    Parameters
+    ----------
+    x : (entries(n, m),)
+        Logarithms of eigenvalues, then matrices whose orthonormal factors are taken, then Q, h and gamma.
+    mass_condition, row_condition : float
+        Largest condition numbers of M and J, reached at the ends of the range.
+    """
+    parts = np.split(x, np.cumsum([n, n * n, m, m * m, n * m, n, n]))
+    masses, lengths = mass_condition ** (0.5 * parts[0]), row_condition ** (0.5 * parts[2])
+    V, U, W = (_orthonormal(p.reshape(-1, k)) for p, k in zip((parts[1], parts[3], parts[4]), (n, m, m), strict=True))
+    M = (V * masses) @ V.T
+    J = (U * lengths) @ W.T
+    return StepData.smooth(0.5 * (M + M.T), parts[6], parts[5], J, parts[7], 0.0, np.zeros(n), np.zeros(n))
+
+
+def draw(rng: np.random.Generator, n: int, m: int, mass_condition: float = 1e3, row_condition: float = 1e2) -> StepData:
+    """A random step, see `step_of`."""
+    return step_of(rng.uniform(-1.0, 1.0, entries(n, m)), n, m, mass_condition, row_condition)
+
+
+def sizes(rng: np.random.Generator, most: int) -> tuple[int, int]:
+    """Coordinates and rows of a random step: 2 <= n <= most, 1 <= m < n."""
+    n = int(rng.integers(2, most + 1))
+    return n, int(rng.integers(1, n))
+
+
+def with_mass(step: StepData, M: Matrix) -> StepData:
+    """A step with its mass matrix replaced."""
+    return StepData.smooth(M, step.h, step.Q, step.J, step.gamma, 0.0, np.zeros(step.n), np.zeros(step.n))
+
+
+def with_gamma(step: StepData, gamma: Vector) -> StepData:
+    """A step with the right-hand side of its rows replaced."""
+    return StepData.smooth(step.M, step.h, step.Q, step.J, gamma, 0.0, np.zeros(step.n), np.zeros(step.n))
+
+
+def kernel(A: Matrix) -> Matrix:
+    """An orthonormal basis of ker A, (n, n - rank); singular values up to 1e-10 of the largest count as zero."""
+    _, s, Vt = np.linalg.svd(A)
+    return np.asarray(Vt[int((s > 1e-10 * s.max(initial=0.0)).sum()) :].T)
+
+
+def projector(J: Matrix) -> Matrix:
+    """N, the orthogonal projector on ker J."""
+    Z = kernel(J)
+    return np.asarray(Z @ Z.T)
+
+
+def free_acceleration(step: StepData) -> Vector:
+    """a0 = M^-1 (Q - h)."""
+    return np.asarray(np.linalg.solve(step.M, step.force))
+
+
+def minimiser(step: StepData) -> Vector:
+    """The true acceleration by minimal coordinates of the step: a = a_p + Z z with Z^T M (a - a0) = 0.
+
+    The basis Z of ker J comes from a singular value decomposition, the reduced system is solved as it stands; no
+    formulation and no solver of the workbench takes part.
+    """
+    Z = kernel(step.J)
+    particular = np.linalg.lstsq(step.J, step.gamma, rcond=None)[0]
+    z = np.linalg.solve(Z.T @ step.M @ Z, Z.T @ (step.force - step.M @ particular))
+    return np.asarray(particular + Z @ z)
+
+
+def mass_norm(M: NDArray[np.floating[Any]], a: NDArray[np.floating[Any]]) -> float:
+    """(a^T M a)^(1/2)."""
+    return float(np.sqrt(max(float(a @ M @ a), 0.0)))
+
+
+def miss(step: StepData, a: Vector, true: Vector | None = None) -> float:
+    """Distance of `a` from the true acceleration in the mass norm, by the size of the latter and of a0."""
+    true = minimiser(step) if true is None else true
+    size = mass_norm(step.M, true) + mass_norm(step.M, free_acceleration(step))
+    return mass_norm(step.M, a - true) / size
+
+
+Candidate = Callable[[StepData], Vector]
+
+
+def answer(formulation: Any, sequence: SolverSequence, step: StepData) -> tuple[Vector, Vector | None]:
+    """Acceleration, infinite where there is none, and multipliers by a formulation and a solver, uncertified."""
+    program, data = formulation.apply(step)
+    raw, _ = sequence.solve(program)
+    if raw.x is None:
+        return np.full(step.n, np.inf), None
+    a, lam = formulation.recover(data, raw.x, raw.y)
+    return a, lam
+
+
+def by_formulation(name: str) -> Candidate:
+    """The acceleration of a registered formulation by direct linear algebra, uncertified."""
+    entry, sequence = registry.load("formulation", name), SolverSequence("kkt")
+    return lambda step: np.asarray(answer(entry, sequence, step)[0])
+
+
+def _orthonormal(X: Matrix) -> Matrix:
+    """Orthonormal columns from those of X; the shift keeps X = 0 away from rank 0."""
+    rows, columns = X.shape
+    return np.asarray(np.linalg.qr(X + 1e-3 * np.eye(rows, columns))[0])

@@ -1,0 +1,1 @@
+"""Yuan and Ge 2016: least squares, crank-slider."""

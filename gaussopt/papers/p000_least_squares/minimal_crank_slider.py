@@ -1,0 +1,172 @@
+"""The crank-slider in its one minimal coordinate theta1: derived by hand, without constraints and multipliers.
+
+With r = l1 / l2 the rod's angle follows from sin theta2 = -r sin theta1; all positions are functions q(theta1), and
+(K^T M K) theta1'' = K^T (Q - M K' theta1'^2) with K = dq/dtheta1. Every method works on arrays of angles at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from gaussopt.core.step_data import Matrix, Vector
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Crank:
+    """Masses in kg, inertias in kg m^2, lengths in m, spring, damper, torque and gravity in SI units."""
+
+    m1: Values | float
+    m2: Values | float
+    m3: Values | float
+    l1: Values | float
+    l2: Values | float
+    k: Values | float
+    c: Values | float
+    tau: Values | float
+    g: Values | float
+    I1: Values | float
+    I2: Values | float
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, float]) -> Self:
+        """The mechanism with the parameters of the registered problem."""
+        return cls(**{f.name: float(parameters[f.name]) for f in fields(cls)})
+
+    def at(self, **values: Values | float) -> Self:
+        """The mechanism with some values replaced; arrays describe many mechanisms."""
+        return replace(self, **values)
+
+    def rod(self, theta: Values) -> tuple[Values, Values, Values, Values]:
+        """Sine and cosine of the rod's angle, its derivative with respect to theta1, and the second derivative."""
+        r = self.l1 / self.l2
+        s, c = np.sin(theta), np.cos(theta)
+        s2 = -r * s
+        c2 = np.sqrt(1.0 - s2 * s2)
+        k2 = -r * c / c2
+        return s2, c2, k2, (r * s + s2 * k2 * k2) / c2
+
+    def directions(self, theta: float) -> tuple[Vector, Vector]:
+        """K = dq/dtheta1 and K' = dK/dtheta1 for one angle, (7,) each."""
+        s, c, l1, half = np.sin(theta), np.cos(theta), self.l1, 0.5 * self.l2
+        s2, c2, k2, k2p = self.rod(np.asarray(theta))
+        turn, turn_up = half * s2 * k2, half * c2 * k2
+        bend, bend_up = half * (c2 * k2 * k2 + s2 * k2p), half * (-s2 * k2 * k2 + c2 * k2p)
+        K = [-l1 * s / 2, l1 * c / 2, 1.0, -l1 * s - turn, l1 * c + turn_up, k2, -l1 * s - 2 * turn]
+        Kp = [-l1 * c / 2, -l1 * s / 2, 0.0, -l1 * c - bend, -l1 * s + bend_up, k2p, -l1 * c - 2 * bend]
+        return np.array(K, dtype=float), np.array(Kp, dtype=float)
+
+    def mass(self) -> Matrix:
+        """M, (7, 7)."""
+        return np.diag(np.array([self.m1, self.m1, self.I1, self.m2, self.m2, self.I2, self.m3], dtype=float))
+
+    def force(self, theta: float, omega: float) -> Vector:
+        """Q as the source prints it, (7,)."""
+        K, _ = self.directions(theta)
+        pull = self.k * (self.l1 + self.l2 - self.slider(np.asarray(theta))) - self.c * K[6] * omega
+        return np.array([0, -self.m1 * self.g, self.tau, 0, -self.m2 * self.g, 0, pull], dtype=float)
+
+    def acceleration(self, theta: float, omega: float) -> Vector:
+        """All seven accelerations, (7,)."""
+        K, Kp = self.directions(theta)
+        M, Q = self.mass(), self.force(theta, omega)
+        turn = K @ (Q - M @ Kp * omega**2) / (K @ M @ K)
+        return np.asarray(K * turn + Kp * omega**2)
+
+    def slider(self, theta: Values) -> Values:
+        """x3."""
+        return np.asarray(self.l1 * np.cos(theta) + self.l2 * self.rod(theta)[1])
+
+    def gain(self, theta: Values) -> Values:
+        """dx3/dtheta1, what the damper feels of the crank's speed."""
+        s2, _, k2, _ = self.rod(theta)
+        return np.asarray(-self.l1 * np.sin(theta) - self.l2 * s2 * k2)
+
+    def inertia(self, theta: Values) -> Values:
+        """K^T M K: the kinetic energy is half of it times theta1'^2."""
+        s, c, l1, half = np.sin(theta), np.cos(theta), self.l1, 0.5 * self.l2
+        s2, c2, k2, _ = self.rod(theta)
+        x2, y2 = -l1 * s - half * s2 * k2, l1 * c + half * c2 * k2
+        crank = self.m1 * l1 * l1 / 4 + self.I1
+        return np.asarray(
+            crank + self.m2 * (x2 * x2 + y2 * y2) + self.I2 * k2 * k2 + self.m3 * (x2 - half * s2 * k2) ** 2
+        )
+
+    def slope(self, theta: Values) -> Values:
+        """dU/dtheta1."""
+        stretch = self.l1 + self.l2 - self.slider(theta)
+        weight = 0.5 * (self.m1 + self.m2) * self.g * self.l1
+        return np.asarray(weight * np.cos(theta) - self.tau - self.k * stretch * self.gain(theta))
+
+    def static(self, low: float, high: float) -> float:
+        """The angle between two others at which it rests; NaN where the forces have no balance between them."""
+        ends = self.slope(np.array([low, high]))
+        if ends[0] * ends[1] > 0:
+            return float("nan")
+        return float(brentq(lambda theta: float(self.slope(np.asarray(theta))), low, high, xtol=1e-14))
+
+
+@dataclass(frozen=True, slots=True)
+class CrankRun:
+    """The kinetic energy of a crank that starts at rest and turns backwards, over the angle it has covered.
+
+    Attributes
+    ----------
+    covered : (steps + 1,)
+        rad.
+    kinetic : (steps + 1, ...)
+        J, of every mechanism; 0 from where it stopped.
+    stops : (...)
+        Whether it stops. Started from rest it is then caught for ever: its energy only falls, and the potential has
+        barriers on both sides that are higher.
+    """
+
+    covered: Vector
+    kinetic: Values
+    stops: NDArray[np.bool_]
+
+
+def backwards(
+    crank: Crank, start: Values | float, turns: float, per_turn: int, kinetic: Values | float = 0.0
+) -> CrankRun:
+    """Follow the kinetic energy T of cranks over the angle: dT/ds = U' - c x3'^2 |omega| with theta = start - s.
+
+    The energy instead of the time: whether a crank passes the next barrier is then a question of sign. Runge-Kutta of
+    fourth order with `per_turn` steps a turn, all cranks at once.
+
+    Parameters
+    ----------
+    start : angles where it has the energy `kinetic`; U' must be positive there if that is zero
+    """
+    step, count = 2 * np.pi / per_turn, round(turns * per_turn)
+    shape = np.broadcast_shapes(
+        *(np.shape(getattr(crank, f.name)) for f in fields(crank)), np.shape(start), np.shape(kinetic)
+    )
+    T: Values = np.zeros(shape) + kinetic
+    stops = np.zeros(shape, dtype=bool)
+    found = np.empty((count + 1, *shape))
+    found[0] = T
+
+    def terms(theta: Values) -> tuple[Values, Values]:
+        return crank.slope(theta), crank.c * crank.gain(theta) ** 2 * np.sqrt(2.0 / crank.inertia(theta))
+
+    begin = terms(np.asarray(start))
+    for i in range(count):
+        middle, end = (terms(np.asarray(start) - (i + part) * step) for part in (0.5, 1.0))
+        k1 = begin[0] - begin[1] * np.sqrt(T)
+        k2 = middle[0] - middle[1] * np.sqrt(np.maximum(T + 0.5 * step * k1, 0.0))
+        k3 = middle[0] - middle[1] * np.sqrt(np.maximum(T + 0.5 * step * k2, 0.0))
+        k4 = end[0] - end[1] * np.sqrt(np.maximum(T + step * k3, 0.0))
+        T = T + step / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        stops |= T <= 0
+        T = np.where(stops, 0.0, T)
+        found[i + 1] = T
+        begin = end
+    return CrankRun(np.asarray(step * np.arange(count + 1), dtype=np.float64), found, stops)

@@ -1,0 +1,67 @@
+"""Motions of the crank-slider for the report."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+from gaussopt.papers import report_parts as common
+from gaussopt.papers.report_parts import motion_case
+from gaussopt.processes.job import Job
+
+PROBLEM = "crank-slider"
+REFERENCE = "crank-A-2s"
+
+MOTIONS = (
+    ("lagrange", "kkt"),
+    ("gauss", "kkt"),
+    ("gauss", "osqp"),
+    ("gauss", "newton"),
+    ("gauss", "cvxpy"),
+    ("least-squares", "kkt"),
+)
+"""Pairs that simulate the printed case with RK4."""
+
+CONTROLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("kkt", "kkt", {}),
+    ("osqp", "osqp", {}),
+    ("newton", "newton", {}),
+    ("deap, null-space coordinates", "deap", {}),
+    ("deap, full coordinates with penalty", "deap", {"coordinates": "full", "generations": 80}),
+)
+"""Solvers of the short run with the papers' own integrator."""
+
+
+def cases(quick: bool) -> list[Job]:
+    """Everything that is computed for this paper."""
+    shown, t_end, control, grid = (0.5, 0.05, 0.005, 0.01) if quick else (2.0, 2.0, 0.1, 1e-3)
+    exact: dict[str, Any] = {"stepper": "dop853", "rtol": 1e-12, "atol": 1e-12}
+    near: dict[str, Any] = {"stepper": "dop853", "rtol": 1e-10, "atol": 1e-10}
+    lagrange, gauss = ("lagrange", "kkt"), ("gauss", "kkt")
+    case = partial(motion_case, name=PROBLEM)
+    found = [
+        case("motion: exact", 2.0, pair=lagrange, dt=0.01, t_end=shown, stabilise="projection", **exact),
+        case("motion: settles", 3.0, pair=lagrange, settings={"tau": 0.0}, dt=0.1 if quick else 0.05,
+             t_end=5.0 if quick else 20.0, **near),
+    ]  # fmt: skip
+    found += [
+        case(f"eq. (16): {formulation}, tau = {tau:g}", 1.0, pair=(formulation, "kkt"), settings={"tau": tau}, dt=grid,
+             t_end=0.25, tolerance=math.inf, **near)
+        for tau in (-0.5, 0.0) for formulation in ("lagrange", "least-squares-as-printed")
+    ]  # fmt: skip
+    for pair in MOTIONS:
+        weight = {"cvxpy": 10.0, "osqp": 1.5, "newton": 1.5}.get(pair[1], 1.0) * t_end
+        found.append(case(f"rk4: {' by '.join(pair)}", weight, pair=pair, dt=1e-3, t_end=t_end))
+    found += [
+        case(f"control: {label}", 40.0 * control if solver == "deap" else 0.2, pair=("gauss", solver),
+             stepper="semi-implicit", dt=1e-3, t_end=control, tolerance=math.inf, solver_options=options)
+        for label, solver, options in CONTROLS
+    ]  # fmt: skip
+    found += [
+        case(f"drift: rk4, {stabilise}", 1.5 * t_end, pair=gauss, dt=1e-3, t_end=t_end * 2, stabilise=stabilise)
+        for stabilise in ("none", "baumgarte", "projection")
+    ]
+    found.append(case("drift: semi-implicit, none", 1.0, pair=gauss, stepper="semi-implicit", dt=1e-3, t_end=t_end * 2))
+    found += common.states_cases(PROBLEM, (REFERENCE,), *((100, common.FIRST_ALONE) if quick else (4,)))
+    return found + common.errata_cases(PROBLEM, {"000-10": 4.0})

@@ -1,0 +1,1 @@
+"""Yao, Liu and Yang 2020: Coulomb friction, sliding rod and two bars."""

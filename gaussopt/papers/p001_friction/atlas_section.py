@@ -1,0 +1,121 @@
+"""The printed programs of paper 001 against the contact laws, on grids of states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from gaussopt.atlas.scan import CLASSES, Atlas, scan
+from gaussopt.modelling.parameter_grid import Axis
+from gaussopt.modelling.problem import problem
+from gaussopt.papers.p001_friction.boundaries import TABLES
+from gaussopt.papers.report_parts import Important
+from gaussopt.processes.job import Job, JobOutcome
+from gaussopt.reporting.colours import CLASS_NAMES
+from gaussopt.reporting.document import Figure, Paragraph, Section
+from gaussopt.reporting.figures.heatmaps import Panel, class_map
+from gaussopt.reporting.sections.atlas import atlas_section
+
+KEY = "atlas"
+PAPER = "001"
+"""The paper whose program is mapped."""
+
+TITLE = "Atlas: quadratic program against LCP"
+
+
+def cases(quick: bool) -> list[Job]:
+    """Maps and boundaries of the two bars and of the rod."""
+    return [Job(KEY, paper_section, {"quick": quick, "anchor": KEY, "title": TITLE}, 12.0)]
+
+
+def section(outcomes: Mapping[str, JobOutcome]) -> tuple[Section, list[str]]:
+    """The section and its findings, of which the first is important; a sentence instead if the case failed."""
+    outcome = outcomes.get(KEY)
+    if outcome is None or outcome.failure:
+        why = "It was not run." if outcome is None else outcome.failure
+        return Section(KEY, TITLE, (Paragraph(f"Nothing was computed: {why}"),)), []
+    whole, (first, *others) = outcome.value
+    return whole, [Important(first, f"{KEY}-two-bar-qp-sliding", f"{KEY}-two-bar"), *others]
+
+
+def paper_section(
+    quick: bool = False, anchor: str = "atlas", title: str = "Quadratic program against LCP"
+) -> tuple[Section, list[str]]:
+    """The atlas of the two bars and of the rod with their tables, as one section, and its findings.
+
+    The first finding is the one that `sliding_together` draws.
+    """
+    bars = scan("two-bar", _thinned("two-bar", 15 if quick else 45, 8 if quick else 30))
+    rod = scan("sliding-rod", _thinned("sliding-rod", 12 if quick else 45, 2 if quick else 3, 8 if quick else 25))
+    parts, lines = [], []
+    for atlas, name, who in ((bars, "two-bar", "The two bars"), (rod, "sliding-rod", "The rod")):
+        section, found = atlas_section(atlas, f"{anchor}-{name}", who)
+        # Tables of several problems in one report need names of their own.
+        tables = (replace(t, name=f"{t.name}-{name}") if t.name == "boundaries" else t for t in TABLES[name](quick))
+        parts.append(replace(section, blocks=(*section.blocks, *tables)))
+        lines += [f"{who}: {line[0].lower()}{line[1:]}" for line in found]
+    sentence, figure = sliding_together(bars, f"{anchor}-two-bar-qp-sliding")
+    parts[0] = replace(parts[0], blocks=(parts[0].blocks[0], figure, *parts[0].blocks[1:]))
+    lines.insert(0, sentence)
+    lead = Paragraph(
+        "Where the printed quadratic program is the mechanics and where it is not: maps over states, and the "
+        "boundaries between them beside their closed forms. 'Stated' values were computed beforehand, apart from this "
+        "program, and stand beside its own as a check."
+    )
+    return Section(anchor, title, (lead,), tuple(parts)), lines
+
+
+ANSWERS = {
+    "equal": "returns the forces of the contact laws", "different": "returns other forces",
+    "tensile": "lets a contact pull", "unbounded": "has no minimum", "infeasible": "allows no force",
+    "not convex": "is not convex, which leaves no unique minimiser", "not unique": "has no unique minimiser",
+}  # fmt: skip
+"""The behaviour of the printed program in words, by class."""
+
+
+def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
+    """A sentence and a small map of the printed QP where both ends of the two bars slide to the left.
+
+    Parameters
+    ----------
+    bars : Atlas
+        Of the two bars over angle and friction coefficient, all signs of slip.
+    name : str
+        Of the figure.
+    """
+    theta, mu = bars.axes
+    codes = bars.codes("qp")
+    index = next(i for i, s in enumerate(bars.slips) if (s < 0).all())
+    part = codes[:, :, index]
+    counts = {i: int((part == i).sum()) for i in range(len(CLASSES["qp"])) if (part == i).any()}
+    key = "; ".join(f"it {ANSWERS[CLASSES['qp'][i]]} at {n} ({CLASS_NAMES[i]})" for i, n in counts.items())
+    apart = int((np.delete(codes, index, axis=2) == 0).sum())
+    sentence = (
+        f"The printed program (29) on the two bars with both ends sliding to the left (slip A −, C −), at {part.size} "
+        f"pairs of an angle and a friction coefficient: {key}. With the other signs of slip it returns those forces at "
+        f"{apart} of {codes.size - part.size}."
+    )
+    svg = class_map(
+        [Panel("both ends slide to the left", part.T.astype(float))], np.degrees(theta.values), mu.values,
+        "angle of AB / degrees", "friction coefficient μ", CLASSES["qp"], small=True,
+    )  # fmt: skip
+    angles, frictions = np.meshgrid(np.degrees(theta.values).round(6), mu.values, indexing="ij")
+    data = {"angle of AB / degrees": angles.ravel(), "mu": frictions.ravel(),
+            "qp": np.array(CLASSES["qp"])[part.ravel()]}  # fmt: skip
+    alt = f"Map of the printed normal-force QP over the angle of AB (across) and μ (up), co-sliding. {key}."
+    return sentence, Figure(
+        name, f"{sentence} Equal means that the forces agree to 1e-8.", alt, svg, pd.DataFrame(data)
+    )
+
+
+def _thinned(name: str, *counts: int) -> list[Axis]:
+    """The problem's own axes with other numbers of values."""
+    grid = problem(name).atlas
+    assert grid is not None
+    return [
+        Axis(a.name, np.linspace(a.values.min(), a.values.max(), count))
+        for a, count in zip(grid.axes, counts, strict=True)
+    ]

@@ -1,0 +1,324 @@
+"""C7: a strictly convex model of contacts with friction for positive definite A, contrary to Pfeiffer."""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise, permutations
+
+import numpy as np
+from scipy.optimize import brentq, linprog
+
+from gaussopt.contact.qp_equivalence import weights
+from gaussopt.core.programs import LCP
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
+from gaussopt.papers.evidence import active_sets as sets
+from gaussopt.papers.p001_friction import contact_samples as samples
+from gaussopt.papers.p001_friction.steps import POSES
+from gaussopt.solving.solve import solve_lcp
+
+SEED = 70
+MU = 0.2
+ONE_SIDED = np.array([[2.0, 1.0], [0.0, 2.0]])
+"""Positive definite; only one of the opposite entries vanishes."""
+OPPOSED = np.array([[2.0, 1.0], [-1.0, 2.0]])
+"""Positive definite; the opposite entries differ in sign."""
+ROUND = np.array([[3.0, 1.0, 2.0], [2.0, 3.0, 1.0], [1.0, 2.0, 3.0]])
+"""Positive definite; the products around the only cycle differ."""
+
+DIRECTIONS = 12
+"""Loads on which an objective is tried."""
+
+PRINTED = "for the printed objective $\\frac12\\lambda^TA\\lambda$"
+WEIGHTED = "for $\\frac12\\lambda^TDA\\lambda$ where a diagonal $D>0$ with $DA=(DA)^T$ exists and $A$ is a P-matrix"
+ROWS = "for any other quadratic objective over $A\\lambda+B\\ge0$ that does not depend on $B$, where no such $D$ exists"
+AS_QP = "for $\\min\\lambda^T(A\\lambda+B)$ over $\\lambda\\ge0$, $A\\lambda+B\\ge0$, whose value must be 0"
+
+
+def check(quick: bool) -> Judgement:
+    """Compute the evidence."""
+    printed, share = _printed(quick)
+    weighted, cycles, necessary = _weighted(quick), _cycles(quick), _necessary()
+    product, bars, other = _product(quick), _two_bars(quick), _any_objective(quick)
+    adversary = _weighted_adversary(quick)
+    holds = {
+        PRINTED: not printed.refutes,
+        WEIGHTED: weighted.holds and cycles.holds and not adversary.refutes,
+        ROWS: other.refutes or not necessary.holds,
+        AS_QP: product.holds,
+    }
+    sentence = (
+        f"Strict convexity is not the point: {printed.found}. {share} Where no weights exist, {other.found}; what is "
+        f"left is the program whose least value must be zero ({product.computed})."
+    )
+    return Judgement(
+        ClaimVerdict.of(list(holds.values())), sentence, (weighted, cycles, necessary, product, bars),
+        (printed, adversary, other),
+        samples.circumstances(holds),
+    )  # fmt: skip
+
+
+def _weighted(quick: bool) -> Derivation:
+    count, number, indefinite = (80 if quick else 500), 0, 0
+    apart, scaled = 0.0, 0.0
+    for n in (2, 3, 4, 5):
+        A, b, d = samples.random_symmetrisable(count, n, np.random.default_rng([SEED, n]))
+        found = sets.solve(sets.symmetric(d[:, :, None] * A), np.zeros_like(b), A.swapaxes(1, 2), A, b)
+        z = sets.lcp(A, b)
+        apart = max(apart, float(samples.relative(A, b, found.x, z).max()))
+        size = np.maximum(np.abs(d * z).max(axis=1), 1e-300)
+        scaled = max(scaled, float((np.abs(found.y - d * z).max(axis=1) / size)[size > 1e-12].max()))
+        number, indefinite = number + count, indefinite + int((~samples.definite(A, 0.0)).sum())
+    return Derivation(
+        "$D=\\operatorname{diag}(d)>0$ with $DA=(DA)^T$ makes $DA$ positive definite for every P-matrix, and the "
+        "multipliers of $\\min\\frac12\\lambda^TDA\\lambda$ over $A\\lambda+B\\ge0$ are $\\eta=D\\lambda$: its "
+        "optimality conditions are the contact laws",
+        f"{number} random P-matrices with 2 to 5 contacts, {indefinite} of them not positive definite: forces equal to "
+        f"{apart:.0e}, $\\eta=D\\lambda$ to {scaled:.0e}",
+        apart < samples.EQUAL and scaled < samples.EQUAL,
+    )
+
+
+def _weighted_adversary(quick: bool) -> Attempt:
+    generations = 8 if quick else 60
+
+    def difference(points: Matrix) -> Vector:
+        S, b = samples.three_contacts(points)
+        d = np.exp(np.concatenate((np.zeros((len(points), 1)), points[:, 3:5]), axis=1))
+        A, regular = S / d[:, :, None], samples.definite(S)
+        z, x = sets.lcp(A, b), sets.quadratic(np.where(regular[:, None, None], S, np.eye(3)), 0.0 * b, A, b)
+        return np.where(regular, samples.relative(A, b, x, z), np.nan)
+
+    bounds = samples.ENTRIES + [(-4.0, 4.0)] * 2 + samples.DIRECTION
+    value, _ = samples.maximise(difference, bounds, generations)
+    return Attempt(
+        "Against the weights: a P-matrix with weights where $\\frac12\\lambda^TDA\\lambda$ fails the contact laws",
+        "differential evolution over all matrices of three contacts with weights up to units, $d_i/d_1$ from "
+        f"{np.exp(-4.0):.2g} to {np.exp(4.0):.2g}, every direction of $B$; {generations} generations of 105",
+        f"largest relative difference {value:.0e}", value > samples.EQUAL,
+    )  # fmt: skip
+
+
+def cycle_condition(A: Matrix) -> bool:
+    """Opposite entries agree in sign or both vanish, and the products around every cycle agree in both directions."""
+    n = len(A)
+    if any(np.sign(A[i, j]) != np.sign(A[j, i]) for i, j in combinations(range(n), 2)):
+        return False
+    for size in range(3, n + 1):
+        for nodes in combinations(range(n), size):
+            for rest in permutations(nodes[1:]):
+                path = (nodes[0], *rest, nodes[0])
+                there = np.prod([A[i, j] for i, j in pairwise(path)])
+                back = np.prod([A[j, i] for i, j in pairwise(path)])
+                if abs(there - back) > 1e-9 * max(abs(there), abs(back)):
+                    return False
+    return True
+
+
+def weights_exist(A: Matrix) -> bool:
+    """True if d_i A_ij = d_j A_ji has a solution d >= 1, by linear programming."""
+    n = len(A)
+    rows = np.zeros((n * (n - 1) // 2, n))
+    for row, (i, j) in zip(rows, combinations(range(n), 2), strict=True):
+        size = max(abs(A[i, j]), abs(A[j, i]), 1e-300)
+        row[i], row[j] = A[i, j] / size, -A[j, i] / size
+    return bool(linprog(np.zeros(n), A_eq=rows, b_eq=np.zeros(len(rows)), bounds=[(1.0, 1e6)] * n).status == 0)
+
+
+def _cycles(quick: bool) -> Derivation:
+    rng = np.random.default_rng([SEED, 10])
+    tried = exist = wrong = 0
+    for n in (2, 3, 4):
+        count = 2 if quick else 12
+        kinds = [
+            samples.random_definite(count, n, 0.1, rng)[0], samples.random_symmetrisable(count, n, rng)[0],
+            samples.random_symmetrisable(count, n, rng)[0],
+        ]  # fmt: skip
+        # Some opposite entries vanish together, in others one only.
+        both, one = kinds[2], kinds[2].copy()
+        both[:, 0, 1] = both[:, 1, 0] = one[:, 0, 1] = 0.0
+        for A in np.concatenate((*kinds, one)):
+            by_program, by_cycles = weights_exist(A), cycle_condition(A)
+            tried, exist = tried + 1, exist + by_program
+            wrong += not (by_program == by_cycles == (weights(A) is not None))
+    return Derivation(
+        "Such weights exist exactly if $A_{ij}$ and $A_{ji}$ have the same sign or both vanish, and the products of "
+        "$A$ around every cycle agree in both directions (Kolmogorov)",
+        f"{tried} matrices with 2 to 4 contacts, {exist} with weights by linear programming: {wrong} contradictions to "
+        "the cycle condition",
+        wrong == 0 and 0 < exist < tried,
+    )
+
+
+def _necessary() -> Derivation:
+    told, holds = [], True
+    for A in (ONE_SIDED, OPPOSED, ROUND):
+        name = "; ".join(", ".join(f"{a:g}" for a in row) for row in A)
+        lowest = float(np.linalg.eigvalsh(sets.symmetric(A))[0])
+        exist = weights_exist(A) or cycle_condition(A)
+        holds &= lowest > 0 and not exist
+        told.append(
+            f"({name}): smallest eigenvalue of sym A {lowest:.3g}, weights {'exist' if exist else 'do not exist'}"
+        )
+    return Derivation(
+        "If $\\min\\frac12\\lambda^TP\\lambda-p^T\\lambda$ over $A\\lambda+B\\ge0$ gives the contact laws for every "
+        "$B$, then $p=0$ (take $B>0$), and every column is $Pe_i=d_iA_{i\\cdot}^T$ with $d_i>0$ (take the $B$ for "
+        "which contact $i$ bears alone): $P=(DA)^T=DA$. Without weights there is no such program; exact examples are "
+        "positive definite matrices where one of two opposite entries vanishes, where they differ in sign, or where "
+        "the products around a cycle differ",
+        "; ".join(told), holds,
+    )  # fmt: skip
+
+
+def _product(quick: bool) -> Derivation:
+    count, number, without = (60 if quick else 400), 0, 0
+    apart, value, lowest, solver = 0.0, 0.0, np.inf, 0.0
+    tried = 0
+    for n in (2, 3):
+        for skew in (0.3, 3.0):
+            A, b = samples.random_definite(count, n, skew, np.random.default_rng([SEED, 11, n, int(10 * skew)]))
+            rows = np.concatenate((np.tile(np.eye(n), (count, 1, 1)), A), axis=1)
+            x = sets.quadratic(2 * sets.symmetric(A), -b, rows, np.concatenate((np.zeros_like(b), b), axis=1))
+            z = sets.lcp(A, b)
+            apart = max(apart, float(samples.relative(A, b, x, z).max()))
+            value = max(value, float(np.abs((x * (sets.times(A, x) + b)).sum(axis=1)).max()))
+            lowest = min(lowest, float(np.linalg.eigvalsh(2 * sets.symmetric(A)).min()))
+            number, without = number + count, without + sum(not cycle_condition(M) for M in A)
+            for i in range(0, count, count // 5):
+                answer = solve_lcp(LCP(A[i], b[i]), "lcp-qp", "daqp")[0].x
+                miss = np.inf if answer is None else float(samples.relative(A, b, np.asarray(answer)[None], z)[i])
+                tried, solver = tried + 1, max(solver, miss)
+    return Derivation(
+        "$\\min\\lambda^T(A\\lambda+B)$ over $\\lambda\\ge0$, $A\\lambda+B\\ge0$ has the Hessian $A+A^T$: it is "
+        "strictly convex for every positive definite $A$, and since the objective is $\\lambda^Tw\\ge0$, the forces of "
+        "the contact laws are its only minimum, with the value 0",
+        f"{number} random problems, {without} of them without weights: forces equal to {apart:.0e}, least values at "
+        f"most {value:.0e}, eigenvalues of the Hessian at least {lowest:.2g}; by an active-set solver on {tried} of "
+        f"them equal to {solver:.0e}",
+        apart < samples.EQUAL and value < 1e-9 and solver < 1e-6 and lowest > 0 and without > 0,
+    )
+
+
+def _printed(quick: bool) -> tuple[Attempt, str]:
+    """(29) on the two bars and on hinged bars, and how often weights would help."""
+    bars = samples.two_bars()
+    found = samples.compare(bars.A, bars.b)
+    wrong, mended = np.flatnonzero(~found.equal), 0
+    for i in wrong:
+        d = weights(bars.A[i])
+        if d is not None:
+            P = sets.symmetric(d[:, None] * bars.A[i])
+            x = sets.quadratic(P[None], np.zeros((1, 2)), bars.A[i : i + 1], bars.b[i : i + 1])
+            mended += bool(samples.relative(bars.A[i : i + 1], bars.b[i : i + 1], x, found.laws[i : i + 1]) < 1e-8)
+    drawn, different, available = 0, 0, {}
+    for n in (2, 3):
+        rng = np.random.default_rng([SEED, 12, n])
+        steps = samples.definite_bars(150 if quick else 1000, n, n, rng, (MU, MU))
+        different += int((~samples.compare(steps.A, steps.b).equal).sum())
+        drawn += len(steps)
+        available[n] = sum(weights(A) is not None for A in steps.A) / len(steps)
+    search = Attempt(
+        "Against the claim as printed: a positive definite $A$ where (29) is strictly convex and not the contact laws",
+        f"two bars with both ends on the floor, at {'; '.join(POSES)}; {drawn} random steps of two and three hinged "
+        f"bars with a contact each, $\\mu={MU}$, seed {SEED}",
+        f"(29) is strictly convex and not the contact laws on {len(wrong)} of {len(bars)} states of the two bars and "
+        f"on {different} of {drawn} random steps",
+        bool(len(wrong)) or different > 0,
+    )
+    text = (
+        f"Weights mend {mended} of the {len(wrong)} states; of the random steps they exist for {available[2]:.0%} with "
+        f"two contacts and for {available[3]:.0%} with three."
+    )
+    return search, text
+
+
+def _margin(theta: Vector, mu: float) -> Vector:
+    """2 |1 - 9 s^2 c^2| - 9 mu s c |cos 2 theta|: positive where the two bars have weights."""
+    product = np.sin(theta) * np.cos(theta)
+    return np.asarray(2 * np.abs(1 - 9 * product**2) - 9 * mu * product * np.abs(np.cos(2 * theta)))
+
+
+def without_weights(mu: float) -> list[tuple[float, float]]:
+    """Angles in degrees between which the two bars, both ends sliding to the same side, have no weights."""
+    grid = np.radians(np.linspace(0.5, 89.5, 3561))
+    values = _margin(grid, mu)
+    places = np.flatnonzero(values[1:] * values[:-1] < 0)
+    ends = [
+        float(np.degrees(brentq(lambda t: float(_margin(np.array(t), mu)), grid[i], grid[i + 1], xtol=1e-14)))
+        for i in places
+    ]
+    return list(zip(ends[::2], ends[1::2], strict=True))
+
+
+def _two_bars(quick: bool) -> Derivation:
+    told, wrong, tried = [], 0, 0
+    for mu in (0.2, 0.5, 1.0):
+        gaps = without_weights(mu)
+        angles = np.linspace(1.0, 89.0, 12 if quick else 60)
+        for theta, A in zip(angles, samples.on_floor(np.radians(angles), mu=mu).A, strict=True):
+            # At 45° both opposite entries differ by rounding only.
+            inside = any(low < theta < high for low, high in gaps)
+            tried, wrong = tried + 1, wrong + (cycle_condition(A) == inside)
+        told.append(f"μ = {mu:g}: none in " + ", ".join(f"({low:.3f}°, {high:.3f}°)" for low, high in gaps))
+    return Derivation(
+        "Two contacts have weights exactly if $A_{12}A_{21}>0$ or both vanish: $D=\\operatorname{diag}(|A_{21}|,"
+        "|A_{12}|)$. Two bars with both ends sliding to the same side: $2|1-9s^2c^2|>9\\mu sc|\\cos2\\theta|$",
+        f"{'; '.join(told)}; {wrong} contradictions to the derived operator at {tried} angles and frictions",
+        wrong == 0,
+    )
+
+
+def best_objective(A: Matrix, generations: int) -> tuple[float, Matrix]:
+    """Least worst error over all P of the program over the rows of A, two contacts, and that P.
+
+    The worst error is taken over DIRECTIONS of B; P has unit first entry, which loses nothing.
+    """
+    angle = 0.1 + 2 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS
+    b = np.stack((np.cos(angle), np.sin(angle)), axis=1)
+    z = sets.lcp(np.tile(A, (DIRECTIONS, 1, 1)), b)
+
+    def forms(points: Matrix) -> Matrix:
+        root = np.exp(points[:, 0])
+        cross = np.tanh(points[:, 1]) * root
+        return np.stack((np.ones_like(root), cross, cross, root**2), axis=1).reshape(-1, 2, 2)
+
+    def fit(points: Matrix) -> Vector:
+        count = len(points)
+        matrices, loads = np.tile(A, (DIRECTIONS * count, 1, 1)), np.tile(b, (count, 1))
+        x = sets.quadratic(np.repeat(forms(points), DIRECTIONS, axis=0), np.zeros_like(loads), matrices, loads)
+        gaps = samples.relative(matrices, loads, x, np.tile(z, (count, 1)))
+        return np.asarray(-gaps.reshape(count, DIRECTIONS).max(axis=1))
+
+    value, point = samples.maximise(fit, [(-3.0, 3.0), (-3.0, 3.0)], generations)
+    return -value, np.asarray(forms(point[None])[0])
+
+
+def _any_objective(quick: bool) -> Attempt:
+    generations = 40 if quick else 80
+    first, last = without_weights(MU)[0]
+    degrees = (round((first + last) / 2), 85.0)
+    inside, outside = samples.on_floor(np.radians(degrees), mu=MU).A
+    errors = [best_objective(A, generations)[0] for A in (OPPOSED, inside)]
+    control, P = best_objective(outside, generations)
+    d = np.array([abs(outside[1, 0]), abs(outside[0, 1])])
+    form = sets.symmetric(d[:, None] * outside)
+    miss = float(np.abs(P - form / form[0, 0]).max())
+    # What the optimiser leaves on a problem that has weights tells what it can resolve.
+    return Attempt(
+        "Against the failure without weights: some other strictly convex quadratic objective over the same rows that "
+        "gives the contact laws for all loads",
+        f"differential evolution over all $P$ of two contacts up to a factor, {generations} generations of 30, worst "
+        f"error over {DIRECTIONS} directions of $B$; for $A=\\begin{{pmatrix}}2&1\\\\-1&2\\end{{pmatrix}}$ and the two "
+        f"bars at {degrees[0]:g}°; as a control the two bars at {degrees[1]:g}°, which have weights",
+        f"the best objective is still wrong by {errors[0]:.2g} and {errors[1]:.2g} of the forces; in the control the "
+        f"optimiser finds $DA$ to {miss:.0e} and errors of {control:.0e}",
+        min(errors) <= 10 * control,
+    )
+
+
+claim = Claim(
+    "C7", "001", "Sections 1 and 6",
+    "for positive definite $A$ contacts with friction have a strictly convex model, contrary to Pfeiffer",
+    check, "the model is a strictly convex quadratic program whose minimum satisfies the contact laws, "
+    "whatever the load",
+    1.0,
+)  # fmt: skip

@@ -1,0 +1,399 @@
+"""Contact problems on which the claims of paper 001 are tried: random matrices, hinged bars, the two bars of the paper.
+
+Hinged bars are rods in the plane in the coordinates of all rods, with hinges as equality rows and contacts anywhere on
+them: gravity, random loads, spins and friction. Their joints are eliminated here by bordered systems, not by the code
+that the formulations use. All draws are seeded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.modelling.problem import problem
+from gaussopt.papers.evidence import active_sets as sets
+from gaussopt.papers.evidence.adversarial_search import minimise
+from gaussopt.papers.p001_friction.steps import POSES, pose
+from gaussopt.problems.two_bar import both_ends
+
+Mask = NDArray[np.bool_]
+Generator = np.random.Generator
+
+EQUAL = 1e-8
+"""Relative difference of the forces up to which two programs agree."""
+
+DECIDED = 1e-9
+"""Violation of a criterion, relative, that is rounding."""
+
+BORDER = (1e-11, 1e-6)
+"""Violations between these decide nothing: whether two answers agree is then a matter of rounding."""
+
+DEFINITE = 1e-3
+"""Smallest eigenvalue of sym A, scaled to unit diagonal, from which a sample counts as positive definite."""
+
+GRAVITY = 9.81
+
+
+@dataclass(frozen=True)
+class Contacts:
+    """B steps of one size with the joints kept, all contacts sliding.
+
+    Attributes
+    ----------
+    M, force : (B, n, n), (B, n)
+        M a = force + J^T lam + (J_N + friction)^T lam_N.
+    J, gamma : (B, m, n), (B, m)
+    J_N, zeta_N : (B, k, n), (B, k)
+    friction : (B, k, n)
+        sigma mu J_T.
+    """
+
+    M: Matrix
+    force: Matrix
+    J: Matrix
+    gamma: Matrix
+    J_N: Matrix
+    zeta_N: Matrix
+    friction: Matrix
+
+    @classmethod
+    def of(cls, steps: Sequence[StepData]) -> Contacts:
+        """Steps with the same numbers of coordinates, rows and contacts."""
+        rows = ((s.M, s.force, s.J, s.gamma, s.J_N, s.zeta_N, s.friction_map.T - s.J_N) for s in steps)
+        return cls(*(np.array(column) for column in zip(*rows, strict=True)))
+
+    def __len__(self) -> int:
+        return len(self.M)
+
+    def __getitem__(self, chosen: Mask) -> Contacts:
+        return Contacts(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+
+    @cached_property
+    def bordered(self) -> Matrix:
+        """[[M, -J^T], [J, 0]], (B, n + m, n + m)."""
+        m = self.J.shape[1]
+        return np.concatenate((
+            np.concatenate((self.M, -self.J.swapaxes(1, 2)), axis=2),
+            np.concatenate((self.J, np.zeros((len(self), m, m))), axis=2),
+        ), axis=1)  # fmt: skip
+
+    def _forces(self, rows: Matrix) -> Matrix:
+        """Generalised forces of contact rows as right-hand sides of the bordered system, (B, n + m, k)."""
+        return np.concatenate((rows.swapaxes(1, 2), np.zeros((len(self), self.J.shape[1], rows.shape[1]))), axis=1)
+
+    @cached_property
+    def _moved(self) -> tuple[Matrix, Matrix, Matrix]:
+        """Accelerations without contact forces, and by unit normal and friction forces."""
+        n, k = self.M.shape[1], self.J_N.shape[1]
+        right = np.concatenate((self.force, self.gamma), axis=1)[..., None]
+        columns = (right, self._forces(self.J_N), self._forces(self.friction))
+        right_sides = np.concatenate(columns, axis=2)
+        a: Matrix = np.asarray(np.linalg.solve(self.bordered, right_sides), dtype=np.float64)[:, :n]
+        return a[..., 0], a[..., 1 : k + 1], a[..., k + 1 :]
+
+    @cached_property
+    def smooth(self) -> Matrix:
+        """A_0, the contact operator without friction, (B, k, k)."""
+        return self.J_N @ self._moved[1]
+
+    @cached_property
+    def coupling(self) -> Matrix:
+        """C = A - A_0, the gap accelerations by friction, (B, k, k)."""
+        return self.J_N @ self._moved[2]
+
+    @property
+    def A(self) -> Matrix:
+        """The contact operator, (B, k, k)."""
+        return self.smooth + self.coupling
+
+    @property
+    def b(self) -> Matrix:
+        """Gap accelerations without contact forces, (B, k)."""
+        return sets.times(self.J_N, self._moved[0]) + self.zeta_N
+
+    @cached_property
+    def free(self) -> Matrix:
+        """Accelerations without joint and contact forces, (B, n)."""
+        return np.asarray(np.linalg.solve(self.M, self.force[..., None])[..., 0])
+
+    @property
+    def ell(self) -> Matrix:
+        """Acceleration by the joints along the friction, sigma mu J_T (a_J - a_0), (B, k)."""
+        return sets.times(self.friction, self._moved[0] - self.free)
+
+    def solve(self, friction: Matrix | None = None) -> sets.ActiveSetPoints:
+        """The contact laws with the joints kept; x = (a, lam), y = lam_N.
+
+        Parameters
+        ----------
+        friction : (B, n), optional
+            Generalised forces that are known in advance and replace friction: Gauss's principle with contacts.
+        """
+        given = 0.0 if friction is None else friction
+        p = np.concatenate((self.force + given, self.gamma), axis=1)
+        rows = self.J_N + self.friction if friction is None else self.J_N
+        A = np.concatenate((self.J_N, np.zeros((*self.J_N.shape[:2], self.J.shape[1]))), axis=2)
+        return sets.solve(self.bordered, p, self._forces(rows), A, self.zeta_N)
+
+    def over_all_forces(self) -> tuple[Matrix, Callable[[Matrix], Vector]]:
+        """Normal forces by the printed program (24) over all ideal forces, and its objective as a function of them.
+
+        The joint rows determine the joint forces, so that the objective is a function of the normal forces alone.
+        """
+        G = np.concatenate((self.J, self.J_N), axis=1).swapaxes(1, 2)
+        H = np.concatenate((self.J, self.J_N + self.friction), axis=1).swapaxes(1, 2)
+        moved = np.linalg.solve(self.M, H)
+        form = G.swapaxes(1, 2) @ moved
+        E, W = self.J @ moved, self.J_N @ moved
+        m, k = self.J.shape[1], self.J_N.shape[1]
+        missing = self.gamma - sets.times(self.J, self.free)
+        P = np.concatenate((
+            np.concatenate((sets.symmetric(form), -E.swapaxes(1, 2)), axis=2),
+            np.concatenate((E, np.zeros((len(self), m, m))), axis=2),
+        ), axis=1)  # fmt: skip
+        p = np.concatenate((np.zeros((len(self), m + k)), missing), axis=1)
+        R = np.concatenate((W.swapaxes(1, 2), np.zeros((len(self), m, k))), axis=1)
+        rows = np.concatenate((W, np.zeros((len(self), k, m))), axis=2)
+        x = sets.solve(P, p, R, rows, sets.times(self.J_N, self.free) + self.zeta_N).x
+
+        def objective(N: Matrix) -> Vector:
+            lam = np.linalg.solve(E[..., :m], (missing - sets.times(E[..., m:], N))[..., None])[..., 0]
+            F = np.concatenate((lam, N), axis=1)
+            return np.asarray(0.5 * np.einsum("bi,bij,bj->b", F, form, F))
+
+        return x[:, m : m + k], objective
+
+
+def hinged_bars(
+    length: Matrix, mass: Matrix, angle: Matrix, spin: Matrix, place: Matrix, load: Matrix, mu: Matrix, slip: Matrix
+) -> Contacts:
+    """Bars in a row, hinged end to end; contact i lies on bar i, counted round.
+
+    Parameters
+    ----------
+    length, mass, angle, spin : (B, bars)
+        m, kg, rad, rad/s.
+    place : (B, k)
+        Of the contacts, from -1/2 to 1/2 of the bar.
+    load : (B, bars, 3)
+        Forces at the centroids beside gravity, N, and torques, N m.
+    mu, slip : (B, k)
+        Friction coefficients, and the signs of the slips.
+    """
+    count, bars = length.shape
+    k = place.shape[1]
+    n = 3 * bars
+    M = np.zeros((count, n, n))
+    inertia = mass * length**2 / 12
+    for j in range(bars):
+        for i, entry in enumerate((mass, mass, inertia)):
+            M[:, 3 * j + i, 3 * j + i] = entry[:, j]
+    weight = np.stack((np.zeros_like(mass), -mass * GRAVITY, np.zeros_like(mass)), axis=2)
+    force = (load + weight).reshape(count, n)
+
+    def point(j: int, offset: Vector) -> tuple[Matrix, Matrix]:
+        """Rows (B, 2, n) and centripetal part (B, 2) of the acceleration of a point of bar j."""
+        c, s = np.cos(angle[:, j]), np.sin(angle[:, j])
+        rows = np.zeros((count, 2, n))
+        rows[:, 0, 3 * j], rows[:, 1, 3 * j + 1] = 1.0, 1.0
+        rows[:, 0, 3 * j + 2], rows[:, 1, 3 * j + 2] = -offset * s, offset * c
+        return rows, -(offset * spin[:, j] ** 2)[:, None] * np.stack((c, s), axis=1)
+
+    J, gamma = np.zeros((count, 2 * (bars - 1), n)), np.zeros((count, 2 * (bars - 1)))
+    for j in range(bars - 1):
+        right, there = point(j, length[:, j] / 2)
+        left, here = point(j + 1, -length[:, j + 1] / 2)
+        J[:, 2 * j : 2 * j + 2], gamma[:, 2 * j : 2 * j + 2] = right - left, here - there
+    contacts = [point(i % bars, place[:, i] * length[:, i % bars]) for i in range(k)]
+    J_T, J_N = (np.stack([rows[:, d] for rows, _ in contacts], axis=1) for d in (0, 1))
+    zeta = np.stack([bias[:, 1] for _, bias in contacts], axis=1)
+    return Contacts(M, force, J, gamma, J_N, zeta, -(slip * mu)[..., None] * J_T)
+
+
+def random_bars(count: int, bars: int, contacts: int, rng: Generator, mu: tuple[float, float] = (0.0, 1.0)) -> Contacts:
+    """Hinged bars of 0.5 to 2 m and kg in any pose, spins of 1 rad/s, loads of 10 N and N m (standard deviations)."""
+    shape = (count, bars)
+    return hinged_bars(
+        rng.uniform(0.5, 2.0, shape), rng.uniform(0.5, 2.0, shape), rng.uniform(-np.pi, np.pi, shape),
+        rng.standard_normal(shape), rng.uniform(-0.5, 0.5, (count, contacts)),
+        10.0 * rng.standard_normal((*shape, 3)), rng.uniform(*mu, (count, contacts)),
+        rng.choice([-1.0, 1.0], (count, contacts)),
+    )  # fmt: skip
+
+
+def definite_bars(
+    count: int, bars: int, contacts: int, rng: Generator, mu: tuple[float, float] = (0.0, 1.0)
+) -> Contacts:
+    """Those of so many random hinged bars whose A is positive definite."""
+    drawn = random_bars(count, bars, contacts, rng, mu)
+    return drawn[definite(drawn.A)]
+
+
+def two_bars(labels: Sequence[str] = tuple(POSES)) -> Contacts:
+    """Special states of the two bars of the paper, in the coordinates of both bars."""
+    return Contacts.of([pose(label) for label in labels])
+
+
+def on_floor(theta: Vector, omega: Vector | float = 0.0, vx: Vector | None = None, **settings: float) -> Contacts:
+    """The two bars with both ends on the floor at angles in rad, rates in rad/s and speeds of the centroid in m/s."""
+    entry = problem("two-bar", **settings)
+    p = entry.parameter_values
+    states = np.broadcast_arrays(theta, omega, p["vx0"] if vx is None else vx)
+    found = [both_ends(t, p["x0"], v, w, p["l"]) for t, w, v in zip(*states, strict=True)]
+    return Contacts.of([entry.system.evaluate(0.0, *state) for state in found])
+
+
+def opposite_slides(angles: Vector, rate: float) -> tuple[Contacts, Vector]:
+    """The two bars turning at a rate either way, so that their ends slide apart or together, and the angles, rad."""
+    theta, omega = np.repeat(angles, 2), np.tile([-rate, rate], len(angles))
+    l = problem("two-bar").parameter_values["l"]
+    return on_floor(theta, omega, l / 2 * np.sin(theta) * omega), theta
+
+
+def definite(A: Matrix, least: float = DEFINITE) -> Mask:
+    """True where sym A, scaled to unit diagonal, has no eigenvalue below `least`, (B,)."""
+    diagonal = A.diagonal(axis1=1, axis2=2)
+    positive = (diagonal > 0).all(axis=1)
+    unit = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    lowest = np.linalg.eigvalsh(sets.symmetric(unit[:, :, None] * A * unit[:, None, :]))[:, 0]
+    return np.asarray(positive & (lowest >= least))
+
+
+def random_definite(count: int, n: int, skew: float, rng: Generator) -> tuple[Matrix, Matrix]:
+    """A = S + K with S positive definite of norm 1 and K skew of norm `skew`, (B, n, n); b standard normal, (B, n)."""
+    X, Y = rng.standard_normal((2, count, n, n))
+    S = X @ X.swapaxes(1, 2) + 0.1 * np.eye(n)
+    S /= np.linalg.norm(S, 2, axis=(1, 2))[:, None, None]
+    K = Y - Y.swapaxes(1, 2)
+    if n > 1:
+        K *= skew / np.linalg.norm(K, 2, axis=(1, 2))[:, None, None]
+    return S + K, rng.standard_normal((count, n))
+
+
+def random_symmetrisable(count: int, n: int, rng: Generator) -> tuple[Matrix, Matrix, Matrix]:
+    """A = D^-1 S with S positive definite, d from 1/10 to 10, b standard normal and d, (B, n): P-matrices."""
+    S, b = random_definite(count, n, 0.0, rng)
+    d = 10.0 ** rng.uniform(-1.0, 1.0, (count, n))
+    return S / d[:, :, None], b, d
+
+
+def three_contacts(points: Matrix) -> tuple[Matrix, Matrix]:
+    """Symmetric S of unit diagonal and b on the unit sphere from three entries and two angles each."""
+    S = np.tile(np.eye(3), (len(points), 1, 1))
+    for c, (i, j) in enumerate(combinations(range(3), 2)):
+        S[:, i, j] = S[:, j, i] = points[:, c]
+    u, v = points[:, -2], points[:, -1]
+    return S, np.stack((np.cos(u) * np.cos(v), np.sin(u) * np.cos(v), np.sin(v)), axis=1)
+
+
+ENTRIES, DIRECTION = [(-0.99, 0.99)] * 3, [(0.0, 2 * np.pi), (-np.pi / 2, np.pi / 2)]
+"""Bounds of the entries of three contacts and of the angles of b."""
+
+
+def two_contacts(shared: Vector, skew: Vector, load: Vector) -> tuple[Matrix, Matrix]:
+    """A = [[1, s + k], [s - k, 1]] and b at angle phi: up to units every definite problem of two contacts."""
+    one = np.ones_like(shared)
+    A = np.stack((one, shared + skew, shared - skew, one), axis=-1).reshape(-1, 2, 2)
+    return A, np.stack((np.cos(load), np.sin(load)), axis=-1).reshape(-1, 2)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The contact laws, a printed program and the criterion on a stack.
+
+    Attributes
+    ----------
+    laws, program : (B, k)
+        Normal forces.
+    difference : (B,)
+        Of the two, relative, in the unit of each contact.
+    violation : (B,)
+        How far eta >= 0, eta . w = 0 fail at the laws' forces, relative.
+    """
+
+    laws: Matrix
+    program: Matrix
+    difference: Vector
+    violation: Vector
+
+    @property
+    def equal(self) -> Mask:
+        """True where the program returns the forces of the laws, (B,)."""
+        return np.asarray(self.difference <= EQUAL)
+
+    @property
+    def predicted(self) -> Mask:
+        """True where the criterion says that it does, (B,)."""
+        return np.asarray(self.violation <= DECIDED)
+
+    @property
+    def borderline(self) -> Mask:
+        """True where rounding decides, (B,)."""
+        return np.asarray((self.violation > BORDER[0]) & (self.violation < BORDER[1]))
+
+    @property
+    def mismatch(self) -> Mask:
+        """True where the criterion is wrong, (B,)."""
+        return np.asarray((self.equal != self.predicted) & ~self.borderline)
+
+    @property
+    def tensile(self) -> Mask:
+        """True where the program pulls, (B,)."""
+        return np.asarray(self.program.min(axis=1) < -EQUAL * np.abs(self.program).max(axis=1))
+
+
+def compare(A: Matrix, b: Matrix, ell: Matrix | None = None) -> Comparison:
+    """(29), or with `ell` (24) with the joints eliminated, beside the contact laws, for positive definite A."""
+    z = sets.lcp(A, b)
+    x = sets.printed(A, b) if ell is None else sets.quadratic(sets.symmetric(A), 0.5 * ell, A, b)
+    return Comparison(z, x, relative(A, b, x, z), natural(A, b, z, eta(A, z, ell)))
+
+
+def eta(A: Matrix, z: Matrix, ell: Matrix | None = None) -> Matrix:
+    """1/2 (I + A^-T A) z, less 1/2 A^-T ell, (B, k)."""
+    right = sets.times(A, z) - (0.0 if ell is None else ell)
+    return np.asarray(0.5 * (z + np.linalg.solve(A.swapaxes(1, 2), right[..., None])[..., 0]))
+
+
+def natural(A: Matrix, b: Matrix, z: Matrix, y: Matrix) -> Vector:
+    """Largest |min(y_i, w_i)| with w = A z + b, in the unit of each contact, relative to the problem's size, (B,)."""
+    unit = np.sqrt(np.abs(A.diagonal(axis1=1, axis2=2)))
+    w = (sets.times(A, z) + b) / unit
+    size = np.maximum(np.abs(z * unit).max(axis=1), np.abs(b / unit).max(axis=1))
+    return np.asarray(np.abs(np.minimum(y * unit, w)).max(axis=1) / np.maximum(size, 1e-300))
+
+
+def relative(A: Matrix, b: Matrix, x: Matrix, z: Matrix) -> Vector:
+    """Difference of forces relative to z, or where that vanishes to b, in the unit of each contact, (B,)."""
+    unit = np.sqrt(np.abs(A.diagonal(axis1=1, axis2=2)))
+    gap, size, load = (np.linalg.norm(v, axis=1) for v in ((x - z) * unit, z * unit, b / unit))
+    return np.asarray(gap / np.maximum(np.where(size > 1e-6 * load, size, load), 1e-300))
+
+
+def maximise(function: Callable[[Matrix], Vector], bounds: Sequence[tuple[float, float]], generations: int) \
+        -> tuple[float, Vector]:  # fmt: skip
+    """The largest value that differential evolution (seed 1, 15 points for each unknown) finds, and where.
+
+    `function` takes points (P, d) and returns (P,); values that are not finite count as never chosen.
+    """
+
+    def cost(points: Matrix) -> Vector:
+        values = function(points.T)
+        return np.where(np.isfinite(values), -values, 1e300)
+
+    with np.errstate(all="ignore"):
+        found = minimise(cost, bounds, generations, seed=1, population=15, together=True)
+    return -found.value, found.at
+
+
+def circumstances(holds: Mapping[str, bool]) -> str:
+    """Circumstances in words: those under which something holds, and those under which it does not."""
+    parts = ["; ".join(name for name, value in holds.items() if value is truth) for truth in (True, False)]
+    yes = f"{parts[0][:1].upper()}{parts[0][1:]}." if parts[0] else "Nowhere."
+    return f"{yes} Not {parts[1]}." if parts[1] else yes

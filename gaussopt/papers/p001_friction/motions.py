@@ -1,0 +1,256 @@
+"""Motions of paper 001: two bars and a rod, from event to event and by the printed loop, and what is read off them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gaussopt.comparison import Indices, common_instants
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.integration.trajectory import Trajectory
+from gaussopt.modelling.problem import problem
+from gaussopt.modelling.reference import Reference, ReferenceData
+from gaussopt.papers import report_parts as common
+from gaussopt.papers.figures import line_figure, remarks
+from gaussopt.papers.report_parts import PaperResults, motion_case
+from gaussopt.processes.job import Job
+from gaussopt.reporting.document import Figure
+
+PRINTED = ("normal-force-qp", "newton")
+MECHANICS = ("lcp", "lemke")
+PAIRS = {"QP (29) by Newton": PRINTED, "LCP by Lemke": MECHANICS}
+"""The source's program by the source's method, and the LCP beside it."""
+
+PRINTED_LOOP: dict[str, Any] = {"stepper": "as-printed-001", "tolerance": math.inf}
+EXACT: dict[str, Any] = {"stepper": "dop853", "rtol": 1e-12, "atol": 1e-12}
+
+STEPS, FEW_STEPS = (600, 1200), (200,)
+"""Steps of the printed loop up to the last event of the reference, and in a quick run; the first by both programs."""
+
+ROWS = {"two-bar-contact": (100, 200), "two-bar": (50, 200), "sliding-rod": (20, 50)}
+"""Instants of the references at which the motions are recorded, by the two pairs; a fifth of them in a quick run,
+and 20 at most."""
+
+LATER = 0.5
+"""End of the runs that compare energies by the printed loop, s."""
+
+FED = 0.09
+"""Instant at which the energies with both signs of friction are compared, s; no event lies before it."""
+
+AIR: dict[str, dict[str, Any]] = {
+    "printed formulas, F = −40 N, g = 0": {"variant": "as-printed", "F": -40.0, "g": 0.0},
+    "correct formulas, F = 0, g = 9.81 m/s²": {},
+    "printed formulas, F = g = 0": {"variant": "as-printed", "F": 0.0, "g": 0.0},
+    "correct formulas, F = g = 0": {"F": 0.0, "g": 0.0},
+}
+"""Runs of the printed loop from the printed start."""
+
+FLIGHT = "event-driven, F = g = 0"
+ROD = ("floor", "stop", "lift")
+REFERENCES = {"two-bar": ("two-bar-contact", "two-bar-airborne"), "sliding-rod": tuple(f"rod-{case}" for case in ROD)}
+"""References by problem."""
+
+
+def cases(quick: bool) -> list[Job]:
+    """All motions."""
+    found = []
+    for name, references in REFERENCES.items():
+        for reference in references:
+            for label, pair in PAIRS.items():
+                n = ROWS.get(reference, ROWS[name])[pair == MECHANICS]
+                n = min(n // 5, 20) if quick else n
+                arguments = {"name": name, "reference": reference, "pair": pair, "rows": n}
+                found.append(Job(f"{reference}: {label}", follow, arguments, 1.5e-2 * n))
+    counts = FEW_STEPS if quick else STEPS
+    for n in counts:
+        for label, pair in list(PAIRS.items())[: 2 if n == counts[0] else 1]:
+            arguments = {"name": "two-bar", "reference": "two-bar-contact", "pair": pair, "rows": n, **PRINTED_LOOP}
+            found.append(Job(f"loop, {n} steps: {label}", follow, arguments, 2e-3 * n))
+    bars, rod = partial(motion_case, name="two-bar"), partial(motion_case, name="sliding-rod")
+    for label, settings in AIR.items():
+        weight, dt = (0.4, 1e-2) if quick else (1.0, 2e-3)
+        start = {"case": "airborne", **settings}
+        found.append(bars(f"air: {label}", weight, pair=PRINTED, settings=start, dt=dt, **PRINTED_LOOP))
+    found.append(bars(f"air: {FLIGHT}", 0.3, pair=MECHANICS, settings={"case": "airborne", "F": 0.0, "g": 0.0}, **EXACT,
+                      dt=0.05, t_end=5.0))  # fmt: skip
+    for label, settings in (("correct", {}), ("printed", {"variant": "printed-sign"})):
+        of = f"energy: {label} sign"
+        by_mechanics: dict[str, Any] = {"pair": MECHANICS, "settings": settings}
+        found += [
+            bars(of, 0.5, **by_mechanics, **EXACT, dt=FED / (5 if quick else 30), t_end=FED),
+            bars(f"{of}, further", 0.5, **by_mechanics, stepper="dop853", rtol=1e-9, atol=1e-9,
+                 dt=0.05 if quick else 0.01, t_end=LATER),
+            bars(f"{of}, printed loop", 0.6, pair=PRINTED, settings=settings, dt=4e-3 if quick else 1e-3, t_end=LATER,
+                 **PRINTED_LOOP),
+        ]  # fmt: skip
+    found += [
+        rod(f"rod loop: {case}", 0.3, pair=PRINTED, settings={"case": case}, dt=1e-3, **PRINTED_LOOP)
+        for case in ("stop", "lift")
+    ]
+    return found
+
+
+def follow(name: str, reference: str, pair: tuple[str, str], rows: int, **options: Any) -> Trajectory:
+    """The motion of a reference, recorded at instants of it: so many until its end."""
+    entry = reference_of(name, reference)
+    end, case = float(entry.load().t[-1]), reference.rpartition("-")[2]
+    t_end = min(problem(name, case=case).t_end, 2 * end)
+    return common.motion(name, *pair, {"case": case}, dt=end / rows, t_end=t_end, **(options or EXACT))
+
+
+def reference_of(name: str, reference: str) -> Reference:
+    """A reference of a problem by its name."""
+    return next(r for r in problem(name).references if r.name == reference)
+
+
+def ends(traj: Trajectory) -> dict[str, Matrix]:
+    """Places of the centroid of AB, of its ends A and B, and of C, each (2, N), m."""
+    x, y, th1, th2 = traj.q.T
+    l = traj.meta["parameters"]["l"]
+    along = l / 2 * np.array([np.cos(th1), np.sin(th1)])
+    centre = np.array([x, y])
+    B = centre + along
+    return {"centroid": centre, "A": centre - along, "B": B, "C": B + l * np.array([np.sin(th2), -np.cos(th2)])}
+
+
+def event_name(event: Mapping[str, Any]) -> str:
+    """The kind with the contact's name, as references write it."""
+    return f"{event['kind']}:{event['contact']}" if "contact" in event else str(event["kind"])
+
+
+def spoken(name: str) -> str:
+    """The kind of an event in words, from its name in references."""
+    kind, _, contact = name.replace("_", "-").partition(":")
+    if kind == "floor":
+        return "bar on the floor"
+    return f"{kind} of {contact}" if contact else kind
+
+
+def events_of(traj: Trajectory) -> list[tuple[str, float]]:
+    """The events of a motion in words, each with its time in s."""
+    return [(spoken(event_name(e)), float(e["t"])) for e in traj.events]
+
+
+def happened_in(traj: Trajectory) -> str:
+    """The events of a motion with their times, one after the other."""
+    names = (f"{event['kind']} of {' and '.join(event['contacts'])}" if "contacts" in event
+             else spoken(event_name(event)) for event in traj.events)  # fmt: skip
+    # A landing with an impact is told by the impact.
+    hit = {event["t"] for event in traj.events if event["kind"] == "impact"}
+    told = [f"{name} at {event['t']:.4f} s" for name, event in zip(names, traj.events, strict=True)
+            if event["kind"] != "landing" or event["t"] not in hit]  # fmt: skip
+    return ", then ".join(told) or "no event"
+
+
+def jump(traj: Trajectory) -> float:
+    """Largest jump of a contact force between the two rows of an event, N."""
+    rows = np.flatnonzero(np.diff(traj.t) < 1e-12)
+    return float(np.abs(traj.lam_N[rows + 1] - traj.lam_N[rows]).max(initial=0.0))
+
+
+def agreement(traj: Trajectory, rows: ReferenceData) -> tuple[int, float, float, float]:
+    """Instants that both have, and the largest errors of q, v and the normal forces there."""
+    here, there = common_instants(traj, rows)
+    if not len(here):
+        return 0, math.nan, math.nan, math.nan
+    q, v = (float(np.abs(getattr(traj, k)[here] - getattr(rows, k)[there]).max()) for k in ("q", "v"))
+    return len(here), q, v, float(np.abs(traj.lam_N[here] - rows.lam_N[there]).max())
+
+
+def rise(traj: Trajectory) -> float:
+    """Largest rise of the energy from one recorded instant to the next, J."""
+    return float(np.diff(traj.energy).max(initial=0.0))
+
+
+def difference(first: Trajectory, second: Trajectory) -> tuple[float, float]:
+    """Largest differences of q and of the normal forces at instants that both recorded.
+
+    An event is recorded twice, before and after it; first is compared with first, last with last.
+    """
+    q, N = [0.0], [0.0]
+    for side in (0, -1):
+        known = {round(t, 11): i for i, t in list(enumerate(second.t))[:: 1 if side else -1]}
+        own = {round(t, 11): i for i, t in list(enumerate(first.t))[:: 1 if side else -1]}
+        for t in own.keys() & known.keys():
+            q.append(float(np.abs(first.q[own[t]] - second.q[known[t]]).max()))
+            N.append(float(np.abs(first.lam_N[own[t]] - second.lam_N[known[t]]).max()))
+    return max(q), max(N)
+
+
+def pair_of(results: PaperResults, reference: str) -> dict[str, Trajectory]:
+    """The motions of a reference by label of the pair."""
+    return results.trajectories(f"{reference}: ")
+
+
+def changes(traj: Trajectory) -> Indices:
+    """Steps over which the slip changes its sign, rounding left out."""
+    slip = np.where(np.abs(traj.slip[:, 0, 0]) < 1e-9, 0.0, traj.slip[:, 0, 0])
+    return np.flatnonzero(slip[1:] * slip[:-1] < 0)
+
+
+def curves_figure(
+    name: str, caption: str, words: str, t: Vector | Mapping[str, Vector], curves: Mapping[str, Vector], ylabel: str,
+    **how: Any,
+) -> Figure:  # fmt: skip
+    """Curves over time; the caption says which of them coincide, unless they have markers or times of their own."""
+    notes = "" if isinstance(t, Mapping) or how.get("markers") else remarks(curves)
+    return line_figure(name, f"{caption}{notes}", words, t, curves, ("t / s", ylabel), **{"size": (4.4, 2.8), **how})
+
+
+def span(label: str, y: Vector, unit: str) -> str:
+    """First and last value, and the range where it goes beyond them, in words."""
+    low, high = float(np.min(y)), float(np.max(y))
+    ends = sorted((float(y[0]), float(y[-1])))
+    beyond = max(ends[0] - low, high - ends[1]) > 1e-6 * max(1e-12, high - low)
+    within = f" within {low + 0.0:.4g} to {high + 0.0:.4g}" if beyond else ""
+    return f"{label} from {float(y[0]) + 0.0:.4g} to {float(y[-1]) + 0.0:.4g}{within} {unit}"
+
+
+def beside(runs: Mapping[str, Trajectory], values: Mapping[str, Mapping[str, Vector]]) -> dict[str, Any]:
+    """Curves of the first run, points of the others, and all of it as data.
+
+    `values` holds the curves by name, for each run.
+    """
+    first, *others = runs
+    points = {}
+    for k in others:
+        some = slice(None, None, max(1, len(runs[k].t) // 25))
+        t = np.concatenate([runs[k].t[some]] * len(values[k]))
+        points[k] = t, np.concatenate([y[some] for y in values[k].values()])
+    named = next(iter(values[first].values()))
+    data = pd.concat([
+        pd.DataFrame({"program": k, "curve": name, "t": runs[k].t, "value": y})
+        for k in runs for name, y in values[k].items()
+    ])  # fmt: skip
+    curves = {f"{name}, {first}": y for name, y in values[first].items()}
+    return {
+        "t": runs[first].t,
+        "curves": curves,
+        "markers": {**points, "events": marks(runs[first], named)},
+        "data": data,
+    }
+
+
+def apart(runs: Mapping[str, Trajectory]) -> str:
+    """A sentence on the difference of two programs; nothing if there is one."""
+    if len(runs) < len(PAIRS):
+        return ""
+    q, N = difference(*runs.values())
+    return f"The two programs differ by at most {q:.1e} in the coordinates and {N:.1e} N in the forces."
+
+
+def marks(traj: Trajectory, values: Vector) -> tuple[Vector, Vector]:
+    """Points of a curve at the events of the motion."""
+    t = np.array(sorted({e["t"] for e in traj.events}))
+    return t, np.interp(t, traj.t, values)
+
+
+def way(slip: Vector) -> str:
+    """The sides to which an end slides, as a clause; rounding is left out."""
+    found = [side for side, there in (("left", slip < -1e-9), ("right", slip > 1e-9)) if there.any()]
+    return f"to the {' and to the '.join(found)}" if found else "nowhere"

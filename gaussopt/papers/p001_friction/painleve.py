@@ -1,0 +1,173 @@
+"""The rod's Painleve states for the report of paper 001: how many solutions there are, and who says so."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from gaussopt.certificates.contact import certify_contact
+from gaussopt.core.errors import NotAccepted
+from gaussopt.modelling.problem import Problem, problem
+from gaussopt.papers.report_parts import PaperResults
+from gaussopt.problems import sliding_rod
+from gaussopt.processes.job import Job
+from gaussopt.reporting.document import Block, Paragraph, Section, Table
+from gaussopt.solving.step_solver import StepSolver
+
+PROBLEM = "sliding-rod"
+
+STATES = (
+    "regular", "separating", "inconsistent", "indeterminate",
+    "unit-contact", "unit-lift-off", "unit-right", "unit-inconsistent", "unit-indeterminate",
+)  # fmt: skip
+"""Cases of the rod that are single states."""
+
+PAIRS = (
+    ("lcp", "lemke"), ("lcp", "newton"), ("lcp", "pgs"), ("lcp", "enumerate"), ("stick-slip", "lemke"),
+    ("normal-force-qp", "newton"), ("weighted-normal-force-qp", "newton"), ("lcp-qp", "daqp"),
+    ("frozen-friction", "daqp"),
+)  # fmt: skip
+
+GRID_PAIRS = (("lcp", "lemke"), ("normal-force-qp", "newton"))
+
+SIGNS = {
+    (True, True): "unique, contact",
+    (True, False): "unique, lift-off",
+    (False, True): "none",
+    (False, False): "several",
+}
+"""Number and kind of solutions by the signs of A (positive?) and B (negative?)."""
+
+EXPECTED = {
+    "unique, contact": "solved", "unique, lift-off": "solved", "none": "no_solution", "several": "multiple_solutions",
+}  # fmt: skip
+"""The status that belongs to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RodState:
+    """One state of the rod: its coefficients, what their signs say, all forces by the closed form, all statuses."""
+
+    label: str
+    degrees: float
+    omega: float
+    mu: float
+    slip: float
+    A: float
+    B: float
+    signs: str
+    forces: tuple[float, ...]
+    found: int
+    statuses: Mapping[str, str]
+
+
+def states() -> list[RodState]:
+    """The named states by all pairs."""
+    return [_state(name, problem(PROBLEM, case=name), PAIRS) for name in STATES]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Counts over a grid of states: (signs, formulation, status) to number of states."""
+
+    counts: Mapping[tuple[str, str, str], int]
+    wrong: int
+    states: int
+
+
+def grid(step: float) -> Grid:
+    """Angles by `step` degrees, four rates, four friction coefficients, both slips."""
+    counts: Counter[tuple[str, str, str]] = Counter()
+    wrong = states = 0
+    for mu, omega, degrees, slip in product(
+        (0.3, 1.0, 1.5, 2.0), (0.0, 2.0, 5.0, 7.0), np.arange(step, 90.0, step), (-1.0, 1.0)
+    ):
+        entry = problem(PROBLEM, mu=mu, omega0=omega, theta0=float(np.radians(degrees)), vA0=slip)
+        state = _state("", entry, GRID_PAIRS)
+        states += 1
+        wrong += state.statuses["lcp by lemke"] != EXPECTED[state.signs]
+        for pair, status in state.statuses.items():
+            counts[state.signs, pair, status] += 1
+    return Grid(dict(counts), wrong, states)
+
+
+def _state(label: str, entry: Problem, pairs: Sequence[tuple[str, str]]) -> RodState:
+    p = entry.parameter_values
+    step = entry.system.evaluate(0.0, entry.q0, entry.v0)
+    theta, omega, slip = p["theta0"], p["omega0"], p["vA0"]
+    sigma = -int(np.sign(slip))
+    A, B = sliding_rod.delassus(theta, sigma, p), sliding_rod.bias(theta, omega, p)
+    statuses = {}
+    for formulation, solver in pairs:
+        try:
+            status = str(StepSolver(formulation, solver).solve(step).status)
+        except NotAccepted:
+            status = "refused"
+        statuses[f"{formulation} by {solver}"] = status
+    verdict = certify_contact(step, None).contact
+    found = {"solved": 1, "no_solution": 0}.get(str(verdict.status), len(verdict.solutions))
+    forces = sliding_rod.normal_forces(theta, omega, sigma, p)
+    return RodState(
+        label, float(np.degrees(theta)), omega, p["mu"], slip, A, B, SIGNS[A > 0, B < 0], forces, found, statuses
+    )
+
+
+def cases(quick: bool) -> list[Job]:
+    """The named states and the grid."""
+    return [
+        Job("painleve: states", states, {}, 0.3),
+        Job("painleve: grid", grid, {"step": 22.5 if quick else 5.0}, 0.3 if quick else 2.5),
+    ]
+
+
+def section(results: PaperResults, findings: list[str]) -> Section:
+    """The number of solutions of each state, and the statuses by formulations and solvers."""
+    blocks: list[Block] = [
+        Paragraph(
+            "One contact makes A and b plain numbers. For the rod that slides to the left A = (1 + 3 cos θ (cos θ − μ "
+            "sin θ)) / m, which is negative for some angles if μ > 4/3, and b = l θ̇² sin θ − g. Their signs decide: A "
+            "> 0 has one solution, contact for b < 0 and lift-off for b > 0; A < 0 has none for b < 0 and two for b > "
+            "0 (Painlevé). The source asks for A > 0."
+        )
+    ]
+    rows: list[RodState] | None = results.value("painleve: states")
+    if rows:
+        blocks.append(Table(
+            "painleve-001", "Named states of the rod. 'Forces' are all normal forces that the closed form allows, "
+            "'found' is how many accelerations the program counts.",
+            ("state", "θ / °", "θ̇ / (rad/s)", "μ", "slip / (m/s)", "A / (1/kg)", "b / (m/s²)", "by the signs",
+             "forces / N", "found"),
+            tuple((r.label, r.degrees, r.omega, r.mu, r.slip, r.A, r.B, r.signs,
+                   "; ".join(f"{x:.6g}" for x in r.forces) or "–", r.found) for r in rows),
+        ))  # fmt: skip
+        blocks.append(Table(
+            "painleve-statuses-001", "The status that each pair reports for these states.",
+            ("formulation by solver", *(r.label for r in rows)),
+            tuple((pair, *(r.statuses[pair] for r in rows)) for pair in rows[0].statuses),
+        ))  # fmt: skip
+        right = sum(r.found == len(r.forces) and r.statuses["lcp by lemke"] == EXPECTED[r.signs] for r in rows)
+        findings.append(
+            f"Rod, Painlevé states: {right} of {len(rows)} named states get the number of solutions and the status "
+            "that the signs of A and b demand."
+        )
+    scan: Grid | None = results.value("painleve: grid")
+    if scan is not None:
+        table = []
+        for signs in EXPECTED:
+            for pair in (f"{f} by {s}" for f, s in GRID_PAIRS):
+                of = {s: n for (k, q, s), n in scan.counts.items() if (k, q) == (signs, pair)}
+                if of:
+                    table.append((signs, pair, sum(of.values()), ", ".join(f"{n} {s}" for s, n in of.items())))
+        blocks.append(Table(
+            "painleve-grid-001",
+            f"The same on a grid of {scan.states} states over angle, angular velocity, friction and slip.",
+            ("by the signs", "formulation by solver", "states", "statuses"), tuple(table),
+        ))  # fmt: skip
+        findings.append(
+            f"Rod, grid of {scan.states} states: the status of the LCP contradicts the sign table on {scan.wrong}."
+        )
+    return Section("painleve-001", "Rod: one solution, none or two", tuple(blocks))

@@ -1,0 +1,382 @@
+"""Steps with contacts for the reports: every formulation with every solver, and what each program returns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gaussopt.comparison import PairResult
+from gaussopt.contact.activity import closed_contacts
+from gaussopt.contact.operator import ContactOperator
+from gaussopt.contact.qp_equivalence import criterion
+from gaussopt.core import registry
+from gaussopt.core.errors import IllPosed, NotAccepted
+from gaussopt.core.programs import Program
+from gaussopt.core.solver import missing_packages
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import StepData, Vector
+from gaussopt.formulations.base import Formulation
+from gaussopt.modelling.problem import problem
+from gaussopt.papers import report_parts as common
+from gaussopt.papers.report_parts import PaperResults
+from gaussopt.problems import two_bar
+from gaussopt.processes.job import Job
+from gaussopt.reporting.document import Block, Data, Paragraph, Section, Table
+from gaussopt.solving.solve import solve_step
+from gaussopt.solving.step_solver import StepSolver
+
+REFERENCES = {
+    "two bars": ("two-bar", ("two-bar-contact", "two-bar-airborne")),
+    "rod": ("sliding-rod", ("rod-floor", "rod-stop", "rod-lift")),
+}
+"""Groups of states on references: problem and references."""
+
+STRIDES = {"two bars": 20, "rod": 25}
+"""Every how many rows of the references are taken."""
+
+SPECIAL = "special states"
+"""The group of states at which one end lifts, or nearly so."""
+
+GROUPS = (*REFERENCES, SPECIAL)
+
+POSES: dict[str, tuple[float, dict[str, float]]] = {
+    "20°": (20.0, {}),
+    "45°": (45.0, {}),
+    "60°": (60.0, {}),
+    "60°, 20 N up at C": (60.0, {"F_C": 20.0}),
+    "85°": (85.0, {}),
+    "88°": (88.0, {}),
+    "89.5°": (89.5, {}),
+}
+"""Two bars with both ends on the floor, both sliding to the left without turning: angle in degrees, loads."""
+
+SLIDES = 1e-9
+"""Slip below which a row of a reference is left out, m/s: sliding friction has no sign there."""
+
+PARTS = ("build", "setup", "update", "solve", "recover", "verify", "backend")
+"""Timed parts of an answer."""
+
+EQUAL = 1e-9
+"""Relative difference of forces up to which two programs count as equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContactStep:
+    """A step of the closed contacts with its true acceleration and normal forces, and the seconds it took to form."""
+
+    step: StepData
+    a: Vector
+    lam_N: Vector
+    seconds: float
+
+
+def on_references(group: str, stride: int) -> list[ContactStep]:
+    """Rows of the references with a closed contact that slides, open contacts left out."""
+    name, references = REFERENCES[group]
+    found = []
+    for reference in problem(name).references:
+        if reference.name not in references:
+            continue
+        system, rows = problem(name, **reference.settings).system, reference.load()
+        for i in range(0, len(rows.t), stride):
+            begin = perf_counter()
+            step = system.evaluate(float(rows.t[i]), rows.q[i], rows.v[i])
+            seconds = perf_counter() - begin
+            closed = closed_contacts(step)
+            if len(closed) and (step.speed[closed] > SLIDES).all():
+                found.append(ContactStep(step.select(closed), rows.a[i], rows.lam_N[i][closed], seconds))
+    return found
+
+
+def pose(label: str) -> StepData:
+    """A special state in the coordinates of both bars, with two rows for the hinge."""
+    degrees, loads = POSES[label]
+    entry = problem("two-bar", variant="maximal", **loads)
+    p = entry.parameter_values
+    q, v = two_bar.to_maximal(*two_bar.both_ends(np.radians(degrees), p["x0"], p["vx0"], 0.0, p["l"]), p["l"])
+    step = entry.system.evaluate(0.0, q, v)
+    return step.select(closed_contacts(step))
+
+
+def special_states() -> list[ContactStep]:
+    """The special states with the only solution that enumeration finds."""
+    found = []
+    for label in POSES:
+        begin = perf_counter()
+        step = pose(label)
+        seconds = perf_counter() - begin
+        answer = solve_step(step, "lcp", "enumerate")
+        assert answer.a is not None
+        found.append(ContactStep(step, answer.a, answer.lam_N, seconds))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class StepsResult:
+    """Results of a formulation by a solver on steps with contacts.
+
+    Attributes
+    ----------
+    pair : PairResult
+        Errors are those of the answers that have an acceleration.
+    statuses : status to number of steps; "refused" where the formulation does not fit
+    force_error : float
+        Largest error of a normal force, N.
+    """
+
+    pair: PairResult
+    statuses: Mapping[str, int]
+    force_error: float
+
+
+@dataclass(frozen=True, slots=True)
+class OnSteps:
+    """A formulation with the solvers that take its program; `refused` says why it does not fit."""
+
+    formulation: str
+    refused: str
+    results: tuple[StepsResult, ...]
+
+    @property
+    def plain(self) -> common.ByFormulation:
+        """The results without forces and statuses, and without solvers that refuse."""
+        taken = tuple(r.pair for r in self.results if not r.pair.refused)
+        return common.ByFormulation(self.formulation, self.refused, taken)
+
+
+def contact_formulation(group: str, formulation: str, stride: int, quick: bool) -> OnSteps:
+    """Judge a formulation with all installed solvers on the states of a group; slow ones on fewer."""
+    steps = special_states() if group == SPECIAL else on_references(group, stride)
+    entry: Formulation = registry.load("formulation", formulation)
+    velocity = "it is at velocity level, and references hold accelerations" if entry.level == "velocity" else None
+    reason = velocity or entry.refuses(steps[0].step)
+    if reason:
+        return OnSteps(formulation, reason, ())
+    program = next(p for s in steps if (p := _program(entry, s.step)) is not None)
+    found = []
+    for name in registry.names("solver"):
+        solver = registry.load("solver", name)
+        if missing_packages(solver) or not (solver.dense and isinstance(program, solver.accepts)):
+            continue
+        slow = 1 if group == SPECIAL and not quick else common.SLOW.get(name, 1)
+        found.append(judge_on_steps(group, steps[::slow], formulation, name))
+    return OnSteps(formulation, "", tuple(found))
+
+
+def _program(formulation: Formulation, step: StepData) -> Program | None:
+    try:
+        return formulation.apply(step)[0]
+    except (IllPosed, NotAccepted):
+        return None
+
+
+def judge_on_steps(group: str, steps: Sequence[ContactStep], formulation: str, solver: str) -> StepsResult:
+    """Solve the steps by one pair and compare with the truth."""
+    pair = StepSolver(formulation, solver)
+    parts: dict[str, list[float]] = {k: [] for k in ("model", *PARTS)}
+    statuses: Counter[str] = Counter()
+    errors, forces, certified, residuals, iterations, claimed = [0.0], [0.0], [0.0], [0.0], 0, 0
+    reason = ""
+    for item in steps:
+        # An own copy: the contact operator of a step is computed once and would be found again.
+        step = replace(item.step)
+        try:
+            answer = pair.solve(step)
+        except NotAccepted as refusal:
+            statuses["refused"] += 1
+            reason = str(refusal)
+            continue
+        parts["model"].append(item.seconds)
+        for part in PARTS:
+            parts[part].append(getattr(answer.timing, part))
+        statuses[str(answer.status)] += 1
+        claimed += answer.claim is Status.SOLVED
+        iterations += answer.iterations
+        if answer.a is not None:
+            errors.append(float(np.abs(answer.a - item.a).max() / (1.0 + np.abs(item.a).max())))
+            forces.append(float(np.abs(answer.lam_N - item.lam_N).max()))
+            certified.append(answer.certificate.relative_error)
+            residuals.append(answer.certificate.constraint_residual)
+    answered = len(parts["build"])
+    medians: dict[str, Any] = {k: median(x) if x else float("nan") for k, x in parts.items()}
+    medians["setup"] = min(parts["setup"], default=float("nan"))  # the first one contains the import of the backend
+    result = PairResult(
+        group, group, formulation, solver, len(steps), statuses["solved"], claimed, max(errors), max(certified),
+        max(residuals), iterations=iterations / max(answered, 1), exact=pair.formulation.exact,
+        refused="" if answered else reason, **medians,
+    )  # fmt: skip
+    return StepsResult(result, dict(statuses), max(forces))
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """The normal forces of one special state by each program, N; None where a program refuses.
+
+    Attributes
+    ----------
+    lcp : the mechanics
+    printed, frozen : eq. (29), frozen friction
+    w : gap accelerations of the mechanics, m/s^2
+    predicts : whether the criterion says that eq. (29) returns the forces of the mechanics
+    first : forces of the first iterate of frozen friction
+    contraction, count : its factor and number of programs
+    """
+
+    label: str
+    lcp: Vector
+    printed: Vector | None
+    frozen: Vector | None
+    w: Vector
+    predicts: bool
+    first: Vector
+    contraction: float
+    count: int
+
+    def misses(self, other: Vector | None) -> float:
+        """Relative difference to the mechanics; NaN where there is nothing to compare."""
+        return float("nan") if other is None else float(np.linalg.norm(other - self.lcp) / np.linalg.norm(self.lcp))
+
+
+def programs() -> list[Programs]:
+    """The printed program and frozen friction on every special state, by Newton's method."""
+    return [_programs(label) for label in POSES]
+
+
+def _programs(label: str) -> Programs:
+    step = pose(label)
+    truth = solve_step(step, "lcp", "enumerate")
+    assert truth.a is not None
+    predicts = criterion(ContactOperator.of(step).lcp, truth.lam_N).predicts
+    frozen = _answer(step, "frozen-friction")
+    first = solve_step(replace(step, mu=np.zeros(step.k)), "gauss", "newton").lam_N
+    details = {} if frozen is None else frozen.details
+    return Programs(
+        label, truth.lam_N, _forces(_answer(step, "normal-force-qp")), _forces(frozen),
+        step.J_N @ truth.a + step.zeta_N, predicts, first, float(details.get("contraction", np.nan)),
+        int(details.get("programs", 0)),
+    )  # fmt: skip
+
+
+def _answer(step: StepData, formulation: str) -> Any:
+    try:
+        return solve_step(step, formulation, "newton", tolerance=float("inf"))
+    except NotAccepted:
+        return None
+
+
+def _forces(answer: Any) -> Vector | None:
+    return None if answer is None or answer.a is None else np.asarray(answer.lam_N)
+
+
+def cases(quick: bool) -> list[Job]:
+    """The pairs on all groups, and the programs on the special states."""
+    strides = {group: count * (4 if quick else 1) for group, count in STRIDES.items()}
+    found = []
+    for group in GROUPS:
+        for f in registry.names("formulation"):
+            arguments = {"group": group, "formulation": f, "stride": strides.get(group, 1), "quick": quick}
+            found.append(Job(f"steps: {group}: {f}", contact_formulation, arguments, 1.5))
+    return [*found, Job("programs", programs, {}, 0.2)]
+
+
+def section(results: PaperResults, findings: list[str]) -> Section:
+    """Every formulation with every solver that takes its program."""
+    blocks: list[Block] = [
+        Paragraph(
+            "Every formulation that takes contacts, by every installed solver that takes its program. Two groups are "
+            "rows of the references, with the reference as the truth. The third holds states of the two bars in the "
+            "coordinates of both bars, with two rows for the hinge: both ends on the floor and sliding to the left, "
+            f"at {', '.join(POSES)}. Its truth is the only solution that enumeration of all contact modes finds. An "
+            "answer counts as confirmed if the certificate, which knows the contact laws and not the program, accepts "
+            "it at 1e-7."
+        )
+    ]
+    refusals: dict[tuple[str, str], dict[str, bool]] = {}
+    counts = Counter[str]()
+    for group in GROUPS:
+        found: list[OnSteps] = list(results.group(f"steps: {group}: ").values())
+        judged = [g for g in found if not g.refused]
+        for g in found:
+            if g.refused:
+                refusals.setdefault(("formulation", g.refused), {})[g.formulation] = True
+            for r in g.results:
+                if r.pair.refused:
+                    refusals.setdefault((f"solver {r.pair.solver}", r.pair.refused), {})[g.formulation] = True
+                else:
+                    counts["pairs"] += 1
+                    counts["confirmed"] += r.pair.solved == r.pair.states
+                    counts["overruled"] += r.pair.claimed > r.pair.solved
+        if judged:
+            blocks += _group_blocks(group, judged)
+    if refusals:
+        rows = tuple((what, ", ".join(who), why) for (what, why), who in refusals.items())
+        blocks.append(Table("refused-001", "What does not apply, and why it says so.",
+                            ("what refuses", "for", "reason"), rows))  # fmt: skip
+    if counts:
+        findings.append(
+            f"Contact steps: of {counts['pairs']} pairs of a formulation and a solver {counts['confirmed']} are "
+            f"confirmed on every state; {counts['overruled']} call answers solved that the certificate does not "
+            "confirm."
+        )
+    return Section("states-001", "Formulations and solvers on contact steps", tuple(blocks))
+
+
+def _group_blocks(group: str, judged: Sequence[OnSteps]) -> list[Block]:
+    anchor = group.replace(" ", "-")
+    shown = {f"{g.formulation} by {r.pair.solver}": r for g in judged for r in g.results if not r.pair.refused}
+    if not shown:
+        return []
+    plain = {k: r.pair for k, r in shown.items()}
+    states = max(r.pair.states for r in shown.values())
+    # All solvers of the LCP, and of each program the active-set method, show where the time goes.
+    drawn = {k: p for k, p in plain.items() if p.formulation == "lcp" or p.solver in ("daqp", "newton")}
+    drawn = drawn or plain
+    details = Table(
+        f"states-001-{anchor}",
+        f"{group.capitalize()}: each formulation by its first solver and by the one that did worst. Errors are those "
+        "of the answers that have an acceleration, of the acceleration relative to 1 + its largest entry.",
+        ("formulation by solver", "exact", "states", "statuses", "claimed", "error of a", "error of the normal forces "
+        "/ N",
+         "certified", "iterations"),
+        tuple(
+            (k, r.pair.exact, r.pair.states, ", ".join(f"{n} {s}" for s, n in r.statuses.items()), r.pair.claimed,
+             r.pair.error, r.force_error, r.pair.certified, r.pair.iterations)
+            for k, r in shown.items()
+        ),
+    )  # fmt: skip
+    times = common.times_table(f"times-001-{anchor}", plain)
+    told = _worth_telling(plain)
+    return [
+        common.pairs_matrix(f"001-{anchor}", [g.plain for g in judged if g.results],
+                            f"{group.capitalize()}: up to {states} states, fewer for slow solvers."),
+        *_shortened(details, told, "All pairs."),
+        *_shortened(times, told, "The times of all pairs."),
+        *([common.times_figure("paper-001-time", drawn)] if group == GROUPS[0] else []),
+    ]  # fmt: skip
+
+
+def _worth_telling(pairs: Mapping[str, PairResult]) -> set[str]:
+    """The first pair of each formulation and its worst: the fewest answers confirmed, then the largest error."""
+    by: dict[str, list[str]] = {}
+    for name, pair in pairs.items():
+        by.setdefault(pair.formulation, []).append(name)
+
+    def badness(name: str) -> tuple[float, float]:
+        pair = pairs[name]
+        return 1.0 - pair.solved / max(pair.states, 1), float(np.nan_to_num(pair.error, nan=np.inf))
+
+    return {chosen for names in by.values() for chosen in (names[0], max(names, key=badness))}
+
+
+def _shortened(table: Table, told: set[str], caption: str) -> tuple[Table, Data]:
+    """The rows that are told, and the whole table as a file."""
+    whole = pd.DataFrame(table.rows, columns=list(table.columns))
+    rows = tuple(row for row in table.rows if row[0] in told)
+    return replace(table, rows=rows), Data(f"{table.name}-all", caption, whole, table.timed)

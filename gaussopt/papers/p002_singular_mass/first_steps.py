@@ -1,0 +1,107 @@
+"""First steps of the linkage for the report: by the source's flow chart, and with penalties instead of constraints."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gaussopt.core.step_data import Matrix, StepData
+from gaussopt.modelling.problem import problem
+from gaussopt.papers.p002_singular_mass.genetic_runs import start
+from gaussopt.solving.solve import solve_step
+
+PROBLEM = "four-bar"
+
+GENETIC: dict[str, dict[str, Any]] = {
+    "null-space coordinates": {},
+    "full coordinates with penalty": {"coordinates": "full"},
+}
+"""Two ways to meet the constraints in the search, with options of the solver `deap`."""
+
+PENALTIES = (1e2, 1e4, 1e6)
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One step by the source's flow chart (M^-1 or M^+) and by the objective without any inverse.
+
+    Attributes
+    ----------
+    singular : bool
+        Whether M is singular: the question of the flow chart.
+    chart, plain : float
+        First acceleration by the flow chart and by 1/2 a^T M a - a^T Q~, rad/s^2.
+    outside : float
+        Part of (I - M M^+) Q~ outside the range of J^T, which the flow chart loses.
+    """
+
+    label: str
+    singular: bool
+    chart: float
+    plain: float
+    outside: float
+
+
+def flow_chart() -> list[Branch]:
+    """The flow chart on the start of the linkage, in two sets of coordinates, and on a regular M."""
+    crank = problem("crank-slider")
+    regular = crank.system.evaluate(0.0, crank.q0, crank.v0)
+    found = [_branch("crank-slider, first step", regular, 2)]
+    # theta1 + theta3 instead of theta3: the same linkage, the same masses.
+    other = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
+    for torque in (0.0, 100.0):
+        entry = problem(PROBLEM, tau3=torque)
+        step = entry.system.evaluate(0.0, entry.q0, entry.v0)
+        found.append(_branch(f"four-bar, τ₃ = {torque:g} N m", step, 0))
+        found.append(_branch(f"the same in (θ₁, θ₂, θ₁ + θ₃), τ₃ = {torque:g} N m", _in(other, step), 0))
+    return found
+
+
+def _branch(label: str, step: StepData, i: int) -> Branch:
+    chart, plain = (solve_step(step, name, "kkt", tolerance=math.inf).a for name in ("pinv-mass-as-printed", "gauss"))
+    assert chart is not None
+    assert plain is not None
+    lost = step.force - step.M @ (np.linalg.pinv(step.M) @ step.force)
+    held, *_ = np.linalg.lstsq(step.J.T, lost, rcond=None)
+    singular = bool(np.linalg.matrix_rank(step.M) < step.n)
+    return Branch(label, singular, float(chart[i]), float(plain[i]), float(np.linalg.norm(lost - step.J.T @ held)))
+
+
+def _in(T: Matrix, step: StepData) -> StepData:
+    """The step in the coordinates T q."""
+    assert step.q is not None
+    assert step.v is not None
+    S = np.linalg.inv(T)
+    return StepData.smooth(
+        S.T @ step.M @ S, S.T @ step.h, S.T @ step.Q, step.J @ S, step.gamma, step.t, T @ step.q, T @ step.v
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PenaltyResult:
+    """A penalised first step: its exact minimiser, and what the genetic algorithm finds; errors in rad/s^2."""
+
+    weight: float
+    bias: float
+    errors: tuple[float, ...]
+
+
+def penalties(seeds: int) -> list[PenaltyResult]:
+    """Errors of penalised first steps, by exact minimisation and by the genetic algorithm."""
+    step = start()
+    exact = solve_step(step, "lagrange", "kkt").a
+    assert exact is not None
+    found = []
+    for weight in PENALTIES:
+        K = step.M + 2 * weight * step.J.T @ step.J
+        minimiser = np.linalg.solve(K, step.force + 2 * weight * step.J.T @ step.gamma)
+        errors = []
+        for seed in range(seeds):
+            options = {**GENETIC["full coordinates with penalty"], "penalty": weight, "seed": seed}
+            a = solve_step(step, "gauss", "deap", tolerance=math.inf, **options).a
+            errors.append(math.inf if a is None else float(np.abs(a - exact).max()))
+        found.append(PenaltyResult(weight, float(np.abs(minimiser - exact).max()), tuple(errors)))
+    return found

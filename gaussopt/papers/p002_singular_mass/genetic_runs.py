@@ -1,0 +1,81 @@
+"""The first step of the four-bar linkage and others of its states, and the genetic algorithm on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gaussopt.comparison.sources import ProblemStates
+from gaussopt.comparison.step_table import TimedAnswers
+from gaussopt.core.step_data import StepData, Vector
+from gaussopt.formulations.gauss import formulation
+from gaussopt.modelling.problem import problem
+from gaussopt.papers.evidence import recorded_steps
+from gaussopt.solving.solver_sequence import SolverSequence
+
+NULL, FULL = "deap", "deap(coordinates=full)"
+"""The genetic algorithm in null-space coordinates, and in full coordinates with a penalty."""
+
+WAYS: dict[str, dict[str, Any]] = {NULL: {}, FULL: {"coordinates": "full"}}
+"""With their options."""
+
+REFERENCE = "four-bar-A"
+
+
+@dataclass(frozen=True, slots=True)
+class GeneticAnswer:
+    """The answer of one run of the genetic algorithm.
+
+    Attributes
+    ----------
+    a : (n,)
+    evaluations : int
+        Of the cost.
+    """
+
+    a: Vector
+    evaluations: int
+
+
+def search(step: StepData, solver: str = "deap", before: Sequence[StepData] = (), **options: Any) -> GeneticAnswer:
+    """Gauss's program of the step by an evolution, from no earlier answer or from those of the steps `before`."""
+    sequence = SolverSequence(solver, options)
+    for earlier in before:
+        sequence.solve(formulation.apply(earlier)[0])
+    program, data = formulation.apply(step)
+    raw = sequence.solve(program)[0]
+    a = np.full(step.n, np.inf) if raw.x is None else formulation.recover(data, raw.x, None)[0]
+    # The note begins with the number of evaluations.
+    return GeneticAnswer(a, int(raw.note.split(" ", 1)[0]))
+
+
+def start() -> StepData:
+    """The linkage at its start."""
+    entry = problem("four-bar")
+    return entry.system.evaluate(0.0, entry.q0, entry.v0)
+
+
+def state(theta: float, rate: float, psi: float) -> tuple[StepData, Vector]:
+    """The linkage at a crank angle with a torque, and its acceleration from 5/3 m l^2 a1 = psi - 2 m g l cos(theta)."""
+    entry = problem("four-bar", psi=psi)
+    p = entry.parameter_values
+    step = entry.system.evaluate(0.0, np.array([theta, theta, np.pi - theta]), np.array([rate, rate, -rate]))
+    a = (psi - 2 * p["m"] * p["g"] * p["l"] * np.cos(theta)) / (5 * p["m"] * p["l"] ** 2 / 3)
+    return step, np.array([a, a, -a])
+
+
+def distance(a: Vector, truth: Vector) -> float:
+    """Largest difference relative to 1 + the largest acceleration."""
+    return float(np.abs(a - truth).max() / (1.0 + np.abs(truth).max()))
+
+
+def recorded(solvers: Sequence[str], stride: int, budget: float | None) -> list[TimedAnswers]:
+    """Answers and, within a budget in s, times of the genetic algorithms and of direct linear algebra.
+
+    Gauss's program by `solvers`, Lagrange's equations by linear algebra, at every `stride`-th state of REFERENCE.
+    """
+    pairs = [*(("gauss", s) for s in solvers), ("lagrange", "kkt")]
+    return recorded_steps.recorded([ProblemStates("four-bar", REFERENCE, stride=stride)], pairs, budget)

@@ -1,0 +1,162 @@
+"""The four-bar linkage through its singular position with inexact accelerations, many runs at once.
+
+Written by hand: the third angle follows from the first, and of the two rows of the constraint the second is eliminated
+with it. A run counts as off its branch where its two cranks have parted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.modelling.problem import problem
+
+STEP = 2e-3
+"""s, of RK4 in the runs with noise."""
+
+END = 1.0
+"""s; theta1 = pi/2 is passed at 0.58 s."""
+
+NOISE = (1e-3, 1e-2)
+"""Standard deviations of an error of the accelerations, rad/s^2."""
+
+OFF = 0.1
+"""|theta1 - theta2| in rad from which a run has left the branch."""
+
+SEED = 13
+
+Rates = Callable[[Matrix], Matrix]
+"""Angles (2, S) and rates (2, S) of the cranks as (4, S), to their accelerations (2, S)."""
+
+Errors = Callable[[Matrix], Any]
+"""The same to errors of the accelerations, (2, S) or what broadcasts to it."""
+
+
+def parameters() -> dict[str, float]:
+    """Parameters of the registered problem by name."""
+    return problem("four-bar").parameter_values
+
+
+def printed(p: dict[str, float]) -> Rates:
+    """M a = Q + lam J^T with the row (l cos(theta1), -l cos(theta2)), the multiplier eliminated."""
+    m1, m2, mgl = 4 * p["m"] * p["l"] ** 2 / 3, p["m"] * p["l"] ** 2 / 3, p["m"] * p["g"] * p["l"]
+
+    def rates(state: Matrix) -> Matrix:
+        c1, c2, s1, s2 = *np.cos(state[:2]), *np.sin(state[:2])
+        f1, f2 = p["psi"] - 1.5 * mgl * c1, -0.5 * mgl * c2
+        gamma = s1 * state[2] ** 2 - s2 * state[3] ** 2
+        lam = (gamma - c1 * f1 / m1 + c2 * f2 / m2) / (c1 * c1 / m1 + c2 * c2 / m2)
+        return np.array([(f1 + c1 * lam) / m1, (f2 - c2 * lam) / m2])
+
+    return rates
+
+
+def regular(p: dict[str, float]) -> Rates:
+    """M a = Q + lam J^T with the row (1, -1), the multiplier eliminated."""
+    m1, m2, mgl = 4 * p["m"] * p["l"] ** 2 / 3, p["m"] * p["l"] ** 2 / 3, p["m"] * p["g"] * p["l"]
+
+    def rates(state: Matrix) -> Matrix:
+        c1, c2 = np.cos(state[:2])
+        a = (p["psi"] - 1.5 * mgl * c1 - 0.5 * mgl * c2) / (m1 + m2)
+        return np.array([a, a])
+
+    return rates
+
+
+PRINTED, REGULAR = "printed row", "regular row"
+ROWS = {PRINTED: printed, REGULAR: regular}
+
+
+def states(rates: Rates, dt: Any, steps: Any, error: Errors, count: int) -> Iterator[Matrix]:
+    """The states (4, S) of RK4 from rest at 60 degrees after every step; each run may have its own steps and length.
+
+    `error` is asked once for every acceleration that RK4 asks for.
+    """
+    state = np.zeros((4, count))
+    state[:2] = np.pi / 3
+
+    def field(s: Matrix) -> Matrix:
+        return np.concatenate((s[2:], rates(s) + error(s)))
+
+    yield state
+    for k in range(int(np.max(steps))):
+        with np.errstate(all="ignore"):
+            k1 = field(state)
+            k2 = field(state + 0.5 * dt * k1)
+            k3 = field(state + 0.5 * dt * k2)
+            k4 = field(state + dt * k3)
+            state = np.where(k < steps, state + dt / 6 * (k1 + 2 * (k2 + k3) + k4), state)
+        yield state
+
+
+def apart(state: Matrix) -> Vector:
+    """|theta1 - theta2| in rad, (S,); infinite where a run has left the finite numbers."""
+    with np.errstate(all="ignore"):
+        gap = np.abs(state[0] - state[1])
+    return np.where(np.isfinite(gap), gap, np.inf)
+
+
+def end(rates: Rates, dt: Any, steps: Any, error: Errors, count: int) -> Vector:
+    """|theta1 - theta2| at the end of such runs, (S,)."""
+    *_, last = states(rates, dt, steps, error, count)
+    return apart(last)
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseResult:
+    """Runs with noisy accelerations.
+
+    Attributes
+    ----------
+    t : (N,), s
+    gaps : (runs, N)
+        |theta1 - theta2| in rad; infinite from where a run has left the finite numbers.
+    """
+
+    t: Vector
+    gaps: Matrix
+
+    @property
+    def left(self) -> int:
+        """The number of runs that have left the branch."""
+        return int((self.gaps[:, -1] > OFF).sum())
+
+    @property
+    def stayed(self) -> float:
+        """Largest difference at the end of those that have not; 0 if all have."""
+        last = self.gaps[:, -1]
+        return float(last[last <= OFF].max(initial=0.0))
+
+
+def runs(quick: bool) -> int:
+    """The number of runs for each row and each noise."""
+    return 40 if quick else 500
+
+
+def noisy(row: str, amplitude: float, count: int, admissible: bool = False) -> NoiseResult:
+    """RK4 with an independent Gaussian error on each acceleration it asks for, up to END.
+
+    Parameters
+    ----------
+    row : of ROWS
+    amplitude : standard deviation in rad/s^2
+    count : runs
+    admissible : project the errors of all three angles onto the accelerations that the printed rows allow
+    """
+    random = np.random.default_rng(SEED)
+
+    def error(state: Matrix) -> Matrix:
+        if not admissible:
+            return np.asarray(amplitude * random.standard_normal((2, count)))
+        e = amplitude * random.standard_normal((3, count))
+        # In the kernel of (l c1, -l c2, 0) and (1, 0, 1).
+        c1, c2 = np.cos(state[:2])
+        kernel = np.array([c2, c1, -c2])
+        return np.asarray((kernel * ((kernel * e).sum(axis=0) / (kernel * kernel).sum(axis=0)))[:2])
+
+    found = [apart(s) for s in states(ROWS[row](parameters()), STEP, round(END / STEP), error, count)]
+    return NoiseResult(np.linspace(0.0, END, len(found)), np.array(found).T)

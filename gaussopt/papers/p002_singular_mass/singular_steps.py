@@ -1,0 +1,108 @@
+"""Steps with a singular mass matrix: made from plain numbers, solved by a null space, and as paper 002 prints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.formulations.pinv_mass_as_printed import formulation
+from gaussopt.papers.evidence.random_steps import answer, kernel, minimiser
+from gaussopt.solving.solver_sequence import SolverSequence
+
+EIGENVALUES = (0.1, 10.0)
+"""Range of the eigenvalues of M that are not zero: rounding stays at rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """n coordinates, M of the given rank, J with so many rows."""
+
+    n: int
+    rank: int
+    rows: int
+
+    @property
+    def numbers(self) -> int:
+        """The count of numbers that make a step of this size."""
+        return self.n * self.rank + self.rank + self.rows * (self.n + 1) + 2 * self.n
+
+
+def drawn(random: np.random.Generator, most: int = 8, well_posed: bool = True) -> Size:
+    """A random size; `well_posed` decides whether rank M and the rows can add up to n."""
+    n = int(random.integers(2 if well_posed else 3, most + 1))
+    rank = int(random.integers(1, n if well_posed else n - 1))
+    return Size(n, rank, int(random.integers(n - rank, n) if well_posed else random.integers(1, n - rank)))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """M a = F + J^T lam, J a = gamma with M singular.
+
+    Attributes
+    ----------
+    M, force, J, gamma : arrays
+    """
+
+    M: Matrix
+    force: Vector
+    J: Matrix
+    gamma: Vector
+
+    @classmethod
+    def of(cls, z: Vector, size: Size, outside: float = 0.0) -> Step:
+        """The step that numbers in [-1, 1] describe.
+
+        Its force has a part in the range of M, a part in the kernel of M that is a constraint force J^T y, and
+        `outside` times a unit vector from the kernel of M.
+        """
+        n, r, m = size.n, size.rank, size.rows
+        basis, spread, rows, gamma, x, p = np.split(np.asarray(z, dtype=float), np.cumsum([n * r, r, m * n, m, n]))
+        U = np.linalg.qr(basis.reshape(n, r), mode="complete")[0]
+        U, K = U[:, :r], U[:, r:]
+        low, high = np.log(EIGENVALUES)
+        M = (U * np.exp(low + (high - low) * 0.5 * (1.0 + spread))) @ U.T
+        J = rows.reshape(m, n)
+        # K c is a constraint force where Z^T K c = 0.
+        both = kernel(kernel(J).T @ K)
+        lost = K @ (K.T @ p)
+        force = M @ x + K @ (both @ (both.T @ (K.T @ p))) + outside * lost / max(float(np.linalg.norm(lost)), 1e-300)
+        return cls(0.5 * (M + M.T), force, J, gamma)
+
+    @property
+    def kernel(self) -> Matrix:
+        """Orthonormal basis Z of ker J."""
+        return kernel(self.J)
+
+    @property
+    def lost(self) -> Vector:
+        """(I - M M^+) F, the part of the force that the objective with M^+ drops."""
+        return np.asarray(self.force - self.M @ (np.linalg.pinv(self.M, rcond=1e-10) @ self.force))
+
+    def acceleration(self) -> Vector:
+        """The acceleration by a particular solution and the null space of J, without multipliers and without M^+."""
+        return minimiser(self.data())
+
+    def residual(self, a: Vector) -> float:
+        """Residual of Z^T (M a - F) = 0 and J a = gamma, relative to the size of their terms."""
+        size = np.linalg.norm(a)
+        along = np.linalg.norm(self.kernel.T @ (self.M @ a - self.force))
+        across = np.linalg.norm(self.J @ a - self.gamma)
+        terms = np.linalg.norm(self.M) * size + np.linalg.norm(self.force)
+        return float(along / terms + across / (np.linalg.norm(self.J) * size + np.linalg.norm(self.gamma)))
+
+    def data(self) -> StepData:
+        """The step as formulations take it."""
+        nothing = np.zeros(len(self.force))
+        return StepData.smooth(self.M, nothing, self.force, self.J, self.gamma, 0.0, nothing, nothing)
+
+
+def of_data(step: StepData) -> Step:
+    """The arrays of a step of a problem."""
+    return Step(step.M, step.force, step.J, step.gamma)
+
+
+def as_printed(step: Step, sequence: SolverSequence) -> Vector:
+    """The acceleration by M^+ in Gauss's function, the sign of the force corrected."""
+    return answer(formulation, sequence, step.data())[0]

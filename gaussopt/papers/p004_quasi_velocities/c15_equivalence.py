@@ -1,0 +1,237 @@
+"""C15: the equations in quasi-velocities against Routh's, with the regular row and with the printed one."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+
+from gaussopt.core.step_data import StepData, Vector
+from gaussopt.formulations.quasi_velocity import formulation as quasi
+from gaussopt.formulations.routh import formulation as routh
+from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
+from gaussopt.papers.evidence.adversarial_search import maximise
+from gaussopt.papers.evidence.random_steps import answer
+from gaussopt.papers.p004_quasi_velocities import particle
+from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, BladeBody, numbers, on_trial
+from gaussopt.solving.solver_sequence import SolverSequence
+
+SAME = 1e-9
+"""Relative difference up to which two accelerations are the same."""
+
+CLEAR = 0.1
+"""Distance |cos(phi)| from the pole that counts as away from it."""
+
+NEAREST = 1e-15
+"""|cos(phi)| as close to the pole as the optimiser may go."""
+
+DISTANCES = (1e-1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-15)
+"""Of the table."""
+
+
+def check(quick: bool) -> Judgement:
+    """The projection, then states and bodies that would tell the equations apart."""
+    on = _Trial()
+    derivations = (
+        _projection(500 if quick else 50_000), _general(20 if quick else 200), _multipliers(on, 20 if quick else 200),
+        _off_the_constraint(500 if quick else 50_000),
+    )  # fmt: skip
+    generations = 1 if quick else 8
+    regular = _apart(on, "regular", 0.0, 30 if quick else 300, generations)
+    away = _apart(on, "tan", CLEAR, 30 if quick else 300, generations)
+    pole, lost = _at_the_pole(on, generations)
+    sound = all(d.holds for d in derivations)
+    verdict = ClaimVerdict.of([sound and not regular.refutes, sound and not away.refutes, sound and not pole.refutes])
+    rows = tuple(_near(on, distance) for distance in DISTANCES)
+    held = {
+        "with the row $\\dot x\\sin\\varphi-\\dot y\\cos\\varphi=0$ at any angle": not regular.refutes,
+        "with the printed row $\\dot x\\tan\\varphi-\\dot y=0$ away from the pole (tested for "
+        f"$|\\cos\\varphi|\\ge{CLEAR:g}$)": not away.refutes,
+        "with the printed row up to the pole, where the velocity satisfies the constraint to rounding only":
+        not pole.refutes,
+    }  # fmt: skip
+    same, other = ([k for k, v in held.items() if v is same] for same in (True, False))
+    parts = [f"the accelerations are the same {'; '.join(same)}" if same else ""]
+    parts += [f"they differ {'; '.join(other)}" if other else ""]
+    words = ". ".join(p[0].upper() + p[1:] for p in parts if p)
+    theorem = (
+        "Routh's equations multiplied by $D_\\omega^T$ are the equations in quasi-velocities."
+        if sound
+        else "The derivation is not confirmed by its numbers."
+    )
+    sentence = (
+        f"{theorem} {words}. Up to the pole a velocity that is admissible to rounding only changes the acceleration by "
+        f"up to {lost:.1e} of its size."
+    )
+    conditions = f"{'; '.join(same)}. Not {'; '.join(other)}." if sound else ""
+    return Judgement(
+        verdict, sentence, derivations, (regular, away, pole), verdict.where(conditions),
+        ("|cos φ|", "difference, regular row", "difference, tan row", "growth of a velocity error by the tan row"),
+        rows,
+    )  # fmt: skip
+
+
+class _Trial:
+    """The formulations of the package on steps of the package."""
+
+    def __init__(self) -> None:
+        self.quasi, self.routh, self.sequence = quasi, routh, SolverSequence("kkt")
+
+    def by_routh(self, step: StepData) -> tuple[Vector, float]:
+        """Acceleration and multiplier."""
+        a, lam = answer(self.routh, self.sequence, step)
+        return a, math.inf if lam is None else float(lam[0])
+
+    def difference(self, body: BladeBody, row: str, off: float = 0.0) -> float:
+        """Routh by the package less quasi-velocities by hand, relative; also between the two of the package.
+
+        `off` is an error of the velocity, across the blade, in units of the rounding of the speed.
+        """
+        state = body.velocity
+        truth = body.acceleration(0.0, state)
+        error = off * float(np.finfo(float).eps) * abs(body.speed)
+        state[3], state[5] = state[3] + error * np.sin(body.phi), state[5] - error * np.cos(body.phi)
+        a, _ = self.by_routh(on_trial(body, row).evaluate(0.0, state[:3], state[3:]))
+        other, _ = answer(self.quasi, self.sequence, on_trial(body).evaluate(0.0, state[:3], state[3:]))
+        apart = max(float(np.abs(a - truth).max()), float(np.abs(other - truth).max()))
+        return apart / (1.0 + float(np.abs(truth).max())) if np.isfinite(apart) else np.inf
+
+
+def _projection(count: int) -> Derivation:
+    body = BladeBody.of(numbers(np.random.default_rng(15), count))
+    state = body.velocity
+    truth = body.acceleration(0.0, state)
+    size = 1.0 + np.abs(truth).max(axis=0)
+    worst = float((np.abs(body.regular(0.0, state)[3:] - truth).max(axis=0) / size).max())
+    return Derivation(
+        "$D_\\omega^TJ^T=0$ removes the multipliers from $Ma+h=Q+J^T\\lambda$, and $Ja=\\gamma$ is "
+        "$a=D_\\omega\\dot\\omega+w$: together $D_\\omega^TMD_\\omega\\dot\\omega=D_\\omega^T(Q-h-Mw)$. "
+        "$(D_\\omega\\ J^T)$ is regular, so nothing is lost.",
+        f"Both written by hand for {count} random bodies and states (seed 15): accelerations differ by at most "
+        f"{worst:.1e}.",
+        worst < SAME,
+    )
+
+
+def _general(count: int) -> Derivation:
+    random, system = np.random.default_rng(16), particle.particle()
+    low, high = np.array(particle.BOUNDS).T
+    worst = 0.0
+    for _ in range(count):
+        z = random.uniform(low, high)
+        speed, direction, t = z[3:]
+        vertical = speed / (1 + z[0] ** 2 + np.sin(t) ** 2 / 2)
+        step = system.evaluate(t, z[:3], np.array([speed * np.cos(direction), speed * np.sin(direction), vertical]))
+        D, w = step.D_omega, step.w_omega
+        assert D is not None
+        assert w is not None
+        K = np.block([[step.M, -step.J.T], [step.J, np.zeros((step.m, step.m))]])
+        a = np.linalg.solve(K, np.concatenate((step.force, step.gamma)))[: step.n]
+        b = D @ np.linalg.solve(D.T @ step.M @ D, D.T @ (step.force - step.M @ w)) + w
+        worst = max(worst, float(np.abs(a - b).max() / (1.0 + np.abs(a).max())))
+    return Derivation(
+        "The same with $J=\\partial f/\\partial\\dot q$ for constraints nonlinear in the velocities.",
+        f"A particle with $\\sqrt{{\\dot x^2+\\dot y^2}}=(1+x^2+\\tfrac12\\sin^2t)\\,\\dot z$ at {count} random states "
+        f"(seed 16): at most {worst:.1e}.",
+        worst < SAME,
+    )
+
+
+def _multipliers(on: _Trial, count: int) -> Derivation:
+    random = np.random.default_rng(17)
+    worst = 0.0
+    for _ in range(count):
+        body = BladeBody.of(numbers(random))
+        state, c = body.velocity, float(np.cos(body.phi))
+        if abs(c) < CLEAR:
+            continue
+        stated = body.F0 * np.sin(body.alpha - body.phi) - body.M * body.speed * body.turning
+        for row, factor in (("regular", 1.0), ("tan", c)):
+            _, lam = on.by_routh(on_trial(body, row).evaluate(0.0, state[:3], state[3:]))
+            worst = max(worst, abs(lam - factor * stated) / (1.0 + abs(stated)))
+    return Derivation(
+        "The multiplier is $\\lambda=F\\sin(\\alpha-\\varphi)-M\\omega_1\\dot\\varphi$ with the regular row and "
+        "$\\lambda\\cos\\varphi$ with the tan row; the force $J^T\\lambda$ is the same.",
+        f"{count} random bodies (seed 17, $|\\cos\\varphi|\\ge{CLEAR:g}$): by the package at most {worst:.1e} off.",
+        worst < SAME,
+    )
+
+
+def _off_the_constraint(count: int) -> Derivation:
+    random = np.random.default_rng(18)
+    body = BladeBody.of(numbers(random, count))
+    state = body.velocity
+    c, s = np.cos(body.phi), np.sin(body.phi)
+    off = random.uniform(-1, 1, count)
+    state[3], state[5] = state[3] + off * s, state[5] - off * c
+    apart = body.tan(0.0, state) - body.regular(0.0, state)
+    measured = apart[3] * s - apart[5] * c
+    stated = -off * body.turning * np.tan(body.phi)
+    worst = float((np.abs(measured - stated) * c * c / (1.0 + np.abs(stated)))[np.abs(c) > 1e-3].max())
+    return Derivation(
+        "For a velocity that misses the constraint by $v_n$ the accelerations by the two rows differ, across the "
+        "blade by $-v_n\\dot\\varphi\\tan\\varphi$: without bound towards the pole.",
+        f"{count} random bodies (seed 18, $|v_n|\\le1$ m/s): confirmed to {worst:.1e} of the terms.",
+        worst < SAME,
+    )
+
+
+def _apart(on: _Trial, row: str, clear: float, count: int, generations: int) -> Attempt:
+
+    def cost(z: Vector) -> float:
+        body = BladeBody.of(z)
+        return 0.0 if abs(np.cos(body.phi)) < clear else on.difference(body, row)
+
+    random = np.random.default_rng(15)
+    worst = max(cost(numbers(random)) for _ in range(count))
+    best = maximise(cost, list(BOUNDS.values()), generations, 15)
+    worst = max(worst, best.value)
+    where = "any φ" if not clear else f"|cos φ| ≥ {clear:g}"
+    return Attempt(
+        f"A state at which Routh's equations with the {row} row and those in quasi-velocities differ"
+        + (", away from the pole." if clear else "."),
+        f"{count} random states (seed 15) and differential evolution (seed 15, {best.tried} states) that maximises the "
+        f"difference; {where}; {RANGES}.",
+        f"Largest relative difference {worst:.1e}.",
+        worst > SAME,
+    )
+
+
+def _towards(z: Vector) -> BladeBody:
+    """The body of z with its angle replaced by log10 of the distance from the pole."""
+    named = dict(zip(BOUNDS, z, strict=True))
+    return BladeBody(**{**named, "phi": np.pi / 2 - 10.0 ** named["phi"]})
+
+
+def _at_the_pole(on: _Trial, generations: int) -> tuple[Attempt, float]:
+    bounds = {**BOUNDS, "phi": (np.log10(NEAREST), np.log10(CLEAR))}
+
+    def gain(row: str, z: Vector) -> float:
+        return on.difference(_towards(z), row, 1.0)
+
+    found, regular = (maximise(partial(gain, r), list(bounds.values()), generations, 15) for r in ("tan", "regular"))
+    worst, other = found.value, regular.value
+    search = Attempt(
+        "The same with the tan row close to the pole.",
+        f"Differential evolution (seed 15, {found.tried} states for each row) over the logarithm of |cos φ| from "
+        f"{CLEAR:g} down to {NEAREST:g} and all else as above, the velocity off the constraint by one rounding error "
+        "of the speed, 2.2e-16 of it: what any integrator leaves.",
+        f"Largest relative difference {worst:.1e}, with the regular row {other:.1e}. At the pole itself the tan row is "
+        "infinite, there are no equations.",
+        worst > SAME,
+    )
+    return search, worst
+
+
+def _near(on: _Trial, distance: float) -> tuple[float, float, float, float]:
+    body = BladeBody(phi=np.pi / 2 - distance, turning=1.0, speed=2.0, alpha=0.3, L_C=0.2)
+    growth = abs(float(np.tan(body.phi)))
+    return distance, on.difference(body, "regular", 1.0), on.difference(body, "tan", 1.0), growth
+
+
+claim = Claim(
+    "C15", "004", "Eqs. (10) to (12) and (15)",
+    "the equations in quasi-velocities are equivalent to Routh's equations", check,
+    "both give the same acceleration at every admissible state", 1.0,
+)  # fmt: skip

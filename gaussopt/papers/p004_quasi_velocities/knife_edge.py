@@ -1,0 +1,147 @@
+"""The body of paper 004 in closed form: quasi-velocities, Routh's equations with either row, and Runge-Kutta.
+
+Written down by hand for many bodies at once, so that nothing goes through the formulations of the package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.modelling.problem import problem
+
+Rates = Callable[[Any, Vector], Vector]
+"""(t, state) to the rates of the state; the first axis of the state counts its entries."""
+
+BOUNDS = {
+    "M": (0.5, 5.0), "I_C": (0.1, 2.0), "F0": (0.0, 10.0), "nu": (0.0, 3.0), "alpha": (-np.pi, np.pi),
+    "L_C": (-0.5, 0.5), "phi": (-np.pi, np.pi), "turning": (-2.0, 2.0), "speed": (-3.0, 3.0),
+}  # fmt: skip
+"""Ranges of the bodies and starts that searches cover, in SI units and radians."""
+
+RANGES = (
+    "M 0.5 to 5 kg, I_C 0.1 to 2 kg m², F₀ up to 10 N, ν up to 3 rad/s, L_C ±0.5 N m, any α and φ, "
+    "turning rate ±2 rad/s, speed ±3 m/s"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BladeBody:
+    """Parameters and start of the body, numbers or arrays (S,) for S bodies at once.
+
+    Attributes
+    ----------
+    M, I_C : kg, kg m^2
+    F0, nu, alpha, L_C : N, rad/s, rad, N m
+    phi, turning, speed : direction of the blade, turning rate and speed along the blade at t = 0
+    """
+
+    M: Any = 2.0
+    I_C: Any = 0.5
+    F0: Any = 4.0
+    nu: Any = 0.0
+    alpha: Any = -np.pi / 2
+    L_C: Any = 0.0
+    phi: Any = 0.0
+    turning: Any = 1.0
+    speed: Any = 2.0
+
+    @classmethod
+    def of(cls, z: Vector) -> BladeBody:
+        """The body of nine numbers in the order of BOUNDS, or of nine rows of them."""
+        return cls(*z)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """M to L_C by name."""
+        return {f.name: getattr(self, f.name) for f in fields(self)[:6]}
+
+    @property
+    def omega(self) -> Vector:
+        """Start (x, phi, y, omega1, omega2)."""
+        return np.array(np.broadcast_arrays(0.0, self.phi, 0.0, self.speed, self.turning))
+
+    @property
+    def velocity(self) -> Vector:
+        """Start (x, phi, y, vx, phi', vy)."""
+        c, s = np.cos(self.phi), np.sin(self.phi)
+        return np.array(np.broadcast_arrays(0.0, self.phi, 0.0, self.speed * c, self.turning, self.speed * s))
+
+    def quasi(self, t: Any, state: Vector) -> Vector:
+        """M omega1' = F cos(phi - alpha), I_C omega2' = L_C, x' = omega1 cos(phi), y' = omega1 sin(phi)."""
+        _, phi, _, along, turning = state
+        out = np.empty_like(state)
+        out[0], out[1], out[2] = along * np.cos(phi), turning, along * np.sin(phi)
+        out[3], out[4] = self._force(t) * np.cos(phi - self.alpha) / self.M, self.L_C / self.I_C
+        return out
+
+    def regular(self, t: Any, state: Vector) -> Vector:
+        """Routh's equations with the row (sin(phi), 0, -cos(phi))."""
+        _, phi, _, vx, turning, vy = state
+        c, s = np.cos(phi), np.sin(phi)
+        return self._routh(t, state, s, -c, -(vx * c + vy * s) * turning)
+
+    def tan(self, t: Any, state: Vector) -> Vector:
+        """Routh's equations with the printed row (tan(phi), 0, -1)."""
+        _, phi, _, vx, turning, _ = state
+        return self._routh(t, state, np.tan(phi), -np.ones_like(phi), -vx * turning / np.cos(phi) ** 2)
+
+    def _routh(self, t: Any, state: Vector, x: Any, y: Any, gamma: Any) -> Vector:
+        """Rates with the row (x, 0, y) a = gamma: lam from J M^-1 J^T lam = gamma - J a0."""
+        force = self._force(t)
+        fx, fy = force * np.cos(self.alpha), force * np.sin(self.alpha)
+        lam = (self.M * gamma - x * fx - y * fy) / (x * x + y * y)
+        out = np.empty_like(state)
+        out[:3] = state[3:]
+        out[3], out[4], out[5] = (fx + x * lam) / self.M, self.L_C / self.I_C, (fy + y * lam) / self.M
+        return out
+
+    def acceleration(self, t: Any, state: Vector) -> Vector:
+        """(x'', phi'', y'') of an admissible velocity state, by the equations in quasi-velocities."""
+        _, phi, _, vx, turning, vy = state
+        c, s = np.cos(phi), np.sin(phi)
+        along = vx * c + vy * s
+        rate = self._force(t) * np.cos(phi - self.alpha) / self.M
+        ax, ay = rate * c - along * turning * s, rate * s + along * turning * c
+        return np.array(np.broadcast_arrays(ax, self.L_C / self.I_C, ay))
+
+    def _force(self, t: Any) -> Any:
+        return self.F0 * np.cos(self.nu * t)
+
+
+def numbers(random: np.random.Generator, *count: int) -> Vector:
+    """The nine numbers of a body within BOUNDS, or so many columns of them."""
+    low, high = np.array(list(BOUNDS.values())).T
+    return random.uniform(low, high) if not count else random.uniform(low[:, None], high[:, None], (len(low), *count))
+
+
+def across(state: Vector) -> Vector:
+    """Velocity across the blade, v_n = vx sin(phi) - vy cos(phi), of states (..., 6, S) or (..., 6)."""
+    phi, vx, vy = state[:, 1], state[:, 3], state[:, 5]
+    return np.asarray(vx * np.sin(phi) - vy * np.cos(phi))
+
+
+def rk4(rates: Rates, state: Vector, dt: Any, steps: int) -> Matrix:
+    """The classical method; states (steps + 1, ...), the step a number or one for each body."""
+    found = np.empty((steps + 1, *state.shape))
+    found[0] = state
+    half = 0.5 * dt
+    for k in range(steps):
+        t = k * dt
+        k1 = rates(t, state)
+        k2 = rates(t + half, state + half * k1)
+        k3 = rates(t + half, state + half * k2)
+        k4 = rates(t + dt, state + dt * k3)
+        state = state + dt / 6 * (k1 + 2 * (k2 + k3) + k4)
+        found[k + 1] = state
+    return found
+
+
+def on_trial(body: BladeBody, row: str = "regular") -> Any:
+    """The system of the package with these parameters, with the regular or the printed ("tan") row."""
+    entry = problem("knife-edge-body", **({} if row == "regular" else {"variant": "tan-row"}))
+    return entry.system.with_parameters(**{k: float(v) for k, v in body.parameters.items()})

@@ -1,0 +1,123 @@
+"""Motions of the body on a knife edge for the report: cases, and the errors and violations read off them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gaussopt.core.step_data import Vector
+from gaussopt.integration.trajectory import Trajectory
+from gaussopt.papers import report_parts as common
+from gaussopt.papers.report_parts import motion_case
+from gaussopt.problems.knife_edge_body import exact_cycloid
+from gaussopt.processes.job import Job
+
+PROBLEM = "knife-edge-body"
+REFERENCES = ("NH-A", "NH-B", "NH-C")
+QUASI, FORMULA, REGULAR, TAN = (
+    "quasi-velocities",
+    "quasi-velocities, formula only",
+    "Routh, regular row",
+    "Routh, tan row",
+)
+METHODS: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
+    QUASI: ("quasi-velocity", {}, {"state": "quasi-velocity"}),
+    FORMULA: ("quasi-velocity", {}, {"state": "velocity"}),
+    REGULAR: ("routh", {}, {}),
+    TAN: ("routh", {"variant": "tan-row"}, {}),
+}
+"""Formulation, settings of the problem, options of the simulation. The tan row is the source's."""
+
+DRAWN = (QUASI, REGULAR, TAN)
+INTEGRATORS: dict[str, dict[str, Any]] = {
+    "RK4, 0.05 s": {"stepper": "rk4", "dt": 0.05},
+    "RK4, 0.01 s": {"stepper": "rk4", "dt": 0.01},
+    "RK45, rtol 1e-6": {"stepper": "rk45", "rtol": 1e-6, "atol": 1e-9},
+    "RK45, rtol 1e-9": {"stepper": "rk45", "rtol": 1e-9, "atol": 1e-12},
+}
+DRAWN_STEP = "RK4, 0.01 s"
+
+SEEN = {"NH-A": 10.0}
+"""Cases that are animated, and for how long, s."""
+
+FULL = (("NH-B", 60.0, 0.01), ("NH-C", 10.0, 0.01))
+"""Further cases, their ends and steps in s."""
+
+FRACTION = 0.25
+"""Where the pole falls within a step of the convergence study."""
+
+STEPS_TO_POLE = (25, 50, 100, 200, 400)
+ORDER_END = 3.0
+"""End of the convergence study, s: after the first pole and before the second."""
+
+PLACES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.45)
+"""Other places of the pole within a step."""
+
+
+def cases(quick: bool) -> list[Job]:
+    """Everything that is computed for this paper."""
+    found = []
+    for integrator, options in INTEGRATORS.items():
+        for method in METHODS:
+            end = 3.5 if quick else 30.0
+            found.append(_case(f"NH-A, {integrator}: {method}", method, "NH-A", t_end=end, **options))
+    for case, end, step in (("NH-B", 22.0, 0.04), ("NH-C", 10.0, 0.04)) if quick else FULL:
+        found += [_case(f"{case}: {m}", m, case, stepper="rk4", dt=step, t_end=end) for m in DRAWN]
+    counts = STEPS_TO_POLE[:3] if quick else STEPS_TO_POLE
+    for m in METHODS:
+        found.append(Job(f"order: {m}", convergence, {"method": m, "counts": counts}, 1e-3 * sum(counts)))
+    found.append(Job("order: place of the pole", places, {"count": 25 if quick else 100}, 1.0))
+    found += common.states_cases(PROBLEM, *((REFERENCES[:1], 50, common.FIRST_ALONE) if quick else (REFERENCES, 2)))
+    return found + common.errata_cases(PROBLEM, {"004-6": 1.5})
+
+
+def _case(key: str, method: str, case: str, **options: Any) -> Job:
+    formulation, settings, state = METHODS[method]
+    weight = 0.3 if "rtol" in options else 5e-4 * options["t_end"] / options["dt"]
+    return motion_case(key, weight, PROBLEM, (formulation, "kkt"), {"case": case, **settings}, **state, **options)
+
+
+def position_error(traj: Trajectory) -> Vector:
+    """Distance of the centroid from the closed form of NH-A at the recorded instants, largest coordinate, m."""
+    return np.asarray(np.abs(traj.q - exact_cycloid(traj.t))[:, [0, 2]].max(axis=1))
+
+
+def violation(traj: Trajectory) -> Vector:
+    """|vx sin(phi) - vy cos(phi)|: the velocity across the blade, m/s, whatever row the run used."""
+    phi = traj.q[:, 1]
+    return np.asarray(np.abs(traj.v[:, 0] * np.sin(phi) - traj.v[:, 2] * np.cos(phi)))
+
+
+@dataclass(frozen=True, slots=True)
+class Convergence:
+    """Largest position error of NH-A by step size, over one pole."""
+
+    steps: tuple[float, ...]
+    errors: tuple[float, ...]
+
+    @property
+    def orders(self) -> list[float]:
+        """Observed order between neighbouring steps."""
+        pairs = zip(self.steps, self.steps[1:], self.errors, self.errors[1:], strict=False)
+        return [math.log(e / g) / math.log(h / k) if e > 0 and g > 0 else math.nan for h, k, e, g in pairs]
+
+
+def convergence(method: str, counts: Sequence[int]) -> Convergence:
+    """Refine RK4 so that the pole at t = pi/2 always falls at FRACTION of a step."""
+    steps = tuple(math.pi / 2 / (count + FRACTION) for count in counts)
+    return Convergence(steps, tuple(float(position_error(_to_end(method, dt)).max()) for dt in steps))
+
+
+def places(count: int) -> list[tuple[float, float, float]]:
+    """The step dt for each of PLACES, and the residual |omega3| that the tan row keeps after the pole."""
+    steps = [(fraction, math.pi / 2 / (count + fraction)) for fraction in PLACES]
+    return [(fraction, dt, float(_to_end(TAN, dt).velocity_drift[-1])) for fraction, dt in steps]
+
+
+def _to_end(method: str, dt: float) -> Trajectory:
+    formulation, settings, state = METHODS[method]
+    return common.motion(PROBLEM, formulation, "kkt", {"case": "NH-A", **settings}, dt=dt, t_end=ORDER_END, **state)

@@ -1,0 +1,349 @@
+"""Parts shared by the sections of several papers: work that runs in a case, tables, errata and claims."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from gaussopt import comparison
+from gaussopt.comparison import PairResult, compare_on_states
+from gaussopt.core import registry
+from gaussopt.integration.trajectory import Trajectory
+from gaussopt.modelling.erratum import Evidence
+from gaussopt.modelling.problem import Problem, problem
+from gaussopt.processes.job import Job, JobOutcome
+from gaussopt.reporting.document import Block, Figure, Formula, Items, Paragraph, Section, Table, Tex, Timed
+from gaussopt.reporting.figures import plots
+from gaussopt.reporting.sections.problems import parameters_table as parameters_table
+from gaussopt.simulation.simulate import simulate
+
+SLOW = {"cvxpy": 10, "deap": 50, "deap-cma": 50}
+"""Solvers that are shown fewer states of a reference, by this factor."""
+
+FIRST_ALONE = 1000
+"""A stride longer than any reference, for slow solvers in a quick run: its first state alone."""
+
+
+class Important(Tex):
+    """A finding for the first screen, shown with one of the report's figures."""
+
+    figure: str
+    anchor: str
+
+    def __new__(cls, text: str, figure: str, anchor: str) -> Self:
+        """`figure` is the figure's name, `anchor` that of the section that says more."""
+        found = super().__new__(cls, text)
+        found.figure, found.anchor = figure, anchor
+        return found
+
+    def __getnewargs__(self) -> tuple[str, str, str]:  # type: ignore[override]
+        """The arguments of a copy in another process."""
+        return str(self), self.figure, self.anchor
+
+
+GAUSS = Formula(
+    r"\min_a\ \tfrac{1}{2}\, a^T M a - a^T (Q - h) \quad \text{subject to} \quad J a = \gamma",
+    "min 1/2 a^T M a - a^T (Q - h)   subject to   J a = gamma",
+)
+"""Gauss's principle, multiplied out."""
+
+TIME_PARTS = ("model", "build", "hand over", "solve", "recover", "verify")
+
+
+def motion(name: str, formulation: str, solver: str, settings: Mapping[str, Any], **options: Any) -> Trajectory:
+    """Simulate a problem; a step that is not accepted is not saved."""
+    entry = problem(name, **settings)
+    return simulate(entry, formulation, solver, step_folder=None, **options)
+
+
+def motion_case(
+    key: str, weight: float, name: str, pair: tuple[str, str], settings: Mapping[str, Any] | None = None, **options: Any
+) -> Job:
+    """A case that simulates a problem with settings by a formulation and a solver."""
+    arguments = {"name": name, "formulation": pair[0], "solver": pair[1], "settings": dict(settings or {}), **options}
+    return Job(key, motion, arguments, weight)
+
+
+def on_states(name: str, references: Sequence[str], formulation: str, solver: str, stride: int) -> PairResult:
+    """Judge a pair on the states of references of a problem, taken together."""
+    found = [compare_on_states(problem(name), r, formulation, solver, stride=stride) for r in references]
+    return found[0] if len(found) == 1 else _together(found)
+
+
+def _together(found: Sequence[PairResult]) -> PairResult:
+    refused = next((r for r in found if r.refused), None)
+    if refused is not None:
+        return refused
+    total = sum(r.states for r in found)
+    worst = {k: max(getattr(r, k) for r in found) for k in ("error", "certified", "constraint_residual")}
+    counts = {k: sum(getattr(r, k) for r in found) for k in ("states", "solved", "claimed")}
+    times = ("model", "build", "update", "solve", "recover", "verify", "backend")
+    typical = {k: float(np.median([getattr(r, k) for r in found])) for k in times}
+    # The set-up of the first reference contains the import of the backend.
+    typical["setup"] = min(r.setup for r in found)
+    iterations = sum(r.iterations * r.states for r in found) / total
+    names = ", ".join(r.reference for r in found)
+    taken: dict[str, Any] = {"reference": names, "iterations": iterations, **worst, **counts, **typical}
+    return replace(found[0], **taken)
+
+
+@dataclass(frozen=True, slots=True)
+class ByFormulation:
+    """A formulation with every installed solver that takes its program.
+
+    Attributes
+    ----------
+    refused : str
+        Why the formulation does not fit the problem, "" if it does.
+    pairs : what each solver did; `refused` is set where the solver does not take the program
+    """
+
+    formulation: str
+    refused: str
+    pairs: tuple[PairResult, ...]
+
+
+def by_formulation(name: str, references: Sequence[str], formulation: str, stride: int, widest: int) -> ByFormulation:
+    """Judge a formulation with all installed solvers on the states of references; slow ones on fewer.
+
+    Parameters
+    ----------
+    stride : int
+        Every how many rows of the references are taken.
+    widest : int
+        The same for the slowest solvers at most.
+    """
+    entry = problem(name)
+    start = entry.system.evaluate(0.0, entry.q0, entry.v0)
+    reason = registry.load("formulation", formulation).refuses(start)
+    if reason:
+        return ByFormulation(formulation, reason, ())
+    installed = comparison.installed_solvers()
+    found = [
+        on_states(name, references, formulation, solver, min(widest, stride * SLOW.get(solver, 1)))
+        for _, solver in comparison.pairs([formulation], installed, comparison.typical_step(entry))
+    ]
+    # Direct linear algebra first: it is what the others are measured against.
+    return ByFormulation(formulation, "", tuple(sorted(found, key=lambda r: (r.solver != "kkt", r.solver))))
+
+
+def erratum(name: str, identifier: str) -> Evidence:
+    """Compute the evidence for one erratum of a problem."""
+    return next(e for e in problem(name).errata if e.id == identifier).check()
+
+
+def errata_cases(name: str, weights: Mapping[str, float]) -> list[Job]:
+    """One case for each erratum of a problem; `weights` are the seconds of those that take long."""
+    return [
+        Job(f"erratum {e.id}", erratum, {"name": name, "identifier": e.id}, weights.get(e.id, 0.2))
+        for e in problem(name).errata
+    ]
+
+
+def states_cases(name: str, references: Sequence[str], stride: int, widest: int = 100) -> list[Job]:
+    """One case for each registered formulation, see `by_formulation`."""
+    arguments = {"name": name, "references": tuple(references), "stride": stride, "widest": widest}
+    return [
+        Job(f"states: {f}", by_formulation, {**arguments, "formulation": f}, 2.0) for f in registry.names("formulation")
+    ]
+
+
+@dataclass(frozen=True)
+class PaperResults:
+    """Outcomes by key; one that failed or is not there reads as None."""
+
+    outcomes: Mapping[str, JobOutcome]
+
+    def value(self, key: str) -> Any:
+        """The value that a case returned."""
+        outcome = self.outcomes.get(key)
+        return None if outcome is None else outcome.value
+
+    def trajectory(self, key: str) -> Trajectory | None:
+        """A motion with at least its start."""
+        found: Trajectory | None = self.value(key)
+        return found if found is not None and len(found.t) else None
+
+    def group(self, prefix: str) -> dict[str, Any]:
+        """All cases whose key begins so, by the rest of the key."""
+        return {k.removeprefix(prefix): o.value for k, o in self.outcomes.items() if k.startswith(prefix) and o.value}
+
+    def trajectories(self, prefix: str) -> dict[str, Trajectory]:
+        """All motions whose key begins so, by the rest of the key."""
+        return {k: v for k, v in self.group(prefix).items() if len(v.t)}
+
+
+def states_table(name: str, pairs: Mapping[str, PairResult], lead: str) -> Table:
+    """Table of the errors and certificates of every pair on given states."""
+    rows = tuple(
+        (k, r.exact, r.states, r.solved, r.claimed, r.error, r.certified, r.constraint_residual, r.iterations)
+        for k, r in pairs.items()
+    )
+    return Table(
+        name,
+        f"{lead} 'Confirmed' counts the answers that the certificate accepts at 1e-7, 'claimed' those that the solver "
+        "calls solved. Errors are relative to 1 + the largest acceleration.",
+        ("formulation by solver", "exact", "states", "confirmed", "claimed", "error", "certified",
+         "constraint residual", "iterations"),
+        rows, rounded=("error", "certified", "constraint residual", "iterations"),
+    )  # fmt: skip
+
+
+def time_parts(pairs: Mapping[str, PairResult]) -> dict[str, list[float]]:
+    """Microseconds of the parts of a step, by part, in the order of the pairs."""
+    seconds = {k: (r.model, r.build, r.update or r.setup, r.solve, r.recover, r.verify) for k, r in pairs.items()}
+    return {part: [1e6 * s[j] for s in seconds.values()] for j, part in enumerate(TIME_PARTS)}
+
+
+def times_table(name: str, pairs: Mapping[str, PairResult]) -> Table:
+    """Table of the parts of the time of one step."""
+    parts = time_parts(pairs)
+    return Table(
+        name,
+        "Time of the parts of one step in microseconds, medians; 'hand over' is the update, or the set-up where the "
+        "solver keeps nothing; 'solver itself' is what the backend reports of 'solve'.",
+        ("formulation by solver", *parts, "solver itself"),
+        tuple(
+            (k, *(values[j] for values in parts.values()), 1e6 * r.backend) for j, (k, r) in enumerate(pairs.items())
+        ),
+        (*parts, "solver itself"),
+    )
+
+
+def times_figure(name: str, pairs: Mapping[str, PairResult]) -> Figure:
+    """Stacked bars of the parts of the time of one step."""
+    parts = time_parts(pairs)
+    svg = plots.stacked_bars(list(pairs), parts, "microseconds per step, median (linear up to 50)")
+    totals = {k: sum(p[j] for p in parts.values()) for j, k in enumerate(pairs)}
+    first, last = min(totals, key=totals.__getitem__), max(totals, key=totals.__getitem__)
+    largest = Counter(max(parts, key=lambda part: parts[part][j]) for j in range(len(pairs)))
+    most = ", ".join(f"'{part}' in {count}" for part, count in largest.most_common())
+    sentence = f"fastest {first} with {totals[first]:.0f} µs, slowest {last} with {totals[last]:.0f} µs"
+    return Figure(
+        name,
+        Timed.plain(
+            f"Where the time of one step goes: {sentence}. The largest part is {most} of {len(pairs)} pairs. Linear up "
+            "to 50 µs, logarithmic beyond, where equal lengths are equal ratios."
+        ),
+        f"Stacked bars of the time of one step for {len(pairs)} pairs: {sentence}.",
+        svg, pd.DataFrame({"pair": list(pairs), **parts}), timed=True,
+    )  # fmt: skip
+
+
+def formulations_and_solvers(number: str, results: PaperResults, lead: str) -> list[Block]:
+    """Every formulation with every solver on the states of the references: errors, refusals, details, times."""
+    groups: list[ByFormulation] = [g for g in results.group("states: ").values() if isinstance(g, ByFormulation)]
+    judged = [g for g in groups if not g.refused and g.pairs]
+    blocks: list[Block] = []
+    if judged:
+        blocks.append(pairs_matrix(number, judged, lead))
+    refusals = [("formulation", g.formulation, g.refused) for g in groups if g.refused]
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for g in judged:
+        for r in g.pairs:
+            if r.refused:
+                reasons.setdefault((r.solver, r.refused), []).append(r.formulation)
+    refusals += [("solver", f"{s} for {', '.join(of)}", why) for (s, why), of in reasons.items()]
+    if refusals:
+        blocks.append(Table(f"refused-{number}", "What does not apply, and why it says so.",
+                            ("what refuses", "name", "reason"), tuple(refusals)))  # fmt: skip
+    lucky = [g.formulation for g in judged if not g.pairs[0].exact and g.pairs[0].error < 1e-10]
+    if lucky:
+        blocks.append(Paragraph(
+            f"{' and '.join(f'{f} (see paper {SHOWN_WRONG[f]})' if f in SHOWN_WRONG else f for f in lucky)}: wrong in "
+            "general, but right on these states."
+        ))  # fmt: skip
+    # In detail: each formulation by its first solver, and Gauss's own program by all of them.
+    shown = {
+        f"{r.formulation} by {r.solver}": r
+        for g in sorted(judged, key=lambda g: g.formulation == "gauss")
+        for j, r in enumerate(p for p in g.pairs if not p.refused)
+        if j == 0 or g.formulation == "gauss"
+    }
+    if shown:
+        blocks.append(states_table(
+            f"states-{number}", shown,
+            "In detail: each formulation by direct linear algebra, and Gauss's own program by every solver.",
+        ))  # fmt: skip
+        blocks += [times_table(f"times-{number}", shown), times_figure(f"paper-{number}-time", shown)]
+    return blocks
+
+
+SHOWN_WRONG = {"least-squares-as-printed": "000", "pinv-mass-as-printed": "002"}
+"""The paper whose section shows that a printed formulation is wrong in general."""
+
+
+def pairs_matrix(number: str, judged: Sequence[ByFormulation], lead: str) -> Table:
+    """Solvers down, formulations across; formulations that only linear algebra takes are left to the details."""
+    wide = [g for g in judged if len(g.pairs) > 1]
+    solvers = sorted({r.solver for g in wide for r in g.pairs}, key=lambda s: (s != "kkt", s))
+    rows = []
+    for solver in solvers:
+        of = {r.formulation: r for g in wide for r in g.pairs if r.solver == solver}
+        rows.append((solver, *(_cell(of.get(g.formulation)) for g in wide)))
+    caption = (
+        f"{lead} Largest error of each pair, relative to 1 + the largest acceleration; in words where the certificate "
+        "does not confirm every answer."
+    )
+    return Table(f"pairs-{number}", caption, ("solver", *(g.formulation for g in wide)), tuple(rows))
+
+
+def _cell(result: PairResult | None) -> float | str:
+    if result is None:
+        return "–"
+    if result.refused:
+        return "refuses"
+    if result.solved == result.states:
+        return result.error
+    error = f"{result.error:.1e}" if np.isfinite(result.error) else "fails"
+    return f"{error}; {result.solved} of {result.states} confirmed"
+
+
+def errata_section(entry: Problem, number: str, results: PaperResults, findings: list[str]) -> Section:
+    """The errors of the source: printed, corrected, and the numbers of this run on them.
+
+    Formulas of errata, sentences and notes may be LaTeX between dollar signs.
+    """
+    found: list[tuple[Any, ...]] = []
+    numbers: list[tuple[Any, ...]] = []
+    confirmed = 0
+    for item in entry.errata:
+        outcome = results.outcomes.get(f"erratum {item.id}")
+        evidence: Evidence | None = None if outcome is None else outcome.value
+        formulas = Tex(item.printed), Tex(item.correct)
+        if evidence is None:
+            why = "It was not run." if outcome is None else outcome.failure
+            found.append((item.id, *formulas, NOT_COMPUTED, why))
+            continue
+        verdict = HOLDS if evidence.holds else CONFIRMED
+        confirmed += not evidence.holds
+        # The sentences say what is wrong; where the numbers do not confirm it, they must not stand.
+        found.append((item.id, *formulas, verdict, UNCONFIRMED if evidence.holds else Tex(evidence.sentence)))
+        numbers += [(item.id, name, float(value)) for name, value in evidence.numbers.items()]
+    if confirmed < len(entry.errata):  # that all are is said by the table on the first screen
+        findings.append(f"{confirmed} of {len(entry.errata)} checkable errata are confirmed by computation.")
+    blocks: list[Block] = [
+        Table(
+            f"errata-{number}-list", f"Errata of paper {number}: what is printed, what is right, and what shows it.",
+            ("erratum", "printed", "correct", "verdict", "what the computation shows"), tuple(found),
+        ),
+    ]  # fmt: skip
+    if numbers:
+        blocks.append(Table(
+            f"errata-{number}", "The numbers that decide, computed on this run.",
+            ("erratum", "computed", "value"), tuple(numbers),
+        ))  # fmt: skip
+    if entry.notes:
+        blocks.append(Items(tuple(Tex(note) for note in entry.notes)))
+    return Section(f"errata-{number}", "Errata", tuple(blocks))
+
+
+CONFIRMED, HOLDS, NOT_COMPUTED = "misprint or false, confirmed", "the printed form holds", "not computed"
+"""Verdicts on errata."""
+
+UNCONFIRMED = "The numbers of this run do not show that it is wrong."

@@ -1,0 +1,1 @@
+"""Sections of the report that belong to no single paper."""

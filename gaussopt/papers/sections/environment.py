@@ -1,0 +1,48 @@
+"""The section on where and with what the report was computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from gaussopt.comparison.pairing import installed_solvers
+from gaussopt.comparison.solver_spec import solver_class
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
+from gaussopt.execution.versions import versions
+from gaussopt.processes.job import JobOutcome
+from gaussopt.reporting.document import Paragraph, Section, Table, Timed
+
+ANCHOR = "environment"
+
+
+def section(outcomes: Mapping[str, JobOutcome]) -> Section:
+    """Versions, machine, tolerances, seeds and options, seconds by case."""
+    table = Table("environment", "Versions and machine of this run.", ("what", "version"), tuple(versions().items()))
+    seconds = tuple((key, o.seconds, o.failure or "done") for key, o in outcomes.items())
+    cases = Table("cases", "Every case of this run.", ("case", "seconds", "ended"), seconds, timed=("seconds",))
+    text = (
+        "Times depend on the machine: read ratios, not microseconds. BLAS runs on one thread. Everything else is "
+        "deterministic: the genetic algorithms and every random draw are seeded."
+    )
+    total = sum(o.seconds for o in outcomes.values())
+    spent = Timed(f"The {len(outcomes)} cases took {total:.0f} s of one core.")
+    return Section(ANCHOR, "Environment", (Paragraph(text), table, _settings(), Paragraph(spent), cases))
+
+
+def _settings() -> Table:
+    """Options of the solvers where a section states no others, and the tolerance of the certificate."""
+    rows: list[tuple[Any, ...]] = [("certificate", "tolerance", DEFAULT_TOLERANCE)]
+    for name in installed_solvers():
+        options = solver_class(name).options_type()
+        rows += [(name, f.name, _text(getattr(options, f.name))) for f in fields(options)]
+    return Table(
+        "settings",
+        "Tolerances, seeds and options in use where nothing else is said. Parameters of the mechanisms are in the "
+        "sections on their models.",
+        ("of", "option", "value"), tuple(rows),
+    )  # fmt: skip
+
+
+def _text(value: Any) -> Any:
+    return value if isinstance(value, bool | int | float) else "none" if value is None else str(value)

@@ -1,0 +1,70 @@
+"""The solvers compared on the problems of the papers: who is right, who is fast, what accuracy costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+
+from gaussopt.comparison.compare import compare
+from gaussopt.comparison.pairing import installed_solvers
+from gaussopt.comparison.results import Results
+from gaussopt.comparison.solver_spec import solver_class
+from gaussopt.comparison.sources import Spec, problem_specs
+from gaussopt.modelling.problem import problem
+from gaussopt.reporting.document import Items, Paragraph, Section
+from gaussopt.reporting.sections.comparison import document
+
+ANCHOR = "solvers"
+
+SMOOTH = ("gauss", "lagrange", "null-space", "udwadia-kalaba")
+CONTACTS = ("lcp", "lcp-qp", "stick-slip")
+WIDEST = ("gauss", "lcp-qp")
+"""The formulations that most solvers take; accuracy against time is measured on these."""
+
+PROBLEMS = ("crank-slider", "four-bar", "knife-edge-body", "sliding-rod", "two-bar")
+
+SHOWN = ("right", "fast", "precision", "warm")
+"""Sections of a comparison's report that are shown here; claims and refusals have places of their own."""
+
+
+def results(quick: bool, executor: Executor, progress: Callable[[float], None] | None = None) -> Results:
+    """Compare all installed solvers that are not stochastic on a few steps of each problem.
+
+    Parameters
+    ----------
+    quick : one reference of each problem, fewer formulations and steps, less time on the clock
+    progress : called with the fraction done
+    """
+    sources: list[Spec] = []
+    for name in PROBLEMS:
+        specs = problem_specs(problem(name), 200 if quick else 50)
+        sources += specs[:1] if quick else specs
+    return compare(
+        sources, WIDEST if quick else (*SMOOTH, *CONTACTS), solvers(quick), precision=WIDEST,
+        motions=False, time_budget=0.002 if quick else 0.02, executor=executor, progress=progress,
+    )  # fmt: skip
+
+
+def solvers(quick: bool) -> list[str]:
+    """The solvers that take part; a quick run leaves out relatives."""
+    found = [s for s in installed_solvers() if not solver_class(s).stochastic]
+    return [s for s in found if s in FEW] if quick else found
+
+
+FEW = ("kkt", "osqp", "newton", "daqp", "clarabel", "lemke")
+
+
+def section(found: Results) -> Section:
+    """The part of the report on solvers."""
+    page = document(found)
+    parts = tuple(s for s in page.sections if s.anchor in SHOWN)
+    reading = tuple(b for s in page.sections if s.anchor == "reading" for b in s.blocks)
+    lead = Paragraph(
+        "Steps of the papers' problems, a few of each reference, are given to every solver that takes them. The same "
+        "certificate judges all answers, and whoever answered takes turns with its rivals on the clock. The genetic "
+        "algorithms are in the sections on their papers. `gaussopt compare` does the same for any problem, with as "
+        "many steps as one likes."
+    )
+    broken = tuple(f"{case}: {why}" for case, why in found.failures.items())
+    blocks = (lead, *reading, *((Items(broken),) if broken else ()))
+    return Section(ANCHOR, "Solvers compared", blocks, parts)

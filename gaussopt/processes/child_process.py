@@ -1,0 +1,153 @@
+"""The child side of a guarded process: it takes orders over a connection, runs their jobs and ends with its owner."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import faulthandler
+import math
+import os
+import pickle
+import resource
+import signal
+import sys
+import threading
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from time import sleep
+from typing import NoReturn
+
+from gaussopt.core import registry
+from gaussopt.processes import environment as identity
+from gaussopt.processes.job import Job, JobOutcome, failure_of, run_job, sentence
+
+SLACK = 5.0
+"""Seconds beyond the limit after which a child whose owner does not end it ends itself."""
+
+WATCH = 1.0
+"""Seconds between looks at whether the other process still lives."""
+
+DEBUG = "GAUSSOPT_DEBUG"
+"""Environment variable that lets a child write to stderr and leave a core dump."""
+
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A job on its way to another process, with what that process must know and be to run it.
+
+    Attributes
+    ----------
+    job : bytes
+        Pickled, so that a process which only passes it on need not import anything.
+    limit : float
+        Seconds.
+    depends : as of the job
+    environment : dict
+        Of `identity.environment`; a process with another one does not run the job.
+    plugins : tuple of Registered
+        Files registered from outside the package, which need not be where the job runs.
+    """
+
+    job: bytes
+    limit: float
+    depends: tuple[tuple[str, str], ...]
+    environment: identity.Environment
+    plugins: tuple[registry.Registered, ...]
+
+    @classmethod
+    def of(cls, job: Job) -> Order:
+        """The order for a job, in terms of this process.
+
+        Raises
+        ------
+        UnknownName, and whatever pickle raises for a job that cannot be pickled.
+        """
+        environment = identity.environment(job.depends)
+        return cls(pickle.dumps(job), job.limit, job.depends, environment, registry.registered_files())
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a child does not take an order."""
+
+    reason: str
+
+
+_guarded = False
+
+
+def is_guarded() -> bool:
+    """Whether this process is the child of a guard, so that its death costs one job."""
+    return _guarded
+
+
+def serve(connection: Connection, parent: int) -> NoReturn:
+    """Run the orders that come over the connection, until it is closed."""
+    global _guarded
+    _guarded = True
+    os.set_inheritable(connection.fileno(), False)
+    _die_with(parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    traces = sys.stderr.fileno()
+    if os.environ.get(DEBUG):
+        faulthandler.enable()
+    else:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash that is expected leaves no memory image behind
+    identity.core_digest()  # of the code that is loaded from here on
+    while True:
+        try:
+            order: Order = connection.recv()
+            job = _load(order)
+            if not isinstance(job, Job):
+                connection.send(job)
+                continue
+            connection.send(None)
+            if math.isfinite(job.limit):
+                faulthandler.dump_traceback_later(job.limit + SLACK, exit=True, file=traces)
+            answer = _pickled(run_job(job))
+            faulthandler.cancel_dump_traceback_later()
+            connection.send_bytes(answer)
+        except (EOFError, OSError):  # nobody asks any more
+            os._exit(0)
+
+
+def _load(order: Order) -> Job | Refusal | JobOutcome:
+    """The job of an order, or what stands in its way."""
+    try:
+        registry.adopt(order.plugins)
+        reason = identity.difference(order.environment, identity.environment(order.depends))
+        if reason:
+            return Refusal(f"lost: the process that was to run the case has {reason}")
+        job: Job = pickle.loads(order.job)
+    except Exception as error:
+        return JobOutcome(
+            None, f"lost: the case cannot be loaded in a process of its own: {sentence(error)}", 0.0, "lost"
+        )
+    return job
+
+
+def _pickled(outcome: JobOutcome) -> bytes:
+    try:
+        return pickle.dumps(outcome)
+    except Exception as error:
+        doing = "What the case returned cannot be sent to another process"
+        return pickle.dumps(failure_of(error, outcome.seconds, doing))
+
+
+def _die_with(parent: int) -> None:
+    """End this process when its parent ends, however that ends."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    else:
+        threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+    if os.getppid() != parent:  # it ended before it could be watched
+        os._exit(1)
+
+
+def _watch(parent: int) -> None:
+    while os.getppid() == parent:
+        sleep(WATCH)
+    os._exit(1)

@@ -1,0 +1,133 @@
+"""The environment of a result: versions of packages, source code of the core and of the entries that a job names.
+
+A problem from a file may read other files, so that its source alone does not decide; see
+`gaussopt.processes.fingerprint`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from gaussopt._version import __version__
+from gaussopt.core import registry
+from gaussopt.processes.fingerprint import fingerprint
+
+ALWAYS = ("numpy", "scipy", "sympy")
+"""Packages that the core computes with."""
+
+ABSENT = "not installed"
+
+OUTSIDE = (
+    "reporting", "papers", "cli", *(package.removeprefix("gaussopt.") for package in registry.PACKAGES.values())
+)  # fmt: skip
+"""Folders of the package that are no core: what only shows results, and the entries, which jobs name themselves."""
+
+Environment = dict[str, Any]
+"""python, gaussopt (versions), packages {distribution: version}, code {part: digest}."""
+
+
+def environment(depends: Iterable[tuple[str, str]] = ()) -> Environment:
+    """Everything but a job's own arguments that decides its result.
+
+    Parameters
+    ----------
+    depends : (kind, name) of registered entries; a solver may carry its variant, as in "cvxpy:CLARABEL"
+
+    Returns
+    -------
+    dict
+        python, gaussopt, packages, code: strings, ready for JSON.
+
+    Raises
+    ------
+    UnknownName
+    """
+    return _environment(tuple(sorted(set(depends))), registry.registered_files())
+
+
+@cache
+def _environment(depends: tuple[tuple[str, str], ...], plugins: tuple[registry.Registered, ...]) -> Environment:
+    packages = set(ALWAYS)
+    code = {"core": core_digest()}
+    for kind, name in depends:
+        base, _, variant = name.partition(":")
+        entry = registry.load(kind, base)
+        code[f"{kind} {base}"] = _sha256(registry.sources(kind, base))
+        if kind == "problem" and registry.is_registered(kind, base):
+            code[f"data of {kind} {base}"] = fingerprint(entry)
+        packages |= {*getattr(entry, "requires", ()), *_backend(variant)}
+    return {
+        "python": platform.python_version(),
+        "gaussopt": __version__,
+        "packages": dict(sorted(_version(p) for p in packages)),
+        "code": dict(sorted(code.items())),
+    }
+
+
+def difference(here: Mapping[str, Any], there: Mapping[str, Any]) -> str:
+    """The difference of the environment `there` from `here` in words; "" if there is none."""
+    for part in ("gaussopt", "python"):
+        if here[part] != there[part]:
+            return f"{part} {there[part]} instead of {here[part]}"
+    for name, version in here["packages"].items():
+        found = there["packages"].get(name)
+        if found != version:
+            return f"{name} {found} instead of {version}"
+    changed = [part for part, digest in here["code"].items() if there["code"].get(part) != digest]
+    return f"other source code ({', '.join(changed)})" if changed else ""
+
+
+def refresh() -> None:
+    """Forget what was read: the next answers speak of the source files as they are then."""
+    core_digest.cache_clear()
+    _environment.cache_clear()
+    _version.cache_clear()
+
+
+@cache
+def core_digest() -> str:
+    """SHA-256 of the core's source files, as they were when first asked for."""
+    root = Path(__file__).parents[1]
+    files = {f.relative_to(root): f for f in root.rglob("*.py")}
+    return _sha256({name.as_posix(): f.read_bytes() for name, f in files.items() if _is_core(name)})
+
+
+def _is_core(file: Path) -> bool:
+    folder = ".".join(file.parts[:-1]) + "."
+    return not folder.startswith(tuple(f"{outside}." for outside in OUTSIDE))
+
+
+def _sha256(contents: Mapping[str, bytes]) -> str:
+    total = hashlib.sha256()
+    for name, content in sorted(contents.items()):
+        total.update(f"{name} {len(content)}\n".encode())
+        total.update(content)
+    return total.hexdigest()
+
+
+def _backend(variant: str) -> tuple[str, ...]:
+    """The package that a variant such as "CLARABEL" stands for, if one is called so."""
+    return (variant.lower(),) if variant and _version(variant.lower())[1] != ABSENT else ()
+
+
+@cache
+def _version(package: str) -> tuple[str, str]:
+    """The distribution that installs a package, and its version."""
+    try:
+        return package, metadata.version(package)
+    except metadata.PackageNotFoundError:
+        pass  # a distribution may be called otherwise than what one imports; looking is slow
+    for name in _distributions().get(package, []):
+        return name, metadata.version(name)
+    return package, ABSENT
+
+
+@cache
+def _distributions() -> Mapping[str, list[str]]:
+    return metadata.packages_distributions()

@@ -1,0 +1,137 @@
+"""Solvers whose backend may end its process: they run in a helper process, which is kept from step to step.
+
+An assertion that fails, or memory that is written where it should not be, in the C++ of a backend ends the whole
+process, and no Python code can prevent that. A solver that says `aborts` of itself is therefore set up and asked in a
+guarded process (`gaussopt.processes.guarded_process`). If that dies, the answer is `crashed` with a sentence, and the
+next program finds a new process. In a process that is guarded already, as those of comparisons and batches, the
+solver runs directly, so that measured times are its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from collections import OrderedDict
+from typing import Any, Protocol
+
+from gaussopt.core import registry
+from gaussopt.core.errors import GaussoptError
+from gaussopt.core.programs import Program
+from gaussopt.core.solution import RawSolution
+from gaussopt.core.solver import Solver, make_solver
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Vector
+from gaussopt.processes.child_process import is_guarded
+from gaussopt.processes.guarded_process import Guard
+from gaussopt.processes.job import Job
+
+KEPT = 16
+"""Solvers that a helper process keeps set up; the one that was asked longest ago goes first."""
+
+Start = tuple[Vector, Vector | None] | None
+Identity = tuple[str, dict[str, Any]] | Solver[Any]
+"""A registered solver's name with its options, or the solver itself."""
+
+_tokens = itertools.count()
+_own = threading.local()
+_kept: OrderedDict[tuple[int, int], Solver[Any]] = OrderedDict()
+"""In the helper process: what it was asked to set up."""
+
+
+class Answering(Protocol):
+    """A solver that follows a sequence of programs, here or in a helper process."""
+
+    def setup(self, program: Program) -> None: ...  # noqa: D102
+    def update(self, program: Program) -> None: ...  # noqa: D102
+    def solve(self, start: Start) -> RawSolution: ...  # noqa: D102
+
+
+def answering(solver: Solver[Any]) -> Answering:
+    """The solver itself, or a stand-in for it that asks a helper process, where it may end the process it runs in."""
+    return Remote(solver) if solver.may_abort() and not is_guarded() else solver
+
+
+class Remote:
+    """A solver in the helper process of this thread.
+
+    Nothing is sent before an answer is wanted: one message goes there and one comes back for each program, which costs
+    a few tenths of a millisecond and counts as time of the solve.
+    """
+
+    def __init__(self, solver: Solver[Any]) -> None:
+        self.name = solver.name
+        self._identity = _identity(solver)
+        self._token = os.getpid(), next(_tokens)
+        self._program: Program | None = None
+        self._afresh = True
+
+    def setup(self, program: Program) -> None:
+        """Take a program of a new pattern."""
+        self._program, self._afresh = program, True
+
+    def update(self, program: Program) -> None:
+        """Take a program of the same pattern with new numbers."""
+        self._program = program
+
+    def solve(self, start: Start) -> RawSolution:
+        """Ask the helper process, a second time in a new one if it died of what it had been asked before.
+
+        Raises GaussoptError as the solver raised it.
+        """
+        arguments = {
+            "token": self._token, "identity": self._identity, "program": self._program, "afresh": self._afresh,
+            "start": start,
+        }  # fmt: skip
+        job = Job(f"solver {self.name}", _answer, arguments)
+        mine, used = _helper()
+        outcome = mine.run(job)
+        if outcome.kind == "crashed" and used:
+            # Memory that an earlier program spoilt may be what it died of: only a fresh process tells.
+            outcome = mine.run(job)
+        _own.used = outcome.kind not in ("crashed", "lost")
+        self._afresh = bool(outcome.failure)
+        if outcome.kind == "crashed":
+            why = outcome.failure.removeprefix("crashed: ").replace("the process", "the helper process that it ran in")
+            return RawSolution(None, None, Status.CRASHED, note=why)
+        if outcome.failure:
+            return RawSolution(None, None, Status.CRASHED, note=outcome.failure)
+        if isinstance(outcome.value, GaussoptError):
+            raise outcome.value
+        found: RawSolution = outcome.value
+        return found
+
+
+def _identity(solver: Solver[Any]) -> Identity:
+    """Name and options by which the helper process makes the same solver, or the solver itself."""
+    name = f"{solver.name}:{solver.variant}" if solver.variant else solver.name
+    registered = solver.name in registry.names("solver") and registry.load("solver", solver.name) is type(solver)
+    return (name, dict(vars(solver.options))) if registered else solver
+
+
+def _helper() -> tuple[Guard, bool]:
+    """The guard of this thread, and whether its process has answered before."""
+    mine: Guard | None = getattr(_own, "guard", None)
+    if mine is None or mine.owner != os.getpid():
+        mine = _own.guard = Guard()
+        _own.used = False
+    return mine, _own.used
+
+
+def _answer(
+    token: tuple[int, int], identity: Identity, program: Program, afresh: bool, start: Start
+) -> RawSolution | GaussoptError:
+    """In the helper process: set up or update, and solve."""
+    solver = _kept.pop(token, None)
+    try:
+        if solver is None:
+            solver = identity if isinstance(identity, Solver) else make_solver(*identity)
+            afresh = True
+        (solver.setup if afresh else solver.update)(program)
+        found = solver.solve(start)
+    except GaussoptError as error:  # a refusal is worded for the caller; anything else is a failure of the solver
+        return error
+    _kept[token] = solver
+    if len(_kept) > KEPT:
+        _kept.popitem(last=False)
+    return found

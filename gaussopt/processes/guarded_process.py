@@ -1,0 +1,242 @@
+"""Jobs in a process of their own: a solver that kills its process or never returns costs one job, not the run.
+
+A `Guard` owns one child interpreter. It is started afresh (never forked: backends hold threads and locks), sits in a
+session of its own, so that Ctrl-C is its owner's affair, and ends with its owner, also if that is killed: the kernel
+is asked to see to it (Linux), an idle child notices the closed connection, and a working one is watched from a thread
+and, where a C function holds the interpreter, from faulthandler's. Unlike `multiprocessing` this also works in the
+daemonic workers of a Dask cluster.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import weakref
+from multiprocessing.connection import Connection, Pipe
+from time import monotonic, perf_counter
+
+from gaussopt.core import registry
+from gaussopt.processes.child_process import DEBUG, SLACK, WATCH, Order, Refusal
+from gaussopt.processes.job import Job, JobOutcome, failure_of
+
+START = 120.0
+"""Seconds that a child may take, beyond a job's limit, to import what the job needs."""
+
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
+)
+"""Small matrices: threads inside BLAS cost more than they give, disturb timings, and change the last digit."""
+
+OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGXCPU, signal.SIGXFSZ)
+"""Signals that no solver dies of by itself: somebody's, or those of limits and of want of memory."""
+
+_MAIN = (
+    "import sys; from multiprocessing.connection import Connection; c = Connection(int(sys.argv[1])); "
+    "sys.path[:] = c.recv(); from gaussopt.processes.child_process import serve; serve(c, int(sys.argv[2]))"
+)
+
+
+Reply = bytes | JobOutcome
+"""An outcome as the child sent it, pickled, or one that the guard states itself."""
+
+
+def outcome_of(reply: Reply) -> JobOutcome:
+    """The outcome in a reply; what cannot be read here is a failure."""
+    if isinstance(reply, JobOutcome):
+        return reply
+    try:
+        outcome: JobOutcome = pickle.loads(reply)
+    except Exception as error:
+        return failure_of(error, 0.0, "The answer cannot be read in this process")
+    return outcome
+
+
+class Guard:
+    """One child process, replaced when it dies or was ended; for one job at a time.
+
+    A guard belongs to the process that made it; a fork must make its own. The thread that starts a child must live
+    as long as the guard is used: the kernel ends children with their parent's thread.
+    """
+
+    def __init__(self) -> None:
+        self.owner = os.getpid()
+        self._child: _Child | None = None
+        self._closed = False
+        self._lock = threading.Lock()
+
+    def run(self, job: Job) -> JobOutcome:
+        """Run a job in the child and wait for it, no longer than its limit.
+
+        Returns
+        -------
+        JobOutcome
+            With `kind` "crashed" if the child died, "time_limit" if it was ended.
+        """
+        return outcome_of(self.reply(Order.of(job)))
+
+    def reply(self, order: Order) -> Reply:
+        """Run an order in the child; the answer stays pickled."""
+        answer = self._ask(order)
+        if isinstance(answer, Refusal):  # an old child may have loaded code that has changed since: ask a new one
+            self._drop()
+            answer = self._ask(order)
+        return JobOutcome(None, answer.reason, 0.0, "lost") if isinstance(answer, Refusal) else answer
+
+    def close(self) -> None:
+        """End the child, whatever it does, and start none again."""
+        with self._lock:
+            self._closed = True
+            if self._child is not None:
+                self._child.end()
+
+    def _ask(self, order: Order) -> Reply | Refusal:
+        begin = perf_counter()
+        child = self._ready(order.plugins)
+        try:
+            return child.answer(order)
+        except _Died as death:
+            self._drop()
+            return _death(death.code, perf_counter() - begin)
+        except _TooLong as error:
+            self._drop()
+            return JobOutcome(None, str(error), perf_counter() - begin, "time_limit")
+        except BaseException:
+            self._drop()
+            raise
+
+    def _ready(self, plugins: tuple[registry.Registered, ...]) -> _Child:
+        """A child that has loaded these plugins or none."""
+        if self._child is not None and (not self._child.usable or self._child.plugins not in (None, plugins)):
+            self._drop()
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("the guard is closed")
+            if self._child is None:
+                self._child = _Child()
+            return self._child
+
+    def _drop(self) -> None:
+        with self._lock:
+            if self._child is not None:
+                self._child.end()
+                self._child = None
+
+
+class _Died(Exception):
+    """The child died; `code` is its return code as subprocess gives it."""
+
+    def __init__(self, code: int) -> None:
+        self.code = code
+        super().__init__(code)
+
+
+class _TooLong(Exception):
+    """The child did not answer in time."""
+
+
+class _Child:
+    """A running interpreter and the connection to it."""
+
+    def __init__(self) -> None:
+        self.plugins: tuple[registry.Registered, ...] | None = None
+        self._connection, there = Pipe()
+        shown = 2 if os.environ.get(DEBUG) else subprocess.DEVNULL
+        with there:
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _MAIN, str(there.fileno()), str(os.getpid())],
+                stdin=subprocess.DEVNULL,
+                stdout=shown,
+                stderr=shown,
+                env={**os.environ, **ONE_THREAD},
+                pass_fds=(there.fileno(),),
+                start_new_session=True,
+            )
+        # Also when nobody closes the guard: at the end of this process, or of the thread that used it.
+        self.end = weakref.finalize(self, _end, self.process, self._connection, os.getpid())
+        with contextlib.suppress(OSError):  # a child that is dead already is noticed when it is asked
+            self._connection.send(sys.path)
+
+    @property
+    def usable(self) -> bool:
+        """Whether it lives and is this process's own."""
+        return self.end.alive and self.process.poll() is None
+
+    def answer(self, order: Order) -> Reply | Refusal:
+        self.plugins = order.plugins
+        try:
+            self._connection.send(order)
+            first = self._receive(order.limit + START)
+            if first is None:
+                raise _TooLong(f"time limit: the case had not begun within {order.limit + START:g} s")
+            hindrance: Refusal | JobOutcome | None = pickle.loads(first)
+            if hindrance is not None:
+                return hindrance
+            answer = self._receive(order.limit)
+        except (OSError, EOFError):
+            raise _Died(self._code()) from None
+        if answer is None:
+            raise _TooLong(f"time limit: no answer within {order.limit:g} s")
+        return answer
+
+    def _receive(self, seconds: float) -> bytes | None:
+        """The next message, None if there is none in time."""
+        end = monotonic() + seconds
+        while True:
+            left = end - monotonic()
+            if self._connection.poll(max(0.0, min(left, WATCH))):
+                return self._connection.recv_bytes()
+            if left <= 0.0:
+                return None
+            if self.process.poll() is not None and not self._connection.poll():
+                raise EOFError  # dead, though a process that it left behind holds the connection
+
+    def _code(self) -> int:
+        try:
+            return self.process.wait(SLACK)
+        except subprocess.TimeoutExpired:  # it closed the connection and lives on
+            self.end()
+            return self.process.wait()
+
+
+def _end(process: subprocess.Popen[bytes], connection: Connection, owner: int) -> None:
+    """Kill a child with all processes that it started, and see it off."""
+    if os.getpid() != owner:
+        return  # a fork holds copies of its parent's guards
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    connection.close()
+
+
+def _death(code: int, seconds: float) -> JobOutcome:
+    if code >= 0:
+        return JobOutcome(None, f"crashed: the process ended with exit code {code}", seconds, "crashed")
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    if -code in OUTSIDE:
+        return JobOutcome(None, f"lost: the process was killed ({name}), perhaps for want of memory", seconds, "lost")
+    return JobOutcome(None, f"crashed: the process died ({name})", seconds, "crashed")
+
+
+# One guard for each thread of a worker process, kept from job to job.
+_own = threading.local()
+
+
+def use_guard(guard: Guard) -> None:
+    """Let this thread run its orders in a guard that somebody else closes."""
+    _own.guard = guard
+
+
+def run_order(order: Order) -> Reply:
+    """Run an order in the guard of this thread: what is given to executors, on this machine or another."""
+    guard: Guard | None = getattr(_own, "guard", None)
+    if guard is None or guard.owner != os.getpid():
+        guard = _own.guard = Guard()
+    return guard.reply(order)

@@ -1,0 +1,91 @@
+"""Independent pieces of work, and what became of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from gaussopt.core.errors import GaussoptError
+from gaussopt.core.machine import is_machine
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A function that a fresh process can import, and its arguments, which can be pickled.
+
+    Attributes
+    ----------
+    key : str
+        Names the job among its like.
+    weight : float
+        Its share of the time.
+    limit : float
+        Seconds it may take once it has begun.
+    depends : tuple of (kind, name)
+        The registered entries that decide the result beside the core, such as ("solver", "osqp"). A stored result is
+        used again only while their files and packages are the same.
+    """
+
+    key: str
+    function: Callable[..., Any]
+    arguments: dict[str, Any] = field(default_factory=dict)
+    weight: float = 1.0
+    limit: float = math.inf
+    depends: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JobOutcome:
+    """The value that a job returned, or in one sentence why it returned none; and the seconds it took.
+
+    Attributes
+    ----------
+    failure : str
+        "" if it returned.
+    kind : str
+        Of the failure: "" none; "error" the job raised; "crashed" its process died; "time_limit" it was ended after
+        its limit; "lost" it was not run to its end for a reason outside it (a worker gone, a process killed by
+        somebody, a full disk, no memory), so that another run may do better.
+    """
+
+    value: Any
+    failure: str
+    seconds: float
+    kind: str = ""
+
+
+def run_job(job: Job) -> JobOutcome:
+    """One job in this process; any exception becomes its outcome."""
+    begin = perf_counter()
+    try:
+        return JobOutcome(job.function(**job.arguments), "", perf_counter() - begin)
+    except Exception as error:
+        return failure_of(error, perf_counter() - begin)
+
+
+def failure_of(error: BaseException, seconds: float, doing: str = "") -> JobOutcome:
+    """The outcome of a job that raised; what the machine failed at is held against nobody.
+
+    Parameters
+    ----------
+    error : what was raised
+    seconds : float
+    doing : what went wrong, such as "The answer cannot be read"; what the error says if not given
+    """
+    said = f"{doing}: {sentence(error)}" if doing else sentence(error)
+    return (
+        JobOutcome(None, f"lost: {said}", seconds, "lost")
+        if is_machine(error)
+        else JobOutcome(None, said, seconds, "error")
+    )
+
+
+def sentence(error: BaseException) -> str:
+    """The text of an error on one line; with its type unless gaussopt worded it."""
+    text = " ".join(str(error).split())
+    if isinstance(error, GaussoptError):
+        return text
+    return f"{type(error).__name__}: {text}" if text else f"{type(error).__name__}."

@@ -1,0 +1,1 @@
+"""Moving pictures of motions: SVG, GIF, pages."""

@@ -1,0 +1,281 @@
+"""Animations of motions: SVG, GIF or an HTML page, and a still picture for print."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gaussopt.core.errors import BadInput, UnknownName
+from gaussopt.core.files import check_target, write_bytes
+from gaussopt.integration.trajectory import Trajectory
+from gaussopt.modelling.problem import Problem, sketch_of
+from gaussopt.modelling.problem import problem as find_problem
+from gaussopt.modelling.sketch import ContactPoint, Point, as_sketch, words
+from gaussopt.reporting.animation.gif import gif
+from gaussopt.reporting.animation.marks import Part, Stroke, Word, fixed, page, pair, placed
+from gaussopt.reporting.animation.playback import HOLD, SAME, speed_words
+from gaussopt.reporting.animation.scene import SMALL, Scene, scene_of, words_beside
+from gaussopt.reporting.animation.smil import animated_svg, thinned
+from gaussopt.reporting.colours import INK
+from gaussopt.reporting.document import Animation
+from gaussopt.reporting.html.page import template
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ENDINGS = (".gif", ".svg", ".html")
+BETWEEN = (0.25, 0.5, 0.75)
+"""Where between start and end a still picture shows the bodies once more, as shares of the time."""
+
+MOST_COORDINATES = 4
+"""Coordinates that a text alternative names."""
+
+
+def animate(
+    trajectory: Trajectory,
+    path: str | os.PathLike[str],
+    *,
+    problem: str | Problem | None = None,
+    sketch: Any = None,
+) -> Path:
+    """Write a motion as an animation.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+        What `simulate` returned or `Trajectory.load` read; also one that ended early.
+    path : path
+        Ends in .gif, .svg (animated by SMIL) or .html (a page with a slider over the time).
+    problem : name or Problem, optional
+        Whose sketch is drawn; the one that was simulated if not given.
+    sketch : Sketch or callable (q, parameters) -> shapes, optional
+        Drawn instead, for instance for a bare System.
+
+    Returns
+    -------
+    Path
+        Of the file, which appears whole or not at all.
+
+    Raises
+    ------
+    BadInput
+        If the ending is another, there is no sketch, or the file cannot be written.
+    """
+    target = Path(path)
+    ending = check_ending(target)
+    check_target(target)
+    entry = _problem_of(trajectory, problem) if sketch is None or problem is not None else None
+    drawn = sketch_of(entry) if entry is not None and sketch is None else as_sketch(sketch)
+    scene = scene_of(trajectory, drawn, _parameters(trajectory, entry))
+    title = entry.title if entry is not None else str(trajectory.meta.get("problem", "Motion"))
+    write_bytes(target, _content(ending, scene, trajectory, title))
+    return target
+
+
+def check_ending(path: Path) -> str:
+    """Return the ending of a file; BadInput if no animation has it.
+
+    Raises
+    ------
+    BadInput
+    """
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        raise BadInput(f"{path} ends in {path.suffix or 'nothing'!r}; an animation ends in {', '.join(ENDINGS)}.")
+    return ending
+
+
+def animation_block(
+    trajectory: Trajectory,
+    problem: Problem,
+    name: str,
+    caption: str,
+    *,
+    beside: Mapping[str, Trajectory] | None = None,
+    label: str = "",
+    t_end: float | None = None,
+) -> Animation:
+    """Block of a report on a motion: animated, still, in words, and its data.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+    problem : Problem
+        Whose sketch is drawn, in the variant of the trajectory.
+    name, caption : str
+        The speed of playback is added to the caption.
+    beside : label to Trajectory, optional
+        Further motions in the same picture; `label` then names the first.
+    t_end : float, optional
+        Where to end, s.
+
+    Raises
+    ------
+    BadInput
+        If there is no sketch, or it fails.
+    """
+    scene = scene_of(
+        trajectory, sketch_of(problem), _parameters(trajectory, problem), beside=beside, label=label, t_end=t_end
+    )
+    alt = description(scene, trajectory, problem.title)
+    shown = f"{caption} Playback: {speed_words(scene.frames.speed)}."
+    return Animation(name, shown, alt, animated_svg(scene, alt), still_svg(scene, alt), data_of(scene, trajectory))
+
+
+def _content(ending: str, scene: Scene, trajectory: Trajectory, title: str) -> bytes:
+    if ending == ".gif":
+        return gif(scene)
+    alt = description(scene, trajectory, title)
+    svg = animated_svg(scene, alt)
+    if ending == ".svg":
+        return svg.encode()
+    values = {
+        "title": title, "alt": alt, "svg": svg, "still": still_svg(scene, alt), "playback": scene.frames.playback,
+        "start": float(scene.frames.t[0]), "speed": scene.frames.speed, "pace": speed_words(scene.frames.speed),
+        "hold": HOLD,
+    }  # fmt: skip
+    return str(template("animation.html.j2").render(**values)).encode()
+
+
+def _problem_of(trajectory: Trajectory, given: str | Problem | None) -> Problem:
+    """Problem that was simulated, in its variant."""
+    if isinstance(given, Problem):
+        return given
+    name = given or str(trajectory.meta.get("problem", ""))
+    try:
+        entry = find_problem(name)
+        variant = str(trajectory.meta.get("variant", ""))
+        return entry.at(variant=variant) if variant else entry
+    except UnknownName:
+        raise BadInput(
+            f"The motion is of {name!r}, which is no registered problem; give animate(..., sketch=...) a function of "
+            "(q, parameters) that returns shapes of gaussopt.modelling.sketch, or animate(..., problem=...)."
+        ) from None
+
+
+def _parameters(trajectory: Trajectory, entry: Problem | None) -> Mapping[str, float]:
+    own = trajectory.meta.get("parameters") or {}
+    return {**(entry.parameter_values if entry is not None else {}), **own}
+
+
+# -- the still picture -----------------------------------------------------------------------------------------
+
+
+def still_svg(scene: Scene, label: str) -> str:
+    """Still picture as SVG: start (pale), places between (paler), end, and paths."""
+    frames = scene.frames
+    last = len(frames.t) - 1
+    between = [int(np.searchsorted(frames.t, frames.t[0] + share * frames.span)) for share in BETWEEN]
+    paths = [
+        f'<path d="M{" ".join(pair(x, y) for x, y in thinned(track.points))}" fill="none" stroke="{track.colour}" '
+        'stroke-width="1.4"/>'
+        for track in scene.tracks
+    ]
+    ghosts = [(i, 0.16) for i in between] + [(0, 0.42)] if frames.span > 0 else []
+    body = [
+        *paths,
+        *(
+            "<g opacity=" + f'"{shade}">' + "".join(placed(p, i) for p in _bodies(scene)) + "</g>"
+            for i, shade in ghosts
+        ),
+        *(placed(p, last) for p in (*scene.parts, *scene.arrows)),
+        *(placed(p) for p in (*_read_out(scene), *words_beside(scene, still=True))),
+    ]
+    return page(body, scene.view.width, scene.view.height, f"Start, end and path. {label}")
+
+
+def _bodies(scene: Scene) -> list[Part]:
+    """Parts of a scene that move, without letters."""
+
+    def moves(part: Part) -> bool:
+        return any(np.ndim(v) and float(np.ptp(v)) > 1e-9 for v in (part.x, part.y, part.angle, part.sx))
+
+    return [p for p in scene.parts if moves(p) and not all(isinstance(m, Word) for m in p.marks)]
+
+
+def _read_out(scene: Scene) -> list[Part]:
+    frames = scene.frames
+    text = f"t = {frames.t[0]:g} s (pale) to {frames.t[-1]:.4g} s" if frames.span > 0 else f"t = {frames.t[0]:g} s"
+    found = [fixed(Word((14, 22), text, "start", SMALL, INK, letter=False))]
+    if scene.tracks and not scene.names:
+        names = ", ".join(dict.fromkeys(words(t.label) for t in scene.tracks if t.label))
+        x, y = 14.0, scene.view.height - 14
+        line = Stroke((((x, y - 4), (x + 20, y - 4)),), scene.tracks[0].colour, 1.6)
+        of = f"path of {names}" if names else "path"
+        found.append(fixed(line, Word((x + 26, y), of, "start", SMALL, INK, letter=False)))
+    return found
+
+
+# -- words and data --------------------------------------------------------------------------------------------
+
+
+def description(scene: Scene, trajectory: Trajectory, title: str) -> str:
+    """Describe a motion in words, from its numbers."""
+    frames = scene.frames
+    said = [f"{title}, t = {frames.t[0]:g} s to {frames.t[-1]:.4g} s."]
+    moves = []
+    for i, name in enumerate(trajectory.coordinates[:MOST_COORDINATES]):
+        c = frames.q[:, i]
+        low, high = float(c.min()), float(c.max())
+        size = max(abs(low), abs(high))
+        if high - low <= 1e-9 * (1 + size):
+            moves.append(f"{name} stays at {_short(c[0])}")
+            continue
+        inside = min(c[0], c[-1]) - low > 0.02 * (high - low) or high - max(c[0], c[-1]) > 0.02 * (high - low)
+        between = f" within {_short(low)} to {_short(high)}" if inside else ""
+        moves.append(f"{name} goes from {_short(c[0])} to {_short(c[-1])}{between}")
+    more = len(trajectory.coordinates) - MOST_COORDINATES
+    said.append("; ".join(moves) + (f"; {more} more coordinates" if more > 0 else "") + ".")
+    for i, name in enumerate(trajectory.contacts):
+        N = frames.lam_N[:, i]
+        top = int(np.abs(N).argmax())
+        if abs(N[top]) <= 1e-9 * float(np.abs(frames.lam_N).max(initial=0.0)) or N[top] == 0:
+            said.append(f"Contact {name} bears no force.")
+        else:
+            said.append(f"Normal force of contact {name} at most {_short(N[top])} N, at {frames.t[top]:.4g} s.")
+    events = [f"{c.text} at {c.t:.4g} s" for c in scene.captions[:8]]
+    if events:
+        rest = len(scene.captions) - len(events)
+        said.append("Events: " + "; ".join(events) + (f"; and {rest} more" if rest > 0 else "") + ".")
+    paths = {track.label: track for track in scene.tracks}
+    for label, _ in scene.names[1:]:
+        apart = ""
+        if label in paths and scene.names[0][0] in paths:
+            gap = float(np.hypot(*(paths[label].points[-1] - paths[scene.names[0][0]].points[-1]))) / scene.view.scale
+            apart = f", {_short(gap)} m away at the end"
+        said.append(f"Beside it: {label}{apart}.")
+    if str(trajectory.status) != "solved":
+        said.append(trajectory.message)
+    return " ".join(said)
+
+
+def _short(value: float) -> str:
+    return f"{value + 0.0:.3g}" if abs(value) > 1e-12 else "0"
+
+
+def data_of(scene: Scene, trajectory: Trajectory) -> pd.DataFrame:
+    """Table of the motion, 25 rows in a second of playback: coordinates, places of points (m), contact forces (N)."""
+    import pandas as pd
+
+    frames = scene.frames
+    columns: dict[str, Any] = {"t": frames.t}
+    columns |= {name: frames.q[:, i] for i, name in enumerate(trajectory.coordinates)}
+    for track in scene.shapes:
+        if isinstance(track[0], Point) and (track[0].trace or track[0].label):
+            name = words(track[0].label) or "traced point"
+        elif isinstance(track[0], ContactPoint) and track[0].name in trajectory.contacts:
+            name = f"contact {track[0].name}"
+        else:
+            continue
+        for j, axis in enumerate("xy"):
+            columns.setdefault(f"{axis} of {name}", np.array([s.at[j] for s in track]))
+    for i, name in enumerate(trajectory.contacts):
+        columns |= {f"lam_N_{name}": frames.lam_N[:, i], f"lam_T_{name}": frames.lam_T[:, i]}
+    # Both sides of an event stay, and of the other frames every fourth.
+    jumps = np.flatnonzero(np.diff(frames.t) <= SAME * (1 + np.abs(frames.t[1:])))
+    rows = np.unique(np.concatenate((np.arange(0, len(frames.t), 4), jumps, jumps + 1, [len(frames.t) - 1])))
+    return pd.DataFrame(columns).iloc[rows].reset_index(drop=True)

@@ -1,0 +1,183 @@
+"""Parts that move, as a GIF drawn with Pillow: the same bytes for the same motion."""
+
+from __future__ import annotations
+
+import io
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.core.step_data import Matrix
+from gaussopt.reporting.animation.marks import Mark, Part, Ring, Stroke, Word
+from gaussopt.reporting.animation.playback import CAPTION, HOLD
+from gaussopt.reporting.animation.scene import SECOND, SMALL, Scene, caption_at, stamps, timeline, words_beside
+from gaussopt.reporting.colours import BODY, EDGE, FRICTION, INK, NORMAL, OTHER, PALE, PATH, WHITE, mixed
+
+FINER = 2
+"""Pictures are drawn this much larger and reduced, which smooths edges."""
+
+RATE = 20.0
+"""Frames in a second; GIF counts in hundredths of one."""
+
+STEPS = 24
+"""Shades of each colour."""
+
+
+def gif(scene: Scene) -> bytes:
+    """Write a scene as a GIF that repeats and rests on its last frame."""
+    playback = scene.frames.playback
+    count = max(2, round(playback * RATE) + 1)
+    seconds = np.linspace(0.0, playback, count)
+    rows = np.clip(np.searchsorted(scene.frames.clock, seconds - 1e-9), 0, len(scene.frames.t) - 1)
+    pictures = [_picture(scene, int(i), float(s)) for i, s in zip(rows, seconds, strict=True)]
+    frames = [_indexed(p) for p in pictures]
+    times = [round(1000 / RATE)] * (count - 1) + [round(1000 * HOLD)]
+    out = io.BytesIO()
+    frames[0].save(out, format="GIF", save_all=True, append_images=frames[1:], duration=times, loop=0, optimize=False,
+                   disposal=1)  # fmt: skip
+    return out.getvalue()
+
+
+@cache
+def _palette() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """One palette for all pictures, (P, 3), and the entry that is nearest to a colour, (64, 64, 64).
+
+    Every colour in steps to white, and edges on the bodies they surround.
+    """
+    inks = (INK, PALE, EDGE, NORMAL, FRICTION, PATH, OTHER)
+    colours = ["#ffffff", *(mixed(c, i / STEPS) for c in inks for i in range(1, STEPS + 1))]
+    for fill, edge in ((BODY, EDGE), (SECOND.fill, OTHER)):
+        colours += [mixed(edge, i / STEPS, fill) for i in range(STEPS)]
+    table = np.array([[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in colours], dtype=np.uint8)
+    axis = np.arange(64) * (255 / 63)
+    best, nearest = np.full((64, 64, 64), np.inf), np.zeros((64, 64, 64), dtype=np.uint8)
+    for i, (r, g, b) in enumerate(table.astype(float)):
+        away = ((axis - r) ** 2)[:, None, None] + ((axis - g) ** 2)[None, :, None] + ((axis - b) ** 2)[None, None, :]
+        closer = away < best
+        best[closer], nearest[closer] = away[closer], i
+    return table, nearest
+
+
+def _indexed(picture: Any) -> Any:
+    """Map a picture to the colours of the palette."""
+    from PIL import Image
+
+    table, nearest = _palette()
+    r, g, b = (np.asarray(picture) >> 2).transpose(2, 0, 1)
+    image = Image.frombytes("P", picture.size, nearest[r, g, b].tobytes())
+    image.putpalette(table.tobytes())
+    return image
+
+
+def _picture(scene: Scene, frame: int, second: float) -> Any:
+    """Draw one frame at a second of playback."""
+    from PIL import Image
+
+    size = (round(scene.view.width) * FINER, round(scene.view.height) * FINER)
+    image = Image.new("RGB", size, WHITE)
+    brush = _Brush(image)
+    for track in scene.tracks:
+        brush.line(track.points, mixed(track.colour, 0.3), 1.0)
+        brush.line(track.points[: frame + 1], track.colour, 1.6)
+    for part in scene.parts:
+        brush.part(part, frame)
+    t0, speed = float(scene.frames.t[0]), scene.frames.speed
+    for caption, at in scene.struck:
+        age = second - (caption.t - t0) / speed
+        if 0 <= age < 0.45:
+            brush.mark(Ring(at, 13.0, mixed(NORMAL, 1 - age / 0.45), 2.5), np.eye(3))
+    for part in scene.arrows:
+        brush.part(part, frame)
+    axis, left, right, y = timeline(scene)
+    for part in (*axis, *words_beside(scene)):
+        brush.part(part, 0)
+    x = left + (right - left) * min(second / scene.frames.playback, 1.0)
+    brush.mark(Ring((x, y), 5.0, INK, 0.0, INK), np.eye(3))
+    times, texts = stamps(scene.frames)
+    now = t0 + second * speed
+    text = texts[max(0, int(np.searchsorted(times, now + 1e-9 * (1 + abs(now)), side="right")) - 1)]
+    brush.mark(Word((14, 22), text, "start", SMALL, INK, letter=False), np.eye(3))
+    said = [c for c in scene.captions if 0 <= second - (c.t - t0) / speed <= CAPTION]
+    if said:
+        colour = NORMAL if said[-1].impacts else INK
+        brush.mark(Word(caption_at(scene), said[-1].text, "start", SMALL, colour, letter=False), np.eye(3))
+    return image.reduce(FINER)
+
+
+@cache
+def _font(size: int, letter: bool) -> Any:
+    """Font of matplotlib's files, which is the same everywhere."""
+    import matplotlib
+    from PIL import ImageFont
+
+    name = "DejaVuSerif-Italic.ttf" if letter else "DejaVuSans.ttf"
+    return ImageFont.truetype(f"{matplotlib.get_data_path()}/fonts/ttf/{name}", size)
+
+
+class _Brush:
+    """Draws marks on a picture that is FINER times larger than their pixels."""
+
+    def __init__(self, image: Any) -> None:
+        from PIL import ImageDraw
+
+        self.draw = ImageDraw.Draw(image)
+
+    def part(self, part: Part, frame: int) -> None:
+        """Draw a part at a frame."""
+        x, y, angle, sx, sy, shown = part.at(frame)
+        if not shown or sx == 0 or sy == 0:
+            return
+        c, s = math.cos(math.radians(angle)), math.sin(math.radians(angle))
+        place = np.array([[c * sx, -s * sy, x], [s * sx, c * sy, y], [0.0, 0.0, 1.0]])
+        for mark in part.marks:
+            self.mark(mark, place)
+
+    def mark(self, mark: Mark, place: Matrix) -> None:
+        """Draw a mark under a transformation, (3, 3)."""
+        if isinstance(mark, Stroke):
+            for line in mark.lines:
+                points = np.column_stack((np.array(line), np.ones(len(line)))) @ place.T
+                self._stroke(mark, points[:, :2])
+        elif isinstance(mark, Ring):
+            x, y = (place @ np.array([*mark.centre, 1.0]))[:2] * FINER
+            r = mark.radius * FINER
+            outline = mark.colour if mark.width else None
+            width = max(1, round(mark.width * FINER))
+            self.draw.ellipse((x - r, y - r, x + r, y + r), mark.fill or None, outline, width)
+        else:
+            self._word(mark, place)
+
+    def line(self, points: Matrix, colour: str, width: float) -> None:
+        """Draw a line through points (P, 2), px."""
+        if len(points) > 1:
+            xy = [tuple(p) for p in (points * FINER).tolist()]
+            self.draw.line(xy, colour, max(1, round(width * FINER)), joint="curve")
+
+    def _stroke(self, mark: Stroke, points: Matrix) -> None:
+        xy = [tuple(p) for p in (points * FINER).tolist()]
+        if mark.fill:
+            self.draw.polygon(xy, mark.fill)
+        if mark.width:
+            width = max(1, round(mark.width * FINER))
+            if mark.dash:
+                xy = xy[:2]
+            self.draw.line([*xy, *xy[:2]] if mark.closed else xy, mark.colour, width, joint="curve")
+            if mark.round and not mark.closed:
+                for x, y in (xy[0], xy[-1]):
+                    self.draw.ellipse((x - width / 2, y - width / 2, x + width / 2, y + width / 2), mark.colour)
+
+    def _word(self, word: Word, place: Matrix) -> None:
+        x, y = (place @ np.array([*word.at, 1.0]))[:2] * FINER
+        size = round(word.size * FINER * 0.88)
+        pieces = [
+            (text, below, _font(round(0.7 * size) if below else size, word.letter)) for text, below in word.pieces()
+        ]
+        total = sum(font.getlength(text) for text, _, font in pieces)
+        x -= {"start": 0.0, "middle": total / 2, "end": total}[word.anchor]
+        for text, below, font in pieces:
+            drop = 0.28 * word.size * FINER if below else 0.0
+            self.draw.text((x, y + drop), text, word.colour, font, anchor="ls", stroke_width=FINER, stroke_fill=WHITE)
+            x += font.getlength(text)

@@ -1,0 +1,218 @@
+"""Playback of a motion: its speed, frames, forces and events."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gaussopt.core.errors import BadInput
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.integration.trajectory import Trajectory
+
+SHORTEST, LONGEST = 4.0, 12.0
+"""Seconds of playback."""
+
+RATE = 100.0
+"""Frames in a second of playback, so many that straight lines between them follow quick rotations; what is not needed
+is left out when the picture is written."""
+
+HOLD = 1.0
+"""Seconds that the last frame stays before the motion begins again."""
+
+SAME = 1e-12
+"""Instants that lie closer, relative to 1 + t, are the two sides of an event."""
+
+TOGETHER = 0.25
+"""Events that lie closer in seconds of playback share a caption."""
+
+CAPTION = 1.6
+"""Seconds of playback for which an event's caption stays, if no other follows."""
+
+
+def nice_below(value: float) -> float:
+    """The largest of 1, 2, 5 times a power of ten that is not larger."""
+    power = 10.0 ** math.floor(math.log10(value) + 1e-12)
+    return next(f * power for f in (5.0, 2.0, 1.0) if f * power <= value * (1 + 1e-9))
+
+
+def speed_of(span: float) -> float:
+    """Playback speed of a motion that lasts so many seconds: 1, 2, 5 times a power of ten, the nearest to real time.
+
+    Playback then takes 4 to 12 s; a single instant has speed 1.
+    """
+    if span <= 0:
+        return 1.0
+    least, most = span / LONGEST * (1 - 1e-9), span / SHORTEST * (1 + 1e-9)
+    known = [
+        f * 10.0**k for k in range(math.floor(math.log10(least)), 2 + math.ceil(math.log10(most))) for f in (1, 2, 5)
+    ]
+    return min((f for f in known if least <= f <= most), key=lambda f: abs(math.log(f)))
+
+
+@dataclass(frozen=True)
+class Caption:
+    """Words on an event at an instant (s); `impacts` are the contacts that are struck."""
+
+    t: float
+    text: str
+    impacts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Frames:
+    """A motion as it is shown.
+
+    Attributes
+    ----------
+    t : (F,), s
+        Instants of the frames; both sides of an event are frames of their own.
+    q : (F, n)
+    lam_N : (F, k), N
+    lam_T : (F, k), N
+        Friction along the first tangent.
+    speed : float
+        Seconds of motion in a second of playback.
+    """
+
+    t: Vector
+    q: Matrix
+    lam_N: Matrix
+    lam_T: Matrix
+    speed: float
+
+    @property
+    def span(self) -> float:
+        """Duration of the motion, s."""
+        return float(self.t[-1] - self.t[0])
+
+    @property
+    def playback(self) -> float:
+        """Duration of the playback, s; a single instant is shown for the shortest."""
+        return self.span / self.speed if self.span > 0 else SHORTEST
+
+    @property
+    def clock(self) -> Vector:
+        """Instants of the frames in seconds of playback, (F,)."""
+        return np.asarray((self.t - self.t[0]) / self.speed)
+
+
+def usable(trajectory: Trajectory) -> int:
+    """Count the recorded instants that can be drawn: those before the first state that is not finite.
+
+    Raises
+    ------
+    BadInput
+        If there is none.
+    """
+    finite = np.asarray(np.isfinite(trajectory.q).all(axis=1) & np.isfinite(trajectory.v).all(axis=1))
+    rows = len(finite) if finite.all() else int(np.argmin(finite))
+    if not rows:
+        raise BadInput(f"The motion has no instant that could be drawn; it ended so: {trajectory.message}")
+    return rows
+
+
+def frames_of(trajectory: Trajectory, t_end: float | None = None, rate: float = RATE) -> Frames:
+    """The frames of a motion, about `rate` in a second of playback.
+
+    Between recorded instants coordinates follow the cubic through places and velocities, forces a straight line.
+    """
+    rows = usable(trajectory)
+    t = trajectory.t[:rows]
+    last = float(t[-1]) if t_end is None else min(float(t[-1]), t_end)
+    speed = speed_of(last - float(t[0]))
+    count = max(2, round((last - float(t[0])) / speed * rate) + 1)
+    grid = np.linspace(float(t[0]), last, count)
+    return sampled(trajectory, grid, speed)
+
+
+def sampled(trajectory: Trajectory, grid: Vector, speed: float) -> Frames:
+    """The frames at instants (G,) that increase, and at both sides of events that last long enough to be seen."""
+    rows = usable(trajectory)
+    t = trajectory.t[:rows]
+    k = len(trajectory.contacts)
+    lam_N = trajectory.lam_N[:rows] if k else np.zeros((rows, 0))
+    lam_T = trajectory.lam_T[:rows, :, 0] if k else np.zeros((rows, 0))
+    table = np.concatenate((np.nan_to_num(lam_N), np.nan_to_num(lam_T)), axis=1)
+    times, places, forces = [], [], []
+    begins = np.flatnonzero(np.diff(t) <= SAME * (1 + np.abs(t[1:]))) + 1
+    for first, behind in zip([0, *begins], [*begins, rows], strict=True):
+        own = t[first:behind]
+        if own[0] > grid[-1] + SAME:
+            break
+        inner = grid[(grid > own[0]) & (grid < own[-1])]
+        ends = [x for x in (own[0], own[-1]) if x <= grid[-1] + SAME]
+        long = own[-1] - own[0] >= speed / RATE or first == 0 or behind == rows
+        at = np.concatenate((ends[:1], inner, ends[1:])) if long else inner
+        if len(own) == 1:
+            at = own if long else own[:0]
+        times.append(at)
+        places.append(_cubic(own, trajectory.q[first:behind], trajectory.v[first:behind], at))
+        forces.append(np.stack([np.interp(at, own, c) for c in table[first:behind].T], axis=1)
+                      if table.shape[1] else np.zeros((len(at), 0)))  # fmt: skip
+    force = np.concatenate(forces)
+    when = np.concatenate(times)
+    return Frames(when, np.concatenate(places), force[:, :k], force[:, k:], speed)
+
+
+def _cubic(t: Vector, q: Matrix, v: Matrix, at: Vector) -> Matrix:
+    """Hermite's cubic through places and velocities."""
+    if len(t) == 1:
+        return np.repeat(q, len(at), axis=0)
+    i = np.clip(np.searchsorted(t, at, side="right") - 1, 0, len(t) - 2)
+    h = (t[i + 1] - t[i])[:, None]
+    s = (at - t[i])[:, None] / h
+    return np.asarray(
+        q[i] * (1 + 2 * s) * (1 - s) ** 2 + q[i + 1] * s**2 * (3 - 2 * s)
+        + h * (v[i] * s * (1 - s) ** 2 + v[i + 1] * s**2 * (s - 1))
+    )  # fmt: skip
+
+
+def captions_of(trajectory: Trajectory, frames: Frames) -> tuple[Caption, ...]:
+    """Captions of the events; those that follow each other too quickly to be read share one."""
+    groups: list[list[Mapping[str, Any]]] = []
+    for event in trajectory.events:
+        t = float(event["t"])
+        if t > frames.t[-1] + SAME * (1 + abs(t)):
+            continue
+        if not groups or t - float(groups[-1][0]["t"]) > TOGETHER * frames.speed:
+            groups.append([])
+        groups[-1].append(event)
+    return tuple(
+        Caption(
+            float(g[0]["t"]),
+            event_words(g),
+            tuple(dict.fromkeys(c for e in g if e["kind"] == "impact" for c in _who(e))),
+        )
+        for g in groups
+    )
+
+
+def event_words(events: Sequence[Mapping[str, Any]]) -> str:
+    """Name events in words: "landing of A and C, impact of A and C"."""
+    by: dict[str, list[str]] = {}
+    for event in events:
+        by.setdefault(str(event["kind"]).replace("lift_off", "lift-off").replace("_", " "), []).extend(_who(event))
+    said = []
+    for kind, who in by.items():
+        names = list(dict.fromkeys(who))
+        often = max((who.count(n) for n in names), default=1)
+        said.append(kind + (f" of {_listed(names)}" if names else "") + (f" ({often} times)" if often > 1 else ""))
+    return ", ".join(said)
+
+
+def _listed(names: Sequence[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _who(event: Mapping[str, Any]) -> list[str]:
+    return [str(c) for c in event.get("contacts") or ([event["contact"]] if "contact" in event else [])]
+
+
+def speed_words(speed: float) -> str:
+    """Name the speed of playback."""
+    return "real time" if speed == 1 else f"{speed:g} × real time"

@@ -1,0 +1,367 @@
+"""Scene of a motion: bodies, contact forces, paths, and the words beside them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gaussopt.core.errors import BadInput, UnknownName
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.integration.trajectory import Trajectory
+from gaussopt.modelling.sketch import NOTES, Bearing, ContactPoint, Parameters, Pin, Point, Shape, Sketch, segments
+from gaussopt.reporting.animation.marks import Margins, Part, Stroke, View, Word, fit, fixed
+from gaussopt.reporting.animation.notes import HEAD, arrow_head, room
+from gaussopt.reporting.animation.playback import (
+    Caption,
+    Frames,
+    captions_of,
+    frames_of,
+    nice_below,
+    sampled,
+    speed_words,
+)
+from gaussopt.reporting.animation.shapes import FIXED, LETTERED, Look, column, over_frames, parts_of, turn
+from gaussopt.reporting.colours import FRICTION, INK, NORMAL, OTHER, OTHER_BODY, PALE, PATH
+
+SIZE = (580.0, 300.0)
+MARGINS = Margins(26.0, 62.0, 26.0, 52.0)
+LEAST = 460.0
+LONGEST_ARROW = 72.0
+"""Of the largest contact force, px."""
+
+SMALL = 13.0
+"""Size of the words, px."""
+
+LINE = 18.0
+"""Height of a line of words, px."""
+
+FURTHER = 0.4
+"""How far beyond the motion itself a picture follows the motions beside it, as a share of its extent."""
+
+SECOND = Look(fill=OTHER_BODY, edge=OTHER, letters=False)
+
+
+@dataclass(frozen=True)
+class Track:
+    """The path of a point: (F, 2) px, its colour, its name."""
+
+    points: Matrix
+    colour: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Legend:
+    """Scale of the arrows of the contact forces.
+
+    Attributes
+    ----------
+    scale : float
+        Pixels per newton.
+    value, length : float
+        Force in N of the arrow that is drawn as the scale, and its length in px.
+    friction : bool
+        Whether there is friction to be named.
+    """
+
+    scale: float
+    value: float
+    length: float
+    friction: bool
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Parts of a picture of a motion.
+
+    Attributes
+    ----------
+    frames : of the motion
+    captions : what happens on the way
+    view : where metres are on the picture
+    parts : bodies and joints over all frames, from the back to the front
+    arrows : contact forces over all frames
+    struck : positions of contacts at impacts: caption and pixels
+    tracks : paths
+    legend : of the forces, None where there are none
+    names : labels of several motions in one picture with their colours
+    shapes : shapes over all frames, by shape
+    """
+
+    frames: Frames
+    captions: tuple[Caption, ...]
+    view: View
+    parts: tuple[Part, ...]
+    arrows: tuple[Part, ...]
+    struck: tuple[tuple[Caption, tuple[float, float]], ...]
+    tracks: tuple[Track, ...]
+    legend: Legend | None
+    names: tuple[tuple[str, str], ...]
+    shapes: tuple[tuple[Any, ...], ...]
+
+
+def scene_of(
+    trajectory: Trajectory,
+    sketch: Sketch,
+    parameters: Parameters,
+    *,
+    beside: Mapping[str, Trajectory] | None = None,
+    label: str = "",
+    t_end: float | None = None,
+) -> Scene:
+    """Lay out a motion.
+
+    Parameters
+    ----------
+    trajectory, sketch, parameters
+    beside : label to Trajectory, optional
+        Further motions of the same mechanism, drawn in another colour at the same instants.
+    label : str
+        Of the motion itself, where others are beside it.
+    t_end : float, optional
+        Where the animation ends, s; with the shortest of the motions if not given.
+
+    Raises
+    ------
+    BadInput
+        If there is nothing to draw, or the sketch fails.
+    UnknownName
+        If the sketch has a contact that the motion has not.
+    """
+    owner = str(trajectory.meta.get("problem", "the problem"))
+    others = dict(beside or {})
+    ends = [float(x.t[-1]) for x in others.values() if len(x.t)] + ([] if t_end is None else [t_end])
+    frames = frames_of(trajectory, min(ends) if ends else None)
+    shapes = _tracks(sketch, frames, parameters, owner)
+    contacts = _contacts(shapes, trajectory, owner)
+    legend = _legend(frames, [i for _, i in contacts])
+    tips = [row for c, i in contacts for row in _tips(c, frames, i, legend)] if legend else []
+    near = [row for s in shapes if isinstance(s[0], Bearing) for row in room(s[0])]
+    seen = np.array([p for track in shapes for p in _seen(track)], dtype=np.float64).reshape(-1, 2)
+    ghosts = {name: _beside(sketch, other, frames, parameters, owner) for name, other in others.items()}
+    for ghost in ghosts.values():
+        seen = np.concatenate((seen, _near(np.array([p for s in ghost for p in _seen(s)]).reshape(-1, 2), seen)))
+    more = np.concatenate([np.array(near, dtype=np.float64).reshape(-1, 4), *tips])
+    captions = captions_of(trajectory, frames)
+    # Captions have a line of their own below the scale of the forces.
+    line = LINE if legend is not None and captions else 0.0
+    view = fit(seen, SIZE, replace(MARGINS, top=MARGINS.top + line), more, LEAST)
+    parts = list(parts_of(shapes, view, Look()))
+    tracks = _paths(shapes, view, PATH, label)
+    names = [(label, PATH)] if others else []
+    for i, (name, ghost) in enumerate(ghosts.items()):
+        colour = (OTHER, FRICTION, INK)[i % 3]
+        parts[:0] = parts_of(ghost, view, replace(SECOND, edge=colour))
+        tracks += _paths(ghost, view, colour, name)
+        names.append((name, colour))
+    arrows = [p for c, i in contacts for p in _arrows(c, frames, i, legend, view)] if legend else []
+    return Scene(
+        frames, captions, view, tuple(parts), tuple(arrows), tuple(_struck(captions, contacts, frames, view)),
+        tuple(tracks), legend, tuple(names), tuple(tuple(s) for s in shapes),
+    )  # fmt: skip
+
+
+def _contacts(shapes: Sequence[Sequence[Any]], trajectory: Trajectory, owner: str) -> list[tuple[Sequence[Any], int]]:
+    """The drawn contacts over all frames, each with its place in the motion; none if the motion has no contacts."""
+    drawn = [s for s in shapes if isinstance(s[0], ContactPoint) and trajectory.contacts]
+    for track in drawn:
+        if track[0].name not in trajectory.contacts:
+            raise UnknownName(f"contact in the sketch of {owner}", track[0].name, trajectory.contacts)
+    return [(track, trajectory.contacts.index(track[0].name)) for track in drawn]
+
+
+def _beside(sketch: Sketch, other: Trajectory, frames: Frames, parameters: Parameters, owner: str) -> list[list[Any]]:
+    """The bodies of another motion at the same frames; what happens to it on the way is left to its own picture."""
+    own = sampled(other, np.unique(frames.t), frames.speed)
+    at = np.clip(np.searchsorted(own.t, frames.t), 0, len(own.t) - 1)
+    bodies = [s for s in _tracks(sketch, own, parameters, owner) if not isinstance(s[0], FIXED)]
+    return [[s[j] for j in at] for s in bodies]
+
+
+def _near(places: Matrix, seen: Matrix) -> Matrix:
+    """Places that are not too far from what is seen: a motion that runs away leaves the picture."""
+    low, high = seen.min(axis=0), seen.max(axis=0)
+    reach = FURTHER * float((high - low).max())
+    return np.asarray(places[((places >= low - reach) & (places <= high + reach)).all(axis=1)])
+
+
+def _tracks(sketch: Sketch, frames: Frames, parameters: Parameters, owner: str) -> list[list[Any]]:
+    """The shapes over all frames, without what belongs to the labelled drawing."""
+    drawn = []
+    for q in frames.q:
+        shapes: list[Shape] = []
+        for s in sketch.shapes(q, parameters, owner):
+            if isinstance(s, NOTES):
+                continue
+            # Only points keep their letters while they move.
+            shapes.append(replace(s, label="") if isinstance(s, LETTERED) and s.label else s)
+        if not shapes:
+            raise BadInput(f"The sketch of {owner} returned nothing that moves; angles and the like are notes only.")
+        drawn.append(shapes)
+    return over_frames(drawn, owner)
+
+
+def _seen(track: Sequence[Any]) -> list[tuple[float, float]]:
+    """Points of a shape that the picture must contain."""
+    if isinstance(track[0], FIXED):
+        return list(segments(track[0]))
+    return [p for s in track for p in segments(s)]
+
+
+# -- forces ----------------------------------------------------------------------------------------------------
+
+
+def _legend(frames: Frames, contacts: Sequence[int]) -> Legend | None:
+    if not contacts:
+        return None
+    normal, friction = (float(np.abs(x[:, contacts]).max()) for x in (frames.lam_N, frames.lam_T))
+    largest = max(normal, friction)
+    if largest <= 0:
+        return None
+    scale = LONGEST_ARROW / largest
+    value = nice_below(largest)
+    return Legend(scale, value, value * scale, friction > 1e-9 * largest)
+
+
+def _ends(track: Sequence[ContactPoint], N: Vector) -> Matrix:
+    """Points of action of a contact force, (F, 2), m: on the other wall of a two-sided contact where that one bears."""
+    at = column(track, "at")
+    if track[0].other is not None:
+        at = np.where((N < 0)[:, None], column(track, "other"), at)
+    return np.asarray(at)
+
+
+def _tips(track: Sequence[ContactPoint], frames: Frames, i: int, legend: Legend) -> list[Matrix]:
+    """Tips of the arrows: x, y in m and right, down in px, (F, 4) each."""
+    N, T = frames.lam_N[:, i], frames.lam_T[:, i]
+    at = _ends(track, N)
+    found = []
+    for name, force in (("normal", N), ("tangent", T)):
+        u = column(track, name) * (legend.scale * force)[:, None]
+        found.append(np.column_stack((at, u[:, 0], -u[:, 1])))
+    return found
+
+
+def _arrows(track: Sequence[ContactPoint], frames: Frames, i: int, legend: Legend, view: View) -> list[Part]:
+    """Shaft and head of normal force and friction; both vanish with the force."""
+    N, T = frames.lam_N[:, i], frames.lam_T[:, i]
+    at = _ends(track, N)
+    x, y = view.px(at[:, 0]), view.py(at[:, 1])
+    found = []
+    for name, force, colour in (("normal", N, NORMAL), ("tangent", T, FRICTION)):
+        length = legend.scale * force
+        if float(np.abs(length).max()) < 0.05:
+            continue
+        direction = column(track, name)
+        angle = turn(np.arctan2(direction[:, 1], direction[:, 0]))
+        size = np.minimum(1.0, np.abs(length) / HEAD[0])
+        shaft = np.sign(length) * np.maximum(np.abs(length) - 0.7 * HEAD[0] * size, 0.0)
+        tip = np.radians(angle)
+        found.append(Part((Stroke((((0.0, 0.0), (1.0, 0.0)),), colour, 2.4),), x, y, angle, shaft))
+        found.append(Part(
+            (arrow_head((0.0, 0.0), 0.0, colour),), x + length * np.cos(tip), y + length * np.sin(tip), angle,
+            np.sign(length) * size, size,
+        ))  # fmt: skip
+    return found
+
+
+def _struck(
+    captions: Sequence[Caption], contacts: Sequence[tuple[Sequence[ContactPoint], int]], frames: Frames, view: View
+) -> list[tuple[Caption, tuple[float, float]]]:
+    """Places of impacts, px, with their captions."""
+    found = []
+    for caption in captions:
+        frame = min(int(np.searchsorted(frames.t, caption.t)), len(frames.t) - 1)
+        for track, _ in contacts:
+            if track[0].name in caption.impacts:
+                found.append((caption, view.pixels(track[frame].at)))
+    return found
+
+
+# -- paths and words -------------------------------------------------------------------------------------------
+
+
+def _paths(shapes: Sequence[Sequence[Any]], view: View, colour: str, label: str) -> list[Track]:
+    found = []
+    for s in shapes:
+        if isinstance(s[0], Point) and s[0].trace:
+            at = column(s, "at")
+            name = label or s[0].label or _name_at(shapes, s[0].at)
+            found.append(Track(np.stack((view.px(at[:, 0]), view.py(at[:, 1])), axis=1), colour, name))
+    return found
+
+
+def _name_at(shapes: Sequence[Sequence[Any]], at: tuple[float, float]) -> str:
+    """The letter of a hinge at a place."""
+    return next((s[0].label for s in shapes if isinstance(s[0], Pin | Bearing) and s[0].at == at), "")
+
+
+def words_beside(scene: Scene, still: bool = False) -> list[Part]:
+    """Words at the edges that do not change: speed, scale of the forces, names of the motions."""
+    right = scene.view.width - 14
+    found = []
+    if not still:
+        words = speed_words(scene.frames.speed)
+        found.append(fixed(Word((right, 22), words, "end", SMALL, INK, letter=False)))
+    if scene.legend is not None:
+        found.append(_scale(scene.legend, right))
+    x = 14.0
+    for name, colour in scene.names:
+        y = scene.view.height - (12 if still else 36)
+        line = Stroke((((x, y - 4), (x + 20, y - 4)),), colour, 3.0)
+        found.append(fixed(line, Word((x + 26, y), name, "start", SMALL, colour, letter=False)))
+        x += 44 + 7.0 * len(name)
+    return found
+
+
+def _scale(legend: Legend, right: float) -> Part:
+    """Arrows of the scale with the force that they stand for."""
+    text = f"= {legend.value:g} N"
+    x, y = right - 8.0 * len(text), 40.0
+    marks: list[Any] = [Word((right, y + 4), text, "end", SMALL, INK, letter=False)]
+    kinds = [("friction", FRICTION)] if legend.friction else []
+    for name, colour in [*kinds, ("normal force", NORMAL)]:
+        tip = x - 8
+        marks += [
+            Stroke((((tip - legend.length, y), (tip - min(0.7 * HEAD[0], legend.length), y)),), colour, 2.4),
+            arrow_head((tip, y), 0.0, colour, min(1.0, legend.length / HEAD[0])),
+            Word((tip - legend.length - 6, y + 4), name, "end", SMALL, colour, letter=False),
+        ]
+        x = tip - legend.length - 6 - 7.2 * len(name) - 6
+    return fixed(*marks)
+
+
+def caption_at(scene: Scene) -> tuple[float, float]:
+    """Place of the captions, px."""
+    return 14.0, 44.0 + (LINE if scene.legend is not None else 0.0)
+
+
+def timeline(scene: Scene) -> tuple[list[Part], float, float, float]:
+    """The axis of time at the lower edge with its events; its ends and its height, px."""
+    left, right, y = 44.0, scene.view.width - 76.0, scene.view.height - 18.0
+    t0, span = float(scene.frames.t[0]), scene.frames.span
+    marks: list[Any] = [
+        Stroke((((left, y), (right, y)),), PALE, 1.6),
+        Word((left - 9, y + 4), f"{t0:g}", "end", SMALL, INK, letter=False),
+        Word((right + 11, y + 4), f"{scene.frames.t[-1]:.4g} s", "start", SMALL, INK, letter=False),
+    ]
+    for caption in scene.captions:
+        x = left + (right - left) * ((caption.t - t0) / span if span else 0.0)
+        colour = NORMAL if caption.impacts else INK
+        marks.append(Stroke((((x, y - 6), (x, y + 6)),), colour, 1.6))
+    return [fixed(*marks)], left, right, y
+
+
+def stamps(frames: Frames) -> tuple[Vector, list[str]]:
+    """Instants (s) at which the displayed time changes, and its texts."""
+    if frames.span <= 0:
+        return np.array([frames.t[0]]), [f"t = {frames.t[0]:g} s"]
+    step = nice_below(frames.span / 30)
+    digits = max(0, -math.floor(math.log10(step) + 1e-9))
+    count = math.floor(frames.span / step + 1e-9)
+    times = frames.t[0] + step * np.arange(count + 1)
+    return times, [f"t = {t:.{digits}f} s" for t in times]

@@ -1,0 +1,273 @@
+"""Parts of a picture from the shapes of a sketch, over one frame or many."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gaussopt.core.errors import BadInput
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.modelling import sketch
+from gaussopt.reporting.animation.marks import LETTER, Part, Pixels, Ring, Stroke, View, Word, fixed
+from gaussopt.reporting.animation.notes import NOTES
+from gaussopt.reporting.colours import BODY, EDGE, INK, WHITE
+
+HATCH = 9.0
+"""Distance of the lines of a hatching, px."""
+
+BAR = 9.0
+"""Width of a bar, px."""
+
+COILS = 7
+
+FIXED = sketch.Ground | sketch.Wall | sketch.Bearing
+"""Shapes that stay where they are."""
+
+LETTERED = sketch.Bar | sketch.Block | sketch.Disk | sketch.Blade | sketch.Spring | sketch.Damper
+"""Shapes that lose their letters while they move."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Colours of bodies, and whether letters are drawn."""
+
+    fill: str = BODY
+    edge: str = EDGE
+    letters: bool = True
+
+
+def column(shapes: Sequence[Any], name: str) -> Any:
+    """One entry of a shape over all frames: (F,) or (F, 2)."""
+    return np.array([getattr(s, name) for s in shapes], dtype=np.float64)
+
+
+def over_frames(frames: Sequence[Sequence[sketch.Shape]], owner: str) -> list[list[Any]]:
+    """Collect the frames of each shape.
+
+    Raises
+    ------
+    BadInput
+        If number or kinds of the shapes change on the way.
+    """
+    kinds = [type(s) for s in frames[0]]
+    for i, frame in enumerate(frames):
+        if [type(s) for s in frame] != kinds:
+            raise BadInput(
+                f"The sketch of {owner} returns other shapes at frame {i + 1} than at the first; number and kinds must "
+                "stay the same."
+            )
+    return [list(shape) for shape in zip(*frames, strict=True)]
+
+
+def parts_of(tracks: Sequence[Sequence[Any]], view: View, look: Look) -> list[Part]:
+    """All parts, from the back to the front, letters last."""
+    found: list[Part] = []
+    letters: list[Part] = []
+    for layer in LAYERS:
+        for track in tracks:
+            build = layer.get(type(track[0]))
+            for part in build(track, view, look) if build else ():
+                (letters if all(isinstance(m, Word) for m in part.marks) else found).append(part)
+    return found + (letters if look.letters else [])
+
+
+# -- placing -------------------------------------------------------------------------------------------------
+
+
+def _direction(shapes: Sequence[Any], view: View) -> tuple[Matrix, Vector, Vector]:
+    """Start on the picture (F, 2), angle clockwise in degrees (F,), and length in px (F,) of what has two ends."""
+    a, b = column(shapes, "start"), column(shapes, "end")
+    d = b - a
+    start = np.stack((view.px(a[:, 0]), view.py(a[:, 1])), axis=1)
+    return start, turn(np.arctan2(d[:, 1], d[:, 0])), view.scale * np.hypot(d[:, 0], d[:, 1])
+
+
+def turn(angle: Vector) -> Vector:
+    """Angles anticlockwise in rad as continuous angles on the screen in degrees."""
+    return np.asarray(-np.degrees(np.unwrap(angle)))
+
+
+def _moving(track: Sequence[Any], view: View, name: str = "at") -> tuple[Vector, Vector]:
+    place = column(track, name)
+    return view.px(place[:, 0]), view.py(place[:, 1])
+
+
+def _letter(track: Sequence[Any], view: View, x: Vector, y: Vector, gap: float = 11.0) -> list[Part]:
+    label = track[0].label
+    if not label:
+        return []
+    dx, dy = sketch.SIDES[getattr(track[0], "side", "e")]
+    norm = math.hypot(dx, dy)
+    anchor = {1: "start", 0: "middle", -1: "end"}[dx]
+    at = (gap * dx / norm, -gap * dy / norm + 0.3 * LETTER)
+    return [Part((Word(at, label, anchor),), x, y)]
+
+
+# -- bodies ------------------------------------------------------------------------------------------------
+
+
+def _bar(track: Sequence[sketch.Bar], view: View, look: Look) -> list[Part]:
+    start, angle, length = _direction(track, view)
+    size = max(float(length.max()), 1e-9)
+    line = (((0.0, 0.0), (size, 0.0)),)
+    marks = (Stroke(line, look.edge, BAR, round=True), Stroke(line, look.fill, BAR - 2.6, round=True))
+    sx = np.where(np.abs(length - size) < 0.05, 1.0, length / size)
+    parts = [Part(marks, start[:, 0], start[:, 1], angle, sx)]
+    if track[0].label:
+        middle = (column(track, "start") + column(track, "end")) / 2
+        # Above the bar as it is drawn first.
+        a = math.radians(angle[0])
+        up = (math.sin(a), -math.cos(a)) if math.cos(a) >= -1e-9 else (-math.sin(a), math.cos(a))
+        at = (15 * up[0], 15 * up[1] + 0.3 * LETTER)
+        parts.append(Part((Word(at, track[0].label),), view.px(middle[:, 0]), view.py(middle[:, 1])))
+    return parts
+
+
+def _block(track: Sequence[sketch.Block], view: View, look: Look) -> list[Part]:
+    x, y = _moving(track, view, "centre")
+    w, h = view.scale * track[0].width / 2, view.scale * track[0].height / 2
+    outline = ((-w, -h), (w, -h), (w, h), (-w, h))
+    body = Part((Stroke((outline,), look.edge, 1.8, look.fill, closed=True),), x, y, turn(column(track, "angle")))
+    # Beside the middle, which a contact force may cross.
+    label = track[0].label
+    return [body, *([Part((Word((-0.5 * w, 0.32 * LETTER), label),), x, y)] if label else [])]
+
+
+def _disk(track: Sequence[sketch.Disk], view: View, look: Look) -> list[Part]:
+    x, y = _moving(track, view, "centre")
+    r = view.scale * track[0].radius
+    marks = (
+        Ring((0.0, 0.0), r, look.edge, 1.8, look.fill),
+        Stroke((((0.25 * r, 0.0), (r, 0.0)),), look.edge, 1.8),
+        Ring((0.0, 0.0), min(2.0, 0.2 * r), look.edge, 1.0, look.edge),
+    )
+    letters = [Part((Word((-0.45 * r, 0.32 * LETTER), track[0].label),), x, y)] if track[0].label else []
+    return [Part(marks, x, y, turn(column(track, "angle"))), *letters]
+
+
+def _blade(track: Sequence[sketch.Blade], view: View, look: Look) -> list[Part]:
+    x, y = _moving(track, view, "centre")
+    half = view.scale * track[0].length / 2
+    lens = ((-half, 0.0), (-0.6 * half, -2.2), (0.6 * half, -2.2), (half, 0.0), (0.6 * half, 2.2), (-0.6 * half, 2.2))
+    return [Part((Stroke((lens,), INK, 1.0, INK, closed=True, round=True),), x, y, turn(column(track, "angle")))]
+
+
+# -- joints and ground -------------------------------------------------------------------------------------
+
+
+def _pin(track: Sequence[sketch.Pin], view: View, look: Look) -> list[Part]:
+    x, y = _moving(track, view)
+    return [Part((Ring((0.0, 0.0), 3.6, look.edge, 1.6, WHITE),), x, y), *_letter(track, view, x, y)]
+
+
+def _bearing(track: Sequence[sketch.Bearing], view: View, look: Look) -> list[Part]:
+    x, y = _moving(track, view)
+    foot = (((0.0, 0.0), (-9.0, 16.0), (9.0, 16.0)),)
+    ground = hatching((-15.0, 16.0), (15.0, 16.0), 6.0)
+    marks = (Stroke(foot, look.edge, 1.5, WHITE, closed=True, round=True), *ground,
+             Ring((0.0, 0.0), 3.6, look.edge, 1.6, WHITE))  # fmt: skip
+    return [Part(marks, x, y), *_letter(track, view, x, y, 13.0)]
+
+
+def _spring(track: Sequence[sketch.Spring], view: View, look: Look) -> list[Part]:
+    start, angle, length = _direction(track, view)
+    size = max(float(length.max()), 1e-9)
+    ends, amplitude = 0.12, 6.5
+    coil = [(ends + (1 - 2 * ends) * (i + 0.5) / (2 * COILS), amplitude * (-1) ** i) for i in range(2 * COILS)]
+    line = ((0.0, 0.0), (ends * size, 0.0), *((size * s, d) for s, d in coil), ((1 - ends) * size, 0.0), (size, 0.0))
+    marks = (Stroke((line,), look.edge, 1.5, round=True, rigid=True),)
+    part = Part(marks, start[:, 0], start[:, 1], angle, length / size)
+    return [part, *_beside(track, start, angle, length, -17.0)]
+
+
+def _beside(track: Sequence[Any], start: Matrix, angle: Vector, length: Vector, away: float) -> list[Part]:
+    """The letter of a spring or damper, below its middle as it is drawn first, or above it if `away` is negative."""
+    if not track[0].label:
+        return []
+    a = np.radians(angle)
+    away = math.copysign(away, away * math.cos(a[0]))
+    x = start[:, 0] + length / 2 * np.cos(a) - away * np.sin(a)
+    y = start[:, 1] + length / 2 * np.sin(a) + away * np.cos(a)
+    return [Part((Word((0.0, 0.3 * LETTER), track[0].label),), x, y)]
+
+
+def _damper(track: Sequence[sketch.Damper], view: View, look: Look) -> list[Part]:
+    start, angle, length = _direction(track, view)
+    low, high = float(length.min()), float(length.max())
+    # The piston stays in its cylinder at all lengths, where there is room for that.
+    rod = min(0.92 * low, 0.65 * high)
+    cup, stub, half = high - rod + 0.06 * high, 0.5 * (low - rod), 6.5
+    cylinder = Stroke((((0.0, 0.0), (stub, 0.0)), ((cup, -half), (stub, -half), (stub, half), (cup, half))),
+                      look.edge, 1.5)  # fmt: skip
+    piston = Stroke((((0.0, 0.0), (-rod, 0.0)), ((-rod, -half + 2.0), (-rod, half - 2.0))), look.edge, 1.5)
+    a = np.radians(angle)
+    end = start + np.stack((length * np.cos(a), length * np.sin(a)), axis=1)
+    parts = [Part((cylinder,), start[:, 0], start[:, 1], angle), Part((piston,), end[:, 0], end[:, 1], angle)]
+    return [*parts, *_beside(track, start, angle, length, 18.0)]
+
+
+def hatching(start: Pixels, end: Pixels, depth: float = 9.0, step: float = HATCH) -> tuple[Stroke, Stroke]:
+    """A surface and its hatching on the right-hand side of the direction, as seen on the screen."""
+    dx, dy = end[0] - start[0], end[1] - start[1]
+    length = math.hypot(dx, dy)
+    if length == 0:
+        return Stroke((), INK), Stroke((), INK)
+    u, n = (dx / length, dy / length), (-dy / length, dx / length)
+    lines = []
+    for i in range(int(length // step) + 1):
+        s = i * step + min(step / 2, length / 2)
+        if s > length:
+            break
+        foot = (start[0] + s * u[0], start[1] + s * u[1])
+        lines.append((foot, (foot[0] + depth * (n[0] - u[0]), foot[1] + depth * (n[1] - u[1]))))
+    return Stroke(((start, end),), EDGE, 1.8), Stroke(tuple(lines), EDGE, 0.8)
+
+
+def _wall(track: Sequence[sketch.Wall], view: View, look: Look) -> list[Part]:
+    start, angle, length = _direction(track, view)
+    return [Part(hatching((0.0, 0.0), (float(length[0]), 0.0)), start[:, 0], start[:, 1], angle)]
+
+
+def _ground(track: Sequence[sketch.Ground], view: View, look: Look) -> list[Part]:
+    """Draw a ground that does not move and ends where the picture ends."""
+    x, y = view.pixels(track[0].at)
+    u = (math.cos(track[0].angle), -math.sin(track[0].angle))
+    low, high = -math.inf, math.inf
+    border = 6.0
+    box = ((x, u[0], border, view.width - border), (y, u[1], view.clear[0] / 2, view.height - view.clear[1] / 2))
+    for here, rate, least, most in box:
+        if abs(rate) > 1e-12:
+            a, b = sorted(((least - here) / rate, (most - here) / rate))
+            low, high = max(low, a), min(high, b)
+    if low >= high:
+        return []
+    ends = [(x + s * u[0], y + s * u[1]) for s in (low, high)]
+    return [fixed(*hatching(ends[0], ends[1]))]
+
+
+def _point(track: Sequence[sketch.Point], view: View, look: Look) -> list[Part]:
+    x, y = _moving(track, view)
+    return [Part((Ring((0.0, 0.0), 2.2, look.edge, 1.0, look.edge),), x, y), *_letter(track, view, x, y, 9.0)]
+
+
+def _note(track: Sequence[Any], view: View, look: Look) -> list[Part]:
+    """Draw a note as it is at the first frame."""
+    return NOTES[type(track[0])](track[0], view)
+
+
+LAYERS: tuple[dict[type, Callable[[Sequence[Any], View, Look], list[Part]]], ...] = (
+    {sketch.Ground: _ground, sketch.Wall: _wall},
+    {sketch.Spring: _spring, sketch.Damper: _damper},
+    {sketch.Block: _block, sketch.Disk: _disk},
+    {sketch.Bar: _bar},
+    {sketch.Blade: _blade},
+    {sketch.Bearing: _bearing},
+    {sketch.Pin: _pin},
+    {sketch.Point: _point},
+    dict.fromkeys(NOTES, _note),
+)
+"""How each shape is drawn, from the back to the front."""

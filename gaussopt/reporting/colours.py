@@ -1,0 +1,43 @@
+"""The one palette of all pictures: curves, maps and drawings of mechanisms.
+
+Okabe and Ito's colours, which colour-blind readers tell apart. `html/templates/report.css` colours the page itself.
+"""
+
+from __future__ import annotations
+
+BLUE, RED, GREEN, PINK, SKY, YELLOW = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00"
+BLACK, GREY, LIGHT, WHITE = "#000000", "#7f7f7f", "#f0f0f0", "#fff"
+
+CURVES = (BLUE, RED, GREEN, PINK, SKY, YELLOW, BLACK, GREY)
+"""Of curves, bars and boxes, in this order."""
+
+CLASSES = (LIGHT, BLUE, RED, BLACK, PINK, YELLOW, SKY, GREEN)
+"""Of the classes of a map; the first class, the regular one, is light."""
+
+CLASS_NAMES = ("light grey", "blue", "red-orange", "black", "pink", "yellow-orange", "sky blue", "green")
+"""The same in words, for texts that stand beside a map."""
+
+COLOUR_MAP = "cividis"
+"""Colour map of numbers, a name of matplotlib."""
+
+CONTOUR = RED
+RIM = "#595959"
+"""Edges of the patches of a legend."""
+
+INK, PALE, BODY, EDGE = "#1d2733", "#8a949e", "#dfe9f2", "#33475b"
+"""Drawings of mechanisms: letters and lines, auxiliary lines, bodies and their edges."""
+
+NORMAL, FRICTION, PATH = "#c44a00", BLUE, "#00795a"
+"""Normal forces, friction, paths: darkened for thin lines."""
+
+OTHER, OTHER_BODY = "#8f3f73", "#f6e6ef"
+"""A second motion in the same picture."""
+
+LOAD, AXIS = "#9c2f00", "#56616c"
+"""Applied forces and torques; letters of axes."""
+
+
+def mixed(colour: str, share: float, ground: str = "#ffffff") -> str:
+    """A colour laid over another, all as #rrggbb; `share`, from 0 to 1, is how much it covers."""
+    pairs = [(int(colour[i : i + 2], 16), int(ground[i : i + 2], 16)) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(g + share * (c - g)):02x}" for c, g in pairs)

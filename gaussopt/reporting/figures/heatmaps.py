@@ -1,0 +1,97 @@
+"""Heat maps as SVG: classes with a legend, numbers with a colour bar."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.reporting.colours import CLASSES, COLOUR_MAP, CONTOUR, RIM
+from gaussopt.reporting.figures.plots import figure_of, svg_of
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One map of several that share axes and colours: a title and values (rows of y, columns of x)."""
+
+    title: str
+    values: Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Scale of a colour bar: its label, least and largest number, and whether it is logarithmic."""
+
+    label: str
+    low: float
+    high: float
+    log: bool = False
+
+
+def class_map(
+    panels: Sequence[Panel], x: Vector, y: Vector, xlabel: str, ylabel: str, classes: Sequence[str], *,
+    small: bool = False,
+) -> str:  # fmt: skip
+    """Maps of class codes; only the classes that occur are in the legend; `small` keeps letters large."""
+    from matplotlib.colors import BoundaryNorm, ListedColormap
+    from matplotlib.patches import Patch
+
+    figure, axes = _panels(panels, xlabel, ylabel, small)
+    colours = ListedColormap(CLASSES[: len(classes)])
+    norm = BoundaryNorm(np.arange(len(classes) + 1) - 0.5, len(classes))
+    for panel, ax in zip(panels, axes, strict=True):
+        ax.pcolormesh(x, y, panel.values, cmap=colours, norm=norm, shading="nearest", rasterized=True)
+    used = sorted({int(v) for panel in panels for v in np.unique(panel.values)})
+    handles = [Patch(facecolor=CLASSES[i], edgecolor=RIM, label=classes[i]) for i in used]
+    # As many side by side as fit: a letter takes about 0.07 inches, patch and gap 0.45; more in large letters.
+    letter = 1.4 if small else 1.0
+    room = int(figure.get_figwidth() / (letter * (0.45 + 0.07 * max(len(classes[i]) for i in used))))
+    columns = min(max(1, room), 4, len(used))
+    figure.legend(handles=handles, loc="outside upper center", ncols=columns, fontsize=11 if small else 8,
+                  frameon=False)  # fmt: skip
+    return svg_of(figure)
+
+
+def value_map(
+    panels: Sequence[Panel], x: Vector, y: Vector, xlabel: str, ylabel: str, scale: Scale, *,
+    contour: float | None = None,
+) -> str:  # fmt: skip
+    """Maps of numbers on the colour map `colours.COLOUR_MAP`; white where there is none, a line at `contour`."""
+    from matplotlib.colors import LogNorm, Normalize
+
+    figure, axes = _panels(panels, xlabel, ylabel)
+    norm: Any = (LogNorm if scale.log else Normalize)(scale.low, scale.high)
+    mesh = None
+    for panel, ax in zip(panels, axes, strict=True):
+        values: NDArray[np.float64] = np.ma.masked_invalid(panel.values)
+        mesh = ax.pcolormesh(x, y, values, cmap=COLOUR_MAP, norm=norm, shading="nearest", rasterized=True)
+        finite = panel.values[np.isfinite(panel.values)]
+        drawn = contour is not None and min(panel.values.shape) > 1 and len(finite) > 0
+        if drawn and finite.min() < contour < finite.max():
+            ax.contour(x, y, values, levels=[contour], colors=CONTOUR, linewidths=1.2)
+    if mesh is not None:
+        figure.colorbar(mesh, ax=axes, label=scale.label, extend="both", shrink=0.9)
+    return svg_of(figure)
+
+
+def _panels(panels: Sequence[Panel], xlabel: str, ylabel: str, small: bool = False) -> tuple[Any, list[Any]]:
+    columns = min(len(panels), 2 if len(panels) in (1, 2, 4) else 3)
+    text = 11 if small else 9
+    rows = -(-len(panels) // columns)
+    size = (3.5, 3.3) if small else (2.1 * columns + 0.4, 1.6 * rows + 0.6)
+    figure = figure_of(size, "constrained", dpi=160)
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    for ax in grid.ravel()[len(panels) :]:
+        ax.set_visible(False)
+    found = list(grid.ravel()[: len(panels)])
+    for panel, ax in zip(panels, found, strict=True):
+        # A place of its own spares the search for one, which measures all ticks again.
+        ax.set_title(panel.title, fontsize=text, y=1.0)
+        ax.tick_params(labelsize=text - 1)
+    figure.supxlabel(xlabel, fontsize=text)
+    figure.supylabel(ylabel, fontsize=text)
+    return figure, found

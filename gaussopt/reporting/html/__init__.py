@@ -1,0 +1,1 @@
+"""Documents as pages: formulas, tables, figures inline."""

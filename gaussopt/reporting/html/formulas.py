@@ -1,0 +1,245 @@
+"""Texts of a report as HTML and Markdown: formulas become MathML, everything else is escaped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from xml.etree import ElementTree
+
+from markupsafe import Markup, escape
+
+from gaussopt.reporting.document import Formula, Link, Tex, typeset
+
+_INLINE = re.compile(r"(?<!\\)\$(?=\S)((?:[^$\\]|\\.)+?)(?<=\S)\$")
+
+_ELEMENTS = re.compile(
+    r"math|mrow|mi|mn|mo|mtext|mspace|msup|msub|msubsup|mfrac|msqrt|mroot|mover|munder|munderover|mtable|mtr|mtd|"
+    r"mstyle|mpadded|mphantom"
+)
+_ATTRIBUTES = re.compile(
+    r"accent(under)?|column(align|spacing)|depth|displaystyle|fence|form|height|largeop|linethickness|[lr]space|"
+    r"mathvariant|(max|min)size|movablelimits|rowspacing|scriptlevel|separator|stretchy|symmetric|voffset|width"
+)
+"""What MathML may consist of here: no links, no styles, nothing that acts."""
+
+_RELATIONS = frozenset("=<>≤≥≈≠≡∈→⇒⇔≪≫∼∝⟂:,;")
+"""Behind these a long formula in a line of text may be broken; browsers do not break MathML themselves."""
+
+_LIMITS = ("min", "max", "inf", "sup", "lim")
+"""What is written below these stands below them in a displayed formula."""
+
+_THIN, _THICK = "0.167em", "0.278em"
+
+_ROWS = ("math", "mrow", "mstyle", "msqrt", "mtd")
+"""Elements whose parts stand side by side."""
+
+_RELATION_NAMES = ("⟂", "∥", "∣")
+"""Relations that arrive as identifiers."""
+
+_LONG = 18
+"""Shorter formulas, in characters, stay in one piece."""
+
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>|$~&#])")
+
+
+# -- HTML ----------------------------------------------------------------------------------------------
+
+
+def html(text: object) -> Markup:
+    """A text, a link or a formula text as HTML.
+
+    Only a `Tex` is read as having formulas; any other text is shown as it is, with minus signs in its numbers. A
+    formula that
+    cannot be read is shown as it was typed.
+    """
+    if isinstance(text, Link):
+        return Markup('<a href="#{}">{}</a>').format(text.anchor, typeset(text.text))
+    if not isinstance(text, Tex):
+        return escape(typeset(str(text)))
+    return Markup("").join(
+        _fragment(part) if is_formula else escape(typeset(part)) for is_formula, part in _parts(text)
+    )
+
+
+def has_formulas(text: object) -> bool:
+    """Whether something of the text becomes MathML."""
+    return isinstance(text, Tex) and _INLINE.search(text) is not None
+
+
+def display(formula: Formula) -> Markup:
+    """A displayed formula, in pieces that a narrow screen may put below each other; its text if it is malformed."""
+    pieces = _pieces(formula.latex, displayed=True)
+    return escape(formula.text) if pieces is None else Markup("\n").join(map(Markup, pieces))
+
+
+def malformed(latex: str) -> bool:
+    """Whether a formula cannot be shown as MathML."""
+    return _pieces(latex, displayed=False) is None
+
+
+def _parts(text: str) -> Iterator[tuple[bool, str]]:
+    """Whether a part is a formula, and its LaTeX or plain text."""
+    end = 0
+    for match in _INLINE.finditer(text):
+        yield False, text[end : match.start()].replace("\\$", "$")
+        yield True, match[1]
+        end = match.end()
+    yield False, text[end:].replace("\\$", "$")
+
+
+def _fragment(latex: str) -> Markup:
+    pieces = _pieces(latex, displayed=False)
+    if pieces is None:
+        return Markup('<code class="tex">{}</code>').format(latex)
+    return Markup("".join(pieces))
+
+
+@lru_cache(maxsize=4096)
+def _pieces(latex: str, *, displayed: bool) -> tuple[str, ...] | None:
+    """MathML of a formula, cut where lines may break; None if it is malformed."""
+    root = _tree(latex, displayed)
+    if root is None:
+        return None
+    row = root[0] if len(root) == 1 and root[0].tag == "mrow" else root
+    cut = _between if displayed else _behind_relations
+    style = ' displaystyle="true"' if displayed else ""
+    return tuple(
+        f"<math{style}>{''.join(ElementTree.tostring(e, encoding='unicode') for e in piece)}</math>"
+        for piece in cut(list(row))
+        if piece
+    )
+
+
+def _between(children: list[ElementTree.Element]) -> list[list[ElementTree.Element]]:
+    """Cut at wide spaces, which are dropped."""
+    pieces: list[list[ElementTree.Element]] = [[]]
+    for child in children:
+        if child.tag == "mspace" and _em(child) >= 1:
+            pieces.append([])
+        else:
+            pieces[-1].append(child)
+    return pieces
+
+
+def _em(space: ElementTree.Element) -> float:
+    width = space.get("width", "")
+    return float(width.removesuffix("em")) if width.endswith("em") else 0.0
+
+
+def _behind_relations(children: list[ElementTree.Element]) -> list[list[ElementTree.Element]]:
+    if sum(len("".join(c.itertext())) for c in children) <= _LONG:
+        return [children]
+    pieces: list[list[ElementTree.Element]] = [[]]
+    depth = 0
+    for child in children:
+        text = child.text if child.tag == "mo" else None
+        depth += (text in ("(", "[", "{")) - (text in (")", "]", "}"))
+        pieces[-1].append(child)
+        if text in _RELATIONS and depth == 0:
+            pieces.append([])
+    return pieces
+
+
+def _tree(latex: str, displayed: bool) -> ElementTree.Element | None:
+    """Convert LaTeX by latex2mathml; None if the result is not MathML only."""
+    from latex2mathml.converter import convert
+
+    if not _balanced(latex):
+        return None
+    try:
+        # It raises errors of many kinds, IndexError and its own among them, and escapes no text.
+        text = convert(latex, display="block" if displayed else "inline")
+        root = ElementTree.fromstring(text.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "", 1))
+    except Exception:
+        return None
+    root.attrib.clear()
+    for element in root.iter():
+        unread = (element.text or "").startswith("\\")  # a command that it does not know
+        known = _ELEMENTS.fullmatch(element.tag) and all(map(_ATTRIBUTES.fullmatch, element.attrib))
+        if unread or not known:
+            return None
+        if element.tag == "mo" and len(element.text or "") > 1 and (element.text or "").isalpha():
+            element.tag = "mi"
+    for element in list(root.iter()):
+        if displayed and element.tag == "msub" and element[0].text in _LIMITS:
+            element.tag = "munder"
+        if element.tag in _ROWS:
+            _space(element)
+    return root
+
+
+def _space(parent: ElementTree.Element) -> None:
+    """Space operators and names of functions as TeX does; left alone they get the space of any operator."""
+    children = list(parent)
+    for before, child in zip((None, *children), children, strict=False):
+        if child.tag == "mi" and child.text in _RELATION_NAMES:
+            child.tag = "mo"
+            child.attrib.update(lspace=_THICK, rspace=_THICK)
+        elif child.tag == "mo" and child.text == "/":
+            child.attrib.update(lspace="0", rspace="0")
+        elif child.tag == "mo" and child.text in ("−", "+") and _opens(before):
+            child.attrib.update(form="prefix", lspace="0", rspace="0")
+    for j in reversed(range(len(children))):
+        if not _is_function(children[j]):
+            continue
+        if j + 1 < len(children) and not _bounds(children[j + 1]):
+            parent.insert(j + 1, ElementTree.Element("mspace", width=_THIN))
+        if j > 0 and not _bounds(children[j - 1]):
+            parent.insert(j, ElementTree.Element("mspace", width=_THIN))
+
+
+def _bounds(element: ElementTree.Element) -> bool:
+    """Whether an element needs no space beside it: an operator, a parenthesis, or a space."""
+    return element.tag in ("mo", "mspace") or (element.tag == "mrow" and len(element) > 0 and element[0].tag == "mo")
+
+
+def _opens(before: ElementTree.Element | None) -> bool:
+    """Whether a sign behind an element belongs to what follows."""
+    return before is None or before.tag == "mspace" or (before.tag == "mo" and before.text not in (")", "]", "}", "!"))
+
+
+def _is_function(element: ElementTree.Element) -> bool:
+    """Whether an element is an upright name, such as sin or min, with or without indices."""
+    if element.tag in ("msub", "msup", "msubsup", "munder"):
+        return _is_function(element[0])
+    return element.tag == "mi" and len(element.text or "") > 1 and (element.text or "").isalpha()
+
+
+def _balanced(latex: str) -> bool:
+    depth = 0
+    for brace in re.findall(r"\\.|[{}]", latex):
+        depth += {"{": 1, "}": -1}.get(brace, 0)
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+# -- Markdown ------------------------------------------------------------------------------------------
+
+
+def markdown(text: object) -> str:
+    """A text, a link or a formula text as one line of Markdown; formulas stay between dollar signs, safe in tables."""
+    if isinstance(text, Link):
+        return f"[{_plain(text.text)}](#{text.anchor})"
+    if not isinstance(text, Tex):
+        return _plain(str(text))
+    return "".join(_dollars(part) if is_formula else _plain(part) for is_formula, part in _parts(text))
+
+
+def _dollars(latex: str) -> str:
+    return f"`{latex}`" if malformed(latex) else f"${portable(latex)}$"
+
+
+def portable(latex: str) -> str:
+    """LaTeX without the characters that Markdown and HTML read first."""
+    latex = re.sub(r"\\\|", r"\\Vert ", latex)
+    for character, command in (("|", r"\vert "), ("<", r"\lt "), (">", r"\gt ")):
+        latex = latex.replace(character, command)
+    return " ".join(latex.split())
+
+
+def _plain(text: str) -> str:
+    line = _MARKDOWN.sub(r"\\\1", typeset(" ".join(text.split()) if "\n" in text else text))
+    # A line may not begin as a list does.
+    return re.sub(r"^(\s*)([-+])(?=\s)|^(\s*\d+)([.)])(?=\s)", lambda m: f"{m[1] or m[3] or ''}\\{m[2] or m[4]}", line)

@@ -1,0 +1,194 @@
+"""Write a document: index.html (self-contained), index.md with figures/ and data/ beside it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gaussopt.core.errors import BadInput
+from gaussopt.core.files import prepare_folder, write_text
+from gaussopt.reporting import document_checks
+from gaussopt.reporting.document import (
+    Animation,
+    Data,
+    Document,
+    Figure,
+    Link,
+    Table,
+    Timed,
+    blocks_of,
+    text_of,
+    typeset,
+)
+from gaussopt.reporting.html import formulas, inline_svg, measured_times, tables
+
+if TYPE_CHECKING:
+    import jinja2
+    import pandas as pd
+
+GENERATOR = '<meta name="generator" content="gaussopt">'
+"""By which a page is known to be a report of this project."""
+
+OPEN_FINDINGS = 8
+"""Longer lists of findings are folded where a summary stands above them."""
+
+OPEN_ROWS = 40
+"""Longer tables are folded, and on paper left to their files."""
+
+
+def write(document: Document, out: Path) -> Path:
+    """Write all forms of the report into a folder; the index files come last.
+
+    Returns
+    -------
+    Path
+        Of index.html.
+
+    Raises
+    ------
+    BadInput
+        If the folder cannot be written.
+    ValueError
+        If a link of the document leads nowhere or a name occurs twice.
+    """
+    document_checks.check(document)
+    for name, text in _files(document):
+        # Hundreds of files, all of which can be written again: waiting for the disk at each would take longer than all.
+        write_text(out / name, text, durable=False)
+    environment = _environment()
+    given = {"document": document, "titles": document_checks.titles(document.sections)}
+    write_text(out / "index.md", environment.get_template("report.md.j2").render(given))
+    script, style = (_source(environment, name) for name in ("report.js", "report.css"))
+    page = environment.get_template("report.html.j2").render(
+        given,
+        script=script,
+        style=style,
+        script_hash=_hash(script),
+        open_findings=OPEN_FINDINGS,
+        open_rows=OPEN_ROWS,
+        generator=GENERATOR,
+    )
+    write_text(out / "index.html", page)
+    return out / "index.html"
+
+
+def prepare_report(folder: Path, *, keep: bool = False) -> None:
+    """Make the folder of a report and check that it can be written.
+
+    Parameters
+    ----------
+    folder : Path
+    keep : bool
+        Whether other things beside a report are let alone; if not, they are a reason to refuse.
+
+    Raises
+    ------
+    BadInput
+        If it cannot be written, or a page there, or what else is there, is none of gaussopt's.
+    """
+    refuse_foreign(folder)
+    prepare_folder(folder)
+    if (folder / "index.html").exists():
+        return
+    if not keep and any(folder.iterdir()):
+        raise BadInput(f"{folder} holds other things than a report; name an empty folder.")
+
+
+def refuse_foreign(folder: Path) -> None:
+    """Raise BadInput if a page in the folder was not written by gaussopt."""
+    page = folder / "index.html"
+    if (page.exists() or page.is_symlink()) and not _is_own(page):
+        raise BadInput(f"{page} was not written by gaussopt, or not by this version; name an empty folder.")
+
+
+def _is_own(page: Path) -> bool:
+    try:
+        with page.open("rb") as file:
+            return GENERATOR.encode() in file.read(4096)
+    except OSError:
+        return False
+
+
+def _files(document: Document) -> Iterator[tuple[str, str]]:
+    """Names and texts of the files beside the page."""
+    blocks = list(blocks_of(document.sections))
+    if document.summary is not None:
+        blocks = [document.summary.counts, *(h.figure for h in document.summary.highlights), *blocks]
+    for block in blocks:
+        match block:
+            case Figure():
+                yield f"figures/{block.name}.svg", block.svg
+                yield f"data/{block.name}.csv", _frame_csv(block.data)
+            case Animation():
+                yield f"figures/{block.name}.svg", block.still
+                yield f"figures/{block.name}-animated.svg", block.svg
+                yield f"data/{block.name}.csv", _frame_csv(block.data)
+            case Table():
+                yield f"data/{block.name}.csv", _csv(block)
+            case Data():
+                yield f"data/{block.name}.csv", _frame_csv(block.frame)
+    yield f"data/{measured_times.NAME}", measured_times.listing(document)
+
+
+def template(name: str) -> jinja2.Template:
+    """Load a template of this package."""
+    return _environment().get_template(name)
+
+
+def _environment() -> jinja2.Environment:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("gaussopt.reporting.html"),
+        autoescape=lambda name: bool(name) and ".html" in str(name),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {
+        "columns": tables.columns,
+        "data_uri": inline_svg.data_uri,
+        "display": formulas.display,
+        "groups": tables.groups,
+        "inline_svg": inline_svg.inline,
+        "kind": lambda block: type(block).__name__,
+        "portable": formulas.portable,
+        "size": inline_svg.size,
+        "tex": formulas.html,
+        "typeset": typeset,
+        "timed": lambda text: isinstance(text, Timed),
+        "md": lambda cell, digits=6: formulas.markdown(
+            cell if isinstance(cell, str | Link) else text_of(cell, digits=digits)
+        ),
+    }
+    return environment
+
+
+def _source(environment: jinja2.Environment, name: str) -> str:
+    """Text of a file beside the templates."""
+    assert environment.loader is not None
+    return environment.loader.get_source(environment, name)[0]
+
+
+def _hash(script: str) -> str:
+    """Hash by which a content security policy allows a script."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _frame_csv(frame: pd.DataFrame) -> str:
+    return str(frame.to_csv(index=False, lineterminator="\n"))
+
+
+def _csv(table: Table) -> str:
+    import csv
+    import io
+
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows(table.rows)
+    return out.getvalue()

@@ -1,0 +1,98 @@
+"""Tables as a page shows them: groups of rows, columns of numbers, values of cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from gaussopt.reporting.document import Link, Table, Timed, is_truth, text_of, typeset
+from gaussopt.reporting.html.formulas import has_formulas, html
+
+PROSE = 36
+"""A column with a longer text, in characters, gets the width of prose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell as the page shows it, or the head of a column.
+
+    Attributes
+    ----------
+    html : Markup
+    value : str
+        The number in full, by which is sorted and which is copied; "" for a text.
+    source : str
+        A text with formulas or negative numbers as typed, which is copied; "" where the text shown says the same.
+    timed : bool
+        Whether it holds a measured time.
+    kind : str
+        Of the head of a column: "n" if it holds numbers, "p" prose, "" words.
+    """
+
+    html: Markup
+    value: str = ""
+    source: str = ""
+    timed: bool = False
+    kind: str = ""
+
+
+def columns(table: Table) -> tuple[Cell, ...]:
+    """Heads of the columns of a table."""
+    return tuple(
+        Cell(html(name), source=str(name) if has_formulas(name) else "", kind=_kind(cells, name in table.timed))
+        for name, *cells in zip(table.columns, *table.rows, strict=True)
+    )
+
+
+def groups(table: Table) -> tuple[tuple[tuple[Cell, ...], ...], ...]:
+    """Rows that belong together: a row continues the one above if it leaves its first cell open.
+
+    It also does if it repeats the first cell and leaves the second one open.
+    """
+    shown = [(name in table.timed, table.digits(name)) for name in table.columns]
+    found: list[list[Sequence[Any]]] = []
+    head: Sequence[Any] = ()
+    for row in table.rows:
+        if head and (row[0] == "" or (len(row) > 1 and row[0] == head[0] and row[1] == "")):
+            found[-1].append(row)
+        else:
+            head = row
+            found.append([row])
+    return tuple(
+        tuple(tuple(_cell(cell, *how) for cell, how in zip(row, shown, strict=True)) for row in rows) for rows in found
+    )
+
+
+def is_number(cell: Any) -> bool:
+    """Whether a cell is a number, NaN included."""
+    return not is_truth(cell) and (isinstance(cell, int | float) or hasattr(cell, "dtype"))
+
+
+def _cell(cell: Any, timed: bool, digits: int) -> Cell:
+    return Cell(
+        html(cell if isinstance(cell, str | Link) else text_of(cell, digits=digits)),
+        _exact(cell) if is_number(cell) else "",
+        str(cell) if has_formulas(cell) or (isinstance(cell, str) and typeset(cell) != cell) else "",
+        timed or isinstance(cell, Timed),
+    )
+
+
+def _exact(number: Any) -> str:
+    if isinstance(number, int):
+        return str(number)
+    value = float(number)
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return "NaN" if math.isnan(value) else repr(value)
+
+
+def _kind(cells: Sequence[Any], timed: bool) -> str:
+    if timed:  # how long its texts are is a matter of times, and the head is not marked
+        return "n" if any(is_number(c) for c in cells) else ""
+    if cells and all(is_number(c) or c in ("", "–") for c in cells):
+        return "n"
+    return "p" if any(len(str(c)) > PROSE for c in cells if not is_number(c)) else ""

@@ -1,0 +1,253 @@
+"""The report of a comparison: who is right, who is fast, where rankings reverse, what the papers' claims are worth."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gaussopt.comparison import tables
+from gaussopt.comparison.paper_claims import NOT_MEASURED, MeasuredClaim, claims
+from gaussopt.comparison.records import Answers, MotionRecord
+from gaussopt.comparison.results import Results
+from gaussopt.comparison.step_table import base_of, label_of, worst
+from gaussopt.reporting.document import Block, Data, Document, Items, Section, Table, Timed
+from gaussopt.reporting.figures import convergence
+from gaussopt.reporting.sections import correctness, problems, speed, sweeps
+from gaussopt.reporting.sections.grouping import first, groups, listed, looks_of, plural, shape_of, short
+
+MOST_ROWS = 24
+"""Longest table on the page where a file holds the rest."""
+
+MOST_FAILURES = 60
+
+
+def document(results: Results) -> Document:
+    """The report; sections without data are left out."""
+    found = groups(results)
+    looks = looks_of(results.answers)
+    speeds = [speed.Speed.of(g) for g in found] if results.times else []
+    judged = [a for a in results.answers if a.status]
+    answered = claims(results.answers, results.times, results.motions)
+    warm, warm_lines = speed.warm_section(found)
+    families, family_lines = sweeps.section(found, looks)
+    sections: list[Section | None] = [
+        _how_to_read() if judged else None,
+        correctness.section(found, results.answers) if judged else None,
+        speed.section(speeds, looks) if any(s.group.kind != "family" and s.means for s in speeds) else None,
+        speed.precision_section(found, looks) if results.times else None,
+        warm,
+        _convergence(judged),
+        families,
+        _trajectories(results.motions) if results.motions else None,
+        _claims_section(answered),
+        problems.section(judged),
+        _refused([a for a in results.answers if a.refused]),
+        _failures(results.failures, results.answers),
+        _environment(results.meta) if results.meta else None,
+    ]
+    verdicts = [
+        f"{c.id} ({c.paper}: {c.claim}): {c.verdict}. {c.sentence}" for c in answered if c.verdict != NOT_MEASURED
+    ]
+    findings = [
+        *correctness.findings(found, results.answers),
+        *map(Timed.plain, (*speed.findings(speeds), *warm_lines, *family_lines, *verdicts)),
+        *_broken(results.failures, results.answers),
+    ]
+    if not judged:
+        findings.insert(0, "No pair answered any step.")
+    lead = (
+        "Formulations and solvers on equal terms: the same steps, timed in turns, and every answer judged by the same "
+        "certificate, whatever the solver says of it."
+    )
+    return Document("Comparison", lead, tuple(findings), tuple(s for s in sections if s is not None))
+
+
+def _how_to_read() -> Section:
+    return Section("reading", "How to read this", (Items((
+        "Confirmed: the certificate, which knows nothing of formulation or solver, bounds the distance of the answer "
+        "to the true acceleration. Claimed: the solver calls it solved. Recognised: the step is ill-posed, and the "
+        "solver says just so. Confirmed and recognised answers are successes, all others failures.",
+        "Failures are charged, never dropped: infinite cost in profiles, ten times the slowest right answer in "
+        "means, infinite error where there is no answer.",
+        "Three rows for each solver: set up anew at every step; updated and started from its default (cold); updated "
+        "and started from the answer before (warm). A solver that cannot be updated or makes no use of a start lacks "
+        "the rows in which it would not differ. Where one row must do, it is the last, as in a simulation.",
+        "Times are of this machine and this Python: read ratios and where they reverse, not microseconds. Differences "
+        "below a factor of 1.1 are called none.",
+        "Limits: steps of one motion are alike, so shares over them are not shares of all mechanics; a profile or a "
+        "mean depends on who takes part; small programs measure the adapters as much as the algorithms, which is why "
+        "the backends' own times stand beside ours.",
+    )),))  # fmt: skip
+
+
+def _convergence(judged: Sequence[Answers]) -> Section | None:
+    """Convergence of the iterative solvers that take part, on programs of their own."""
+    present = {base_of(a.solver) for a in judged}
+    figures: list[Block] = [convergence.newton()] if "newton" in present else []
+    if present & {"deap", "deap-cma"}:
+        figures.append(convergence.evolution())
+    return Section("convergence", "Convergence", tuple(figures)) if figures else None
+
+
+# -- trajectories --------------------------------------------------------------------------------------
+
+
+def _trajectories(motions: Sequence[MotionRecord]) -> Section:
+    frame = tables.motions(motions)
+    rows = tuple(
+        (problem, formulation, f"{stepper}, {dt:g}" if dt else stepper,
+         f"{(of['status'] == 'solved').sum()} of {len(of)}", _range(of["evaluations"]),
+         *of[["error", "certified", "position_drift", "velocity_drift", "energy_drift"]].max())
+        for (problem, formulation, stepper, dt), of in frame.groupby(
+            ["problem", "formulation", "stepper", "dt"], sort=False
+        )
+    )  # fmt: skip
+    blocks: list[Block] = [
+        Table(
+            "motions",
+            "Trajectories by formulation, all its solvers together: how many reached their end; "
+            "the largest error against the reference, certified relative error of a step, violation of the constraints "
+            "in position and velocity, and drift of the energy relative to its largest value.",
+            ("problem", "formulation", "stepper", "to the end", "evaluations", "error", "certified",
+             "position drift", "velocity drift", "energy drift"),
+            rows,
+        ),
+        Data("motions-all", "All trajectories.", frame),
+    ]  # fmt: skip
+    ended = [m for m in motions if m.status != "solved"]
+    if ended:
+        shown, more = first(ended, MOST_ROWS)
+        rows = tuple((m.problem, label_of(m.formulation, m.solver), m.stepper, m.status, m.message) for m in shown)
+        columns = ("problem", "pair", "stepper", "status", "why")
+        blocks.append(Table("motions-ended", f"Trajectories that ended early.{more}", columns, rows))
+    return Section("motions", "Trajectories", tuple(blocks))
+
+
+def _range(values: Iterable[int]) -> str | int:
+    low, high = min(values), max(values)
+    return low if low == high else f"{low} to {high}"
+
+
+# -- claims --------------------------------------------------------------------------------------------
+
+
+def _claims_section(answered: Sequence[MeasuredClaim]) -> Section | None:
+    if all(c.verdict == NOT_MEASURED for c in answered):
+        return None
+    table = Table(
+        "claims", "Claims of the papers on cost and accuracy; each verdict follows from numbers of this comparison.",
+        ("number", "paper", "claim", "verdict", "measured"),
+        tuple((c.id, c.paper, c.claim, c.verdict, c.sentence) for c in answered), ("verdict", "measured"),
+    )  # fmt: skip
+    parts = tuple(
+        Section(f"claim-{c.id.lower()}", f"{c.id}: {c.claim}", tuple(_evidence(c))) for c in answered if c.rows
+    )
+    return Section("claims", "Claims of the papers", (table,), parts)
+
+
+def _evidence(claim: MeasuredClaim) -> list[Block]:
+    name = f"claim-{claim.id.lower()}"
+    shown, more = first(claim.rows, MOST_ROWS, " rows")
+    rows = tuple(tuple(map(short, row)) for row in shown)
+    caption = f"What the verdict on {claim.id} rests on.{more}"
+    blocks: list[Block] = [Table(name, caption, claim.columns, rows, claim.columns)]
+    if more:
+        every = pd.DataFrame(claim.rows, columns=list(claim.columns))
+        blocks.append(Data(f"{name}-all", "All rows.", every, tuple(claim.columns)))
+    return blocks
+
+
+# -- what did not work ---------------------------------------------------------------------------------
+
+
+def _refused(refused: Sequence[Answers]) -> Section | None:
+    """Refusals by reason; the names and numbers in a reason do not make it another one."""
+    if not refused:
+        return None
+    by: dict[tuple[str, str], tuple[str, dict[str, None], dict[str, None], dict[str, None]]] = {}
+    for a in refused:
+        opening, colon, rest = a.refused.partition(": ")
+        who = "solver" if opening.startswith("The solver") else "formulation" if opening.startswith("The form") else ""
+        reason = rest if colon and who else a.refused
+        who = who or ("" if a.solver else "formulation")
+        _, formulations, solvers, where = by.setdefault((who, shape_of(reason)), (reason, {}, {}, {}))
+        formulations.setdefault(a.formulation or "–")
+        solvers.setdefault(a.solver or "all")
+        where.setdefault(a.source.name)
+    rows = tuple(
+        (who or "–", listed(list(formulations), 6), "all" if who == "formulation" else listed(list(solvers), 6),
+         listed(list(where), 4), reason)
+        for (who, _), (reason, formulations, solvers, where) in sorted(by.items(), key=lambda x: x[0][0])
+    )  # fmt: skip
+    return Section("refused", "Refused", (Table(
+        "refused",
+        "Pairs that do not apply, by reason. A refusal is no failure; only in profiles and means over sources of which "
+        "a pair takes some does it count as one. Each refusal with its words is in the files of 'Who is right'.",
+        ("who refuses", "formulations", "solvers", "on", "reason"), rows,
+    ),))  # fmt: skip
+
+
+def _failures(failures: Mapping[str, str], answers: Sequence[Answers]) -> Section | None:
+    early = [a for a in answers if a.failure]
+    blocks: list[Block] = []
+    if early:
+        shown, more = first(early, MOST_FAILURES)
+        rows = tuple(
+            (a.source.label, label_of(a.formulation, a.solver), a.start, a.failure, len(a.status),
+             *(worst(np.array(x, dtype=float)) for x in (a.certified, a.primal, a.dual, a.gap)))
+            for a in shown
+        )  # fmt: skip
+        blocks.append(Table(
+            "ended-early",
+            f"Cases that ended before their last step ({kinds_of(a.failure for a in early)}), with what they had "
+            "answered until then: largest certified error and residuals. The steps they did not reach count as "
+            f"failures.{more}",
+            ("steps", "pair", "start", "why", "answered", "certified", "primal", "dual", "gap"), rows,
+        ))  # fmt: skip
+    if failures:
+        caption = f"Cases without a result: {kinds_of(failures.values())}."
+        blocks.append(Table("failures", caption, ("case", "reason"), tuple(failures.items())))
+    return Section("failures", "Failures", tuple(blocks)) if blocks else None
+
+
+def _broken(failures: Mapping[str, str], answers: Sequence[Answers]) -> list[str]:
+    early = sorted({a.solver for a in answers if a.failure})
+    lines = []
+    if early:
+        texts = [a.failure for a in answers if a.failure]
+        lines.append(f"{plural(len(texts), 'case')} ended early ({kinds_of(texts)}): {listed(early)}.")
+    if failures:
+        have = "has" if len(failures) == 1 else "have"
+        lines.append(f"{plural(len(failures), 'case')} {have} no result ({kinds_of(failures.values())}); see Failures.")
+    return lines
+
+
+def kinds_of(texts: Iterable[str]) -> str:
+    """Count failures of each kind, by how their texts begin."""
+    kinds = {"crashed": "crashed", "time limit": "at the time limit", "lost": "lost"}
+    counts = Counter(kinds.get(text.partition(":")[0], "") for text in texts)
+    errors = counts.pop("", 0)
+    return ", ".join(
+        [f"{counts[k]} {k}" for k in kinds.values() if counts[k]] + [plural(errors, "error")] * bool(errors)
+    )
+
+
+def _environment(meta: Mapping[str, Any]) -> Section:
+    caption = "Versions, machine and settings of this comparison."
+    table = Table("environment", caption, ("what", "value"), tuple(_flat("", meta)))
+    return Section("environment", "Environment", (table,))
+
+
+def _flat(prefix: str, meta: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for key, value in meta.items():
+        if isinstance(value, Mapping):
+            found += _flat(f"{prefix}{key}: ", value)
+        else:
+            text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
+            found.append((f"{prefix}{key}", "–" if text is None else text))
+    return found

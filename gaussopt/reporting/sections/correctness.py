@@ -1,0 +1,290 @@
+"""The report of a comparison: who is right."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gaussopt.comparison import metrics, tables
+from gaussopt.comparison.records import Answers, SourceKey
+from gaussopt.comparison.step_table import PROGRAM_TOLERANCE, SEVERAL, TimedAnswers, base_of, join, stacked, step_table
+from gaussopt.reporting.document import Block, Data, Paragraph, Section, Table
+from gaussopt.reporting.sections.grouping import Group, in_words, listed, per_cent, plural, shape_of, short
+
+MOST_ROWS = 30
+MOST_REASONS = 12
+
+
+def section(groups: Sequence[Group], answers: Sequence[Answers]) -> Section:
+    """Words of solvers, formulations that are wrong, and a matrix for each problem or family."""
+    blocks: list[Block] = []
+    words = metrics.words(answers)
+    if words:
+        swept = frozenset[str]().union(*(g.sweeps for g in groups))
+        blocks.append(_words_table([w for w in words if w.solver not in swept]))
+        if any(w.solver in swept for w in words):
+            blocks.append(Data("words-all", "The same with every set of options.", _words_frame(words)))
+    wrong = metrics.wrong_programs(answers)
+    if wrong:
+        rows = tuple((w.formulation, w.source, w.steps, w.wrong, w.worst) for w in wrong)
+        blocks.append(Table(
+            "wrong-programs",
+            "Formulations that are wrong on their own account: answers that solve their program (residuals at most "
+            f"{PROGRAM_TOLERANCE:g}) and are not the mechanics. Answers of all solvers from "
+            "all starts are counted; no solver is blamed for these.",
+            ("formulation", "steps of", "answers that solve it", "not confirmed", "largest certified"), rows,
+        ))  # fmt: skip
+    blocks += _reasons(answers)
+    parts = tuple(Section(f"right-{g.anchor}", g.title, tuple(_matrices(g))) for g in groups)
+    return Section("right", "Who is right", tuple(blocks), parts)
+
+
+def _words_table(words: Sequence[Any]) -> Block:
+    told = [w for w in words if w.false_claims or w.missed]
+    rest = sorted(w.solver for w in words if not w.false_claims and not w.missed)
+    if not told:
+        return Paragraph(f"Every claim survives and no right answer is disowned: {listed(rest, 40)}.")
+    rows = tuple(
+        (w.solver, w.steps, w.claims, w.false_claims, w.denied, w.missed, short(w.correct), short(w.worst),
+         listed(w.where, 2))
+        for w in told[:MOST_ROWS]
+    )  # fmt: skip
+    more = f" The {MOST_ROWS} worst of {len(told)}." if len(told) > MOST_ROWS else ""
+    more += f" Not listed, since claim and certificate agree at every step: {listed(rest, 40)}." if rest else ""
+    return Table(
+        "words",
+        "What the word of each solver is worth, the worst first, over all kinds of start. 'False claims' are answers "
+        "that it calls solved and the certificate does not confirm, and 'denied' ones: it calls a step infeasible or "
+        "otherwise ill-posed that is not so. 'Missed' are confirmed and called neither; the correct rate is the share "
+        "of steps of which it says what is true. To stop at a limit claims nothing. A tolerance that is "
+        f"too loose makes false claims as surely as a bug does: the size of the error tells them apart.{more}",
+        ("solver", "steps", "claims", "false claims", "denied", "missed", "correct rate",
+         "largest certified among false claims", "most of them in"),
+        rows,
+    )  # fmt: skip
+
+
+def _words_frame(words: Sequence[Any]) -> pd.DataFrame:
+    frame = pd.DataFrame(words).assign(where=["; ".join(w.where) for w in words])
+    frame = frame.drop(columns=["refuted", "said", "never_right"])
+    return frame.rename(columns={"correct": "correct_rate", "worst": "largest_certified"})
+
+
+def _matrices(group: Group) -> list[Block]:
+    main, _ = group.main()
+    by: dict[tuple[str, str], list[TimedAnswers]] = {}
+    for c in join(main, ()):
+        by.setdefault((c.answers.solver, c.answers.formulation), []).append(c)
+    used = [k for k, of in by.items() if not all(c.answers.refused for c in of)]
+    if not used:
+        return [Paragraph("Every pair refuses these steps; the reasons are listed under Refused.")]
+    takers = Counter(f for _, f in used)
+    formulations = sorted(takers, key=lambda f: (-takers[f], f))
+    # Columns of formulations that one solver takes would hold nothing but dashes.
+    wide = [f for f in formulations if takers[f] > 1] or formulations
+    solvers = sorted({s for s, f in used if f in wide}, key=lambda s: (-sum(k[0] == s for k in used), s))
+    cells = tuple((s, *(_cell(by.get((s, f))) for f in wide)) for s in solvers)
+    parts = len({(c.source.part, tuple(c.source.dials.items())) for of in by.values() for c in of})
+    over = f", the worst of {parts} sets of steps" if parts > 1 else ""
+    caption = (
+        f"Largest certified relative error{over} and all kinds of start. A bare number: every answer is confirmed and "
+        "every claim true. Otherwise the share of steps confirmed follows, and the correct rate of the claims where it "
+        "is below one. 'Recognised as': ill-posed steps that the solver calls just so. Steps with several solutions, "
+        "where nobody can be confirmed, are left out. '–': refused, or not asked. '*': a formulation that does not "
+        "claim to be exact."
+    )
+    inexact = {c.answers.formulation for of in by.values() for c in of if not c.answers.exact}
+    header = ("solver", *(f"{f}{'*' * (f in inexact)}" or "largest certified" for f in wide))
+    blocks: list[Block] = [Table(f"right-{group.anchor}", caption, header, cells)]
+    narrow = [(f, s) for f in formulations if f not in wide for s, g in used if g == f]
+    if narrow:
+        rows = tuple((f, s, _cell(by[s, f])) for f, s in narrow)
+        text = "The same for formulations that one solver takes."
+        blocks.append(Table(f"right-one-{group.anchor}", text, ("formulation", "solver", "largest certified"), rows))
+    return [*blocks, _long(group)]
+
+
+def _cell(cases: Sequence[TimedAnswers] | None) -> float | str:
+    asked = [c for c in cases or () if not c.answers.refused and c.steps]
+    if not asked:
+        return "–"
+    rows = {name: stacked(asked, name) for name in (*metrics.COUNTED, "right", "open", "certified", "status")}
+    counted = ~rows["open"]
+    if not counted.any():
+        return "several solutions"
+    right, recognised = rows["right"][counted], rows["recognised"][counted]
+    count = metrics.counts(rows, counted)
+    correct = metrics.correct(count) if count["answered"] else 1.0
+    worst = float(rows["certified"][counted][~recognised].max(initial=0.0))
+    if right.all() and correct == 1 and not recognised.any():
+        return worst
+    parts = []
+    if recognised.any():
+        known = f"recognised as {in_words(metrics.ranked(rows['status'][rows['recognised']]))}"
+        parts.append(known if recognised.all() else f"{per_cent(float(recognised.mean()))} {known}")
+    if not recognised.all():
+        error = f"{worst:.0e}" if np.isfinite(worst) else "∞"
+        parts.insert(0, f"{error}; {per_cent(float((right & ~recognised).mean()))} confirmed")
+    if correct < 1:
+        parts.append(f"correct {per_cent(correct)}")
+    return ", ".join(parts).replace(" %", "\u202f%")
+
+
+def _long(group: Group) -> Data:
+    frame = tables.summary(group.answers, group.times)
+    of_time = ("backend", "overhead", "timed", "repetitions")
+    return Data(
+        f"summary-{group.anchor}",
+        "Every source, formulation, solver (with all sets of options) and start: counts, rates, quantiles of errors "
+        "and work, largest primal, dual and gap residuals, iterations.",
+        frame,
+        tuple(c for c in frame.columns if c.startswith("work_") or c in of_time),
+    )
+
+
+def findings(groups: Sequence[Group], answers: Sequence[Answers]) -> list[str]:
+    """Findings: solvers that are confirmed everywhere, false claims, failures with reasons, wrong formulations."""
+    swept = frozenset[str]().union(*(g.sweeps for g in groups))
+    table = step_table(answers, [t for g in groups for t in g.times])
+    table = table[~table["refused"]]
+    exact = table[table["exact"]]
+    if exact.empty:
+        return []
+    counted = exact[~exact["open"]]
+    pairs = counted.groupby(["formulation", "solver"])["right"].all()
+    everywhere = counted[~counted["solver"].isin(swept)].groupby("solver")["right"].all()
+    sure = list(everywhere.index[everywhere])
+    known = " or recognise it as ill-posed" if exact["recognised"].any() else ""
+    lines = [
+        f"{pairs.sum()} of {len(pairs)} pairs of an exact formulation and a solver are confirmed on every step "
+        f"they were asked{known}. Solvers confirmed throughout: {listed(sure, 16) if sure else 'none'}."
+    ]
+    lines += _lies(answers, swept)
+    lines += _differing(table)
+    lines += _several(exact)
+    lines += _failing([c for c in join(answers) if c.answers.exact and c.answers.solver not in swept])
+    wrong = [f"{w.formulation} on {w.source} ({w.wrong} of {w.steps})" for w in metrics.wrong_programs(answers)]
+    if wrong:
+        lines.append(
+            "Programs that were solved and are not the mechanics, whoever solves them, in answers over all starts: "
+            f"{listed(wrong)}."
+        )
+    return lines
+
+
+def _lies(answers: Sequence[Answers], swept: frozenset[str]) -> list[str]:
+    """Claims that do not survive, "solved" and "infeasible" alike."""
+    liars = metrics.liars(answers)
+    lines = [
+        f"{r.solver} is never right: the certificate refutes all {r.refuted} answers that it calls solved; its correct "
+        f"rate is {r.correct:.2g}, its largest certified error "
+        f"{f'{r.worst:.1e}' if np.isfinite(r.worst) else 'infinite'}."
+        for r in liars if r.never_right and r.solver not in swept
+    ]  # fmt: skip
+    others = [r for r in liars if r.refuted and not r.never_right and r.solver not in swept]
+    if others:
+        named = [f"{r.solver} {r.refuted} of {r.claims} (correct rate {r.correct:.3g})" for r in others]
+        lines.append(f"Claims of 'solved' that the certificate does not confirm: {listed(named)}.")
+    lines += [
+        f"{r.solver} calls solvable steps {in_words(r.said)}: {r.denied} of its {r.steps} answers (correct rate "
+        f"{r.correct:.3g})."
+        for r in liars if r.denied and r.solver not in swept
+    ]  # fmt: skip
+    loose = [r for r in liars if r.solver in swept]
+    if loose:
+        lines.append(
+            f"Of the sets of options that trade accuracy for time, {len(loose)} make false claims too: "
+            f"{listed(sorted({base_of(r.solver) for r in loose}))}."
+        )
+    if not any(r.refuted for r in liars):
+        lines.append("Every claim of 'solved' survives the certificate.")
+    return lines
+
+
+def _differing(table: pd.DataFrame) -> list[str]:
+    """Solvers whose answers on the clock are not those on record."""
+    counts = table.groupby("solver", sort=False)["differs"].sum().sort_values(ascending=False, kind="stable")
+    named = [f"{solver} (at {plural(n, 'step')}, over all starts)" for solver, n in counts.items() if n]
+    if not named:
+        return []
+    return [
+        f"Answers differently on the clock, confirmed on record and not when timed: {listed(named)}. These steps count "
+        "as failures wherever times are compared."
+    ]
+
+
+def _several(table: pd.DataFrame) -> list[str]:
+    """Numbers of steps with several solutions, by source."""
+    there = table["status"].isin(SEVERAL).groupby([table["name"], table["source"], table["step"]], sort=False).any()
+    named = [
+        f"{of.sum()} of {plural(len(of), 'step')} of {name}"
+        for name, of in there.groupby(level="name", sort=False) if of.any()
+    ]  # fmt: skip
+    if not named:
+        return []
+    return [f"Several solutions: {listed(named)}. Nobody can be confirmed there, and nobody is blamed."]
+
+
+def _failing(cases: Sequence[TimedAnswers]) -> list[str]:
+    """Solvers without a right answer to any step of a source, however it is formulated exactly and started."""
+    by: dict[tuple[str, SourceKey], list[TimedAnswers]] = {}
+    for c in cases:
+        if not c.answers.refused and ((~c["open"]).any() or c.answers.failure):
+            by.setdefault((c.answers.solver, c.source.key), []).append(c)
+    failing: dict[str, list[list[Answers]]] = {}
+    for (solver, _), of in by.items():
+        if not stacked(of, "right").any():
+            failing.setdefault(solver, []).append([c.answers for c in of])
+    named = []
+    for solver, sources in sorted(failing.items(), key=lambda x: -len(x[1])):
+        why = ranked_reasons(chain.from_iterable(sources))
+        reason = why[0][0].rstrip(".") if why else "no reason on record"
+        named.append(f"{solver} on {plural(len(sources), 'source')} ({cut(reason)})")
+    return [f"Solvers that fail at every step of a source: {'; '.join(named)}."] if named else []
+
+
+def ranked_reasons(answers: Iterable[Answers]) -> list[tuple[str, int]]:
+    """Reasons of records, or else why they broke, and how often they were given, the most frequent first.
+
+    Reasons that differ in numbers only are one, in the words of the most frequent.
+    """
+    counts: dict[str, Counter[str]] = {}
+    for a in answers:
+        for reason, count in (a.reasons or ({a.failure: 1} if a.failure else {})).items():
+            counts.setdefault(shape_of(reason), Counter())[reason] += count
+    ranked = sorted(counts.values(), key=lambda of: -of.total())
+    return [(of.most_common(1)[0][0], of.total()) for of in ranked]
+
+
+def cut(text: str, most: int = 150) -> str:
+    """The beginning of a long sentence; the whole of it is in the CSV."""
+    return text if len(text) <= most else f"{text[:most].rsplit(' ', 1)[0]} ..."
+
+
+def _reasons(answers: Sequence[Answers]) -> list[Block]:
+    """Reasons for which steps were not confirmed, by solver, formulation and problem or family."""
+    by: dict[tuple[str, str, str], list[Answers]] = {}
+    for a in answers:
+        if a.reasons:
+            by.setdefault((a.solver, a.formulation, a.source.name), []).append(a)
+    rows = [(*key, count, reason) for key, of in by.items() for reason, count in ranked_reasons(of)]
+    if not rows:
+        return []
+    rows.sort(key=lambda r: -r[3])
+    columns = ("solver", "formulation", "steps of", "steps", "reason")
+    more = f" The {MOST_REASONS} most frequent of {len(rows)}." if len(rows) > MOST_REASONS else ""
+    blocks: list[Block] = [Table(
+        "reasons",
+        "Why steps were not confirmed, over all starts; reasons that differ in numbers only are one, in the words of "
+        f"the most frequent.{more}",
+        columns, tuple((*row[:-1], cut(row[-1])) for row in rows[:MOST_REASONS]),
+    )]  # fmt: skip
+    if more:
+        frame = pd.DataFrame(rows, columns=["solver", "formulation", "source", "steps", "reason"])
+        blocks.append(Data("reasons-all", "All reasons.", frame))
+    return blocks

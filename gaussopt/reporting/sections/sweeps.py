@@ -1,0 +1,197 @@
+"""The report of a comparison: along the dials of families, and where rankings reverse."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gaussopt.comparison.rank_reversals import Place, Reversal, places, reversals_of
+from gaussopt.comparison.records import Answers, Times
+from gaussopt.reporting.document import Block, Data, Figure, Paragraph, Section, Table
+from gaussopt.reporting.figures import plots
+from gaussopt.reporting.sections.grouping import Group, anchor_of, first, in_words, listed, per_cent, short
+from gaussopt.reporting.sections.speed import DRAWN
+
+MOST_REVERSALS = 12
+MOST_VALUES = 9
+
+
+def section(groups: Sequence[Group], looks: Mapping[str, int]) -> tuple[Section | None, list[str]]:
+    """One part for each family and dial, and the reversals as findings."""
+    parts, lines = [], []
+    for group in groups:
+        if group.kind != "family":
+            continue
+        answers, times = group.main()
+        for dial in dict.fromkeys(a.source.swept for a in answers if a.source.swept):
+            part, found = _dial(group, dial, answers, times, looks)
+            if part is not None:
+                parts.append(part)
+            lines += found
+    if not parts:
+        return None, lines
+    lead = Paragraph(
+        "One dial is turned, the others stay. A ranking is by the median work of a step, a failure counting as "
+        "infinite. A reversal is printed only where both orders are beyond the noise: medians a factor 1.1 apart, and "
+        "quartiles that do not overlap or three quarters of the common steps in favour of the same one."
+    )
+    return Section("families", "Families: along each dial", (lead,), tuple(parts)), lines
+
+
+def _dial(
+    group: Group, dial: str, answers: Sequence[Answers], times: Sequence[Times], looks: Mapping[str, int]
+) -> tuple[Section | None, list[str]]:
+    exact = [a for a in answers if a.exact]
+    pairs = places(exact, times, dial)
+    main = places(exact, times, dial, formulation=group.formulation)
+    if not pairs:
+        return None, []
+    anchor = anchor_of(group.anchor, dial)
+    blocks: list[Block] = []
+    lines: list[str] = []
+    if main:
+        what = f"{dial}, by formulation {group.formulation}" if group.formulation else dial
+        caption = f"Work of a step against {what}: median over the steps, bars from quartile to quartile."
+        blocks.append(_figure(f"dial-{anchor}", caption, main, [p.solver for p in main], looks))
+        blocks.append(_accuracy(f"dial-accuracy-{anchor}", dial, main))
+        turned = reversals_of(main)
+        blocks += _reversals(f"reversals-{anchor}", dial, turned, "solvers", group.formulation)
+        lines += _lines(group, dial, turned)
+    if len({p.formulation for p in pairs}) > 1:
+        fast = _fast(pairs)
+        caption = (
+            f"The same for pairs of formulation and solver, formulating and recovering included: the {len(fast)} with "
+            "the least time along the dial."
+        )
+        shown = [p for p in pairs if p.label in fast]
+        blocks.append(_figure(f"dial-pairs-{anchor}", caption, shown, [p.label for p in shown], None))
+        turned = reversals_of(shown)
+        blocks += _reversals(f"reversals-pairs-{anchor}", dial, turned, "these pairs")
+        lines += _lines(group, dial, turned)
+    blocks.append(Data(f"dial-all-{anchor}", "All pairs at all values.", _frame(pairs), OF_TIME))
+    return Section(f"family-{anchor}", f"{group.name}: {dial}", tuple(blocks)), lines
+
+
+def _fast(pairs: Sequence[Place]) -> list[str]:
+    """The pairs that are fast along the dial: by the mean logarithm of the factor to the fastest at each value."""
+    work = pd.Series({(p.others, p.value, p.label): p.work for p in pairs}).unstack()
+    # A failure, and a value at which all fail, weigh like a factor of a thousand; that decides only who is drawn.
+    factors = work.div(work.min(axis=1), axis=0).clip(upper=1e3).fillna(1e3)
+    return list(np.log(factors).mean().sort_index().sort_values(kind="stable").index[:DRAWN])
+
+
+OF_TIME = ("seconds", "q25", "q75", "success")
+"""Columns of the frame that depend on the clock: answers that differ there count as failures."""
+
+
+def _frame(found: Sequence[Place]) -> Any:
+    rows = [
+        (p.family, " ".join(f"{k}={v:g}" for k, v in p.others), p.dial, p.value, p.formulation, p.solver, p.work,
+         *p.band, p.success, p.certified)
+        for p in found
+    ]  # fmt: skip
+    columns = ["family", "other_dials", "dial", "value", "formulation", "solver", "seconds", "q25", "q75", "success",
+               "largest_certified"]  # fmt: skip
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _figure(
+    name: str, caption: str, found: Sequence[Place], labels: Sequence[str], looks: Mapping[str, int] | None
+) -> Figure:
+    dial = found[0].dial
+    by: dict[str, list[Place]] = {}
+    for label, p in zip(labels, found, strict=True):
+        by.setdefault(label, []).append(p)
+    several = len({p.others for p in found}) > 1
+    curves, bands, hollow = {}, {}, {}
+    for label in sorted(by, key=lambda k: (looks or {}).get(k, 0)):
+        of = sorted((p for p in by[label] if np.isfinite(p.work)), key=lambda p: (p.others, p.value))
+        if of:
+            curves[label] = np.array([p.value for p in of]), np.array([1e6 * p.work for p in of])
+            bands[label] = np.array([1e6 * p.band[0] for p in of]), np.array([1e6 * p.band[1] for p in of])
+            hollow[label] = np.array([p.success < 1 for p in of])
+    failing = sorted({k for k, of in by.items() if any(np.isinf(p.work) for p in of)})
+    missing = f" Not drawn where half of the steps fail or more: {listed(failing)}." if failing else ""
+    mixed = " Other dials were turned as well; their points are joined." if several else ""
+    partly = " Hollow: some steps fail." if any(h.any() for h in hollow.values()) else ""
+    ends = [f"{k} from {y[0]:.3g} to {y[-1]:.3g} µs" for k, (_, y) in curves.items()]
+    svg = plots.sweeps(curves, dial, "microseconds of a step, median", bands=bands, hollow=hollow, looks=looks)
+    alt = f"Time against {dial} on logarithmic axes: {listed(ends, 16)}."
+    return Figure(name, f"{caption}{partly}{missing}{mixed}", alt, svg, _frame(found), timed=True)
+
+
+def _accuracy(name: str, dial: str, found: Sequence[Place]) -> Table:
+    """Solvers down, values across, thinned where there are many."""
+    values = sorted({p.value for p in found})
+    if len(values) > MOST_VALUES:
+        values = [values[i] for i in np.unique(np.linspace(0, len(values) - 1, MOST_VALUES).round().astype(int))]
+    cells: dict[str, dict[float, list[Place]]] = {}
+    for p in found:
+        cells.setdefault(p.solver, {}).setdefault(p.value, []).append(p)
+    rows = tuple((s, *(_cell(of.get(v, ())) for v in values)) for s, of in sorted(cells.items()))
+    return Table(
+        name,
+        f"Largest certified relative error by {dial}; with the share of steps confirmed, or recognised as "
+        "ill-posed, where it is not all of them. "
+        "'–': refused, or not measured.",
+        ("solver", *(f"{v:g}" for v in values)), rows,
+    )  # fmt: skip
+
+
+def _cell(of: Sequence[Place]) -> Any:
+    if not of:
+        return "–"
+    worst = max((p.certified for p in of if not np.isnan(p.certified)), default=None)
+    success = min(p.success for p in of)
+    names = dict.fromkeys(s for p in of for s in p.recognised)
+    known = f"recognised as {in_words(list(names))}" if names else ""
+    if success == 1 and not known:
+        return worst
+    error = known if worst is None else f"{worst:.0e}" if np.isfinite(worst) else "∞"
+    return "; ".join(dict.fromkeys((error, known if success == 1 else per_cent(success))))
+
+
+def _reversals(name: str, dial: str, turned: Sequence[Reversal], what: str, formulation: str = "") -> list[Block]:
+    """The table; the name of the formulation that all share is left out."""
+    shared = f"{formulation} by " if formulation else ""
+    if not turned:
+        return [Paragraph(f"No order of {what} reverses beyond the noise along {dial}.")]
+    shown, more = first(turned, MOST_REVERSALS, "; changes of the first place come first")
+    rows = tuple(
+        (r.first.removeprefix(shared), r.then.removeprefix(shared), r.before, r.after, short(r.ratio_before),
+         short(r.ratio_after), "yes" if r.leads else "no")
+        for r in shown
+    )  # fmt: skip
+    columns = ("faster before", "faster after", f"{dial} before", f"{dial} after", "factor before", "factor after",
+               "leads")  # fmt: skip
+    table = Table(
+        name,
+        f"Where the ranking of {what} reverses along {dial}: the first is faster at the value before, the second at "
+        "the value after, by the factors given. '∞': the slower one fails there; 'leads': the first place of all "
+        f"changes hands.{more}",
+        columns, rows, columns,
+    )  # fmt: skip
+    if not more:
+        return [table]
+    data = pd.DataFrame([r[3:] for r in turned])
+    data.columns = pd.Index(["faster_before", "faster_after", "before", "after", "factor_before", "factor_after",
+                             "leads"])  # fmt: skip
+    return [table, Data(f"{name}-all", "All reversals.", data, tuple(data.columns))]
+
+
+def _lines(group: Group, dial: str, turned: Sequence[Reversal]) -> list[str]:
+    """Changes of the first place; if there is none, the clearest of the others."""
+    leads = [r for r in turned if r.leads] or sorted(turned, key=lambda r: -min(r.ratio_before, r.ratio_after))[:1]
+    return [
+        f"{group.title}: the ranking reverses between {dial} = {r.before:g} and {r.after:g}: {r.first} is "
+        f"{_times(r.ratio_before, r.then)} before, {r.then} is {_times(r.ratio_after, r.first)} after"
+        f"{', and the first place changes hands' if r.leads else ''}."
+        for r in leads[:2]
+    ]  # fmt: skip
+
+
+def _times(ratio: float, other: str) -> str:
+    return f"right where {other} fails" if np.isinf(ratio) else f"{ratio:.2g} times faster than {other}"

@@ -1,0 +1,65 @@
+"""Files of a comparison: records, tables, report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from gaussopt.comparison import tables
+from gaussopt.comparison.results import Results, unanswered, write_results
+from gaussopt.core.files import prepare_folder
+from gaussopt.reporting.html.page import prepare_report, write
+from gaussopt.reporting.sections.comparison import document
+
+
+def write_comparison(results: Results, folder: Path) -> dict[str, Any]:
+    """Write a comparison into a folder: all records, tables, report.
+
+    Returns
+    -------
+    dict
+        As `write_report`, and the paths of the tables.
+
+    Raises
+    ------
+    BadInput
+        If the folder cannot be written.
+    """
+    write_results(results, folder)
+    written = tables.write(folder / "tables", results.answers, results.times, results.motions)
+    return {**write_report(results, folder), "tables": [str(path) for path in written]}
+
+
+def write_report(results: Results, folder: Path) -> dict[str, Any]:
+    """Write the report on a comparison.
+
+    Returns
+    -------
+    dict
+        status, message, report, findings, counts, motions, failures, and "unanswered": the sources that nobody
+        answered to, with the reason; for JSON.
+
+    Raises
+    ------
+    BadInput
+        If the folder cannot be written.
+    """
+    if folder == results.store:  # a report there is the store's own
+        prepare_folder(folder)
+    else:
+        prepare_report(folder)
+    page = document(results)
+    report = write(page, folder)
+    asked = [r for r in results.answers if not r.refused]
+    broken = results.failures
+    status, message = "solved", f"{len(asked)} records."
+    if broken:
+        status, message = "crashed", f"{len(broken)} cases failed; see {report}."
+    elif not asked:
+        status, message = "bad_input", "Nobody answered to any step, so there is nothing to compare."
+    return {
+        "status": status, "message": message,
+        "report": str(report), "findings": list(page.findings), "sources": results.meta.get("sources", []),
+        "answers": len(asked), "times": len(results.times), "motions": [m.to_mapping() for m in results.motions],
+        "unanswered": unanswered(results.meta.get("sources", []), results.answers), "failures": broken,
+    }  # fmt: skip

@@ -1,0 +1,1 @@
+"""One call for a motion or for many: settings, engines, batches."""

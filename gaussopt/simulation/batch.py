@@ -1,0 +1,123 @@
+"""Thousands of trajectories of one problem: parameter sweeps, Monte Carlo, grids of initial states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gaussopt.core.errors import BadInput
+from gaussopt.core.interrupts import Interrupts
+from gaussopt.core.stepper import Stabilisation
+from gaussopt.core.system import AbstractSystem
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE, check_tolerance
+from gaussopt.integration import stabilisation
+from gaussopt.integration.time_grid import TimeGrid
+from gaussopt.jit.threads import cores
+from gaussopt.modelling.problem import Problem
+from gaussopt.simulation.batch_dataset import Batch, check_size
+from gaussopt.simulation.batch_members import BatchMembers
+from gaussopt.simulation.settings import check_impacts, check_kinds, check_settings, problem_or_system, stride
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@np.errstate(over="ignore", invalid="ignore")  # motions that run away are reported, not warned about
+def simulate_batch(
+    problem: str | Problem | AbstractSystem, *, parameters: Mapping[str, Any] | None = None,
+    initial: Mapping[str, Any] | None = None, stepper: str = "rk4", dt: float | None = None,
+    t_end: float | None = None, t0: float = 0.0, rtol: float = 1e-9, atol: float = 1e-9,
+    tolerance: float = DEFAULT_TOLERANCE, stabilise: str | Stabilisation = "none", impact: str = "newton",
+    accumulation: str = "stop", record_every: int = 1, certify: bool = True, threads: int | None = None,
+    keep_interrupted: bool = True, progress: Callable[[float], None] | None = None,
+) -> xr.Dataset:  # fmt: skip
+    """Integrate a problem for many sets of parameters and initial states.
+
+    A system given by energies, without contacts, with a method like rk4 and with llvmlite installed marches side by
+    side: generated code over the lanes of SIMD vectors and over the cores. Whatever fails there, and whatever has no
+    such form (contacts, plain functions, adaptive methods), goes through `simulate` one by one, with the same result. A
+    trajectory that fails has its status and what was computed before; the others go on.
+
+    Parameters
+    ----------
+    problem : name, Problem or System; a bare system needs `initial` with q0 and v0, `dt` and `t_end`
+    parameters : mapping of names, or their SymPy symbols, to (N,) arrays; a single number is for all trajectories, and
+        what is not named has the problem's value
+    initial : mapping with "q0" and "v0", each (N, n), or (n,) for all trajectories; the problem's own start at each
+        trajectory's parameters if not given
+    stepper, dt, t_end, t0, rtol, atol, tolerance, stabilise, impact, accumulation : as in `simulate`
+    record_every : steps between two recorded states; of an adaptive method, intervals of dt
+    certify : whether accelerations, forces, energies, drifts and certificates of the recorded states are computed, or
+        the states alone; the residuals of every step are checked in any case
+    threads : cores to use where motions march side by side; results do not depend on it
+    keep_interrupted : whether Ctrl-C ends the batch with what was computed instead of raising KeyboardInterrupt
+    progress : called with the fraction done
+
+    Returns
+    -------
+    xarray.Dataset
+        Dimensions trajectory (N), time, coordinate (n), row (m). q, v and, with `certify`, what `Trajectory` has: NaN
+        where a trajectory did not get to. status and message of each trajectory, and `reached`, the last instant it is
+        known at (NaN if none). The given parameters are coordinates; one whose name the dataset has already, or no file
+        can hold, is called p_... or written with _, and keeps its own name as `long_name`.
+
+    Raises
+    ------
+    GaussoptError
+        If the batch as a whole makes no sense; what is wrong with one trajectory is in its status.
+    """
+    begin = perf_counter()
+    settings = {"stepper": stepper, "dt": dt, "t_end": t_end, "t0": t0, "rtol": rtol, "atol": atol,
+                "tolerance": tolerance, "stabilise": stabilise, "impact": impact,
+                "accumulation": accumulation}  # fmt: skip
+    check_kinds(stabilise, progress)
+    _check_threads(threads)
+    batch = _batch(problem, (parameters, initial), settings, stride(record_every), certify, progress)
+    return _run(batch, threads, keep_interrupted, begin)
+
+
+def _batch(
+    problem: str | Problem | AbstractSystem, varied: tuple[Mapping[str, Any] | None, Mapping[str, Any] | None],
+    settings: dict[str, Any], every: int, certify: bool, progress: Callable[[float], None] | None,
+) -> Batch:  # fmt: skip
+    """The batch of checked settings, which are completed by the problem's own."""
+    check_tolerance(settings["tolerance"])
+    check_impacts(settings["impact"], settings["accumulation"])
+    entry = problem_or_system(problem)
+    if isinstance(entry, Problem):
+        settings |= {key: getattr(entry, key) for key in ("dt", "t_end") if settings[key] is None}
+    dt, t_end, t0 = settings["dt"], settings["t_end"], settings["t0"]
+    if dt is None or t_end is None:
+        raise BadInput("A bare system needs dt and t_end.")
+    method = check_settings(dt, t_end, settings["stepper"], t0, settings["rtol"], settings["atol"])
+    settings["stabilise"] = stabilisation.make(settings["stabilise"])
+    members = BatchMembers.of(entry, *varied)
+    instants = TimeGrid(t0, t_end, dt, every)
+    check_size(members, instants, certify)
+    return Batch(members, method, instants, settings, certify, progress or (lambda done: None))
+
+
+def _run(batch: Batch, threads: int | None, keep_interrupted: bool, begin: float) -> xr.Dataset:
+    """All members to their end; Ctrl-C ends the batch with what was computed, where that is to be kept."""
+    with Interrupts() if keep_interrupted else nullcontext(Interrupts()) as interrupts:
+        try:
+            batch.run(threads)
+            interrupts.listening = False
+        except KeyboardInterrupt:
+            if not keep_interrupted:
+                raise
+            interrupts.listening = False
+            batch.interrupt()
+        return batch.dataset(perf_counter() - begin)
+
+
+def _check_threads(threads: int | None) -> None:
+    if threads is None:
+        return
+    most = cores()
+    if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or not 1 <= threads <= most:
+        raise BadInput(f"threads is {threads!r}; give a whole number from 1 to {most}.")

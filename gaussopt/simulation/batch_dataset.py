@@ -1,0 +1,284 @@
+"""A batch on its way to a dataset: marched together where that is possible, one by one where it is not."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.codegen import modules
+from gaussopt.compiled.generated_loop import GeneratedLoop
+from gaussopt.core.errors import BadInput, GaussoptError, NotAccepted, NotCompiled
+from gaussopt.core.status import Status
+from gaussopt.core.stepper import Stabilisation, Stepper
+from gaussopt.integration.accelerations import CertifiedAccelerations, Rejected
+from gaussopt.integration.recording import recording
+from gaussopt.integration.time_grid import TimeGrid
+from gaussopt.integration.trajectory import MOST_BYTES, Recorder, Trajectory
+from gaussopt.modelling.lagrangian import LagrangianSystem
+from gaussopt.modelling.problem import Problem
+from gaussopt.simulation.batch_members import BatchMembers
+from gaussopt.simulation.batch_simd import SimdBatch
+from gaussopt.simulation.simulate import simulate
+from gaussopt.solving.step_solver import StepSolver
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+MARCHING = 0.8
+"""What marching all members together counts for in the progress."""
+
+STATES = {"q": ("coordinate",), "v": ("coordinate",)}
+CERTIFIED = {
+    "a": ("coordinate",), "lam": ("row",), "error_bound": (), "relative_error": (), "position_drift": (),
+    "velocity_drift": (), "kinetic": (), "potential": (), "power": (), "forces_unique": (),
+}  # fmt: skip
+CONTACTS = {
+    "lam_N": ("contact",), "gap": ("contact",), "mode": ("contact",), "lam_T": ("contact", "tangent"),
+    "slip": ("contact", "tangent"),
+}  # fmt: skip
+"""Variables of a dataset, with their dimensions beside trajectory and time."""
+
+
+DIMENSIONS = ("trajectory", "time", "coordinate", "row", "contact", "tangent")
+"""Names that no parameter has in a dataset."""
+
+
+def check_size(members: BatchMembers, instants: TimeGrid, certify: bool) -> None:
+    """Refuse a recording that does not fit into a usual memory.
+
+    Raises
+    ------
+    BadInput
+    """
+    N, n = members.q.shape
+    m, k = getattr(members.system, "m", n), len(members.system.contact_names)
+    size = 8 * N * instants.count * (2 * n + (n + m + 16 + 8 * k if certify else 0))
+    if size > MOST_BYTES:
+        every = math.ceil(instants.every * size / MOST_BYTES)
+        raise BadInput(
+            f"Recording {instants.count} instants of {N} trajectories takes {size / 2**30:.1f} GiB, more than "
+            f"{MOST_BYTES / 2**30:g}; raise record_every to {every}, or record less with certify=False."
+        )
+
+
+class Batch:
+    """Members on their way to a dataset.
+
+    Parameters
+    ----------
+    members, method, instants : what to integrate, and when to record
+    settings : of `simulate`, for members that go alone
+    certify : whether more than states is recorded
+    progress : called with the fraction done
+    """
+
+    def __init__(
+        self, members: BatchMembers, method: Stepper, instants: TimeGrid, settings: Mapping[str, Any], certify: bool,
+        progress: Callable[[float], None],
+    ) -> None:  # fmt: skip
+        self.members, self.method, self.instants = members, method, instants
+        self.stabiliser: Stabilisation = settings["stabilise"]
+        self._settings, self.certify, self.progress = settings, certify, progress
+        self.columns: dict[str, NDArray[np.float64]] = {}
+        self.status: list[Status | None] = [None] * members.count
+        self.message = [""] * members.count
+        self.reached = np.full(members.count, np.nan)
+        self.timing: dict[str, float] = {}
+        self.engine = "one by one"
+        self._run: SimdBatch | None = None
+        self._collected = False
+        for i, fault in members.faults.items():
+            self.status[i], self.message[i] = Status.BAD_INPUT, fault
+
+    def run(self, threads: int | None) -> None:
+        """All members to their end, or to what stops them."""
+        self._march_together(threads)
+        self._go_alone()
+        self.progress(1.0)
+
+    def interrupt(self) -> None:
+        """What is not finished stays as it is."""
+        if self._run is not None and not self._collected:
+            self._collect(self._run, Status.INTERRUPTED)
+        for i, status in enumerate(self.status):
+            if status is None:
+                self.status[i] = Status.INTERRUPTED
+                self.message[i] = "Interrupted before this trajectory was computed by itself."
+
+    def _march_together(self, threads: int | None) -> None:
+        """As much as generated code can do for all at once."""
+        system = self.members.system
+        if not modules.has_llvm() or not isinstance(system, LagrangianSystem) or system.contact_names:
+            return
+        if GeneratedLoop.why_not(self.method, self.stabiliser) is not None:
+            return
+        try:
+            run = SimdBatch(
+                self.members, self.method, self.stabiliser, self.instants, self._settings["tolerance"], threads
+            )
+        except NotCompiled:
+            return
+        self.engine, self._run = "side by side", run
+        self.timing["compile"] = run.compiling
+        begin = perf_counter()
+        run.march(lambda done: self.progress(MARCHING * done))
+        self.timing["march"] = perf_counter() - begin
+        self._collect(run, Status.SOLVED)
+
+    def _collect(self, run: SimdBatch, status: Status) -> None:
+        """Take over what went well; the rest is left to be computed alone."""
+        begin = perf_counter()
+        if self.certify:
+            run.certify()
+        recorded, n = self.instants.recorded(run.steps), run.n
+        sound = run.sound()
+        for array in (run.states, run.table):
+            if array is not None:
+                array[:, recorded:] = np.nan
+                array[~sound] = np.nan
+        self.columns |= {"q": run.states[..., :n], "v": run.states[..., n:]}
+        if run.table is not None:
+            self.columns |= run.columns()
+        t = float(self.instants.times[recorded - 1])
+        message = f"Reached t = {t:g}."
+        if status is Status.INTERRUPTED:
+            message = f"Interrupted after t = {t:.9g}; the motion up to there is kept."
+        one_by_one = self.certify and run.table is None
+        if one_by_one and status is Status.INTERRUPTED:
+            message += " Its recorded states are not certified."
+        for i in np.flatnonzero(sound):
+            if self.status[i] is not None:
+                continue  # certified before the interruption
+            if one_by_one and status is Status.SOLVED and not self._certify_alone(int(i), recorded):
+                continue
+            self.status[i], self.message[i], self.reached[i] = status, message, t
+        self._collected = True
+        self.timing["verify"] = perf_counter() - begin
+
+    def _certify_alone(self, i: int, recorded: int) -> bool:
+        """Certify the recorded states of a member by the rank-revealing path; whether all pass."""
+        n, one = self.members.q.shape[1], self.members.one(i)
+        system = one.system if isinstance(one, Problem) else one
+        motion = CertifiedAccelerations(
+            system, StepSolver("gauss", "kkt", None, self._settings["tolerance"]), self.stabiliser
+        )
+        recorder = Recorder()
+        record = recording(recorder, motion)
+        try:
+            for k, t in enumerate(self.instants.times[:recorded].tolist()):
+                q, v = self.columns["q"][i, k].copy(), self.columns["v"][i, k].copy()
+                record(t, q, v, motion.answer(t, q, v))
+        except (Rejected, BadInput):
+            return False
+        arrays = recorder.arrays(n)
+        for name in CERTIFIED:
+            self._column(name, arrays[name].shape[1:])[i, :recorded] = arrays[name]
+        return True
+
+    def _column(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """A variable, NaN where nothing is known."""
+        if name not in self.columns:
+            self.columns[name] = np.full((self.members.count, self.instants.count, *shape), np.nan)
+        return self.columns[name]
+
+    def _go_alone(self) -> None:
+        """Every member that has no status yet."""
+        begin = perf_counter()
+        left = [i for i, status in enumerate(self.status) if status is None]
+        share = (1.0 - MARCHING) if self._run is not None else 1.0
+        for count, i in enumerate(left, 1):
+            try:
+                motion = self._simulate(i)
+            except GaussoptError as error:
+                self.status[i], self.message[i] = Status.BAD_INPUT, str(error)
+            else:
+                self._fill(i, motion)
+                if motion.status is Status.INTERRUPTED:
+                    raise KeyboardInterrupt
+            self.progress(1.0 - share + share * count / len(left))
+        if left:
+            self.timing["alone"] = perf_counter() - begin
+
+    def _simulate(self, i: int) -> Trajectory:
+        """Member i by itself, by generated code if that exists.
+
+        Raises
+        ------
+        GaussoptError
+        """
+        members = self.members
+        one, contacts = members.one(i), bool(members.system.contact_names)
+        given: dict[str, Any] = dict(self._settings, q0=members.q[i], v0=members.v[i])
+        given |= {"step_folder": None, "keep_interrupted": True, "record_every": self.instants.every}
+        if not contacts:
+            try:
+                return simulate(one, **given, engine="compiled")
+            except NotAccepted:
+                pass  # no generated form
+        return simulate(one, **given)
+
+    def _fill(self, i: int, motion: Trajectory) -> None:
+        """A trajectory in the place of member i; where impacts make two rows of an instant, the later one."""
+        times, near = self.instants.times, 1e-9 * self.instants.dt
+        rows = np.searchsorted(motion.t, times + near, side="right") - 1
+        there = (rows >= 0) & (np.abs(motion.t[rows] - times) <= near) if len(motion.t) else np.zeros(len(times), bool)
+        names = STATES if not self.certify else {**STATES, **CERTIFIED, **(CONTACTS if motion.contacts else {})}
+        for name in names if len(motion.t) else ():
+            values = getattr(motion, name)
+            self._column(name, values.shape[1:])[i, there] = values[rows[there]]
+        self.status[i], self.message[i] = motion.status, motion.message
+        if len(motion.t):
+            self.reached[i] = motion.t[-1]
+
+    def dataset(self, seconds: float) -> xr.Dataset:
+        """Everything that is known after so many seconds."""
+        import xarray as xr
+
+        members, dimensions = self.members, {**STATES, **CERTIFIED, **CONTACTS}
+        n = members.q.shape[1]
+        for name in STATES:
+            self._column(name, (n,))
+        variables: dict[str, Any] = {
+            name: (("trajectory", "time", *dimensions[name]), self.columns[name])
+            for name in dimensions
+            if name in self.columns
+        }
+        variables |= {
+            "status": ("trajectory", [str(s) for s in self.status]), "message": ("trajectory", self.message),
+            "reached": ("trajectory", self.reached),
+        }  # fmt: skip
+        coords: dict[str, Any] = {
+            "trajectory": np.arange(members.count), "time": self.instants.times,
+            "coordinate": list(members.system.coordinates(n)),
+        }  # fmt: skip
+        if any("contact" in dims for _, (dims, _) in variables.items()):
+            coords["contact"] = list(members.system.contact_names)
+        for name, key in _keys(members.varied, {*variables, *coords, *DIMENSIONS}).items():
+            coords[key] = ("trajectory", np.asarray(members.values[name]), {"long_name": name} if key != name else {})
+        problem, given, timing = members.problem, self._settings, {**self.timing, "total": seconds}
+        attributes = {
+            "problem": problem.name, "variant": problem.variant if isinstance(problem, Problem) else "",
+            "stepper": self.method.name, "dt": given["dt"], "t_end": given["t_end"],
+            "tolerance": str(given["tolerance"]), "stabilisation": self.stabiliser.name,
+            "record_every": self.instants.every, "engine": self.engine, "timing": json.dumps(timing),
+        }  # fmt: skip
+        return xr.Dataset(variables, coords, attributes)
+
+
+def _keys(names: Sequence[str], taken: set[str]) -> dict[str, str]:
+    """What parameters are called in a dataset that is to be a file: as they are, where that can be."""
+    fits = {name: "".join(c if c.isalnum() or c in "_'" else "_" for c in name) or "p_" for name in names}
+    keys: dict[str, str] = {}
+    for name in sorted(names, key=lambda name: fits[name] != name or name in taken):
+        key = fits[name]
+        while key in taken:
+            key = f"p_{key}"
+        taken = taken | {key}
+        keys[name] = key
+    return {name: keys[name] for name in names}

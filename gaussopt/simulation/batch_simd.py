@@ -1,0 +1,214 @@
+"""A batch of motions by generated code: side by side over the lanes of blocks, blocks over the cores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.codegen import modules
+from gaussopt.codegen.job import Orders
+from gaussopt.codegen.loop import ROW
+from gaussopt.codegen.simd_blocks import LANES
+from gaussopt.compiled.generated_loop import CHUNK, norms, passing
+from gaussopt.core.errors import BadInput, NotCompiled
+from gaussopt.core.step_data import Matrix
+from gaussopt.core.stepper import Stabilisation, Stepper
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
+from gaussopt.integration.stabilisation import Projection
+from gaussopt.integration.time_grid import TimeGrid
+from gaussopt.jit.threads import share
+from gaussopt.modelling.lagrangian import LagrangianSystem
+from gaussopt.simulation.batch_members import BatchMembers
+from gaussopt.simulation.settings import START_TOLERANCE
+
+FIRST = 10
+"""Steps before the first report."""
+
+ROWS = 20_000
+"""Recorded states that are certified between two chances to interrupt."""
+
+
+class SimdBatch:
+    """All members marched together; members that fail are marked, and left to whoever computes them alone.
+
+    Parameters
+    ----------
+    members : at least one without fault; the others are marked as failed
+    method : a Runge-Kutta method with stages that each start from the one before
+    stabiliser : none or projection
+    instants : from where to where, and what is recorded
+    tolerance : of the certificates
+    threads : how many, None for all cores
+
+    Attributes
+    ----------
+    states : (N, T, 2 n)
+        q and v at the recorded instants; without meaning behind `steps` and where a member failed.
+    table : (N, T, 14 + n + m), or None
+        What `modules.rows` records, None where the certificate has no generated form.
+    steps : done so far
+    failed : (N,), number of the step that failed, counted from 1; 0 where none did
+    certified : (N,)
+        How many recorded states have a row.
+
+    Raises
+    ------
+    NotCompiled
+    """
+
+    def __init__(
+        self, members: BatchMembers, method: Stepper, stabiliser: Stabilisation, instants: TimeGrid, tolerance: float,
+        threads: int | None,
+    ) -> None:  # fmt: skip
+        begin = perf_counter()
+        system = members.system
+        assert isinstance(system, LagrangianSystem)
+        self.members, self.instants, self.tolerance, self.threads = members, instants, tolerance, threads
+        self._sharp = stabiliser.tolerance if isinstance(stabiliser, Projection) else 0.0
+        self._sample, orders = _orders(members, instants.begin)
+        self._code = modules.blocks(system.model, method, orders, isinstance(stabiliser, Projection))
+        self._rows: Callable[..., None] | None = None
+        with suppress(NotCompiled):
+            self._rows = modules.rows(system.model, system.source, orders, True, together=True)
+        N, n = members.q.shape
+        self.n, self.m, self.steps = n, system.m, 0
+        self.states = np.zeros((N, instants.count, 2 * n))
+        self.table: NDArray[np.float64] | None = None
+        self.certified = np.zeros(N, dtype=int)
+        # Members with a fault are marched with the sample's numbers, and nobody looks.
+        chosen = np.arange(-(-N // LANES) * LANES)
+        chosen[chosen >= N] = self._sample
+        chosen[list(members.faults)] = self._sample
+        values = np.column_stack([members.values[name] for name in system.parameters] or [np.zeros((N, 0))])
+        self._p = np.ascontiguousarray(values[chosen])
+        self._memory = np.zeros((len(chosen) // LANES, self._code.places["length"]))
+        parameters = self._p.reshape(len(self._memory), LANES, self._p.shape[1])
+        self._section("parameters", self._p.shape[1])[:] = parameters.swapaxes(1, 2)
+        state = np.hstack((members.q, members.v))[chosen]
+        self._section("state", 2 * n)[:] = state.reshape(-1, LANES, 2 * n).swapaxes(1, 2)
+        self._march(0, fresh=True)
+        self.states[:, 0] = self.now()
+        self._off = np.zeros(N, dtype=bool) if self._sharp else self._off_constraints()
+        self.compiling = perf_counter() - begin
+
+    def _section(self, name: str, size: int) -> NDArray[np.float64]:
+        """A part of all blocks, (blocks, size, lanes)."""
+        begin = self._code.places[name]
+        return self._memory[:, begin : begin + size * LANES].reshape(len(self._memory), size, LANES)
+
+    def now(self) -> Matrix:
+        """The present states, (N, 2 n)."""
+        return self._section("state", 2 * self.n).swapaxes(1, 2).reshape(-1, 2 * self.n)[: self.members.count]
+
+    def _off_constraints(self) -> NDArray[np.bool_]:
+        """Members whose start does not satisfy the constraints, as `simulate` judges it."""
+        N, n = self.members.count, self.n
+        drift = np.zeros((N, 2))
+        if self._rows is not None:
+            table = np.zeros((N, ROW + n + 2 * self.m))
+            self._rows(0, N, 1, np.array([self.instants.begin]), self.states[:, 0].copy(), self._p, table)
+            drift = table[:, 13:ROW]
+        else:
+            system, t = self.members.system, self.instants.begin
+            for i in range(N):
+                if i not in self.members.faults:
+                    one, q, v = (
+                        system.with_parameters(**self.members.parameters(i)),
+                        self.members.q[i],
+                        self.members.v[i],
+                    )
+                    for j, residual in enumerate((one.position_residual(t, q), one.velocity_residual(t, q, v))):
+                        drift[i, j] = np.abs(residual).max(initial=0.0) if residual is not None else 0.0
+        size = np.abs(self.states[:, 0]).reshape(N, 2, n).max(axis=2)
+        off: NDArray[np.bool_] = ~(drift <= START_TOLERANCE * (1.0 + size)).all(axis=1)
+        return off
+
+    @property
+    def failed(self) -> NDArray[np.int64]:
+        """Number of the step that failed, counted from 1; 0 where none did."""
+        return self._section("failed", 1).reshape(-1)[: self.members.count].astype(int)
+
+    def _march(self, count: int, fresh: bool = False) -> None:
+        i, limit = self.instants, min(self.tolerance, DEFAULT_TOLERANCE) ** 2
+        rest = (
+            self._memory, fresh, i.begin, i.dt, i.end, self.steps, count, i.every, limit, self._sharp, self.states,
+            *self.states.shape[:2],
+        )  # fmt: skip
+        share(lambda first, last: self._code.march(first, last, *rest), range(len(self._memory)), self.threads)
+
+    def march(self, progress: Callable[[float], None]) -> None:
+        """To the end; Ctrl-C is heard every fifth of a second."""
+        total, count = self.instants.steps, FIRST
+        while self.steps < total:
+            begin = perf_counter()
+            count = min(count, total - self.steps)
+            self._march(count)
+            self.steps += count
+            spent = perf_counter() - begin
+            count = max(1, min(4 * count, int(count * CHUNK / max(spent, 1e-9))))
+            progress(self.steps / total)
+        if total % self.instants.every:
+            self.states[:, -1] = self.now()
+
+    def certify(self) -> None:
+        """A row of `table` for every recorded state."""
+        if self._rows is None:
+            return
+        N, recorded = self.members.count, self.instants.recorded(self.steps)
+        times = self.instants.times[:recorded]
+        self.table = np.zeros((N, self.instants.count, ROW + self.n + 2 * self.m))
+        known = self.table[:, :recorded]
+        states, table = np.ascontiguousarray(self.states[:, :recorded]), np.ascontiguousarray(known)
+        rows, chunk = self._rows, max(1, ROWS // recorded)
+        for i in range(0, N, chunk):
+            part = slice(i, i + chunk)
+            share(
+                lambda first, last: rows(first, last, recorded, times, states, self._p, table),
+                range(i, min(i + chunk, N)), self.threads,
+            )  # fmt: skip
+            if table is not known:
+                known[part] = table[part]
+            self.certified[part] = recorded
+
+    def columns(self) -> dict[str, NDArray[np.float64]]:
+        """The table by the names of `Trajectory`, each (N, T, ...)."""
+        assert self.table is not None
+        error, a = (np.sqrt(np.abs(self.table[..., i])) for i in (1, 6))
+        found = {"error_bound": error, "relative_error": error / (1.0 + a)}
+        found["forces_unique"] = np.where(np.isnan(error), np.nan, 1.0)  # regular pivots
+        for i, name in enumerate(("kinetic", "potential", "power", "position_drift", "velocity_drift")):
+            found[name] = self.table[..., 10 + i]
+        return found | {
+            "a": self.table[..., ROW : ROW + self.n],
+            "lam": self.table[..., ROW + self.n : ROW + self.n + self.m],
+        }
+
+    def sound(self) -> NDArray[np.bool_]:
+        """Members that went well: no step failed, and every certificate passes."""
+        recorded = self.instants.recorded(self.steps)
+        good = (self.failed == 0) & np.isfinite(self.states[:, :recorded]).all(axis=(1, 2))
+        good &= ~self._off
+        good[list(self.members.faults)] = False
+        if self.table is not None:
+            known, table = np.arange(recorded) < self.certified[:, None], self.table[:, :recorded]
+            good &= (passing(table, norms(table), self.tolerance) | ~known).all(axis=1)
+        return np.asarray(good, dtype=bool)
+
+
+def _orders(members: BatchMembers, t: float) -> tuple[int, Orders]:
+    """Orders of pivots from the first member that can be evaluated, and its number."""
+    system = members.system
+    assert isinstance(system, LagrangianSystem)
+    for i in range(members.count):
+        if i in members.faults:
+            continue
+        try:
+            step = system.with_parameters(**members.parameters(i)).evaluate(t, members.q[i], members.v[i])
+            return i, Orders.of(system, step)
+        except BadInput:
+            continue
+    raise NotCompiled("no member of the batch can be evaluated at its start")

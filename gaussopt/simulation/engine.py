@@ -1,0 +1,192 @@
+"""Which engine runs a motion: interpreted steps, or compiled code for the whole loop or for the contact step."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from dataclasses import dataclass
+from time import perf_counter
+
+from gaussopt.compiled import loop_of
+from gaussopt.compiled.contact_phases import PhaseMarcher
+from gaussopt.compiled.generated_loop import GeneratedLoop
+from gaussopt.core.errors import BadInput, NotAccepted, NotCompiled, UnknownName
+from gaussopt.integration.accelerations import CertifiedAccelerations, QuasiVelocityAccelerations
+from gaussopt.integration.bilateral_loop import BilateralLoop
+from gaussopt.integration.events.accelerations import ContactAccelerations
+from gaussopt.integration.events.loop import EventLoop
+from gaussopt.integration.events.modes import ContactModes
+from gaussopt.integration.events.regular_stages import StageKernel
+from gaussopt.integration.events.solvers import ContactSolvers
+from gaussopt.integration.loops import MotionLoop, Progress
+from gaussopt.integration.printed_loop import PrintedLoop
+from gaussopt.integration.recording import recording
+from gaussopt.integration.time_stepping import TimeSteppingLoop
+from gaussopt.integration.trajectory import Recorder
+from gaussopt.simulation.settings import RunSettings
+from gaussopt.solving.step_solver import StepSolver
+
+MANY = 20_000
+"""Accelerations of a run from which on it is worth compiling by default."""
+
+CONTACT_STAGE = 4
+"""How many accelerations without contacts one with contacts counts for."""
+
+LONG_STATE = 100
+"""Coordinates that count as one small system."""
+
+CONTACT_LOOPS: dict[str, type[EventLoop | TimeSteppingLoop | PrintedLoop]] = {
+    "": EventLoop, "time-stepping": TimeSteppingLoop, "without-events": PrintedLoop
+}  # fmt: skip
+"""Loops of motions with contacts, by the name that a stepper gives."""
+
+
+@dataclass(frozen=True)
+class PreparedRun:
+    """A motion that is ready to be integrated.
+
+    Attributes
+    ----------
+    motion : its accelerations
+    loop : what integrates it
+    recorder : what the loop writes to
+    state : "velocity" or "quasi-velocity"
+    engine : its name where the loop does not tell it
+    """
+
+    motion: CertifiedAccelerations
+    loop: MotionLoop
+    recorder: Recorder
+    state: str
+    engine: str = ""
+
+    def about(self) -> dict[str, object]:
+        """Entries of `Trajectory.meta` on the engine and its steps, once the loop has run."""
+        return {**self.loop.about(), **({"engine": self.engine} if self.engine else {})}
+
+
+def choose_engine(settings: RunSettings, progress: Progress | None) -> PreparedRun:
+    """The run of checked settings, by the engine asked for or by the one that is worth it.
+
+    Raises
+    ------
+    NotAccepted
+        If compiled code was asked for and cannot run this motion, or the stepper does not fit.
+    """
+    if settings.with_contacts or settings.method.loop:
+        return _contact_run(settings, progress)
+    return _bilateral_run(settings, progress)
+
+
+def _bilateral_run(settings: RunSettings, progress: Progress | None) -> PreparedRun:
+    """The run of a motion without contacts."""
+    s = settings
+    solver = StepSolver(s.formulation, s.solver, s.solver_options, s.tolerance, s.warm_start)
+    state = _state(s, solver)
+    s.check_stepper(state)
+    kinds = {"velocity": CertifiedAccelerations, "quasi-velocity": QuasiVelocityAccelerations}
+    motion = kinds[state](s.system, solver, s.stabiliser)
+    motion.know(s.first, s.first.t, s.start.q, s.start.v)
+    recorder = Recorder()
+    record = recording(recorder, motion)
+    reason = None if s.engine != "auto" or _many(s) else "long runs only"
+    if s.engine != "interpreted" and reason is None:
+        kind = loop_of(motion.system, s.method)
+        reason = _why_interpreted(s, state, kind)
+        if kind is not None and reason is None:
+            loop = kind(motion, s.method, s.control, s.record_every, recorder, record, progress)
+            try:
+                loop.prepare(s.first)
+                return PreparedRun(motion, loop, recorder, state)
+            except NotCompiled as obstacle:
+                reason = str(obstacle)
+    if s.engine == "compiled":
+        raise NotAccepted(_refused(reason))
+    motion.system.prepare(_evaluations(s))
+    return PreparedRun(
+        motion, BilateralLoop(motion, s.method, s.control, record, progress, s.record_every), recorder, state
+    )
+
+
+def _state(settings: RunSettings, solver: StepSolver) -> str:
+    """The state beside q: asked for, or that of the formulation."""
+    system, state = settings.system, settings.state
+    if state is None:
+        natural = solver.formulation.state
+        return natural if natural == "velocity" or system.has_quasi_velocities else "velocity"
+    if state not in ("velocity", "quasi-velocity"):
+        raise UnknownName("state", state, ("velocity", "quasi-velocity"))
+    if state == "quasi-velocity" and not system.has_quasi_velocities:
+        raise BadInput(f"{system.name!r} names no quasi-velocities; give quasi_velocities to from_lagrangian.")
+    return state
+
+
+def _why_interpreted(settings: RunSettings, state: str, kind: type[GeneratedLoop] | None) -> str | None:
+    """Why generated code cannot run a motion without contacts, None if it can."""
+    s = settings
+    if kind is None:
+        return "the system is not given by energies (System.from_lagrangian)"
+    if (s.formulation, s.solver) != ("gauss", kind.solver) or s.solver_options:
+        return f"it is the formulation gauss with the solver {kind.solver}, not {s.formulation} with {s.solver}"
+    if state != "velocity":
+        return "its state is the velocity, not quasi-velocities"
+    return kind.why_not(s.method, s.stabiliser)
+
+
+def _contact_run(settings: RunSettings, progress: Progress | None) -> PreparedRun:
+    """The run of a motion with contacts."""
+    s, method = settings, settings.method
+    s.check_stepper("velocity")
+    solvers = ContactSolvers.of(s.formulation, s.solver, s.solver_options, s.tolerance, s.warm_start)
+    flight = ContactModes.flight(s.first.k, s.first.J_T.shape[1])
+    kernel = _stage_kernel(s, solvers)
+    motion = ContactAccelerations(s.system, solvers, s.stabiliser, flight, kernel)
+    motion.know(s.first, s.first.t, s.start.q, s.start.v)
+    motion.system.prepare(_evaluations(s))
+    recorder = Recorder(len(s.system.contact_names))
+    record = recording(recorder, motion)
+    loop = CONTACT_LOOPS[method.loop](motion, method, s.control, record, progress, s.record_every, s.rules)
+    if kernel is None:
+        return PreparedRun(motion, loop, recorder, "velocity")
+    if isinstance(loop, EventLoop) and PhaseMarcher.fit(motion, method, s.control):
+        begin = perf_counter()
+        with suppress(NotCompiled):  # it goes stage by stage then
+            loop.fast_forward = PhaseMarcher(motion, method, s.control, recorder)
+        motion.timing["compile"] = perf_counter() - begin
+    return PreparedRun(motion, loop, recorder, "velocity", "compiled")
+
+
+def _stage_kernel(settings: RunSettings, solvers: ContactSolvers) -> StageKernel | None:
+    """The compiled kernel of contact steps where it was asked for or is worth it, else None.
+
+    Raises
+    ------
+    NotAccepted
+        If the kernel was asked for and does not stand for formulation, solver and stepper.
+    """
+    s, name = settings, settings.method.name
+    reason = f"the stepper {name!r} has a loop of its own" if s.method.loop else solvers.why_interpreted()
+    if s.engine == "compiled" and reason is not None:
+        raise NotAccepted(_refused(reason))
+    wanted = s.engine == "compiled" or (reason is None and s.engine == "auto" and _many(s, CONTACT_STAGE))
+    return StageKernel(solvers.main.tolerance) if wanted else None
+
+
+def _refused(reason: str | None) -> str:
+    return f"The engine 'compiled' cannot run this motion: {reason}. Use the engine 'interpreted'."
+
+
+def _many(settings: RunSettings, weight: int = 1) -> bool:
+    """Whether a run that names no formulation and no solver is worth compiling; the same on every machine."""
+    if settings.named or settings.control.dt is None:
+        return False
+    # Numpy steps of long linkages take as long as many of small systems.
+    return weight * _evaluations(settings) * max(1, settings.first.n // LONG_STATE) >= MANY
+
+
+def _evaluations(settings: RunSettings) -> float:
+    """Evaluations of a motion, infinite where nobody knows."""
+    control = settings.control
+    if control.dt is None:
+        return math.inf
+    return math.ceil((control.t_end - settings.first.t) / control.dt) * settings.method.stages

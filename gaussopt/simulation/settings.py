@@ -1,0 +1,373 @@
+"""The settings of a run, checked once: what moves from which start, by which method, solved and certified how."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gaussopt.contact.impact_laws import ImpactLaw, impact_law
+from gaussopt.core import registry
+from gaussopt.core.arrays import Vector, as_array
+from gaussopt.core.errors import BadInput, IllPosed, NotAccepted, UnknownName
+from gaussopt.core.event import Event
+from gaussopt.core.step_data import StepData
+from gaussopt.core.stepper import Control, Stabilisation, Stepper
+from gaussopt.core.system import AbstractSystem
+from gaussopt.integration import stabilisation
+from gaussopt.integration.accelerations import evaluated
+from gaussopt.integration.loops import ContactRules
+from gaussopt.integration.stabilisation import Projection
+from gaussopt.integration.trajectory import MOST_BYTES
+from gaussopt.modelling.problem import Problem
+from gaussopt.modelling.problem import problem as find_problem
+from gaussopt.solving.defaults import default_solver
+from gaussopt.solving.foreign_formulation import find
+
+START_TOLERANCE = 1e-8
+"""Largest constraint residual of an initial state, relative to 1 + its largest entry."""
+
+MOST_STEPS = 1e9
+"""Steps beyond which a run is refused as a slip of the pen."""
+
+ENGINES = ("auto", "interpreted", "compiled")
+
+ACCUMULATION = ("stop", "close")
+
+LEAST_RTOL = 2.3e-14
+"""Smallest relative tolerance that SciPy's methods accept."""
+
+NEVER = 2**40
+"""Steps between two recorded states that are more than any motion has."""
+
+
+@dataclass(frozen=True)
+class RunStart:
+    """A problem with its start and its times.
+
+    Attributes
+    ----------
+    system : AbstractSystem
+    name, variant : of the problem
+    parameters : values by name
+    q, v : (n,)
+    dt, t_end : s; dt None where nothing gives it
+    events : the problem's own
+    """
+
+    system: AbstractSystem
+    name: str
+    variant: str
+    parameters: Mapping[str, float]
+    q: Vector
+    v: Vector
+    dt: float | None
+    t_end: float
+    events: Sequence[Event] = ()
+
+    @classmethod
+    def of(cls, given: Any, q0: Any, v0: Any, dt: float | None, t_end: float | None) -> RunStart:
+        """From what a user gives.
+
+        Raises
+        ------
+        BadInput, UnknownName
+        """
+        problem = problem_or_system(given)
+        if isinstance(problem, AbstractSystem):
+            if q0 is None or v0 is None or t_end is None:
+                raise BadInput("A bare system needs q0, v0 and t_end.")
+            q = as_array("q0", q0, (None,))
+            return cls(problem, problem.name, "", problem.parameters, q, as_array("v0", v0, (len(q),)), dt, t_end)
+        problem = problem.at(**{k: x for k, x in (("q0", q0), ("v0", v0)) if x is not None})
+        return cls(
+            problem.system, problem.name or problem.system.name, problem.variant, problem.parameter_values, problem.q0,
+            problem.v0, problem.dt if dt is None else dt, problem.t_end if t_end is None else t_end,
+            problem.user_events,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """Checked settings of a run; what is not described here is as of `simulate`.
+
+    Attributes
+    ----------
+    start : Start
+    system : AbstractSystem
+        That of the start, for one motion.
+    first : StepData
+        The step at the start, which is evaluated here and nowhere else.
+    method, control, stabiliser, rules : what the names stand for
+    formulation, solver : names, chosen where none were given
+    named : whether one of them was given
+    """
+
+    start: RunStart
+    system: AbstractSystem
+    first: StepData
+    method: Stepper
+    control: Control
+    stabiliser: Stabilisation
+    rules: ContactRules
+    formulation: str
+    solver: str
+    named: bool
+    impact: str
+    solver_options: Mapping[str, Any] | None
+    tolerance: float
+    warm_start: bool
+    state: str | None
+    engine: str
+    record_every: int
+
+    @classmethod
+    def of(cls, problem: Any, formulation: str | None, solver: str | None, given: Mapping[str, Any]) -> RunSettings:
+        """From the arguments of `simulate`; `given` holds those by keyword.
+
+        Raises
+        ------
+        GaussoptError
+            If the run cannot begin.
+        """
+        check_kinds(given["stabilise"], given["progress"])
+        if not isinstance(given["solver_options"], Mapping | None):
+            raise BadInput(f"solver_options is {given['solver_options']!r}; give names with values.")
+        if not isinstance(given["events"], list | tuple):
+            raise BadInput(f"events is {given['events']!r}; give a list of gaussopt.Event objects.")
+        start = RunStart.of(problem, given["q0"], given["v0"], given["dt"], given["t_end"])
+        t0, rtol, atol = given["t0"], given["rtol"], given["atol"]
+        method = check_settings(start.dt, start.t_end, given["stepper"], t0, rtol, atol)
+        control = Control(start.t_end, given["dt"] if method.adaptive else start.dt, rtol, atol)
+        stabiliser = stabilisation.make(given["stabilise"])
+        law = check_impacts(given["impact"], given["accumulation"])
+        for event in given["events"]:
+            if not isinstance(event, Event):
+                raise BadInput(f"events holds a {type(event).__name__}; give gaussopt.Event objects.")
+        rules = ContactRules(law, [*start.events, *given["events"]], given["accumulation"] == "close")
+        first = evaluated(start.system, t0, start.q, start.v)  # a plain system learns here how many contacts it has
+        system = start.system.of_motion(first.m)
+        every = stride(given["record_every"])
+        _check_size(first, control.dt, start.t_end - t0, every)
+        own = method.pair or (None, None)
+        pair = _pair(formulation or own[0], solver or own[1], system, first)
+        if not system.contact_names:
+            _check_without_contacts(system, method, rules.events)
+        if given["engine"] not in ENGINES:
+            raise UnknownName("engine", given["engine"], ENGINES)
+        names = ("impact", "solver_options", "tolerance", "warm_start", "state", "engine")
+        return cls(
+            start, system, first, method, control, stabiliser, rules, *pair,
+            named=formulation is not None or solver is not None, record_every=every,
+            **{name: given[name] for name in names},
+        )  # fmt: skip
+
+    @property
+    def with_contacts(self) -> bool:
+        """Whether the motion is one with contacts."""
+        return bool(self.system.contact_names)
+
+    def check_stepper(self, state: str) -> None:
+        """Refuse a motion in this state that the stepper cannot integrate.
+
+        Raises
+        ------
+        NotAccepted
+        """
+        reason = self.method.refuses(self.system, state, self.stabiliser)
+        if reason is not None:
+            raise NotAccepted(f"The stepper {self.method.name!r} does not fit: {reason}.")
+
+    def consistent_start(self) -> tuple[float, Vector, Vector]:
+        """Time and state from which the loop goes, on the constraints.
+
+        Raises
+        ------
+        BadInput
+            If the start is off the constraints and nothing moves it there, or the rows of the system contradict each
+            other.
+        """
+        t, q, v = self.first.t, self.start.q, self.start.v
+        _check_residuals(self.system, self.first.m, t, q, v)
+        q, v = _consistent(self.system, t, q, v, self.stabiliser)
+        self.system.check_rows(t, q, v)
+        return t, q, v
+
+
+def problem_or_system(given: Any) -> Problem | AbstractSystem:
+    """What a person names or gives.
+
+    Raises
+    ------
+    BadInput, UnknownName
+    """
+    if isinstance(given, str | os.PathLike):
+        return find_problem(given)
+    if isinstance(given, AbstractSystem | Problem):
+        return given
+    kind = "None" if given is None else f"A {type(given).__name__}"
+    hint = "; give its .system" if isinstance(getattr(given, "system", None), AbstractSystem) else ""
+    raise BadInput(f"{kind} is neither a problem nor a system, nor the name or file of one{hint}.")
+
+
+def stride(record_every: Any) -> int:
+    """The number of steps between two recorded states.
+
+    Raises
+    ------
+    BadInput
+    """
+    whole = isinstance(record_every, int | np.integer) and not isinstance(record_every, bool)
+    if not whole or record_every < 1:
+        raise BadInput(f"record_every is {record_every!r}; give a whole number of steps, 1 or more.")
+    return min(int(record_every), NEVER)
+
+
+def check_settings(
+    dt: float | None, t_end: float, stepper: str, t0: float = 0.0, rtol: float = 1e-9, atol: float = 1e-9
+) -> Stepper:
+    """The stepper, if it can run with these settings.
+
+    Raises
+    ------
+    UnknownName, BadInput
+    """
+    method: Stepper = registry.load("stepper", stepper)
+    for label, value in (("t0", t0), ("dt", dt), ("t_end", t_end), ("rtol", rtol), ("atol", atol)):
+        if value is not None and (isinstance(value, str) or not hasattr(value, "__float__")):
+            raise BadInput(f"{label} is {value!r}; give a number.")
+    if not (math.isfinite(t_end) and t_end > t0):
+        raise BadInput(f"t_end is {t_end:g}; it must be a finite time after the start at t = {t0:g}.")
+    if dt is not None and not (math.isfinite(dt) and dt > 0):
+        raise BadInput(f"dt is {dt:g}; the step size must be positive.")
+    if dt is not None and (t_end - t0) / dt > MOST_STEPS:
+        raise BadInput(
+            f"dt is {dt:g}; that makes {(t_end - t0) / dt:.2g} steps to t = {t_end:g}, more than {MOST_STEPS:g}."
+        )
+    if dt is not None and dt < 8 * math.ulp(max(abs(t0), abs(t_end))):
+        raise BadInput(f"dt is {dt:g}; instants that close cannot be told apart at t = {max(t0, t_end, key=abs):g}.")
+    if dt is None and not method.adaptive:
+        raise BadInput(f"The stepper {method.name!r} needs a step size dt.")
+    for label, value in (("rtol", rtol), ("atol", atol)):
+        if not (math.isfinite(value) and value > 0):
+            raise BadInput(f"{label} is {value:g}; it must be positive.")
+    if method.adaptive and rtol < LEAST_RTOL:
+        raise BadInput(f"rtol is {rtol:g}; rounding allows no less than {LEAST_RTOL:g}.")
+    return method
+
+
+def check_kinds(stabilise: Any, progress: Any) -> None:
+    """Refuse a stabilisation or a progress function of the wrong type.
+
+    Raises
+    ------
+    BadInput
+    """
+    if not (isinstance(stabilise, str) or hasattr(stabilise, "correct")):
+        raise BadInput(f"stabilise is {stabilise!r}; give none, baumgarte, projection or a Stabilisation.")
+    if progress is not None and not callable(progress):
+        raise BadInput(f"progress is {progress!r}; give a function of the fraction done.")
+
+
+def check_impacts(impact: str, accumulation: str) -> ImpactLaw:
+    """The impact law of this name; also checks the treatment of accumulations.
+
+    Raises
+    ------
+    UnknownName
+    """
+    if accumulation not in ACCUMULATION:
+        raise UnknownName("way through accumulations", accumulation, ACCUMULATION)
+    return impact_law(impact)
+
+
+def check_start(problem: Problem) -> None:
+    """Refuse a start that is off the constraints.
+
+    Raises
+    ------
+    BadInput
+    """
+    system, q, v = problem.system, problem.q0, problem.v0
+    _check_residuals(system, system.evaluate(0.0, q, v).m, 0.0, q, v)
+    _consistent(system, 0.0, q, v, stabilisation.make("none"))
+
+
+def _check_size(step: StepData, dt: float | None, duration: float, every: int) -> None:
+    """Refuse a recording that does not fit into a usual memory."""
+    if dt is None:
+        return
+    instants = duration / dt / every
+    size = 8 * instants * (3 * step.n + step.m + 16 + step.k * (3 + 2 * step.J_T.shape[1]))
+    if size > MOST_BYTES:
+        raise BadInput(
+            f"Recording {instants:.3g} instants takes {size / 2**30:.1f} GiB, more than {MOST_BYTES / 2**30:g}; raise "
+            f"record_every to {math.ceil(every * size / MOST_BYTES)}."
+        )
+
+
+def _check_without_contacts(system: AbstractSystem, method: Stepper, events: Sequence[Event]) -> None:
+    """Refuse what only motions with contacts have."""
+    if method.loop:
+        raise NotAccepted(f"The stepper {method.name!r} is for motions with contacts, and {system.name!r} has none.")
+    if events:
+        raise NotAccepted(
+            f"Events are located in motions with contacts, and {system.name!r} has none; look for them in what is "
+            "recorded."
+        )
+
+
+def _check_residuals(system: AbstractSystem, m: int, t: float, q: Vector, v: Vector) -> None:
+    """Refuse constraint functions that do not match the m rows of J."""
+    phi, rate = system.position_residual(t, q), system.velocity_residual(t, q, v)
+    if phi is not None and len(phi) > m:
+        raise BadInput(f"position of {system.name!r} returns {len(phi)} values, but J has only {m} rows.")
+    if rate is not None and len(rate) != m:
+        raise BadInput(f"velocity of {system.name!r} returns {len(rate)} values, but J has {m} rows.")
+
+
+def _consistent(
+    system: AbstractSystem, t: float, q: Vector, v: Vector, stabiliser: Stabilisation
+) -> tuple[Vector, Vector]:
+    """The initial state on the constraints, or a sentence on how far off it is."""
+    if isinstance(stabiliser, Projection):
+        corrected = stabiliser.correct(system, t, q, v)
+        assert corrected is not None
+        return corrected
+    phi = system.position_residual(t, q)
+    rate = system.velocity_residual(t, q, v)
+    for what, residual, state in (("position", phi, q), ("velocity", rate, v)):
+        if residual is None or not len(residual):
+            continue
+        i = int(np.argmax(np.abs(residual)))
+        if abs(residual[i]) > START_TOLERANCE * (1.0 + float(np.abs(state).max())):
+            raise BadInput(
+                f"The initial state of {system.name!r} is off the constraints: {what} residual {residual[i]:.6g} in "
+                f"constraint {i + 1} of {len(residual)}; correct q0 and v0, or choose the stabilisation "
+                "'projection', which moves the start onto the constraints."
+            )
+    return q, v
+
+
+def _pair(formulation: str | None, solver: str | None, system: AbstractSystem, step: StepData) -> tuple[str, str]:
+    """Formulation and solver, chosen by the first step where they are not given."""
+    if formulation is not None and registry.load("formulation", formulation).level != "acceleration":
+        raise NotAccepted(
+            f"The formulation {formulation!r} is at velocity level: it solves jumps, not accelerations. Choose "
+            "stick-slip, or the stepper moreau-jean."
+        )
+    name = formulation or ("stick-slip" if system.contact_names else "gauss")
+    if solver is not None:
+        return name, solver
+    entry = find(name)
+    if step.k:
+        step = replace(step, v_T=np.where(step.v_T == 0, 1.0, step.v_T))  # the kind of program does not depend on it
+    try:
+        entry.check(step)
+        return name, default_solver(entry.apply(step)[0])
+    except (NotAccepted, IllPosed):
+        return name, "lemke" if step.k else "kkt"

@@ -1,0 +1,229 @@
+"""One motion: check the settings, choose the engine, integrate, and keep what was computed as a trajectory."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.core.errors import GaussoptError, MotionStopped, NotAccepted, StickInSpace
+from gaussopt.core.event import Event
+from gaussopt.core.foreign import raised
+from gaussopt.core.machine import is_machine, machine_failure
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import StepData
+from gaussopt.core.stepper import Stabilisation
+from gaussopt.core.system import AbstractSystem
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE
+from gaussopt.integration.accelerations import Rejected
+from gaussopt.integration.singular_positions import abrupt_sentence
+from gaussopt.integration.trajectory import Trajectory, WorstCertificate
+from gaussopt.linalg.redundancy import named_forces
+from gaussopt.modelling.problem import Problem
+from gaussopt.simulation.engine import PreparedRun, choose_engine
+from gaussopt.simulation.failed_step import save_failed
+from gaussopt.simulation.settings import RunSettings
+
+DIVERGED = 1e15
+"""Entry of a state beyond which a failure to solve is called a divergence."""
+
+
+@np.errstate(over="ignore", invalid="ignore")  # a motion that runs away is reported, not warned about
+def simulate(
+    problem: str | Problem | AbstractSystem, formulation: str | None = None, solver: str | None = None, *,
+    stepper: str = "rk4", dt: float | None = None, t_end: float | None = None, rtol: float = 1e-9,
+    atol: float = 1e-9, tolerance: float = DEFAULT_TOLERANCE, stabilise: str | Stabilisation = "none",
+    warm_start: bool = True, state: str | None = None, q0: Any = None, v0: Any = None, t0: float = 0.0,
+    solver_options: Mapping[str, Any] | None = None, impact: str = "newton", accumulation: str = "stop",
+    events: Sequence[Event] = (), step_folder: str | Path | None = ".", keep_interrupted: bool = False,
+    progress: Callable[[float], None] | None = None, engine: str = "auto", record_every: int = 1,
+) -> Trajectory:  # fmt: skip
+    """Integrate a problem, certifying every step.
+
+    Parameters
+    ----------
+    problem : name, Problem or System; a bare system needs `q0`, `v0` and `t_end`
+    formulation, solver, stepper : names; `gauss` and `kkt` if not given, with contacts `stick-slip` and one that fits.
+        With contacts the integration goes from event to event, unless the stepper is a time-stepping method.
+    dt : s, step of a fixed-step stepper (the problem's own if not given); recording interval of an adaptive one
+    t0, t_end : s; 0 and the problem's own if not given
+    rtol, atol : tolerances of an adaptive stepper
+    tolerance : relative distance to the true acceleration that a step may have; `inf` only records it
+    stabilise : "none", "baumgarte", "projection" (moves the initial state onto the constraints, too) or an object
+    warm_start : whether each solve starts from the previous answer
+    state : "velocity" or "quasi-velocity", integrated beside q; that of the formulation if not given. With
+        quasi-velocities the velocity constraints hold identically.
+    q0, v0 : (n,), initial state; the problem's own if not given
+    solver_options : options of the solver
+    impact : "newton", "poisson" or "none"; the coefficients of restitution belong to the contacts
+    accumulation : whether impacts that accumulate "stop" the motion (status `accumulation`, with the estimated instant)
+        or "close" the contact, with e_N = 0, shortly before that instant
+    events : further events to locate in motions with contacts, beside those of the problem
+    step_folder : where a step that is not accepted is saved; None: nowhere
+    keep_interrupted : whether Ctrl-C ends the run with what was computed instead of raising KeyboardInterrupt
+    progress : called with the fraction done
+    engine : "auto", "interpreted" (every stage through formulation, solver and certificate) or "compiled": the loop as
+        generated code (`gaussopt.compiled`), the same motion to rounding, every residual checked and every recorded
+        state certified; for `gauss` with `kkt` (`sparse-kkt` for linkages given by tables) and for contact laws solved
+        by pivots. "auto" compiles long runs that name neither formulation nor solver, where that is possible.
+    record_every : steps between two recorded states; events are recorded in any case
+
+    Returns
+    -------
+    Trajectory
+        Also when the run stops early: with what was computed, the reason and the offending step.
+
+    Raises
+    ------
+    GaussoptError
+        If the run cannot begin.
+    """
+    given = {
+        "stepper": stepper, "dt": dt, "t_end": t_end, "rtol": rtol, "atol": atol, "tolerance": tolerance,
+        "stabilise": stabilise, "warm_start": warm_start, "state": state, "q0": q0, "v0": v0, "t0": t0,
+        "solver_options": solver_options, "impact": impact, "accumulation": accumulation, "events": events,
+        "progress": progress, "engine": engine, "record_every": record_every,
+    }  # fmt: skip
+    settings = RunSettings.of(problem, formulation, solver, given)
+    run = choose_engine(settings, progress)
+    return _trajectory(settings, run, _integrate(settings, run, keep_interrupted), step_folder)
+
+
+@dataclass(frozen=True)
+class _End:
+    """How a motion ended, after how many seconds, at which rejected step, and whether the machine failed."""
+
+    status: Status
+    message: str
+    seconds: float
+    failed: StepData | None = None
+    machine: bool = False
+
+
+def _integrate(settings: RunSettings, run: PreparedRun, keep_interrupted: bool) -> _End:
+    """Integrate from the start to the end, or to what stops the motion."""
+    loop, recorder = run.loop, run.recorder
+    start = settings.consistent_start()
+    failed: StepData | None = None
+    machine = False
+    begin = perf_counter()
+    try:
+        status, message = loop.integrate(*start)
+    except Rejected as rejected:
+        failed, status, message = rejected.step, *_rejected(rejected)
+    except Exception as error:
+        # Whatever it is, a defect of this package included: what was computed until then is not lost.
+        if not len(recorder):
+            raise
+        machine = is_machine(error)
+        status, message = _ended_by(error, loop.t)
+    except KeyboardInterrupt:
+        if not (keep_interrupted and len(recorder)):
+            raise
+        status, message = Status.INTERRUPTED, f"Interrupted after t = {loop.t:.9g}; the motion up to there is kept."
+    return _End(status, message, perf_counter() - begin, failed, machine)
+
+
+def _rejected(rejected: Rejected) -> tuple[Status, str]:
+    """Status and message of a motion that ended at a step without an accepted answer."""
+    step, answer = rejected.step, rejected.answer
+    size = max((float(np.abs(x).max()) for x in (step.q, step.v) if x is not None), default=0.0)
+    if size > DIVERGED:
+        return answer.status, (
+            f"Stopped at t = {step.t:.9g}: the motion diverged (an entry of the state is {size:.3g}); use a smaller "
+            "step."
+        )
+    return answer.status, f"Stopped at t = {step.t:.9g}: {answer.message}"
+
+
+def _ended_by(error: Exception, t: float) -> tuple[Status, str]:
+    """Status and message of a motion that an exception ended."""
+    reason = str(error)
+    if is_machine(error):
+        status, reason = Status.CRASHED, str(machine_failure("the step was not done", error))
+    elif isinstance(error, NotAccepted):
+        status = Status.UNSUPPORTED
+        if isinstance(error, StickInSpace):
+            reason = (
+                "a contact came to rest, and stick in space is a cone program that no formulation here solves; "
+                "end the motion before, or model the contact in the plane."
+            )
+    elif isinstance(error, GaussoptError):
+        status = Status.SOLVER_ERROR if isinstance(error, MotionStopped) else Status.BAD_INPUT
+    elif "GAUSSOPT_DEBUG" in os.environ:
+        raise error
+    else:
+        status, reason = Status.CRASHED, f"{raised(error).rstrip('.')} (GAUSSOPT_DEBUG=1 shows where)."
+    return status, f"Stopped after t = {t:.9g}: {reason}"
+
+
+def _trajectory(settings: RunSettings, run: PreparedRun, end: _End, step_folder: str | Path | None) -> Trajectory:
+    """The trajectory of a run with what there is to say of it."""
+    motion, start = run.motion, settings.start
+    columns = run.recorder.arrays(len(start.q))
+    message = end.message
+    if end.status is Status.BAD_INPUT and len(columns["t"]) and "diverged" not in message:
+        size = max(float(np.abs(columns[name][-1]).max(initial=0.0)) for name in ("q", "v"))
+        message += f" The motion diverged: an entry of its last state is {size:.3g}." if size > DIVERGED else ""
+    many = _of_many(motion.open_forces, settings.system.contact_names)
+    message += _in_words(many, columns["forces_unique"])
+    abrupt = None
+    if not settings.with_contacts:
+        abrupt = abrupt_sentence(columns["t"], columns["v"], columns["a"], run.loop.steps)
+    found = (*motion.warnings, motion.singular.sentence(), abrupt)
+    warnings = tuple(sentence for sentence in found if sentence is not None)
+    message = " ".join([message, *warnings])
+    timing = {**motion.timing, "total": end.seconds}
+    if math.isnan(timing["backend"]):
+        del timing["backend"]
+    file = save_failed(end.failed, start.name, message, step_folder)
+    if file is not None:
+        message = f"{message} The step is saved in {file}."
+    return Trajectory(
+        **columns, status=end.status, message=message, timing=timing, warnings=warnings, failed_step=end.failed,
+        worst=WorstCertificate(**motion.worst, evaluations=motion.evaluations), failed_step_file=file,
+        events=tuple(event.to_mapping() for event in run.loop.events),
+        meta={**_about(settings, run, many), **({"machine_failure": True} if end.machine else {})},
+    )  # fmt: skip
+
+
+def _about(settings: RunSettings, run: PreparedRun, open_forces: Mapping[str, list[Any]]) -> dict[str, Any]:
+    """Entries of `Trajectory.meta`: what was run."""
+    s, start, control, motion = settings, settings.start, settings.control, run.motion
+    adaptive = s.method.adaptive
+    return {
+        "problem": start.name, "variant": start.variant, "parameters": start.parameters,
+        "formulation": s.formulation, "solver": s.solver,
+        "solver_options": {k: str(x) for k, x in (s.solver_options or {}).items()}, "stepper": s.method.name,
+        "dt": control.dt, "t_end": control.t_end, "rtol": control.rtol if adaptive else None,
+        "atol": control.atol if adaptive else None,
+        "tolerance": s.tolerance if math.isfinite(s.tolerance) else "inf", "stabilisation": s.stabiliser.name,
+        "warm_start": s.warm_start, "state": run.state, "coordinates": list(s.system.coordinates(len(start.q))),
+        "evaluations": motion.evaluations, "iterations": motion.iterations, "record_every": s.record_every,
+        "open_forces": open_forces,
+        "contacts": list(s.system.contact_names), "impact": s.impact if s.with_contacts else None, **run.about(),
+    }  # fmt: skip
+
+
+def _of_many(found: Collection[tuple[str, int]], contacts: Sequence[str]) -> dict[str, list[Any]]:
+    """Forces that are some of many: rows of lam, counted from 0, and contacts of lam_N and lam_T by name."""
+    many: dict[str, list[Any]] = {}
+    for name, i in sorted(found):
+        many.setdefault(name, []).append(i if name == "lam" else contacts[i])
+    return many
+
+
+def _in_words(many: Mapping[str, list[Any]], unique: NDArray[np.bool_]) -> str:
+    """What is said where recorded forces are not the only ones; nothing where they are."""
+    some, named = int((~unique).sum()), named_forces(many)
+    if not some:
+        return ""
+    forces = f"the forces ({named})" if named else "the forces"
+    return f" At {some} of {len(unique)} recorded instants {forces} are one choice of many."

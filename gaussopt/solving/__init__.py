@@ -1,0 +1,1 @@
+"""From a step or a program to a verified answer."""

@@ -1,0 +1,62 @@
+"""A certified answer to a step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gaussopt.certificates.base import Certificate
+from gaussopt.certificates.contact import ContactCertificate
+from gaussopt.contact.laws import Uniqueness
+from gaussopt.core.fast_frozen import fast_frozen
+from gaussopt.core.solution import Timing
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Vector
+
+
+@fast_frozen
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A certified answer to a step.
+
+    Attributes
+    ----------
+    a : (n,) or None
+    lam : (m,) or None
+        Multipliers; those of the certificate where the formulation gives none.
+    lam_N, lam_T : (k,), (k, d)
+        Contact forces; NaN where there is no answer.
+    status, message
+        Verified; `claim` is what the solver said.
+    certificate : Certificate
+        A ContactCertificate if the step has contacts.
+    iterations : int
+    timing : Timing
+    details : dict
+        What the formulation says beside the answer, such as a contraction factor.
+    history : tuple of float
+        The solver's record of its convergence, see RawSolution.
+    """
+
+    a: Vector | None
+    lam: Vector | None
+    lam_N: Vector
+    lam_T: Vector
+    status: Status
+    claim: Status
+    message: str
+    certificate: Certificate
+    iterations: int
+    timing: Timing
+    details: dict[str, Any] = field(default_factory=dict)
+    history: tuple[float, ...] = ()
+
+    @property
+    def forces_unique(self) -> bool:
+        """Whether the multipliers and contact forces are determined."""
+        return self.certificate.forces_unique
+
+    @property
+    def contact(self) -> Uniqueness | None:
+        """Solutions of the contact laws: uniqueness, all of them, ranges; None for a step without contacts."""
+        return self.certificate.contact if isinstance(self.certificate, ContactCertificate) else None

@@ -1,0 +1,31 @@
+"""The program of a step, and a solver for a program."""
+
+from __future__ import annotations
+
+from gaussopt.core.programs import LCP, QP, Program
+from gaussopt.core.step_data import StepData
+from gaussopt.solving.foreign_formulation import find
+
+
+def default_solver(program: Program) -> str:
+    """A solver that takes the program and is exact."""
+    if isinstance(program, LCP):
+        return "lemke"
+    if getattr(program, "sparse", False):
+        return "sparse-kkt"
+    if isinstance(program, QP) and not program.equalities_only:
+        return "daqp"
+    return "kkt"
+
+
+def formulate(step: StepData, formulation: str) -> Program:
+    """The program of a step.
+
+    Raises
+    ------
+    UnknownName, NotAccepted
+    """
+    entry = find(formulation)
+    step = entry.prepare(step.select(entry.contacts(step)))
+    entry.check(step)
+    return entry.apply(step)[0]

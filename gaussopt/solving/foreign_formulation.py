@@ -1,0 +1,154 @@
+"""Formulations from outside the package: what they are given and what they return is copied and looked at.
+
+A formulation is asked for a program and reads the answer back; the certificate then judges the step. A file of somebody
+else must not be able to change that step meanwhile, nor end a motion by an answer of the wrong shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.core import registry
+from gaussopt.core.arrays import is_sparse
+from gaussopt.core.errors import BadInput
+from gaussopt.core.foreign import Malformed, array, call, is_foreign, private, vector
+from gaussopt.core.programs import LCP, QP, LeastSquares, Program
+from gaussopt.core.step_data import StepData, Vector
+from gaussopt.formulations.base import Candidate, Formulation
+
+
+def find(given: str | Formulation) -> Formulation:
+    """A formulation by name, or itself; one from outside the package is guarded; raises UnknownName."""
+    entry: Formulation = registry.load("formulation", given) if isinstance(given, str) else given
+    return Guarded(entry) if is_foreign(entry) and not isinstance(entry, Guarded) else entry
+
+
+class Guarded(Formulation):
+    """A formulation from outside the package.
+
+    Raises
+    ------
+    BadInput
+        By every method, naming the formulation, where it raises something else than gaussopt's own errors or returns
+        something of the wrong kind or shape.
+    """
+
+    def __init__(self, formulation: Formulation) -> None:
+        self.formulation = formulation
+        self.what = f"The formulation {formulation.name!r}"
+        for name in ("name", "title", "source", "exact", "state", "level", "sparse"):
+            setattr(self, name, getattr(formulation, name))
+
+    def contacts(self, step: StepData) -> NDArray[np.intp]:
+        """The contacts that take part, numbers within the step."""
+        found = self._call(self.formulation.contacts, private(step))
+        try:
+            numbers = np.array(found, dtype=np.intp).reshape(-1)
+        except (TypeError, ValueError, OverflowError):
+            numbers = np.array([-1])
+        if ((numbers < 0) | (numbers >= step.k)).any() or len(np.unique(numbers)) != len(numbers):
+            raise BadInput(f"{self.what} failed: it named contacts that the step does not have.")
+        return numbers
+
+    def prepare(self, step: StepData) -> StepData:
+        """The step whose laws the answer satisfies: the step itself, but for formulations at velocity level."""
+        if self.level == "acceleration":
+            return step
+        prepared = self._call(self.formulation.prepare, private(step))
+        if not isinstance(prepared, StepData):
+            raise BadInput(f"{self.what} failed: it prepared a {type(prepared).__name__} and no StepData.")
+        return private(prepared)
+
+    def check(self, step: StepData) -> None:
+        """Raise NotAccepted, with the reason, if the step does not fit."""
+        self._call(self.formulation.check, private(step))
+
+    def misfit(self, step: StepData) -> str | None:
+        """Why the step does not fit, or None."""
+        reason = self._call(self.formulation.misfit, private(step))
+        return None if reason is None else str(reason)
+
+    def apply(self, step: StepData) -> tuple[Program, Any]:
+        """The program; what `recover` needs is the formulation's own, beside the step."""
+        made = self._call(self.formulation.apply, private(step))
+        if not isinstance(made, tuple) or len(made) != 2:
+            raise BadInput(f"{self.what} failed: it returned a {type(made).__name__}, expected a program and its data.")
+        return self._sound(made[0]), (made[1], step)
+
+    def recover(self, data: Any, x: Vector, y: Vector | None) -> Candidate:
+        """The candidate, of the shapes of the step."""
+        own, step = data
+        return self._read(self._call(self.formulation.recover, own, x.copy(), None if y is None else y.copy()), step)
+
+    def again(self, data: Any, x: Vector, y: Vector | None) -> Program | None:
+        """The next program of an iteration, None when it has ended."""
+        following = self._call(self.formulation.again, data[0], x.copy(), None if y is None else y.copy())
+        return None if following is None else self._sound(following)
+
+    def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
+        """The candidate with digits that were lost in reading it, None if there are none."""
+        copied = _candidate(found, step)
+        better = self._call(self.formulation.refined, private(step), private(program), x.copy(), copied)
+        return None if better is None else self._read(better, step)
+
+    def details(self, data: Any, x: Vector | None) -> dict[str, Any]:
+        """Details beside the answer, for JSON."""
+        found = self._call(self.formulation.details, data[0], None if x is None else x.copy())
+        return {str(key): value for key, value in found.items()} if isinstance(found, Mapping) else {}
+
+    def _call(self, method: Callable[..., Any], *arguments: Any) -> Any:
+        return call(self.what, method, *arguments)
+
+    def _read(self, found: Any, step: StepData) -> Candidate:
+        try:
+            return _candidate(found, step)
+        except Malformed as error:
+            raise BadInput(f"{self.what} failed: {error}.") from None
+
+    def _sound(self, program: Any) -> Program:
+        try:
+            return _program(program)
+        except Malformed as error:
+            raise BadInput(f"{self.what} failed: {error}.") from None
+
+
+def _candidate(found: Any, step: StepData) -> Candidate:
+    """Acceleration, multipliers and contact forces, copied."""
+    if not isinstance(found, tuple) or not 1 <= len(found) <= 4:
+        raise Malformed(f"it recovered a {type(found).__name__}, expected a Candidate or the pair (a, lam)")
+    a, lam, lam_N, lam_T = (*found, None, None, None)[:4]
+    return Candidate(
+        vector("an acceleration", a, step.n),
+        None if lam is None else vector("multipliers", lam, step.m),
+        None if lam_N is None else vector("normal forces", lam_N, step.k),
+        None if lam_T is None else array("friction forces", lam_T, step.v_T.shape),
+    )
+
+
+def _program(program: Any) -> Program:
+    """A program whose arrays fit each other, copied."""
+    if not isinstance(program, Program):
+        raise Malformed(f"it made a {type(program).__name__} and no program")
+    parts = {name: getattr(program, name) for name in type(program).__dataclass_fields__}
+    for name, value in parts.items():
+        numbers = value if isinstance(value, np.ndarray) else value.data if is_sparse(value) else None
+        if numbers is None and name not in ("rank", "minimum_norm"):
+            raise Malformed(f"{name} of its program is of type {type(value).__name__}, expected an array")
+        if numbers is not None and getattr(numbers, "dtype", np.dtype(object)).kind != "f":
+            raise Malformed(f"{name} of its program is not made of floats")
+    shapes = {name: value.shape for name, value in parts.items() if hasattr(value, "shape")}
+    if isinstance(program, QP):
+        n, m = shapes["q"][:1], shapes["l"][:1]
+        fit = shapes == {"P": n * 2, "q": n, "A": m + n, "l": m, "u": m}
+    elif isinstance(program, LeastSquares):
+        fit = len(shapes["A"]) == 2 and shapes["b"] == shapes["A"][:1]
+    else:
+        square, side = ("M", "q") if isinstance(program, LCP) else ("K", "b")
+        fit = len(shapes[side]) == 1 and shapes[square] == shapes[side] * 2
+    if not fit:
+        raise Malformed(f"the arrays of its program do not fit each other: {shapes}")
+    return private(program)

@@ -1,0 +1,150 @@
+"""Solve steps, programs and complementarity problems, and verify the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.core import registry
+from gaussopt.core.errors import BadInput, IllPosed, NotAccepted
+from gaussopt.core.programs import LCP, QP, Program
+from gaussopt.core.solution import Solution
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import StepData, Vector, as_array
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE, check_tolerance
+from gaussopt.formulations._sliding import SlidingFormulation
+from gaussopt.formulations.base import Formulation
+from gaussopt.lcp.verification import check_lcp, judge_lcp
+from gaussopt.solving.answer import Answer
+from gaussopt.solving.defaults import default_solver
+from gaussopt.solving.solver_sequence import SolverSequence
+from gaussopt.solving.step_solver import StepSolver
+from gaussopt.solving.verification import verified
+
+
+def solve_step(
+    step: StepData,
+    formulation: str = "gauss",
+    solver: str = "kkt",
+    *,
+    tolerance: float = DEFAULT_TOLERANCE,
+    solver_options: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Answer:
+    """Formulate, solve and certify one step.
+
+    Of a step that knows its gaps, the contacts that are open take no part; their forces are zero. Options of the
+    solver are given as in `solve`.
+
+    Raises
+    ------
+    UnknownName, NotAccepted, MissingBackend
+    BadInput
+        Also where a contact penetrates or is about to impact, with gap and rate.
+    """
+    if not isinstance(step, StepData):
+        raise BadInput(f"A step is StepData, not {type(step).__name__}; see System.evaluate and StepData.from_mapping.")
+    driver = StepSolver(formulation, solver, {**options, **(solver_options or {})}, tolerance)
+    closed = driver.formulation.contacts(step)
+    answer = driver.solve(step.select(closed))
+    return _spread(answer, step, closed) if len(closed) < step.k else answer
+
+
+def _spread(answer: Answer, step: StepData, closed: NDArray[np.intp]) -> Answer:
+    """Forces for all contacts, zero at the open ones."""
+    lam_N, lam_T = np.zeros(step.k), np.zeros(step.v_T.shape)
+    lam_N[closed], lam_T[closed] = answer.lam_N, answer.lam_T
+    return replace(answer, lam_N=lam_N, lam_T=lam_T)
+
+
+def solve(
+    program: Program,
+    solver: str = "kkt",
+    *,
+    tolerance: float = DEFAULT_TOLERANCE,
+    start: tuple[Vector, Vector | None] | None = None,
+    solver_options: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Solution:
+    """Solve a program and verify the answer.
+
+    Parameters
+    ----------
+    program : QP, LinearSystem, LeastSquares or LCP
+    solver : str
+    tolerance : float
+        Of the verification, relative.
+    start : (x, y), optional
+        Warm start.
+    options, solver_options
+        Of the solver; by the latter also those that have the name of a parameter here, such as `tolerance`.
+
+    Raises
+    ------
+    UnknownName, BadInput, MissingBackend, NotAccepted
+    """
+    check_tolerance(tolerance)
+    if isinstance(program, QP):
+        program = QP.from_mapping(program.to_mapping())  # programs made by hand are checked like files
+    elif isinstance(program, LCP):
+        program = check_lcp(program)
+    sequence = SolverSequence(solver, {**options, **(solver_options or {})})
+    if start is not None:
+        x, y = start
+        rows = program.m if isinstance(program, QP) else None
+        start = (
+            as_array("start (x)", x, (program.n,)),
+            None if y is None else as_array("start (y)", y, (rows,)),
+        )
+    raw, timing = sequence.solve(program)
+    if start is not None and raw.claim is not Status.CRASHED:
+        raw, seconds = sequence.solve_again(start)
+        timing = timing._replace(solve=seconds, backend=raw.backend)
+    return verified(program, raw, timing, tolerance)
+
+
+def solve_lcp(
+    lcp: LCP,
+    formulation: str = "lcp",
+    solver: str | None = None,
+    *,
+    tolerance: float = DEFAULT_TOLERANCE,
+    solver_options: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> tuple[Solution, dict[str, Any]]:
+    """Solve an LCP (delassus, bias) by a formulation in the normal forces, and judge the answer by the LCP itself.
+
+    Options of the solver are given as in `solve`.
+
+    Returns
+    -------
+    Solution, details
+        x is z; the solver, and what the formulation says beside it, such as the multipliers eta.
+
+    Raises
+    ------
+    NotAccepted
+        If the formulation needs a step, or does not fit.
+    """
+    entry: Formulation = registry.load("formulation", formulation)
+    lcp = check_lcp(lcp)
+    if not isinstance(entry, SlidingFormulation) or not entry.takes_lcp:
+        raise NotAccepted(f"The formulation {formulation!r} needs a step; an lcp holds only delassus and bias.")
+    try:
+        program = entry.program(lcp)
+    except IllPosed as verdict:
+        return Solution(None, None, verdict.status, verdict.status, str(verdict)), {}
+    used = solver or default_solver(program)
+    raw, timing = SolverSequence(used, {**options, **(solver_options or {})}).solve(program)
+    z = None if raw.x is None else entry.normal_forces(raw.x)
+    begin = perf_counter()
+    status, message, certificate = judge_lcp(lcp, replace(raw, x=z, y=None), tolerance)
+    timing = timing._replace(verify=perf_counter() - begin)
+    listed = () if certificate.solutions is None else certificate.solutions.solutions
+    found = Solution(z, None, status, raw.claim, message, raw.iterations, timing, certificate.to_mapping(), listed)
+    return found, {"solver": used, **entry.remarks(lcp, z)}

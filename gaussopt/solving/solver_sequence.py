@@ -1,0 +1,130 @@
+"""A solver that follows a sequence of programs: set up, updated, warm-started, timed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any
+
+from gaussopt.core.errors import BadInput, GaussoptError
+from gaussopt.core.foreign import is_foreign, private, raised, well_formed
+from gaussopt.core.machine import pass_on
+from gaussopt.core.programs import Program
+from gaussopt.core.solution import RawSolution, Timing
+from gaussopt.core.solver import Solver, make_solver
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Vector
+from gaussopt.processes.guarded_backend import answering
+
+
+class SolverSequence:
+    """One solver following a sequence of programs: sets up when the pattern changes, else updates.
+
+    Parameters
+    ----------
+    solver : str or Solver
+    warm_start : bool
+        Start each solve from the previous answer.
+    reuse : bool
+        Update what was set up where the pattern allows; if not, every program is set up anew.
+
+    Attributes
+    ----------
+    answering : the solver, or its stand-in where it runs in a helper process
+    latest : (Program, RawSolution) or None
+        The program solved last and the solver's word on it.
+    """
+
+    def __init__(
+        self,
+        solver: str | Solver[Any],
+        options: Mapping[str, Any] | None = None,
+        warm_start: bool = True,
+        reuse: bool = True,
+    ) -> None:
+        self.solver = make_solver(solver, options) if isinstance(solver, str) else solver
+        self.warm_start = warm_start
+        self.reuse = reuse
+        self.latest: tuple[Program, RawSolution] | None = None
+        self.answering = answering(self.solver)
+        self._foreign = is_foreign(self.solver)
+        self._pattern: tuple[Any, ...] | None = None
+        self._last: tuple[Vector, Vector | None] | None = None
+
+    def solve(self, program: Program) -> tuple[RawSolution, Timing]:
+        """The solver's word and the seconds of setup, update and solve.
+
+        A solver from outside the package gets copies of the program and of the start; what any solver returns is
+        copied, so that nothing it does later changes an answer.
+
+        Raises
+        ------
+        NotAccepted
+            Before anything is solved, if the solver does not take the program.
+        """
+        given = private(program) if self._foreign else program
+        pattern = (type(program), *program.pattern)
+        same = self._pattern == pattern
+        start = perf_counter()
+        try:
+            self.solver.check(given)
+        except GaussoptError:
+            raise
+        except BaseException as error:
+            return self._crashed(program, error), Timing(solve=perf_counter() - start)
+        update = same and self.reuse and self.solver.updates
+        start = perf_counter()
+        try:
+            if update:
+                self.answering.update(given)
+            else:
+                self.answering.setup(given)
+            if not same:
+                self._last = None
+            ready = perf_counter()
+            raw = self.answering.solve(self._start() if self.warm_start else None)
+        except BadInput:
+            raise
+        except BaseException as error:
+            # A backend may fail in any way; its failure is an answer, not a stack trace.
+            return self._crashed(program, error), Timing(solve=perf_counter() - start)
+        done = perf_counter()
+        raw = well_formed(raw, program)
+        self._pattern = pattern
+        self.latest = program, raw
+        # The square is finite wherever a warm start makes sense, and faster to ask for than the entries.
+        self._last = (raw.x, raw.y) if raw.x is not None and math.isfinite(raw.x.dot(raw.x)) else None
+        handed = ready - start
+        timing = Timing(0.0, 0.0 if update else handed, handed if update else 0.0, done - ready, 0.0, 0.0, raw.backend)
+        return raw, timing
+
+    def solve_again(self, start: tuple[Vector, Vector | None]) -> tuple[RawSolution, float]:
+        """The program solved last, from another start: the solver's word and the seconds of solve."""
+        assert self.latest is not None
+        program, begin = self.latest[0], perf_counter()
+        self._last = start
+        try:
+            raw = self.answering.solve(self._start())
+        except BadInput:
+            raise
+        except BaseException as error:
+            return self._crashed(program, error), perf_counter() - begin
+        seconds = perf_counter() - begin
+        self.latest = program, well_formed(raw, program)
+        return self.latest[1], seconds
+
+    def _start(self) -> tuple[Vector, Vector | None] | None:
+        """The start of the next solve; answers that were handed out are not for a foreign solver to change."""
+        if self._last is None or not self._foreign:
+            return self._last
+        x, y = self._last
+        return x.copy(), None if y is None else y.copy()
+
+    def _crashed(self, program: Program, error: BaseException) -> RawSolution:
+        """The answer where the solver raised an exception; the next program is set up afresh."""
+        pass_on(f"The solver {self.solver.name!r} was stopped", error)
+        self._pattern = self._last = None
+        raw = RawSolution(None, None, Status.CRASHED, note=raised(error))
+        self.latest = program, raw
+        return raw

@@ -1,0 +1,139 @@
+"""A formulation and a solver that follow a sequence of steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from gaussopt.certificates import certify
+from gaussopt.certificates.base import Certificate
+from gaussopt.certificates.contact import certify_contact
+from gaussopt.core.errors import IllPosed
+from gaussopt.core.programs import QP, LeastSquares, Program
+from gaussopt.core.solution import RawSolution, Timing
+from gaussopt.core.solver import Solver
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import StepData
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE, check_tolerance
+from gaussopt.formulations.base import Candidate, Formulation
+from gaussopt.solving.answer import Answer
+from gaussopt.solving.foreign_formulation import find
+from gaussopt.solving.judgement import CONTRADICTORY_EQUATIONS, judge
+from gaussopt.solving.solver_sequence import SolverSequence
+
+
+class StepSolver:
+    """A formulation and a solver, following a sequence of steps.
+
+    Parameters
+    ----------
+    formulation, solver : names
+    options : solver options
+    tolerance : float
+        Of the certificate, relative; `inf` records bounds and refuses nothing that has an acceleration.
+    warm_start, reuse : bool
+        Of the solver sequence.
+    thorough : bool
+        Whether uniqueness of contact solutions may be decided by enumeration with linear programs.
+    """
+
+    def __init__(
+        self,
+        formulation: str | Formulation = "gauss",
+        solver: str | Solver[Any] = "kkt",
+        options: Mapping[str, Any] | None = None,
+        tolerance: float = DEFAULT_TOLERANCE,
+        warm_start: bool = True,
+        thorough: bool = True,
+        reuse: bool = True,
+    ) -> None:
+        check_tolerance(tolerance)
+        self.thorough = thorough
+        self.formulation = find(formulation)
+        self.sequence = SolverSequence(solver, options, warm_start, reuse)
+        self.tolerance = tolerance
+
+    def solve(self, step: StepData) -> Answer:
+        """Formulate, solve, recover and certify one step.
+
+        Raises
+        ------
+        NotAccepted
+            If the formulation does not fit the step or the solver does not take the program.
+        BadInput
+            If M is asymmetric or indefinite.
+        """
+        begin = perf_counter()
+        step = self.formulation.prepare(step)
+        self.formulation.check(step)
+        try:
+            program, data = self.formulation.apply(step)
+        except IllPosed as verdict:
+            return self._without_program(step, verdict)
+        built = perf_counter()
+        raw, timing = self.sequence.solve(program)
+        iterations, solved = raw.iterations, perf_counter()
+        while raw.x is not None:
+            following = self.formulation.again(data, raw.x, raw.y)
+            if following is None:
+                break
+            program = following
+            raw, more = self.sequence.solve(program)
+            iterations += raw.iterations
+            timing = Timing(*(a + b for a, b in zip(timing, more, strict=True)))
+            solved = perf_counter()
+        found = None if raw.x is None else Candidate(*self.formulation.recover(data, raw.x, raw.y))
+        recovered = perf_counter()
+        a, lam, forces, friction = (None,) * 4 if found is None else found
+        certificate = (
+            certify_contact(step, a, lam, forces, friction, thorough=self.thorough) if step.k else certify(step, a, lam)
+        )
+        status, message = judge(step, raw, certificate, self.tolerance)
+        if status is Status.INACCURATE and found is not None and (better := self._refined(step, program, raw, found)):
+            (a, lam, _, _), certificate = better
+            status, message = judge(step, raw, certificate, self.tolerance)
+        if status is Status.UNBOUNDED and not _minimises(program):
+            # Equations have no objective to be unbounded: they contradict each other.
+            status, message = Status.INFEASIBLE, CONTRADICTORY_EQUATIONS
+        if not math.isfinite(certificate.error_bound):
+            a = None if status is not Status.SOLVED else a
+        if lam is None and a is not None:
+            lam = certificate.lam
+        lam_N, lam_T = step.zeta_N[:0], step.v_T[:0]
+        if step.k:
+            lam_N = forces if a is not None and forces is not None else np.full(step.k, np.nan)
+            lam_T = friction if a is not None and friction is not None else np.full(step.v_T.shape, np.nan)
+        _, setup, update, solve, _, _, backend = timing
+        timing = Timing(built - begin, setup, update, solve, recovered - solved, perf_counter() - recovered, backend)
+        details = self.formulation.details(data, raw.x) if step.k else {}
+        return Answer(
+            a, lam if a is not None else None, lam_N, lam_T, status, raw.claim, message, certificate, iterations,
+            timing, details, raw.history,
+        )  # fmt: skip
+
+    def _refined(
+        self, step: StepData, program: Program, raw: RawSolution, found: Candidate
+    ) -> tuple[Candidate, Certificate] | None:
+        """The refined candidate, if it passes; digits may be lost in reading back the answer of an exact solver."""
+        if step.k or raw.x is None or raw.claim is not Status.SOLVED:
+            return None
+        better = self.formulation.refined(step, program, raw.x, found)
+        certificate = None if better is None else certify(step, better.a, better.lam)
+        return (better, certificate) if better and certificate and certificate.passed(self.tolerance) else None
+
+    def _without_program(self, step: StepData, verdict: IllPosed) -> Answer:
+        """The answer where the formulation's own program has no minimiser, whatever the mechanics say."""
+        certificate = certify_contact(step, None, thorough=self.thorough) if step.k else certify(step, None)
+        nothing = np.full(step.k, np.nan), np.full(step.v_T.shape, np.nan)
+        return Answer(
+            None, None, *nothing, verdict.status, verdict.status, str(verdict), certificate, 0, Timing()
+        )  # fmt: skip
+
+
+def _minimises(program: Program) -> bool:
+    """Whether the program is an optimisation and not a system of equations."""
+    return isinstance(program, QP) or (isinstance(program, LeastSquares) and not program.minimum_norm)

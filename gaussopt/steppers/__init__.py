@@ -1,1 +1,0 @@
-"""Steppers, one file each; see `gaussopt.stepper` for the interface."""

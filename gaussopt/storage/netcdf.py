@@ -1,0 +1,261 @@
+"""NetCDF files that are written whole or not at all, and whose damage is noticed before a number is read.
+
+HDF5 takes its process with it if the disk is full, and reads many a changed byte without a word. So files are made in
+memory and written like any other file, with a seal behind them: the SHA-256 of all bytes before it. Readers of HDF5
+know where their part ends and do not look further.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import math
+import os
+import stat
+import struct
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gaussopt.core.errors import BadInput, Unverified
+from gaussopt.core.files import CHUNK, check_target, write_bytes
+from gaussopt.core.machine import file_error, is_machine, machine_failure
+from gaussopt.processes.guarded_process import Guard
+from gaussopt.processes.job import Job
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+MARK = b"\ngaussopt sha256 "
+SEAL = len(MARK) + 64 + 1
+"""Bytes of a seal: the mark, the digest in hexadecimal digits, a line feed."""
+
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+
+MOST_LOADED = 8 * 2**30
+"""Bytes of arrays in a file beyond which it is not loaded."""
+
+PATIENCE = 10.0
+"""Seconds that reading a file without a seal may take in a process of its own."""
+
+ENDED = {"crashed": "ends the process", "time_limit": f"takes more than {PATIENCE:g} s"}
+"""End of that process, by kind of failure."""
+
+FREE, RATIO = 16 * 2**20, 1032
+"""Arrays may take FREE bytes and RATIO times the bytes of their file; no compression of HDF5's own does more."""
+
+
+def image(data: xr.Dataset, encoding: Mapping[str, Any] | None = None) -> tuple[memoryview, bytes]:
+    """A dataset as the bytes of a NetCDF file, and its seal.
+
+    Raises
+    ------
+    MachineFailure
+        If there is not enough memory.
+    """
+    try:
+        content = data.to_netcdf(engine="h5netcdf", encoding=encoding)
+    except MemoryError as error:
+        raise machine_failure("Cannot write the data as NetCDF", error) from None
+    assert isinstance(content, memoryview)
+    return content, MARK + hashlib.sha256(content).hexdigest().encode() + b"\n"
+
+
+def write(data: xr.Dataset, path: str | os.PathLike[str], encoding: Mapping[str, Any] | None = None) -> Path:
+    """Write a dataset as a sealed NetCDF file, whole or not at all.
+
+    Returns
+    -------
+    Path
+        Of the file; a link stays a link, and an older file gives its mode.
+
+    Raises
+    ------
+    BadInput
+        If the file cannot be written; MachineFailure where the disk is full.
+    """
+    check_target(Path(path))
+    target = Path(os.path.realpath(path))
+    mode = target.stat().st_mode & 0o777 if target.exists() else 0o644
+    write_bytes(target, *image(data, encoding), mode=mode)
+    return target
+
+
+def read(path: str | os.PathLike[str], what: str) -> xr.Dataset:
+    """Load a NetCDF file, once its seal is verified.
+
+    A file without a seal, which others wrote, is read with the warning `Unverified`.
+
+    Parameters
+    ----------
+    path : of the file
+    what : such as "a trajectory file", for the sentence
+
+    Raises
+    ------
+    BadInput
+        If the file is missing, damaged, no NetCDF, or declares arrays that its bytes cannot hold.
+    """
+    sealed = _verified(Path(path))
+    if not sealed:
+        _try_elsewhere(Path(path), what)
+    try:
+        loaded = _loaded(path)
+    except Exception as error:  # a library on foreign bytes: it raises whatever they lead to
+        if isinstance(error, BadInput):
+            raise
+        if is_machine(error):
+            raise machine_failure(f"Cannot read {path}", error) from None
+        raise BadInput(f"{path} is not {what} ({first_line(error)}).") from None
+    if not sealed:
+        sentence = f"{path} carries no checksum, so that damage to it cannot be noticed; save it again with gaussopt."
+        warnings.warn(sentence, Unverified, stacklevel=3)
+    return loaded
+
+
+def _loaded(path: str | os.PathLike[str]) -> xr.Dataset:
+    import xarray as xr
+
+    _check_layout(path)
+    with xr.open_dataset(path, engine="h5netcdf", decode_times=False) as data:
+        return data.load()
+
+
+def _opened(path: str) -> None:
+    _loaded(path)
+
+
+def _try_elsewhere(path: Path, what: str) -> None:
+    """Read a file without a seal in a process of its own: on damaged bytes HDF5 may crash, or never come back.
+
+    Raises
+    ------
+    BadInput
+    """
+    with contextlib.closing(Guard()) as guard:
+        outcome = guard.run(Job("read", _opened, {"path": str(path.resolve())}, limit=PATIENCE))
+    if outcome.kind not in ("", "error"):  # an error is told by whoever reads it here
+        raise BadInput(f"{path} is not {what}, or damaged: reading it {ENDED.get(outcome.kind, 'did not succeed')}.")
+
+
+def first_line(error: BaseException) -> str:
+    """Type and first line of an error of a library, which may dump much more."""
+    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}".rstrip(": .")
+
+
+def save_dataset(data: xr.Dataset, path: str | os.PathLike[str]) -> Path:
+    """Write a dataset, such as that of `simulate_batch`, as NetCDF: whole or not at all, with a checksum.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+    path : of the file; what is there already is replaced
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    BadInput
+        If the file cannot be written.
+    """
+    return write(data, path)
+
+
+def load_dataset(path: str | os.PathLike[str]) -> xr.Dataset:
+    """Read what `save_dataset` wrote, once its checksum is verified.
+
+    Raises
+    ------
+    BadInput
+        If the file is missing or damaged.
+    """
+    return read(path, "a NetCDF file")
+
+
+def _verified(path: Path) -> bool:
+    """Check the seal of a file; False if it carries none.
+
+    Raises
+    ------
+    BadInput
+        If it is missing, no file, or damaged.
+    """
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise BadInput(f"Cannot read {path}: it is not a regular file.")
+        with path.open("rb") as file:
+            return _seal_of(file, status.st_size, path)
+    except FileNotFoundError:
+        raise BadInput(f"There is no file {path}.") from None
+    except OSError as error:
+        raise file_error(f"Cannot read {path}", error) from None
+    except ValueError as error:  # a zero byte in the name
+        raise error if isinstance(error, BadInput) else BadInput(f"{str(path)!r} is no name of a file.") from None
+
+
+def _seal_of(file: io.BufferedReader, size: int, path: Path) -> bool:
+    damaged = f"{path} is damaged: its checksum is wrong; use a copy, or compute it again."
+    end = _end_of_hdf5(file.read(64))
+    file.seek(max(0, size - SEAL))
+    seal = file.read(SEAL)
+    if not seal.startswith(MARK):
+        # What stands behind the end that HDF5 knows can only be what is left of a seal.
+        if end is not None and end < size:
+            raise BadInput(damaged)
+        return False
+    digest = hashlib.sha256()
+    left = size - SEAL
+    file.seek(0)
+    while left > 0 and (part := file.read(min(CHUNK, left))):
+        digest.update(part)
+        left -= len(part)
+    if left or seal[len(MARK) :] != digest.hexdigest().encode() + b"\n":
+        raise BadInput(damaged)
+    return True
+
+
+def _end_of_hdf5(head: bytes) -> int | None:
+    """End of the file by the header of HDF5; None where it does not say so in one of the usual ways.
+
+    After https://docs.hdfgroup.org/documentation/hdf5/latest/_f_m_t3.html, section II.A.
+    """
+    if not head.startswith(SIGNATURE) or len(head) < 64:
+        return None
+    version = head[8]
+    place, widths = {0: (40, head[13]), 1: (44, head[13]), 2: (28, head[9]), 3: (28, head[9])}.get(version, (0, 0))
+    return int(struct.unpack_from("<Q", head, place)[0]) if widths == 8 else None
+
+
+def _check_layout(path: str | os.PathLike[str]) -> None:
+    """Refuse arrays that lie elsewhere, or are declared larger than the bytes of the file allow.
+
+    Raises
+    ------
+    BadInput
+        And whatever h5py raises for a file that is none.
+    """
+    import h5py
+
+    size = os.stat(path).st_size
+    most = min(MOST_LOADED, FREE + RATIO * size)
+    declared = 0
+    with h5py.File(path, "r") as file:
+        for name in file:
+            if not isinstance(file.get(name, getlink=True), h5py.HardLink):
+                raise BadInput(f"{path} links {name!r} to another place; only what lies in the file itself is read.")
+            array = file[name]
+            if not isinstance(array, h5py.Dataset):
+                continue
+            if array.is_virtual or array.external:
+                raise BadInput(f"{path} keeps {name!r} in another file; only what lies in the file itself is read.")
+            declared += math.prod(array.shape or ()) * array.dtype.itemsize
+            if declared > most:
+                raise BadInput(
+                    f"{path} declares arrays of {declared / 2**30:.3g} GiB in {size} bytes, with {name!r} of shape "
+                    f"{array.shape}; that cannot be right."
+                )

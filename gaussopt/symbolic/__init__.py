@@ -1,0 +1,1 @@
+"""Models in SymPy: energies, constraints and contacts as expressions."""

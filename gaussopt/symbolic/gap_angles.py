@@ -1,0 +1,50 @@
+"""The arguments of the functions that bend gaps and slips, here called angles, as a function of the state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import sympy as sp
+
+from gaussopt.symbolic.model import TIME, Model, along
+
+PERIODIC = (sp.sin, sp.cos, sp.tan, sp.cot, sp.sec, sp.csc)
+
+KINKS = (sp.Abs, sp.sign, sp.Max, sp.Min, sp.Piecewise, sp.Heaviside)
+"""Functions that are straight nearly everywhere; what stands inside is looked at, and they are not."""
+
+_KNOWN: dict[str, tuple[Callable[..., Any], int]] = {}
+
+
+def gap_angles(model: Model) -> tuple[Callable[..., Any], int]:
+    """The angles of a model and behind them their rates, as a function (t, q, v, p); how many are periodic."""
+    if model.key not in _KNOWN:
+        periodic, others = _angles(model)
+        found = [*periodic, *others]
+        rates = [along(x, model.q, model.v) for x in found]
+        arguments = (TIME, list(model.q), list(model.v), list(model.p))
+        _KNOWN[model.key] = sp.lambdify(arguments, [*found, *rates], modules=["numpy", "scipy"]), len(periodic)
+    return _KNOWN[model.key]
+
+
+def _angles(model: Model) -> tuple[list[Any], list[Any]]:
+    """What stands inside the functions of gaps and slips, with a period and without.
+
+    Of a root, or a power below zero, it is the logarithm of what stands inside.
+    """
+    moving = {TIME, *model.q}
+    periodic: set[Any] = set()
+    others: set[Any] = set()
+    for expression in (e for contact in model.contacts for e in (contact.gap, *contact.slip)):
+        for atom in expression.atoms(sp.Function) - expression.atoms(*KINKS):
+            (periodic if isinstance(atom, PERIODIC) else others).update(atom.args)
+        for power in expression.atoms(sp.Pow):
+            base, exponent = power.as_base_exp()
+            others.add(exponent)
+            if not (exponent.is_Integer and exponent > 0):
+                others.add(sp.log(base**2) / 2)
+    return tuple(  # type: ignore[return-value]
+        sorted((x for x in found if x.free_symbols & moving and not x.free_symbols & set(model.v)), key=str)
+        for found in (periodic, others - periodic)
+    )

@@ -1,0 +1,128 @@
+"""The equations of a system as SymPy expressions, derived from energies and constraints.
+
+All generated code starts here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import sympy as sp
+
+from gaussopt.core import cache
+from gaussopt.core.errors import BadInput
+from gaussopt.symbolic.contacts import ContactSymbols
+
+TIME = sp.Symbol("t", real=True)
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a system is made of, in our symbols.
+
+    Attributes
+    ----------
+    name : str
+    q, v, p : symbols of the coordinates (n), velocities (n) and parameters
+    kinetic, potential : T(q, v, t), V(q, t)
+    forces : F(q, v, t), n generalised forces without potential
+    holonomic, nonholonomic : phi(q, t), f(q, v, t), zero on the constraints
+    quasi_velocities : omega(q, v, t)
+    contacts : their gaps, slips and coefficients
+    tangents : tangent dimension d of the contacts
+    names : of the coordinates by their velocities, for messages
+    """
+
+    name: str
+    q: Sequence[Any]
+    v: Sequence[Any]
+    p: Sequence[Any]
+    kinetic: Any
+    potential: Any
+    forces: Sequence[Any]
+    holonomic: Sequence[Any]
+    nonholonomic: Sequence[Any]
+    quasi_velocities: Sequence[Any]
+    contacts: Sequence[ContactSymbols]
+    tangents: int
+    names: Mapping[Any, str] = field(default_factory=dict)
+
+    @cached_property
+    def key(self) -> str:
+        """A short name for everything that the equations depend on."""
+        bar = sp.Symbol("|")
+        parts = [*self.q, *self.v, *self.p, self.kinetic, self.potential, *self.forces, *self.holonomic, bar,
+                 *self.nonholonomic, bar, *self.quasi_velocities]  # fmt: skip
+        for c in self.contacts:
+            parts += [bar, c.gap, *c.slip, bar, *c.coefficients]
+        return cache.key_of(sp.__version__, *map(sp.srepr, parts))
+
+    @cached_property
+    def equations(self) -> Equations:
+        """The model differentiated.
+
+        Raises
+        ------
+        BadInput
+            If the kinetic energy is more than quadratic in the velocities, or a constraint constrains nothing.
+        """
+        d, along = sp.diff, self.along
+        n, name, qs, vs = len(self.q), self.name, self.q, self.v
+        T = sp.expand(self.kinetic)
+        M = [[d(T, a, b) for b in vs] for a in vs]
+        for i in range(n):
+            for j in range(n):
+                quick = sorted(self.names.get(s, str(s)) for s in M[i][j].free_symbols if s in vs)
+                if quick:
+                    raise BadInput(
+                        f"kinetic of {name!r} is more than quadratic in the velocities: M[{i}, {j}] depends on the "
+                        f"velocity of {quick[0]!r}."
+                    )
+        for i, row in enumerate(self.nonholonomic):
+            if not any(s in row.free_symbols for s in vs):
+                raise BadInput(f"nonholonomic[{i}] of {name!r} holds no velocity; give it under holonomic.")
+        for i, row in enumerate(self.holonomic):
+            if not any(s in row.free_symbols for s in qs):
+                raise BadInput(f"holonomic[{i}] of {name!r} holds no coordinate; it constrains nothing.")
+        return Equations(
+            M=M,
+            h=[along(d(T, b)) - d(T, a) for a, b in zip(qs, vs, strict=True)],
+            Q=[force - d(self.potential, a) for force, a in zip(self.forces, qs, strict=True)],
+            J=[[d(row, a) for a in qs] for row in self.holonomic]
+            + [[d(row, b) for b in vs] for row in self.nonholonomic],
+            gamma=[-along(along(row)) for row in self.holonomic] + [-along(row) for row in self.nonholonomic],
+            rates=[*map(along, self.holonomic), *self.nonholonomic],
+            energy=[T, self.potential, sum((f * b for f, b in zip(self.forces, vs, strict=True)), sp.Integer(0))],
+        )
+
+    def along(self, expr: Any) -> Any:
+        """Time derivative at constant v: expr_q v + expr_t."""
+        return along(expr, self.q, self.v)
+
+
+@dataclass(frozen=True)
+class Equations:
+    """The derived expressions of one step.
+
+    Attributes
+    ----------
+    M, h, Q, J, gamma : as in `gaussopt.core.step_data.StepData`
+    rates : constraint residuals at velocity level, (m,)
+    energy : kinetic energy, potential energy, power of the forces without potential
+    """
+
+    M: list[list[Any]]
+    h: list[Any]
+    Q: list[Any]
+    J: list[list[Any]]
+    gamma: list[Any]
+    rates: list[Any]
+    energy: list[Any]
+
+
+def along(expr: Any, qs: Sequence[Any], vs: Sequence[Any]) -> Any:
+    """Time derivative at constant v: expr_q v + expr_t."""
+    return sum((sp.diff(expr, a) * b for a, b in zip(qs, vs, strict=True)), sp.diff(expr, TIME))

@@ -1,0 +1,317 @@
+"""Reading a user's symbols, expressions and contacts: a model in our own symbols, or a sentence on what does not fit.
+
+Symbols are told apart by their names, whatever their assumptions; ours are real and carry their role as a prefix.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import sympy as sp
+from sympy.core.function import AppliedUndef
+
+from gaussopt.core.contacts import Contact
+from gaussopt.core.errors import BadInput
+from gaussopt.symbolic.contacts import Layout, read_contacts
+from gaussopt.symbolic.model import TIME, Model, along
+
+
+class GivenModel(NamedTuple):
+    """A model as it was read.
+
+    Attributes
+    ----------
+    model : Model
+    symbols : Symbols
+    parameters : values by name
+    contacts : Layout
+    """
+
+    model: Model
+    symbols: Symbols
+    parameters: dict[str, float]
+    contacts: Layout
+
+
+def read_model(
+    q: Sequence[Any],
+    v: Sequence[Any] | None,
+    parts: Mapping[str, Any],
+    parameters: Mapping[Any, float] | None,
+    t: Any,
+    name: str,
+) -> GivenModel:
+    """Read what `System.from_lagrangian` is given.
+
+    Parameters
+    ----------
+    q, v, parameters, t, name : as there
+    parts : its other arguments by name
+
+    Raises
+    ------
+    BadInput
+        Naming the unknown symbol, the wrong length, or the expression that does not fit.
+    """
+    q = _listed("q", q, name)
+    n = len(q)
+    if n == 0:
+        raise BadInput(f"{name!r} has no coordinates; give at least one.")
+    values = _values(parameters, name)
+    symbols = Symbols(q, v, list(values), t, name)
+    clean = symbols.clean
+    T = clean("kinetic", parts["kinetic"], "qvt")
+    V = clean("potential", parts["potential"], "qt")
+    F = [clean("forces", f, "qvt") for f in _force_list(parts["forces"], q, name)]
+    phi, f, omega = (
+        [clean(f"{label}[{i}]", e, allowed) for i, e in enumerate(_listed(label, parts[label], name))]
+        for label, allowed in (("holonomic", "qt"), ("nonholonomic", "qvt"), ("quasi_velocities", "qvt"))
+    )
+    m = len(phi) + len(f)
+    if omega and len(omega) != n - m:
+        raise BadInput(f"{name!r} needs n - m = {n - m} quasi-velocities, not {len(omega)}.")
+    contacts = [parts["contacts"]] if isinstance(parts["contacts"], Contact) else parts["contacts"]
+    touching, layout = read_contacts(
+        _listed("contacts", contacts, name), clean, lambda e: along(e, symbols.q, symbols.v), symbols.v, symbols.p, name
+    )
+    model = Model(
+        name, symbols.q, symbols.v, symbols.p, T, V, F, phi, f, omega, touching, layout.d, symbols.velocity_names
+    )
+    return GivenModel(model, symbols, values, layout)
+
+
+class Symbols:
+    """The user's symbols beside ours.
+
+    Parameters
+    ----------
+    q, v : coordinates and velocities as given
+    parameters : names of the parameters
+    t : the time symbol, or None
+    owner : name of the system, for messages
+
+    Attributes
+    ----------
+    q, v, p : our symbols of coordinates, velocities and parameters
+    coordinates : names of the coordinates
+    velocity_names : names of the coordinates by our velocities
+
+    Raises
+    ------
+    BadInput
+    """
+
+    def __init__(self, q: list[Any], v: Sequence[Any] | None, parameters: Sequence[str], t: Any, owner: str) -> None:
+        v, time, names = _state_symbols(q, v, t, owner)
+        _check_names(q, v, parameters, time, owner)
+        safe = _identifiers(names)
+        self._owner = owner
+        self.q = [sp.Symbol(f"q_{s}", real=True) for s in safe]
+        self.v = [sp.Symbol(f"v_{s}", real=True) for s in safe]
+        self.p = [sp.Symbol(f"p_{s}", real=True) for s in _identifiers(parameters)]
+        # Velocities first: derivatives of the coordinates hold these.
+        self._ours: dict[Any, Any] = {}
+        for given, velocity, ours, rate in zip(q, v, self.q, self.v, strict=True):
+            self._ours |= {velocity: rate, given: ours}
+        self._ours |= dict(zip(map(sp.Symbol, parameters), self.p, strict=True)) | {time: TIME}
+        self._theirs = {ours: sp.Symbol(str(given)) for given, ours in self._ours.items()}
+        self.coordinates = tuple(s if c.isspace() or not c else c for c, s in zip(names, safe, strict=True))
+        self.velocity_names = dict(zip(self.v, self.coordinates, strict=True))
+
+    def theirs(self, expr: Any) -> Any:
+        """An expression in the user's symbols, for messages."""
+        return expr.xreplace(self._theirs)
+
+    def clean(self, label: str, given: Any, allowed: str) -> Any:
+        """A user's expression in our symbols.
+
+        Raises
+        ------
+        BadInput
+            If it is no real expression, holds a symbol that is not known, or a velocity where "v" is not allowed.
+        """
+        name = self._owner
+        equation = label.startswith(("holonomic", "nonholonomic"))
+        expr = _replace(_expression(f"{label} of {name!r}", given, self._ours, equation), self._ours)
+        unknown = sorted(str(s) for s in expr.free_symbols - set(self._ours.values()))
+        unknown += sorted(str(self.theirs(f)) for f in expr.atoms(AppliedUndef, sp.Derivative))
+        if unknown:
+            raise BadInput(
+                f"{label} of {name!r} holds the unknown symbol {unknown[0]!r}; make it a coordinate or give its "
+                "value in parameters."
+            )
+        if "v" not in allowed:
+            moving = sorted(self.velocity_names[s] for s in expr.free_symbols if s in self.velocity_names)
+            if moving:
+                raise BadInput(f"{label} of {name!r} depends on the velocity of {moving[0]!r}; it must not.")
+        return expr
+
+
+def _state_symbols(q: list[Any], v: Sequence[Any] | None, t: Any, name: str) -> tuple[list[Any], Any, list[str]]:
+    """Velocities, the time symbol, and the printed names of the coordinates."""
+    for c in q:
+        if not isinstance(c, sp.Symbol | AppliedUndef):
+            raise BadInput(
+                f"The coordinate {c!r} of {name!r} is no symbol; give SymPy symbols, such as sympy.Symbol('x'), or "
+                "functions of time."
+            )
+    functions = [isinstance(c, AppliedUndef) for c in q]
+    if any(functions) and not all(functions):
+        raise BadInput(f"The coordinates of {name!r} mix symbols and functions of time; use one kind.")
+    if not isinstance(t, sp.Symbol | None):
+        raise BadInput(f"t of {name!r} is {t!r}; give a SymPy symbol.")
+    time = sp.Symbol("t") if t is None else t
+    if all(functions):
+        times = {c.args for c in q}
+        if len(times) != 1 or len(q[0].args) != 1:
+            raise BadInput(f"The coordinates of {name!r} must be functions of one and the same time symbol.")
+        time = q[0].args[0]
+        names = [str(c.func) for c in q]
+        if v is None:
+            v = [sp.Derivative(c, time) for c in q]
+    else:
+        if v is None:
+            raise BadInput(f"Give the velocity symbols v of {name!r}, one for each coordinate.")
+        names = [str(c) for c in q]
+    v = _listed("v", v, name)
+    if len(v) != len(q):
+        raise BadInput(f"v of {name!r} has length {len(v)}, expected {len(q)} (one for each coordinate).")
+    for b in v:
+        if not isinstance(b, sp.Symbol | AppliedUndef | sp.Derivative):
+            raise BadInput(f"The velocity {b!r} of {name!r} is no symbol; give SymPy symbols.")
+    return v, time, names
+
+
+def finite_parameter(name: str, value: Any) -> float:
+    """A finite number as the value of a parameter."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise BadInput(f"Parameter {name!r} is {value!r}, which is not a number.") from None
+    except OverflowError:
+        raise BadInput(f"Parameter {name!r} is too large for a floating-point number.") from None
+    if not math.isfinite(number):
+        raise BadInput(f"Parameter {name!r} is {number}; it must be finite.")
+    return number
+
+
+def _values(parameters: Mapping[Any, float] | None, owner: str) -> dict[str, float]:
+    """Parameter values by printed name, each name once."""
+    if not isinstance(parameters, Mapping | None):
+        raise BadInput(f"parameters of {owner!r} is {type(parameters).__name__}; give {{symbol: value}}.")
+    values: dict[str, float] = {}
+    for key, value in (parameters or {}).items():
+        if str(key) in values:
+            raise BadInput(_twice(str(key), "parameters", owner))
+        values[str(key)] = finite_parameter(str(key), value)
+    return values
+
+
+def _twice(printed: str, role: str, owner: str) -> str:
+    return (
+        f"Two {role} of {owner!r} are called {printed!r}, and symbols are told apart by their names, whatever their "
+        "assumptions; rename one."
+    )
+
+
+def _listed(label: str, value: Any, owner: str) -> list[Any]:
+    """A person's list; a string is none."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise BadInput(f"{label} of {owner!r} is {value!s}, which is no list; put it in brackets.")
+    return list(value)
+
+
+def _expression(where: str, given: Any, rename: Mapping[Any, Any], equation: bool) -> Any:
+    """A person's expression in SymPy, real and without derivatives other than the velocities.
+
+    Where it is to vanish (`equation`), an equation stands for its left side less its right one.
+    """
+    try:
+        expr = sp.sympify(given)
+    except (sp.SympifyError, TypeError):
+        raise BadInput(f"{where} is not an expression.") from None
+    if isinstance(expr, sp.Eq):
+        if not equation:
+            raise BadInput(f"{where} is an equation, {expr}; give an expression.")
+        expr = expr.lhs - expr.rhs
+    if not isinstance(expr, sp.Expr):
+        raise BadInput(f"{where} is {given!s}, which is not an expression.")
+    for wrong, words in ((sp.I, "the imaginary unit"), (sp.nan, "nan"), (sp.zoo, "a division by zero")):
+        if expr.has(wrong):
+            raise BadInput(f"{where} holds {words}; it must be real and finite.")
+    if any(d not in rename for d in expr.atoms(sp.Derivative)):
+        expr = expr.doit()  # d/dt of a function of the coordinates is written out
+        rest = sorted(str(d) for d in expr.atoms(sp.Derivative) if d not in rename)
+        if rest:
+            raise BadInput(f"{where} holds {rest[0]}; of the derivatives it may hold the velocities only.")
+    return expr
+
+
+def _force_list(forces: Sequence[Any] | Mapping[Any, Any] | None, q: list[Any], name: str) -> list[Any]:
+    if forces is None:
+        return [sp.Integer(0)] * len(q)
+    if isinstance(forces, Mapping):
+        found: list[Any] = [sp.Integer(0)] * len(q)
+        place = {str(c): i for i, c in enumerate(q)}
+        place |= {str(c.func): i for i, c in enumerate(q) if isinstance(c, AppliedUndef)}
+        seen: set[int] = set()
+        for key, force in forces.items():
+            if str(key) not in place:
+                raise BadInput(f"forces of {name!r} names {key}, which is not a coordinate.")
+            i = place[str(key)]
+            if i in seen:
+                raise BadInput(f"forces of {name!r} names the coordinate {key} twice.")
+            seen.add(i)
+            found[i] = force
+        return found
+    forces = _listed("forces", forces, name)
+    if len(forces) != len(q):
+        raise BadInput(f"forces of {name!r} has length {len(forces)}, expected {len(q)} (one for each coordinate).")
+    return forces
+
+
+def _check_names(q: Sequence[Any], v: Sequence[Any], parameters: Sequence[str], time: Any, owner: str) -> None:
+    """Every printed name has one role: expressions are read by name."""
+    groups = {"coordinate": q, "velocity": v, "parameter": parameters, "time": [time]}
+    plural = {"coordinate": "coordinates", "velocity": "velocities"}
+    roles: dict[str, str] = {}
+    for role, group in groups.items():
+        for printed in map(str, group):
+            first = roles.setdefault(printed, role)
+            if first != role and role == "time":
+                raise BadInput(f"{printed!r} of {owner!r} is both a {first} and the time; rename it or pass t=...")
+            if first != role:
+                raise BadInput(f"{printed!r} of {owner!r} is both a {first} and a {role}; rename one.")
+        printed_group = [str(s) for s in group]
+        if len(set(printed_group)) != len(printed_group):
+            again = next(s for s in printed_group if printed_group.count(s) > 1)
+            raise BadInput(_twice(again, plural[role], owner))
+
+
+def _replace(expr: Any, rename: Mapping[Any, Any]) -> Any:
+    """Replace by name, so that a person's assumptions on symbols (positive, real) do not matter."""
+    whole = {k: r for k, r in rename.items() if not isinstance(k, sp.Symbol)}
+    by_name = {str(k): r for k, r in rename.items() if isinstance(k, sp.Symbol)}
+    # All at once: one of our names may be another one of the person's.
+    return expr.xreplace(whole | {s: by_name[str(s)] for s in expr.free_symbols if str(s) in by_name})
+
+
+def _identifiers(names: Sequence[str]) -> tuple[str, ...]:
+    """An ASCII identifier for each name, all different; a name that is one stays as it is."""
+    taken = {s for s in names if _identifier(s) == s}
+    found = []
+    for name in names:
+        safe = _identifier(name)
+        if safe != name:
+            while safe in taken:
+                safe += "_"
+            taken.add(safe)
+        found.append(safe)
+    return tuple(found)
+
+
+def _identifier(text: str) -> str:
+    safe = "".join(c if c.isalnum() else "_" for c in text)
+    return safe if safe and safe.isascii() else "u" + safe.encode("utf-8").hex()

@@ -1,0 +1,1 @@
+"""What is known of problems in closed form, which tests compare with."""

@@ -1,0 +1,405 @@
+"""Comparisons: what is asked, what is recorded, and that nothing and nobody can spoil the rest."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gaussopt as go
+from gaussopt.cli.main import run
+from gaussopt.comparison.items import Item
+from gaussopt.comparison.metrics import liars
+from gaussopt.comparison.pairing import installed_solvers
+from gaussopt.comparison.results import Results, read_results
+from gaussopt.comparison.solver_sequence_run import TAMPERED
+from gaussopt.comparison.solver_sequence_run import SequenceRun as Follower
+from gaussopt.comparison.sources import family_sweep
+from gaussopt.reporting.sections.comparison import document
+
+QUICK: dict[str, Any] = {"t_end": 0.02, "stride": 50, "time_budget": 0.01}
+UNTIMED: dict[str, Any] = {**QUICK, "time_budget": 0.0}
+PLUGINS = Path(__file__).parents[1] / "plugins"
+
+
+def certain(results: Results) -> dict[str, Any]:
+    """Everything but times, as text, so that NaN equals NaN."""
+    motions = [replace(m, trajectory="") for m in results.motions]
+    return {
+        "answers": [json.dumps(r.to_mapping()) for r in results.answers],
+        "motions": [json.dumps(m.to_mapping()) for m in motions],
+        "failures": results.failures,
+    }
+
+
+def test_exact_pairs_are_confirmed_timed_and_run() -> None:
+    # Time enough on the clock for more than a first step, also where the machine is busy.
+    budget = {**QUICK, "time_budget": 0.1}
+    results = go.compare(["crank-slider"], ["gauss", "lagrange", "null-space"], ["kkt", "newton", "osqp"], **budget)
+    assert results.failures == {}
+    pairs = {(r.formulation, r.solver) for r in results.answers}
+    # Newton and OSQP take programs, not linear systems.
+    assert pairs == {
+        ("gauss", "kkt"), ("gauss", "newton"), ("gauss", "osqp"), ("lagrange", "kkt"), ("null-space", "kkt"),
+    }  # fmt: skip
+    for r in results.answers:
+        assert len(r.status) == 5
+        assert all(r.confirmed)
+        assert all(r.claimed)
+        assert max(r.error) < 1e-8
+        assert max(r.certified) < 1e-8
+        assert max(*r.primal, *r.dual, *r.gap) < 1e-9
+    starts = {s: {r.start for r in results.answers if r.solver == s} for s in ("kkt", "newton", "osqp")}
+    assert starts == {"kkt": {"setup"}, "newton": {"setup", "warm"}, "osqp": {"setup", "cold", "warm"}}
+    timed = {(t.source.part, t.formulation, t.solver, t.start) for t in results.times}
+    assert timed == {(r.source.part, r.formulation, r.solver, r.start) for r in results.answers}
+    for t in results.times:
+        assert t.repetitions >= 1
+        assert all(s > 0 for s in t.per_step)
+        assert t.parts["work"] == sorted(t.parts["work"])
+        updated = t.solver == "osqp" and t.start != "setup"
+        # On a busy machine there may be time for the first step only, which is set up.
+        assert max(t.parts["update"]) > 0 if updated and len(t.per_step) > 1 else max(t.parts["setup"]) > 0
+        assert updated or not any(t.parts["update"])
+        assert math.isfinite(t.parts["backend"][2]) == (t.solver == "osqp")
+    assert len(results.motions) == 5
+    for motion in results.motions:
+        assert motion.status == "solved"
+        # RK4 with 1 ms over 20 ms against the reference.
+        assert motion.error < 1e-9
+        assert motion.energy_drift < 1e-6
+
+
+def test_a_wrong_formula_is_measured_and_not_run() -> None:
+    results = go.compare("crank-slider", ["least-squares-as-printed"], ["kkt"], **UNTIMED)
+    assert results.motions == ()
+    for r in results.answers:
+        assert not r.exact
+        assert all(r.claimed)
+        assert not any(r.confirmed)
+        # The program is solved to the last digit; it is the wrong program.
+        assert max(r.dual) < 1e-14
+        assert min(r.certified) > 0.1
+        assert max(r.error) > 0.5
+
+
+def test_variants_and_cases_are_compared_with_their_own_reference() -> None:
+    results = go.compare(
+        [go.problem("knife-edge-body", case="NH-A"), go.problem("four-bar", variant="printed-force")],
+        ["gauss"], ["kkt"], dt=0.05, t_end=0.3, stride=20, time_budget=0.0,
+    )  # fmt: skip
+    errors = [m.error for m in results.motions]
+    assert len(errors) == 2
+    # The first instants of the references (0.15 s, 0.01 s) lie on the grid of steps or there is nothing to compare.
+    assert np.isfinite(errors[0])
+    assert errors[0] < 1e-6
+
+
+def test_formulations_that_do_not_fit_are_listed_with_the_reason() -> None:
+    results = go.compare(["four-bar"], ["gauss", "dual"], ["kkt"], **UNTIMED)
+    (refused,) = (r for r in results.answers if r.refused)
+    assert (refused.formulation, refused.solver) == ("dual", "")
+    assert "singular" in refused.refused
+
+
+def test_a_problem_without_references_is_followed_along_its_own_motion() -> None:
+    results = go.compare(
+        "block-on-incline", ["stick-slip", "lcp"], ["lemke"], stride=40, time_budget=0.0, motions=False
+    )  # fmt: skip
+    assert results.failures == {}
+    (stick,) = {r.source.part for r in results.answers if r.formulation == "stick-slip"}
+    assert stick == "own motion"
+    assert all(all(r.confirmed) for r in results.answers if r.formulation == "stick-slip")
+
+
+def test_solvers_with_options_and_precision() -> None:
+    results = go.compare("crank-slider", ["gauss"], ["osqp(polishing=no)"], precision=["gauss"], **UNTIMED)
+    worst = {r.solver: max(r.certified) for r in results.answers if r.start == "warm" and "crank-A-2s" in r.source.part}
+    assert set(worst) == {"osqp(polishing=False)"} | {
+        f"osqp(polishing=False,eps_abs={e},eps_rel={e})" for e in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9)
+    }
+    assert worst["osqp(polishing=False,eps_abs=0.01,eps_rel=0.01)"] > 1e-5
+    assert worst["osqp(polishing=False,eps_abs=1e-09,eps_rel=1e-09)"] < 1e-8
+    # Trajectories are for what was asked, not for every setting of its precision.
+    assert {m.solver for m in results.motions} <= {"osqp(polishing=False)"}
+
+
+def test_several_steppers_with_settings_of_their_own() -> None:
+    words = ["rk4(dt=0.01)", "rk45(rtol=1e-6,atol=1e-6,dt=0.15)", "rk45(rtol=1e-9,atol=1e-9,dt=0.15)"]
+    results = go.compare(
+        go.problem("knife-edge-body", case="NH-A"), ["routh", "quasi-velocity"], ["kkt"], stepper=words, t_end=0.3,
+        stride=100, time_budget=0.0,
+    )  # fmt: skip
+    found = {(m.formulation, m.stepper): m for m in results.motions}
+    assert set(found) == {(f, w) for f in ("routh", "quasi-velocity") for w in words}
+    for f in ("routh", "quasi-velocity"):
+        loose, tight = found[f, words[1]], found[f, words[2]]
+        assert loose.evaluations < tight.evaluations
+        assert tight.error < 1e-7
+        assert found[f, words[0]].error < 1e-4
+    with pytest.raises(go.BadInput, match="takes dt, rtol and atol"):
+        go.compare("four-bar", stepper="rk4(h=1)")
+    with pytest.raises(go.BadInput, match="positive"):
+        go.compare("four-bar", stepper="rk4(dt=0)")
+
+
+def test_families_and_programs() -> None:
+    sources = [*family_sweep("box-stack", ["contacts=2,6", "friction=0"])]
+    results = go.compare(sources, ["gauss", "lcp"], ["daqp", "lemke"], time_budget=0.01)
+    assert results.failures == {}
+    assert {(r.formulation, r.solver) for r in results.answers} == {("gauss", "daqp"), ("lcp", "lemke")}
+    assert {r.source.dials["contacts"] for r in results.answers} == {2.0, 6.0}
+    assert all(all(r.confirmed) for r in results.answers)
+    assert results.motions == ()
+
+
+def test_a_liar_is_named(clean_registry: None) -> None:
+    go.register(PLUGINS / "liar.py")
+    results = go.compare(["four-bar", "two-bar"], ["gauss", "stick-slip"], ["liar", "kkt", "lemke"], **UNTIMED)
+    lies = [r for r in results.answers if r.solver == "liar"]
+    assert lies
+    for r in lies:
+        assert all(r.claimed)
+        assert not any(r.confirmed)
+    assert all(all(r.confirmed) for r in results.answers if r.solver in ("kkt", "lemke") and not r.refused)
+    (named,) = liars(results.answers)
+    assert named.solver == "liar"
+    assert named.correct == 0.0
+    assert named.never_right
+    assert any("liar" in finding for finding in document(results).findings)
+    assert "liar" not in {m.solver for m in results.motions}
+
+
+def test_a_solver_that_rewrites_the_question_is_not_believed(clean_registry: None) -> None:
+    go.register(PLUGINS / "meddler.py")
+    results = go.compare("four-bar", ["gauss"], ["meddler", "kkt"], stride=100, time_budget=0.01, motions=False)
+    for r in results.answers:
+        if r.solver == "meddler":
+            assert all(r.claimed)
+            assert not any(r.confirmed)  # it was given copies, and its answer is judged by what was asked
+            assert set(r.status) <= {"inaccurate", "solver_error"}
+        else:
+            assert all(r.confirmed)
+    for t in results.times:  # and its rivals are not disturbed
+        assert (sum(t.unconfirmed) == 0) == (t.solver == "kkt")
+
+
+def test_a_backend_that_rewrites_the_question_is_not_believed(
+    clean_registry: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Solvers of the package get no copies; that a backend writes into what they pass on is noticed."""
+    go.register(PLUGINS / "meddler.py")
+    monkeypatch.setattr("gaussopt.solving.solver_sequence.is_foreign", lambda entry: False)
+    step = go.StepData.from_mapping({"M": [[2.0]], "Q": [4.0]})
+    reply = Follower("gauss", "meddler", "setup").solve(Item(step, np.array([2.0])))
+    assert (reply.status, reply.message) == (go.Status.SOLVER_ERROR, TAMPERED)
+    assert step.M.tolist() == [[2.0]]  # and the numbers are put back
+
+
+def test_answers_on_the_clock_are_judged_too(clean_registry: None) -> None:
+    go.register(PLUGINS / "turncoat.py")
+    results = go.compare("four-bar", ["lagrange"], ["turncoat", "kkt"], stride=100, time_budget=0.02, motions=False)
+    assert all(all(r.confirmed) for r in results.answers)
+    for t in results.times:
+        assert (sum(t.unconfirmed) == 0) == (t.solver == "kkt")
+
+
+def test_reasons_are_kept(clean_registry: None) -> None:
+    results = go.compare("four-bar", ["gauss"], ["osqp(eps_abs=-1)"], stride=100, time_budget=0.0)
+    for r in results.answers:
+        assert not any(r.confirmed)
+        assert sum(r.reasons.values()) == len(r.status)
+        assert all(len(reason) > 20 for reason in r.reasons)
+
+
+def test_one_solver_has_one_name() -> None:
+    words = ["osqp( eps_abs = 1e-3 , eps_rel=1e-3 )", "osqp(eps_rel=1e-3,eps_abs=0.001)"]
+    results = go.compare("four-bar", ["gauss"], words, stride=200, time_budget=0.0, motions=False)
+    assert {r.solver for r in results.answers} == {"osqp(eps_abs=0.001,eps_rel=0.001)"}
+
+
+def test_a_crash_and_a_solver_without_end_cost_one_case_each(clean_registry: None) -> None:
+    go.register(PLUGINS / "crasher.py")
+    go.register(PLUGINS / "sleeper.py")
+    point = family_sweep("linkage", ["bodies=3"])[0]
+    results = go.compare(
+        point, ["lagrange"], ["crasher", "sleeper", "kkt"], case_limit=10.0, jobs=2, time_budget=0.0
+    )  # fmt: skip
+    failed = {r.solver: r.failure for r in results.answers if r.failure}
+    assert set(failed) == {"crasher", "sleeper"}
+    assert "SIGSEGV" in failed["crasher"]
+    assert failed["sleeper"] == "time limit: no answer within 10 s"
+    assert len(results.failures) == 2
+    assert all(all(r.confirmed) for r in results.answers if r.solver == "kkt")
+    page = document(results)
+    assert "crasher" in str(page)
+    assert "no answer within 10 s" in str(page)
+
+
+SOMEWHERE: dict[str, Any] = {
+    "sources": ["two-bar"], "formulations": ["stick-slip", "lcp-qp"], "solvers": ["lemke", "osqp", "deap"],
+    "t_end": 0.01, "stride": 100, "time_budget": 0.0,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def here() -> dict[str, Any]:
+    return certain(go.compare(**SOMEWHERE))
+
+
+@pytest.mark.parametrize("kind", ["two processes", "threads", "a pool"])
+def test_the_same_wherever_it_runs(kind: str, here: dict[str, Any]) -> None:
+    if kind == "two processes":
+        there = go.compare(**SOMEWHERE, jobs=2)
+    elif kind == "threads":
+        with ThreadPoolExecutor(2) as executor:
+            there = go.compare(**SOMEWHERE, executor=executor)
+    else:
+        with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
+            there = go.compare(**SOMEWHERE, executor=executor)
+    assert here == certain(there)
+
+
+def test_tables(tmp_path: Path) -> None:
+    results = go.compare(["four-bar"], ["gauss"], ["kkt", "osqp"], store=tmp_path / "s", **QUICK)
+    frames = results.to_pandas()
+    assert set(frames) == {"summary", "steps", "times", "motions"}
+    assert set(frames["motions"]["solver"]) == {"kkt", "osqp"}
+    for m in results.motions:
+        motion = go.Trajectory.load(tmp_path / "s" / "cases" / m.trajectory)
+        assert motion.status is go.Status.SOLVED
+        assert motion.to_xarray()["q"].shape == (21, 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ({"sources": []}, "problem"),
+        ({"sources": ["crank"]}, "crank"),
+        ({"sources": ["crank-slider"], "formulations": ["gaus"]}, "gauss"),
+        ({"sources": ["crank-slider"], "solvers": ["ktt"]}, "kkt"),
+        ({"sources": ["crank-slider"], "solvers": ["osqp(eps=1)"]}, "eps_rel"),
+        ({"sources": ["crank-slider"], "solvers": ["osqp(eps_abs=1"]}, "parenthesis"),
+        ({"sources": ["crank-slider"], "dt": -1.0}, "dt"),
+        ({"sources": ["crank-slider"], "t_end": 0.0}, "t_end"),
+        ({"sources": ["crank-slider"], "stride": 0}, "stride"),
+        ({"sources": ["crank-slider"], "tolerance": -1.0}, "tolerance"),
+        ({"sources": ["crank-slider"], "time_budget": math.nan}, "budget"),
+        ({"sources": ["crank-slider"], "case_limit": 0.0}, "limit"),
+        ({"sources": ["crank-slider"], "formulations": ["lagrange"], "solvers": ["osqp"]}, "fit"),
+    ],
+)
+def test_bad_input(arguments: dict[str, Any], word: str) -> None:
+    with pytest.raises(go.GaussoptError, match=word):
+        go.compare(**arguments)
+
+
+def test_a_problem_of_ones_own_must_be_registered() -> None:
+    own = replace(go.problem("four-bar"), name="mine")
+    with pytest.raises(go.BadInput, match=r"go\.register"):
+        go.compare([own])
+
+
+def test_command_writes_tables_and_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "mine"
+    arguments = ["compare", "four-bar", "--formulations", "gauss,dual,pinv-mass-as-printed", "--solvers", "kkt,osqp"]
+    arguments += ["--t-end", "0.02", "--stride", "50", "--time-budget", "0.01"]
+    code = run([*arguments, "--out", str(out), "--json"])
+    data = json.loads(capsys.readouterr().out)
+    assert code == 0
+    assert data["status"] == "solved"
+    assert {m["formulation"] for m in data["motions"]} == {"gauss", "pinv-mass-as-printed"}
+    for name in ("index.html", "index.md", "results.json.gz", "store.json", "tables/summary.csv", "tables/steps.csv"):
+        assert (out / name).is_file()
+    first = (out / "index.html").read_bytes()
+    (out / "index.html").unlink()
+    assert run(["report", str(out), "--json"]) == 0
+    capsys.readouterr()
+    assert (out / "index.html").read_bytes() == first
+    before = {f.name: f.stat().st_mtime_ns for f in (out / "cases").iterdir()}
+    assert run([*arguments, "--out", str(out), "--json"]) == 0
+    capsys.readouterr()
+    assert {f.name: f.stat().st_mtime_ns for f in (out / "cases").iterdir()} == before
+    assert run([*arguments, "--out", str(out / "index.html" / "x"), "--json"]) == 2
+    assert "Cannot write" in json.loads(capsys.readouterr().out)["message"]
+
+
+def test_commands_refuse_what_they_cannot_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    interrupted = tmp_path / "interrupted"
+    (interrupted / "cases").mkdir(parents=True)
+    for name in ("store.json", "cases/a.json", "cases/b.json"):
+        (interrupted / name).write_text("{}")
+    for arguments, word in [
+        (["compare", "--out", str(tmp_path / "a")], "at least one"),
+        (["compare", "four-bar", "--dial", "contacts=1:3", "--out", str(tmp_path / "a")], "--family"),
+        (["compare", "--family", "box-stac", "--out", str(tmp_path / "a")], "box-stack"),
+        (["compare", "--family", "box-stack", "--dial", "contact=3", "--out", str(tmp_path / "a")], "contacts"),
+        (["compare", "nothing.json", "--out", str(tmp_path / "a")], "nothing.json"),
+        (["compare", "--sequence", str(tmp_path), "--out", str(tmp_path / "a")], "manifest"),
+        (["compare", "four-bar", "--jobs", "-1", "--out", str(tmp_path / "a")], "jobs"),
+        (["compare", "four-bar", "--dask", "tcp://127.0.0.1:9", "--out", str(tmp_path / "a")], "scheduler"),
+        (["compare", "four-bar", "--stepper", "", "--out", str(tmp_path / "a")], "stepper"),
+        (["compare", "four-bar", "--formulations", "gauss,,dual", "--out", str(tmp_path / "a")], "gauss,,dual"),
+        (["compare", "four-bar", "--solvers", "kkt,,osqp", "--out", str(tmp_path / "a")], "kkt,,osqp"),
+        (["report", str(tmp_path)], "gaussopt compare"),
+        (["report", __file__], "is not a folder"),
+        (["report", str(interrupted)], "2 finished cases are kept"),
+        (["export", "four-bar", "--formulation", "lagrange", "--out", str(tmp_path / "b")], "linear system"),
+    ]:
+        assert run([*arguments, "--json"]) == 2, arguments
+        assert word in json.loads(capsys.readouterr().out)["message"]
+
+
+CHEAP = {"deap": "deap(generations=3)", "deap-cma": "deap-cma(generations=3)"}
+"""Controls that need not converge here."""
+
+SOLVERS = [CHEAP.get(s, s) for s in installed_solvers()]
+
+GRID = [
+    "compare", "crank-slider", "four-bar", "knife-edge-body", "sliding-rod", "two-bar", "--jobs", "2",
+    "--stride", "200", "--t-end", "0.002", "--time-budget", "0",
+    "--solvers", ",".join(SOLVERS),
+]  # fmt: skip
+"""The full grid of problems, formulations and solvers on few states and short motions, off the clock."""
+
+
+def test_the_full_grid_survives_being_killed(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "gaussopt", *GRID, "--out", str(tmp_path)]
+    finished: list[dict[str, int]] = []
+    for cases in (300, 600, 900):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
+        while len(list((tmp_path / "cases").glob("*.json"))) < cases:
+            assert process.poll() is None
+            time.sleep(0.2)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        finished.append({f.name: f.stat().st_mtime_ns for f in (tmp_path / "cases").glob("*.json")})
+    assert 0 < len(finished[0]) < len(finished[1]) < len(finished[2])
+    assert not (tmp_path / "results.json.gz").exists()
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    for before in finished:  # what was finished was not computed again
+        assert all((tmp_path / "cases" / name).stat().st_mtime_ns == at for name, at in before.items())
+    broken = read_results(tmp_path)
+    assert broken.failures == {}
+    assert len(broken.motions) > 50
+    # The same as without interruptions, by two of the problems.
+    whole = go.compare(
+        ["four-bar", "sliding-rod"], solvers=SOLVERS, stride=200, t_end=0.002, time_budget=0.0, jobs=2
+    )  # fmt: skip
+    names = {r.source.name for r in whole.answers}
+    assert len(names) == 2
+    answers = tuple(r for r in broken.answers if r.source.name in names)
+    motions = tuple(m for m in broken.motions if m.problem in names)
+    assert certain(whole) == certain(replace(broken, answers=answers, motions=motions))

@@ -1,0 +1,187 @@
+"""Leaps of motions with contacts: the same motion as stage by stage, and only where nothing happens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gaussopt as go
+from gaussopt.compiled.contact_phases import PhaseMarcher, PhaseSegment
+from gaussopt.core.errors import NotCompiled
+from gaussopt.core.event import Event
+from gaussopt.integration.events.accelerations import ContactAccelerations
+from gaussopt.jit.kernel import COMPILED
+from gaussopt.modelling.lagrangian import LagrangianSystem
+
+pytestmark = pytest.mark.skipif(not COMPILED, reason="llvmlite is not installed, or switched off")
+
+RUNS: list[tuple[str, dict[str, Any]]] = [
+    ("sliding-rod", {"t_end": 0.2}), ("two-bar", {"t_end": 0.3}), ("bouncing-ball", {"t_end": 1.0, "dt": 5e-3}),
+    ("box", {"t_end": 0.9, "dt": 0.01}), ("block-on-incline", {"t_end": 0.3}),
+    ("friction-oscillator", {"t_end": 4.0, "dt": 0.05}), ("guided-slider-crank", {"t_end": 0.03}),
+    ("impacting-stick", {"t_end": 0.5, "dt": 5e-3}),
+]  # fmt: skip
+FIELDS = (
+    "q", "v", "a", "lam", "lam_N", "lam_T", "gap", "slip", "mode", "kinetic", "potential", "power",
+    "position_drift", "velocity_drift",
+)  # fmt: skip
+
+
+@pytest.fixture
+def leaps(monkeypatch: pytest.MonkeyPatch) -> list[PhaseSegment]:
+    """The leaps that are taken."""
+    found: list[PhaseSegment] = []
+    take = PhaseMarcher.take
+
+    def noted(self: PhaseMarcher, *state: Any) -> PhaseSegment | None:
+        leap = take(self, *state)
+        if leap is not None:
+            found.append(leap)
+        return leap
+
+    monkeypatch.setattr(PhaseMarcher, "take", noted)
+    return found
+
+
+def same(ours: go.Trajectory, other: go.Trajectory) -> None:
+    """All that is recorded, and the events, to rounding."""
+    assert ours.status is other.status
+    assert [e["kind"] for e in ours.events] == [e["kind"] for e in other.events]
+    np.testing.assert_allclose([e["t"] for e in ours.events], [e["t"] for e in other.events], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(ours.t, other.t, rtol=0, atol=1e-12)
+    for field in FIELDS:
+        mine, theirs = getattr(ours, field), getattr(other, field)
+        np.testing.assert_allclose(
+            mine, theirs, rtol=0, atol=1e-10 * (1 + np.nanmax(np.abs(theirs), initial=0)), err_msg=field
+        )
+
+
+@pytest.mark.parametrize(("name", "settings"), RUNS, ids=[name for name, _ in RUNS])
+def test_the_motion_is_the_interpreted_one(name: str, settings: dict[str, Any], leaps: list[PhaseSegment]) -> None:
+    general = go.simulate(name, stepper="rk4", step_folder=None, engine="interpreted", **settings)
+    assert not leaps
+    ours = go.simulate(name, stepper="rk4", step_folder=None, engine="compiled", **settings)
+    assert sum(map(len, leaps)) > 0.4 * len(ours.t)
+    same(ours, general)
+    assert ours.worst.relative_error <= 1e-12
+    assert ours.worst.evaluations >= 4 * (len(ours.t) - 1 - len(ours.events))
+
+
+@pytest.mark.parametrize("end", [0.1, 0.1 + 3e-4])
+def test_the_end_is_reached_however_long_the_last_step(end: float, leaps: list[PhaseSegment]) -> None:
+    ours = go.simulate("sliding-rod", stepper="rk4", engine="compiled", t_end=end, step_folder=None)
+    assert leaps
+    assert ours.t[-1] == end
+    same(ours, go.simulate("sliding-rod", stepper="rk4", engine="interpreted", t_end=end, step_folder=None))
+
+
+@pytest.mark.parametrize("direction", [-1, 0, 1])
+def test_events_of_a_person_end_a_leap(direction: int, leaps: list[PhaseSegment]) -> None:
+    event = Event("lean", lambda t, q, v: float(q[2]) - 0.85, direction=direction)
+    runs = [
+        go.simulate("sliding-rod", stepper="rk4", engine=engine, t_end=0.3, events=[event], step_folder=None)
+        for engine in ("interpreted", "compiled")
+    ]
+    assert leaps
+    same(runs[1], runs[0])
+
+
+def test_uniqueness_of_sticking_contacts_is_confirmed_state_by_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    confirmed: list[float] = []
+    confirm = ContactAccelerations.confirm
+
+    def noted(self: ContactAccelerations, step: go.StepData, solver: Any) -> None:
+        confirmed.append(step.t)
+        confirm(self, step, solver)
+
+    monkeypatch.setattr(ContactAccelerations, "confirm", noted)
+    ours = go.simulate("block-on-incline", stepper="rk4", engine="compiled", t_end=2.0, dt=0.01, step_folder=None)
+    sticks = ours.t[(ours.mode == 2).any(axis=1)]
+    assert len(sticks) > 10
+    assert set(sticks.tolist()) <= set(confirmed)
+
+
+def test_a_tolerance_below_rounding_takes_no_leap(leaps: list[PhaseSegment]) -> None:
+    refused = go.simulate(
+        "sliding-rod", stepper="rk4", engine="compiled", t_end=0.01, tolerance=1e-18, step_folder=None
+    )
+    assert not leaps
+    assert refused.status is not go.Status.SOLVED
+
+
+@pytest.mark.parametrize(
+    "settings", [{"stepper": "dop853"}, {"stabilise": "projection"}, {"stabilise": "baumgarte"}], ids=str
+)
+def test_other_methods_go_stage_by_stage(settings: dict[str, Any], leaps: list[PhaseSegment]) -> None:
+    ours = go.simulate("sliding-rod", engine="compiled", t_end=0.01, step_folder=None, **settings)
+    assert ours.status is go.Status.SOLVED
+    assert not leaps
+
+
+def test_equations_without_translation_go_stage_by_stage(
+    monkeypatch: pytest.MonkeyPatch, leaps: list[PhaseSegment]
+) -> None:
+    def refused(system: LagrangianSystem) -> None:
+        raise NotCompiled("no translation")
+
+    monkeypatch.setattr("gaussopt.compiled.contact_phases.contact_equations", refused)
+    ours = go.simulate("sliding-rod", stepper="rk4", engine="compiled", t_end=0.01, step_folder=None)
+    assert ours.status is go.Status.SOLVED
+    assert not leaps
+
+
+def test_progress_and_an_interrupt() -> None:
+    done: list[float] = []
+
+    def progress(fraction: float) -> None:
+        done.append(fraction)
+        if fraction > 0.5:
+            raise KeyboardInterrupt
+
+    ours = go.simulate(
+        "sliding-rod", stepper="rk4", engine="compiled", t_end=0.1, dt=1e-5, progress=progress, keep_interrupted=True,
+        step_folder=None,
+    )  # fmt: skip
+    assert ours.status is go.Status.INTERRUPTED
+    assert done == sorted(done)
+    assert 0.05 <= ours.t[-1] < 0.1
+    assert len(ours.lam_N) == len(ours.t)
+
+
+@pytest.mark.parametrize("dt", [None, 0.01])
+def test_contact_motions_count_the_same_steps_in_both_engines(dt: float | None) -> None:
+    bars = go.problem("two-bar", case="contact")
+    compiled, interpreted = (go.simulate(bars, engine=e, t_end=0.2, dt=dt) for e in ("compiled", "interpreted"))
+    events = {event["t"] for event in compiled.events}
+    assert compiled.meta["steps"] == interpreted.meta["steps"]
+    assert compiled.meta["steps"] == round(0.2 / compiled.meta["dt"]) + len(events)
+    adaptive = go.simulate(bars, stepper="dop853", dt=0.1, t_end=0.2)
+    assert adaptive.meta["steps"] > 2
+    stepping = go.simulate(bars, stepper="moreau-jean", dt=0.01, t_end=0.2)
+    assert stepping.meta["steps"] == 20
+
+
+@pytest.mark.parametrize(("stepper", "dt"), [("rk4", 2e-3), ("dop853", 0.02), ("dop853", None), ("moreau-jean", 0.01)])
+def test_recorded_states_of_a_motion_with_contacts_are_thinned_out_and_events_kept(
+    stepper: str, dt: float | None
+) -> None:
+    settings: dict[str, Any] = {"t_end": 0.7, "dt": dt, "stepper": stepper}
+    if stepper == "rk4":
+        motions = [go.simulate("bouncing-ball", engine=e, record_every=k, **settings)
+                   for e in ("compiled", "interpreted") for k in (1, 7)]  # fmt: skip
+        assert motions[1].t.tolist() == pytest.approx(motions[3].t.tolist(), abs=1e-12)
+    else:
+        motions = [go.simulate("bouncing-ball", record_every=k, **settings) for k in (1, 7)]
+    whole, thin = motions[:2]
+    assert [e["t"] for e in whole.events] == [e["t"] for e in thin.events]
+    assert whole.meta["steps"] == thin.meta["steps"]
+    assert set(thin.t) <= set(whole.t)
+    assert thin.t[[0, -1]].tolist() == whole.t[[0, -1]].tolist()
+    assert len(thin.t) < len(whole.t) / 2 or dt is None
+    if stepper != "moreau-jean":
+        assert {e["t"] for e in whole.events} <= set(thin.t)
+    kept = np.isin(whole.t, thin.t)
+    np.testing.assert_array_equal(thin.q, whole.q[kept])
+    np.testing.assert_array_equal(thin.lam_N, whole.lam_N[kept])

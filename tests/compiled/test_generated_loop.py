@@ -1,0 +1,426 @@
+"""Generated loops against interpreted ones, and what happens where generated code cannot go."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import gaussopt as go
+from gaussopt.codegen import modules, sincos
+from gaussopt.codegen.job import Orders
+from gaussopt.codegen.loop import ROW
+from gaussopt.codegen.pivot_order import elimination_order
+from gaussopt.compiled import generated_loop
+from gaussopt.core import cache
+from gaussopt.core.errors import BadInput, NotAccepted, UnknownName
+from gaussopt.core.status import Status
+from gaussopt.modelling.callables import System
+
+COLUMNS = ("t", "q", "v", "a", "lam", "kinetic", "potential", "power", "position_drift", "velocity_drift")
+
+
+@pytest.fixture
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where llvmlite is not installed."""
+    monkeypatch.setattr(modules, "has_llvm", lambda: False)
+
+
+def relative(x: Any, y: Any) -> float:
+    """Largest difference, relative to 1 + the largest entry."""
+    return float(np.abs(x - y).max(initial=0.0) / (1.0 + np.abs(y).max(initial=0.0)))
+
+
+def both(problem: Any, **settings: Any) -> tuple[go.Trajectory, go.Trajectory]:
+    """The motion compiled and interpreted."""
+    return tuple(go.simulate(problem, engine=e, **settings) for e in ("compiled", "interpreted"))  # type: ignore[return-value]
+
+
+def one_step_apart(problem: Any, compiled: go.Trajectory, **settings: Any) -> float:
+    """Largest relative distance of a compiled step to the interpreted one from the same state."""
+    worst = 0.0
+    for i in np.linspace(0, len(compiled.t) - 2, 12).astype(int):
+        one = go.simulate(
+            problem, "gauss", "kkt", q0=compiled.q[i], v0=compiled.v[i], t0=float(compiled.t[i]),
+            t_end=float(compiled.t[i + 1]), engine="interpreted", **settings,
+        )  # fmt: skip
+        assert len(one.t) == 2
+        for name in ("q", "v", "a", "lam"):
+            worst = max(worst, relative(getattr(compiled, name)[i + 1], getattr(one, name)[1]))
+    return worst
+
+
+STEPS = [
+    ("crank-slider", "none", "rk4"), ("crank-slider", "projection", "rk4"), ("four-bar", "projection", "rk4"),
+    ("knife-edge-body", "none", "rk4"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "stabilise", "stepper"), STEPS)
+def test_a_compiled_step_is_the_interpreted_one(name: str, stabilise: str, stepper: str) -> None:
+    problem = go.problem(name)
+    motion = go.simulate(problem, stepper=stepper, stabilise=stabilise, t_end=0.5, engine="compiled")
+    assert motion.status is Status.SOLVED
+    assert motion.meta["engine"] == "compiled"
+    assert motion.meta["handed_over"] == 0
+    assert one_step_apart(problem, motion, stepper=stepper, stabilise=stabilise, dt=problem.dt) < 1e-12
+    assert motion.relative_error.max() < 1e-12
+    assert max(motion.meta["residuals"].values()) < 1e-12
+
+
+def test_the_long_motion_of_the_crank_is_the_interpreted_one_to_rounding() -> None:
+    """Rounding grows along a run; 20 s are the reference's length."""
+    compiled, interpreted = both("crank-slider", t_end=20.0, stabilise="projection", record_every=500, dt=2e-3)
+    for name in ("q", "v"):
+        assert relative(getattr(compiled, name)[-1], getattr(interpreted, name)[-1]) < 1e-8
+    assert compiled.position_drift.max() < 1e-13
+
+
+@pytest.mark.parametrize("stabilise", ["none", "projection"])
+@pytest.mark.parametrize("name", ["crank-slider", "four-bar", "knife-edge-body"])
+@pytest.mark.parametrize("every", [1, 7])
+def test_plain_python_runs_the_same_source(plain: None, name: str, stabilise: str, every: int) -> None:
+    compiled, interpreted = both(name, t_end=0.05, dt=1e-3, stabilise=stabilise, record_every=every)
+    assert compiled.meta["engine"] == "compiled"
+    assert len(compiled.t) == math.ceil(50 / every) + 1
+    for column in COLUMNS:
+        assert relative(getattr(compiled, column), getattr(interpreted, column)) < 1e-11, column
+
+
+@pytest.mark.parametrize("stepper", ["dop853", "rk45"])
+@pytest.mark.parametrize("settings", [{"dt": 0.05}, {"dt": None}, {"dt": 0.03, "record_every": 4}, {"record_every": 3}])
+@pytest.mark.parametrize("stabilise", ["none", "projection"])
+def test_error_control_takes_the_same_steps(
+    plain: None, stepper: str, settings: dict[str, Any], stabilise: str
+) -> None:
+    """The number of steps is the same; their ends differ where the error estimate is near rounding."""
+    compiled, interpreted = both("crank-slider", stepper=stepper, t_end=0.4, stabilise=stabilise, **settings)
+    assert compiled.status is Status.SOLVED
+    assert len(compiled.t) == len(interpreted.t)
+    assert compiled.meta["steps"] == interpreted.meta["steps"] >= len(compiled.t) - 1
+    assert compiled.t[-1] == interpreted.t[-1] == 0.4
+    assert relative(compiled.q[-1], interpreted.q[-1]) < 1e-8
+    if settings.get("dt"):
+        assert relative(compiled.v, interpreted.v) < 1e-6
+
+
+def test_dop853_compiled_follows_the_reference() -> None:
+    problem = go.problem("crank-slider")
+    reference = problem.reference(problem.references[0].name)
+    end = float(reference.t[-1])
+    motion = go.simulate(
+        problem, stepper="dop853", stabilise="projection", t_end=end, rtol=1e-12, atol=1e-12, engine="compiled"
+    )
+    assert motion.status is Status.SOLVED
+    assert relative(motion.q[-1], reference.q[-1]) < 1e-7
+
+
+def test_the_last_step_is_shortened_and_recorded(plain: None) -> None:
+    compiled, interpreted = both("crank-slider", t_end=0.0105, dt=1e-3, record_every=4)
+    assert compiled.t.tolist() == pytest.approx(interpreted.t.tolist(), abs=1e-15)
+    assert compiled.t[-1] == 0.0105
+    assert relative(compiled.q, interpreted.q) < 1e-12
+    assert compiled.meta["steps"] == interpreted.meta["steps"] == 11
+
+
+def fading_mass() -> System:
+    """A mass that vanishes at t = 0.5 in a coordinate which a joint holds: regular, but not in the order of pivots."""
+    t, x, y, vx, vy = sp.symbols("t x y vx vy")
+    return go.System.from_lagrangian(
+        [x, y], [vx, vy], kinetic=((t - sp.Rational(1, 2)) ** 2 * vx**2 + (1 + t) * vy**2) / 2, forces=[1, 0],
+        holonomic=[x - y], t=t, name="fading mass",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("stepper", ["rk4", "dop853"])
+def test_a_vanishing_pivot_hands_the_step_over_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, fast: bool, stepper: str
+) -> None:
+    monkeypatch.setattr(modules, "has_llvm", lambda: fast)
+    system = fading_mass()
+    settings: dict[str, Any] = {"q0": [0.0, 0.0], "v0": [0.0, 0.0], "t_end": 1.0, "dt": 0.125, "stepper": stepper}
+    compiled, interpreted = both(system, **settings)
+    assert compiled.status is Status.SOLVED
+    assert compiled.meta["handed_over"] > 0
+    assert "vanishing pivot and went through the solver kkt" in compiled.message
+    assert relative(compiled.q[-1], interpreted.q[-1]) < 1e-8
+    assert relative(compiled.a, interpreted.a) < 1e-8
+
+
+def test_a_mass_that_vanishes_altogether_stops_the_motion_as_ever(plain: None, tmp_path: Any) -> None:
+    t, x, v = sp.symbols("t x v")
+    system = go.System.from_lagrangian([x], [v], kinetic=(1 - t) * v**2 / 2, forces=[1 + v / 2], t=t, name="fading")
+    for motion in both(system, q0=[0.0], v0=[0.0], t_end=2.0, dt=0.25, step_folder=tmp_path):
+        assert motion.status is not Status.SOLVED
+        assert 0.25 <= motion.t[-1] < 1.0
+        assert motion.message.startswith("Stopped at t = ")
+        assert np.isfinite(motion.q).all()
+
+
+def test_a_motion_that_runs_away_is_reported(plain: None, tmp_path: Any) -> None:
+    x, v = sp.symbols("x v")
+    system = go.System.from_lagrangian([x], [v], kinetic=v**2 / 2, forces=[x**5 * 1e3], name="runaway")
+    motion = go.simulate(
+        system, q0=[1.0], v0=[1.0], t_end=50.0, dt=0.5, engine="compiled", step_folder=tmp_path
+    )  # fmt: skip
+    assert motion.status is not Status.SOLVED
+    assert np.isfinite(motion.q).all()
+
+
+ENDS = {
+    "a root": (lambda x: sp.sqrt(1 - x), [0.0], "math domain error"),
+    "a power": (lambda x: -(x**4), [1.0], "not finite"),
+}
+"""Potentials whose motion cannot go on, where it starts, and what is said."""
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("every", [1, 7, 1000])
+@pytest.mark.parametrize("stepper", ["rk4", "velocity-gauss", "dop853"])
+@pytest.mark.parametrize("end", ["a root", "a power"])
+def test_where_and_why_a_motion_ends_is_said_as_in_an_interpreted_one(
+    monkeypatch: pytest.MonkeyPatch, fast: bool, every: int, stepper: str, end: str
+) -> None:
+    monkeypatch.setattr(modules, "has_llvm", lambda: fast)
+    x, v = sp.symbols("x v")
+    potential, q0, why = ENDS[end]
+    system = go.System.from_lagrangian([x], [v], kinetic=v**2 / 2, potential=potential(x), name=end)
+    compiled, interpreted = both(
+        system, q0=q0, v0=[1.0], t_end=3.0, dt=1e-2, stepper=stepper, record_every=every, step_folder=None
+    )
+    assert compiled.status is interpreted.status is Status.BAD_INPUT
+    if stepper == "dop853":
+        assert compiled.message[:27] == interpreted.message[:27]  # Stopped after t = 0.7530905
+        assert compiled.meta["steps"] == pytest.approx(interpreted.meta["steps"], rel=0.02)  # rounding next to a pole
+        return
+    assert why in compiled.message
+    assert compiled.message == interpreted.message
+    assert compiled.t.tolist() == pytest.approx(interpreted.t.tolist(), abs=1e-14)
+    assert compiled.meta["steps"] == interpreted.meta["steps"]
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_state_that_cannot_be_written_down_ends_the_motion_before_it(
+    monkeypatch: pytest.MonkeyPatch, fast: bool
+) -> None:
+    """A spring too stiff for the step: the energy overflows while the state does not."""
+    monkeypatch.setattr(modules, "has_llvm", lambda: fast)
+    x, v = sp.symbols("x v")
+    system = go.System.from_lagrangian([x], [v], kinetic=v**2 / 2, potential=5e11 * x**2, name="spring")
+    compiled, interpreted = both(system, q0=[1.0], v0=[0.0], t_end=1.0, dt=0.01, step_folder=None)
+    assert "energy of 'spring' is not finite at t = 0.11" in compiled.message
+    assert compiled.message[:120] == interpreted.message[:120]
+    assert compiled.t.tolist() == interpreted.t.tolist()
+    assert compiled.meta["steps"] == interpreted.meta["steps"]
+
+
+def test_angles_too_large_for_the_polynomials_are_handed_over() -> None:
+    x, v = sp.symbols("x v")
+    system = go.System.from_lagrangian([x], [v], kinetic=v**2 / 2, potential=-sp.cos(x), name="far pendulum")
+    compiled, interpreted = both(system, q0=[2.0e6], v0=[0.0], t_end=0.02, dt=0.01)
+    assert compiled.meta["handed_over"] == 2
+    assert relative(compiled.q, interpreted.q) < 1e-15
+
+
+def test_without_constraints_and_without_forces() -> None:
+    x, v, m = sp.symbols("x v m")
+    system = go.System.from_lagrangian([x], [v], kinetic=m * v**2 / 2, parameters={m: 2.0}, name="free")
+    motion = go.simulate(system, q0=[1.0], v0=[3.0], t_end=1.0, dt=0.1, stabilise="projection", engine="compiled")
+    assert motion.q[-1, 0] == pytest.approx(4.0, rel=1e-14)
+    assert motion.lam.shape == (11, 0)
+
+
+@pytest.mark.parametrize(
+    ("problem", "settings", "why"),
+    [
+        ("crank-slider", {"solver": "osqp"}, "not gauss with osqp"),
+        ("crank-slider", {"formulation": "dual", "solver": "kkt"}, "not dual with kkt"),
+        ("crank-slider", {"stepper": "radau"}, "'radau' has no generated loop"),
+        ("crank-slider", {"stabilise": "baumgarte"}, "'baumgarte' has no generated form"),
+        ("knife-edge-body", {"state": "quasi-velocity"}, "quasi-velocities"),
+    ],
+)
+def test_what_cannot_be_compiled_is_said(problem: str, settings: dict[str, Any], why: str) -> None:
+    with pytest.raises(NotAccepted, match=why):
+        go.simulate(problem, engine="compiled", **settings)
+
+
+def test_a_plain_system_cannot_be_compiled() -> None:
+    system = go.System([[1.0]], [1.0])
+    with pytest.raises(NotAccepted, match="not given by energies"):
+        go.simulate(system, q0=[0.0], v0=[0.0], t_end=1.0, dt=0.1, engine="compiled")
+
+
+def test_dependent_rows_stay_interpreted() -> None:
+    x, v = sp.symbols("x v")
+    system = go.System.from_lagrangian([x], [v], kinetic=v**2 / 2, forces=[1], holonomic=[x, 2 * x], name="twice held")
+    start: dict[str, Any] = {"q0": [0.0], "v0": [0.0], "t_end": 1.0, "dt": 0.5}
+    with pytest.raises(NotAccepted, match="no fixed order of pivots"):
+        go.simulate(system, engine="compiled", **start)
+    assert go.simulate(system, engine="auto", **start).status is Status.SOLVED
+
+
+def test_wrong_engines_and_strides() -> None:
+    with pytest.raises(UnknownName, match="compiled"):
+        go.simulate("crank-slider", engine="compild")
+    for wrong in (0, -1, 1.5, True):
+        with pytest.raises(BadInput, match="record_every"):
+            go.simulate("crank-slider", record_every=wrong)  # type: ignore[arg-type]
+
+
+def test_long_runs_that_name_nothing_are_compiled_by_default(plain: None) -> None:
+    short = go.simulate("knife-edge-body", t_end=0.02)
+    named = go.simulate("knife-edge-body", "gauss", "kkt", t_end=0.02)
+    long = go.simulate("knife-edge-body", t_end=0.5, dt=1e-4)
+    assert [m.meta["engine"] for m in (short, named, long)] == ["interpreted", "interpreted", "compiled"]
+
+
+def test_an_interrupted_motion_keeps_what_was_computed(plain: None) -> None:
+    def stop(fraction: float) -> None:
+        raise KeyboardInterrupt
+
+    motion = go.simulate("crank-slider", t_end=2.0, engine="compiled", keep_interrupted=True, progress=stop)
+    assert motion.status is Status.INTERRUPTED
+    assert 1 < len(motion.t) < 2001
+
+
+def test_a_start_off_the_constraints_is_refused(plain: None) -> None:
+    q = go.problem("crank-slider").q0 + 0.1
+    with pytest.raises(BadInput, match="off the constraints"):
+        go.simulate("crank-slider", q0=q, engine="compiled")
+    moved = go.simulate("crank-slider", q0=q, engine="compiled", stabilise="projection", t_end=0.01)
+    assert moved.position_drift.max() < 1e-13
+
+
+def test_rows_whose_certificate_fails_are_looked_at_one_by_one(plain: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A certificate that never passes costs time, not the answer."""
+    monkeypatch.setattr(generated_loop, "passing", lambda table, found, tolerance: np.zeros(len(table), dtype=bool))
+    compiled, interpreted = both("crank-slider", t_end=0.01)
+    for column in COLUMNS:
+        assert relative(getattr(compiled, column), getattr(interpreted, column)) < 1e-12
+
+
+def test_generated_files_are_kept_and_mended(plain: None) -> None:
+    def motion() -> go.Trajectory:
+        return go.simulate("knife-edge-body", t_end=0.02, engine="compiled")
+
+    first = motion()
+    found = list(cache.cache_folder().glob("knife*rk4*.py"))
+    assert found
+    for file in found:
+        assert "def march(" in file.read_text()
+        file.write_text("damaged")
+        sys.modules.pop(f"gaussopt_generated_{file.stem}", None)
+    assert np.array_equal(motion().q, first.q)
+
+
+@pytest.mark.skipif(not modules.has_llvm(), reason="llvmlite is not installed")
+def test_compiled_and_plain_certificates_agree() -> None:
+    problem = go.problem("crank-slider")
+    system = problem.system
+    motion = go.simulate(problem, t_end=0.05, engine="compiled", stabilise="projection")
+    orders = Orders.of(system, system.evaluate(0.0, problem.q0, problem.v0))
+    states, p = np.hstack((motion.q, motion.v)).ravel(), list(system.parameters.values())
+    table = np.zeros(len(motion.t) * (ROW + system.n + 2 * system.m))
+    flat = table.tolist()
+    modules.rows(system.model, system.source, orders, True)(len(motion.t), motion.t, states, np.array(p), table)
+    modules.rows(system.model, system.source, orders, False)(len(motion.t), motion.t.tolist(), states.tolist(), p, flat)
+    assert table.any()
+    np.testing.assert_allclose(table, flat, rtol=1e-12, atol=1e-13)
+
+
+def test_sine_and_cosine_to_the_last_place() -> None:
+    names: dict[str, Any] = {"floor": math.floor, "int32": int}
+    exec(sincos.sine_cosine(), names)
+    random = np.random.default_rng(1)
+    points = [*random.uniform(-10, 10, 2000), *random.uniform(-1e6, 1e6, 2000), 0.0, math.pi / 2, -math.pi, 1e-300]
+    for x in map(float, points):
+        sine, cosine = names["sine_cosine"](x)
+        assert abs(sine - math.sin(x)) <= 2.3e-16
+        assert abs(cosine - math.cos(x)) <= 2.3e-16
+
+
+@pytest.mark.parametrize("stepper", ["rk4", "velocity-gauss", "rattle", "dop853"])
+def test_engines_agree_on_coordinates_without_mass(stepper: str) -> None:
+    """A height without mass and two curved constraints: both engines project in the mass metric."""
+    x, y, z, vx, vy, vz = sp.symbols("x y z vx vy vz")
+    system = go.System.from_lagrangian(
+        [x, y, z], [vx, vy, vz], kinetic=2 * vx**2 + vy**2 / 2, potential=9.81 * y + 3 * x**2,
+        holonomic=[x**2 + y**2 + z**2 / 3 - 1, z - 2 * x * y - 3 * y / 10],
+    )  # fmt: skip
+    start = {"q0": [0.8, -0.4, -0.7], "v0": [0.0] * 3}  # the first projection is large
+    compiled, interpreted = both(
+        system, formulation="gauss", solver="kkt", dt=5e-3, t_end=1.0, stepper=stepper, stabilise="projection",
+        step_folder=None, **start,
+    )  # fmt: skip
+    assert compiled.status is interpreted.status is Status.SOLVED
+    for column in COLUMNS:
+        assert relative(getattr(compiled, column), getattr(interpreted, column)) <= 1e-11, column
+
+
+def saddle(M: np.ndarray, J: np.ndarray) -> np.ndarray:
+    return np.block([[M, J.T], [J, np.zeros((len(J), len(J)))]])
+
+
+def test_orders_of_pivots() -> None:
+    """Massless coordinates come after the rows that hold them; a row on massless coordinates alone has no order."""
+    M, J = np.diag([2.0, 0.0]), np.array([[1.0, -1.0]])
+    varying = np.zeros((3, 3), dtype=bool)
+    order = elimination_order(saddle(M, J), varying)
+    assert order is not None
+    assert order.index(1) > order.index(2)
+    assert elimination_order(saddle(M, np.array([[0.0, 1.0]])), varying) is None
+
+
+def test_constant_pivots_come_first() -> None:
+    """Theirs are the divisions that are not repeated; behind a varying row no pivot is constant."""
+    M, J = np.diag([2.0, 3.0, 4.0]), np.array([[1.0, 0.5, 0.0], [0.0, 1.0, -1.0]])
+    constant = np.ones((5, 5), dtype=bool)
+    constant[3, 1] = constant[1, 3] = False
+    order = elimination_order(saddle(M, J), constant)
+    assert order is not None
+    assert set(order[-2:]) == {1, 3}
+
+
+def test_a_compiled_motion_waits_for_nothing_that_it_does_not_need(run_python: Callable[..., str]) -> None:
+    code = (
+        "import sys, gaussopt as go; go.simulate('crank-slider', engine='compiled', t_end=0.01); "
+        "print([name for name in ('numba', 'scipy.linalg', 'xarray', 'pandas') if name in sys.modules])"
+    )
+    assert run_python(code).strip() == "[]"
+
+
+@pytest.mark.parametrize("runner", ["interpreted", "compiled"])
+def test_powers_that_are_no_real_numbers_end_the_motion_with_a_sentence(runner: str) -> None:
+    x, vx = sp.symbols("x vx")
+    system = go.System.from_lagrangian([x], [vx], kinetic=vx**2 / 2, forces={x: -(x**1.5)})
+    motion = go.simulate(system, q0=[0.1], v0=[-1.0], dt=0.01, t_end=1.0, engine=runner, step_folder=None)
+    assert motion.status is Status.BAD_INPUT
+    assert motion.t[-1] == pytest.approx(0.1, abs=0.02)
+    assert motion.message.startswith("Stopped after t = 0.")
+
+
+@pytest.mark.parametrize("dt", [0.1, None])
+def test_an_adaptive_motion_that_gets_stuck_keeps_what_was_computed(dt: float | None) -> None:
+    x, vx = sp.symbols("x vx")
+    system = go.System.from_lagrangian([x], [vx], kinetic=vx**2 / 2, forces={x: x**3})
+    compiled, interpreted = both(system, q0=[1.0], v0=[0.0], t_end=40.0, dt=dt, stepper="dop853", step_folder=None)
+    assert len(compiled.t) > 10
+    assert compiled.status is interpreted.status
+    assert "the integrator stopped" in compiled.message.lower()
+    if dt is not None:
+        assert len(compiled.t) == len(interpreted.t)
+
+
+def test_what_only_contacts_have_is_refused() -> None:
+    with pytest.raises(NotAccepted, match="is for motions with contacts"):
+        go.simulate("crank-slider", stepper="moreau-jean", t_end=0.01, dt=0.005)
+    event = go.Event("turn", lambda t, q, v: q[2])
+    with pytest.raises(NotAccepted, match="Events are located in motions with contacts"):
+        go.simulate("crank-slider", t_end=0.01, events=[event])

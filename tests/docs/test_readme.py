@@ -1,0 +1,87 @@
+"""What the README promises beside running as written, which tests/docs/test_docs.py sees to."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import gaussopt as go
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(language: str) -> list[tuple[str, int, str]]:
+    found = []
+    for page in PAGES:
+        for i, match in enumerate(re.finditer(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.S)):
+            found.append((page.name, i, match.group(1)))
+    return found
+
+
+def test_sizes_that_the_readme_promises() -> None:
+    examples = [code for page, _, code in blocks("python") if page == "README.md"]
+    count = [len([line for line in c.splitlines() if line.strip() and not line.startswith("import")]) for c in examples]
+    assert len(count) == 4
+    instant, energies, functions, contact = count
+    assert instant <= 15
+    assert energies <= 10
+    assert functions <= 12
+    assert contact <= 14
+
+
+def test_the_rod_with_contact_is_solved_alike_by_all_formulations(capsys: pytest.CaptureFixture[str]) -> None:
+    code = next(code for page, _, code in blocks("python") if page == "README.md" and "Contact(" in code)
+    names: dict[str, object] = {}
+    exec(code, names)
+    fall = names["fall"]
+    assert isinstance(fall, go.Trajectory)
+    assert [e["kind"] for e in fall.events] == ["impact", "landing"]
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert len(lines) == 6
+    assert all(line.split()[1] == "solved" for line in lines)
+
+
+def test_the_pendulums_keep_energy_and_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    plain, double = (code for page, _, code in blocks("python") if page == "README.md" and "pendulum" in code)
+    if plain.startswith("# double"):
+        plain, double = double, plain
+    names: dict[str, object] = {}
+    exec(plain, names)
+    motion = names["motion"]
+    assert isinstance(motion, go.Trajectory)
+    # RK4 with dt = 1 ms: the length drifts by less than 1e-9 and the energy stays at m g y = 0.
+    assert abs(motion.q[-1] @ motion.q[-1] - 1.0) < 1e-9
+    assert abs(motion.energy[-1]) < 1e-9
+    Path("double_pendulum.py").write_text(double)
+    motion = go.simulate("double_pendulum.py", dt=1e-3)
+    assert motion.position_drift.max() < 1e-8
+    assert abs(motion.energy[-1]) < 1e-7
+
+
+def test_commands_are_one_line_each_and_ci_runs_the_test_one() -> None:
+    shell = [code for page, _, code in blocks("sh") if page == "README.md"]
+    commands = [c.strip() for c in shell if "requirements.lock" in c]
+    assert len(commands) == 2
+    assert all("\n" not in c for c in commands)
+    assert commands[0].endswith("gaussopt papers")
+    assert commands[1].endswith("python -m pytest")
+    assert "python -m pytest$" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_every_flag_shown_is_a_flag() -> None:
+    import subprocess
+    import sys
+
+    shown = set(re.findall(r"(?<=\s)--[a-z][a-z-]+", "\n".join(c for p, _, c in blocks("sh") if p == "README.md")))
+    shown -= {"--require-hashes", "--no-deps"}
+    known = ""
+    for command in ("run", "solve", "verify", "papers", "list", "compare", "atlas", "report", "export"):
+        done = subprocess.run(
+            [sys.executable, "-m", "gaussopt", command, "--help"], capture_output=True, text=True, check=True
+        )
+        known += done.stdout
+    assert all(flag in known for flag in shown), shown

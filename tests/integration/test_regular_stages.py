@@ -1,0 +1,119 @@
+"""Motions whose regular stages are answered by the kernel: the same as in the general way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import gaussopt as go
+from gaussopt.certificates.contact import certify_contact
+from gaussopt.core.errors import NotAccepted
+from gaussopt.integration.events.modes import ContactModes
+from gaussopt.integration.events.regular_stages import StageKernel
+from gaussopt.integration.events.solvers import ContactSolvers
+from gaussopt.solving.step_solver import StepSolver
+
+RUNS = [
+    ("sliding-rod", {"t_end": 0.05}), ("two-bar", {"t_end": 0.05}), ("box", {"t_end": 0.9, "dt": 0.02}),
+    ("friction-oscillator", {"t_end": 4.0, "dt": 0.1}), ("guided-slider-crank", {"t_end": 0.02}),
+    ("sliding-to-rolling", {"t_end": 0.8, "dt": 0.02, "stabilise": "baumgarte"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "settings"), RUNS, ids=[name for name, _ in RUNS])
+def test_equal_to_the_general_path(name: str, settings: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[bool] = []
+    solve = StageKernel.solve
+
+    def counted(self: StageKernel, step: go.StepData, phase: ContactModes) -> object:
+        found = solve(self, step, phase)
+        taken.append(found is not None)
+        return found
+
+    monkeypatch.setattr(StageKernel, "solve", counted)
+    # Every stage is asked for.
+    monkeypatch.setattr("gaussopt.compiled.contact_phases.PhaseMarcher.fit", lambda *motion: False)
+    general = go.simulate(name, step_folder=None, **settings)
+    assert not taken
+    ours = go.simulate(name, step_folder=None, engine="compiled", **settings)
+    assert (general.meta["engine"], ours.meta["engine"]) == ("interpreted", "compiled")
+    assert sum(taken) >= 0.9 * len(taken) > 0
+    assert ours.status is general.status
+    assert [e["kind"] for e in ours.events] == [e["kind"] for e in general.events]
+    np.testing.assert_allclose(ours.t, general.t, rtol=0, atol=1e-12)
+    for field in ("q", "v", "lam_N", "lam_T"):
+        mine, theirs = getattr(ours, field), getattr(general, field)
+        np.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-10 * (1 + np.nanmax(np.abs(theirs))))
+    assert ours.worst.relative_error <= 1e-12
+
+
+def sliding() -> tuple[go.StepData, ContactModes]:
+    entry = go.problem("sliding-rod")
+    step = entry.system.evaluate(0.0, entry.q0, entry.v0)
+    sigma = step.sigma
+    return step, ContactModes(tuple(range(step.k)), frozenset(), sigma, np.ones(step.k))
+
+
+def test_the_certificate_is_that_of_the_general_path() -> None:
+    step, phase = sliding()
+    ours = StageKernel(1e-7).answer(step, phase)
+    assert ours is not None
+    own = certify_contact(phase.shape(step), ours.a, ours.lam, ours.lam_N, ours.lam_T)
+    c = ours.certificate
+    assert own.passed()
+    assert c.passed()
+    for field in ("norm_a", "norm_a_2", "norm_gamma", "smallest_w", "natural_scale"):
+        assert getattr(c, field) == pytest.approx(getattr(own, field), rel=1e-9, abs=1e-12)
+    assert own.error_bound <= 1e-12 * (1 + own.norm_a)
+    assert c.error_bound <= 1e-12 * (1 + own.norm_a)
+    assert own.rounding_floor <= 10 * c.rounding_floor <= 1e3 * own.rounding_floor
+    assert (c.verdict, c.contact.reason, c.forces_unique) == (own.verdict, own.contact.reason, own.forces_unique)
+
+
+def test_other_solvers_and_options_are_left_alone() -> None:
+    def kernel(formulation: str, solver: str, warm: bool = True, **options: object) -> bool:
+        return ContactSolvers.of(formulation, solver, options, 1e-7, warm).why_interpreted() is None
+
+    assert kernel("stick-slip", "lemke")
+    assert kernel("lcp", "principal-pivoting")
+    assert not kernel("lcp", "newton")
+    assert not kernel("lcp", "lemke", max_iter=3)
+    assert not kernel("lcp", "lemke", warm=False)
+    assert not kernel("normal-force-qp", "daqp")
+
+
+def test_what_the_kernel_does_not_stand_for_is_said() -> None:
+    for settings in ({"solver": "newton"}, {"stepper": "moreau-jean"}):
+        with pytest.raises(NotAccepted, match="'compiled' cannot run this motion"):
+            go.simulate("sliding-rod", engine="compiled", **settings)
+
+
+def test_long_runs_that_name_nothing_use_the_kernel() -> None:
+    motion = go.simulate("bouncing-ball", t_end=0.1, dt=1e-5)
+    assert motion.meta["engine"] == "compiled"
+    named = go.simulate("bouncing-ball", "stick-slip", "lemke", t_end=0.1, dt=1e-3)
+    assert named.meta["engine"] == "interpreted"
+
+
+def test_what_is_not_regular_goes_the_general_way() -> None:
+    step, phase = sliding()
+    stages = StageKernel(1e-7)
+    assert stages.answer(replace(step, M=np.diag([1.0, 1.0, 0.0])), phase) is None
+    assert stages.answer(step, ContactModes.flight(step.k, 1)) is None
+    # A tolerance that rounding cannot meet.
+    assert StageKernel(1e-18).answer(step, phase) is None
+
+
+def test_redundant_contacts_that_slide_are_known_to_be_monotone() -> None:
+    entry = go.problem("box")
+    step = entry.system.evaluate(0.0, np.zeros(3), np.array([1.0, 0.0, 0.0]))
+    phase = ContactModes((0, 1, 2), frozenset(), step.sigma, np.ones(step.k))
+    ours = StageKernel(1e-7).answer(step, phase)
+    assert ours is not None
+    general = StepSolver("stick-slip", "lemke", thorough=False).solve(phase.shape(step))
+    assert ours.contact is not None
+    assert general.contact is not None
+    assert (ours.contact.reason, ours.forces_unique) == (general.contact.reason, False) == ("monotone", False)
+    np.testing.assert_allclose(ours.a, general.a, atol=1e-12)

@@ -1,0 +1,331 @@
+"""The claims of paper 001: verdicts, the numbers they rest on, and that they follow the evidence when it changes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+
+import gaussopt as go
+from gaussopt.papers import ledger
+from gaussopt.papers.claim import ClaimVerdict, Judgement
+from gaussopt.papers.evidence import active_sets as sets
+from gaussopt.papers.p001_friction import c07_convex_model as c07
+from gaussopt.papers.p001_friction import c08_prescribed_force as c08
+from gaussopt.papers.p001_friction import c09_agrees_with_physics as c09
+from gaussopt.papers.p001_friction import contact_samples as samples
+
+VERDICTS = {
+    "C5": ClaimVerdict.CONDITIONAL,
+    "C6": ClaimVerdict.FALSE,
+    "C7": ClaimVerdict.CONDITIONAL,
+    "C8": ClaimVerdict.CONDITIONAL,
+    "C9": ClaimVerdict.IRREPRODUCIBLE,
+}
+
+
+@cache
+def judged(number: str) -> Judgement:
+    return ledger.check(number, True)
+
+
+def column(number: str, name: str) -> dict[str, float]:
+    j = judged(number)
+    return {str(row[0]): row[j.columns.index(name)] for row in j.rows}
+
+
+# -- verdicts ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", VERDICTS)
+def test_verdicts(number: str) -> None:
+    j = judged(number)
+    assert j.verdict is VERDICTS[number]
+    assert all(d.holds for d in j.derivations)
+    assert j.searches
+    assert all(s.covered and s.found for s in j.searches)
+    assert j.conditions
+
+
+@pytest.mark.parametrize("number", VERDICTS)
+def test_full_and_quick_checks_agree(number: str) -> None:
+    full = ledger.check(number, False)
+    assert full.verdict is VERDICTS[number]
+    assert [d.holds for d in full.derivations] == [d.holds for d in judged(number).derivations]
+    assert [s.refutes for s in full.searches] == [s.refutes for s in judged(number).searches]
+    assert full.conditions.startswith(judged(number).conditions[:40])
+
+
+@pytest.mark.parametrize("number", VERDICTS)
+def test_the_same_again(number: str) -> None:
+    assert repr(ledger.check(number, True)) == repr(judged(number))
+
+
+def test_formulas_can_be_shown() -> None:
+    from latex2mathml.converter import convert
+
+    texts = [
+        t for e in (*go.problem("two-bar").errata, *go.problem("sliding-rod").errata) for t in (e.printed, e.correct)
+    ]
+    for c in ledger.ledger():
+        if c.id in VERDICTS:
+            j = judged(c.id)
+            texts += [c.says, c.reading, j.sentence, j.conditions]
+            texts += [t for d in j.derivations for t in (d.statement, d.computed)]
+            texts += [t for s in j.searches for t in (s.sought, s.covered, s.found)]
+    formulas = 0
+    for text in texts:
+        assert text.count("$") % 2 == 0, text
+        assert "nan" not in text.lower().split(), text
+        for formula in re.findall(r"\$([^$]*)\$", text):
+            formulas += convert(formula).startswith("<math")
+    assert formulas > 50
+
+
+# -- evidence of its own -----------------------------------------------------------------------------------
+
+
+def test_smallest_example_in_rational_numbers() -> None:
+    A, b = [[2, 1], [0, 2]], [-2, 1]
+    assert sets.lcp_exactly(A, b) == [[Fraction(1), Fraction(0)]]
+    assert sets.printed_exactly(A, b) == [[Fraction(7, 8), Fraction(1, 4)]]
+    matrix, load = np.array([A], dtype=float), np.array([b], dtype=float)
+    assert np.allclose(sets.lcp(matrix, load), [1, 0])
+    assert np.allclose(sets.printed(matrix, load), [7 / 8, 1 / 4])
+    assert np.allclose(samples.eta(matrix, np.array([[1.0, 0.0]])), [[1.0, -0.25]])
+
+
+def test_painleve_has_two_solutions_or_none_in_rational_numbers() -> None:
+    assert sorted(sets.lcp_exactly([[-1]], [1])) == [[0], [1]]
+    assert sets.lcp_exactly([[-1]], [-1]) == []
+
+
+def test_active_sets_agree_with_the_solvers() -> None:
+    A, b = samples.random_definite(40, 3, 0.5, np.random.default_rng(3))
+    answers = go.solve_batch(A, b, "newton")
+    assert answers.solved.all()
+    assert np.allclose(sets.lcp(A, b), answers.z, atol=1e-9)
+    for i in range(5):
+        program = go.QP(sets.symmetric(A)[i], np.zeros(3), A[i], -b[i], np.full(3, np.inf))
+        assert np.allclose(go.solve(program, "daqp").x, sets.printed(A, b)[i], atol=1e-8)
+
+
+def test_singular_blocks_are_passed_over() -> None:
+    A = np.array([[[1.0, 1.0], [1.0, 1.0]], [[2.0, 0.0], [0.0, 1.0]]])
+    z = sets.lcp(A, np.array([[-1.0, -1.0], [-2.0, 3.0]]))
+    assert z[0].sum() == pytest.approx(1.0)
+    assert np.allclose(z[1], [1.0, 0.0])
+
+
+def test_hinged_bars_are_what_the_formulations_see() -> None:
+    c = samples.random_bars(6, 2, 2, np.random.default_rng(4))
+    for i in range(6):
+        slip = np.sign(-c.friction[i, :, ::3].sum(axis=1))
+        step = go.StepData.from_mapping({
+            "M": c.M[i], "Q": c.force[i], "J": c.J[i], "gamma": c.gamma[i], "J_N": c.J_N[i], "zeta_N": c.zeta_N[i],
+            "J_T": (c.friction[i] / c.friction[i, :, ::3].sum(axis=1)[:, None])[:, None], "zeta_T": np.zeros((2, 1)),
+            "v_T": slip[:, None], "mu": np.abs(c.friction[i, :, ::3].sum(axis=1)),
+        })  # fmt: skip
+        answer = go.solve_step(step, "lcp", "lemke")
+        if answer.status is go.Status.SOLVED:
+            assert np.allclose(answer.lam_N, c.solve().y[i], atol=1e-9)
+            assert np.allclose(answer.lam_N, sets.lcp(c.A, c.b)[i], atol=1e-9)
+
+
+# -- key numbers -------------------------------------------------------------------------------------------
+
+
+def test_two_bars_by_the_printed_programs() -> None:
+    lcp = column("C5", "N_A / N")
+    printed, joint = column("C5", "N_C by (29) / N"), column("C5", "N_C by (24) / N")
+    assert lcp["60°, 20 N up at C"] == pytest.approx(19.65651, abs=1e-5)
+    assert printed["60°, 20 N up at C"] == pytest.approx(-0.81249, abs=1e-5)
+    assert joint["60°, 20 N up at C"] == pytest.approx(-0.8988, abs=1e-4)
+    assert printed["85°"] == pytest.approx(-2.875, abs=1e-3)
+    assert printed["88°"] == pytest.approx(-21.667, abs=1e-3)
+    relative = column("C5", "relative difference of (29)")
+    assert [relative[k] for k in ("60°, 20 N up at C", "85°", "88°", "89.5°")] == pytest.approx(
+        [0.043, 0.094, 0.75, 3.10], rel=0.01
+    )
+    assert column("C5", "criterion: equal") == {k: v < 1e-9 for k, v in relative.items()}
+    assert "$N=10$ N, (24) says 15 N" in judged("C5").sentence
+
+
+def test_link_with_a_joint() -> None:
+    from gaussopt.papers.p001_friction.c05_minimum_principle import _link
+
+    assert _link(-120) == ([10], 15)
+    assert _link(-60) == ([10], 10)
+
+
+def test_angles_without_weights() -> None:
+    stated = {0.2: (18.109, 23.764, 66.236, 71.891), 0.5: (14.433, 27.715, 62.285, 75.567),
+              1.0: (10.123, 32.623, 57.377, 79.877)}  # fmt: skip
+    for mu, ends in stated.items():
+        assert [x for gap in c07.without_weights(mu) for x in gap] == pytest.approx(ends, abs=5e-4)
+
+
+def test_weights_of_small_matrices() -> None:
+    cases = {((2, 1), (0, 2)): False, ((2, 1), (-1, 2)): False, ((2, 3), (1, 2)): True, ((2, 0), (0, 1)): True}
+    for rows, exist in cases.items():
+        A = np.array(rows, dtype=float)
+        assert c07.weights_exist(A) == c07.cycle_condition(A) == exist
+    assert not c07.cycle_condition(c07.ROUND)
+    assert not c07.weights_exist(c07.ROUND)
+
+
+def test_best_objective_is_the_weighted_one_where_there_are_weights() -> None:
+    A = np.array([[2.0, 1.0], [0.5, 1.0]])
+    error, P = c07.best_objective(A, 40)
+    assert error < 1e-3
+    assert np.allclose(P, np.array([[2.0, 1.0], [1.0, 2.0]]) / 2.0, atol=1e-2)
+
+
+def test_frozen_friction_on_the_two_bars() -> None:
+    rho, radius = column("C8", "ϱ"), column("C8", "spectral radius of the active contacts")
+    rate, count = column("C8", "mean rate of the last two iterations"), column("C8", "iterations to 1e-12")
+    states = ("45°", "60°", "60°, 20 N up at C", "85°", "88°", "89.5°")
+    assert [rho[k] for k in states] == pytest.approx([0.1225, 0.2044, 0.2044, 0.3403, 0.3454, 0.3463], abs=5e-5)
+    assert [radius[k] for k in states] == pytest.approx([0.1225, 0.15, 0.1551, 0.1170, 0.0514, 0.0131], abs=5e-5)
+    assert [rate[k] for k in states] == pytest.approx([radius[k] for k in states], rel=1e-3)
+    assert [count[k] for k in states] == [14, 15, 15, 14, 10, 8]
+    assert max(column("C8", "first iterate wrong by / N").values()) == pytest.approx(21, abs=0.5)
+
+
+def test_frozen_friction_may_go_round() -> None:
+    # One contact, A_0 = 1, C = 2: 0, 1, 0, 1, ... and the only solution is 1/3.
+    one = np.ones((1, 1, 1))
+    path = c08.Iteration.run(one, 2 * one, -np.ones((1, 1)), 5).path[:, 0, 0]
+    assert path.tolist() == [0, 1, 0, 1, 0, 1]
+    assert sets.lcp(3 * one, -np.ones((1, 1))) == pytest.approx(1 / 3)
+
+
+def test_printed_start_in_all_readings() -> None:
+    literal, *others = c09.starts()
+    assert literal.gaps == pytest.approx([0.70711, 0.70711], abs=1e-5)
+    assert literal.rates == pytest.approx([1.07071, 1.07071], abs=1e-5)
+    assert len(others) == 47
+    assert not any(s.consistent for s in (literal, *others))
+
+
+def test_reconstructed_motion() -> None:
+    motion = c09.slide(60)
+    assert motion.events == pytest.approx([0.09625349769, 0.48132491444, 0.531209696578], abs=1e-9)
+    assert motion.passes
+    text = judged("C9").sentence
+    for number in ("29.909807", "29.100437", "10.7 and 11.0 N"):
+        assert number in text
+    assert "N = (13.678369, 11.191393) N" in judged("C9").derivations[-1].computed
+
+
+# -- verdicts follow the evidence --------------------------------------------------------------------------
+
+
+def again(number: str) -> Judgement:
+    return ledger.check(number, True)
+
+
+def test_equivalence_if_the_printed_program_were_the_contact_laws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sets, "printed", sets.lcp)
+    j = again("C6")
+    # (36) still differs.
+    assert j.verdict is ClaimVerdict.CONDITIONAL
+    assert not j.searches[0].found.startswith("the minimum of (37) satisfies the contact laws: not on 4")
+    monkeypatch.setattr(sets, "primal", sets.lcp)
+    j = again("C6")
+    assert j.verdict is ClaimVerdict.TRUE
+    assert " Not " not in j.conditions
+
+
+def test_minimum_principle_if_the_printed_programs_were_the_contact_laws(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gaussopt.papers.p001_friction import c05_minimum_principle as c05
+
+    monkeypatch.setattr(sets, "printed", sets.lcp)
+    j = again("C5")
+    assert not any(s.refutes for s in j.searches[3:5])
+    assert "For symmetric $A$; for one contact" in j.conditions
+    assert "in general" not in j.conditions.partition(" Not ")[2]
+    # What the criterion says is then contradicted, and that is seen.
+    assert not next(d for d in j.derivations if "exactly if" in d.statement and "(29)" in d.statement).holds
+    monkeypatch.setattr(c05, "_link", lambda pull: ([Fraction(10)], Fraction(10)))
+    assert again("C5").searches[-1].refutes  # the random steps with one contact remain
+
+
+def test_a_counterexample_for_symmetric_matrices_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = sets.printed
+
+    def wrong(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+        even = np.abs(A - A.swapaxes(1, 2)).max(axis=(1, 2)) < 1e-14
+        return np.where(even[:, None], real(A, b) * 1.001, real(A, b))
+
+    monkeypatch.setattr(sets, "printed", wrong)
+    j = again("C5")
+    assert j.searches[0].refutes
+    assert "for symmetric $A$" in j.conditions.partition(" Not ")[2]
+    assert "for symmetric $A$" in again("C6").conditions.partition(" Not ")[2]
+
+
+def test_convex_model_if_nothing_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sets, "printed", sets.lcp)
+    monkeypatch.setattr(c07, "best_objective", lambda A, generations: (0.0, np.eye(2)))
+    j = again("C7")
+    assert j.verdict is ClaimVerdict.TRUE
+    assert " Not " not in j.conditions
+
+
+def slowly(run: Callable[..., c08.Iteration]) -> Callable[..., c08.Iteration]:
+    """An iteration that stays where it began."""
+
+    def stays(
+        A0: np.ndarray, C: np.ndarray, b: np.ndarray, steps: int, start: np.ndarray | None = None
+    ) -> c08.Iteration:
+        path = run(A0, C, b, steps, start).path
+        return c08.Iteration(np.repeat(path[:1], len(path), axis=0))
+
+    return stays
+
+
+def test_iteration_that_does_not_converge_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = judged("C8")
+    monkeypatch.setattr(c08, "_two_bars", lambda: (found.rows, found.columns, found.derivations[-1]))
+    monkeypatch.setattr(c08.Iteration, "run", slowly(c08.Iteration.run))
+    j = again("C8")
+    assert j.searches[1].refutes
+    # Then the claim's "fails" is right altogether.
+    assert j.verdict is ClaimVerdict.TRUE
+    assert "for friction, iterated, if" in j.conditions.partition(" Not ")[2]
+
+
+def test_consistent_start_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = c09._printed
+
+    def grounded() -> dict[str, float]:
+        p = real()
+        return {**p, "y0": p["l"] / 2 * np.sin(np.pi / 4), "vy0": p["l"] / 2 * np.cos(np.pi / 4) * p["omega1_0"]}
+
+    monkeypatch.setattr(c09, "_printed", grounded)
+    j = again("C9")
+    assert j.searches[0].refutes
+    assert j.verdict is ClaimVerdict.TRUE
+    monkeypatch.setattr(sets, "printed", lambda A, b: 1.01 * sets.lcp(A, b))
+    assert again("C9").verdict is ClaimVerdict.FALSE
+
+
+# -- errata ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("identifier", "name", "value"),
+    [("001-9", "columns of M^-1", 4.0), ("001-11", "size of b_1, printed h + s", 4.0),
+     ("001-11", "size of b_2, correct s + g", 2.0)],
+)  # fmt: skip
+def test_errata_of_sizes(identifier: str, name: str, value: float) -> None:
+    evidence = next(e for e in go.problem("two-bar").errata if e.id == identifier).check()
+    assert evidence.numbers[name] == value
+    assert not evidence.holds
+    if identifier == "001-9":
+        assert evidence.numbers["A_1 M^-1 H f(F) against (11) with and without friction, m/s^2"] < 1e-12

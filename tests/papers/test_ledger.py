@@ -1,0 +1,87 @@
+"""The ledger: all claims are there, and the report prints what their checks return."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from report_pages import tables_of
+
+from gaussopt.papers import ledger
+from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
+from gaussopt.processes.job import JobOutcome, run_job
+from gaussopt.reporting.document import Section, Table
+
+PAPERS = {"000": 4, "001": 5, "002": 4, "004": 4}
+
+
+def other(verdict: ClaimVerdict, refuted: bool = False) -> Judgement:
+    return Judgement(
+        verdict, "Seven of nine.", (Derivation("two and two", "4", True),),
+        (Attempt("a five", "sums of two numbers", "none", refuted),), "everywhere but here",
+        ("number",), ((7,),),
+    )  # fmt: skip
+
+
+def texts(section: Section) -> str:
+    found = [section.title, *(getattr(b, "text", "") for b in section.blocks)]
+    found += [str(cell) for t in tables_of([section]) for row in t.rows for cell in row]
+    return "\n".join([*found, *(texts(s) for s in section.sections)])
+
+
+def test_every_claim_is_there() -> None:
+    claims = ledger.ledger()
+    assert [c.id for c in claims] == [f"C{i}" for i in range(1, 18)]
+    assert {p: sum(c.paper == p for c in claims) for p in PAPERS} == PAPERS
+    for c in claims:
+        assert c.where
+        assert c.says
+        assert not c.says.endswith(".")
+
+
+@pytest.mark.parametrize("verdict", list(ClaimVerdict))
+@pytest.mark.parametrize("identifier", ["C1", "C9", "C17"])
+def test_the_report_prints_what_a_check_returns(
+    monkeypatch: pytest.MonkeyPatch, identifier: str, verdict: ClaimVerdict
+) -> None:
+    changed = [replace(c, check=lambda quick: other(verdict)) for c in ledger.ledger() if c.id == identifier]
+    monkeypatch.setattr(ledger, "ledger", lambda: tuple(changed))
+    outcomes = {c.key: JobOutcome(c.function(**c.arguments), "", 0.1) for c in ledger.cases(quick=True)}
+    found = ledger.judgements(outcomes)
+    assert ledger.counts(found) == {str(v): int(v is verdict) for v in ClaimVerdict}
+    table = next(b for b in ledger.overview(found).blocks if isinstance(b, Table))
+    (row,) = (dict(zip(table.columns, r, strict=True)) for r in table.rows)
+    assert (str(row["claim"]), row["verdict"]) == (identifier, verdict)
+    assert row["where it holds, or why"] == "everywhere but here"
+    section = ledger.section(changed[0].paper, found)
+    assert section.sections[0].title == f"{identifier}: {verdict}"
+    for text in ("Seven of nine.", "two and two", "a five", "sums of two numbers"):
+        assert text in texts(section)
+
+
+def test_the_link_of_a_claim_leads_to_its_evidence() -> None:
+    found: dict[str, Judgement | str] = {c.id: other(ClaimVerdict.TRUE) for c in ledger.ledger()}
+    anchors = {s.anchor for p in PAPERS for s in ledger.section(p, found).sections}
+    rows = next(b for b in ledger.overview(found).blocks if isinstance(b, Table)).rows
+    assert {row[0].anchor for row in rows} == anchors
+
+
+def fails(quick: bool) -> Judgement:
+    raise ArithmeticError("nothing to divide by")
+
+
+def test_a_check_that_fails_has_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    claim: Claim = replace(ledger.ledger()[0], check=fails)
+    monkeypatch.setattr(ledger, "ledger", lambda: (claim,))
+    found = ledger.judgements({c.key: run_job(c) for c in ledger.cases(quick=True)})
+    assert ledger.counts(found)["not computed"] == 1
+    text = texts(ledger.section(claim.paper, found))
+    assert "not computed" in text
+    assert "nothing to divide by" in text
+    assert ledger.judgements({})[claim.id] == "not run"
+
+
+def test_verdict_of_several_readings() -> None:
+    assert ClaimVerdict.of([True, True]) is ClaimVerdict.TRUE
+    assert ClaimVerdict.of([True, False]) is ClaimVerdict.CONDITIONAL
+    assert ClaimVerdict.of([False]) is ClaimVerdict.FALSE

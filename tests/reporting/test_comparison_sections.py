@@ -1,0 +1,378 @@
+"""The report of a comparison, from records made by hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from comparison_records import FOUR_BAR, KNIFE_EDGE, answers, motion, refused, stack, times
+from report_pages import data_of, figures_of, tables_of
+
+from gaussopt.comparison.records import STARTS, Answers, Times
+from gaussopt.comparison.records import MotionRecord as Motion
+from gaussopt.comparison.records import StepSource as Source
+from gaussopt.reporting.document import Document, Section, Table
+from gaussopt.reporting.figures import plots
+from gaussopt.reporting.html.page import write
+from gaussopt.reporting.sections.comparison import document, kinds_of
+from gaussopt.reporting.sections.grouping import groups, listed, per_cent, plural, short
+
+US = 1e-6
+
+
+@dataclass
+class Found:
+    answers: tuple[Answers, ...] = ()
+    times: tuple[Times, ...] = ()
+    motions: tuple[Motion, ...] = ()
+    failures: dict[str, str] = field(default_factory=dict)
+    meta: dict[str, Any] = field(default_factory=dict)
+
+
+def full() -> Found:
+    a: list[Answers] = []
+    t: list[Times] = []
+    for start, factor in zip(STARTS, (3.0, 2.0, 1.0), strict=True):
+        for source in (FOUR_BAR, KNIFE_EDGE):
+            for solver, right, us in (("kkt", "cccc", 20), ("osqp", "cccm", 40), ("plausible", "llll", 5)):
+                spent = [4 if solver == "osqp" and start == "warm" else 9] * 4
+                a.append(answers(solver, right, source=source, start=start, residual=1e-12, iterations=spent))
+                speed = factor if solver == "osqp" else 1.0
+                t.append(times(solver, [us * US * speed * k for k in (1.0, 1.1, 1.2, 1.3)], source=source, start=start))
+        for solver, works in (("lemke", (5, 5, 500)), ("pgs", (20, 21, 22))):
+            for contacts, us in zip((1.0, 10.0, 100.0), works, strict=True):
+                source = stack(contacts)
+                a.append(answers(solver, "cccc", source=source, formulation="lcp", start=start))
+                t.append(times(solver, [us * US] * 4, source=source, formulation="lcp", start=start))
+        a.append(answers("kkt", "llll", formulation="printed", exact=False, start=start))
+        a.append(refused("lemke", start=start))
+    for eps in ("1e-2", "1e-3", "1e-4"):
+        a.append(answers(f"osqp(eps_abs={eps})", "llll", certified=[float(eps)] * 4))
+        t.append(times(f"osqp(eps_abs={eps})", [10 * US] * 4))
+    a.append(answers("slow", "c", failure="time limit: 10 s", residual=0.25))
+    m = (motion("quasi-velocity", 800), motion("routh", 1200))
+    return Found(tuple(a), tuple(t), m, {"four-bar gauss deap": "crashed: signal 11"}, {"versions": {"numpy": "2"}})
+
+
+def titles(doc: Document) -> list[str]:
+    return [s.anchor for s in doc.sections]
+
+
+def table(doc: Document, name: str) -> Table:
+    return next(t for t in tables_of(doc.sections) if t.name == name)
+
+
+@pytest.fixture(scope="module")
+def doc() -> Document:
+    return document(full())
+
+
+def test_all_sections(doc: Document) -> None:
+    assert titles(doc) == [
+        "reading", "right", "fast", "precision", "warm", "families", "motions", "claims", "problems", "refused",
+        "failures", "environment",
+    ]  # fmt: skip
+
+
+def test_names_are_unique(doc: Document) -> None:
+    names = [b.name for b in (*figures_of(doc.sections), *tables_of(doc.sections), *data_of(doc.sections))]
+    assert len(set(names)) == len(names)
+
+    def anchors(sections: tuple[Section, ...]) -> list[str]:
+        return [a for s in sections for a in (s.anchor, *anchors(s.sections))]
+
+    found = anchors(doc.sections)
+    assert len(found) == len(set(found))
+
+
+def test_the_liar_is_named_first(doc: Document) -> None:
+    assert "plausible is never right: the certificate refutes all 24 answers" in doc.findings[1]
+    assert "correct rate is 0" in doc.findings[1]
+    first = table(doc, "words").rows[0]
+    assert (first[0], first[6]) == ("plausible", 0.0)
+    assert {r[0] for r in table(doc, "words").rows} == {"plausible", "osqp"}
+    (every,) = (d.frame for d in data_of(doc.sections) if d.name == "words-all")
+    assert set(every["solver"][every["false_claims"] > 0]) == {
+        "plausible", "osqp(eps_abs=1e-2)", "osqp(eps_abs=1e-3)", "osqp(eps_abs=1e-4)",
+    }  # fmt: skip
+    assert "confirmed throughout: kkt, lemke, osqp, pgs" in doc.findings[0]
+    # A wrong formula is charged to the formula, loose options are not called lies of the solver.
+    text = " ".join(doc.findings)
+    assert "printed on four-bar (12 of 12)" in text
+    assert "3 make false claims too: osqp" in text
+
+
+def test_findings_say_who_is_fast_and_where_that_reverses(doc: Document) -> None:
+    text = "\n".join(doc.findings)
+    assert "four-bar: fastest by shifted geometric mean kkt" in text
+    assert "A warm start pays: osqp on four-bar (×0.5)" in text
+    assert "between contacts = 10 and 100" in text
+    assert "the first place changes hands" in text
+    assert "C16 (004: quasi-velocities are faster than Routh's equations): true" in text
+    assert "slow" in text
+
+
+def test_matrix_tells_confirmed_from_claimed(doc: Document) -> None:
+    rows = {r[0]: r[1:] for r in table(doc, "right-problem-four-bar").rows}
+    assert rows["kkt"][0] == 1e-12
+    assert rows["plausible"][0] == "1e-01; 0\u202f% confirmed, correct 0\u202f%"
+    assert rows["osqp"][0] == "1e-12; 100\u202f% confirmed, correct 75\u202f%"
+    assert rows["slow"][0].startswith("∞; 25")
+    assert not any(r.startswith("osqp(") for r in rows)
+    (only,) = table(doc, "right-one-problem-four-bar").rows
+    assert only[:2] == ("printed", "kkt")
+
+
+def test_three_rows_for_three_starts(doc: Document) -> None:
+    rows = [r for r in table(doc, "starts-problem-four-bar").rows if r[0] == "osqp"]
+    assert [r[1] for r in rows] == list(STARTS)
+    assert [r[4] for r in rows] == pytest.approx([138, 92, 46])
+
+
+def test_means_charge_failures(doc: Document) -> None:
+    rows = {r[0]: r for r in table(doc, "means-problem-four-bar").rows}
+    assert next(iter(rows)) == "kkt"
+    assert rows["plausible"][3] == 4
+    assert rows["plausible"][1] > 10 * rows["osqp"][1] * 0.9
+
+
+def test_families(doc: Document) -> None:
+    (row,) = table(doc, "reversals-family-stack-contacts").rows
+    assert row[:4] == ("lemke", "pgs", 10.0, 100.0)
+    assert table(doc, "dial-accuracy-family-stack-contacts").columns == ("solver", "1", "10", "100")
+
+
+def test_recognised_along_a_dial() -> None:
+    sources = stack(1.0), stack(10.0), stack(100.0)
+    a = tuple(answers("lemke", right, source=s) for s, right in zip(sources, ("cc", "cr", "rr"), strict=True))
+    doc = document(Found(a, tuple(times("lemke", [US] * 2, source=s) for s in sources)))
+    (row,) = table(doc, "dial-accuracy-family-stack-contacts").rows
+    assert row == ("lemke", 1e-12, "1e-12; recognised as infeasible", "recognised as infeasible")
+
+
+def test_failures_keep_residuals(doc: Document) -> None:
+    (row,) = table(doc, "ended-early").rows
+    assert row[3:] == ("time limit: 10 s", 1, 1e-12, 0.25, 0.25, 0.25)
+    assert table(doc, "failures").rows == (("four-bar gauss deap", "crashed: signal 11"),)
+    assert table(doc, "refused").rows == (("–", "gauss", "lemke", "four-bar", "it takes linear systems only"),)
+    assert table(doc, "environment").rows == (("versions: numpy", "2"),)
+
+
+def test_refusals_are_told_by_reason() -> None:
+    a = []
+    for solver in ("lemke", "pgs"):
+        for f in ("gauss", "dual"):
+            word = f"The solver {solver!r} does not take this program: it takes LCP, not QP."
+            a.append(replace(refused(solver, formulation=f), refused=word))
+    for n in (1, 2):
+        word = f"The formulation 'lcp' does not fit: the step has {n} rows."
+        a.append(replace(refused("kkt", formulation="lcp"), refused=word))
+    a.append(replace(refused("", formulation="dual"), refused="M is singular"))
+    assert table(document(Found(tuple(a))), "refused").rows == (
+        ("formulation", "lcp", "all", "four-bar", "the step has 1 rows."),
+        ("formulation", "dual", "all", "four-bar", "M is singular"),
+        ("solver", "gauss, dual", "lemke, pgs", "four-bar", "it takes LCP, not QP."),
+    )
+
+
+def test_it_is_written(doc: Document, tmp_path: Path) -> None:
+    page = write(doc, tmp_path).read_text(encoding="utf-8")
+    assert "plausible is never right" in page
+    assert 'href="data/summary-problem-four-bar.csv"' in page
+    assert "](data/summary-problem-four-bar.csv)" in (tmp_path / "index.md").read_text(encoding="utf-8")
+    assert len(pd.read_csv(tmp_path / "data" / "summary-problem-four-bar.csv")) == 19
+    for figure in figures_of(doc.sections):
+        assert figure.alt
+        assert figure.caption
+        assert len(figure.data)
+        assert (tmp_path / "figures" / f"{figure.name}.svg").is_file()
+
+
+def test_nothing_at_all() -> None:
+    empty = document(Found())
+    assert titles(empty) == []
+    assert empty.findings == ("No pair answered any step.",)
+
+
+def test_only_refused() -> None:
+    doc = document(Found(answers=(refused("lemke"),), times=()))
+    assert titles(doc) == ["refused"]
+    assert doc.findings == ("No pair answered any step.",)
+
+
+def test_without_times() -> None:
+    doc = document(Found(answers=(answers("kkt", "cc"), answers("osqp", "cl"))))
+    assert titles(doc) in (["reading", "right", "warm", "problems"], ["reading", "right", "problems"])
+    assert "osqp 1 of 2" in " ".join(doc.findings)
+
+
+def test_programs_without_formulation() -> None:
+    qps = [Source("qp", name) for name in ("HS21", "HS35")]
+    a = tuple(answers(s, "c", source=q, formulation="", start="setup") for q in qps for s in ("osqp", "piqp"))
+    t = tuple(times(x.solver, [5 * US], source=x.source, formulation="", start="setup") for x in a)
+    doc = document(Found(a, t))
+    (group,) = groups(Found(a, t))
+    assert group.title == "Convex programs"
+    assert "2 of 2" in doc.findings[0]
+    assert [r[0] for r in table(doc, "means-qp").rows] == ["osqp", "piqp"]
+
+
+def test_words() -> None:
+    assert listed(list("abcd"), 2) == "a, b and 2 more"
+    assert per_cent(1.0) == "100 %"
+    assert per_cent(0.999) == "99.9 %"
+    assert per_cent(0.5) == "50 %"
+    assert short(123456.789) == 123500.0
+    assert short("text") == "text"
+
+
+def test_claims_of_infeasibility() -> None:
+    a = (answers("kkt", "cccc"), answers("denier", "ciii"), answers("kkt", "rrrr", source=KNIFE_EDGE),
+         answers("denier", "rrcc", source=KNIFE_EDGE), answers("hopeful", "ssss", source=KNIFE_EDGE))  # fmt: skip
+    doc = document(Found(a))
+    text = "\n".join(doc.findings)
+    assert "denier calls solvable steps infeasible: 3 of its 8 answers" in text
+    assert "hopeful is never right: the certificate refutes all 4 answers" in text
+    assert "Solvers confirmed throughout: kkt." in text
+    assert "on every step they were asked or recognise it as ill-posed" in text
+    rows = {r[0]: r[1:] for r in table(doc, "right-problem-knife-edge-body").rows}
+    assert rows["kkt"][0] == "recognised as infeasible"
+    assert rows["denier"][0] == "1e-12; 50\u202f% confirmed, 50\u202f% recognised as infeasible"
+    assert rows["hopeful"][0] == "∞; 0\u202f% confirmed, correct 0\u202f%"
+    words = {r[0]: r for r in table(doc, "words").rows}
+    assert words["denier"][3:5] == (3, 3)
+
+
+def test_steps_with_several_solutions_are_told_once() -> None:
+    a = (answers("lemke", "ccvv"), answers("pgs", "ccvv"), answers("lemke", "vv", source=KNIFE_EDGE))
+    doc = document(Found(a))
+    (line,) = (f for f in doc.findings if f.startswith("Several solutions"))
+    assert "2 of 4 steps of four-bar, 2 of 2 steps of knife-edge-body" in line
+    assert "Nobody can be confirmed" in line
+    assert "2 of 2 pairs" in doc.findings[0]
+    assert table(doc, "right-problem-four-bar").rows[0][1] == 1e-12
+    assert table(doc, "right-problem-knife-edge-body").rows == (("lemke", "several solutions"),)
+    assert "fail at every step" not in "\n".join(doc.findings)
+
+
+def test_answers_that_differ_on_the_clock_are_named() -> None:
+    a = (answers("steady", "cccc"), answers("fickle", "cccc"))
+    t = (times("steady", [20 * US] * 4), times("fickle", [5 * US] * 4, unconfirmed=[0, 1, 1, 0]))
+    doc = document(Found(a, t))
+    text = "\n".join(doc.findings)
+    assert "Answers differently on the clock, confirmed on record and not when timed: fickle (at 2 steps" in text
+    assert {r[0]: r[3] for r in table(doc, "means-problem-four-bar").rows} == {"steady": 0, "fickle": 2}
+    assert "with 2 failures" in text
+
+
+def test_why_solvers_fail(tmp_path: Path) -> None:
+    many, other = "The residual is 1e-3 <script>.", "It stopped."
+    a = (
+        answers("kkt", "cc"),
+        answers("bad", "ff", reasons={many: 2}),
+        answers("bad", "ff", source=KNIFE_EDGE, reasons={many.replace("3", "5"): 1, other: 1}),
+        answers("gone", "", failure="crashed: signal 11"),
+        answers("kkt", "ff", formulation="printed", exact=False, reasons={"The formula is wrong.": 2}),
+    )
+    doc = document(Found(a))
+    (line,) = (f for f in doc.findings if "fail at every step" in f)
+    assert line == (
+        "Solvers that fail at every step of a source: bad on 2 sources (The residual is 1e-3 <script>); "
+        "gone on 1 source (crashed: signal 11)."
+    )
+    assert table(doc, "reasons").rows[0] == ("bad", "gauss", "four-bar", 2, many)
+    assert len(table(doc, "reasons").rows) == 4
+    page = write(doc, tmp_path).read_text(encoding="utf-8")
+    assert "1e-3 &lt;script&gt;" in page
+    assert "1e-3 <script>" not in page
+
+
+def test_many_reasons_are_in_a_file() -> None:
+    a = [answers("kkt", "f", formulation=f"{c}{d}", reasons={"It stopped.": 1}) for c in "abcdefg" for d in "abcdefg"]
+    doc = document(Found(tuple(a)))
+    assert len(table(doc, "reasons").rows) == 12
+    (every,) = (d.frame for d in data_of(doc.sections) if d.name == "reasons-all")
+    assert len(every) == 49
+
+
+def test_failures_by_kind() -> None:
+    assert kinds_of(["crashed: a", "crashed: b", "time limit: c", "It broke.", "No: d", "x", "lost: e"]) == (
+        "2 crashed, 1 at the time limit, 1 lost, 3 errors"
+    )
+    doc = document(Found((answers("kkt", "c"),), failures={"x": "The options are wrong."}))
+    assert "1 case has no result (1 error); see Failures." in doc.findings
+    assert table(doc, "failures").caption == "Cases without a result: 1 error."
+    assert not any("rashed" in f for f in doc.findings)
+    assert plural(1, "failure") == "1 failure"
+
+
+def test_targets_end_at_the_floor_of_programs() -> None:
+    for source, last in ((Source("qp", "HS21"), "1e-08"), (FOUR_BAR, "1e-12")):
+        a = tuple(answers(s, "c", source=source) for s in ("osqp", "piqp"))
+        t = tuple(times(s, [5 * US], source=source) for s in ("osqp", "piqp"))
+        (found,) = (x for x in tables_of(document(Found(a, t)).sections) if x.name.startswith("fastest-"))
+        assert found.rows[-1][0] == last
+        assert ("square root of rounding" in found.caption) == (last == "1e-08")
+        assert "medians" in found.caption
+
+
+# -- figures -------------------------------------------------------------------------------------------
+
+
+def test_sixteen_competitors_look_different() -> None:
+    looks = [tuple(plots.look(i).values()) for i in range(16)]
+    assert len(set(looks)) == 16
+    for i, one in enumerate(looks):
+        for other in looks[:i]:
+            assert sum(a != b for a, b in zip(one, other, strict=True)) >= 2
+
+
+def test_figures_repeat_bit_for_bit() -> None:
+    taus = np.array([1.0, 2.0, 10.0])
+    curves = {"a": np.array([0.5, 0.5, 1.0]), "b": np.array([0.0, 0.2, 0.2])}
+    assert plots.profiles(taus, curves, "τ", "share") == plots.profiles(taus, curves, "τ", "share")
+    points = {"a": (taus, taus), "b": (taus, 2 * taus)}
+    hollow = {"a": np.array([True, False, True]), "b": np.zeros(3, dtype=bool)}
+    for bands in (None, points):
+        assert plots.sweeps(points, "x", "y", bands=bands, hollow=hollow, joined=("a",)).startswith("<?xml")
+    assert plots.boxes(["a"], {"cold": [[1, 2, 3, 4, 5]], "warm": [[np.nan] * 5]}, "x").startswith("<?xml")
+
+
+def test_problems_are_shown_as_they_are_compared(doc: Document) -> None:
+    part = next(s for s in doc.sections if s.anchor == "problems")
+    bar = next(s for s in part.sections if s.anchor == "problem-four-bar")
+    kinds = [type(b).__name__ for b in bar.blocks]
+    assert kinds == ["Paragraph", "Figure", "Table"]
+    assert "fixed bearings" in bar.blocks[1].alt  # type: ignore[union-attr]
+    assert table(doc, "parameters-four-bar").rows[0][:3] == ("m", 12.0, "kg")
+
+
+def test_problems_that_are_not_here_or_have_no_sketch() -> None:
+    from gaussopt.comparison.records import StepSource as Source
+    from gaussopt.reporting.sections import problems
+
+    def asked(*names: str) -> list[Any]:
+        return [replace(full().answers[0], source=Source("problem", n, "x")) for n in names]
+
+    found = problems.section(asked("of-another-day", "two-bar (mu=0.3)", "two-bar (contact, mu=0.3)"))
+    assert found is not None
+    away, bars = found.sections
+    assert "not registered" in away.blocks[0].text  # type: ignore[union-attr]
+    assert "Here as two-bar (mu=0.3); two-bar (contact, mu=0.3)." in bars.blocks[0].text  # type: ignore[union-attr]
+    assert problems.section([]) is None
+
+
+def test_problems_with_strange_names_have_plain_anchors() -> None:
+    from gaussopt.reporting.sections import problems
+
+    strange = ("weird name $x$ <b>", 'a"b onmouseover="x', "a b", "a-b", "日本語")
+    named = [replace(answers("kkt", "c"), source=Source("problem", name, "r")) for name in strange]
+    found = problems.section(named)
+    assert found is not None
+    assert [s.anchor for s in found.sections] == [
+        "problem-weird-name-x-b", "problem-a-b-onmouseover-x", "problem-a-b", "problem-a-b-2", "problem-unnamed",
+    ]  # fmt: skip

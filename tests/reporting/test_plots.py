@@ -1,0 +1,34 @@
+"""Figures of reports: what is written in them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatterSciNotation
+
+from gaussopt.reporting.figures.plots import _plain_powers, lines
+
+
+def labels(low: float, high: float) -> list[str]:
+    axes = Figure().add_subplot()
+    axes.set_yscale("log")
+    axes.set_ylim(low, high)
+    _plain_powers(axes.yaxis)
+    for formatter in (axes.yaxis.get_major_formatter(), axes.yaxis.get_minor_formatter()):
+        assert isinstance(formatter, LogFormatterSciNotation)
+    ticks = [*axes.yaxis.get_majorticklabels(), *axes.yaxis.get_minorticklabels()]
+    return [t.get_text() for t in ticks if t.get_text()]
+
+
+@pytest.mark.parametrize(("low", "high", "word"), [(1e-12, 1e2, "10⁻⁶"), (1.0, 5.0, "2 × 10⁰")])
+def test_powers_of_ten_are_plain_text(low: float, high: float, word: str) -> None:
+    found = labels(low, high)
+    assert word in found
+    assert not any(c in text for text in found for c in "$\\{}^")
+
+
+def test_the_same_data_give_the_same_bytes() -> None:
+    t = np.linspace(0.0, 1.0, 50)
+    curves = {"a": np.exp(-9 * t), "b": np.exp(-30 * t)}
+    assert lines(t, curves, "t / s", "error", log=True) == lines(t, curves, "t / s", "error", log=True)

@@ -1,0 +1,354 @@
+"""The page of a report in a real browser: alone, without errors, for everybody, and what its buttons do."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report_pages import GROUPED, NASTY, SORTED, every_block, without_times
+
+from gaussopt.reporting.html.page import write
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync")  # fmt: skip
+
+WIDE, NARROW = {"width": 1100, "height": 900}, {"width": 390, "height": 844}
+
+
+def chromium(playwright_chromium: str) -> str:
+    """Path of a browser: the one asked for, a system's, or playwright's own; "" if there is none."""
+    names = ("chromium", "google-chrome", "chromium-browser")
+    found = os.environ.get("GAUSSOPT_BROWSER") or next(filter(None, map(shutil.which, names)), "")
+    return found or (playwright_chromium if Path(playwright_chromium).is_file() else "")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as p:
+        path = chromium(p.chromium.executable_path)
+        if not path:
+            reason = "No browser: install chromium, or point GAUSSOPT_BROWSER to one."
+            pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+        browser = p.chromium.launch(executable_path=path, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def every(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(every_block(), tmp_path_factory.mktemp("every"))
+
+
+Opener = Callable[..., Any]
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Opener]:
+    """Opens a page; what it asks for and complains of is checked when the test ends."""
+    asked: list[str] = []
+    complaints: list[str] = []
+    contexts = []
+
+    def open_(report: Path, viewport: dict[str, int] = WIDE, **options: Any) -> Any:
+        context = browser.new_context(viewport=viewport, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("request", lambda r: asked.append(r.url))
+        page.on("console", lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None)
+        page.on("pageerror", lambda e: complaints.append(str(e)))
+        page.goto(report.as_uri())
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert {url.partition("#")[0] for url in asked if url.startswith("file:")} <= {
+        p for p in asked if "index.html" in p
+    }
+    assert complaints == []
+
+
+@pytest.fixture(params=["every", "papers_report"])
+def report(request: pytest.FixtureRequest) -> Path:
+    found: Path = request.getfixturevalue(request.param)
+    return found if found.suffix else found / "index.html"
+
+
+# -- every report --------------------------------------------------------------------------------------
+
+
+def barriers(page: Any) -> list[Any]:
+    """Violations that axe calls serious or critical, with the first elements that have them."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    serious = [v for v in found if v["impact"] in ("serious", "critical")]
+    return [(v["id"], [n["target"] for n in v["nodes"]][:3]) for v in serious]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_no_serious_barrier(opened: Opener, every: Path, viewport: dict[str, int], scheme: str) -> None:
+    # The policy of the page lets no foreign script in, the checker's included.
+    page = opened(every, viewport, bypass_csp=True, color_scheme=scheme)
+    assert barriers(page) == []
+
+
+def test_no_serious_barrier_in_the_papers(opened: Opener, papers_report: Path) -> None:
+    page = opened(papers_report / "index.html", NARROW, bypass_csp=True)
+    # The rows of a table are alike, and axe takes its time for each cell.
+    page.locator("tbody tr:nth-child(n + 4)").evaluate_all("rows => rows.forEach(row => row.remove())")
+    assert barriers(page) == []
+
+
+def test_a_phone_scrolls_in_one_direction(opened: Opener, report: Path) -> None:
+    page = opened(report, NARROW)
+    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    # Nothing sticks out of the page that does not scroll by itself.
+    out = page.evaluate("""[...document.querySelectorAll('main *')].filter(e => !e.closest('.table, .formula')
+        && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 200))""")
+    assert out == []
+
+
+def test_readable_without_scripts(opened: Opener, every: Path) -> None:
+    page = opened(every, java_script_enabled=False)
+    assert page.locator("button").count() == 0
+    assert page.locator(".still img").is_visible()
+    assert page.locator(".moving").is_hidden()
+    assert page.locator("#table-sorted").is_visible()
+    assert page.locator("nav ol").first.is_visible()
+
+
+def test_pictures_have_words(opened: Opener, report: Path) -> None:
+    page = opened(report)
+    pictures = page.evaluate("""[...document.querySelectorAll('img, svg, figure')].map(e => e.matches('svg')
+        ? e.closest('[role=img]')?.getAttribute('aria-label') : (e.matches('img') ? e : e.querySelector('img')).alt)""")
+    assert pictures
+    assert all(words and len(words) > 10 for words in pictures)
+
+
+def test_headings_skip_no_level(opened: Opener, report: Path) -> None:
+    levels = opened(report).evaluate("""[...document.querySelectorAll('h1, h2, h3, h4, h5, h6, [role=heading]')]
+        .map(e => +(e.getAttribute('aria-level') ?? e.tagName[1]))""")
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(b - a <= 1 for a, b in pairwise(levels))
+
+
+def test_links_lead_somewhere(opened: Opener, report: Path) -> None:
+    page = opened(report)
+    inside = page.evaluate("[...document.querySelectorAll('a[href^=\"#\"]')].map(a => a.hash.slice(1))")
+    assert all(page.evaluate("ids => ids.map(id => document.getElementById(id) !== null)", inside))
+    files = page.evaluate("[...document.querySelectorAll('a:not([href^=\"#\"])')].map(a => a.getAttribute('href'))")
+    assert files
+    assert all((report.parent / file).is_file() for file in files)
+
+
+def test_formulas_are_shown(opened: Opener, report: Path) -> None:
+    page = opened(report)
+    sizes = page.evaluate("[...document.querySelectorAll('math')].map(m => m.getBoundingClientRect().height)")
+    hidden = page.evaluate("[...document.querySelectorAll('details:not([open]) math')].length")
+    assert sizes
+    assert sum(height == 0 for height in sizes) <= hidden
+
+
+def test_paper_shows_everything(opened: Opener, report: Path) -> None:
+    page = opened(report, NARROW)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    hidden = page.locator("nav, .play, .tools, .skip")
+    assert hidden.evaluate_all("found => found.every(e => !e.checkVisibility())")
+    assert page.locator("thead th").evaluate_all("found => found.every(e => e.innerText.trim() !== '')")
+    page.set_viewport_size({"width": 680, "height": 900})  # A4 between its margins
+    cut = page.evaluate("""[...document.querySelectorAll('.table')].filter(e => e.scrollWidth > e.clientWidth + 1
+        && e.querySelectorAll('thead th').length < 20).map(e => e.innerHTML.slice(0, 200))""")
+    assert cut == []
+    assert page.evaluate("[...document.querySelectorAll('details:not(.long)')].every(d => d.open)")
+    # Long tables are left to their files.
+    assert page.evaluate("[...document.querySelectorAll('.long')].every(d => !d.checkVisibility())")
+    assert page.evaluate("[...document.querySelectorAll('.on-paper')].every(d => d.checkVisibility())")
+    assert page.evaluate("[...document.querySelectorAll('.still')].every(e => e.checkVisibility())")
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert not page.evaluate("[...document.querySelectorAll('.findings details')].some(d => d.open)")
+
+
+# -- one screen ----------------------------------------------------------------------------------------
+
+
+def test_summary_fits_one_screen(opened: Opener, every: Path) -> None:
+    page = opened(every)
+    boxes = page.locator(".highlights figure").evaluate_all("e => e.map(x => x.getBoundingClientRect().toJSON())")
+    assert len(boxes) == 3
+    assert len({round(box["top"]) for box in boxes}) == 1
+    assert max(box["bottom"] for box in boxes) < WIDE["height"]
+    narrow = opened(every, NARROW)
+    lefts = narrow.locator(".highlights figure").evaluate_all(
+        "e => e.map(x => Math.round(x.getBoundingClientRect().x))"
+    )
+    assert len(set(lefts)) == 1
+
+
+def test_contents_lead_three_levels_down(opened: Opener, every: Path) -> None:
+    page = opened(every)
+    page.locator("nav summary:visible").first.click()
+    page.locator("nav").get_by_role("link", name="Level 3").click()
+    assert page.url.endswith("#deep-1")
+    page.locator("nav [aria-current]").wait_for()
+
+
+def test_the_first_tab_skips_to_the_content(opened: Opener, every: Path) -> None:
+    page = opened(every)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.getAttribute('href')") == "#main"
+    assert page.evaluate("document.activeElement.getBoundingClientRect().left") >= 0
+
+
+# -- tables --------------------------------------------------------------------------------------------
+
+
+def column(page: Any, name: str, j: int) -> list[str]:
+    found: list[str] = page.locator(f"#table-{name} tbody tr").evaluate_all(
+        "(rows, j) => rows.map(r => r.cells[j].innerText)", j
+    )
+    return found
+
+
+def sorter(page: Any, name: str, j: int) -> Any:
+    return page.locator(f"#table-{name} thead th").nth(j).locator("button")
+
+
+@pytest.mark.parametrize("key", ["click", "Enter", " "])
+def test_numbers_sort_by_all_their_digits(opened: Opener, every: Path, key: str) -> None:
+    page = opened(every)
+    button, head = sorter(page, "sorted", 1), page.locator("#table-sorted thead th").nth(1)
+
+    def press() -> None:
+        button.click() if key == "click" else button.press(key)
+
+    before = column(page, "sorted", 0)
+    press()
+    assert column(page, "sorted", 0) == ["s10", "Beta", "s9", "alpha"]  # NaN last
+    assert head.get_attribute("aria-sort") == "ascending"
+    press()
+    assert column(page, "sorted", 0) == ["s9", "Beta", "s10", "alpha"]  # and still last
+    assert head.get_attribute("aria-sort") == "descending"
+    press()
+    assert column(page, "sorted", 0) == before == [row[0] for row in SORTED.rows]
+    assert head.get_attribute("aria-sort") is None
+
+
+def test_words_sort_as_people_do(opened: Opener, every: Path) -> None:
+    page = opened(every)
+    sorter(page, "sorted", 0).click()
+    assert column(page, "sorted", 0) == ["alpha", "Beta", "s9", "s10"]
+    sorter(page, "sorted", 3).click()
+    assert column(page, "sorted", 0)[:2] == ["s9", "alpha"]  # numbers before words
+    assert page.locator("#table-sorted thead th[aria-sort]").count() == 1
+    assert "cost" in page.locator("#status").inner_text()
+
+
+def test_rows_that_belong_together_stay_so(opened: Opener, every: Path) -> None:
+    page = opened(every)
+    sorter(page, "grouped", 0).click()
+    assert column(page, "grouped", 3) == ["5", "−1", "3", "9"]
+    sorter(page, "grouped", 3).click()
+    assert column(page, "grouped", 3) == ["3", "9", "5", "−1"]
+    assert len(GROUPED.rows) == 4
+
+
+COPIED = "solver\terror\twhat\tcost $c_N$\tseconds"
+
+
+@pytest.mark.parametrize("clipboard", ["granted", "missing", "nothing works"])
+def test_copy_takes_all_digits(opened: Opener, every: Path, clipboard: str) -> None:
+    permissions = ["clipboard-read", "clipboard-write"] if clipboard == "granted" else []
+    page = opened(every, permissions=permissions)
+    if clipboard != "granted":
+        page.evaluate("""() => {
+            Object.defineProperty(navigator, 'clipboard', { value: undefined });
+            document.addEventListener('copy', () => { window.taken = document.activeElement.value; });
+        }""")
+    if clipboard == "nothing works":
+        page.evaluate("() => { document.execCommand = () => false; }")
+    button = page.locator("#table-sorted").locator("xpath=ancestor::*[@class='table-block']").get_by_text("Copy")
+    button.press("Enter")
+    page.locator("#status:not(:empty)").wait_for()
+    said = page.locator("#status").inner_text()
+    if clipboard == "nothing works":
+        assert "CSV" in said
+        return
+    assert said == "Copied 4 rows."
+    text = page.evaluate("navigator.clipboard.readText()" if clipboard == "granted" else "window.taken")
+    lines = text.splitlines()
+    assert lines[0] == COPIED
+    assert lines[1].split("\t") == ["s10", "1.23456789012e-09", "refuses", "$|x| < 1$", "0.5"]
+    assert lines[2].split("\t")[1] == "2000000.0"
+    assert page.evaluate("document.activeElement.textContent") == "Copy"
+
+
+# -- motion --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_motion_plays_when_asked_to(opened: Opener, every: Path, motion: str) -> None:
+    page = opened(every, reduced_motion=motion)
+    still, moving = page.locator("#figure-motion .still"), page.locator("#figure-motion .moving")
+    time = "document.querySelector('#figure-motion svg').getCurrentTime()"
+    paused = "document.querySelector('#figure-motion svg').animationsPaused()"
+    assert still.is_visible()
+    assert moving.is_hidden()
+    assert page.evaluate(time) == 0
+    player = page.locator("#figure-motion button")
+    assert player.inner_text() == "Play"
+    player.press("Enter")
+    assert still.is_hidden()
+    assert moving.is_visible()
+    assert player.inner_text() == "Pause"
+    page.wait_for_timeout(200)
+    assert page.evaluate(time) > 0.05
+    player.press(" ")
+    assert player.inner_text() == "Play"
+    assert page.evaluate(paused)
+    page.emulate_media(media="print")
+    assert still.is_visible()
+    assert moving.is_hidden()
+
+
+# -- texts and times -----------------------------------------------------------------------------------
+
+
+def test_names_of_users_are_shown_as_they_are(opened: Opener, every: Path) -> None:
+    page = opened(every)
+    assert page.title() == f"A report on {NASTY}"
+    assert page.locator("#blocks p").nth(1).inner_text() == NASTY or NASTY in page.locator("#blocks").inner_text()
+    assert page.locator("#table-names tbody th").inner_text() == NASTY
+    assert page.locator("#table-names math").count() == 0
+    assert page.locator("script").count() == 1
+
+
+def test_malformed_formulas_are_shown_as_typed(opened: Opener, every: Path) -> None:
+    page = opened(every)
+    assert page.locator("code.tex").all_inner_texts() == [r"\frac{a}{", r"\nosuchcommand"]
+    assert "for 5$." in page.locator("#blocks").inner_text()
+
+
+def test_all_formulas_of_the_papers_are_well_formed(opened: Opener, papers_report: Path) -> None:
+    assert opened(papers_report / "index.html").locator("code.tex").all_inner_texts() == []
+
+
+def test_times_are_marked(tmp_path: Path) -> None:
+    first, second = (write(every_block(s), tmp_path / str(s)).read_text(encoding="utf-8") for s in (0.125, 0.5))
+    assert first != second
+    assert without_times(first) == without_times(second)
+    assert re.search("0\\.125", without_times(first)) is None

@@ -1,0 +1,204 @@
+"""Rules of the layout: one direction of imports, small files and functions, one name for one thing.
+
+`lint-imports` reads the contract of directions in pyproject.toml; `python tests/test_architecture.py` prints what
+breaks the other rules, one line each.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import gaussopt as go
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ("gaussopt", "solvers", "problems")
+LONGEST_FILE = 400
+LONGEST_FUNCTION = 60
+MOST_PARAMETERS = 8
+MAY_IMPORT_LATE = ("gaussopt/__init__.py", "gaussopt/__main__.py", "gaussopt/cli/", "gaussopt/papers/", "problems/")
+"""The facade, the applications and the problems, whose evidence is computed on request only."""
+KERNELS = ("_kernel.py", "_kernels.py", "certificates/acceptance.py", "lcp/pivoting.py")
+"""Ends of the names of files whose functions are translated to machine code, where arrays are passed one by one."""
+DEPENDENCIES = {
+    "numpy", "scipy", "sympy", "cvxpy", "osqp", "deap", "matplotlib", "pandas", "xarray", "llvmlite", "h5netcdf",
+    "h5py", "jinja2", "typer", "rich", "daqp", "piqp", "proxsuite", "qpsolvers", "clarabel", "highspy", "scs",
+    "distributed", "latex2mathml", "PIL",
+}  # fmt: skip
+OBJECT_MEMORY = re.compile(r"from_address\(\s*id\(|\bid\(\w+\)\s*\+|py_object|\bosqp\.ext|__array_interface__")
+"""Reading of objects at fixed offsets, and private modules."""
+
+
+@cache
+def sources() -> dict[str, ast.Module]:
+    """Syntax trees of the product's files by their paths from the root; links to the wings are not followed."""
+    files = sorted(
+        file
+        for room in ROOMS
+        for file in (ROOT / room).rglob("*.py")
+        if not any((ROOT / Path(*file.relative_to(ROOT).parts[:n])).is_symlink() for n in (2, 3))
+    )
+    return {file.relative_to(ROOT).as_posix(): ast.parse(file.read_text(encoding="utf-8")) for file in files}
+
+
+def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """All functions and methods of a file."""
+    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def imported(node: ast.AST) -> list[str]:
+    """Modules that a statement imports; none where it is no import."""
+    if isinstance(node, ast.ImportFrom):
+        return [node.module or ""]
+    return [name.name for name in node.names] if isinstance(node, ast.Import) else []
+
+
+def long_files() -> Iterator[str]:
+    for file in sources():
+        lines = (ROOT / file).read_text(encoding="utf-8").count("\n")
+        if lines > LONGEST_FILE:
+            yield f"{file}: {lines} lines"
+
+
+def long_functions() -> Iterator[str]:
+    for file, tree in sources().items():
+        for function in functions(tree):
+            lines = (function.end_lineno or 0) - function.lineno + 1
+            if lines > LONGEST_FUNCTION:
+                yield f"{file}:{function.lineno} {function.name}: {lines} lines"
+
+
+def wide_functions() -> Iterator[str]:
+    for file, tree in sources().items():
+        public = _public(file, tree)
+        for function in functions(tree):
+            if function in public or file.endswith(KERNELS):
+                continue
+            if any("kernel" in ast.unparse(d) for d in function.decorator_list):
+                continue
+            parts = function.args
+            given = [a.arg for a in (*parts.posonlyargs, *parts.args, *parts.kwonlyargs)]
+            count = len(given) - (given[:1] in (["self"], ["cls"]))
+            if count > MOST_PARAMETERS:
+                yield f"{file}:{function.lineno} {function.name}: {count} parameters"
+
+
+def _public(file: str, tree: ast.Module) -> set[ast.AST]:
+    """Functions that a user calls: commands, and what `gaussopt.__all__` names with the methods of its classes."""
+    if file.startswith("gaussopt/cli/"):
+        return set(functions(tree))
+    named = [node for node in tree.body if getattr(node, "name", None) in go.__all__]
+    inside = [method for node in named if isinstance(node, ast.ClassDef) for method in node.body]
+    return {*named, *inside}
+
+
+def late_imports() -> Iterator[str]:
+    for file, tree in sources().items():
+        if file.startswith(MAY_IMPORT_LATE):
+            continue
+        for function in functions(tree):
+            for node in ast.walk(function):
+                for module in imported(node):
+                    if module.split(".")[0] == "gaussopt":
+                        yield f"{file}:{function.lineno} {function.name} imports {module}"
+
+
+def names_of_modules_in_strings() -> Iterator[str]:
+    for file, tree in sources().items():
+        if file in ("gaussopt/__init__.py", "gaussopt/core/registry.py"):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and "import_module" in ast.unparse(node.func) and node.args:
+                argument = node.args[0]
+                if isinstance(argument, ast.JoinedStr | ast.Constant) and "gaussopt" in ast.unparse(argument):
+                    yield f"{file}:{node.lineno} {ast.unparse(node)}"
+
+
+def private_imports() -> Iterator[str]:
+    for file, tree in sources().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in {"gaussopt", *DEPENDENCIES}:
+                names = [name.name for name in node.names]
+                if not (node.module or "").startswith("gaussopt"):
+                    names += (node.module or "").split(".")
+                for name in (name for name in names if name.startswith("_") and not name.startswith("__")):
+                    yield f"{file}:{node.lineno} imports {name} of {node.module}"
+
+
+def repeated_class_names() -> Iterator[str]:
+    places: dict[str, list[str]] = defaultdict(list)
+    for file, tree in sources().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(file)
+    return (f"{name}: {', '.join(files)}" for name, files in sorted(places.items()) if len(files) > 1)
+
+
+def reads_of_object_memory() -> Iterator[str]:
+    for file in sources():
+        for number, line in enumerate((ROOT / file).read_text(encoding="utf-8").splitlines(), 1):
+            if OBJECT_MEMORY.search(line):
+                yield f"{file}:{number} {line.strip()}"
+
+
+RULES = (
+    long_files,
+    long_functions,
+    wide_functions,
+    late_imports,
+    names_of_modules_in_strings,
+    private_imports,
+    repeated_class_names,
+    reads_of_object_memory,
+)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_rule(rule) -> None:
+    assert list(rule()) == []
+
+
+def test_imports_go_in_one_direction() -> None:
+    done = lint(ROOT)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "from gaussopt.solving import solve\n",
+        "def late() -> None:\n    from gaussopt.solving import solve\n",
+        "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from gaussopt.solving import solve\n",
+    ],
+    ids=["at the top", "inside a function", "for a type checker"],
+)
+def test_a_wrong_import_is_noticed(planted: str, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "gaussopt", tmp_path / "gaussopt", ignore=shutil.ignore_patterns("__pycache__", "*.html"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    status = tmp_path / "gaussopt" / "core" / "status.py"
+    status.write_text(status.read_text(encoding="utf-8") + "\n\n" + planted, encoding="utf-8")
+    done = lint(tmp_path)
+    assert done.returncode == 1
+    assert "gaussopt.core.status -> gaussopt.solving.solve" in done.stdout
+
+
+def lint(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Import-linter on the gaussopt of a folder."""
+    command = shutil.which("lint-imports", path=str(Path(sys.executable).parent))
+    assert command is not None, "import-linter is not installed: pip install -r requirements.lock"
+    return subprocess.run([command, "--no-cache"], cwd=folder, capture_output=True, text=True, check=False)
+
+
+if __name__ == "__main__":
+    for rule in RULES:
+        for found in rule():
+            print(f"{rule.__name__.replace('_', ' ')}: {found}")
