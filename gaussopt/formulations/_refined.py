@@ -15,7 +15,7 @@ import numpy as np
 
 from gaussopt.core.programs import QP, LeastSquares, LinearSystem, Program
 from gaussopt.core.step_data import StepData, Vector
-from gaussopt.formulations.base import Candidate
+from gaussopt.formulations.base import Candidate, Formulation
 from gaussopt.linalg.balance import Balanced
 from gaussopt.linalg.dense import cholesky, norm, row_space, solve_lower, solve_lower_transposed
 
@@ -25,35 +25,31 @@ ROUNDING = 1e-12
 """Residual of its program, relative to the terms, that an exact solver may leave."""
 
 
-def refined(step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
-    """The acceleration of `found` refined, and the multipliers.
+class MassEliminating(Formulation):
+    """A formulation that begins with M^-1."""
 
-    Parameters
-    ----------
-    step : of equality rows alone
-    program, x : what the solver was given and what it answered; an answer that is not exact is not improved upon.
+    def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
+        """The acceleration of `found` refined, and the multipliers.
 
-    Returns
-    -------
-    Candidate or None
-        None where M is singular or the solver left more than rounding.
-    """
-    if step.k or not np.isfinite(found.a).all() or not _solves(program, x):
-        return None
-    data = Balanced.of(step)
-    L = cholesky(data.M)
-    if L is None:
-        return None
-    B = solve_lower(L, data.J.T)
-    size = np.linalg.norm(B, axis=0)
-    size[size == 0.0] = 1.0
-    inverse = row_space((B / size).T).pinv
-    a, lam = found.a / data.d, np.zeros(step.m)
-    for _ in range(PASSES):
-        u = solve_lower(L, data.f - data.M @ a + data.J.T @ lam)
-        held = inverse @ ((data.g - data.J @ a) / size - (B / size).T @ u)
-        a, lam = a + solve_lower_transposed(L, u + held), lam + inverse.T @ held / size
-    return Candidate(a * data.d, lam * data.row)
+        None where M is singular, where the step has contacts, or where the solver left more than rounding: an answer
+        that is not exact is not improved upon.
+        """
+        if step.k or not np.isfinite(found.a).all() or not _solves(program, x):
+            return None
+        data = Balanced.of(step)
+        L = cholesky(data.M)
+        if L is None:
+            return None
+        B = solve_lower(L, data.J.T)
+        size = np.linalg.norm(B, axis=0)
+        size[size == 0.0] = 1.0
+        inverse = row_space((B / size).T).pinv
+        a, lam = found.a / data.d, np.zeros(step.m)
+        for _ in range(PASSES):
+            u = solve_lower(L, data.f - data.M @ a + data.J.T @ lam)
+            held = inverse @ ((data.g - data.J @ a) / size - (B / size).T @ u)
+            a, lam = a + solve_lower_transposed(L, u + held), lam + inverse.T @ held / size
+        return Candidate(a * data.d, lam * data.row)
 
 
 def _solves(program: Program, x: Vector) -> bool:

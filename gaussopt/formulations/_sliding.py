@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -14,18 +14,9 @@ from gaussopt.formulations.base import Candidate, Formulation
 
 
 class SlidingFormulation(Formulation):
-    """A program in the normal forces of sliding contacts, made of w = delassus lam_N + bias.
-
-    Class attributes
-    ----------------
-    takes_lcp : bool
-        Whether delassus and bias are all it needs, so that it takes an LCP too.
-    """
-
-    takes_lcp: ClassVar[bool] = True
+    """A program in lam_N of w = delassus lam_N + bias, which is all that it needs: it takes an LCP too."""
 
     def refuses(self, step: StepData) -> str | None:
-        """Steps without contacts, and contacts without slip, whose friction has no sign."""
         return not_sliding(step)
 
     @abstractmethod
@@ -39,26 +30,19 @@ class SlidingFormulation(Formulation):
         NotAccepted, IllPosed
         """
 
-    def normal_forces(self, x: Vector) -> Vector:
-        """lam_N of the program's solution."""
-        return x
-
     def apply(self, step: StepData) -> tuple[Program, Any]:
-        """The program of the contact operator."""
         op = ContactOperator.of(step)
         return self.program(op.lcp), op
 
     def recover(self, data: Any, x: Vector, y: Vector | None) -> Candidate:
-        """Accelerations and joint forces that belong to the normal forces."""
-        return candidate_of(data, self.normal_forces(x))
+        return candidate_of(data, x)
 
     def remarks(self, lcp: LCP, z: Vector | None) -> dict[str, Any]:
         """Details beside the normal forces z of the LCP, for JSON."""
         return {}
 
     def details(self, data: Any, x: Vector | None) -> dict[str, Any]:
-        """Details beside the answer to a step, for JSON."""
-        return self.remarks(data.lcp, None if x is None else self.normal_forces(x))
+        return self.remarks(data.lcp, x)
 
 
 def candidate_of(op: ContactOperator, x: Vector) -> Candidate:
@@ -67,7 +51,7 @@ def candidate_of(op: ContactOperator, x: Vector) -> Candidate:
 
 
 def not_sliding(step: StepData) -> str | None:
-    """Why a step is none of sliding contacts alone, or None."""
+    """Why a step is none of sliding contacts alone, or None: friction of a contact without slip has no sign."""
     if not step.k:
         return "the step has no closed contacts; use gauss or lagrange"
     if step.resting.any():

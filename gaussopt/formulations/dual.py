@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.core.programs import QP, Program
+from gaussopt.core.programs import QP
 from gaussopt.core.step_data import Matrix, StepData, Vector
-from gaussopt.formulations._refined import refined
-from gaussopt.formulations.base import Candidate, Formulation
+from gaussopt.formulations._refined import MassEliminating
+from gaussopt.formulations.base import Candidate
 from gaussopt.linalg.dense import cholesky, solve_lower, solve_lower_transposed
 
 
-class Dual(Formulation):
+class Dual(MassEliminating):
     """The QP in the forces."""
 
     name = "dual"
@@ -53,15 +53,10 @@ class Dual(Formulation):
     def recover(
         self, data: tuple[StepData, Vector, Matrix], x: Vector, y: Vector | None
     ) -> Candidate | tuple[Vector, Vector | None]:
-        """A = a0 + M^-1 (J^T lam + J_N^T lam_N)."""
         step, a0, lift = data
         if not step.k:
             return a0 + lift @ x, x
         return Candidate(a0 + lift @ x, x[: step.m], x[step.m :], np.zeros_like(step.v_T))
-
-    def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
-        """The candidate corrected by the residuals of its equations, by the same elimination."""
-        return refined(step, program, x, found)
 
 
 formulation = Dual()

@@ -36,7 +36,6 @@ class _Iteration:
     step: StepData
     contraction: float
     lam_N: Vector
-    count: int = 0
     changes: list[float] = field(default_factory=list)
 
     def stalled(self) -> bool:
@@ -58,7 +57,6 @@ class FrozenFriction(Formulation):
     source = "eqs. (22), (25) of Yao, Liu & Yang 2020 as a fixed-point iteration"
 
     def refuses(self, step: StepData) -> str | None:
-        """No contacts, zero slip, redundant contacts, and iterations that need not contract."""
         reason = not_sliding(step)
         if reason:
             return reason
@@ -70,24 +68,21 @@ class FrozenFriction(Formulation):
         return None
 
     def apply(self, step: StepData) -> tuple[Program, _Iteration]:
-        """The first QP, without friction."""
         rho = contraction(ContactOperator.of(step))
         assert rho is not None
         state = _Iteration(step, rho, np.zeros(step.k))
         return state.program(), state
 
     def again(self, data: _Iteration, x: Vector, y: Vector | None) -> Program | None:
-        """The QP with the friction of the multipliers just found."""
         if y is None:
             return None
         lam_N = y[data.step.m :]
         change = float(np.abs(lam_N - data.lam_N).max(initial=0.0))
         size = float(np.abs(lam_N).max(initial=0.0))
-        data.lam_N, data.count = lam_N, data.count + 1
+        data.lam_N = lam_N
         data.changes.append(change)
-        if change <= CONVERGED * size or data.count >= LIMIT or data.stalled():
-            return None
-        return data.program()
+        ended = change <= CONVERGED * size or len(data.changes) >= LIMIT or data.stalled()
+        return None if ended else data.program()
 
     def recover(self, data: _Iteration, x: Vector, y: Vector | None) -> Candidate:
         """The last point; its friction is that of the last multipliers."""
@@ -96,8 +91,7 @@ class FrozenFriction(Formulation):
         return Candidate(x, lam, data.lam_N, friction)
 
     def details(self, data: _Iteration, x: Vector | None) -> dict[str, Any]:
-        """The contraction factor and the number of QPs solved."""
-        return {"contraction": data.contraction, "programs": data.count}
+        return {"contraction": data.contraction, "programs": len(data.changes)}
 
 
 def contraction(op: ContactOperator) -> float | None:

@@ -25,7 +25,6 @@ class Gauss(Formulation):
     sparse = True
 
     def refuses(self, step: StepData) -> str | None:
-        """Contacts with friction."""
         if step.k and step.mu.any():
             i = int(np.argmax(step.mu > 0))
             return (
@@ -35,13 +34,11 @@ class Gauss(Formulation):
         return None
 
     def apply(self, step: StepData) -> tuple[QP, StepData]:
-        """P = M, q = h - Q, equality rows J a = gamma, inequality rows J_N a >= -zeta_N."""
         if not step.k:
             return QP(step.M, step.h - step.Q, step.J, step.gamma, step.gamma), step
         return contact_qp(step), step
 
     def recover(self, data: StepData, x: Vector, y: Vector | None) -> Candidate | tuple[Vector, Vector | None]:
-        """The point is a, the duals are lam and lam_N."""
         if not data.k:
             return x, y
         lam, lam_N = (None, None) if y is None else (y[: data.m], y[data.m :])

@@ -42,7 +42,6 @@ class NewtonImpact(StickSlip):
         return jump_step(step)
 
     def details(self, data: ContactOperator, x: Vector | None) -> dict[str, Any]:
-        """The velocity after, where that before is known."""
         if x is None or data.step.v is None:
             return {}
         return {"v_after": (data.step.v + self.recover(data, x, None).a).tolist()}

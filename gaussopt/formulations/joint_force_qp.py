@@ -19,41 +19,36 @@ import numpy as np
 from gaussopt.contact.operator import ContactOperator
 from gaussopt.contact.qp_equivalence import multipliers
 from gaussopt.core.errors import NotAccepted
-from gaussopt.core.programs import LCP, QP, Program
+from gaussopt.core.programs import QP, Program
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.formulations._convexity import require_strictly_convex
-from gaussopt.formulations._sliding import SlidingFormulation, candidate_of
-from gaussopt.formulations.base import Candidate
+from gaussopt.formulations._sliding import candidate_of, not_sliding
+from gaussopt.formulations.base import Candidate, Formulation
 from gaussopt.linalg.dense import cholesky, solve_lower, solve_lower_transposed
 
 
-class JointForceQP(SlidingFormulation):
+class JointForceQP(Formulation):
     """The printed program with joints; a regression, not a law of mechanics."""
 
     name = "joint-force-qp"
     title = "QP over all ideal forces as printed (eq. 24 of 001)"
     source = "Yao, Liu & Yang 2020, eq. (24)"
     exact = False
-    takes_lcp = False
 
-    def program(self, lcp: LCP, ell: Vector | None = None) -> QP:
-        """P = sym(delassus), q = -ell / 2, rows delassus lam_N >= -bias."""
-        require_strictly_convex(self.name, lcp, lcp.M)
-        q = np.zeros(lcp.n) if ell is None else -0.5 * ell
-        return QP(0.5 * (lcp.M + lcp.M.T), q, lcp.M, -lcp.q, np.full(lcp.n, np.inf))
+    def refuses(self, step: StepData) -> str | None:
+        return not_sliding(step)
 
     def apply(self, step: StepData) -> tuple[Program, Any]:
         """The program reduced to the normal forces."""
         op = ContactOperator.of(step)
-        ell = joint_pull(op)
-        return self.program(op.lcp, ell), (op, ell)
+        ell, lcp = joint_pull(op), op.lcp
+        require_strictly_convex(self.name, lcp, lcp.M)
+        return QP(0.5 * (lcp.M + lcp.M.T), -0.5 * ell, lcp.M, -lcp.q, np.full(lcp.n, np.inf)), (op, ell)
 
     def recover(self, data: Any, x: Vector, y: Vector | None) -> Candidate:
-        """Accelerations and joint forces that belong to the normal forces."""
         return candidate_of(data[0], x)
 
     def details(self, data: Any, x: Vector | None) -> dict[str, Any]:
-        """Ell, and eta of the returned forces."""
         op, ell = data
         found = {"ell": ell.tolist()}
         return found if x is None else {**found, "eta": multipliers(op.lcp.M, x, ell).tolist()}

@@ -28,7 +28,6 @@ class Lagrange(Formulation):
     sparse = True
 
     def apply(self, step: StepData) -> tuple[LinearSystem, int]:
-        """The saddle-point system; the data is n."""
         n, m = step.n, step.m
         if step.sparse:
             return LinearSystem(_sparse(step), np.concatenate((step.force, step.gamma))), n
@@ -39,7 +38,6 @@ class Lagrange(Formulation):
         return LinearSystem(K, np.concatenate((step.force, step.gamma))), n
 
     def recover(self, data: int, x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:
-        """Split (a, -lam)."""
         return x[:data], -x[data:]
 
 

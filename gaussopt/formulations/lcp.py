@@ -20,7 +20,6 @@ class SlidingLCP(SlidingFormulation):
     source = "Lotstedt 1981; Pfeiffer & Glocker 1996"
 
     def program(self, lcp: LCP) -> LCP:
-        """The LCP itself."""
         return lcp
 
 

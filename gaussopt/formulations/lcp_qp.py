@@ -27,7 +27,6 @@ class ComplementarityQP(SlidingFormulation):
     source = "Cottle, Pang & Stone 1992, section 3.1"
 
     def program(self, lcp: LCP) -> QP:
-        """P = delassus + delassus^T, q = bias, rows lam_N >= 0 and delassus lam_N >= -bias."""
         if not classify_matrix(lcp.M).positive_semidefinite:
             raise NotAccepted(
                 f"The formulation {self.name!r} does not fit: delassus + delassus^T is not positive semidefinite, so "
@@ -39,7 +38,6 @@ class ComplementarityQP(SlidingFormulation):
         return QP(lcp.M + lcp.M.T, lcp.q, rows, lower, np.full(2 * n, np.inf))
 
     def remarks(self, lcp: LCP, z: Vector | None) -> dict[str, Any]:
-        """The complementarity gap, 0 at a solution of the LCP."""
         return {} if z is None else {"gap": float(z @ (lcp.M @ z + lcp.q))}
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from gaussopt.core.programs import LeastSquares
 from gaussopt.core.step_data import Matrix, StepData, Vector
-from gaussopt.formulations._projected import Projected, general_solution, square_roots
+from gaussopt.formulations._parametrised import Projected, general_solution, square_roots
 from gaussopt.linalg.balance import Balanced
 
 

@@ -29,12 +29,10 @@ class NormalForceQP(SlidingFormulation):
     exact = False
 
     def program(self, lcp: LCP) -> QP:
-        """P = sym(delassus), rows delassus lam_N >= -bias."""
         require_strictly_convex(self.name, lcp, lcp.M)
         return QP(0.5 * (lcp.M + lcp.M.T), np.zeros(lcp.n), lcp.M, -lcp.q, np.full(lcp.n, np.inf))
 
     def remarks(self, lcp: LCP, z: Vector | None) -> dict[str, Any]:
-        """Eta of the returned forces."""
         return {} if z is None else {"eta": multipliers(lcp.M, z).tolist()}
 
 

@@ -27,7 +27,6 @@ class NullSpace(Parametrised):
     source = "Maggi's equations at acceleration level"
 
     def apply(self, step: StepData) -> tuple[LinearSystem, tuple[Vector, Matrix]]:
-        """The reduced system in z."""
         data = Balanced.of(step)
         a_p, Z = _parametrise(data.J, data.g)
         K = Z.T @ data.M @ Z

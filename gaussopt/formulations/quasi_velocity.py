@@ -22,13 +22,11 @@ class QuasiVelocity(Parametrised):
     state = "quasi-velocity"
 
     def refuses(self, step: StepData) -> str | None:
-        """Contacts, and steps whose system names no quasi-velocities."""
         if step.D_omega is None and step.k == 0:
             return "the system names no quasi-velocities (D_omega, w_omega); use null-space"
         return super().refuses(step)
 
     def apply(self, step: StepData) -> tuple[LinearSystem, tuple[Vector, Matrix]]:
-        """The reduced system in omega'."""
         D, w = step.D_omega, step.w_omega
         assert D is not None
         assert w is not None

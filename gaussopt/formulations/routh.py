@@ -13,15 +13,14 @@ the equations singular where the mechanics are not.
 
 from __future__ import annotations
 
-from gaussopt.core.programs import LinearSystem, Program
+from gaussopt.core.programs import LinearSystem
 from gaussopt.core.step_data import StepData, Vector
-from gaussopt.formulations._refined import refined
-from gaussopt.formulations.base import Candidate, Formulation
+from gaussopt.formulations._refined import MassEliminating
 from gaussopt.formulations.lagrange import formulation as lagrange
 from gaussopt.linalg.dense import cholesky, solve_lower, solve_lower_transposed
 
 
-class Routh(Formulation):
+class Routh(MassEliminating):
     """Multipliers first, then the acceleration; the saddle-point system if M is singular."""
 
     name = "routh"
@@ -29,13 +28,11 @@ class Routh(Formulation):
     source = "Routh 1877; eq. (15) of Hao, Liu, Yao 2020"
 
     def refuses(self, step: StepData) -> str | None:
-        """Contacts, and steps without constraints."""
         if step.m == 0 and step.k == 0:
             return "the step has no velocity constraints; use gauss"
         return super().refuses(step)
 
     def apply(self, step: StepData) -> tuple[LinearSystem, object]:
-        """The Schur system in lam, or the saddle-point system."""
         L = cholesky(step.M)
         if L is None:
             return lagrange.apply(step)
@@ -50,10 +47,6 @@ class Routh(Formulation):
         assert isinstance(data, tuple)
         L, B, u = data
         return solve_lower_transposed(L, u + B @ x), x
-
-    def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
-        """The candidate corrected by the residuals of its equations, by the same elimination."""
-        return refined(step, program, x, found)
 
 
 formulation = Routh()

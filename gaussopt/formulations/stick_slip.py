@@ -26,7 +26,6 @@ class StickSlip(Formulation):
     source = "Glocker & Pfeiffer 1993"
 
     def refuses(self, step: StepData) -> str | None:
-        """Steps without contacts, and stick in space."""
         if not step.k:
             return "the step has no closed contacts; use gauss or lagrange"
         if step.J_T.shape[1] > 1 and step.resting.any():
@@ -48,7 +47,6 @@ class StickSlip(Formulation):
         return op.lcp, op
 
     def recover(self, data: ContactOperator, x: Vector, y: Vector | None) -> Candidate:
-        """Forces from z, then accelerations."""
         return candidate_of(data, data.x(x))
 
 

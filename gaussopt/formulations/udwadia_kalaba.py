@@ -13,15 +13,14 @@ import numpy as np
 
 from gaussopt.core.programs import LeastSquares, Program
 from gaussopt.core.step_data import Matrix, StepData, Vector
-from gaussopt.formulations._parametrised import Parametrised
-from gaussopt.formulations._projected import square_roots
-from gaussopt.formulations._refined import refined
+from gaussopt.formulations._parametrised import Parametrised, square_roots
+from gaussopt.formulations._refined import MassEliminating
 from gaussopt.formulations.base import Candidate
 from gaussopt.linalg.balance import Balanced
 from gaussopt.linalg.dense import cholesky, row_space
 
 
-class UdwadiaKalaba(Parametrised):
+class UdwadiaKalaba(Parametrised, MassEliminating):
     """Explicit equations with generalised inverses."""
 
     name = "udwadia-kalaba"
@@ -29,7 +28,6 @@ class UdwadiaKalaba(Parametrised):
     source = "Udwadia & Kalaba 1992; Udwadia & Phohomsiri 2006"
 
     def apply(self, step: StepData) -> tuple[LeastSquares, tuple[Vector, Matrix]]:
-        """Whitened correction of a0, or the stacked system if M is singular."""
         data = Balanced.of(step)
         M, f, J, gamma, space = data.M, data.f, data.J, data.g, data.space
         if cholesky(M) is not None:
@@ -44,8 +42,7 @@ class UdwadiaKalaba(Parametrised):
         return LeastSquares(stacked, b, row_space(stacked).rank, minimum_norm=True), (np.zeros(step.n), np.diag(data.d))
 
     def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
-        """The candidate corrected by the residuals of its equations; no root of M^-1 changes the result."""
-        better = refined(step, program, x, found)
+        better = super().refined(step, program, x, found)
         return None if better is None else better._replace(lam=None)
 
 

@@ -29,7 +29,6 @@ class WeightedNormalForceQP(SlidingFormulation):
     source = "eq. (29) of Yao, Liu & Yang 2020, with weights"
 
     def program(self, lcp: LCP) -> QP:
-        """P = D delassus, rows delassus lam_N >= -bias."""
         d = weights(lcp.M)
         if d is None:
             raise NotAccepted(
@@ -51,7 +50,6 @@ class WeightedNormalForceQP(SlidingFormulation):
         return QP(P, np.zeros(lcp.n), lcp.M, -lcp.q, np.full(lcp.n, np.inf))
 
     def remarks(self, lcp: LCP, z: Vector | None) -> dict[str, Any]:
-        """The weights."""
         d = weights(lcp.M)
         return {} if d is None else {"weights": d.tolist()}
 

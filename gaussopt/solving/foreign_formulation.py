@@ -7,7 +7,7 @@ else must not be able to change that step meanwhile, nor end a motion by an answ
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ from gaussopt.core.foreign import Malformed, array, call, is_foreign, private, v
 from gaussopt.core.programs import LCP, QP, LeastSquares, Program
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.formulations.base import Candidate, Formulation
+
+T = TypeVar("T")
 
 
 def find(given: str | Formulation) -> Formulation:
@@ -44,7 +46,6 @@ class Guarded(Formulation):
             setattr(self, name, getattr(formulation, name))
 
     def contacts(self, step: StepData) -> NDArray[np.intp]:
-        """The contacts that take part, numbers within the step."""
         found = self._call(self.formulation.contacts, private(step))
         try:
             numbers = np.array(found, dtype=np.intp).reshape(-1)
@@ -64,54 +65,42 @@ class Guarded(Formulation):
         return private(prepared)
 
     def check(self, step: StepData) -> None:
-        """Raise NotAccepted, with the reason, if the step does not fit."""
         self._call(self.formulation.check, private(step))
 
     def misfit(self, step: StepData) -> str | None:
-        """Why the step does not fit, or None."""
         reason = self._call(self.formulation.misfit, private(step))
         return None if reason is None else str(reason)
 
     def apply(self, step: StepData) -> tuple[Program, Any]:
-        """The program; what `recover` needs is the formulation's own, beside the step."""
         made = self._call(self.formulation.apply, private(step))
         if not isinstance(made, tuple) or len(made) != 2:
             raise BadInput(f"{self.what} failed: it returned a {type(made).__name__}, expected a program and its data.")
-        return self._sound(made[0]), (made[1], step)
+        return self._read(_program, made[0]), (made[1], step)
 
     def recover(self, data: Any, x: Vector, y: Vector | None) -> Candidate:
-        """The candidate, of the shapes of the step."""
         own, step = data
-        return self._read(self._call(self.formulation.recover, own, x.copy(), None if y is None else y.copy()), step)
+        found = self._call(self.formulation.recover, own, x.copy(), None if y is None else y.copy())
+        return self._read(_candidate, found, step)
 
     def again(self, data: Any, x: Vector, y: Vector | None) -> Program | None:
-        """The next program of an iteration, None when it has ended."""
         following = self._call(self.formulation.again, data[0], x.copy(), None if y is None else y.copy())
-        return None if following is None else self._sound(following)
+        return None if following is None else self._read(_program, following)
 
     def refined(self, step: StepData, program: Program, x: Vector, found: Candidate) -> Candidate | None:
-        """The candidate with digits that were lost in reading it, None if there are none."""
         copied = _candidate(found, step)
         better = self._call(self.formulation.refined, private(step), private(program), x.copy(), copied)
-        return None if better is None else self._read(better, step)
+        return None if better is None else self._read(_candidate, better, step)
 
     def details(self, data: Any, x: Vector | None) -> dict[str, Any]:
-        """Details beside the answer, for JSON."""
         found = self._call(self.formulation.details, data[0], None if x is None else x.copy())
         return {str(key): value for key, value in found.items()} if isinstance(found, Mapping) else {}
 
     def _call(self, method: Callable[..., Any], *arguments: Any) -> Any:
         return call(self.what, method, *arguments)
 
-    def _read(self, found: Any, step: StepData) -> Candidate:
+    def _read(self, reader: Callable[..., T], *found: Any) -> T:
         try:
-            return _candidate(found, step)
-        except Malformed as error:
-            raise BadInput(f"{self.what} failed: {error}.") from None
-
-    def _sound(self, program: Any) -> Program:
-        try:
-            return _program(program)
+            return reader(*found)
         except Malformed as error:
             raise BadInput(f"{self.what} failed: {error}.") from None
 

@@ -133,7 +133,7 @@ def solve_lcp(
     """
     entry: Formulation = registry.load("formulation", formulation)
     lcp = check_lcp(lcp)
-    if not isinstance(entry, SlidingFormulation) or not entry.takes_lcp:
+    if not isinstance(entry, SlidingFormulation):
         raise NotAccepted(f"The formulation {formulation!r} needs a step; an lcp holds only delassus and bias.")
     try:
         program = entry.program(lcp)
@@ -141,10 +141,9 @@ def solve_lcp(
         return Solution(None, None, verdict.status, verdict.status, str(verdict)), {}
     used = solver or default_solver(program)
     raw, timing = SolverSequence(used, {**options, **(solver_options or {})}).solve(program)
-    z = None if raw.x is None else entry.normal_forces(raw.x)
     begin = perf_counter()
-    status, message, certificate = judge_lcp(lcp, replace(raw, x=z, y=None), tolerance)
+    status, message, certificate = judge_lcp(lcp, replace(raw, y=None), tolerance)
     timing = timing._replace(verify=perf_counter() - begin)
     listed = () if certificate.solutions is None else certificate.solutions.solutions
-    found = Solution(z, None, status, raw.claim, message, raw.iterations, timing, certificate.to_mapping(), listed)
-    return found, {"solver": used, **entry.remarks(lcp, z)}
+    found = Solution(raw.x, None, status, raw.claim, message, raw.iterations, timing, certificate.to_mapping(), listed)
+    return found, {"solver": used, **entry.remarks(lcp, raw.x)}
