@@ -47,7 +47,6 @@ class Stateless(Solver[O]):
         """
 
     def setup(self, program: Program) -> None:
-        """Split the rows."""
         qp = as_qp(program)
         self._eq = eq = qp.equality
         self._lower, self._upper = ~eq & np.isfinite(qp.l), ~eq & np.isfinite(qp.u)
@@ -63,7 +62,6 @@ class Stateless(Solver[O]):
         )  # fmt: skip
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """Hand everything over, from nothing."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             solution = backend("qpsolvers").solve_problem(self._problem, self.name, **vars(self.options))

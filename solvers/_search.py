@@ -125,11 +125,9 @@ class QuadraticSearch(Search):
         self.unit = self.distance(np.zeros(self.dimension))
 
     def decode(self, y: Vector) -> Vector:
-        """The point c + T y."""
         return np.asarray(self._c + self._T @ y)
 
     def encode(self, x: Vector) -> Vector:
-        """Least squares in y."""
         return np.asarray(self._inverse @ (x - self._c))
 
     def refer(self, y: Vector) -> float:
@@ -164,7 +162,6 @@ class QuadraticSearch(Search):
         return far if far > 0 else 1e-6 * (float(np.linalg.norm(y)) or 1.0)
 
     def objection(self, y: Vector) -> str:
-        """Violated rows or equations, with the largest violation."""
         rows = float((self._violations(y[None])[0] / self._size).max(initial=0.0))
         if rows > 0:
             return f"inequality rows are violated, by {rows:.1e} of the size of the answer"
@@ -199,11 +196,9 @@ class ComplementaritySearch(Search):
         self.dimension = lcp.n
 
     def decode(self, y: Vector) -> Vector:
-        """The nearest z >= 0."""
         return np.asarray(np.maximum(y, 0.0) * self._scale)
 
     def encode(self, x: Vector) -> Vector:
-        """Rescaled."""
         return np.asarray(x / self._scale)
 
     def refer(self, y: Vector) -> float:
@@ -211,16 +206,13 @@ class ComplementaritySearch(Search):
         return 0.0
 
     def evaluate(self, Y: Matrix) -> Matrix:
-        """No violation, and the merit function."""
         phi = fischer_burmeister(Y, Y @ self._M.T + self._q)
         return np.column_stack((np.zeros(len(Y)), 0.5 * np.einsum("ij,ij->i", phi, phi)))
 
     def distance(self, y: Vector) -> float:
-        """The natural residual."""
         return self._residual(y) or 1e-6
 
     def objection(self, y: Vector) -> str:
-        """The natural residual where it is not small."""
         residual = self._residual(np.maximum(y, 0.0))
         return "" if residual <= MET else f"no complementary point was found: min(z, w) is {residual:.1e} of the data"
 

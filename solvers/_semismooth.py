@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.linalg.dense import largest
 
 DECREASE = 1e-4
 """Share of the predicted decrease of 1/2 ||Phi||^2 that a step must reach (Armijo)."""
@@ -80,29 +81,25 @@ class Complementarity:
 
     def jacobian(self, z: Vector, w: Vector) -> Matrix:
         """An element of the generalised Jacobian of Phi at z, (N, N)."""
-        p = self.paired
-        a, b = z[p], w[p]
+        pairs, V = np.flatnonzero(self.paired), self.H.copy()
+        a, b = z[pairs], w[pairs]
         if self.natural:
-            V = self.H.copy()
-            below = np.flatnonzero(p)[a <= b]
+            below = pairs[a <= b]
             V[below] = 0.0
             V[below, below] = 1.0
             return V
         r = np.hypot(a, b)
         # At a = b = 0 the direction (1, 1)/sqrt(2) gives a valid element.
         safe = np.where(r > 0, r, 1.0)
-        da = np.where(r > 0, 1.0 - a / safe, 1.0 - np.sqrt(0.5))
-        db = np.where(r > 0, 1.0 - b / safe, 1.0 - np.sqrt(0.5))
-        V = self.H.copy()
-        V[p] = db[:, None] * self.H[p]
-        index = np.flatnonzero(p)
-        V[index, index] += da
+        da, db = (np.where(r > 0, 1.0 - x / safe, 1.0 - np.sqrt(0.5)) for x in (a, b))
+        V[pairs] *= db[:, None]
+        V[pairs, pairs] += da
         return V
 
     def natural_residual(self, z: Vector) -> float:
         """Largest violation by the natural map min(z, w), which is not flat where z and w are both small."""
         w = self.w(z)
-        return float(np.abs(np.where(self.paired, np.minimum(z, w), w)).max(initial=0.0))
+        return largest(np.where(self.paired, np.minimum(z, w), w))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +141,11 @@ def semismooth_newton(problem: Complementarity, z: Vector, tolerance: float, max
         On ||Phi||_inf, relative to 1 + ||g||_inf.
     max_iter : int
     """
-    scale = 1.0 + float(np.abs(problem.g).max(initial=0.0))
+    scale = 1.0 + largest(problem.g)
     w = problem.w(z)
     phi = problem.phi(z, w)
-    residuals = [_largest(phi)]
-    singular = False
+    residuals = [largest(phi)]
+    singular, level = False, tolerance
     while residuals[-1] > tolerance * scale and len(residuals) <= max_iter:
         merit = 0.5 * float(phi @ phi)
         V = problem.jacobian(z, w)
@@ -159,16 +156,14 @@ def semismooth_newton(problem: Complementarity, z: Vector, tolerance: float, max
         if slope >= -1e-12 * merit:
             direction, slope = -gradient, -float(gradient @ gradient)
         found = _search(problem, z, direction, merit, slope)
-        if found is None:
-            # Rounding level: no further descent can be seen.
-            polished = polish(problem, z)
-            converged = problem.natural_residual(polished) <= 1e-10 * scale
-            return NewtonRun(polished, tuple(residuals), converged, singular)
+        if found is None:  # rounding level: no further descent can be seen
+            level = 1e-10
+            break
         z, w, phi = found
-        residuals.append(_largest(phi))
+        residuals.append(largest(phi))
     polished = polish(problem, z)
     # A run that its limit ended may still be right after the active-set solve.
-    converged = residuals[-1] <= tolerance * scale or problem.natural_residual(polished) <= tolerance * scale
+    converged = residuals[-1] <= tolerance * scale or problem.natural_residual(polished) <= level * scale
     return NewtonRun(polished, tuple(residuals), converged, singular)
 
 
@@ -184,10 +179,6 @@ def polish(problem: Complementarity, z: Vector) -> Vector:
     candidate = np.zeros_like(z)
     candidate[keep] = solved
     return candidate if problem.natural_residual(candidate) <= problem.natural_residual(z) else z
-
-
-def _largest(phi: Vector) -> float:
-    return float(np.abs(phi).max(initial=0.0))
 
 
 def _search(

@@ -62,7 +62,6 @@ class CVXPY(Solver[CVXPYOptions]):
 
     @classmethod
     def variants(cls) -> tuple[str, ...]:
-        """Installed CVXPY backends that solve quadratic programs."""
         cp = backend("cvxpy")
         from cvxpy.reductions.solvers import defines
 
@@ -79,7 +78,6 @@ class CVXPY(Solver[CVXPYOptions]):
         return str(self._problem)
 
     def setup(self, program: Program) -> None:
-        """Write the program with parameters and compile it."""
         cp = backend("cvxpy")
         qp = as_qp(program)
         eq, lo, up = _rows(qp)
@@ -106,7 +104,6 @@ class CVXPY(Solver[CVXPYOptions]):
             self._problem.get_problem_data(self._backend)
 
     def update(self, program: Program) -> None:
-        """New parameter values."""
         qp = as_qp(program)
         self._F.value = _factor(qp.P)
         self._q.value = qp.q

@@ -96,7 +96,6 @@ class DAQP(Solver[DAQPOptions]):
     options_type = DAQPOptions
 
     def setup(self, program: Program) -> None:
-        """Allocate a model and factorise."""
         qp = as_qp(program)
         settings = {k: v for k, v in vars(self.options).items() if k != "scaling"}
         self._model = backend("daqp").Model()

@@ -42,22 +42,17 @@ class Enumerate(Solver[EnumerateOptions]):
     options_type = EnumerateOptions
 
     def refuses(self, program: Program) -> str | None:
-        """Too many pairs."""
         reason = super().refuses(program)
         if reason is None and program.n > self.options.limit:
             return f"it has {program.n} pairs, 2^{program.n} bases; the option 'limit' is {self.options.limit}"
         return reason
 
     def setup(self, program: Program) -> None:
-        """Take the problem."""
         assert isinstance(program, LCP)
         self._lcp = program
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """Visit every basis."""
-        found = enumerate_lcp(self._lcp, limit=self.options.limit)
-        x = found.solutions[0] if found.solutions else None
-        return RawSolution(x, None, found.status, 2**self._lcp.n, solutions=found.solutions)
+        return self._visit(self._lcp)
 
     def solve_batch(self, M: Matrix, q: Vector) -> tuple[Matrix, np.ndarray, list[Status], list[str]]:
         """The first feasible regular basis of each problem, or what the full enumeration finds."""
@@ -73,16 +68,16 @@ class Enumerate(Solver[EnumerateOptions]):
             rows = np.arange(len(chosen))
             z[part] = np.where(subsets(n)[chosen], np.maximum(x[rows, chosen], 0.0), 0.0) * C
             for i in np.flatnonzero(~feasible.any(axis=1)):
-                raw = _solve(LCP(M[first + i], q[first + i]), self.options)
+                raw = self._visit(LCP(M[first + i], q[first + i]))
                 claims[first + i] = raw.claim
                 z[first + i] = np.nan if raw.x is None else raw.x
         return z, np.full(count, 2**n), claims, [""] * count
 
-
-def _solve(lcp: LCP, options: EnumerateOptions) -> RawSolution:
-    solver = Enumerate(None, options)
-    solver.setup(lcp)
-    return solver.solve(None)
+    def _visit(self, lcp: LCP) -> RawSolution:
+        """Every basis of one problem."""
+        found = enumerate_lcp(lcp, limit=self.options.limit)
+        x = found.solutions[0] if found.solutions else None
+        return RawSolution(x, None, found.status, 2**lcp.n, solutions=found.solutions)
 
 
 solver = Enumerate

@@ -36,17 +36,14 @@ class KKT(Solver[Options]):
     accepts = (QP, LinearSystem, LeastSquares)
 
     def refuses(self, program: Program) -> str | None:
-        """Programs with inequality rows are not linear algebra."""
         if isinstance(program, QP) and not program.equalities_only:
             return "it takes equality rows only; use osqp, newton or cvxpy for inequalities"
         return super().refuses(program)
 
     def setup(self, program: Program) -> None:
-        """Nothing to prepare."""
         self._program = program
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """Factorise and solve."""
         program = self._program
         if isinstance(program, LeastSquares):
             return RawSolution(_least_squares(program), None, Status.SOLVED)

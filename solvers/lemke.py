@@ -83,7 +83,6 @@ class Lemke(Solver[LemkeOptions]):
     options_type = LemkeOptions
 
     def setup(self, program: Program) -> None:
-        """Take the problem."""
         assert isinstance(program, LCP)
         self._lcp = program
 
@@ -168,7 +167,7 @@ def _path(lcp: LCP, R: Vector, C: Vector, options: LemkeOptions, pivots: int, mo
             return RawSolution(None, None, Status.NO_SOLUTION, pivots, note=RAY)
         values = inverse @ q
         ratios = values[eligible] / column[eligible]
-        tied = ratios <= ratios.min() + _noise(ratios)
+        tied = ratios <= ratios.min() + 1e-13 * float(np.abs(ratios).min())
         out = basis[eligible] == 2 * n
         # Where z0 can leave it does: the solution is reached.
         done = eligible[out & tied]
@@ -212,10 +211,6 @@ def _stale(columns: Matrix, basis: NDArray[np.intp], column: Vector, entering: V
     full[basis] = column
     miss = columns @ full - entering
     return not float(np.abs(miss).max()) <= FRESH * max(1.0, float(np.abs(column).max()))
-
-
-def _noise(values: Vector) -> float:
-    return 1e-13 * float(np.abs(values).min())
 
 
 def _lexicographic(values: Vector, inverse: Matrix, column: Vector, left: NDArray[np.intp]) -> int:

@@ -28,6 +28,7 @@ from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.lcp import polish
 from gaussopt.lcp.matrix_classes import equilibrate
+from gaussopt.linalg.dense import largest, mass_scale
 from gaussopt.solvers._semismooth import Complementarity, semismooth_newton
 from gaussopt.solvers.lemke import lemke
 
@@ -60,35 +61,27 @@ class Newton(Solver[NewtonOptions]):
     def setup(self, program: Program) -> None:
         """Write the optimality or complementarity conditions in scaled variables."""
         self._lcp = program if isinstance(program, LCP) else None
-        if self._lcp is None:
-            self._setup_qp(as_qp(program))
-
-    def _setup_qp(self, qp: QP) -> None:
-        self._qp = qp
+        if self._lcp is not None:
+            return
+        self._qp = qp = as_qp(program)
         eq = qp.equality
         lower, upper = ~eq & np.isfinite(qp.l), ~eq & np.isfinite(qp.u)
         rows = np.concatenate((np.flatnonzero(eq), np.flatnonzero(lower), np.flatnonzero(upper)))
         sign = np.concatenate((np.ones(eq.sum() + lower.sum()), -np.ones(upper.sum())))
         A = qp.A[rows] * sign[:, None]
         b = np.concatenate((qp.l[eq], qp.l[lower], -qp.u[upper]))
-        diagonal = qp.P.diagonal()
-        self._D = np.where(diagonal > 0, 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 1.0)
+        self._D = mass_scale(qp.P)
         length = np.linalg.norm(A * self._D, axis=1)
-        self._E = np.where(length > 0, 1.0 / np.where(length > 0, length, 1.0), 1.0)
+        self._E = 1.0 / np.where(length > 0, length, 1.0)
         A, b = self._E[:, None] * A * self._D, self._E * b
         n, m = qp.n, len(b)
-        H = np.zeros((n + m, n + m))
-        H[:n, :n] = self._D[:, None] * qp.P * self._D
-        H[:n, n:] = -A.T
-        H[n:, :n] = A
-        paired = np.zeros(n + m, dtype=bool)
-        paired[n + int(eq.sum()) :] = True
+        H = np.block([[self._D[:, None] * qp.P * self._D, -A.T], [A, np.zeros((m, m))]])
+        paired = np.arange(n + m) >= n + int(eq.sum())
         self._rows, self._sign = rows, sign
         natural = self.options.function == "min"
         self._problem = Complementarity(H, np.concatenate((self._D * qp.q, -b)), paired, natural)
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """Newton from the start, or from zero."""
         if self._lcp is not None:
             return solve_lcp(self._lcp, self.options, None if start is None else start[0])
         z = np.zeros(len(self._problem.g))
@@ -100,10 +93,8 @@ class Newton(Solver[NewtonOptions]):
                 y = start[1][self._rows] * self._sign / self._E
                 z[n:] = np.where(self._problem.paired[n:], np.maximum(y, 0.0), y)
         run = semismooth_newton(self._problem, z, self.options.tolerance, self.options.max_iter)
-        z = run.z
-        y = np.zeros(self._qp.m)
-        np.add.at(y, self._rows, self._sign * self._E * z[n:])
-        x = self._D * z[:n]
+        x, y = self._D * run.z[:n], np.zeros(self._qp.m)
+        np.add.at(y, self._rows, self._sign * self._E * run.z[n:])
         if run.converged:
             return RawSolution(x, y, Status.SOLVED, run.iterations, history=run.residuals)
         note = "the Newton matrix is singular: a constraint or a direction is degenerate" if run.singular else ""
@@ -166,7 +157,7 @@ def solve_lcp(lcp: LCP, options: NewtonOptions, start: Vector | None = None) -> 
         return RawSolution(np.zeros(lcp.n), None, Status.SOLVED, history=(0.0,))
     R, C = equilibrate(lcp.M)
     q = R * lcp.q
-    unit = float(np.abs(q).max(initial=0.0)) or 1.0
+    unit = largest(q) or 1.0
     paired = np.ones(lcp.n, dtype=bool)
     problem = Complementarity(R[:, None] * lcp.M * C, q / unit, paired, options.function == "min")
     z = np.zeros(lcp.n) if start is None else start / C / unit

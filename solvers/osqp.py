@@ -23,7 +23,7 @@ from gaussopt.core.programs import QP, LeastSquares, Program, as_qp
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver, backend
 from gaussopt.core.status import Status
-from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.step_data import Vector
 
 
 class _Hush:
@@ -116,12 +116,13 @@ class OSQP(Solver[OSQPOptions]):
         qp = as_qp(program)
         o = self.options
         settings = {x.name: getattr(o, x.name) for x in fields(o) if x.name != "time_limit" or o.time_limit > 0}
-        P = sparse.csc_matrix(sparse.triu(qp.P)) if qp.sparse else _upper_csc(qp.P)
-        A = sparse.csc_matrix(qp.A) if qp.sparse else _dense_csc(qp.A)
+        P, A = (qp.P, qp.A) if qp.sparse else (np.ones(qp.P.shape), np.ones(qp.A.shape))
+        P, A = _columns(sparse.triu(P)), _columns(A)
+        P.data, A.data = _values(qp)
         self._model = osqp.OSQP(algebra="builtin")
         try:
             with _HUSH:
-                self._model.setup(_short(P), qp.q, _short(A), qp.l, qp.u, verbose=False, warm_starting=True, **settings)
+                self._model.setup(P, qp.q, A, qp.l, qp.u, verbose=False, warm_starting=True, **settings)
         except TypeError:
             raise BadInput(_refused(o)) from None
         except osqp.OSQPException as error:
@@ -131,19 +132,14 @@ class OSQP(Solver[OSQPOptions]):
         self._size = qp.n, qp.m
 
     def update(self, program: Program) -> None:
-        """New numbers, same pattern."""
         qp = as_qp(program)
-        if qp.sparse:
-            Px, Ax = sparse.triu(qp.P, format="csc").data, sparse.csc_matrix(qp.A).data
-        else:
-            Px, Ax = _upper_values(qp.P), qp.A.ravel(order="F")
+        Px, Ax = _values(qp)
         if qp.m:
             self._model.update(q=qp.q, l=qp.l, u=qp.u, Px=Px, Ax=Ax)
         else:
             self._model.update(q=qp.q, Px=Px)
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """Iterate from the start, or from zero."""
         model, (n, m) = self._model, self._size
         x, y = (np.zeros(n), None) if start is None else start
         model.warm_start(x, np.zeros(m) if y is None else -y)
@@ -164,29 +160,18 @@ def _refused(options: OSQPOptions) -> str:
     return f"OSQP does not take these settings: {given}; see its documentation for their types and ranges."
 
 
-def _short(A: Any) -> Any:
-    """The matrix with the short indices that OSQP takes."""
+def _columns(A: Any) -> Any:
+    """The matrix in compressed columns with the short indices that OSQP takes."""
+    A = sparse.csc_matrix(A)
     A.indices, A.indptr = A.indices.astype(np.int32, copy=False), A.indptr.astype(np.int32, copy=False)
     return A
 
 
-def _dense_csc(A: Matrix) -> Any:
-    """A in compressed columns with every entry kept, zeros too."""
-    kept = sparse.csc_matrix(np.ones(A.shape))
-    kept.data = A.ravel(order="F").copy()
-    return kept
-
-
-def _upper_csc(P: Matrix) -> Any:
-    """Upper triangle of P in compressed columns with every entry kept."""
-    kept = sparse.csc_matrix(np.triu(np.ones(P.shape)))
-    kept.data = _upper_values(P)
-    return kept
-
-
-def _upper_values(P: Matrix) -> Vector:
-    """Upper triangle of P column by column."""
-    return P.take(_upper_places(len(P)))
+def _values(qp: QP) -> tuple[Vector, Vector]:
+    """The upper triangle of P and A, column by column; zeros of dense matrices are kept."""
+    if qp.sparse:
+        return sparse.triu(qp.P, format="csc").data, sparse.csc_matrix(qp.A).data
+    return qp.P.take(_upper_places(qp.n)), qp.A.flatten(order="F")
 
 
 @cache

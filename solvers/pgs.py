@@ -58,7 +58,6 @@ class PGS(Solver[PGSOptions]):
             raise BadInput(f"The option 'tolerance' of 'pgs' is {options.tolerance:g}; it must be positive.")
 
     def refuses(self, program: Program) -> str | None:
-        """A pair without its own positive stiffness."""
         reason = super().refuses(program)
         if reason is None and isinstance(program, LCP) and (bad := program.M.diagonal() <= 0).any():
             i = int(np.argmax(bad))
@@ -66,12 +65,10 @@ class PGS(Solver[PGSOptions]):
         return reason
 
     def setup(self, program: Program) -> None:
-        """Take the problem."""
         assert isinstance(program, LCP)
         self._lcp = program
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """Sweep from the start, or from zero."""
         lcp = self._lcp
         z0 = np.zeros((1, lcp.n)) if start is None else np.maximum(start[0], 0.0)[None]
         z, iterations, claims, notes = self._sweep(lcp.M[None], lcp.q[None], z0)

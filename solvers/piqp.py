@@ -67,7 +67,6 @@ class PIQP(Solver[PIQPOptions]):
     options_type = PIQPOptions
 
     def setup(self, program: Program) -> None:
-        """Allocate and scale."""
         qp = as_qp(program)
         self._solver = backend("piqp").DenseSolver()
         settings = self._solver.settings
@@ -79,7 +78,6 @@ class PIQP(Solver[PIQPOptions]):
         self._started = False
 
     def update(self, program: Program) -> None:
-        """New numbers, same pattern."""
         self._solver.update(**self._data(as_qp(program)))
         self._started = True
 

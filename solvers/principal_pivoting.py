@@ -54,12 +54,10 @@ class PrincipalPivoting(Solver[PrincipalPivotingOptions]):
     options_type = PrincipalPivotingOptions
 
     def setup(self, program: Program) -> None:
-        """Take the problem."""
         assert isinstance(program, LCP)
         self._lcp = program
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """Solve, from the pairs that are positive in the start."""
         return _solve(self._lcp, self.options, None if start is None else start[0])
 
 

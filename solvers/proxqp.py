@@ -72,7 +72,6 @@ class ProxQP(Solver[ProxQPOptions]):
     options_type = ProxQPOptions
 
     def setup(self, program: Program) -> None:
-        """Allocate, scale and factorise."""
         qp = as_qp(program)
         proxqp = backend("proxsuite").proxqp
         self._cold = proxqp.InitialGuess.EQUALITY_CONSTRAINED_INITIAL_GUESS
@@ -87,7 +86,6 @@ class ProxQP(Solver[ProxQPOptions]):
         self._solver.init(**self._data(qp))
 
     def update(self, program: Program) -> None:
-        """New numbers, same pattern."""
         self._solver.update(**self._data(as_qp(program)), update_preconditioner=self.options.update_preconditioner)
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:

@@ -46,7 +46,6 @@ class SparseKKT(Solver[Options]):
     updates = True
 
     def refuses(self, program: Program) -> str | None:
-        """Dense programs, and rows that are inequalities."""
         if isinstance(program, QP) and not program.equalities_only:
             return "it takes equality rows only; use osqp for inequalities"
         if isinstance(program, QP | LinearSystem) and not program.sparse:
@@ -54,18 +53,15 @@ class SparseKKT(Solver[Options]):
         return super().refuses(program)
 
     def setup(self, program: Program) -> None:
-        """Analyse the pattern and factorise."""
         self._saddle: Saddle | None = None
         self.update(program)
 
     def update(self, program: Program) -> None:
-        """Factorise new numbers."""
         self._program = program
         if isinstance(program, QP):
             self._saddle = Saddle.of(program.P, program.A, self._saddle)  # type: ignore[arg-type]
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        """One pass through the factors and refinement."""
         program = self._program
         if isinstance(program, LinearSystem):
             return _equations(program)
