@@ -8,16 +8,19 @@ from fractions import Fraction
 import numpy as np
 
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
+from gaussopt.papers.claim import Attempt, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence import active_sets as sets
 from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction.contact_samples import Comparison, Contacts
 from gaussopt.papers.p001_friction.steps import POSES
+from gaussopt.papers.texts import Texts
 
 SEED = 50
 SKEWS = (0.1, 0.3, 1.0, 3.0)
 SMALLEST = [[2, 1], [0, 2]], [-2, 1]
 """A and b of the smallest example."""
+
+texts = Texts(__file__, seed=SEED, skews=SKEWS, definite=samples.DEFINITE, poses="; ".join(POSES))
 
 SYMMETRIC, SCALAR, CRITERION = "for symmetric $A$", "for one contact with the joints eliminated", (
     "where $\\eta=\\frac12(I+A^{-T}A)\\lambda\\ge0$ and $\\eta_i=0$ wherever $w_i>0$"
@@ -70,14 +73,7 @@ def _potential() -> Derivation:
                         still = max(still, abs(work))
                     else:
                         least = min(least, abs(work))
-    return Derivation(
-        "The row of (19), $\\lambda^TA\\,\\delta\\lambda$, has a potential exactly if its work around every circle in "
-        "the plane of $\\lambda_i$ and $\\lambda_j$, $\\pi(A_{ij}-A_{ji})$, vanishes: exactly if $A=A^T$. The gradient "
-        "of (20) is $\\lambda^T\\operatorname{sym}A$ instead",
-        f"circles in matrices of 2 to 4 rows: the integral is $\\pi(A_{{ij}}-A_{{ji}})$ to {worst:.0e}; at most "
-        f"{still:.0e} for symmetric ones, at least {least:.2g} for the others",
-        worst < 1e-12 and still < 1e-12 < least,
-    )
+    return texts.derivation("potential", worst < 1e-12 and still < 1e-12 < least, worst=worst, still=still, least=least)
 
 
 def _smallest() -> Derivation:
@@ -89,12 +85,14 @@ def _smallest() -> Derivation:
 
     difference = [p - q for p, q in zip(x, z, strict=True)]
     dropped = sum((difference[i] * A[i][j] * z[j] for i in range(2) for j in range(2)), Fraction(0))
-    return Derivation(
-        "The proof (23) drops $(\\Delta\\lambda)^TA\\lambda$; in rational numbers, $A=\\begin{pmatrix}2&1\\\\0&2"
-        "\\end{pmatrix}$, $B=(-2,1)$, the forces of the contact laws are admissible for (29) and not its minimum",
-        f"contact laws ({z[0]}, {z[1]}) with the value {value(z)}, (29) ({x[0]}, {x[1]}) with the value {value(x)}; "
-        f"the dropped term is {dropped}",
+    return texts.derivation(
+        "smallest",
         x != z and value(x) < value(z) and dropped != 0,
+        z=z,
+        value_z=value(z),
+        x=x,
+        value_x=value(x),
+        dropped=dropped,
     )
 
 
@@ -108,13 +106,7 @@ def _two_contacts(quick: bool) -> Derivation:
     closed = y * A[:, 0, 0] * skew / (2 * np.linalg.det(S))
     miss = float((np.abs(x[:, 1] - closed) / np.maximum(np.abs(x).max(axis=1), 1e-300)).max(initial=0.0))
     pulls = float((closed < 0).mean())
-    return Derivation(
-        "Two contacts, $A=\\begin{pmatrix}p&a\\\\b&q\\end{pmatrix}$, only row 1 active in (29): then "
-        "$\\lambda_2=\\eta_1\\,p(a-b)/(2\\det\\operatorname{sym}A)$ on the separating contact, "
-        "not zero if $a\\ne b$ and tensile if $a<b$",
-        f"{len(x)} problems, largest relative deviation {miss:.0e}; {pulls:.0%} of these forces are tensile",
-        miss < 1e-9,
-    )
+    return texts.derivation("two-contacts", miss < 1e-9, number=len(x), miss=miss, pulls=pulls)
 
 
 def _every_two(quick: bool) -> tuple[Matrix, Matrix]:
@@ -150,24 +142,18 @@ def _sampled(quick: bool) -> tuple[Attempt, Derivation]:
     physical = tally["solved"] - matrices
     grid = samples.compare(*_every_two(quick))
     tally += _counted(grid)
-    search = Attempt(
-        "Against the claim in general: a positive definite $A$ with two or more contacts where (29) is not the "
-        "contact laws",
-        f"{matrices} random matrices with 2 to 5 contacts and skew parts of norm {SKEWS[0]:g} to {SKEWS[-1]:g} "
-        f"(symmetric part 1); {physical} random steps of 1 to 4 hinged bars with 2 to 4 contacts, friction "
-        f"coefficients up to 1 and smallest eigenvalue of the scaled sym $A$ at least {samples.DEFINITE:g}; a grid of "
-        f"{len(grid.equal)} points over all problems of two contacts up to units; seed {SEED}",
-        f"{tally['different']} of {tally['solved']} differ, {tally['tensile']} of them with a tensile force; the share "
-        f"grows from {min(shares):.0%} to {max(shares):.0%} with contacts and skew part",
+    search = texts.attempt(
+        "in-general",
         tally["different"] > 0,
+        matrices=matrices,
+        physical=physical,
+        points=len(grid.equal),
+        tally=tally,
+        least=min(shares),
+        most=max(shares),
     )
-    criterion = Derivation(
-        "For positive definite $A$ the optimality conditions of (29), $\\operatorname{sym}(A)\\lambda=A^T\\eta$, "
-        "$\\eta\\ge0$, $\\eta^Tw=0$, hold at the forces of the contact laws exactly if "
-        "$\\eta=\\frac12(I+A^{-T}A)\\lambda\\ge0$ and $\\eta_i=0$ wherever $w_i>0$",
-        f"{tally['mismatches']} contradictions in {tally['solved']} problems solved by trying every active set, "
-        f"{tally['borderline']} left out as borderline",
-        tally["mismatches"] == 0 and 0 < tally["different"] < tally["solved"],
+    criterion = texts.derivation(
+        "criterion", tally["mismatches"] == 0 and 0 < tally["different"] < tally["solved"], tally=tally
     )
     return search, criterion
 
@@ -194,22 +180,9 @@ def _joints(quick: bool) -> tuple[Derivation, Attempt, bool]:
         if contacts == 1:
             one, one_wrong = len(drawn), int((~found.equal & ~found.borderline).sum())
     (link,), pulled = _link(-120)
-    derived = Derivation(
-        "With joints (24) has the objective $\\frac12N^TAN-\\frac12\\ell^TN$ + const, $\\ell=\\sigma\\mu "
-        "J_T(a_J-a_0)$, which is not (29); it returns the contact laws exactly if "
-        "$\\eta=\\frac12(I+A^{-T}A)N-\\frac12A^{-T}\\ell\\ge0$ and $\\eta\\perp w$",
-        f"objective over all forces against the reduced one: {worst:.0e} relative; {tally['mismatches']} "
-        f"contradictions to the criterion in {tally['solved']} steps of 2 and 3 hinged bars, {tally['different']} of "
-        "which differ from the contact laws",
-        worst < 1e-9 and tally["mismatches"] == 0,
-    )
-    search = Attempt(
-        "Against the claim with joints: one contact where (24) is not the contact laws",
-        f"{one} random steps of two hinged bars with one contact, friction up to 1, seed {SEED}; two unit masses on a "
-        "link in rational numbers ($\\mu=\\frac12$, $g=10$, pull −120 N)",
-        f"With joints kept, (24) differs from the contact laws on {one_wrong} of {one} steps with one contact; the "
-        f"link has $N={link}$ N, (24) says {pulled} N.",
-        one_wrong > 0 or link != pulled,
+    derived = texts.derivation("joints", worst < 1e-9 and tally["mismatches"] == 0, worst=worst, tally=tally)
+    search = texts.attempt(
+        "joints-of-one-contact", one_wrong > 0 or link != pulled, one=one, one_wrong=one_wrong, link=link, pulled=pulled
     )
     return derived, search, search.refutes
 
@@ -246,11 +219,7 @@ def _two_bars() -> tuple[Attempt, tuple[tuple[object, ...], ...], tuple[str, ...
             f" and is off by {gaps[wrong].min():.1%} to {gaps[wrong].max():.1%} on the others, with forces down to "
             f"{float(found.program.min()):.4g} N"
         )
-    search = Attempt(
-        "Against the claim in general: states of the paper's own two bars where (29) is not the contact laws",
-        f"both ends on the floor and sliding to the left without turning, at {'; '.join(POSES)}; $\\mu=0.2$",
-        f"{told}.", bool(wrong.any()),
-    )  # fmt: skip
+    search = texts.attempt("two-bars", bool(wrong.any()), told=told)
     return search, rows, columns
 
 
@@ -269,13 +238,14 @@ def _symmetric(quick: bool) -> Attempt:
         return np.where(samples.definite(S), samples.compare(S, b).difference, np.nan)
 
     adversary, _ = samples.maximise(difference, samples.ENTRIES + samples.DIRECTION, generations)
-    return Attempt(
-        "Against the condition: a symmetric positive definite $A$ where (29) is not the contact laws",
-        f"{number} random matrices with 2 to 5 contacts (seed {SEED}); {len(opposite)} states of the two bars whose "
-        f"ends slide apart or towards each other; differential evolution over all unit-diagonal $A$ and $B$ of three "
-        f"contacts, {generations} generations of 75",
-        f"largest relative difference {worst:.0e} of the samples, {adversary:.0e} by the optimiser",
+    return texts.attempt(
+        "symmetric",
         max(worst, adversary) > samples.EQUAL,
+        number=number,
+        opposite=len(opposite),
+        generations=generations,
+        worst=worst,
+        adversary=adversary,
     )
 
 
@@ -295,13 +265,13 @@ def _scalar(quick: bool) -> Attempt:
 
     bounds = [(-np.pi, np.pi)] * 2 + [(-3.0, 3.0)] * 2 + [(-0.5, 0.5), (0.0, 3.0), (-50.0, 50.0), (-50.0, 50.0)]
     adversary, _ = samples.maximise(difference, bounds, generations)
-    return Attempt(
-        "Against the condition: one contact with $A>0$, joints eliminated, where (29) is not the contact laws",
-        f"{number} random steps of one to three hinged bars, friction up to 2 (seed {SEED}); differential evolution "
-        f"over pose, spins, place of the contact, friction up to 3 and loads up to 50 N of two hinged bars with "
-        f"$A\\ge0.01$/kg, {generations} generations of 120",
-        f"largest relative difference {worst:.0e} of the samples, {adversary:.0e} by the optimiser",
+    return texts.attempt(
+        "scalar",
         max(worst, adversary) > samples.EQUAL,
+        number=number,
+        generations=generations,
+        worst=worst,
+        adversary=adversary,
     )
 
 
@@ -317,15 +287,7 @@ def _one_contact(points: Matrix) -> Contacts:
 def _adversary(quick: bool) -> Attempt:
     generations = 15 if quick else 80
     low, high = (_ratio(sign, generations) for sign in (-1.0, 1.0))
-    return Attempt(
-        "Against the criterion: two contacts where the two programs agree although it is violated, or differ although "
-        "it holds: the difference over the violation becomes arbitrarily small or large",
-        "differential evolution over all problems of two contacts up to units, $A_{12}$ and $A_{21}$ from −2.9 to 2.9, "
-        f"smallest eigenvalue of sym $A$ at least 0.05, every direction of $B$; {generations} generations of 45, for "
-        "each end",
-        f"the ratio stays between {low:.2g} and {high:.3g}",
-        not (low > 1e-3 and high < 1e3),
-    )
+    return texts.attempt("adversary", not (low > 1e-3 and high < 1e3), generations=generations, low=low, high=high)
 
 
 def _ratio(sign: float, generations: int) -> float:
@@ -341,9 +303,4 @@ def _ratio(sign: float, generations: int) -> float:
     return float(np.exp(sign * value))
 
 
-claim = Claim(
-    "C5", "001", "Eqs. (20), (23), (24), (29)",
-    "the normal forces of contacts with friction minimise $\\frac12\\lambda^TA\\lambda$ for positive definite $A$",
-    check, "positive definite means that $\\operatorname{sym}A=\\frac12(A+A^T)$ is; the minimum is taken over "
-    "$A\\lambda+B\\ge0$ as in (29), or over all ideal forces as in (24)", 1.0,
-)  # fmt: skip
+claim = texts.claim("C5", "001", check, 1.0)

@@ -1,0 +1,90 @@
+"""Texts of the report in Markdown: what a file means, and that every entry of every file is used."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from gaussopt.papers.texts import Texts
+from gaussopt.reporting.document import Formula, Paragraph, Table, Tex
+
+PAPERS = Path(__file__).parents[2] / "gaussopt" / "papers"
+FILES = sorted(PAPERS.rglob("*.md"))
+
+CHAPTER = r"""# C18
+
+Eq. (1)
+
+the square of a norm is a scalar product
+
+## one
+
+It is {{worst:.1e}} in {{tally[all]}}
+states, $x_{i}$, seed {{seed}}
+
+## method
+
+By the principle
+
+$$ \min_a a^T
+M a $$
+min a^T M a,   a free
+
+## words
+
+What the words
+mean for {{who}}.
+
+| word | meaning of $\|x\|$ {{who}} |
+|---|---|
+| one | $x_{i}$ |
+"""
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Texts:
+    (tmp_path / "chapter.md").write_text(CHAPTER, encoding="utf-8")
+    return Texts(str(tmp_path / "chapter.py"), seed=18)
+
+
+def test_values_are_written_into_the_text(texts: Texts) -> None:
+    told = texts("one", worst=1e-3, tally={"all": 7})
+    assert told == "It is 1.0e-03 in 7 states, $x_{i}$, seed 18"
+
+
+def test_blocks(texts: Texts) -> None:
+    assert texts.blocks("method") == [
+        Paragraph(Tex("By the principle")), Formula(r"\min_a a^T M a", "min a^T M a,   a free"),
+    ]  # fmt: skip
+
+
+def test_table(texts: Texts) -> None:
+    own = texts.table("words", who="us")
+    columns = ("word", "meaning of $|x|$ us")
+    assert own == Table("words", "What the words mean for us.", columns, (("one", "$x_{i}$"),))
+    assert texts.table("words", [("two", 2)], who="us", anchor="other").rows == (("two", 2),)
+
+
+def test_claim(texts: Texts) -> None:
+    claim = texts.claim("C18", "004", lambda quick: pytest.fail("not checked here"), 1.0)
+    assert (claim.where, claim.says, claim.reading) == ("Eq. (1)", "the square of a norm is a scalar product", "")
+
+
+def test_what_is_missing_is_an_error(texts: Texts) -> None:
+    with pytest.raises(KeyError, match="worst"):
+        texts("one", tally={"all": 7})
+    with pytest.raises(KeyError, match="two"):
+        texts("two")
+    with pytest.raises(ValueError, match="unpack"):
+        texts.derivation("one", True, worst=1e-3, tally={"all": 7})
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_every_entry_is_used_and_stands_once(file: Path) -> None:
+    module = ast.parse(file.with_suffix(".py").read_text(encoding="utf-8"))
+    named = {node.value for node in ast.walk(module) if isinstance(node, ast.Constant)}
+    headings = [line.lstrip("# ") for line in file.read_text(encoding="utf-8").splitlines() if line.startswith("#")]
+    assert len(headings) == len(set(headings))
+    assert set(headings) - named == set()
