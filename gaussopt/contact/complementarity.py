@@ -25,7 +25,7 @@ from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.lcp.enumeration import MAX_ENUMERATED
 from gaussopt.lcp.matrix_classes import classify_matrix
 from gaussopt.lcp.polyhedra import OBSERVED
-from gaussopt.linalg.dense import EPS, mass_scale, norm
+from gaussopt.linalg.dense import EPS, norm
 
 QUICK = 8
 """Size of the LCP up to which all modes of sliding contacts are tried at every stage of a motion."""
@@ -156,7 +156,7 @@ class ComplementarityLaws(ContactLCP):
             # Redundant contacts: least squares may name a mode that shares the forces unlawfully.
             points = [self.x(z) for z in self.enumerated.solutions]
             if points:
-                d = mass_scale(op.step.M)
+                d = op.scale
                 return min(points, key=lambda p: norm((op.acceleration(p) - a) / d))
         return x
 
@@ -194,9 +194,9 @@ class ComplementarityLaws(ContactLCP):
             return self._to_enumerated(a, true, floor)
         if true is not None:
             return *_lengths(step, a - op.acceleration(true)), floor
-        scale = float(np.abs(mass_scale(step.M)).max())
+        scale = float(op.scale.max())
         # By the data of the step: beside huge accelerations of its own any candidate would be lawful.
-        if residual <= EXACT * (norm(op.start / op.weights) + norm(op.joints.a_J / mass_scale(step.M))):
+        if residual <= EXACT * (norm(op.start / op.weights) + norm(op.joints.a_J / op.scale)):
             # All laws hold to rounding: this is a solution, even if the mode that it names is degenerate.
             size = own_error + residual
             return size, size * scale, 0.0
@@ -216,7 +216,7 @@ class ComplementarityLaws(ContactLCP):
         one of them: that its forces are lawful beside each other proves nothing.
         """
         op, found, step = self.op, self.enumerated, self.op.step
-        scale = float(np.abs(mass_scale(step.M)).max())
+        scale = float(op.scale.max())
         points = [op.acceleration(self.x(z)) for z in found.solutions]
         i = min(range(len(points)), key=lambda i: _lengths(step, a - points[i])[0])
         motion = op.motion

@@ -18,7 +18,6 @@ from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.lcp.enumeration import LCPSolutions, enumerate_lcp
 from gaussopt.lcp.matrix_classes import power_of_two, subsets
 from gaussopt.lcp.polyhedra import FEASIBLE
-from gaussopt.linalg.dense import mass_scale
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ class ContactLCP:
 
         With the joints it may be infinite (a dead centre).
         """
-        return power_of_two(((self.op.rows[self.op.k :] * mass_scale(self.op.step.M)) ** 2).sum(axis=1))
+        return power_of_two(((self.op.rows[self.op.k :] * self.op.scale) ** 2).sum(axis=1))
 
     @cached_property
     def start_size(self) -> Vector:
@@ -112,7 +111,7 @@ class ContactLCP:
         NotAccepted
             If there are too many contacts.
         """
-        op, d = self.op, mass_scale(self.op.step.M)
+        op, d = self.op, self.op.scale
         # Coordinates that the joints hold move by rounding only.
         moved = np.linalg.norm(op.joints.root, axis=1) > INERT * d
         effect = without_rounding(op.effect @ self.to_x, op.effect_size @ np.abs(self.to_x))

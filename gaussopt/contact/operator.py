@@ -35,16 +35,17 @@ class ContactOperator(ContactResponse):
             raise StickInSpace(refusal)
         global _latest
         # Formulation and certificate ask for the operator of the same step one after the other.
-        if _latest is None or _latest.step is not step:
+        known = _latest
+        if known is None or known.step is not step:
             with np.errstate(over="ignore", invalid="ignore"):
-                made = cls(step, eliminate_joints(step), step.resting)
-                if not made.in_range():
+                known = cls(step, eliminate_joints(step), step.resting)
+                if not known.in_range():
                     raise NotAccepted(
                         "The accelerations that contact forces cause are too large or too small for floating-point "
                         "numbers; use other units, or look at 'J_N', 'J_T' and 'mu'."
                     )
-            _latest = made
-        return _latest
+            _latest = known
+        return known
 
     @cached_property
     def complementarity(self) -> ComplementarityLaws:

@@ -57,11 +57,26 @@ class ContactResponse:
 
     def in_range(self) -> bool:
         """Whether no product of rows, masses and forces overflows, and no row's own response vanishes by underflow."""
-        own, free = self.rows @ self.joints.root, self.rows @ self.joints.a_J
+        own, free = self.own, self.rows @ self.joints.a_J
         largest = np.abs(own).max(axis=1, initial=0.0)
         if ((largest > 0) & (largest < SMALLEST)).any():
             return False
         return math.isfinite(np.vdot(own, own) + np.vdot(free, free) + (self.rows @ self.effect).sum())
+
+    @cached_property
+    def scale(self) -> Vector:
+        """Scales of the coordinates in which masses are 1, (n,); see `mass_scale`."""
+        return mass_scale(self.step.M)
+
+    @cached_property
+    def own(self) -> Matrix:
+        """The product of rows and root, (k + r, rank K): what the rows see where the mass norm is the 2-norm."""
+        return self.rows @ self.joints.root
+
+    @cached_property
+    def bare(self) -> Vector:
+        """Lengths of the rows with masses 1 and without joints, (k + r,)."""
+        return np.asarray(np.linalg.norm(self.rows * self.scale, axis=1))
 
     @property
     def k(self) -> int:
@@ -90,9 +105,9 @@ class ContactResponse:
     def effect(self) -> Matrix:
         """Acceleration by each unknown, K forces, (n, k + r)."""
         forces = self.forces
-        bare = np.linalg.norm(forces * mass_scale(self.step.M)[:, None], axis=0)
+        bare = np.linalg.norm(forces * self.scale[:, None], axis=0)
         # What rounding leaves of forces that the joints hold must not look like an acceleration.
-        held = np.linalg.norm(self.joints.root.T @ forces, axis=0) <= INERT * bare
+        held = np.linalg.norm(self.motion, axis=0) <= INERT * bare
         return np.where(held, 0.0, self.joints.K @ forces)
 
     @cached_property
@@ -103,8 +118,7 @@ class ContactResponse:
     @cached_property
     def inert(self) -> NDArray[np.bool_]:
         """Rows that no force moves because the joints hold them (a dead centre), (k + r,)."""
-        bare = np.linalg.norm(self.rows * mass_scale(self.step.M), axis=1)
-        return np.asarray(np.linalg.norm(self.rows @ self.joints.root, axis=1) <= INERT * bare)
+        return np.asarray(np.linalg.norm(self.own, axis=1) <= INERT * self.bare)
 
     @cached_property
     def response(self) -> Matrix:
@@ -139,8 +153,7 @@ class ContactResponse:
         """(w, s) without contact forces, (k + r,)."""
         zeta = self.zeta
         value = self.rows @ self.joints.a_J + zeta
-        d = mass_scale(self.step.M)
-        size = np.linalg.norm(self.rows * d, axis=1) * np.linalg.norm(self.joints.a_J / d) + np.abs(zeta)
+        size = self.bare * np.linalg.norm(self.joints.a_J / self.scale) + np.abs(zeta)
         terms = np.abs(self.rows) @ self.free_size + np.abs(zeta)
         # Rounding must decide neither to which side a held contact slips nor whether a contact closes.
         return np.where(np.abs(value) <= np.where(self.inert, INERT * size, CANCELLED * terms), 0.0, value)
@@ -148,9 +161,8 @@ class ContactResponse:
     @cached_property
     def weights(self) -> Vector:
         """sqrt(row K row^T), (k + r,): one unit of force along a row is this much acceleration in the mass norm."""
-        own = np.sqrt(np.maximum(((self.rows @ self.joints.root) ** 2).sum(axis=1), 0.0))
+        own, bare = np.sqrt((self.own**2).sum(axis=1)), self.bare
         # An inert direction (a dead centre) is measured with what the bodies would do without joints.
-        bare = np.linalg.norm(self.rows * mass_scale(self.step.M), axis=1)
         return np.asarray(np.where(own > 1e-8 * bare, own, np.where(bare > 0, bare, 1.0)))
 
     @cached_property

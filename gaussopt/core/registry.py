@@ -72,11 +72,13 @@ def _listed(kind: str) -> tuple[str, ...]:
 
 def load(kind: str, name: str) -> Any:
     """The object registered under a name; raises UnknownName, suggesting the nearest name."""
-    known = names(kind)
-    if name not in known:
-        raise UnknownName(kind, name, known)
+    if kind not in PACKAGES:
+        raise UnknownName("kind", kind, KINDS)
+    _load_plugins()
     if name in _registered[kind]:
         return _registered[kind][name]
+    if name not in _listed(kind):
+        raise UnknownName(kind, name, names(kind))
     module = importlib.import_module(f"{PACKAGES[kind]}.{name.replace('-', '_')}")
     return _entry(module, kind, name)
 

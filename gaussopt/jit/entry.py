@@ -133,12 +133,38 @@ class MachineCode:
         TypeError
             If an array is of another kind.
         """
+        places = self._places()
+        self._arguments.pack_into(places, 0, *self._parts(arguments))
+        self._call(places)
+        return self._result(places)
+
+    def bound(self, *arguments: Any) -> Callable[[], Any]:
+        """A function without arguments that calls the code with these arrays, whose addresses are taken once.
+
+        It is for one thread at a time.
+
+        Raises
+        ------
+        TypeError
+            If an array is of another kind.
+        """
+        packed, places = self._arguments.pack(*self._parts(arguments)), self._places()
+        call, result, size = self._call, self._result, len(packed)
+
+        def run(kept: tuple[Any, ...] = arguments) -> Any:  # the arrays live as long as their addresses are in use
+            ctypes.memmove(places, packed, size)  # results stand where the first arguments were
+            call(places)
+            return result(places)
+
+        return run
+
+    def _parts(self, arguments: Sequence[Any]) -> list[Any]:
         parts: list[Any] = []
         for take, x in zip(self._take, arguments, strict=True):
             take(x, parts)
-        places = self._places()
-        self._arguments.pack_into(places, 0, *parts)
-        self._call(places)
+        return parts
+
+    def _result(self, places: ctypes.Array[ctypes.c_char]) -> Any:
         results = self._results.unpack_from(places)
         return results if len(results) > 1 else results[0] if results else None
 

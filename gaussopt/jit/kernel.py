@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from functools import cached_property, update_wrapper
+from functools import cached_property, partial, update_wrapper
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, TypeVar, cast
@@ -63,6 +63,11 @@ class Kernel:
 def kernel(function: F) -> F:
     """A function in the forms of `gaussopt.jit.translation`, called from Python: as machine code if it can be."""
     return cast("F", Kernel(function)) if COMPILED else function
+
+
+def bound(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
+    """A function without arguments that calls a kernel with these; it sees what is written into the arrays."""
+    return function.code.bound(*arguments) if isinstance(function, Kernel) else partial(function, *arguments)
 
 
 def prepare(*functions: Callable[..., Any]) -> None:

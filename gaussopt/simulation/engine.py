@@ -142,7 +142,7 @@ def _contact_run(settings: RunSettings, progress: Progress | None) -> PreparedRu
     kernel = _stage_kernel(s, solvers)
     motion = ContactAccelerations(s.system, solvers, s.stabiliser, flight, kernel)
     motion.know(s.first, s.first.t, s.start.q, s.start.v)
-    motion.system.prepare(_evaluations(s))
+    motion.system.prepare(math.inf if kernel is not None else _evaluations(s))
     recorder = Recorder(len(s.system.contact_names))
     record = recording(recorder, motion)
     loop = CONTACT_LOOPS[method.loop](motion, method, s.control, record, progress, s.record_every, s.rules)

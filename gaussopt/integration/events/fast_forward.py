@@ -43,7 +43,7 @@ class PhaseSegment:
     def __len__(self) -> int:
         return len(self.t)
 
-    def __getitem__(self, part: slice | NDArray[np.bool_]) -> PhaseSegment:
+    def __getitem__(self, part: slice | NDArray[np.intp]) -> PhaseSegment:
         """Some of the steps."""
         return PhaseSegment(*(getattr(self, name)[part] for name in self.__dataclass_fields__))
 

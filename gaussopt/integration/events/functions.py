@@ -132,8 +132,9 @@ class PhaseFunctions:
         motion = self.motion
         step, answer = motion.whole(t, q, v), motion.answer(t, q, v)
         assert answer.a is not None
+        sizes = [TOLERANCES.noise * (1.0 + float(np.abs(x).max())) for x in (q, v)]
         at = _Instant(t, q, v, step, answer, step.J_N @ answer.a + step.zeta_N, step.J_T @ answer.a + step.zeta_T,
-                      mass_scale(step.M) ** 2)  # fmt: skip
+                      mass_scale(step.M) ** 2, *sizes)  # fmt: skip
         rows = [self._value(watch, at) for watch in watches]
         return Sample(t, q, v, answer.a, *np.array(rows).reshape(-1, 4).T)
 
@@ -144,8 +145,7 @@ class PhaseFunctions:
         if watch.kind is Watched.GAP:
             assert step.g_N is not None
             assert step.gdot_N is not None
-            noise = TOLERANCES.noise * (1.0 + float(np.abs(at.q).max()))
-            return float(step.g_N[i]), float(step.gdot_N[i]), float(at.w[i]), noise
+            return float(step.g_N[i]), float(step.gdot_N[i]), float(at.w[i]), at.gap_noise
         if watch.kind is Watched.DEFINITE:
             return self.motion.definiteness(at.t, at.q, v), math.nan, math.nan, 0.0
         if watch.kind is not Watched.SLIP:
@@ -154,8 +154,7 @@ class PhaseFunctions:
         if step.v_T.shape[1] > 1:
             # In space the direction turns with the motion; sigma is the one at the last step taken.
             return float(-sigma @ step.v_T[i]), math.nan, math.nan, 0.0
-        noise = TOLERANCES.noise * (1.0 + float(np.abs(v).max()))
-        return float(-sigma @ step.v_T[i]), float(-sigma @ at.s[i]), math.nan, noise
+        return float(-sigma @ step.v_T[i]), float(-sigma @ at.s[i]), math.nan, at.slip_noise
 
     def _of_forces(self, watch: EventFunction, at: _Instant) -> Value:
         """The pull of a closed contact, or what friction leaves to a sticking one."""
@@ -173,7 +172,10 @@ class PhaseFunctions:
 
 
 class _Instant(NamedTuple):
-    """A solved state with the accelerations of gaps, (k,), and slips, (k, d), and 1 / M_ii (1 without mass), (n,)."""
+    """A solved state with the accelerations of gaps, (k,), and slips, (k, d), and 1 / M_ii (1 without mass), (n,).
+
+    Gaps and slips below their noise are rounding.
+    """
 
     t: float
     q: Vector
@@ -183,3 +185,5 @@ class _Instant(NamedTuple):
     w: Vector
     s: Matrix
     inverse: Vector
+    gap_noise: float
+    slip_noise: float

@@ -160,14 +160,15 @@ class EventLoop(MotionLoop):
         due = np.round((segment.t - self.origin) / dt).astype(int) % self.every == 0
         power = np.einsum("Nkd,Nkd->N", segment.lam_T, segment.slip)
         extent = np.abs(segment.lam_T).max(axis=(1, 2), initial=0.0) * np.linalg.norm(segment.v, axis=1)
+        looked_at = np.flatnonzero(segment.undecided | (power > TOLERANCES.fed * (1.0 + extent)))
         begin = 0
-        for i in np.flatnonzero(segment.undecided | (power > TOLERANCES.fed * (1.0 + extent))).tolist():
+        for i in looked_at.tolist():
             # Where there is something to confirm or to say the state is looked at as any other.
-            self.fast_forward.record(segment[begin:i][due[begin:i]])
+            self.fast_forward.record(segment[begin + np.flatnonzero(due[begin:i])])
             self.t, self.q, self.v = segment.state(i)
             self._record(bool(due[i]))
             begin = i + 1
-        self.fast_forward.record(segment[begin:][due[begin:]])
+        self.fast_forward.record(segment[begin + np.flatnonzero(due[begin:])])
         self.t, self.q, self.v = segment.state(-1)
         return True
 

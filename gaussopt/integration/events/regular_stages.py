@@ -25,7 +25,7 @@ from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.integration.events.definiteness import smallest_eigenvalue
 from gaussopt.integration.events.modes import ContactModes
-from gaussopt.jit.kernel import COMPILED
+from gaussopt.jit.kernel import COMPILED, bound
 from gaussopt.lcp.pivoting import SOLVED
 from gaussopt.solving.answer import Answer
 from gaussopt.solving.judgement import UNDECIDED
@@ -117,7 +117,7 @@ class StageKernel:
     Attributes
     ----------
     compiling : float or None
-        Seconds of the first call of the kernel, None before.
+        Seconds in which the kernel was loaded or compiled, None before.
     """
 
     def __init__(self, tolerance: float) -> None:
@@ -133,9 +133,11 @@ class StageKernel:
         self._active = np.zeros(c + 2 * resting, dtype=np.int64)
         self._active[: c + resting] = 1
         self._memory = stage_workspace(n, m, d, c, resting)
-        self._arguments = (
-            n, m, k, d, np.array(phase.closed, dtype=np.int64), np.concatenate((phase.sigma.ravel(), phase.wall)),
-            self._active, self._memory,
+        self._data = np.empty((n + m + k * (1 + d)) * (n + 1) + k * (1 + d))
+        self._out, self._numbers = np.empty(n + m + c + c * d), np.empty(NUMBERS)
+        self._stage = bound(
+            stage, self._data, n, m, k, d, np.array(phase.closed, dtype=np.int64),
+            np.concatenate((phase.sigma.ravel(), phase.wall)), self._active, self._memory, self._out, self._numbers,
         )  # fmt: skip
 
     def learn(self, answer: Answer, step: StepData, phase: ContactModes) -> None:
@@ -165,23 +167,21 @@ class StageKernel:
         begin = perf_counter()
         if phase is not self._phase:
             self._enter(phase, n, m)
-        data = np.concatenate((
-            step.M.ravel(), step.Q - step.h, step.J.ravel(), step.gamma, step.J_N.ravel(), step.zeta_N,
-            step.J_T.ravel(), step.zeta_T.ravel(), step.v_T.ravel(), step.mu,
-        ))  # fmt: skip
-        out, numbers = np.empty(n + m + c + c * d), np.empty(NUMBERS)
         if self.compiling is None:
-            # The first call holds the loading of the kernel, or its compiling where no process has done so before.
-            code, how = stage(data, *self._arguments, out, numbers)
+            # The first phase holds the loading of the kernel, or its compiling where no process has done so before.
             now = perf_counter()
             self.compiling, begin = now - begin, now
-        else:
-            code, how = stage(data, *self._arguments, out, numbers)
+        np.concatenate((
+            step.M.ravel(), step.Q - step.h, step.J.ravel(), step.gamma, step.J_N.ravel(), step.zeta_N,
+            step.J_T.ravel(), step.zeta_T.ravel(), step.v_T.ravel(), step.mu,
+        ), out=self._data)  # fmt: skip
+        code, how = self._stage()
         if code == SOLVED and how == OPEN:
             how = MONOTONE if self._monotone(step.M, c) else OPEN
         if code != SOLVED or how == OPEN:
             return None
-        found = CertifiedStage(out[:n], out, (m, c, d), numbers.tolist(), how, perf_counter() - begin)
+        out = self._out.copy()
+        found = CertifiedStage(out[:n], out, (m, c, d), self._numbers.tolist(), how, perf_counter() - begin)
         return found if found.passed(self.tolerance) else None
 
     def answer(self, step: StepData, phase: ContactModes) -> Answer | None:

@@ -128,14 +128,14 @@ def unmoved(values: Matrix) -> int:
         At the ends of N steps. How much the functions are curved is read off three neighbours; where there is a single
         step, they have to change by less than their size.
     """
-    change = np.abs(np.diff(values))
-    if change.shape[1] > 1:
-        bend = np.abs(np.diff(values, 2))
-        curved = np.maximum(np.pad(bend, ((0, 0), (1, 0)), "edge"), np.pad(bend, ((0, 0), (0, 1)), "edge"))
-        reach = CURVED * curved / 8.0
-    else:
-        reach = change
     first, last = values[:, :-1], values[:, 1:]
+    steps = last - first
+    if steps.shape[1] > 1:
+        bend = np.abs(steps[:, 1:] - steps[:, :-1])
+        around = np.concatenate((bend[:, :1], bend, bend[:, -1:]), axis=1)
+        reach = CURVED / 8.0 * np.maximum(around[:, :-1], around[:, 1:])
+    else:
+        reach = np.abs(steps)
     sure = (first * last > 0) & (np.minimum(np.abs(first), np.abs(last)) > reach)
     sure = sure.all(axis=0)
     return len(sure) if sure.all() else int(sure.argmin())

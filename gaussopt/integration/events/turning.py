@@ -9,13 +9,13 @@ changes by more than `TURN`.
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.lagrangian import LagrangianSystem
 from gaussopt.modelling.modified import ModifiedSystem
@@ -51,7 +51,7 @@ class Turning(Protocol):
     least: int
     periodic: int
 
-    def angles(self, t: ArrayLike, q: NDArray[np.float64], v: NDArray[np.float64]) -> tuple[Any, Any]:
+    def angles(self, t: ArrayLike, q: Matrix, v: Matrix) -> tuple[Matrix, Matrix]:
         """Angles and their rates, (A, N), at N instants t, (N,), of states (N, n)."""
 
     def at(self, t: float, q: Vector, v: Vector) -> Angles:
@@ -67,11 +67,13 @@ class _OfEnergies:
         self._p = list(system.parameters.values())
         self._function, self.periodic = gap_angles(system.model)
 
-    def angles(self, t: ArrayLike, q: NDArray[np.float64], v: NDArray[np.float64]) -> tuple[Any, Any]:
+    def angles(self, t: ArrayLike, q: Matrix, v: Matrix) -> tuple[Matrix, Matrix]:
         """Of many states."""
-        found = [np.broadcast_to(x, len(q)) for x in self._function(t, q.T, v.T, self._p)]
-        half = len(found) // 2
-        return found[:half], found[half:]
+        found = self._function(t, q.T, v.T, self._p)
+        rows = np.empty((len(found), len(q)))
+        for row, x in zip(rows, found, strict=True):
+            row[:] = x
+        return rows[: len(rows) // 2], rows[len(rows) // 2 :]
 
     def at(self, t: float, q: Vector, v: Vector) -> Angles:
         """Of one state."""
@@ -89,7 +91,7 @@ class _OfCoordinates:
     def __init__(self, system: AbstractSystem, t: float, q: Vector) -> None:
         self._bend = [j for j in range(len(q)) if _bends(system, t, q, j)]
 
-    def angles(self, t: ArrayLike, q: NDArray[np.float64], v: NDArray[np.float64]) -> tuple[Any, Any]:
+    def angles(self, t: ArrayLike, q: Matrix, v: Matrix) -> tuple[Matrix, Matrix]:
         """Of many states."""
         return q.T[self._bend], v.T[self._bend]
 
@@ -105,9 +107,7 @@ def turning_of(system: AbstractSystem, t: float, q: Vector) -> Turning:
     return _OfEnergies(system) if isinstance(system, LagrangianSystem) else _OfCoordinates(system, t, q)
 
 
-def turns(
-    turning: Turning, t: NDArray[np.float64], q: NDArray[np.float64], v: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def turns(turning: Turning, t: Vector, q: Matrix, v: Matrix) -> Vector:
     """How far the angles turn, to and fro counted, in each of the N - 1 steps between N states.
 
     Parameters
@@ -124,12 +124,11 @@ def turns(
     """
     with np.errstate(all="ignore"):
         psi, rate = turning.angles(t, q, v)
-        psi, rate = np.array(psi), np.array(rate)
         if not len(psi):
             return np.zeros(len(t) - 1)
-        third = np.diff(t) / 3.0
+        third = (t[1:] - t[:-1]) / 3.0
         first, last = third * rate[:, :-1], third * rate[:, 1:]
-        length = np.abs(first) + np.abs(np.diff(psi) - first - last) + np.abs(last)
+        length = np.abs(first) + np.abs(psi[:, 1:] - psi[:, :-1] - first - last) + np.abs(last)
     length = np.where(np.isfinite(length), length, math.inf)
     length[turning.periodic :] = np.minimum(length[turning.periodic :], CAPPED)
     return np.asarray(length.max(axis=0))
