@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -104,6 +105,7 @@ def _simulated(problem: go.Problem, every: int) -> Callable[[], object]:
 def _by_numpy(problem: go.Problem, count: int) -> Callable[[], object]:
     """RK4 steps whose accelerations come from numpy's solution of the KKT system; nothing is checked."""
     system = problem.system
+    system.prepare(math.inf)  # as for a motion of many steps
     n = len(problem.q0)
     method = registry.load("stepper", "rk4")
 
