@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from types import ModuleType
 
 import numpy as np
@@ -150,7 +151,7 @@ def test_lean_ways_solve_the_same_step() -> None:
         step = rs.draw(rng, n, m)
         masses = rng.uniform(0.5, 2.0, n)
         for M in (step.M, masses):
-            true = rs.minimiser(rs.with_mass(step, np.diag(M) if M.ndim == 1 else M))
+            true = rs.minimiser(replace(step, M=np.diag(M) if M.ndim == 1 else M))
             for way in (*plain.WITH.values(), *plain.WITHOUT.values()):
                 np.testing.assert_allclose(way(M, step.force, step.J, step.gamma), true, rtol=1e-8, atol=1e-8)
 
@@ -260,7 +261,7 @@ def test_both_halves_of_c3_count(
 ) -> None:
     monkeypatch.setattr(c03_comes_to_rest, "PARAMETERS", {**c03_comes_to_rest.PARAMETERS, "tau": torque})
     monkeypatch.setattr(c03_comes_to_rest, "equation_16", candidate)
-    monkeypatch.setattr(c03_comes_to_rest, "_states", lambda rows, stride: _states(torque))
+    monkeypatch.setattr(c03_comes_to_rest, "reference_steps", lambda name: _states(torque))
     found = c03_comes_to_rest.check(True)
     assert found.verdict is verdict
     assert ("comes to rest" in found.sentence) == (torque == 0.0)

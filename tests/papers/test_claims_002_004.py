@@ -15,8 +15,9 @@ import pytest
 from gaussopt.papers import ledger
 from gaussopt.papers.claim import ClaimVerdict, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
+from gaussopt.papers.evidence.random_steps import kernel, minimiser
 from gaussopt.papers.p002_singular_mass import genetic_runs, noisy_linkage, singular_steps
-from gaussopt.papers.p002_singular_mass.singular_steps import Size, Step
+from gaussopt.papers.p002_singular_mass.singular_steps import Size, lost_force, residual, step_of
 from gaussopt.papers.p004_quasi_velocities import knife_edge
 from gaussopt.reporting.document import Table
 
@@ -112,17 +113,17 @@ def test_first_accelerations_of_the_linkage() -> None:
 def test_steps_with_and_without_a_lost_force() -> None:
     size = Size(5, 3, 3)
     z = np.random.default_rng(0).uniform(-1, 1, size.numbers)
-    kept, lost = Step.of(z, size), Step.of(z, size, outside=1.0)
+    kept, lost = step_of(z, size), step_of(z, size, outside=1.0)
     for step in (kept, lost):
         assert np.linalg.matrix_rank(step.M) == 3
-        assert step.residual(step.acceleration()) < 1e-14
+        assert residual(step, minimiser(step)) < 1e-14
         assert np.linalg.eigvalsh(step.M)[-1] <= singular_steps.EIGENVALUES[1]
-    assert np.linalg.norm(kept.kernel.T @ kept.lost) < 1e-12
-    assert np.linalg.norm(lost.lost - kept.lost) == pytest.approx(1.0)
+    assert np.linalg.norm(kernel(kept.J).T @ lost_force(kept)) < 1e-12
+    assert np.linalg.norm(lost_force(lost) - lost_force(kept)) == pytest.approx(1.0)
 
 
 def test_a_misprint_refutes_the_theorem(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module("C10"), "as_printed", lambda step, engine: step.acceleration() + 0.1)
+    monkeypatch.setattr(module("C10"), "as_printed", lambda step, engine: minimiser(step) + 0.1)
     j = again("C10")
     assert j.verdict is ClaimVerdict.FALSE
     assert j.searches[0].refutes
@@ -137,12 +138,12 @@ def test_an_ill_conditioned_singular_mass_is_singular() -> None:
     random, seen = np.random.default_rng(10), 0
     for _ in range(2000):
         size = singular_steps.drawn(random)
-        step = Step.of(random.uniform(-1, 1, size.numbers), size, outside=1.0)
+        step = step_of(random.uniform(-1, 1, size.numbers), size, outside=1.0)
         if cholesky(step.M) is None:
             continue
         seen += 1
-        program, _ = formulation.apply(step.data())
-        assert -program.q == pytest.approx(step.force - step.lost, abs=1e-9)
+        program, _ = formulation.apply(step)
+        assert -program.q == pytest.approx(step.force - lost_force(step), abs=1e-9)
     assert seen
 
 
@@ -165,8 +166,8 @@ def test_a_miss_refutes_the_null_space(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = module("C11").search
 
     def missing(step: Any, **options: Any) -> Any:
-        found = plain(step, **{**options, "generations": 1})
-        return replace(found, a=found.a + 1.0)
+        a, evaluations = plain(step, **{**options, "generations": 1})
+        return a + 1.0, evaluations
 
     monkeypatch.setattr(module("C11"), "search", missing)
     j = again("C11")
@@ -186,7 +187,7 @@ def test_ways_in_full_coordinates_decide_the_words(monkeypatch: pytest.MonkeyPat
         in judged("C11").conditions
     )
     for scale, verdict in ((0.0, ClaimVerdict.TRUE), (1e6, ClaimVerdict.CONDITIONAL)):
-        found = [replace(t, errors=scale * t.errors) for t in tried]
+        found = [replace(t, largest=scale * t.largest) for t in tried]
         monkeypatch.setattr(c11, "_penalised", lambda _, found=found: found)
         j = again("C11")
         assert j.verdict is verdict

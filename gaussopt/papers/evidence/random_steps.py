@@ -50,16 +50,6 @@ def sizes(rng: np.random.Generator, most: int) -> tuple[int, int]:
     return n, int(rng.integers(1, n))
 
 
-def with_mass(step: StepData, M: Matrix) -> StepData:
-    """A step with its mass matrix replaced."""
-    return StepData.smooth(M, step.h, step.Q, step.J, step.gamma, 0.0, np.zeros(step.n), np.zeros(step.n))
-
-
-def with_gamma(step: StepData, gamma: Vector) -> StepData:
-    """A step with the right-hand side of its rows replaced."""
-    return StepData.smooth(step.M, step.h, step.Q, step.J, gamma, 0.0, np.zeros(step.n), np.zeros(step.n))
-
-
 def kernel(A: Matrix) -> Matrix:
     """An orthonormal basis of ker A, (n, n - rank); singular values up to 1e-10 of the largest count as zero."""
     _, s, Vt = np.linalg.svd(A)

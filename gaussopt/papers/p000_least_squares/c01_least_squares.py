@@ -6,7 +6,7 @@ unweighted distance and is exact for all forces only where M leaves ker J invari
 
 from __future__ import annotations
 
-from functools import cache
+from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import brentq
@@ -14,10 +14,13 @@ from scipy.optimize import brentq
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.modelling.problem import problem
-from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
+from gaussopt.papers.claim import Attempt, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence import random_steps as rs
 from gaussopt.papers.evidence.adversarial_search import largest_error, minimise
-from gaussopt.papers.p000_least_squares.minimal_crank_slider import Crank
+from gaussopt.papers.p000_least_squares.minimal_crank_slider import Crank, reference_steps
+from gaussopt.papers.texts import Texts
+
+text = Texts(__file__)
 
 EXACT = DEFAULT_TOLERANCE
 """Relative error in the mass norm up to which an acceleration counts as exact: what the workbench accepts."""
@@ -35,32 +38,25 @@ equation_16 = rs.by_formulation("least-squares-as-printed")
 def check(quick: bool) -> Judgement:
     """Judge (14) and (16), the two forms in which the claim is made."""
     samples = _samples(40 if quick else 300)
-    optimal, repairs = _optimality(samples), _repairs(samples[:: 4 if quick else 2])
-    (start, start_14, start_16, words), invariant = _start(), _invariance(samples[:: 4 if quick else 2])
+    some = samples[:: 4 if quick else 2]
+    optimal, invariant = _optimality(samples), _invariance(some)
+    start, start_14, start_16, factors = _start()
     worst = max(rs.miss(s, equation_14(s)) for s in samples)
     drawn, steered = _random_14(samples, worst), _adversary_14(quick)
     motions, rows = _along(8 if quick else 1)
     condition = _adversary_condition(quick)
-    lucky = _lucky_states(quick)
     holds_14 = optimal.holds and start_14 and not drawn.refutes and not steered.refutes
     holds_16 = not motions.refutes and start_16
-    conditions = (
-        "for eq. (14) with the Moore-Penrose inverse of the product $M^{1/2}N$; for eq. (16) with Moore-Penrose "
-        "inverses only where $\\ker J$ is $M$-invariant, $NM(I-N)=0$, or at single states with $NMJ^+(\\gamma-Ja_0)=0$."
-    )
+    by_14, by_16 = ("is" if holds else "is not" for holds in (holds_14, holds_16))
     verdict = ClaimVerdict.of([holds_14, holds_16])
     known = invariant.holds and not condition.refutes
-    sentence = (
-        f"Eq. (14) {'is' if holds_14 else 'is not'} the true acceleration on all {len(samples)} random steps "
-        f"({worst:.1e} at most, relative). Eq. (16) {'is' if holds_16 else 'is not'}: {words}"
-    )
     return Judgement(
         verdict,
-        sentence,
-        (optimal, start, _unweighted(samples), invariant, repairs, _traps(quick)),
-        (drawn, steered, motions, condition, lucky),
-        conditions if verdict is ClaimVerdict.CONDITIONAL and known else "",
-        ("quantity on the crank-slider", "exact", "by eq. (16)", "ratio"),
+        text("sentence", by_14=by_14, by_16=by_16, samples=len(samples), worst=worst, factors=factors),
+        (optimal, start, _unweighted(samples), invariant, _repairs(some), _traps(quick)),
+        (drawn, steered, motions, condition, _lucky_states(quick)),
+        verdict.where(text("conditions") if known else ""),
+        text.columns("numbers"),
         rows,
     )
 
@@ -78,46 +74,28 @@ def _optimality(samples: Samples) -> Derivation:
         along.append(pull / (rs.mass_norm(s.M, a) + rs.mass_norm(s.M, rs.free_acceleration(s))))
         size = np.linalg.norm(s.J, 2) * np.linalg.norm(a) + np.linalg.norm(s.gamma)
         across.append(float(np.linalg.norm(s.J @ a - s.gamma) / size))
-    return Derivation(
-        "$a$ is the true acceleration iff $Ja=\\gamma$ and $Z^T(Ma-\\tilde Q)=0$, where the columns of $Z$ span "
-        "$\\ker J$: no multiplier is in it. Eq. (14), $a=J^+\\gamma+N(M^{1/2}N)^+b$, satisfies both.",
-        f"largest residual along $\\ker J$ {max(along):.1e}, of the rows {max(across):.1e}, both relative, on "
-        f"{len(samples)} random steps",
-        max(*along, *across) <= EXACT,
+    return text.derivation(
+        "optimality", max(*along, *across) <= EXACT, along=max(along), across=max(across), count=len(samples)
     )
 
 
-def _start() -> tuple[Derivation, bool, bool, str]:
-    """Closed forms of the crank's acceleration at the printed start; whether (14) and (16) are right; in words."""
-    parts, as_derived, right_14, right_16, factors = [], True, True, True, []
+def _start() -> tuple[Derivation, bool, bool, Vector]:
+    """Closed forms of the crank's acceleration at the printed start; whether (14) and (16) are right; (16) by it."""
+    found = []
     for tau in (-0.5, 0.0):
         entry = problem("crank-slider", tau=tau)
         step = entry.system.evaluate(0.0, entry.q0, entry.v0)
         p = entry.parameter_values
         m, l1, r = p["m1"] + p["m2"], p["l1"], p["l1"] / p["l2"]
         exact = (tau - m * p["g"] * l1 / 2) / (m * l1**2 / 3)
-        unweighted = (tau / p["I1"] - p["g"] * l1) / (1 + l1**2 / 2 + r**2)
-        got, printed = equation_14(step)[2], equation_16(step)[2]
-        as_derived = as_derived and bool(np.isclose(printed, unweighted, rtol=1e-10))
-        right_14 = right_14 and bool(np.isclose(got, exact, rtol=1e-10))
-        right_16 = right_16 and bool(np.isclose(printed, exact, rtol=1e-6))
-        factors.append(printed / exact)
-        parts.append(
-            f"$\\tau={tau:g}$ N m: exact {exact:.8f}, eq. (14) {got:.8f}; (16) in closed form {unweighted:.8f}, "
-            f"as computed {printed:.8f} rad/s²"
-        )
-    derivation = Derivation(
-        "At the printed start, at rest with $\\theta_1=0$ and uniform bars, minimal coordinates give $\\ddot\\theta_1="
-        "\\frac{\\tau-(m_1+m_2)gl_1/2}{(m_1+m_2)l_1^2/3}$. Eq. (16) gives "
-        "$\\frac{\\tau/I_1-gl_1}{1+l_1^2/2+(l_1/l_2)^2}$, from which the masses have gone.",
-        "; ".join(parts),
-        right_14 and as_derived,
+        stated = (tau / p["I1"] - p["g"] * l1) / (1 + l1**2 / 2 + r**2)
+        found.append((tau, exact, equation_14(step)[2], stated, equation_16(step)[2]))
+    taus, true, by_14, unweighted, by_16 = np.array(found).T
+    right_14, as_derived = np.allclose(by_14, true, rtol=1e-10), np.allclose(by_16, unweighted, rtol=1e-10)
+    derivation = text.derivation(
+        "start", right_14 and as_derived, tau=taus, exact=true, by_14=by_14, stated=unweighted, by_16=by_16
     )
-    words = (
-        f"at the start of the crank-slider it gives {factors[0]:.3g} times the crank's acceleration with the printed "
-        f"torque and {factors[1]:.3g} times without torque."
-    )
-    return derivation, right_14, right_16, words
+    return derivation, right_14, np.allclose(by_16, true, rtol=1e-6), by_16 / true
 
 
 def _unweighted(samples: Samples) -> Derivation:
@@ -126,13 +104,7 @@ def _unweighted(samples: Samples) -> Derivation:
         a0 = rs.free_acceleration(s)
         nearest = a0 + np.linalg.lstsq(s.J, s.gamma - s.J @ a0, rcond=None)[0]
         misses.append(rs.miss(s, equation_16(s), nearest))
-    return Derivation(
-        "With $J^-=J^+$ the projector $N$ is its own inverse, and (16) becomes $a=J^+\\gamma+Na_0="
-        "a_0+J^+(\\gamma-Ja_0)$, the minimiser of $\\frac12\\|a-a_0\\|_2^2$ without the mass matrix, which is eq. (2) "
-        "as misprinted.",
-        f"largest relative distance of (16) from that minimiser {max(misses):.1e} on {len(samples)} random steps",
-        max(misses) <= EXACT,
-    )
+    return text.derivation("unweighted", max(misses) <= EXACT, worst=max(misses), count=len(samples))
 
 
 def _error_map(s: StepData) -> tuple[Matrix, Matrix]:
@@ -143,29 +115,22 @@ def _error_map(s: StepData) -> tuple[Matrix, Matrix]:
 
 
 def _invariance(samples: Samples) -> Derivation:
-    kept, predicted, single = [], [], []
+    errors = []
     for s in samples:
         N = rs.projector(s.J)
         across = np.eye(s.n) - N
-        same = rs.with_mass(s, N @ s.M @ N + across @ s.M @ across)
-        kept.append(rs.miss(same, equation_16(same)))
-        worst = rs.with_gamma(s, _worst_gamma(s))
+        same = replace(s, M=N @ s.M @ N + across @ s.M @ across)
+        worst = replace(s, gamma=_worst_gamma(s))
         Y, E = _error_map(worst)
         a0 = rs.free_acceleration(worst)
         expected = E @ (Y.T @ np.linalg.lstsq(worst.J, worst.gamma - worst.J @ a0, rcond=None)[0])
-        true = rs.minimiser(worst)
-        predicted.append(rs.miss(worst, equation_16(worst), true + expected))
-        free = rs.with_gamma(s, s.J @ rs.free_acceleration(s))
-        single.append(rs.miss(free, equation_16(free)))
-    return Derivation(
-        "(16) errs by $Z(Z^TMZ)^{-1}Z^TMJ^+(\\gamma-Ja_0)$, since $a_{(16)}-a_0=J^+(\\gamma-Ja_0)$ and optimality is "
-        "$NM(a-a_0)=0$. So it is exact for all forces iff $NM(I-N)=0$, that is, iff $\\ker J$ is $M$-invariant "
-        "($M=cI$ is one case), and at one state iff $NMJ^+(\\gamma-Ja_0)=0$.",
-        f"on {len(samples)} steps made to satisfy $NM(I-N)=0$ (16) errs by {max(kept):.1e} at most; with the worst "
-        f"$\\gamma$ for a general $M$ its error agrees with the formula to {max(predicted):.1e}; where $\\gamma=Ja_0$ "
-        f"it errs by {max(single):.1e} at most",
-        max(*kept, *predicted, *single) <= EXACT,
-    )
+        free = replace(s, gamma=s.J @ rs.free_acceleration(s))
+        errors.append([
+            rs.miss(same, equation_16(same)), rs.miss(worst, equation_16(worst), rs.minimiser(worst) + expected),
+            rs.miss(free, equation_16(free)),
+        ])  # fmt: skip
+    largest = np.max(errors, axis=0)
+    return text.derivation("invariance", bool(largest.max() <= EXACT), count=len(samples), worst=largest)
 
 
 def _worst_gamma(s: StepData) -> Vector:
@@ -176,16 +141,9 @@ def _worst_gamma(s: StepData) -> Vector:
 
 
 def _repairs(samples: Samples) -> Derivation:
-    worst = np.zeros(3)
-    for s in samples:
-        worst = np.maximum(worst, [rs.miss(s, repair(s)) for repair in (_true_inverse, _mass_inverse, _scaled)])
-    return Derivation(
-        "Three repairs: (i) eq. (14) with the true $(M^{1/2}N)^+$; (ii) $J_M^-=M^{-1}J^T(JM^{-1}J^T)^{-1}$ and the "
-        "projector $P=I-J_M^-J$ itself as outer inverse, $a=J_M^-\\gamma+Pa_0$; (iii) (16) verbatim in the "
-        "coordinates $z=M^{1/2}a$.",
-        f"largest relative errors {worst[0]:.1e}, {worst[1]:.1e}, {worst[2]:.1e} on {len(samples)} random steps",
-        bool(worst.max() <= EXACT),
-    )
+    repairs = _true_inverse, _mass_inverse, _scaled
+    worst = np.max([[rs.miss(s, repair(s)) for repair in repairs] for s in samples], axis=0)
+    return text.derivation("repairs", bool(worst.max() <= EXACT), worst=worst, count=len(samples))
 
 
 def _roots(M: Matrix) -> tuple[Matrix, Matrix]:
@@ -228,34 +186,26 @@ def _traps(quick: bool) -> Derivation:
         a0 = rs.free_acceleration(s)
         again = W @ s.gamma + P @ (np.linalg.pinv(P, rcond=1e-8) @ (a0 - W @ s.gamma))
         same.append(rs.miss(s, again, a0 + np.linalg.pinv(s.J) @ (s.gamma - s.J @ a0)))
-    below, careful, states = 0, 0.0, _reference("crank-A-2s")[:: 8 if quick else 1]
+    below, careful, states = 0, 0.0, reference_steps("crank-A-2s")[:: 8 if quick else 1]
     for s in states:
         Jp, a0 = np.linalg.pinv(s.J), rs.free_acceleration(s)
         N = np.eye(s.n) - Jp @ s.J
         noisy, clean = (Jp @ s.gamma + N @ (np.linalg.pinv(N, rcond=cut) @ a0) for cut in (1e-15, 1e-8))
         below += bool(np.linalg.norm(s.J @ noisy - s.gamma) > EXACT * (1 + np.linalg.norm(s.gamma)))
         careful = max(careful, rs.miss(s, clean, Jp @ s.gamma + N @ a0))
-    return Derivation(
-        "Two traps: $J_M^-$ with the Moore-Penrose inverse outside is (16) again, because $PP^+=N$ for every $J^-$; "
-        "and $(I-J^+J)^+$ with the usual cutoff of $10^{-15}$ inverts rounding noise, where $10^{-8}$ or the projector "
-        "itself does not.",
-        f"the first differs from (16) by {max(same):.1e} at most on {len(same)} random steps; the second violates the "
-        f"rows at {below} of {len(states)} states of the crank-slider's motion, with the cutoff $10^{{-8}}$ it errs by "
-        f"{careful:.1e} at most",
-        max(same) <= EXACT and below > 0 and careful <= EXACT,
-    )
+    return text.derivation(
+        "traps", max(same) <= EXACT and below > 0 and careful <= EXACT,
+        same=max(same), count=len(same), below=below, states=len(states), careful=careful,
+    )  # fmt: skip
 
 
 def _random_14(samples: Samples, worst: float) -> Attempt:
-    n, m = ([getattr(s, k) for s in samples] for k in ("n", "m"))
-    M, J = (max(np.linalg.cond(getattr(s, k)) for s in samples) for k in ("M", "J"))
-    return Attempt(
-        "a step with independent rows and positive definite $M$ at which (14) is not the true acceleration",
-        f"{len(samples)} random steps, $n$ from {min(n)} to {max(n)}, $m$ from {min(m)} to {max(m)}, condition of $M$ "
-        f"up to {M:.1e}, of $J$ up to {J:.1e}, seed {SEED}",
-        f"largest relative error {worst:.1e}; {EXACT:g} would count",
-        worst > EXACT,
-    )
+    n, m = ((min(of), max(of)) for of in ([s.n for s in samples], [s.m for s in samples]))
+    M, J = (max(map(np.linalg.cond, of)) for of in ([s.M for s in samples], [s.J for s in samples]))
+    return text.attempt(
+        "random steps", worst > EXACT,
+        count=len(samples), n=n, m=m, of_M=M, of_J=J, seed=SEED, worst=worst, exact=EXACT,
+    )  # fmt: skip
 
 
 def _adversary_14(quick: bool) -> Attempt:
@@ -267,22 +217,10 @@ def _adversary_14(quick: bool) -> Attempt:
         return rs.miss(s, equation_14(s))
 
     worst, found = largest_error(error, size, *((1, SEED, 1) if quick else (6, SEED, 3)))
-    return Attempt(
-        "the same, by an optimiser that makes the error of (14) as large as it can",
-        f"differential evolution over the {size} numbers that decide $M$, $J$, $\\gamma$, $Q$ and $h$ with $n={n}$, "
-        f"$m={m}$, condition of $M$ up to {MASS_CONDITION:g} and of $J$ up to {ROW_CONDITION:g}: {found.tried} steps, "
-        f"seed {SEED}",
-        f"largest relative error {worst:.1e}; {EXACT:g} would count",
-        worst > EXACT,
-    )
-
-
-@cache
-def _reference(name: str) -> Samples:
-    entry = problem("crank-slider")
-    rows = entry.reference(name)
-    system = entry.at(tau=next(r.parameters["tau"] for r in entry.references if r.name == name)).system
-    return [system.evaluate(float(t), q, v) for t, q, v in zip(rows.t, rows.q, rows.v, strict=True)]
+    return text.attempt(
+        "optimised steps", worst > EXACT, size=size, n=n, m=m, of_M=MASS_CONDITION, of_J=ROW_CONDITION,
+        tried=found.tried, seed=SEED, worst=worst, exact=EXACT,
+    )  # fmt: skip
 
 
 def _along(stride: int) -> tuple[Attempt, tuple[tuple[object, ...], ...]]:
@@ -290,7 +228,7 @@ def _along(stride: int) -> tuple[Attempt, tuple[tuple[object, ...], ...]]:
     rows: list[tuple[object, ...]] = []
     words, counted, wrong = [], 0, 0
     for tau, name in ((-0.5, "crank-A-2s"), (0.0, "crank-B-20s")):
-        states = _reference(name)[::stride]
+        states = reference_steps(name)[::stride]
         true, printed = [rs.minimiser(s) for s in states], [equation_16(s) for s in states]
         label = f"τ = {tau:g} N m"
         first = float(true[0][2]), float(printed[0][2])
@@ -310,12 +248,7 @@ def _along(stride: int) -> tuple[Attempt, tuple[tuple[object, ...], ...]]:
         counted += len(states)
         wrong += int((errors > EXACT).sum())
         words.append(f"{label}: median {np.median(errors):.3g}, largest {errors.max():.3g}")
-    search = Attempt(
-        "a state of the source's own mechanism at which (16) is not the true acceleration",
-        f"{counted} states of two reference motions of the crank-slider, 2 s with the printed torque and 20 s without",
-        f"(16) is wrong at {wrong} of them, by a relative error of " + "; ".join(words),
-        wrong > 0,
-    )
+    search = text.attempt("motions", wrong > 0, states=counted, wrong=wrong, errors="; ".join(words))
     return search, tuple(rows)
 
 
@@ -331,21 +264,17 @@ def _adversary_condition(quick: bool) -> Attempt:
 
     def ratio(x: Vector) -> float:
         s = rs.step_of(x, n, m, 100.0, 1.0)
-        s = rs.with_gamma(s, _worst_gamma(s))
+        s = replace(s, gamma=_worst_gamma(s))
         N = rs.projector(s.J)
         coupling = np.linalg.norm(N @ s.M @ (np.eye(n) - N), 2) / np.linalg.norm(s.M, 2)
         return float(np.linalg.norm(equation_16(s) - rs.minimiser(s)) / coupling)
 
     rounds, crowd = (1, 1) if quick else (8, 3)
     found = minimise(ratio, [(-1.0, 1.0)] * size, rounds, np.random.default_rng(SEED), crowd)
-    return Attempt(
-        "a mass matrix with $NM(I-N)\\ne0$ for which (16) is right whatever the forces are",
-        f"differential evolution over the {size} numbers that decide a step with $n={n}$, $m={m}$, condition of $M$ up "
-        f"to 100: {found.tried} steps, each with its worst $\\gamma$, seed {SEED}",
-        f"the error for a unit correction $J^+(\\gamma-Ja_0)$ was never below {found.value:.4f} times "
-        "$\\|NM(I-N)\\|_2/\\|M\\|_2$; theory says 1",
-        found.value < 1.0 - 1e-6,
-    )
+    return text.attempt(
+        "optimised masses", found.value < 1.0 - 1e-6, size=size, n=n, m=m, tried=found.tried, seed=SEED,
+        least=found.value,
+    )  # fmt: skip
 
 
 def _lucky_states(quick: bool) -> Attempt:
@@ -365,35 +294,10 @@ def _lucky_states(quick: bool) -> Attempt:
         for low, high, a, b in zip(rates, rates[1:], values, values[1:], strict=False):
             if a * b < 0:
                 omega = brentq(difference, low, high, args=(theta,), xtol=1e-12)
-                step = system.evaluate(0.0, _configuration(crank, theta), crank.directions(theta)[0] * omega)
+                step = system.evaluate(0.0, crank.coordinates(theta), crank.directions(theta)[0] * omega)
                 misses.append(rs.miss(step, equation_16(step)))
-    found = (
-        f"{len(misses)} such states, on curves in the phase plane; there (16) errs by {max(misses):.1e} at most"
-        if misses
-        else "there are none"
-    )
-    return Attempt(
-        "states of the crank-slider at which (16) is right by chance, as the condition for one state allows",
-        f"changes of sign of its error at {len(angles)} crank angles all round and {len(rates)} rates within 60 rad/s "
-        "either way, then bisection",
-        found,
-        False,
-    )
+    found = text("lucky states found", count=len(misses), worst=max(misses)) if misses else "there are none"
+    return text.attempt("lucky states", False, angles=len(angles), rates=len(rates), found=found)
 
 
-def _configuration(crank: Crank, theta: float) -> Vector:
-    """All seven coordinates of a crank angle."""
-    s2, c2, _, _ = crank.rod(np.asarray(theta))
-    s, c, l1, l2 = np.sin(theta), np.cos(theta), crank.l1, crank.l2
-    angle = np.arctan2(s2, c2)
-    q = [l1 * c / 2, l1 * s / 2, theta, l1 * c + l2 * c2 / 2, l1 * s + l2 * s2 / 2, angle, l1 * c + l2 * c2]
-    return np.array(q, dtype=float)
-
-
-claim = Claim(
-    "C1", "000", "Eqs. (8) to (16)",
-    "the least-squares form with generalised inverses gives the true acceleration without multipliers",
-    check,
-    "$a$ as computed from eq. (14), and from eq. (16), into which the source turns it, with Moore-Penrose inverses",
-    3.0,
-)  # fmt: skip
+claim = text.claim("C1", "000", check, 3.0)

@@ -5,16 +5,21 @@ It does: nothing but J and gamma enters eq. (14), and they hold a joint's rows w
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.modelling.problem import problem
-from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
+from gaussopt.papers.claim import Attempt, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence import random_mechanisms as rm
 from gaussopt.papers.evidence import random_steps as rs
 from gaussopt.papers.evidence.adversarial_search import largest_error
-from gaussopt.papers.p000_least_squares.minimal_crank_slider import Crank
+from gaussopt.papers.p000_least_squares.minimal_crank_slider import Crank, phase, reference_steps
+from gaussopt.papers.texts import Texts
+
+text = Texts(__file__)
 
 EXACT = DEFAULT_TOLERANCE
 MOST, SPREAD = 8, 1e3
@@ -35,41 +40,25 @@ def check(quick: bool) -> Judgement:
     only = "tree systems" if holds_tree else "closed loops"
     return Judgement(
         verdict,
-        f"Eq. (14) agrees with minimal coordinates to {tree[1]:.1e} on trees and to {loop[1]:.1e} on closed loops, "
-        "with the rows of the joints as its only knowledge of either.",
+        text("sentence", tree=tree[1], loop=loop[1]),
         (opened, closed, _counting(quick), _row_space(quick)),
         (tree[0], loop[0], singular),
         verdict.where(f"for {only} only."),
-        ("mechanism", "coordinates", "rows", "degrees of freedom", "largest relative error"),
+        text.columns("numbers"),
         (*rows, tree[2], loop[2]),
     )
 
 
-def _relative(s: StepData, a: Vector, true: Vector) -> float:
-    return rs.mass_norm(s.M, a - true) / (rs.mass_norm(s.M, true) + rs.mass_norm(s.M, rs.free_acceleration(s)))
-
-
 def _crank_slider(stride: int) -> tuple[Derivation, Derivation, tuple[tuple[object, ...], ...]]:
-    entry = problem("crank-slider")
-    crank = Crank.of(entry.parameter_values)
-    rows = entry.reference("crank-A-2s")
+    crank = Crank.of(problem("crank-slider").parameter_values)
     cut, whole = [], []
-    for t, q, v in list(zip(rows.t, rows.q, rows.v, strict=True))[::stride]:
-        s = entry.system.evaluate(float(t), q, v)
-        tree = StepData.smooth(s.M, s.h, s.Q, s.J[:4], s.gamma[:4], s.t, q, v)
-        cut.append(_relative(tree, treatment(tree), _double_pendulum(crank, s)))
-        whole.append(_relative(s, treatment(s), crank.acceleration(q[2], v[2])))
-    opened = Derivation(
-        "Cut open at the slider, rows 1 to 4 are left: crank and rod are a double pendulum, with the "
-        "textbook's two equations in $\\theta_1,\\theta_2$, and $m_3\\ddot x_3=Q_7$.",
-        f"eq. (14) with these rows of $J$ agrees with them to {max(cut):.1e} at {len(cut)} states",
-        max(cut) <= EXACT,
-    )
-    closed = Derivation(
-        "Closed by rows 5 and 6 one degree of freedom is left, "
-        "$(K^TMK)\\ddot\\theta_1=K^T(Q-MK'\\dot\\theta_1^2)$ with $K=\\partial q/\\partial\\theta_1$.",
-        f"the same formula with all six rows agrees with it to {max(whole):.1e} at {len(whole)} states",
-        max(whole) <= EXACT,
+    for s in reference_steps("crank-A-2s")[::stride]:
+        tree = replace(s, J=s.J[:4], gamma=s.gamma[:4])
+        cut.append(rs.miss(tree, treatment(tree), _double_pendulum(crank, s)))
+        whole.append(rs.miss(s, treatment(s), crank.acceleration(*phase(s))))
+    opened, closed = (
+        text.derivation(name, max(errors) <= EXACT, worst=max(errors), count=len(errors))
+        for name, errors in (("cut open", cut), ("closed", whole))
     )
     table = (("crank-slider, cut open", 7, 4, 3, max(cut)), ("crank-slider, closed", 7, 6, 1, max(whole)))
     return opened, closed, table
@@ -105,14 +94,7 @@ def _counting(quick: bool) -> Derivation:
         of = rm.draw(rng, MOST, bool(i % 2), SPREAD)
         step = of.step()
         right += step.n - int(np.linalg.matrix_rank(step.J, tol=1e-9)) == of.freedom
-    return Derivation(
-        "A joint writes two rows, whether it extends a branch or closes a loop. A tree of $b$ bodies keeps "
-        "$3b-\\operatorname{rank}J=b$ degrees of freedom, every independent loop takes two; $N=I-J^+J$ has the rank "
-        "that is left, and no other quantity tells a loop from a branch.",
-        f"$n-\\operatorname{{rank}}J$ is the number of free angles for {right} of {count} random mechanisms, half of "
-        "them with loops",
-        right == count,
-    )
+    return text.derivation("counting", right == count, right=right, count=count)
 
 
 def _row_space(quick: bool) -> Derivation:
@@ -122,41 +104,27 @@ def _row_space(quick: bool) -> Derivation:
         of = rm.draw(rng, MOST, bool(i % 2), SPREAD)
         plain, again = of.step(), of.step(repeated=min(2, len(of.tree)))
         S = rng.normal(size=(again.m, again.m)) + 3 * np.eye(again.m)
-        mixed = StepData.smooth(again.M, again.h, again.Q, S @ again.J, S @ again.gamma, 0.0, plain.force, plain.force)
-        worst = max(worst, _relative(plain, treatment(mixed), treatment(plain)))
-    return Derivation(
-        "With consistent rows eq. (14) depends on the set $\\{a:Ja=\\gamma\\}$ only: mixing the rows, "
-        "$SJa=S\\gamma$ with $S$ regular, or writing joints twice changes nothing. So it cannot depend on "
-        "which joints are called a tree.",
-        f"with two joints written twice and all rows mixed at random the answer changes by {worst:.1e} at most, "
-        f"{count} random mechanisms",
-        worst <= EXACT,
-    )
+        mixed = replace(again, J=S @ again.J, gamma=S @ again.gamma)
+        worst = max(worst, rs.miss(plain, treatment(mixed), treatment(plain)))
+    return text.derivation("row space", worst <= EXACT, worst=worst, count=count)
 
 
 def _random(quick: bool, loops: bool) -> tuple[Attempt, float, tuple[object, ...]]:
     rng = np.random.default_rng(SEED + 2 + loops)
     count = 30 if quick else 300
-    errors, sizes, freedoms, closing = [], [], [], []
+    errors, sizes = [], []
     for _ in range(count):
         of = rm.draw(rng, MOST, loops, SPREAD)
         step = of.step()
-        errors.append(_relative(step, treatment(step), of.acceleration()))
-        sizes.append((step.n, step.m))
-        freedoms.append(of.freedom)
-        closing.append(len(of.loops))
+        errors.append(rs.miss(step, treatment(step), of.acceleration()))
+        sizes.append((step.n, step.m, of.freedom, len(of.loops)))
     what = "closed loops" if loops else "trees"
-    span = f"{min(freedoms)} to {max(freedoms)}"
-    n, m = (f"{min(x)} to {max(x)}" for x in zip(*sizes, strict=True))
-    search = Attempt(
-        f"a mechanism with {what} on which eq. (14) differs from the minimal equations",
-        f"{count} random planar mechanisms of {min(sizes)[0] // 3} to {max(sizes)[0] // 3} bodies in any state, "
-        + (f"{min(closing)} to {max(closing)} loops, " if loops else "branched, ")
-        + f"{n} coordinates, {m} rows, {span} degrees of freedom, masses within a factor of {SPREAD:g}, seed "
-        f"{SEED + 2 + loops}; the minimal equations follow the tree outwards and never see $J$",
-        f"largest relative difference {max(errors):.1e}; {EXACT:g} would count",
-        max(errors) > EXACT,
-    )
+    n, m, span, closing = (f"{min(x)} to {max(x)}" for x in zip(*sizes, strict=True))
+    search = text.attempt(
+        "random mechanisms", max(errors) > EXACT, what=what, count=count, least=min(sizes)[0] // 3,
+        most=max(sizes)[0] // 3, shape=f"{closing} loops" if loops else "branched", n=n, m=m, span=span,
+        spread=SPREAD, seed=SEED + 2 + loops, worst=max(errors), exact=EXACT,
+    )  # fmt: skip
     return search, max(errors), (f"random {what}", n, m, span, max(errors))
 
 
@@ -169,25 +137,14 @@ def _adversary(quick: bool) -> Attempt:
 
     def error(x: Vector) -> float:
         of = rm.mechanism(x, PARENTS, PAIRS, SPREAD)
-        return _relative(of.step(), treatment(of.step()), of.acceleration())
+        return rs.miss(of.step(), treatment(of.step()), of.acceleration())
 
     worst, found = largest_error(error, size, *((1, SEED, 1) if quick else (8, SEED, 2)))
     step = rm.mechanism(found.at, PARENTS, PAIRS, SPREAD).step()
-    return Attempt(
-        "the same, by an optimiser that makes the difference as large as it can",
-        f"differential evolution over the {size} numbers that decide shape, masses, state and forces of a mechanism of "
-        f"{len(PARENTS)} bodies with a loop through the ground: {found.tried} mechanisms, seed {SEED}",
-        f"largest relative difference {worst:.1e}, where $J$ has the condition number {np.linalg.cond(step.J):.1e}; "
-        f"{EXACT:g} would count",
-        worst > EXACT,
-    )
+    return text.attempt(
+        "optimised mechanisms", worst > EXACT, size=size, bodies=len(PARENTS), tried=found.tried, seed=SEED,
+        worst=worst, condition=np.linalg.cond(step.J), exact=EXACT,
+    )  # fmt: skip
 
 
-claim = Claim(
-    "C4", "000", "Introduction and section 3",
-    "tree systems and closed loops are treated alike",
-    check,
-    "eq. (14) gives the true acceleration of both, from the rows of the joints and nothing else that would tell them "
-    "apart",
-    3.0,
-)  # fmt: skip
+claim = text.claim("C4", "000", check, 3.0)

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.modelling.problem import problem
 
 Values = NDArray[np.float64]
 
@@ -52,6 +54,14 @@ class Crank:
         c2 = np.sqrt(1.0 - s2 * s2)
         k2 = -r * c / c2
         return s2, c2, k2, (r * s + s2 * k2 * k2) / c2
+
+    def coordinates(self, theta: float) -> Vector:
+        """q, (7,)."""
+        s2, c2, _, _ = self.rod(np.asarray(theta))
+        s, c, l1, l2 = np.sin(theta), np.cos(theta), self.l1, self.l2
+        angle = np.arctan2(s2, c2)
+        q = [l1 * c / 2, l1 * s / 2, theta, l1 * c + l2 * c2 / 2, l1 * s + l2 * s2 / 2, angle, l1 * c + l2 * c2]
+        return np.array(q, dtype=float)
 
     def directions(self, theta: float) -> tuple[Vector, Vector]:
         """K = dq/dtheta1 and K' = dK/dtheta1 for one angle, (7,) each."""
@@ -111,6 +121,22 @@ class Crank:
         if ends[0] * ends[1] > 0:
             return float("nan")
         return float(brentq(lambda theta: float(self.slope(np.asarray(theta))), low, high, xtol=1e-14))
+
+
+@cache
+def reference_steps(name: str) -> list[StepData]:
+    """The steps at all states of a reference of the registered problem, with its torque."""
+    entry = problem("crank-slider")
+    rows = entry.reference(name)
+    system = entry.at(tau=next(r.parameters["tau"] for r in entry.references if r.name == name)).system
+    return [system.evaluate(float(t), q, v) for t, q, v in zip(rows.t, rows.q, rows.v, strict=True)]
+
+
+def phase(step: StepData) -> tuple[float, float]:
+    """The crank's angle and rate."""
+    assert step.q is not None
+    assert step.v is not None
+    return float(step.q[2]), float(step.v[2])
 
 
 @dataclass(frozen=True, slots=True)

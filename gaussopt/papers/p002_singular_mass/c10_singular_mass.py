@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from gaussopt.core.step_data import Vector
+from gaussopt.core.step_data import StepData, Vector
 from gaussopt.modelling.problem import problem
-from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
-from gaussopt.papers.evidence.adversarial_search import maximise, minimise
-from gaussopt.papers.p002_singular_mass.singular_steps import EIGENVALUES, Size, Step, as_printed, drawn, of_data
+from gaussopt.papers.claim import Attempt, ClaimVerdict, Derivation, Judgement
+from gaussopt.papers.evidence.adversarial_search import minimise
+from gaussopt.papers.evidence.random_steps import kernel, minimiser
+from gaussopt.papers.p002_singular_mass.first_steps import in_other_coordinates
+from gaussopt.papers.p002_singular_mass.genetic_runs import start
+from gaussopt.papers.p002_singular_mass.singular_steps import (
+    EIGENVALUES,
+    Size,
+    as_printed,
+    drawn,
+    lost_force,
+    residual,
+    step_of,
+)
+from gaussopt.papers.texts import Texts
 from gaussopt.solving.solver_sequence import SolverSequence
+
+text = Texts(__file__)
 
 SAME = 1e-9
 """Relative difference up to which two accelerations are the same."""
@@ -45,17 +58,14 @@ def check(quick: bool) -> Judgement:
     without = [holds[label] for label in found if label not in (LINKAGE, OTHER)]
     verdict = ClaimVerdict.of([holds[LINKAGE] and theorem, *without])
     (plain, exact), (reversed_, _), (lost, true), (kept, _) = (found[k] for k in (LINKAGE, REVERSED, LOADED, OTHER))
-    sentence = (
-        f"With the sign of the force corrected the printed function gives {plain:.4g} rad/s² for the first "
-        f"acceleration of the linkage, which is {exact:.4g}; with the printed sign {reversed_:.4g}. With a torque of "
-        f"{TORQUE:g} N m on the massless hinge angle it gives {lost:.4g}, where {true:.4g} is right, and {kept:.4g} "
-        "for the same step in other coordinates."
+    sentence = text(
+        "sentence", plain=plain, exact=exact, reversed=reversed_, torque=TORQUE, lost=lost, true=true, kept=kept
     )
     conditions = _conditions(found, holds, theorem)
     rows = tuple((label, p, e, holds[label]) for label, (p, e) in found.items())
     return Judgement(
         verdict, sentence, derivations, searches, verdict.where(conditions),
-        ("circumstance", "as printed", "exact", "same"), rows,
+        text.columns("numbers"), rows,
     )  # fmt: skip
 
 
@@ -85,28 +95,22 @@ def _close(printed: float, exact: float) -> bool:
     return bool(abs(printed - exact) <= SAME * (1.0 + abs(exact)))
 
 
-def _first(**settings: Any) -> Step:
-    entry = problem("four-bar", **settings)
-    return of_data(entry.system.evaluate(0.0, entry.q0, entry.v0))
-
-
 def _circumstances() -> dict[str, tuple[float, float]]:
     """First acceleration as printed and exact, by circumstance."""
     sequence = SolverSequence("kkt")
-    plain, loaded = _first(), _first(tau3=TORQUE)
-    S = np.linalg.inv(np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]))
-    other = Step(S.T @ loaded.M @ S, S.T @ loaded.force, loaded.J @ S, loaded.gamma)
-    steps = {LINKAGE: plain, LOADED: loaded, OTHER: other}
+    loaded = start(tau3=TORQUE)
+    steps = {LINKAGE: start(), LOADED: loaded, OTHER: in_other_coordinates(loaded)}
     steps |= {_unit_label(u): _shared(u) for u in UNITS}
-    found = {k: (float(as_printed(s, sequence)[0]), float(s.acceleration()[0])) for k, s in steps.items()}
+    found = {k: (float(as_printed(s, sequence)[0]), float(minimiser(s)[0])) for k, s in steps.items()}
     # The printed sign reverses the force; what it should give is what the linkage does.
-    return {REVERSED: (float(as_printed(_first(variant="printed-sign"), sequence)[0]), found[LINKAGE][1]), **found}
+    return {REVERSED: (float(as_printed(start(variant="printed-sign"), sequence)[0]), found[LINKAGE][1]), **found}
 
 
-def _shared(unit: float) -> Step:
+def _shared(unit: float) -> StepData:
     """A unit mass that moves with v1 + v2, v2 held, a unit force on the second coordinate; that in parts of `unit`."""
-    S = np.diag([1.0, 1.0 / unit])
-    return Step(S @ np.ones((2, 2)) @ S, S @ np.array([0.0, 1.0]), np.array([[0.0, 1.0]]) @ S, np.zeros(1))
+    S, zero = np.diag([1.0, 1.0 / unit]), np.zeros(2)
+    force, J = S @ np.array([0.0, 1.0]), np.array([[0.0, 1.0]]) @ S
+    return StepData.smooth(S @ np.ones((2, 2)) @ S, zero, force, J, np.zeros(1), 0.0, zero, zero)
 
 
 def _random(count: int) -> tuple[Derivation, Attempt]:
@@ -115,83 +119,55 @@ def _random(count: int) -> tuple[Derivation, Attempt]:
     for _ in range(count):
         size = drawn(random)
         z = random.uniform(-1, 1, size.numbers)
-        step = Step.of(z, size, outside=1.0)
+        step, kept = step_of(z, size, outside=1.0), step_of(z, size)
         # From a = a* + e: Z^T (M a - M M^+ F) = 0 and Z^T (M a* - F) = 0 leave e = -Z (Z^T M Z)^-1 Z^T (I - M M^+) F.
-        Z = step.kernel
-        stated = -Z @ np.linalg.solve(Z.T @ step.M @ Z, Z.T @ step.lost)
-        measured = as_printed(step, sequence) - step.acceleration()
+        Z = kernel(step.J)
+        stated = -Z @ np.linalg.solve(Z.T @ step.M @ Z, Z.T @ lost_force(step))
+        measured = as_printed(step, sequence) - minimiser(step)
         scale = np.linalg.cond(Z.T @ step.M @ Z) * (1.0 + np.linalg.norm(measured))
         deviation = max(deviation, float(np.linalg.norm(measured - stated) / scale))
-        kept = Step.of(z, size)
-        worst = max(worst, kept.residual(as_printed(kept, sequence)))
-    formula = Derivation(
-        "With the sign corrected and $Z$ a basis of $\\ker J$, the minimiser of the printed function differs from "
-        "Gauss's by $-Z(Z^TMZ)^{-1}Z^T(I-MM^+)\\tilde Q$. As $Z^TMZ$ is regular this is zero if and only if "
-        "$(I-MM^+)\\tilde Q$ lies in the range of $J^T$.",
-        f"{count} random steps with a unit force in the kernel of M: the printed minimiser less the one by the null "
-        f"space deviates from the formula by at most {deviation:.1e} (relative to the error and the condition of "
-        "ZᵀMZ).",
-        deviation < SAME,
-    )
-    search = Attempt(
-        "A step that fulfils the conditions and is still solved wrongly.",
-        f"{count} random steps (seed 10): n = 2 to 8, every rank of M from 1 to n − 1, every number of rows that "
-        f"leaves a degree of freedom and a unique acceleration; eigenvalues of M {EIGENVALUES[0]:g} to "
-        f"{EIGENVALUES[1]:g}, all else in [−1, 1].",
-        f"The largest residual of Gauss's optimality conditions is {worst:.1e} of their terms.",
-        worst > SAME,
-    )
-    return formula, search
+        worst = max(worst, residual(kept, as_printed(kept, sequence)))
+    formula = text.derivation("formula", deviation < SAME, count=count, deviation=deviation)
+    return formula, text.attempt("random steps", worst > SAME, count=count, eigenvalues=EIGENVALUES, worst=worst)
 
 
 def _worst(generations: int) -> Attempt:
     sequence = SolverSequence("kkt")
-    worst, evaluations = 0.0, 0
-    for size in SIZES:
-
-        def residual(z: Vector, size: Size = size) -> float:
-            step = Step.of(z, size)
-            return step.residual(as_printed(step, sequence))
-
-        found = maximise(residual, [(-1.0, 1.0)] * size.numbers, generations, 10, population=1)
-        worst, evaluations = max(worst, found.value), evaluations + found.tried
-    return Attempt(
-        "The same, looked for on purpose.",
-        f"Differential evolution (seed 10, {evaluations} steps) that maximises the residual over M, J, force and γ; "
-        + _sizes(),
-        f"The largest residual is {worst:.1e}.",
-        worst > SAME,
-    )
+    least, tried = _searched(lambda step: -residual(step, as_printed(step, sequence)), 0.0, generations)
+    return text.attempt("worst step", -least > SAME, tried=tried, sizes=_sizes(), worst=-least)
 
 
 def _least(generations: int) -> Attempt:
     sequence = SolverSequence("kkt")
-    least, evaluations = math.inf, 0
+
+    def share(step: StepData) -> float:
+        Z = kernel(step.J)
+        lost = float(np.linalg.norm(Z.T @ lost_force(step)))
+        if lost < 1e-4:
+            return math.inf  # the constraints hold nearly all of it
+        K = np.linalg.norm(Z.T @ step.M @ Z, 2)
+        return float(K * np.linalg.norm(as_printed(step, sequence) - minimiser(step)) / lost)
+
+    least, tried = _searched(share, 1.0, generations)
+    return text.attempt("least error", least < 1.0 - 1e-6, tried=tried, sizes=_sizes(), least=least)
+
+
+def _searched(cost: Callable[[StepData], float], outside: float, generations: int) -> tuple[float, int]:
+    """The least cost of a step of one of SIZES that differential evolution finds, and how many it tries."""
+    least, tried = math.inf, 0
     for size in SIZES:
 
-        def share(z: Vector, size: Size = size) -> float:
-            step = Step.of(z, size, outside=1.0)
-            Z = step.kernel
-            lost = float(np.linalg.norm(Z.T @ step.lost))
-            if lost < 1e-4:
-                return math.inf  # the constraints hold nearly all of it
-            K = np.linalg.norm(Z.T @ step.M @ Z, 2)
-            return float(K * np.linalg.norm(as_printed(step, sequence) - step.acceleration()) / lost)
+        def of_numbers(z: Vector, size: Size = size) -> float:
+            return cost(step_of(z, size, outside))
 
-        found = minimise(share, [(-1.0, 1.0)] * size.numbers, generations, 10, population=1)
-        least, evaluations = min(least, found.value), evaluations + found.tried
-    return Attempt(
-        "A step that violates the condition on the force and is solved rightly all the same.",
-        f"Differential evolution (seed 10, {evaluations} steps) that minimises the error times the norm of $Z^TMZ$ per "
-        f"lost newton, which the formula keeps above 1, where at least 1e-4 of a unit force is lost; {_sizes()}",
-        f"The smallest value is {least:.6g}.",
-        least < 1.0 - 1e-6,
-    )
+        found = minimise(of_numbers, [(-1.0, 1.0)] * size.numbers, generations, 10, population=1)
+        least, tried = min(least, found.value), tried + found.tried
+    return least, tried
 
 
 def _sizes() -> str:
     sizes = " and ".join(f"{s.n} coordinates, rank {s.rank}, {s.rows} rows" for s in SIZES)
-    return f"{sizes}; eigenvalues of M {EIGENVALUES[0]:g} to {EIGENVALUES[1]:g}, all else in [−1, 1]."
+    return text("sizes", sizes=sizes, eigenvalues=EIGENVALUES)
 
 
 def _closed_form() -> Derivation:
@@ -200,14 +176,11 @@ def _closed_form() -> Derivation:
     weight = 2 * p["m"] * p["g"] * p["l"] * math.cos(theta)
     inertia = 5 * p["m"] * p["l"] ** 2 / 3
     # theta3 = pi - theta1: the torque tau3 works against theta1.
-    closed = {0.0: (p["psi"] - weight) / inertia, TORQUE: (p["psi"] - TORQUE - weight) / inertia}
-    solved = {torque: float(_first(tau3=torque).acceleration()[0]) for torque in closed}
-    words = "; ".join(f"τ₃ = {k:g} N m: {closed[k]:.6g}, by the null space {solved[k]:.6g} rad/s²" for k in closed)
-    return Derivation(
-        "The linkage has one degree of freedom: "
-        "$\\tfrac53ml^2\\,\\ddot\\theta=\\psi-\\tau_3-2mgl\\cos\\theta$, since $\\theta_3=\\pi-\\theta_1$.",
-        f"{words}.",
-        all(_close(solved[k], closed[k]) for k in closed),
+    torques = (0.0, TORQUE)
+    closed = [(p["psi"] - torque - weight) / inertia for torque in torques]
+    solved = [float(minimiser(start(tau3=torque))[0]) for torque in torques]
+    return text.derivation(
+        "closed form", all(map(_close, solved, closed)), torque=torques, closed=closed, solved=solved
     )
 
 
@@ -215,14 +188,9 @@ def _units() -> Derivation:
     sequence = SolverSequence("kkt")
     values = {u: (float(as_printed(_shared(u), sequence)[0]), 1.0 / (1.0 + u * u)) for u in UNITS}
     words = "; ".join(f"s = {u:g}: {p:.4g}, stated {e:.4g}" for u, (p, e) in values.items())
-    truth = max(abs(float(_shared(u).acceleration()[0])) for u in UNITS)
-    return Derivation(
-        "$MM^+$ projects orthogonally, and what is orthogonal depends on units. A unit mass that moves with "
-        "$\\dot q_1+\\dot q_2$, with $q_2$ held and a unit force on it, does not move: $\\ddot q_1=0$. With $q_2$ in "
-        "a unit $s$ times smaller the printed function gives $\\ddot q_1=1/(1+s^2)$.",
-        f"{words}; by the null space {truth:.1g}.",
-        truth < SAME and all(_close(p, e) for p, e in values.values()),
-    )
+    truth = max(abs(float(minimiser(_shared(u))[0])) for u in UNITS)
+    holds = truth < SAME and all(_close(p, e) for p, e in values.values())
+    return text.derivation("units", holds, values=words, truth=truth)
 
 
 def _rank(count: int) -> Derivation:
@@ -231,22 +199,11 @@ def _rank(count: int) -> Derivation:
     for _ in range(count):
         for well in (True, False):
             size = drawn(random, well_posed=well)
-            step = Step.of(random.uniform(-1, 1, size.numbers), size)
-            Z = step.kernel
+            step = step_of(random.uniform(-1, 1, size.numbers), size)
+            Z = kernel(step.J)
             ratio = 1.0 / np.linalg.cond(Z.T @ step.M @ Z)
             regular, singular = (min(regular, ratio), singular) if well else (regular, max(singular, ratio))
-    return Derivation(
-        "The acceleration is unique if and only if $Z^TMZ$ is regular, that is "
-        "$\\operatorname{rank}\\binom{M}{J}=n$; the source does not state this.",
-        f"{count} random steps of each kind (seed 11): smallest by largest eigenvalue of ZᵀMZ at least {regular:.1e} "
-        f"where the ranks suffice, at most {singular:.1e} where they do not.",
-        regular > 1e3 * singular,
-    )
+    return text.derivation("rank", regular > 1e3 * singular, count=count, regular=regular, singular=singular)
 
 
-claim = Claim(
-    "C10", "002", "Eq. (2), flow chart",
-    "Gauss's function with the pseudo-inverse $M^+$ solves systems with a singular mass matrix", check,
-    "the minimiser of $\\tfrac12(Ma-\\tilde Q)^TM^+(Ma-\\tilde Q)$ subject to $Ja=\\gamma$ is the acceleration of "
-    "the system", 2.5,
-)  # fmt: skip
+claim = text.claim("C10", "002", check, 2.5)

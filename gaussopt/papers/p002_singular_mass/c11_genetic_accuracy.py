@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 
 from gaussopt.comparison.paper_claims import SMALL, genetic_accuracy
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData, Vector
 from gaussopt.modelling.problem import problem
-from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
+from gaussopt.papers.claim import Attempt, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.p002_singular_mass import genetic_runs as runs
 from gaussopt.papers.p002_singular_mass.genetic_runs import FULL, NULL, WAYS, distance, search, start, state
+from gaussopt.papers.texts import Texts
+
+text = Texts(__file__)
 
 PENALTIES = (1e2, 1e4, 1e6)
 
@@ -45,29 +48,11 @@ class _Way:
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """Relative errors of a way, (penalties, states)."""
+    """What a way comes to: the largest relative error with its best penalty, and the errors as a clause."""
 
     way: _Way
-    penalties: tuple[float, ...]
-    errors: Matrix
-
-    @property
-    def best(self) -> int:
-        """The penalty with the smallest of the largest errors."""
-        return int(self.errors.max(axis=1).argmin())
-
-    @property
-    def largest(self) -> float:
-        """The largest error with that penalty."""
-        return float(self.errors[self.best].max())
-
-    @property
-    def words(self) -> str:
-        """The errors as a clause."""
-        return (
-            f"{self.way.label}: at most {self.largest:.1e} with the penalty {self.penalties[self.best]:.0e}, "
-            f"smallest error of any run {self.errors.min():.1e}"
-        )
+    largest: float
+    words: str
 
 
 def _ways(quick: bool) -> tuple[_Way, ...]:
@@ -112,12 +97,10 @@ def check(quick: bool) -> Judgement:
     close, far = ([t for t in tried if (t.largest <= SMALL) is held] for held in (True, False))
     parts = _ways_that("it holds", null, close), _ways_that("it does not", not null, far)
     conditions = "; ".join(part for part in parts if part)
-    sentence = (
-        f"Over the motion, with our defaults, the certified relative error is at most {worst[f'gauss by {NULL}']:.1e} "
-        f"in null-space coordinates and {worst[f'gauss by {FULL}']:.1e} in full coordinates with a penalty; by linear "
-        f"algebra {worst['lagrange by kkt']:.1e}. At {_where(quick)}, {len(close)} of {len(tried)} ways to search in "
-        f"full coordinates, each with its best penalty, stay within {SMALL:g}, which is what 'small' is read as."
-    )
+    sentence = text(
+        "sentence", null=worst[f"gauss by {NULL}"], full=worst[f"gauss by {FULL}"], lagrange=worst["lagrange by kkt"],
+        where=_where(quick), close=len(close), ways=len(tried), small=SMALL,
+    )  # fmt: skip
     return Judgement(
         verdict, sentence, derivations, searches, verdict.where(f"{conditions}."), measured.columns, measured.rows
     )
@@ -144,46 +127,37 @@ def _bias() -> Derivation:
         minimiser = np.asarray(np.linalg.solve(step.M + 2 * w * J.T @ J, F + 2 * w * J.T @ step.gamma), dtype=float)
         apart = max(apart, distance(minimiser, np.array([a, a, -a]) + stated))
         words.append(f"w = {w:.0e}: {np.abs(stated).max():.3g} rad/s²")
-    return Derivation(
-        "The minimiser of $\\tfrac12a^TMa-a^T\\tilde Q+w\\|Ja-\\gamma\\|^2$ violates the row by $\\lambda/2w$. On the "
-        "linkage $\\ddot\\theta_1-\\ddot\\theta_2=r=(M_2\\ddot\\theta-\\tilde Q_2)/(2w+\\tfrac{M_1M_2}{M_1+M_2})$, and "
-        "the larger error is that of $\\ddot\\theta_2$, $M_1r/(M_1+M_2)$: the bias of a perfect search.",
-        f"{'; '.join(words)}; by linear algebra the same to {apart:.1e}.",
-        apart < 1e-8,
-    )
+    return text.derivation("bias", apart < 1e-8, stated="; ".join(words), apart=apart)
+
+
+def _random_state(random: np.random.Generator) -> tuple[float, float, float]:
+    """Angle, rate and torque."""
+    return random.uniform(*ANGLES), random.uniform(*RATES), random.uniform(*TORQUES)
 
 
 def _floor(count: int) -> Derivation:
     random = np.random.default_rng(11)
     worst, gap = 0.0, 0.0
     for seed in range(count):
-        step, truth = state(random.uniform(*ANGLES), random.uniform(*RATES), random.uniform(*TORQUES))
-        a = search(step, seed=seed, generations=10).a
+        step, truth = state(*_random_state(random))
+        a, _ = search(step, seed=seed, generations=10)
         cost = [0.5 * x @ step.M @ x - x @ step.force for x in (a, truth)]
         stated = 0.5 * (a - truth) @ step.M @ (a - truth)
         worst = max(worst, float(abs(cost[0] - cost[1] - stated) / (1.0 + abs(cost[1]))))
         gap = max(gap, float(stated))
-    return Derivation(
-        "On admissible accelerations Gauss's function exceeds its minimum by $\\tfrac12(a-a^*)^TM(a-a^*)$; in "
-        "null-space coordinates that is one parabola, which every descent ends at the bottom of.",
-        f"{count} random states after 10 generations (seed 11): excess up to {gap:.1e}, as stated to {worst:.1e}.",
-        worst < 1e-9,
-    )
+    return text.derivation("floor", worst < 1e-9, count=count, gap=gap, worst=worst)
 
 
 def _null_space(count: int) -> Attempt:
     random = np.random.default_rng(12)
     errors = []
     for seed in range(count):
-        step, truth = state(random.uniform(*ANGLES), random.uniform(*RATES), random.uniform(*TORQUES))
-        errors.append(distance(search(step, seed=seed, **WAYS[NULL]).a, truth))
-    return Attempt(
-        "A state and a seed at which the search in null-space coordinates misses.",
-        f"{count} random states of the linkage (seed 12), each with its own seed of the algorithm: any θ₁, rates of "
-        f"±{RATES[1]:g} rad/s, torques of ±{TORQUES[1]:g} N m; against the closed form.",
-        f"Largest relative error {max(errors):.1e}, median {float(np.median(errors)):.1e}.",
-        max(errors) > SMALL,
-    )
+        step, truth = state(*_random_state(random))
+        errors.append(distance(search(step, seed=seed, **WAYS[NULL])[0], truth))
+    return text.attempt(
+        "null space", max(errors) > SMALL, count=count, rate=RATES[1], torque=TORQUES[1], largest=max(errors),
+        median=np.median(errors),
+    )  # fmt: skip
 
 
 def _extent(quick: bool) -> tuple[int, tuple[float, ...]]:
@@ -202,17 +176,23 @@ def _penalised(quick: bool) -> list[_Tried]:
     entry, random = problem("four-bar"), np.random.default_rng(14)
     states = [(float(entry.q0[0]), float(entry.v0[0]), entry.parameter_values["psi"])]
     while len(states) < count:
-        states.append((random.uniform(*ANGLES), random.uniform(*RATES), random.uniform(*TORQUES)))
+        states.append(_random_state(random))
 
     def error(way: _Way, penalty: float, seed: int) -> float:
         (*before, step), truth = _motion(*states[seed], way.before)
         options = {**WAYS[FULL], **way.options, "penalty": penalty, "seed": seed}
-        return distance(search(step, solver=way.solver, before=before, **options).a, truth)
+        return distance(search(step, solver=way.solver, before=before, **options)[0], truth)
 
-    return [
-        _Tried(way, penalties, np.array([[error(way, w, seed) for seed in range(count)] for w in penalties]))
-        for way in _ways(quick)
-    ]
+    found = []
+    for way in _ways(quick):
+        errors = np.array([[error(way, w, seed) for seed in range(count)] for w in penalties])
+        largest = errors.max(axis=1)
+        best = int(largest.argmin())
+        words = text(
+            "errors of a way", way=way.label, largest=largest[best], penalty=penalties[best], smallest=errors.min()
+        )
+        found.append(_Tried(way, float(largest[best]), words))
+    return found
 
 
 def _motion(theta: float, rate: float, torque: float, more: int) -> tuple[list[StepData], Vector]:
@@ -227,19 +207,12 @@ def _motion(theta: float, rate: float, torque: float, more: int) -> tuple[list[S
     return steps, truth
 
 
-def _search(sought: str, by: str, tried: Sequence[_Tried], quick: bool) -> Attempt:
-    return Attempt(
-        f"{sought} with which full coordinates meet the acceleration, {by}.",
-        f"At {_where(quick)}; penalties {', '.join(f'{w:.0e}' for w in _extent(quick)[1])}; against the closed form.",
-        f"Errors: {'; '.join(t.words for t in tried)}.",
-        any(t.largest <= SMALL for t in tried),
-    )
+def _search(what: str, by: str, tried: Sequence[_Tried], quick: bool) -> Attempt:
+    penalties = ", ".join(f"{w:.0e}" for w in _extent(quick)[1])
+    return text.attempt(
+        "full coordinates", any(t.largest <= SMALL for t in tried), what=what, by=by, where=_where(quick),
+        penalties=penalties, errors="; ".join(t.words for t in tried),
+    )  # fmt: skip
 
 
-claim = Claim(
-    "C11", "002", "Figures 3 to 5",
-    "accelerations by the genetic algorithm equal those of Lagrange's equations up to a small error", check,
-    f"the accelerations on states of {runs.REFERENCE}. The source prints no settings: our real-coded algorithm at its "
-    "default effort, once in null-space coordinates and once in full coordinates with a penalty; small is a relative "
-    "error of 1e-3. As nothing is printed, other efforts, operators and a warm start are readings as well", 6.0,
-)  # fmt: skip
+claim = text.claim("C11", "002", check, 6.0)

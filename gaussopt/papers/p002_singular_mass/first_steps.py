@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from gaussopt.core.step_data import Matrix, StepData
+from gaussopt.core.step_data import StepData
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.p002_singular_mass.genetic_runs import start
 from gaussopt.solving.solve import solve_step
-
-PROBLEM = "four-bar"
 
 GENETIC: dict[str, dict[str, Any]] = {
     "null-space coordinates": {},
@@ -50,13 +48,10 @@ def flow_chart() -> list[Branch]:
     crank = problem("crank-slider")
     regular = crank.system.evaluate(0.0, crank.q0, crank.v0)
     found = [_branch("crank-slider, first step", regular, 2)]
-    # theta1 + theta3 instead of theta3: the same linkage, the same masses.
-    other = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
     for torque in (0.0, 100.0):
-        entry = problem(PROBLEM, tau3=torque)
-        step = entry.system.evaluate(0.0, entry.q0, entry.v0)
+        step = start(tau3=torque)
         found.append(_branch(f"four-bar, τ₃ = {torque:g} N m", step, 0))
-        found.append(_branch(f"the same in (θ₁, θ₂, θ₁ + θ₃), τ₃ = {torque:g} N m", _in(other, step), 0))
+        found.append(_branch(f"the same in (θ₁, θ₂, θ₁ + θ₃), τ₃ = {torque:g} N m", in_other_coordinates(step), 0))
     return found
 
 
@@ -70,14 +65,10 @@ def _branch(label: str, step: StepData, i: int) -> Branch:
     return Branch(label, singular, float(chart[i]), float(plain[i]), float(np.linalg.norm(lost - step.J.T @ held)))
 
 
-def _in(T: Matrix, step: StepData) -> StepData:
-    """The step in the coordinates T q."""
-    assert step.q is not None
-    assert step.v is not None
-    S = np.linalg.inv(T)
-    return StepData.smooth(
-        S.T @ step.M @ S, S.T @ step.h, S.T @ step.Q, step.J @ S, step.gamma, step.t, T @ step.q, T @ step.v
-    )
+def in_other_coordinates(step: StepData) -> StepData:
+    """A step of the linkage with theta1 + theta3 instead of theta3."""
+    S = np.linalg.inv(np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]))
+    return replace(step, M=S.T @ step.M @ S, h=S.T @ step.h, Q=S.T @ step.Q, J=step.J @ S)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,23 +24,13 @@ WAYS: dict[str, dict[str, Any]] = {NULL: {}, FULL: {"coordinates": "full"}}
 REFERENCE = "four-bar-A"
 
 
-@dataclass(frozen=True, slots=True)
-class GeneticAnswer:
-    """The answer of one run of the genetic algorithm.
+def search(step: StepData, solver: str = "deap", before: Sequence[StepData] = (), **options: Any) -> tuple[Vector, int]:
+    """Gauss's program of the step by an evolution, from no earlier answer or from those of the steps `before`.
 
-    Attributes
-    ----------
-    a : (n,)
-    evaluations : int
-        Of the cost.
+    Returns
+    -------
+    a, (n,), and how often the cost was evaluated
     """
-
-    a: Vector
-    evaluations: int
-
-
-def search(step: StepData, solver: str = "deap", before: Sequence[StepData] = (), **options: Any) -> GeneticAnswer:
-    """Gauss's program of the step by an evolution, from no earlier answer or from those of the steps `before`."""
     sequence = SolverSequence(solver, options)
     for earlier in before:
         sequence.solve(formulation.apply(earlier)[0])
@@ -49,12 +38,12 @@ def search(step: StepData, solver: str = "deap", before: Sequence[StepData] = ()
     raw = sequence.solve(program)[0]
     a = np.full(step.n, np.inf) if raw.x is None else formulation.recover(data, raw.x, None)[0]
     # The note begins with the number of evaluations.
-    return GeneticAnswer(a, int(raw.note.split(" ", 1)[0]))
+    return a, int(raw.note.split(" ", 1)[0])
 
 
-def start() -> StepData:
-    """The linkage at its start."""
-    entry = problem("four-bar")
+def start(**settings: Any) -> StepData:
+    """The linkage at its start, with settings of the problem."""
+    entry = problem("four-bar", **settings)
     return entry.system.evaluate(0.0, entry.q0, entry.v0)
 
 

@@ -36,39 +36,31 @@ Errors = Callable[[Matrix], Any]
 """The same to errors of the accelerations, (2, S) or what broadcasts to it."""
 
 
-def parameters() -> dict[str, float]:
-    """Parameters of the registered problem by name."""
-    return problem("four-bar").parameter_values
+P = problem("four-bar").parameter_values
+"""Parameters of the registered problem by name."""
+
+M1, M2, MGL = 4 * P["m"] * P["l"] ** 2 / 3, P["m"] * P["l"] ** 2 / 3, P["m"] * P["g"] * P["l"]
+"""Masses of the two cranks, kg m^2, and the weight that turns them, N m."""
 
 
-def printed(p: dict[str, float]) -> Rates:
+def printed(state: Matrix) -> Matrix:
     """M a = Q + lam J^T with the row (l cos(theta1), -l cos(theta2)), the multiplier eliminated."""
-    m1, m2, mgl = 4 * p["m"] * p["l"] ** 2 / 3, p["m"] * p["l"] ** 2 / 3, p["m"] * p["g"] * p["l"]
-
-    def rates(state: Matrix) -> Matrix:
-        c1, c2, s1, s2 = *np.cos(state[:2]), *np.sin(state[:2])
-        f1, f2 = p["psi"] - 1.5 * mgl * c1, -0.5 * mgl * c2
-        gamma = s1 * state[2] ** 2 - s2 * state[3] ** 2
-        lam = (gamma - c1 * f1 / m1 + c2 * f2 / m2) / (c1 * c1 / m1 + c2 * c2 / m2)
-        return np.array([(f1 + c1 * lam) / m1, (f2 - c2 * lam) / m2])
-
-    return rates
+    c1, c2, s1, s2 = *np.cos(state[:2]), *np.sin(state[:2])
+    f1, f2 = P["psi"] - 1.5 * MGL * c1, -0.5 * MGL * c2
+    gamma = s1 * state[2] ** 2 - s2 * state[3] ** 2
+    lam = (gamma - c1 * f1 / M1 + c2 * f2 / M2) / (c1 * c1 / M1 + c2 * c2 / M2)
+    return np.array([(f1 + c1 * lam) / M1, (f2 - c2 * lam) / M2])
 
 
-def regular(p: dict[str, float]) -> Rates:
+def regular(state: Matrix) -> Matrix:
     """M a = Q + lam J^T with the row (1, -1), the multiplier eliminated."""
-    m1, m2, mgl = 4 * p["m"] * p["l"] ** 2 / 3, p["m"] * p["l"] ** 2 / 3, p["m"] * p["g"] * p["l"]
-
-    def rates(state: Matrix) -> Matrix:
-        c1, c2 = np.cos(state[:2])
-        a = (p["psi"] - 1.5 * mgl * c1 - 0.5 * mgl * c2) / (m1 + m2)
-        return np.array([a, a])
-
-    return rates
+    c1, c2 = np.cos(state[:2])
+    a = (P["psi"] - 1.5 * MGL * c1 - 0.5 * MGL * c2) / (M1 + M2)
+    return np.array([a, a])
 
 
 PRINTED, REGULAR = "printed row", "regular row"
-ROWS = {PRINTED: printed, REGULAR: regular}
+ROWS: dict[str, Rates] = {PRINTED: printed, REGULAR: regular}
 
 
 def states(rates: Rates, dt: Any, steps: Any, error: Errors, count: int) -> Iterator[Matrix]:
@@ -158,5 +150,5 @@ def noisy(row: str, amplitude: float, count: int, admissible: bool = False) -> N
         kernel = np.array([c2, c1, -c2])
         return np.asarray((kernel * ((kernel * e).sum(axis=0) / (kernel * kernel).sum(axis=0)))[:2])
 
-    found = [apart(s) for s in states(ROWS[row](parameters()), STEP, round(END / STEP), error, count)]
+    found = [apart(s) for s in states(ROWS[row], STEP, round(END / STEP), error, count)]
     return NoiseResult(np.linspace(0.0, END, len(found)), np.array(found).T)

@@ -1,4 +1,4 @@
-"""Steps with a singular mass matrix: made from plain numbers, solved by a null space, and as paper 002 prints."""
+"""Steps with a singular mass matrix: made from plain numbers, and solved as paper 002 prints."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.core.step_data import StepData, Vector
 from gaussopt.formulations.pinv_mass_as_printed import formulation
-from gaussopt.papers.evidence.random_steps import answer, kernel, minimiser
+from gaussopt.papers.evidence.random_steps import answer, kernel
 from gaussopt.solving.solver_sequence import SolverSequence
 
 EIGENVALUES = (0.1, 10.0)
@@ -36,73 +36,40 @@ def drawn(random: np.random.Generator, most: int = 8, well_posed: bool = True) -
     return Size(n, rank, int(random.integers(n - rank, n) if well_posed else random.integers(1, n - rank)))
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """M a = F + J^T lam, J a = gamma with M singular.
+def step_of(z: Vector, size: Size, outside: float = 0.0) -> StepData:
+    """The step that numbers in [-1, 1] describe.
 
-    Attributes
-    ----------
-    M, force, J, gamma : arrays
+    Its force has a part in the range of M, a part in the kernel of M that is a constraint force J^T y, and `outside`
+    times a unit vector from the kernel of M.
     """
-
-    M: Matrix
-    force: Vector
-    J: Matrix
-    gamma: Vector
-
-    @classmethod
-    def of(cls, z: Vector, size: Size, outside: float = 0.0) -> Step:
-        """The step that numbers in [-1, 1] describe.
-
-        Its force has a part in the range of M, a part in the kernel of M that is a constraint force J^T y, and
-        `outside` times a unit vector from the kernel of M.
-        """
-        n, r, m = size.n, size.rank, size.rows
-        basis, spread, rows, gamma, x, p = np.split(np.asarray(z, dtype=float), np.cumsum([n * r, r, m * n, m, n]))
-        U = np.linalg.qr(basis.reshape(n, r), mode="complete")[0]
-        U, K = U[:, :r], U[:, r:]
-        low, high = np.log(EIGENVALUES)
-        M = (U * np.exp(low + (high - low) * 0.5 * (1.0 + spread))) @ U.T
-        J = rows.reshape(m, n)
-        # K c is a constraint force where Z^T K c = 0.
-        both = kernel(kernel(J).T @ K)
-        lost = K @ (K.T @ p)
-        force = M @ x + K @ (both @ (both.T @ (K.T @ p))) + outside * lost / max(float(np.linalg.norm(lost)), 1e-300)
-        return cls(0.5 * (M + M.T), force, J, gamma)
-
-    @property
-    def kernel(self) -> Matrix:
-        """Orthonormal basis Z of ker J."""
-        return kernel(self.J)
-
-    @property
-    def lost(self) -> Vector:
-        """(I - M M^+) F, the part of the force that the objective with M^+ drops."""
-        return np.asarray(self.force - self.M @ (np.linalg.pinv(self.M, rcond=1e-10) @ self.force))
-
-    def acceleration(self) -> Vector:
-        """The acceleration by a particular solution and the null space of J, without multipliers and without M^+."""
-        return minimiser(self.data())
-
-    def residual(self, a: Vector) -> float:
-        """Residual of Z^T (M a - F) = 0 and J a = gamma, relative to the size of their terms."""
-        size = np.linalg.norm(a)
-        along = np.linalg.norm(self.kernel.T @ (self.M @ a - self.force))
-        across = np.linalg.norm(self.J @ a - self.gamma)
-        terms = np.linalg.norm(self.M) * size + np.linalg.norm(self.force)
-        return float(along / terms + across / (np.linalg.norm(self.J) * size + np.linalg.norm(self.gamma)))
-
-    def data(self) -> StepData:
-        """The step as formulations take it."""
-        nothing = np.zeros(len(self.force))
-        return StepData.smooth(self.M, nothing, self.force, self.J, self.gamma, 0.0, nothing, nothing)
+    n, r, m = size.n, size.rank, size.rows
+    basis, spread, rows, gamma, x, p = np.split(np.asarray(z, dtype=float), np.cumsum([n * r, r, m * n, m, n]))
+    U = np.linalg.qr(basis.reshape(n, r), mode="complete")[0]
+    U, K = U[:, :r], U[:, r:]
+    low, high = np.log(EIGENVALUES)
+    M = (U * np.exp(low + (high - low) * 0.5 * (1.0 + spread))) @ U.T
+    J = rows.reshape(m, n)
+    # K c is a constraint force where Z^T K c = 0.
+    both = kernel(kernel(J).T @ K)
+    lost = K @ (K.T @ p)
+    force = M @ x + K @ (both @ (both.T @ (K.T @ p))) + outside * lost / max(float(np.linalg.norm(lost)), 1e-300)
+    return StepData.smooth(0.5 * (M + M.T), np.zeros(n), force, J, gamma, 0.0, np.zeros(n), np.zeros(n))
 
 
-def of_data(step: StepData) -> Step:
-    """The arrays of a step of a problem."""
-    return Step(step.M, step.force, step.J, step.gamma)
+def lost_force(step: StepData) -> Vector:
+    """(I - M M^+) F, the part of the force F = Q - h that the objective with M^+ drops."""
+    return np.asarray(step.force - step.M @ (np.linalg.pinv(step.M, rcond=1e-10) @ step.force))
 
 
-def as_printed(step: Step, sequence: SolverSequence) -> Vector:
+def residual(step: StepData, a: Vector) -> float:
+    """Residual of Z^T (M a - F) = 0 and J a = gamma, relative to the size of their terms; Z spans ker J."""
+    size = np.linalg.norm(a)
+    along = np.linalg.norm(kernel(step.J).T @ (step.M @ a - step.force))
+    across = np.linalg.norm(step.J @ a - step.gamma)
+    terms = np.linalg.norm(step.M) * size + np.linalg.norm(step.force)
+    return float(along / terms + across / (np.linalg.norm(step.J) * size + np.linalg.norm(step.gamma)))
+
+
+def as_printed(step: StepData, sequence: SolverSequence) -> Vector:
     """The acceleration by M^+ in Gauss's function, the sign of the force corrected."""
-    return answer(formulation, sequence, step.data())[0]
+    return answer(formulation, sequence, step)[0]
