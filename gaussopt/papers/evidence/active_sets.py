@@ -42,22 +42,22 @@ def solve(P: Matrix, p: Matrix, R: Matrix, A: Matrix, b: Matrix) -> ActiveSetPoi
     k = b.shape[1]
     columns: Matrix = np.asarray(np.linalg.solve(P, np.concatenate((R, p[..., None]), axis=2)), dtype=np.float64)
     X, x0 = columns[..., :k], columns[..., k]
-    y = complementary(A @ X, b + times(A, x0))
+    y = lcp(A @ X, b + times(A, x0))
     x = x0 + times(X, y)
     return ActiveSetPoints(x, y, times(A, x) + b)
 
 
-def complementary(G: Matrix, g: Matrix) -> Matrix:
-    """The y with 0 <= y complementary to G y + g >= 0 for a stack, (B, k, k) and (B, k)."""
-    diagonal = G.diagonal(axis1=1, axis2=2)
+def lcp(A: Matrix, b: Matrix) -> Matrix:
+    """Forces of the contact laws 0 <= z complementary to A z + b >= 0 for a stack, (B, k, k) and (B, k)."""
+    diagonal = A.diagonal(axis1=1, axis2=2)
     unit = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    S, s = unit[:, :, None] * G * unit[:, None, :], unit * g
-    k = g.shape[1]
+    S, s = unit[:, :, None] * A * unit[:, None, :], unit * b
+    k = b.shape[1]
     identity = np.eye(k)
-    found, best = np.zeros_like(g), np.full(len(g), -np.inf)
+    found, best = np.zeros_like(b), np.full(len(b), -np.inf)
     for active in subsets(k):
         block, right = np.where(active[:, None] & active, S, identity), np.where(active, -s, 0.0)[..., None]
-        regular = np.ones(len(g), dtype=bool)
+        regular = np.ones(len(b), dtype=bool)
         try:
             y = np.linalg.solve(block, right)[..., 0]
         except np.linalg.LinAlgError:
@@ -67,11 +67,6 @@ def complementary(G: Matrix, g: Matrix) -> Matrix:
         better = regular & (slack > best)
         found[better], best[better] = y[better], slack[better]
     return np.asarray(unit * np.maximum(found, 0.0))
-
-
-def lcp(A: Matrix, b: Matrix) -> Matrix:
-    """Forces of the contact laws 0 <= z complementary to A z + b >= 0, (B, k)."""
-    return complementary(A, b)
 
 
 def quadratic(P: Matrix, p: Matrix, A: Matrix, b: Matrix) -> Matrix:
@@ -86,7 +81,7 @@ def printed(A: Matrix, b: Matrix) -> Matrix:
 
 def primal(A: Matrix, b: Matrix) -> Matrix:
     """Minimisers of the printed program (36): 1/2 z^T A z + b^T z subject to z >= 0, (B, k)."""
-    return complementary(symmetric(A), b)
+    return lcp(symmetric(A), b)
 
 
 def symmetric(A: Matrix) -> Matrix:

@@ -91,9 +91,6 @@ def miss(step: StepData, a: Vector, true: Vector | None = None) -> float:
     return mass_norm(step.M, a - true) / size
 
 
-Candidate = Callable[[StepData], Vector]
-
-
 def answer(formulation: Any, sequence: SolverSequence, step: StepData) -> tuple[Vector, Vector | None]:
     """Acceleration, infinite where there is none, and multipliers by a formulation and a solver, uncertified."""
     program, data = formulation.apply(step)
@@ -104,7 +101,7 @@ def answer(formulation: Any, sequence: SolverSequence, step: StepData) -> tuple[
     return a, lam
 
 
-def by_formulation(name: str) -> Candidate:
+def by_formulation(name: str) -> Callable[[StepData], Vector]:
     """The acceleration of a registered formulation by direct linear algebra, uncertified."""
     entry, sequence = registry.load("formulation", name), SolverSequence("kkt")
     return lambda step: np.asarray(answer(entry, sequence, step)[0])

@@ -1,13 +1,17 @@
-"""Steps as a comparison records them, for the claims on time and on accuracy: answers, and times within a budget."""
+"""Measurements for the claims on time and on accuracy."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from timeit import timeit
+
+import numpy as np
 
 from gaussopt.comparison.cases import answer_case, time_case
 from gaussopt.comparison.records import Answers, Times
 from gaussopt.comparison.sources import Spec
 from gaussopt.comparison.step_table import TimedAnswers, competing
+from gaussopt.core.step_data import Vector
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 
 
@@ -23,3 +27,8 @@ def recorded(specs: Sequence[Spec], pairs: Sequence[tuple[str, str]], budget: fl
             taken = list(dict.fromkeys((a.formulation, a.solver) for a in found if not a.refused))
             times += [Times.from_mapping(t) for t in time_case(where, taken, DEFAULT_TOLERANCE, budget)]
     return competing(answers, times)
+
+
+def shortest(works: Sequence[Callable[[], object]], rounds: int) -> Vector:
+    """The shortest time of each of several works, which take turns, s; noise only ever adds."""
+    return np.asarray(np.min([[timeit(work, number=1) for work in works] for _ in range(rounds)], axis=0))

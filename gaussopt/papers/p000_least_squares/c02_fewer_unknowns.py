@@ -7,6 +7,7 @@ method and for mass matrices that the source's coordinates do not have; that is 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -17,11 +18,11 @@ from gaussopt.comparison.warm_starts import NOISE
 from gaussopt.core.step_data import Vector
 from gaussopt.papers.claim import Attempt, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence import random_steps as rs
-from gaussopt.papers.evidence.recorded_steps import recorded
+from gaussopt.papers.evidence.recorded_steps import recorded, shortest
 from gaussopt.papers.p000_least_squares import operation_counts as plain
 from gaussopt.papers.texts import Texts
 
-text = Texts(__file__)
+text = Texts(__file__, noise=NOISE)
 
 FORMULATIONS = (*measured.WITH_MULTIPLIERS, *measured.FEWER_UNKNOWNS)
 SEED = 2
@@ -131,14 +132,15 @@ def _race(n: int, m: int, diagonal: bool, quick: bool) -> Race:
     M: Vector = 10.0 ** rng.uniform(-1.0, 1.0, n) if diagonal else step.M
     data = M, step.force, step.J, step.gamma
     ways = {**plain.WITH, **plain.WITHOUT}
+    works = [partial(way, *data) for way in ways.values()]
     true = rs.minimiser(replace(step, M=np.diag(M)) if diagonal else step)
-    for name, way in ways.items():
-        if not np.allclose(way(*data), true, rtol=1e-6, atol=1e-6 * float(np.abs(true).max())):
+    for name, work in zip(ways, works, strict=True):
+        if not np.allclose(work(), true, rtol=1e-6, atol=1e-6 * float(np.abs(true).max())):
             raise ArithmeticError(f"{name} is wrong at n = {n}, m = {m}.")
     rounds = 3 if quick else max(5, 300 // n)
-    race = Race(n, m, diagonal, dict(zip(ways, plain.seconds(ways, data, rounds).tolist(), strict=True)))
+    race = Race(n, m, diagonal, dict(zip(ways, shortest(works, rounds).tolist(), strict=True)))
     if min(race.ratio(w) for w in plain.WITHOUT) * NOISE < 1:
-        race = Race(n, m, diagonal, dict(zip(ways, plain.seconds(ways, data, 3 * rounds).tolist(), strict=True)))
+        race = replace(race, times=dict(zip(ways, shortest(works, 3 * rounds).tolist(), strict=True)))
     return race
 
 
@@ -146,7 +148,7 @@ def _search(way: str, races: list[Race]) -> Attempt:
     """Search for a size at which a way with fewer unknowns beats the fastest with multipliers."""
     best, sizes = min(races, key=lambda r: r.ratio(way)), sorted({(r.n, r.m) for r in races})
     return text.attempt(
-        way, best.ratio(way) * NOISE < 1, noise=NOISE, count=len(sizes), sizes=", ".join(f"{n}/{m}" for n, m in sizes),
+        way, best.ratio(way) * NOISE < 1, count=len(sizes), sizes=", ".join(f"{n}/{m}" for n, m in sizes),
         seed=SEED, ratio=best.ratio(way), best=best,
     )  # fmt: skip
 

@@ -6,8 +6,7 @@ by QR, and the source's eq. (14). M is dense, or a vector of masses where it is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from time import perf_counter
+from collections.abc import Callable
 
 import numpy as np
 from scipy.linalg import lapack
@@ -70,17 +69,6 @@ def least_squares(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Ve
 
 WITH = {"all n + m unknowns by LU": all_unknowns, "multipliers by Cholesky": multipliers}
 WITHOUT = {"null space by QR": null_space, "eq. (14) by SVD": least_squares}
-
-
-def seconds(ways: Mapping[str, Way], step: tuple[Matrix | Vector, Vector, Matrix, Vector], rounds: int) -> Vector:
-    """The shortest time of each way, which take turns; noise only ever adds."""
-    best = np.full(len(ways), np.inf)
-    for _ in range(rounds):
-        for i, way in enumerate(ways.values()):
-            begin = perf_counter()
-            way(*step)
-            best[i] = min(best[i], perf_counter() - begin)
-    return best
 
 
 def operations(x: Vector, diagonal: bool) -> dict[str, Vector]:

@@ -16,10 +16,13 @@ from gaussopt.papers.figures import line_figure, remarks, thin
 from gaussopt.papers.p000_least_squares.motions import PROBLEM, REFERENCE
 from gaussopt.papers.p000_least_squares.motions import cases as cases
 from gaussopt.papers.report_parts import GAUSS, PaperResults
+from gaussopt.papers.texts import Texts
 from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.animation.animate import animation_block
-from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table, Timed
+from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section, Timed
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
+
+text = Texts(__file__)
 
 FIGURES = (
     (2, "x1", 0, "q", "Crank centre x₁", "m"),
@@ -56,78 +59,32 @@ def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tupl
 
 
 def _model() -> Section:
-    table = common.parameters_table(problem(PROBLEM), "parameters-000", "Parameters of the crank-slider.")
-    text = (
-        "Coordinates q = (x₁, y₁, θ₁, x₂, y₂, θ₂, x₃): centre and angle of the crank, centre and angle of the "
-        "connecting rod, position of the slider. M = diag(m₁, m₁, I₁, m₂, m₂, I₂, m₃); gravity, a constant torque τ "
-        "on the crank, and a spring k and damper c on the slider act. Six holonomic constraints leave one degree of "
-        "freedom. Everything below is derived from the energies and the constraint functions; nothing is typed in."
-    )
-    drawing = drawing_figure(problem(PROBLEM), "paper-000-drawing")
-    return Section("model-000", "Model", (Paragraph(text), drawing, table))
+    entry = problem(PROBLEM)
+    table = common.parameters_table(entry, "parameters-000", "Parameters of the crank-slider.")
+    return Section("model-000", "Model", (*text.blocks("model"), drawing_figure(entry, "paper-000-drawing"), table))
 
 
 def _method() -> Section:
-    formula = Formula(
-        r"a = J^+ \gamma + P \left(M^{1/2} P\right)^+ b, \quad P = I - J^+ J, \quad "
-        r"b = -\left(M^{1/2} J^+ \gamma - M^{-1/2} (Q - h)\right)",
-        "a = J^+ gamma + P (M^(1/2) P)^+ b,   P = I - J^+ J,   b = -(M^(1/2) J^+ gamma - M^(-1/2) (Q - h))",
-    )
-    blocks = (
-        Paragraph("Gauss's principle: of all accelerations that the constraints allow, the true one solves"),
-        GAUSS,
-        Paragraph(
-            "The source solves the constraints by a generalised inverse and minimises over what is left. Its eq. (14), "
-            "read with the Moore-Penrose inverse of the product, is exact:"
-        ),
-        formula,
-        Paragraph(
-            "J⁺ is the Moore-Penrose inverse of J, P the projector on the accelerations that the constraints leave "
-            "free (J P = 0), I the unit matrix; N in units is the newton."
-        ),
-        Paragraph(
-            "Its eq. (16) splits that inverse into a product of inverses, which is false, and thereby minimises the "
-            "unweighted distance to the free acceleration: the masses drop out. It satisfies the constraints to the "
-            "last digit, which is why a constraint check alone never certifies a step here."
-        ),
-    )
-    return Section("method-000", "Method", blocks)
+    principle, *source = text.blocks("method")
+    return Section("method-000", "Method", (principle, GAUSS, *source))
 
 
 def _motions(results: PaperResults, reference: ReferenceData, findings: list[str]) -> Section:
-    exact = results.trajectory("motion: exact")
-    blocks: list[Block] = [
-        Paragraph(
-            "The figures of the source for its printed case (τ = -0.5 N m, start stretched out and at rest), "
-            "numbered as there. Line: this run, Lagrange's equations by direct linear algebra, DOP853 with tolerance "
-            "1e-12. Circles: the reference trajectory, good to 1e-13."
-        )
-    ]
+    blocks: list[Block] = [*text.blocks("motion")]
+    exact, settles = results.trajectory("motion: exact"), results.trajectory("motion: settles")
     if exact is not None:
-        blocks.append(animation_block(
-            exact, problem(PROBLEM), "paper-000-motion",
-            f"Motion with the printed torque; the crank's speed is {abs(exact.v[-1, 2]):.3g} rad/s at the end of these "
-            f"{exact.t[-1]:g} s.",
-        ))  # fmt: skip
+        values = {"end": exact.t[-1], "speed": abs(exact.v[-1, 2]), "angle": exact.q[-1, 2]}
+        blocks.append(animation_block(exact, problem(PROBLEM), "paper-000-motion", text("printed torque", **values)))
         blocks.append(Gallery(tuple(_history(f, exact, reference) for f in FIGURES)))
         last = int(np.argmin(np.abs(reference.t - exact.t[-1])))
         miss = abs(exact.q[-1, 2] - reference.q[last, 2])
-        findings.append(
-            f"Crank-slider, printed torque: θ₁({exact.t[-1]:g} s) = {exact.q[-1, 2]:.12f} rad, {miss:.1e} from the "
-            f"reference; largest certified relative error of a step {exact.worst.relative_error:.1e}."
-        )
-    settles = results.trajectory("motion: settles")
+        findings.append(text("printed torque found", miss=miss, certified=exact.worst.relative_error, **values))
     if settles is not None:
-        blocks.append(animation_block(
-            settles, problem(PROBLEM, tau=0.0), "paper-000-settling",
-            f"Motion without the torque: the mechanism swings under its weight; after {settles.t[-1]:g} s the crank's "
-            f"speed is {abs(settles.v[-1, 2]):.1e} rad/s.",
-        ))  # fmt: skip
+        values = {"end": settles.t[-1], "speed": abs(settles.v[-1, 2]), "angle": settles.q[-1, 2]}
+        entry = problem(PROBLEM, tau=0.0)
+        blocks.append(animation_block(settles, entry, "paper-000-settling", text("without torque", **values)))
         blocks.append(_settling(settles))
-        findings.append(
-            f"Without the torque the mechanism swings{_falling(settles)}: "
-            f"θ₁({settles.t[-1]:g} s) = {settles.q[-1, 2]:.10f} rad at {abs(settles.v[-1, 2]):.1e} rad/s."
-        )
+        findings.append(text("without torque found", falling=_falling(settles), **values))
     return Section("motion-000", "Motion: figures 2 to 9", tuple(blocks))
 
 
@@ -149,20 +106,11 @@ def _history(entry: tuple[int, str, int, str, str, str], exact: Trajectory, refe
 
 def _equation_16(results: PaperResults, findings: list[str]) -> Section:
     runs = results.trajectories("eq. (16): ")
-    text = (
-        "What eq. (16) does to the motion: from the same start, integrated with the same tolerance (DOP853, 1e-10)"
-        f"{_driven(runs)}. Such a run is possible only with an infinite tolerance; otherwise a step whose certificate "
-        "fails is refused."
-    )
-    blocks: list[Block] = [Paragraph(text)]
     names = {"lagrange": "exact", "least-squares-as-printed": "eq. (16)"}
     labels = {k: f"{names[k.split(',')[0]]}, τ = {k.split('= ')[1]}" for k in runs}
-    rows = tuple((labels[k], v.q[-1, 2], v.v[-1, 2], v.worst.relative_error, v.worst.constraint_residual)
-                 for k, v in runs.items())  # fmt: skip
-    blocks.append(Table(
-        "equation-16-000", "Crank angle and rate after 0.25 s.",
-        ("run", "θ₁ / rad", "θ₁′ / (rad/s)", "largest certified", "largest constraint residual"), rows,
-    ))  # fmt: skip
+    rows = [(labels[k], v.q[-1, 2], v.v[-1, 2], v.worst.relative_error, v.worst.constraint_residual)
+            for k, v in runs.items()]  # fmt: skip
+    blocks: list[Block] = [*text.blocks("eq. (16)", driven=_driven(runs)), text.table("equation-16-000", rows)]
     if len(runs) == 4:
         t = next(iter(runs.values())).t
         curves = {labels[k]: v.q[:, 2] for k, v in runs.items()}
@@ -173,11 +121,10 @@ def _equation_16(results: PaperResults, findings: list[str]) -> Section:
             f"Crank angle after 0.25 s: {words}.", t, curves, ("t / s", "θ₁ / rad"), size=(3.8, 2.8), above=True,
         ))  # fmt: skip
         exact, printed = (float(c[-1]) for c in list(curves.values())[:2])
+        residual = list(runs.values())[1].worst.constraint_residual
         findings.append(common.Important(
-            f"Integrated as printed (τ = -0.5 N m), eq. (16) brings the crank to {printed:.3f} rad after 0.25 s where "
-            f"the true motion is at {exact:.4f} rad, although each of its steps holds the constraints to "
-            f"{list(runs.values())[1].worst.constraint_residual:.0e}.",
-            "paper-000-equation-16", "equation-16-000",
+            text("eq. (16) found", printed=printed, exact=exact, residual=residual), "paper-000-equation-16",
+            "equation-16-000",
         ))  # fmt: skip
     return Section("equation-16-000", "The motion by eq. (16) as printed", tuple(blocks))
 
@@ -218,23 +165,12 @@ def _accuracy(results: PaperResults, reference: ReferenceData, findings: list[st
         certified[label] = traj.relative_error[np.searchsorted(traj.t, t - 1e-9)]
         rows.append((label, str(traj.status), errors[-1], errors.max(), traj.worst.relative_error, energy,
                      traj.position_drift.max(), traj.timing["total"]))  # fmt: skip
-    table = Table(
-        "accuracy-000",
-        "The printed case by RK4 with dt = 1 ms, without stabilisation: the errors in q are of the whole motion, "
-        "integrator and solver together; the certified relative error is that of the steps.",
-        ("formulation by solver", "status", "final error in q", "largest error in q", "certified",
-         "largest energy error / J", "position drift", "seconds"),
-        tuple(rows), ("seconds",),
-    )  # fmt: skip
-    blocks: list[Block] = [table]
+    blocks: list[Block] = [text.table("accuracy-000", rows, timed=("seconds",))]
     if curves and len({len(c) for c in curves.values()}) == 1:
         spread = max(float(np.abs(np.array(list(curves.values())) - curves[next(iter(curves))]).max()), 0.0)
         largest_error = max(float(np.max(c)) for c in curves.values())
-        findings.append(
-            f"{len(curves)} formulation-solver pairs carry the motion; the errors of their trajectories differ by at "
-            f"most {spread:.1e}"
-            + (", so the integrator, not the solver, limits the accuracy." if spread < 0.1 * largest_error else ".")
-        )
+        so = ", so the integrator, not the solver, limits the accuracy" if spread < 0.1 * largest_error else ""
+        findings.append(text("accuracy found", pairs=len(curves), spread=spread, so=so))
         for name, what, data, ylabel in (
             ("paper-000-error", "Error against the reference", curves, "max |q - q_ref|"),
             ("paper-000-certified", "Certified relative error of the steps", certified, "certified relative error"),
@@ -242,22 +178,24 @@ def _accuracy(results: PaperResults, reference: ReferenceData, findings: list[st
             worst = {k: f"{float(np.max(v)):.1e}" for k, v in data.items()}
             alike = len(set(worst.values())) == 1
             largest = f"{worst[next(iter(worst))]} by each pair" if alike else "; ".join(map(" ".join, worst.items()))
-            caption = f"{what} (RK4, dt = 1 ms, logarithmic); largest: {largest}.{remarks(data, log=True)}"
-            alt = f"{what}; largest: {largest}."
-            blocks.append(line_figure(name, caption, alt, t, data, ("t / s", ylabel), log=True, above=True))
+            blocks.append(_largest(name, what, t, data, ylabel, largest, "RK4, dt = 1 ms, "))
     return Section("accuracy-000", "Formulations and solvers on the motion", tuple(blocks))
+
+
+def _largest(
+    name: str, what: str, t: Vector, curves: dict[str, Vector], ylabel: str, largest: str, how: str = ""
+) -> Figure:
+    """Curves on a logarithmic scale, with their largest values in words."""
+    caption = f"{what} ({how}logarithmic); largest: {largest}.{remarks(curves, log=True)}"
+    alt = f"{what}; largest: {largest}."
+    return line_figure(name, caption, alt, t, curves, ("t / s", ylabel), log=True, above=True)
 
 
 def _states_section(results: PaperResults, findings: list[str]) -> Section:
     blocks = common.formulations_and_solvers("000", results, f"States of the reference {REFERENCE}.")
     printed = results.value("states: least-squares-as-printed")
     if printed is not None and printed.pairs:
-        wrong = printed.pairs[0]
-        findings.append(
-            f"Eq. (16) as printed holds the constraints to {wrong.constraint_residual:.1e} and is wrong by up to "
-            f"{wrong.error:.1f} times 1 + the largest true acceleration; its certificate passes on "
-            f"{wrong.solved} of {wrong.states} states."
-        )
+        findings.append(text("states found", wrong=printed.pairs[0]))
     return Section("states-000", "Formulations and solvers on given states", tuple(blocks))
 
 
@@ -270,22 +208,8 @@ def _control(results: PaperResults, findings: list[str]) -> Section:
          v.q[-1, 2], 1e6 * v.timing["solve"] / v.meta["evaluations"])
         for k, v in controls.items()
     )  # fmt: skip
-    table = Table(
-        "control-000",
-        f"The first {end} with the papers' integrator (semi-implicit Euler, dt = 1 ms), each step solved by the solver "
-        "named and accepted at any accuracy; the certified relative errors are recorded.",
-        ("solver", "steps", "largest certified", "median certified", "constraint residual", f"θ₁({end}) / rad",
-         "solve / µs per step"),
-        rows, ("solve / µs per step",),
-    )  # fmt: skip
-    blocks: list[Block] = [
-        Paragraph(
-            "The genetic algorithm is a control, not a competitor. In null-space coordinates the step has one unknown "
-            "and the objective is a parabola; in full coordinates it searches seven unknowns and pays for violated "
-            "constraints."
-        ),
-        table,
-    ]
+    table = text.table("control-000", rows, timed=("solve / µs per step",), end=end)
+    blocks: list[Block] = [*text.blocks("control"), table]
     if controls:
         t = next(iter(controls.values())).t
         data = {k: v.relative_error for k, v in controls.items() if len(v.t) == len(t)}
@@ -299,34 +223,20 @@ def _control(results: PaperResults, findings: list[str]) -> Section:
         ga, newton = controls.get("deap, full coordinates with penalty"), controls.get("newton")
         if ga is not None and newton is not None:
             cost = [v.timing["solve"] / v.meta["evaluations"] for v in (ga, newton)]
-            findings.append(Timed(
-                f"Genetic algorithm in full coordinates: certified relative error up to {ga.worst.relative_error:.1e} "
-                f"where Newton has {newton.worst.relative_error:.1e}, at {cost[0] / cost[1]:.0f} times the cost of a "
-                "solve."
-            ))  # fmt: skip
+            found = text("control found", genetic=ga.worst.relative_error, newton=newton.worst.relative_error,
+                         times=cost[0] / cost[1])  # fmt: skip
+            findings.append(Timed(found))
     return Section("control-000", "OSQP, Newton and a genetic algorithm as the solver of every step", tuple(blocks))
 
 
 def _drift(results: PaperResults, reference: ReferenceData) -> Section:
     runs = results.trajectories("drift: ")
-    blocks: list[Block] = [
-        Paragraph(
-            "Solving each step exactly keeps the second derivative of the constraints at zero; errors of position and "
-            "velocity still accumulate in the integrator."
-        )
-    ]
     rows = tuple(
         (label, str(v.status), v.t[-1], v.position_drift.max(), v.velocity_drift.max(),
          float(np.abs(histories.energy_residual(v)).max()))
         for label, v in runs.items()
     )  # fmt: skip
-    blocks.append(Table(
-        "drift-000",
-        "Constraint drift and energy with and without stabilisation, dt = 1 ms. The energy residual is the largest "
-        "|E(t) - E(0) - W(t)|, W the work of the damper by Simpson's rule over the recorded steps.",
-        ("run", "status", "end / s", "position drift", "velocity drift", "energy residual / J"), rows,
-    ))  # fmt: skip
-    blocks += _drift_figures(runs, reference)
+    blocks: list[Block] = [*text.blocks("drift"), text.table("drift-000", rows), *_drift_figures(runs, reference)]
     exact = results.trajectory("motion: exact")
     if exact is not None:
         blocks.append(Gallery(tuple(
@@ -355,9 +265,7 @@ def _drift_figures(runs: dict[str, Trajectory], reference: ReferenceData) -> lis
     ):
         data = {k: getattr(v, attribute)[cut] for k, v in whole.items()}
         words = "; ".join(f"{k} {float(getattr(v, attribute).max()):.1e}" for k, v in whole.items())
-        caption = f"{what} (logarithmic); largest: {words}.{remarks(data, log=True)}"
-        alt = f"{what}; largest: {words}."
-        blocks.append(line_figure(name, caption, alt, t, data, ("t / s", what), log=True, above=True))
+        blocks.append(_largest(name, what, t, data, what, words))
     energy = {k: v.energy[cut] for k, v in whole.items()}
     inside = reference.t <= t[-1]
     marks = {"reference": (reference.t[inside][::8], reference.energy[inside][::8])}

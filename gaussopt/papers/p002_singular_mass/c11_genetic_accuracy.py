@@ -14,12 +14,11 @@ from gaussopt.core.step_data import StepData, Vector
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.p002_singular_mass import genetic_runs as runs
+from gaussopt.papers.p002_singular_mass.first_steps import PENALTIES, penalised
 from gaussopt.papers.p002_singular_mass.genetic_runs import FULL, NULL, WAYS, distance, search, start, state
 from gaussopt.papers.texts import Texts
 
 text = Texts(__file__)
-
-PENALTIES = (1e2, 1e4, 1e6)
 
 ANGLES, RATES, TORQUES = (-math.pi, math.pi), (-10.0, 10.0), (-1000.0, 1000.0)
 """rad, rad/s and N m of the random states."""
@@ -117,15 +116,14 @@ def _ways_that(what: str, null: bool, tried: Sequence[_Tried]) -> str:
 
 def _bias() -> Derivation:
     step = start()
-    F, M, J = step.force, step.M.diagonal(), step.J
+    F, M = step.force, step.M.diagonal()
     a = (F[0] + F[1]) / (M[0] + M[1])
     words, apart = [], 0.0
     for w in PENALTIES:
         # theta1'' - theta2'' = r: both equations of motion with the force 2 w r of the penalty.
         r = (M[1] * a - F[1]) / (2 * w + M[0] * M[1] / (M[0] + M[1]))
         stated = r * np.array([M[1], -M[0], -M[1]]) / (M[0] + M[1])
-        minimiser = np.asarray(np.linalg.solve(step.M + 2 * w * J.T @ J, F + 2 * w * J.T @ step.gamma), dtype=float)
-        apart = max(apart, distance(minimiser, np.array([a, a, -a]) + stated))
+        apart = max(apart, distance(penalised(step, w), np.array([a, a, -a]) + stated))
         words.append(f"w = {w:.0e}: {np.abs(stated).max():.3g} rad/s²")
     return text.derivation("bias", apart < 1e-8, stated="; ".join(words), apart=apart)
 

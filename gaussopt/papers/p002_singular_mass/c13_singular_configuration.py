@@ -17,7 +17,7 @@ from gaussopt.problems.four_bar import at_angle, upright
 from gaussopt.simulation.simulate import simulate
 from gaussopt.solving.solve import solve_step
 
-text = Texts(__file__)
+text = Texts(__file__, end=END)
 
 RATE = 2.0
 """rad/s, at the configuration."""
@@ -39,15 +39,16 @@ def check(quick: bool) -> Judgement:
     )
     noise = text.attempt(
         "noise", any(by[PRINTED][0] for by in shares.values()), runs=runs, seed=linkage.SEED,
-        noise=" and ".join(f"{a:g}" for a in NOISE), step=STEP, end=END, off=OFF, found=found,
+        noise=" and ".join(f"{a:g}" for a in NOISE), step=STEP, off=OFF, found=found,
     )  # fmt: skip
     smallest = _smallest(2 if quick else 12)
     derivations = (wrong, _degenerates(), _branches(), crossing)
     # At the configuration; across it with exact accelerations; with each noise.
     carried = [not wrong.holds, gap < OFF, *(by[PRINTED][0] == 0 for by in shares.values())]
     verdict = ClaimVerdict.TRUE if all(carried) else ClaimVerdict.IRREPRODUCIBLE if any(carried) else ClaimVerdict.FALSE
+    lead = {ClaimVerdict.TRUE: "carried", ClaimVerdict.FALSE: "not carried"}.get(verdict, "undecided")
     sentence = text(
-        "sentence", lead=text(str(verdict)), there="a wrong" if wrong.holds else "the right",
+        "sentence", lead=text(lead), there="a wrong" if wrong.holds else "the right",
         crosses="steps across" if gap < OFF else "leaves the branch", gap=gap,
         leave=" and ".join(f"{a:g} rad/s² {by[PRINTED][0]} of {runs}" for a, by in shares.items()),
         regular=sum(by[REGULAR][0] for by in shares.values()),
@@ -81,9 +82,7 @@ def _smallest(generations: int) -> Attempt:
     words = "None throws it off"
     if off := found.value < 10.0:
         words = f"An error of {10**found.value:.1e} rad/s² with {round(found.at[2])} steps throws it off"
-    return text.attempt(
-        "smallest error", off, tried=found.tried, low=10**low, end=END, found=words, regular=max(regular)
-    )
+    return text.attempt("smallest error", off, tried=found.tried, low=10**low, found=words, regular=max(regular))
 
 
 def _at_the_configuration() -> Derivation:
@@ -134,9 +133,8 @@ def _crossing(steps: tuple[float, ...]) -> tuple[Derivation, float]:
         gap = linkage.end(ROWS[PRINTED], dt, round(END / dt), lambda _: 0.0, 1)
         by_hand = max(by_hand, float(gap[0]))
     largest = max(worst, by_hand)
-    return text.derivation(
-        "crossing", largest < OFF, steps=", ".join(f"{dt:g}" for dt in steps), end=END, worst=worst, by_hand=by_hand
-    ), largest
+    words = ", ".join(f"{dt:g}" for dt in steps)
+    return text.derivation("crossing", largest < OFF, steps=words, worst=worst, by_hand=by_hand), largest
 
 
 claim = text.claim("C13", "002", check, 2.0)

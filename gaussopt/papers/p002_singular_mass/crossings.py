@@ -16,8 +16,11 @@ from gaussopt.papers.figures import line_figure
 from gaussopt.papers.p002_singular_mass import noisy_linkage as linkage
 from gaussopt.papers.p002_singular_mass.noisy_linkage import END, NOISE, PRINTED, REGULAR, NoiseResult
 from gaussopt.papers.report_parts import PaperResults, motion_case
+from gaussopt.papers.texts import Texts
 from gaussopt.processes.job import Job
-from gaussopt.reporting.document import Block, Paragraph, Section, Table
+from gaussopt.reporting.document import Block, Section
+
+text = Texts(__file__)
 
 PROBLEM, REFERENCE, MECHANICS = "four-bar", "four-bar-A", ("lagrange", "kkt")
 ROWS = {REGULAR: {}, PRINTED: {"variant": "printed-constraint"}}
@@ -62,41 +65,13 @@ def singular(results: PaperResults, findings: list[str]) -> Section:
     """The passage with exact accelerations: the multiplier, and where the certificate stops a run."""
     runs = results.trajectories("crossing: ")
     near = results.trajectories("approach: ")
-    blocks: list[Block] = [
-        Paragraph(
-            "With ψ = 450 N m the cranks pass θ₁ = π/2. M has the same rank there as everywhere; it is the printed row "
-            "that vanishes, and with it the rank of J. Since the row is l cos θ times the regular one, its multiplier "
-            "is the regular one divided by l cos θ: it grows without bound although nothing happens to the forces. "
-            "First with exact accelerations (linear algebra), integrated by RK4."
-        )
-    ]
+    blocks: list[Block] = [*text.blocks("exact")]
     if runs:
-        blocks.append(Table(
-            "crossing-002",
-            "Over the singular position with exact accelerations. The largest multiplier of the first row is that of "
-            "the recorded instants, at the distance given.",
-            ("row, step / s", "status", "end / s", "|θ₁ − θ₂| at the end", "largest |λ₁|", "distance to π/2 there",
-             "certified"),
-            tuple(_crossing_row(k, v) for k, v in runs.items()),
-        ))  # fmt: skip
+        blocks.append(text.table("crossing-002", [_crossing_row(k, v) for k, v in runs.items()]))
+    stopped = sum(v.failed_step is not None for v in near.values())
     if near:
-        blocks += [
-            Paragraph(
-                "Closer: from the last reference state before π/2, with much smaller steps."
-                + (
-                    " Where the printed row drowns in rounding the certificate does not accept the answer, and the run "
-                    "stops."
-                    if any(v.failed_step is not None for v in near.values())
-                    else ""
-                )
-            ),
-            Table(
-                "approach-002",
-                "From just before π/2 with the printed row. 'λ₁ l cos θ₁' is the multiplier of the regular row.",
-                ("step / s", "status", "closest / rad", "λ₁ there", "λ₁ l cos θ₁ there", "end"),
-                tuple(_approach_row(k, v) for k, v in near.items()),
-            ),
-        ]
+        blocks += text.blocks("closer", stops=" " + text("stops") if stopped else "")
+        blocks.append(text.table("approach-002", [_approach_row(k, v) for k, v in near.items()]))
     blocks += _multiplier_figure(runs, near)
     printed = {**{k: v for k, v in runs.items() if k.startswith("printed")}, **near}
     regular = {k: v for k, v in runs.items() if k.startswith("regular")}
@@ -106,13 +81,10 @@ def singular(results: PaperResults, findings: list[str]) -> Section:
         i = int(np.argmax(np.abs(peak.lam[:, 0])))
         bound = max(float(np.abs(v.lam[:, 0]).max()) for v in regular.values())
         gap = max(float(abs(v.q[-1, 0] - v.q[-1, 1])) for k, v in printed.items() if k.startswith("printed"))
-        stopped = [v for v in near.values() if v.failed_step is not None]
-        findings.append(
-            f"Printed row near θ₁ = π/2: |λ₁| = {abs(peak.lam[i, 0]):.1e} at {_distance(peak)[i]:.1e} rad, where the "
-            f"regular row's multiplier is at most {bound:.4g} over the whole run. With exact accelerations RK4 steps "
-            f"across with |θ₁ − θ₂| ≤ {gap:.1e} rad"
-            + (f"; of {len(near)} runs that come closer the certificate stops {len(stopped)}." if stopped else ".")
-        )
+        stops = f"; of {len(near)} runs that come closer the certificate stops {stopped}" if stopped else ""
+        findings.append(text(
+            "exact found", peak=abs(peak.lam[i, 0]), distance=_distance(peak)[i], bound=bound, gap=gap, stopped=stops
+        ))  # fmt: skip
     return Section("singular-002", "Through the singular position with exact accelerations", tuple(blocks))
 
 
@@ -166,17 +138,7 @@ def _approach_row(label: str, v: Trajectory) -> tuple[Any, ...]:
 def noise(results: PaperResults, findings: list[str]) -> Section:
     """The passage with noisy accelerations: which runs leave their branch."""
     found: dict[str, NoiseResult] = results.group("noise: ")
-    blocks: list[Block] = [
-        Paragraph(
-            "An inexact solver, such as the genetic algorithm, leaves an error on every acceleration. Here it is "
-            "imitated: each acceleration that RK4 asks for is solved by elimination and then gets an independent "
-            "Gaussian error on each crank, which in general violates the constraints: θ₁ and θ₂ part by a little "
-            "before π/2, and there the printed row no longer says which of its two branches is meant. For comparison "
-            "the last row of the table ('admissible') projects the same kind of errors onto the accelerations that the "
-            f"constraints allow. A run counts as off its branch if |θ₁ − θ₂| > {linkage.OFF:g} rad at t = {END:g} s, "
-            "after the passage, or if it is no longer finite. They are the runs of claim C13."
-        )
-    ]
+    blocks: list[Block] = [*text.blocks("noisy", off=linkage.OFF, end=END)]
     rows, curves, facts = [], {}, {}
     t: Vector = np.zeros(0)
     for label, run in found.items():
@@ -191,13 +153,7 @@ def noise(results: PaperResults, findings: list[str]) -> Section:
             curves[f"{label}, median"] = np.median(run.gaps, axis=0)
             curves[f"{label}, largest"] = run.gaps.max(axis=0)
     if rows:
-        blocks.append(Table(
-            "noise-002",
-            f"Crossing with noisy accelerations, RK4 with {linkage.STEP:g} s.",
-            ("row, noise / (rad/s²)", "runs", "off the branch", "share", "not finite",
-             f"median |θ₁ − θ₂| at {END:g} s / rad", "largest finite / rad"),
-            tuple(rows),
-        ))  # fmt: skip
+        blocks.append(text.table("noise-002", rows, step=linkage.STEP, end=END))
     if curves:
         shown = {k: np.minimum(np.maximum(y, 1e-12), 10.0) for k, y in curves.items()}
         words = ", ".join(
@@ -213,9 +169,5 @@ def noise(results: PaperResults, findings: list[str]) -> Section:
     for amplitude in NOISE:
         printed, regular = (facts.get(f"{row}, {amplitude:g}") for row in (PRINTED, REGULAR))
         if printed and regular:
-            findings.append(
-                f"Acceleration noise of {amplitude:g} rad/s²: with the printed row {printed[0]} of {printed[1]} runs "
-                f"leave the branch at π/2, with the regular row {regular[0]} of {regular[1]} (|θ₁ − θ₂| ≤ "
-                f"{regular[2]:.1e} rad at {END:g} s)."
-            )
+            findings.append(text("noisy found", noise=amplitude, printed=printed, regular=regular, end=END))
     return Section("noise-002", "Through the singular position with noisy accelerations", tuple(blocks))

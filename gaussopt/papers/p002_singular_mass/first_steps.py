@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.core.step_data import StepData
+from gaussopt.core.step_data import StepData, Vector
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.p002_singular_mass.genetic_runs import start
 from gaussopt.solving.solve import solve_step
@@ -71,28 +71,23 @@ def in_other_coordinates(step: StepData) -> StepData:
     return replace(step, M=S.T @ step.M @ S, h=S.T @ step.h, Q=S.T @ step.Q, J=step.J @ S)
 
 
-@dataclass(frozen=True, slots=True)
-class PenaltyResult:
-    """A penalised first step: its exact minimiser, and what the genetic algorithm finds; errors in rad/s^2."""
-
-    weight: float
-    bias: float
-    errors: tuple[float, ...]
+def penalised(step: StepData, weight: float) -> Vector:
+    """The minimiser of 1/2 a^T M a - a^T (Q - h) + weight |J a - gamma|^2, (n,)."""
+    K = step.M + 2 * weight * step.J.T @ step.J
+    return np.asarray(np.linalg.solve(K, step.force + 2 * weight * step.J.T @ step.gamma))
 
 
-def penalties(seeds: int) -> list[PenaltyResult]:
-    """Errors of penalised first steps, by exact minimisation and by the genetic algorithm."""
+def penalties(seeds: int) -> list[tuple[float, float, list[float]]]:
+    """Penalties, and the errors of the minimiser and of runs of the genetic algorithm at the first step, rad/s^2."""
     step = start()
     exact = solve_step(step, "lagrange", "kkt").a
     assert exact is not None
     found = []
     for weight in PENALTIES:
-        K = step.M + 2 * weight * step.J.T @ step.J
-        minimiser = np.linalg.solve(K, step.force + 2 * weight * step.J.T @ step.gamma)
         errors = []
         for seed in range(seeds):
             options = {**GENETIC["full coordinates with penalty"], "penalty": weight, "seed": seed}
             a = solve_step(step, "gauss", "deap", tolerance=math.inf, **options).a
             errors.append(math.inf if a is None else float(np.abs(a - exact).max()))
-        found.append(PenaltyResult(weight, float(np.abs(minimiser - exact).max()), tuple(errors)))
+        found.append((weight, float(np.abs(penalised(step, weight) - exact).max()), errors))
     return found

@@ -19,13 +19,16 @@ from gaussopt.papers import histories
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.figures import line_figure
 from gaussopt.papers.p002_singular_mass import crossings
-from gaussopt.papers.p002_singular_mass.first_steps import GENETIC, Branch, PenaltyResult, flow_chart, penalties
+from gaussopt.papers.p002_singular_mass.first_steps import GENETIC, Branch, flow_chart, penalties
 from gaussopt.papers.p002_singular_mass.genetic_runs import start
 from gaussopt.papers.report_parts import GAUSS, PaperResults, motion_case
+from gaussopt.papers.texts import Texts
 from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.animation.animate import animation_block
-from gaussopt.reporting.document import Block, Formula, Gallery, Paragraph, Section, Table, Timed
+from gaussopt.reporting.document import Block, Gallery, Paragraph, Section, Table, Timed
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
+
+text = Texts(__file__)
 
 PROBLEM, MECHANICS = "four-bar", ("lagrange", "kkt")
 REFERENCES = ("four-bar-A", "four-bar-B")
@@ -77,97 +80,33 @@ def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tupl
 def _model() -> Section:
     entry = problem(PROBLEM)
     diagonal = ", ".join(f"{x:g}" for x in start().M.diagonal())
-    forces = Formula(
-        r"M = \operatorname{diag}\left(\tfrac{4}{3} m l^2, \tfrac{1}{3} m l^2, 0\right), \quad "
-        r"Q = \left(\psi - \tfrac{3}{2} m g l \cos \theta_1,\; -\tfrac{1}{2} m g l \cos \theta_2,\; \tau_3\right)",
-        "M = diag(4 m l^2/3, m l^2/3, 0),   Q = (psi - 3/2 m g l cos theta1, -1/2 m g l cos theta2, tau3)",
-    )
-    rows = Formula(
-        r"\theta_1 - \theta_2 = 0, \quad \theta_1 + \theta_3 - \pi = 0 \quad "
-        r"\text{(source: } l \sin \theta_1 - l \sin \theta_2 = 0 \text{)}",
-        "theta1 - theta2 = 0,   theta1 + theta3 - pi = 0   (source: l sin theta1 - l sin theta2 = 0)",
-    )
-    text = (
-        "Coordinates q = (θ₁, θ₂, θ₃): the angles of the two cranks and the hinge angle between crank 1 and the "
-        "coupler. The coupler stays parallel to the ground and its kinetic energy is booked on θ₁; θ₃ therefore has no "
-        f"mass, and M = diag({diagonal}) kg m² is singular in every position. The linkage starts at rest at "
-        f"θ₁ = {math.degrees(entry.q0[0]):g}°. τ₃ is zero except in one counterexample."
-    )
-    closing = (
-        "The mechanism closes if θ₁ = θ₂. The source writes only the vertical part of that, l sin θ₁ = l sin θ₂, which "
-        "also allows θ₂ = π − θ₁; at θ₁ = ±π/2 the two branches meet and the row of the constraint vanishes. Unless "
-        "said otherwise the runs below use the regular row θ₁ − θ₂ = 0."
-    )
+    coordinates, *equations = text.blocks("model", diagonal=diagonal, degrees=math.degrees(entry.q0[0]))
     table = common.parameters_table(entry, "parameters-002", "Parameters of the four-bar linkage.")
     drawing = drawing_figure(entry, "paper-002-drawing")
-    return Section("model-002", "Model", (Paragraph(text), drawing, forces, rows, Paragraph(closing), table))
-
-
-_WITH_PSEUDO_INVERSE = Formula(
-    r"\tfrac{1}{2} (M a - \tilde{Q})^T M^+ (M a - \tilde{Q}) = \tfrac{1}{2}\, a^T M a - a^T M M^+ \tilde{Q} + "
-    r"\text{const}, \quad \tilde{Q} = Q - h",
-    "1/2 (M a - Q~)^T M^+ (M a - Q~) = 1/2 a^T M a - a^T M M^+ Q~ + const,   Q~ = Q - h",
-)
-"""Gauss's function with the pseudo-inverse of the mass matrix, multiplied out."""
+    return Section("model-002", "Model", (coordinates, drawing, *equations, table))
 
 
 def _method(results: PaperResults, findings: list[str]) -> Section:
-    kkt = Formula(
-        r"M a - J^T \lambda = Q - h, \quad J a = \gamma; \quad a \text{ is unique if and only if } "
-        r"\operatorname{rank}\, [M^T\ J^T] = n",
-        "M a - J^T lam = Q - h,   J a = gamma;   a is unique if and only if rank [M^T J^T] = n",
-    )
-    blocks: list[Block] = [
-        Paragraph("Gauss's principle, multiplied out, holds for any positive semidefinite M:"),
-        GAUSS,
-        Paragraph(
-            "Its optimality conditions are Lagrange's equations. The acceleration is unique if and only if no "
-            "direction has neither mass nor constraint:"
-        ),
-        kkt,
-        Paragraph(
-            "The source's flow chart first asks whether M is singular and then forms Gauss's function with M⁻¹ or M⁺ "
-            "(it also prints the sign of Q̃ reversed, which is corrected here). With M⁺ the function is"
-        ),
-        _WITH_PSEUDO_INVERSE,
-        Paragraph(
-            "so the force is replaced by its projection on the range of M. For a regular M that changes nothing; for a "
-            "singular one it loses the part of the force that acts on massless directions, unless the constraints hold "
-            "that part anyway. The first line above needs no inverse, hence no branch. The table compares the two on "
-            "first steps, one of them in other coordinates of the same linkage: mechanics do not depend on coordinates."
-        ),
-    ]
+    principle, *others = text.blocks("method")
+    blocks: list[Block] = [principle, GAUSS, *others]
     branches: list[Branch] | None = results.value("flow chart")
     if branches:
-        rows = tuple((b.label, b.singular, b.outside, b.chart, b.plain, b.chart - b.plain) for b in branches)
-        blocks.append(Table(
-            "branch-002",
-            "The first step by the flow chart and by the plain objective, both by linear algebra. 'Lost' is the part "
-            "of (I − M M⁺) Q̃ that the constraints do not hold.",
-            ("step", "M singular", "lost / N m", "θ₁″ by the flow chart", "θ₁″ by the plain objective", "difference"),
-            rows,
-        ))  # fmt: skip
+        rows = [(b.label, b.singular, b.outside, b.chart, b.plain, b.chart - b.plain) for b in branches]
+        blocks.append(text.table("branch-002", rows))
         wrong = [b for b in branches if abs(b.chart - b.plain) > 1e-9]
         if wrong:
             worst = max(wrong, key=lambda b: abs(b.chart - b.plain))
-            same = [b for b in branches if b.plain == worst.plain or abs(b.plain - worst.plain) < 1e-9]
-            right = [b for b in same if abs(b.chart - b.plain) <= 1e-9]
-            findings.append(
-                f"M⁺ in Gauss's function agrees with the plain objective on {len(branches) - len(wrong)} of "
-                f"{len(branches)} first steps; {worst.label}: {worst.chart:.4g} instead of {worst.plain:.4g} rad/s²"
-                + (", although the same step in other coordinates comes out right." if right else ".")
-            )
+            same = [b for b in branches if abs(b.plain - worst.plain) < 1e-9]
+            right = any(abs(b.chart - b.plain) <= 1e-9 for b in same)
+            findings.append(text(
+                "branches found", agree=len(branches) - len(wrong), branches=len(branches), worst=worst,
+                although=", although the same step in other coordinates comes out right" if right else "",
+            ))  # fmt: skip
     return Section("method-002", "Method", tuple(blocks))
 
 
 def _motions(results: PaperResults, findings: list[str]) -> Section:
-    blocks: list[Block] = [
-        Paragraph(
-            "The source gives the torque at the 'initial moment' only. A torque at one instant moves nothing, so both "
-            "readings are shown: constant, and absent. Lagrange's equations by direct linear algebra, DOP853 with "
-            "tolerance 1e-12; circles: the reference trajectory."
-        )
-    ]
+    blocks: list[Block] = [*text.blocks("motion")]
     figures, passages = [], []
     for label, name in zip(("constant torque", "no torque"), REFERENCES, strict=True):
         traj = results.trajectory(f"motion: {label}")
@@ -177,33 +116,27 @@ def _motions(results: PaperResults, findings: list[str]) -> Section:
         here, there = comparison.common_instants(traj, reference)
         miss = float(np.abs(traj.q[here] - reference.q[there]).max())
         psi = traj.meta["parameters"]["psi"]
+        which = "torque" if psi else "free"
         blocks.append(animation_block(
-            traj, problem(PROBLEM), f"paper-002-motion-{'torque' if psi else 'free'}",
+            traj, problem(PROBLEM), f"paper-002-motion-{which}",
             f"Motion with {label}; the path is that of the middle of the coupler.",
         ))  # fmt: skip
+        ends = {"t": traj.t[[0, -1]], "theta": traj.q[[0, -1], 0], "miss": miss}
         marks = {"reference": (reference.t[there][::4], reference.q[there, 0][::4])}
         figures.append(line_figure(
-            f"paper-002-theta1-{'torque' if psi else 'free'}", f"Crank angle θ₁, ψ = {psi:g} N m.",
-            f"Crank angle over {traj.t[-1]:g} s from {traj.q[0, 0]:.3f} to {traj.q[-1, 0]:.3f} rad, at most "
-            f"{miss:.1e} from the reference.",
+            f"paper-002-theta1-{which}", f"Crank angle θ₁, ψ = {psi:g} N m.", text("crank angle", **ends),
             traj.t, {"this run": traj.q[:, 0]}, ("t / s", "θ₁ / rad"), size=(4.4, 2.8), markers=marks,
             data=pd.DataFrame({"t": traj.t, "theta1": traj.q[:, 0], "omega1": traj.v[:, 0]}),
         ))  # fmt: skip
         crossings = [(psi, angle, t, rate) for angle, t, rate in _crossings(traj)]
         passages += crossings
         first = f", at {crossings[0][1]:g} π first at t = {crossings[0][2]:.7f} s" if crossings else ""
-        findings.append(
-            f"Four-bar, ψ = {psi:g} N m: θ₁({traj.t[-1]:g} s) = {traj.q[-1, 0]:.12f} rad{first}; at most {miss:.1e} "
-            f"from the reference, certified relative error of a step at most {traj.worst.relative_error:.1e}."
-        )
+        certified = traj.worst.relative_error
+        findings.append(text("motion found", psi=psi, first=first, certified=certified, **ends))
     blocks.append(Gallery(tuple(figures)))
     if passages:
-        blocks.append(Table(
-            "passages-002",
-            "The motion passes the positions where the printed row vanishes (cubic Hermite between recorded instants).",
-            ("ψ / N m", "θ₁ / π", "t / s", "θ₁′ / (rad/s)"),
-            tuple((psi, angle, f"{t:.7f}", rate) for psi, angle, t, rate in passages),
-        ))  # fmt: skip
+        rows = [(psi, angle, f"{t:.7f}", rate) for psi, angle, t, rate in passages]
+        blocks.append(text.table("passages-002", rows))
     return Section("motion-002", "Motion", tuple(blocks))
 
 
@@ -216,18 +149,12 @@ def _balance(results: PaperResults) -> list[Section]:
     forces = [
         histories.forces_figure(
             f"paper-002-forces-{label.split()[0]}", v, labels,
-            f"Multipliers of the two constraints, {label}: torques that hold the rods parallel. Nothing acts on the "
-            f"hinge angle; the second is at most {float(np.abs(v.lam[:, 1]).max()):.1e} N m.", "N m",
+            text("forces", label=label, largest=np.abs(v.lam[:, 1]).max()), "N m",
         )
         for label, v in runs.items()
     ]  # fmt: skip
     changes = ", ".join(f"{float(v.energy[-1] - v.energy[0]):.3g} J with {label}" for label, v in runs.items())
-    lead = (
-        "The two rods turn alike, so the first multiplier is what has to pass from one crank to the other. The "
-        f"energy changes by {changes}, which is to be compared with the torque's work; nothing stabilises here, so the "
-        "drift is that of the integrator."
-    )
-    return [histories.balance_section("002", runs, forces, lead)]
+    return [histories.balance_section("002", runs, forces, text("balance", changes=changes))]
 
 
 def _crossings(traj: Trajectory) -> list[tuple[float, float, float]]:
@@ -246,36 +173,14 @@ def _crossings(traj: Trajectory) -> list[tuple[float, float, float]]:
 def _figures(results: PaperResults, findings: list[str]) -> Section:
     lagrange = results.trajectory("control: Lagrange")
     genetic = results.trajectories("control: genetic algorithm, ")
-    blocks: list[Block] = [
-        Paragraph(
-            "The source's figures: the height y₁ = (l/2) sin θ₁ of the centre of rod 1 by Lagrange's equations with "
-            "multipliers (3), by Gauss's principle with a genetic algorithm that searches the acceleration of every "
-            "step (4), and their difference (5). Both curves come from the same integrator, semi-implicit Euler with "
-            f"{CONTROL_STEP:g} s, and the same regular row, so the difference is the solver's alone. The genetic "
-            "algorithm runs with an infinite tolerance: its answers are accepted whatever they are, and the distance "
-            "to the true acceleration is recorded at every step."
-        ),
-        Paragraph(_search_words()),
-    ]
-    if lagrange is None:
-        return Section("figures-002", "Figures 3 to 5: Lagrange and the genetic algorithm", tuple(blocks))
-    blocks += _heights(lagrange, genetic, findings)
-    penalty: list[PenaltyResult] | None = results.value("penalty")
-    if penalty:
-        blocks += [
-            Paragraph(
-                "In full coordinates the search pays for violated constraints, which costs accuracy twice: the exact "
-                "minimiser of the penalised function (by linear algebra) is not the true acceleration, and the "
-                "population has to find it in a valley that a heavier penalty makes narrower."
-            ),
-            Table(
-                "penalty-002",
-                f"The first step with penalties: error in rad/s², of the exact penalised minimiser and of the genetic "
-                f"algorithm over {len(penalty[0].errors)} seeds.",
-                ("penalty", "bias", "genetic algorithm, median", "genetic algorithm, largest"),
-                tuple((f"{p.weight:.0e}", p.bias, float(np.median(p.errors)), max(p.errors)) for p in penalty),
-            ),
-        ]
+    null, full = (parse_options(registry.load("solver", "deap"), options) for options in GENETIC.values())
+    blocks: list[Block] = [*text.blocks("figures", step=CONTROL_STEP, null=null, full=full)]
+    penalty: list[tuple[float, float, list[float]]] | None = results.value("penalty")
+    if lagrange is not None:
+        blocks += _heights(lagrange, genetic, findings)
+        if penalty:
+            rows = [(f"{w:.0e}", bias, float(np.median(errors)), max(errors)) for w, bias, errors in penalty]
+            blocks += [*text.blocks("penalty"), text.table("penalty-002", rows, seeds=len(penalty[0][-1]))]
     return Section("figures-002", "Figures 3 to 5: Lagrange and the genetic algorithm", tuple(blocks))
 
 
@@ -317,25 +222,12 @@ def _heights(lagrange: Trajectory, genetic: dict[str, Trajectory], findings: lis
         ))  # fmt: skip
         blocks.append(_control_table(lagrange, whole, difference))
         cost = {k: _per_solve(v) / _per_solve(lagrange) for k, v in whole.items()}
-        for k, d in difference.items():
-            findings.append(Timed(
-                f"Genetic algorithm as the solver of {len(t)} steps, {k}: y₁ differs from Lagrange's by at most "
-                f"{float(np.abs(d).max()):.1e} m over {t[-1]:g} s; certified relative error of its steps up to "
-                f"{whole[k].worst.relative_error:.1e} (median {float(np.median(whole[k].relative_error)):.1e}), at "
-                f"{cost[k]:.0f} times the cost of a linear solve."
-            ))  # fmt: skip
+        for k, v in whole.items():
+            findings.append(Timed(text(
+                "genetic algorithm found", steps=len(t), way=k, apart=np.abs(difference[k]).max(), end=t[-1],
+                largest=v.worst.relative_error, median=np.median(v.relative_error), times=cost[k],
+            )))  # fmt: skip
     return blocks
-
-
-def _search_words() -> str:
-    o = {k: parse_options(registry.load("solver", "deap"), options) for k, options in GENETIC.items()}
-    null, full = o.values()
-    return (
-        "The source does not give its settings. Ours: real-coded, blend crossover, Gaussian mutation that shrinks, "
-        f"{null.population} individuals, {null.generations} generations, one elite, warm start from the previous step. "
-        "In null-space coordinates every candidate satisfies the constraints and one unknown is left; in full "
-        f"coordinates three unknowns are searched and a squared violation costs {full.penalty:.0e}."
-    )
 
 
 def _per_solve(traj: Trajectory) -> float:
@@ -351,10 +243,4 @@ def _control_table(lagrange: Trajectory, genetic: dict[str, Trajectory], differe
 
     rows = [row("Lagrange, linear algebra", lagrange, 0.0)]
     rows += [row(f"genetic, {k}", v, float(np.abs(difference[k]).max())) for k, v in genetic.items()]
-    return Table(
-        "control-002",
-        f"The runs of figures 3 to 5 ({lagrange.t[-1]:g} s, semi-implicit Euler, {CONTROL_STEP:g} s).",
-        ("solver", "steps", "largest certified", "median certified", "constraint residual", "largest |Δy₁| / m",
-         f"θ₁({lagrange.t[-1]:g} s) / rad", "solve / µs per step"),
-        tuple(rows), ("solve / µs per step",),
-    )  # fmt: skip
+    return text.table("control-002", rows, timed=("solve / µs per step",), end=lagrange.t[-1], step=CONTROL_STEP)
