@@ -29,7 +29,7 @@ def read_bytes(path: str | os.PathLike[str], most: int = MOST_TEXT) -> bytes:
 
     Raises BadInput if it is missing, cannot be read, or holds more than `most` bytes (a device may never end).
     """
-    with _reading(path), open(path, "rb") as file:
+    with reading(path), open(path, "rb") as file:
         return _limited(file, path, most)
 
 
@@ -40,14 +40,14 @@ def read_regular(path: str | os.PathLike[str], most: int = MOST_TEXT) -> bytes:
     """
     # A pipe nobody writes to must not make the reader wait.
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-    with _reading(path), open(os.open(path, flags), "rb") as file:
+    with reading(path), open(os.open(path, flags), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise BadInput(f"Cannot read {path}: it is not a regular file.")
         return _limited(file, path, most)
 
 
 @contextlib.contextmanager
-def _reading(path: str | os.PathLike[str]) -> Iterator[None]:
+def reading(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turn the errors of reading a file into sentences."""
     try:
         yield

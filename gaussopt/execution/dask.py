@@ -21,17 +21,9 @@ from gaussopt.processes.job import sentence
 def dask_executor(address: str, timeout: float = 10.0) -> Iterator[Executor]:
     """The workers of an existing Dask cluster as an executor, for `run_jobs`.
 
-    Parameters
-    ----------
-    address : of the scheduler, such as "tcp://10.0.0.1:8786"
-    timeout : seconds to wait for its answer
-
-    Raises
-    ------
-    MissingBackend
-        If Dask's distributed is not installed.
-    BadInput
-        If nobody answers, or a worker has no gaussopt or another version of it.
+    The address is that of the scheduler, such as "tcp://10.0.0.1:8786", whose answer is waited for, in seconds. Raises
+    MissingBackend without Dask's distributed, BadInput if nobody answers, or a worker has no gaussopt or another
+    version of it.
     """
     try:
         from distributed import Client  # loaded here: it is optional, and slow to import

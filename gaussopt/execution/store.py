@@ -47,12 +47,7 @@ def identity_of(case: Job) -> dict[str, Any]:
 
     The function's name, the arguments, the versions of Python, gaussopt, numpy, scipy, sympy and the packages of the
     entries that the case depends on, the source code of the core and of these entries, and the store's format. Not
-    the time limit, which decides only whether there is a result.
-
-    Raises
-    ------
-    BadInput
-        If the arguments are no JSON.
+    the time limit, which decides only whether there is a result. Raises BadInput if the arguments are no JSON.
     """
     function = f"{case.function.__module__}.{case.function.__qualname__}"
     identity = {"format": FORMAT, "function": function, "arguments": case.arguments, **environment(case.depends)}
@@ -63,23 +58,10 @@ def identity_of(case: Job) -> dict[str, Any]:
     return plain
 
 
-def key_of(identity: Mapping[str, Any]) -> str:
-    """Name of the file of an identity."""
-    return checksum(identity)
-
-
 class Store:
-    """A folder of finished cases.
+    """A folder of finished cases, made if it is not there; `note` hears a sentence for each file that is set aside.
 
-    Parameters
-    ----------
-    folder : made if it is not there
-    note : called with a sentence for each file that is set aside
-
-    Raises
-    ------
-    BadInput
-        If the folder holds something else, or was written in another format, or cannot be written.
+    Raises BadInput if the folder holds something else, or was written in another format, or cannot be written.
     """
 
     def __init__(self, folder: str | os.PathLike[str], note: Callable[[str], None] | None = None) -> None:
@@ -93,8 +75,7 @@ class Store:
 
         A failure at the time limit counts only while the limit is not raised. A damaged file is set aside.
         """
-        identity = identity_of(case)
-        key = key_of(identity)
+        key = checksum(identity_of(case))
         try:
             return self._read(case, key)
         except _Damaged:
@@ -110,15 +91,10 @@ class Store:
 
         Entries of the value, if that is a mapping, may be bytes: they become files of their own, called after the
         entry, and come back as the paths of these. Where another process has kept an outcome of this case already,
-        that one stays and is returned.
-
-        Raises
-        ------
-        BadInput
-            If the value is no JSON, or the files cannot be written.
+        that one stays and is returned. Raises BadInput if the value is no JSON, or the files cannot be written.
         """
         identity = identity_of(case)
-        key = key_of(identity)
+        key = checksum(identity)
         value, attachments = _apart(case, outcome.value)
         record = {
             "format": FORMAT, "written_by": f"gaussopt {__version__}", "case": case.key, "identity": identity,
@@ -143,11 +119,11 @@ class Store:
 
     def path(self, case: Job, entry: str = "json") -> Path:
         """Path of the file of a case, or of one of its entries, once it is kept."""
-        return self._cases / f"{key_of(identity_of(case))}.{entry}"
+        return self._cases / f"{checksum(identity_of(case))}.{entry}"
 
     def stale(self, cases: Iterable[Job]) -> int:
         """Number of kept cases that are none of these: they belong to other code, versions or settings."""
-        wanted = {key_of(identity_of(case)) for case in cases}
+        wanted = {checksum(identity_of(case)) for case in cases}
         return sum(file.stem not in wanted for file in self._cases.glob("*.json"))
 
     def _read(self, case: Job, key: str) -> JobOutcome | None:
@@ -165,7 +141,7 @@ class Store:
                 raise _Damaged(f"it has format {record['format']}, not {FORMAT}")
             if record.pop("checksum") != checksum(record):
                 raise _Damaged("its checksum is wrong")
-            if key_of(record["identity"]) != key:
+            if checksum(record["identity"]) != key:
                 raise _Damaged("it is the file of another case")
             for entry, digest in record["attachments"].items():
                 self._verify(key, entry, digest)

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 MOST_JOBS = 1000
 """Processes beyond which no machine is quicker."""
 
+FAILED = "the executor did not run the case"
+"""An executor's own failure: a worker gone, a cluster that no longer answers."""
+
 
 def check_jobs(jobs: int) -> int:
     """A number of processes, from 1 to MOST_JOBS; raises BadInput."""
@@ -32,10 +35,6 @@ class Workers(ThreadPoolExecutor):
 
     Whoever runs several batches of cases gives them the same workers, so that imports are paid for once. Leaving the
     `with` block ends all processes, whatever they do.
-
-    Parameters
-    ----------
-    jobs : processes, at least one
     """
 
     def __init__(self, jobs: int) -> None:
@@ -61,13 +60,9 @@ class Workers(ThreadPoolExecutor):
 
 
 def run_jobs(
-    cases: Sequence[Job],
-    jobs: int = 1,
-    progress: Callable[[float], None] | None = None,
-    *,
-    executor: Executor | None = None,
-    store: Store | None = None,
-) -> dict[str, JobOutcome]:
+    cases: Sequence[Job], jobs: int = 1, progress: Callable[[float], None] | None = None, *,
+    executor: Executor | None = None, store: Store | None = None,
+) -> dict[str, JobOutcome]:  # fmt: skip
     """Run all cases, long ones first; one that fails is recorded and stops nothing.
 
     Parameters
@@ -83,8 +78,7 @@ def run_jobs(
 
     Returns
     -------
-    dict
-        Outcomes by key, in the order of the cases.
+    Outcomes by key, in the order of the cases.
 
     Raises
     ------
@@ -97,7 +91,6 @@ def run_jobs(
     total = sum(c.weight for c in cases) or 1.0
     outcomes: dict[str, JobOutcome] = {}
     done = 0.0
-
     known = {} if store is None else {c.key: found for c in cases if (found := store.get(c)) is not None}
 
     def finish(case: Job, outcome: JobOutcome) -> None:
@@ -127,15 +120,12 @@ def _run_on(executor: Executor, cases: Sequence[Job], keep: Callable[[Job, JobOu
             try:
                 order = Order.of(case)
             except Exception as error:
-                keep(
-                    case,
-                    JobOutcome(None, f"lost: the case cannot be sent to a process: {sentence(error)}", 0.0, "lost"),
-                )
+                keep(case, _lost("the case cannot be sent to a process", error))
                 continue
             try:
                 under_way[executor.submit(run_order, order)] = case
             except Exception as error:
-                keep(case, _lost(error))
+                keep(case, _lost(FAILED, error))
         for future in as_completed(list(under_way)):
             keep(under_way.pop(future), _outcome(future))  # and let go of it: answers may be large
     except KeyboardInterrupt:
@@ -152,9 +142,8 @@ def _outcome(future: Future[Reply]) -> JobOutcome:
     try:
         return outcome_of(future.result())
     except (Exception, CancelledError) as error:
-        return _lost(error)
+        return _lost(FAILED, error)
 
 
-def _lost(error: BaseException) -> JobOutcome:
-    """An executor's own failure: a worker gone, a cluster that no longer answers."""
-    return JobOutcome(None, f"lost: the executor did not run the case: {sentence(error)}", 0.0, "lost")
+def _lost(what: str, error: BaseException) -> JobOutcome:
+    return JobOutcome(None, f"lost: {what}: {sentence(error)}", 0.0, "lost")

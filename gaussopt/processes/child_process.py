@@ -37,17 +37,9 @@ _PR_SET_PDEATHSIG = 1
 class Order:
     """A job on its way to another process, with what that process must know and be to run it.
 
-    Attributes
-    ----------
-    job : bytes
-        Pickled, so that a process which only passes it on need not import anything.
-    limit : float
-        Seconds.
-    depends : as of the job
-    environment : dict
-        Of `identity.environment`; a process with another one does not run the job.
-    plugins : tuple of Registered
-        Files registered from outside the package, which need not be where the job runs.
+    The job is pickled, so that a process which only passes it on need not import anything. A process with another
+    environment does not run it. `plugins` are the files registered from outside the package, which need not be where
+    it runs.
     """
 
     job: bytes
@@ -58,21 +50,13 @@ class Order:
 
     @classmethod
     def of(cls, job: Job) -> Order:
-        """The order for a job, in terms of this process.
-
-        Raises
-        ------
-        UnknownName, and whatever pickle raises for a job that cannot be pickled.
-        """
+        """The order for a job, in terms of this process; raises UnknownName, and whatever pickle raises."""
         environment = identity.environment(job.depends)
         return cls(pickle.dumps(job), job.limit, job.depends, environment, registry.registered_files())
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(str):
     """Why a child does not take an order."""
-
-    reason: str
 
 
 _guarded = False
@@ -123,9 +107,8 @@ def _load(order: Order) -> Job | Refusal | JobOutcome:
             return Refusal(f"lost: the process that was to run the case has {reason}")
         job: Job = pickle.loads(order.job)
     except Exception as error:
-        return JobOutcome(
-            None, f"lost: the case cannot be loaded in a process of its own: {sentence(error)}", 0.0, "lost"
-        )
+        failure = f"lost: the case cannot be loaded in a process of its own: {sentence(error)}"
+        return JobOutcome(None, failure, 0.0, "lost")
     return job
 
 

@@ -32,21 +32,10 @@ Environment = dict[str, Any]
 """python, gaussopt (versions), packages {distribution: version}, code {part: digest}."""
 
 
-def environment(depends: Iterable[tuple[str, str]] = ()) -> Environment:
-    """Everything but a job's own arguments that decides its result.
+def environment(depends: Iterable[tuple[str, str]]) -> Environment:
+    """Everything but a job's own arguments that decides its result, ready for JSON; raises UnknownName.
 
-    Parameters
-    ----------
-    depends : (kind, name) of registered entries; a solver may carry its variant, as in "cvxpy:CLARABEL"
-
-    Returns
-    -------
-    dict
-        python, gaussopt, packages, code: strings, ready for JSON.
-
-    Raises
-    ------
-    UnknownName
+    `depends` are (kind, name) of registered entries; a solver may carry its variant, as in "cvxpy:CLARABEL".
     """
     return _environment(tuple(sorted(set(depends))), registry.registered_files())
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import threading
 from collections import OrderedDict
 from typing import Any, Protocol
 
@@ -23,7 +22,7 @@ from gaussopt.core.solver import Solver, make_solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
 from gaussopt.processes.child_process import is_guarded
-from gaussopt.processes.guarded_process import Guard
+from gaussopt.processes.guarded_process import own_guard
 from gaussopt.processes.job import Job
 
 KEPT = 16
@@ -34,7 +33,6 @@ Identity = tuple[str, dict[str, Any]] | Solver[Any]
 """A registered solver's name with its options, or the solver itself."""
 
 _tokens = itertools.count()
-_own = threading.local()
 _kept: OrderedDict[tuple[int, int], Solver[Any]] = OrderedDict()
 """In the helper process: what it was asked to set up."""
 
@@ -84,18 +82,18 @@ class Remote:
             "start": start,
         }  # fmt: skip
         job = Job(f"solver {self.name}", _answer, arguments)
-        mine, used = _helper()
-        outcome = mine.run(job)
-        if outcome.kind == "crashed" and used:
+        helper = own_guard()
+        outcome = helper.run(job)
+        if outcome.kind == "crashed" and helper.proven:
             # Memory that an earlier program spoilt may be what it died of: only a fresh process tells.
-            outcome = mine.run(job)
-        _own.used = outcome.kind not in ("crashed", "lost")
+            outcome = helper.run(job)
+        helper.proven = outcome.kind not in ("crashed", "lost")
         self._afresh = bool(outcome.failure)
+        why = outcome.failure
         if outcome.kind == "crashed":
-            why = outcome.failure.removeprefix("crashed: ").replace("the process", "the helper process that it ran in")
+            why = why.removeprefix("crashed: ").replace("the process", "the helper process that it ran in")
+        if why:
             return RawSolution(None, None, Status.CRASHED, note=why)
-        if outcome.failure:
-            return RawSolution(None, None, Status.CRASHED, note=outcome.failure)
         if isinstance(outcome.value, GaussoptError):
             raise outcome.value
         found: RawSolution = outcome.value
@@ -107,15 +105,6 @@ def _identity(solver: Solver[Any]) -> Identity:
     name = f"{solver.name}:{solver.variant}" if solver.variant else solver.name
     registered = solver.name in registry.names("solver") and registry.load("solver", solver.name) is type(solver)
     return (name, dict(vars(solver.options))) if registered else solver
-
-
-def _helper() -> tuple[Guard, bool]:
-    """The guard of this thread, and whether its process has answered before."""
-    mine: Guard | None = getattr(_own, "guard", None)
-    if mine is None or mine.owner != os.getpid():
-        mine = _own.guard = Guard()
-        _own.used = False
-    return mine, _own.used
 
 
 def _answer(

@@ -60,23 +60,19 @@ class Guard:
     """One child process, replaced when it dies or was ended; for one job at a time.
 
     A guard belongs to the process that made it; a fork must make its own. The thread that starts a child must live
-    as long as the guard is used: the kernel ends children with their parent's thread.
+    as long as the guard is used: the kernel ends children with their parent's thread. `proven` is for whoever uses the
+    guard to note that the child has answered.
     """
 
     def __init__(self) -> None:
         self.owner = os.getpid()
+        self.proven = False
         self._child: _Child | None = None
         self._closed = False
         self._lock = threading.Lock()
 
     def run(self, job: Job) -> JobOutcome:
-        """Run a job in the child and wait for it, no longer than its limit.
-
-        Returns
-        -------
-        JobOutcome
-            With `kind` "crashed" if the child died, "time_limit" if it was ended.
-        """
+        """Run a job in the child and wait for it, no longer than its limit: "time_limit" if it is ended then."""
         return outcome_of(self.reply(Order.of(job)))
 
     def reply(self, order: Order) -> Reply:
@@ -85,7 +81,7 @@ class Guard:
         if isinstance(answer, Refusal):  # an old child may have loaded code that has changed since: ask a new one
             self._drop()
             answer = self._ask(order)
-        return JobOutcome(None, answer.reason, 0.0, "lost") if isinstance(answer, Refusal) else answer
+        return JobOutcome(None, str(answer), 0.0, "lost") if isinstance(answer, Refusal) else answer
 
     def close(self) -> None:
         """End the child, whatever it does, and start none again."""
@@ -99,15 +95,11 @@ class Guard:
         child = self._ready(order.plugins)
         try:
             return child.answer(order)
-        except _Died as death:
+        except BaseException as error:
             self._drop()
-            return _death(death.code, perf_counter() - begin)
-        except _TooLong as error:
-            self._drop()
-            return JobOutcome(None, str(error), perf_counter() - begin, "time_limit")
-        except BaseException:
-            self._drop()
-            raise
+            if not isinstance(error, _Ended):
+                raise
+            return JobOutcome(None, str(error), perf_counter() - begin, error.kind)
 
     def _ready(self, plugins: tuple[registry.Registered, ...]) -> _Child:
         """A child that has loaded these plugins or none."""
@@ -127,16 +119,12 @@ class Guard:
                 self._child = None
 
 
-class _Died(Exception):
-    """The child died; `code` is its return code as subprocess gives it."""
+class _Ended(Exception):
+    """Why the child gave no answer, and the kind of that failure."""
 
-    def __init__(self, code: int) -> None:
-        self.code = code
-        super().__init__(code)
-
-
-class _TooLong(Exception):
-    """The child did not answer in time."""
+    def __init__(self, failure: str, kind: str) -> None:
+        self.kind = kind
+        super().__init__(failure)
 
 
 class _Child:
@@ -149,13 +137,9 @@ class _Child:
         with there:
             self.process = subprocess.Popen(
                 [sys.executable, "-P", "-c", _MAIN, str(there.fileno()), str(os.getpid())],
-                stdin=subprocess.DEVNULL,
-                stdout=shown,
-                stderr=shown,
-                env={**os.environ, **ONE_THREAD},
-                pass_fds=(there.fileno(),),
-                start_new_session=True,
-            )
+                stdin=subprocess.DEVNULL, stdout=shown, stderr=shown, env={**os.environ, **ONE_THREAD},
+                pass_fds=(there.fileno(),), start_new_session=True,
+            )  # fmt: skip
         # Also when nobody closes the guard: at the end of this process, or of the thread that used it.
         self.end = weakref.finalize(self, _end, self.process, self._connection, os.getpid())
         with contextlib.suppress(OSError):  # a child that is dead already is noticed when it is asked
@@ -172,15 +156,15 @@ class _Child:
             self._connection.send(order)
             first = self._receive(order.limit + START)
             if first is None:
-                raise _TooLong(f"time limit: the case had not begun within {order.limit + START:g} s")
+                raise _Ended(f"time limit: the case had not begun within {order.limit + START:g} s", "time_limit")
             hindrance: Refusal | JobOutcome | None = pickle.loads(first)
             if hindrance is not None:
                 return hindrance
             answer = self._receive(order.limit)
         except (OSError, EOFError):
-            raise _Died(self._code()) from None
+            raise _death(self._code()) from None
         if answer is None:
-            raise _TooLong(f"time limit: no answer within {order.limit:g} s")
+            raise _Ended(f"time limit: no answer within {order.limit:g} s", "time_limit")
         return answer
 
     def _receive(self, seconds: float) -> bytes | None:
@@ -213,19 +197,20 @@ def _end(process: subprocess.Popen[bytes], connection: Connection, owner: int) -
     connection.close()
 
 
-def _death(code: int, seconds: float) -> JobOutcome:
+def _death(code: int) -> _Ended:
+    """What a return code of subprocess says of a child that died."""
     if code >= 0:
-        return JobOutcome(None, f"crashed: the process ended with exit code {code}", seconds, "crashed")
+        return _Ended(f"crashed: the process ended with exit code {code}", "crashed")
     try:
         name = signal.Signals(-code).name
     except ValueError:
         name = f"signal {-code}"
     if -code in OUTSIDE:
-        return JobOutcome(None, f"lost: the process was killed ({name}), perhaps for want of memory", seconds, "lost")
-    return JobOutcome(None, f"crashed: the process died ({name})", seconds, "crashed")
+        return _Ended(f"lost: the process was killed ({name}), perhaps for want of memory", "lost")
+    return _Ended(f"crashed: the process died ({name})", "crashed")
 
 
-# One guard for each thread of a worker process, kept from job to job.
+# One guard for each thread, kept from job to job.
 _own = threading.local()
 
 
@@ -234,9 +219,14 @@ def use_guard(guard: Guard) -> None:
     _own.guard = guard
 
 
-def run_order(order: Order) -> Reply:
-    """Run an order in the guard of this thread: what is given to executors, on this machine or another."""
+def own_guard() -> Guard:
+    """The guard of this thread, made when it is first asked for in this process."""
     guard: Guard | None = getattr(_own, "guard", None)
     if guard is None or guard.owner != os.getpid():
         guard = _own.guard = Guard()
-    return guard.reply(order)
+    return guard
+
+
+def run_order(order: Order) -> Reply:
+    """Run an order in the guard of this thread: what is given to executors, on this machine or another."""
+    return own_guard().reply(order)

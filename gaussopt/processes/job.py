@@ -18,12 +18,9 @@ class Job:
 
     Attributes
     ----------
-    key : str
-        Names the job among its like.
-    weight : float
-        Its share of the time.
-    limit : float
-        Seconds it may take once it has begun.
+    key : names the job among its like
+    weight : its share of the time
+    limit : seconds it may take once it has begun
     depends : tuple of (kind, name)
         The registered entries that decide the result beside the core, such as ("solver", "osqp"). A stored result is
         used again only while their files and packages are the same.
@@ -39,16 +36,11 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class JobOutcome:
-    """The value that a job returned, or in one sentence why it returned none; and the seconds it took.
+    """The value that a job returned, or in one sentence why it returned none ("" if it did); and the seconds it took.
 
-    Attributes
-    ----------
-    failure : str
-        "" if it returned.
-    kind : str
-        Of the failure: "" none; "error" the job raised; "crashed" its process died; "time_limit" it was ended after
-        its limit; "lost" it was not run to its end for a reason outside it (a worker gone, a process killed by
-        somebody, a full disk, no memory), so that another run may do better.
+    The kind of failure is "" of none; "error": the job raised; "crashed": its process died; "time_limit": it was ended
+    after its limit; "lost": it was not run to its end for a reason outside it (a worker gone, a process killed by
+    somebody, a full disk, no memory), so that another run may do better.
     """
 
     value: Any
@@ -69,18 +61,12 @@ def run_job(job: Job) -> JobOutcome:
 def failure_of(error: BaseException, seconds: float, doing: str = "") -> JobOutcome:
     """The outcome of a job that raised; what the machine failed at is held against nobody.
 
-    Parameters
-    ----------
-    error : what was raised
-    seconds : float
-    doing : what went wrong, such as "The answer cannot be read"; what the error says if not given
+    `doing` is what went wrong, such as "The answer cannot be read".
     """
     said = f"{doing}: {sentence(error)}" if doing else sentence(error)
-    return (
-        JobOutcome(None, f"lost: {said}", seconds, "lost")
-        if is_machine(error)
-        else JobOutcome(None, said, seconds, "error")
-    )
+    if is_machine(error):
+        return JobOutcome(None, f"lost: {said}", seconds, "lost")
+    return JobOutcome(None, said, seconds, "error")
 
 
 def sentence(error: BaseException) -> str:

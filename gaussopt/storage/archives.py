@@ -26,13 +26,7 @@ HEADER = 4096
 
 
 def gunzip(content: bytes) -> bytes:
-    """The contents of a gzip file.
-
-    Raises
-    ------
-    BadInput
-        If it is damaged, or far larger than its bytes call for.
-    """
+    """The contents of a gzip file; raises BadInput if it is damaged, or far larger than its bytes call for."""
     most = FREE + RATIO * len(content)
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
@@ -45,18 +39,10 @@ def gunzip(content: bytes) -> bytes:
 
 
 def arrays_of(content: bytes, names: tuple[str, ...]) -> dict[str, NDArray[np.float64] | None]:
-    """The arrays of a NumPy archive (npz) as floats; nothing in it is run or unpickled.
+    """The arrays of these names of a NumPy archive (npz) as floats; nothing in it is run or unpickled.
 
-    Parameters
-    ----------
-    content : of the archive
-    names : of the arrays that are read; one that is not there, or is an empty object (as qpsolvers writes what a
-        program does not have), is None
-
-    Raises
-    ------
-    BadInput
-        If it is damaged, unpacks to far more than its bytes call for, or an array holds no numbers.
+    One that is not there, or is an empty object (as qpsolvers writes what a program does not have), is None. Raises
+    BadInput if the archive is damaged, unpacks to far more than its bytes call for, or an array holds no numbers.
     """
     found: dict[str, NDArray[np.float64] | None] = dict.fromkeys(names)
     left = FREE + RATIO * len(content)

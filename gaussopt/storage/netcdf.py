@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gaussopt.core.errors import BadInput, Unverified
-from gaussopt.core.files import CHUNK, check_target, write_bytes
-from gaussopt.core.machine import file_error, is_machine, machine_failure
+from gaussopt.core.files import CHUNK, check_target, reading, write_bytes
+from gaussopt.core.machine import is_machine, machine_failure
 from gaussopt.processes.guarded_process import Guard
 from gaussopt.processes.job import Job
 
@@ -48,13 +48,7 @@ FREE, RATIO = 16 * 2**20, 1032
 
 
 def image(data: xr.Dataset, encoding: Mapping[str, Any] | None = None) -> tuple[memoryview, bytes]:
-    """A dataset as the bytes of a NetCDF file, and its seal.
-
-    Raises
-    ------
-    MachineFailure
-        If there is not enough memory.
-    """
+    """A dataset as the bytes of a NetCDF file, and its seal; raises MachineFailure if there is not enough memory."""
     try:
         content = data.to_netcdf(engine="h5netcdf", encoding=encoding)
     except MemoryError as error:
@@ -64,17 +58,10 @@ def image(data: xr.Dataset, encoding: Mapping[str, Any] | None = None) -> tuple[
 
 
 def write(data: xr.Dataset, path: str | os.PathLike[str], encoding: Mapping[str, Any] | None = None) -> Path:
-    """Write a dataset as a sealed NetCDF file, whole or not at all.
+    """Write a dataset as a sealed NetCDF file, whole or not at all, and return where it is.
 
-    Returns
-    -------
-    Path
-        Of the file; a link stays a link, and an older file gives its mode.
-
-    Raises
-    ------
-    BadInput
-        If the file cannot be written; MachineFailure where the disk is full.
+    A link stays a link, and an older file gives its mode. Raises BadInput if the file cannot be written,
+    MachineFailure where the disk is full.
     """
     check_target(Path(path))
     target = Path(os.path.realpath(path))
@@ -84,19 +71,10 @@ def write(data: xr.Dataset, path: str | os.PathLike[str], encoding: Mapping[str,
 
 
 def read(path: str | os.PathLike[str], what: str) -> xr.Dataset:
-    """Load a NetCDF file, once its seal is verified.
+    """Load a NetCDF file, once its seal is verified; `what` is such as "a trajectory file", for sentences.
 
-    A file without a seal, which others wrote, is read with the warning `Unverified`.
-
-    Parameters
-    ----------
-    path : of the file
-    what : such as "a trajectory file", for the sentence
-
-    Raises
-    ------
-    BadInput
-        If the file is missing, damaged, no NetCDF, or declares arrays that its bytes cannot hold.
+    A file without a seal, which others wrote, is read with the warning `Unverified`. Raises BadInput if the file is
+    missing, damaged, no NetCDF, or declares arrays that its bytes cannot hold.
     """
     sealed = _verified(Path(path))
     if not sealed:
@@ -128,12 +106,7 @@ def _opened(path: str) -> None:
 
 
 def _try_elsewhere(path: Path, what: str) -> None:
-    """Read a file without a seal in a process of its own: on damaged bytes HDF5 may crash, or never come back.
-
-    Raises
-    ------
-    BadInput
-    """
+    """Read a file without a seal in a process of its own: on damaged bytes HDF5 may crash, or never come back."""
     with contextlib.closing(Guard()) as guard:
         outcome = guard.run(Job("read", _opened, {"path": str(path.resolve())}, limit=PATIENCE))
     if outcome.kind not in ("", "error"):  # an error is told by whoever reads it here
@@ -177,25 +150,13 @@ def load_dataset(path: str | os.PathLike[str]) -> xr.Dataset:
 
 
 def _verified(path: Path) -> bool:
-    """Check the seal of a file; False if it carries none.
-
-    Raises
-    ------
-    BadInput
-        If it is missing, no file, or damaged.
-    """
-    try:
+    """Check the seal of a file; False if it carries none. Raises BadInput if it is missing, no file, or damaged."""
+    with reading(path):
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             raise BadInput(f"Cannot read {path}: it is not a regular file.")
         with path.open("rb") as file:
             return _seal_of(file, status.st_size, path)
-    except FileNotFoundError:
-        raise BadInput(f"There is no file {path}.") from None
-    except OSError as error:
-        raise file_error(f"Cannot read {path}", error) from None
-    except ValueError as error:  # a zero byte in the name
-        raise error if isinstance(error, BadInput) else BadInput(f"{str(path)!r} is no name of a file.") from None
 
 
 def _seal_of(file: io.BufferedReader, size: int, path: Path) -> bool:
@@ -234,10 +195,7 @@ def _end_of_hdf5(head: bytes) -> int | None:
 def _check_layout(path: str | os.PathLike[str]) -> None:
     """Refuse arrays that lie elsewhere, or are declared larger than the bytes of the file allow.
 
-    Raises
-    ------
-    BadInput
-        And whatever h5py raises for a file that is none.
+    Raises BadInput, and whatever h5py raises for a file that is none.
     """
     import h5py
 

@@ -16,10 +16,11 @@ import pytest
 import gaussopt as go
 from gaussopt.core import registry
 from gaussopt.execution import store
-from gaussopt.execution.store import Store, identity_of, key_of
+from gaussopt.execution.store import Store, identity_of
 from gaussopt.execution.workers import run_jobs
 from gaussopt.processes import environment
 from gaussopt.processes.job import Job, JobOutcome
+from gaussopt.storage.checksums import checksum
 
 
 @pytest.fixture
@@ -76,7 +77,7 @@ def test_every_ingredient_changes_the_key(
 ) -> None:
     def key(changed: Job = case) -> str:
         environment.refresh()
-        return key_of(identity_of(changed))
+        return checksum(identity_of(changed))
 
     plain = key()
     assert key(replace(case, key="another label", weight=3.0, limit=5.0)) == plain
@@ -107,7 +108,7 @@ def test_a_solver_s_source_and_package_change_the_keys_of_its_own_cases(
 
     def keys() -> tuple[str, str]:
         environment.refresh()
-        return key_of(identity_of(case)), key_of(identity_of(mine))
+        return checksum(identity_of(case)), checksum(identity_of(mine))
 
     plain = keys()
     version, read = environment.metadata.version, registry.sources
