@@ -137,12 +137,8 @@ def _private(process: int) -> Path:
 def _opened(folder: Path) -> Iterator[int]:
     """The descriptor of a folder that only the user and root can write to.
 
-    Raises
-    ------
-    OSError
-        Also where the user's usual folder is somebody else's, which then counts as if it could not be opened.
-    BadInput
-        If it is somebody else's and GAUSSOPT_CACHE names it.
+    Raises BadInput if it is somebody else's and GAUSSOPT_CACHE names it, OSError where the user's usual folder is
+    somebody else's, which then counts as if it could not be opened.
     """
     inside = os.open(folder, _FOLDER)
     try:

@@ -110,25 +110,14 @@ class Coefficients:
 
 
 def check_coefficients(owner: str, names: Sequence[str], mu: Vector, e_N: Vector, e_T: Vector) -> Coefficients:
-    """The coefficients, or which of them cannot be one.
-
-    Raises
-    ------
-    BadInput
-        mu that is negative or not finite, or e_N or e_T outside 0 to 1, with the contact's name and the value.
-    """
+    """The coefficients; raises BadInput where mu is negative or not finite, or e_N or e_T not within 0 and 1."""
     for i, name in enumerate(names):
+        which = f"of contact {name!r} of {owner!r} is"
         if not 0 <= mu[i] < math.inf:
-            raise BadInput(
-                f"mu of contact {name!r} of {owner!r} is {mu[i]:.6g}; a friction coefficient is finite and not "
-                "negative."
-            )
+            raise BadInput(f"mu {which} {mu[i]:.6g}; a friction coefficient is finite and not negative.")
         for label, e in (("e_N", e_N), ("e_T", e_T)):
             if not 0 <= e[i] <= 1:
-                raise BadInput(
-                    f"{label} of contact {name!r} of {owner!r} is {e[i]:.6g}; a coefficient of restitution lies "
-                    "between 0 and 1."
-                )
+                raise BadInput(f"{label} {which} {e[i]:.6g}; a coefficient of restitution lies between 0 and 1.")
     for array in (mu, e_N, e_T):
         array.setflags(write=False)
     return Coefficients(mu, e_N, e_T)
@@ -144,13 +133,9 @@ def vanishing_normal(J_N: Matrix, J_T: NDArray[np.float64]) -> int | None:
 
 
 def as_contact_data(value: Any) -> ContactData:
-    """A person's answer as `ContactData`.
+    """A person's answer as `ContactData`; what is wrong with one has no subject, which the caller puts in front.
 
-    Raises
-    ------
-    BadInput
-        If it is neither a mapping nor `ContactData`, or lacks or misspells an entry; without a subject, which the
-        caller puts in front.
+    Raises BadInput if it is neither a mapping nor `ContactData`, or lacks or misspells an entry.
     """
     if isinstance(value, ContactData):
         return value

@@ -13,12 +13,7 @@ def fast_frozen(cls: type[T]) -> type[T]:
 
     A frozen dataclass fills every field by a call, because plain assignment is what it forbids. Here an object is of a
     class of the same layout that allows it until its fields are filled. A class that is derived from it needs to be a
-    dataclass with fields of its own.
-
-    Raises
-    ------
-    TypeError
-        If the class does more at its making than to take its fields.
+    dataclass with fields of its own. Raises TypeError if the class does more at its making than to take its fields.
     """
     if hasattr(cls, "__post_init__"):
         raise TypeError(f"{cls.__name__} has __post_init__, which would not be called")

@@ -24,16 +24,16 @@ PROBE = ".probe"
 """End of the name of a file that shows whether a folder can be written, and is removed at once."""
 
 
-def read_bytes(path: str | os.PathLike[str], most: int = MOST_TEXT) -> bytes:
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
     """The contents of a file, or of a pipe, that a person names.
 
-    Raises BadInput if it is missing, cannot be read, or holds more than `most` bytes (a device may never end).
+    Raises BadInput if it is missing, cannot be read, or holds more than MOST_TEXT bytes (a device may never end).
     """
     with reading(path), open(path, "rb") as file:
-        return _limited(file, path, most)
+        return _limited(file, path)
 
 
-def read_regular(path: str | os.PathLike[str], most: int = MOST_TEXT) -> bytes:
+def read_regular(path: str | os.PathLike[str]) -> bytes:
     """The contents of a regular file; nothing else is opened to the end, and no link is followed at its place.
 
     Raises BadInput as `read_bytes`, and if it is a folder, device, pipe or link.
@@ -43,7 +43,7 @@ def read_regular(path: str | os.PathLike[str], most: int = MOST_TEXT) -> bytes:
     with reading(path), open(os.open(path, flags), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise BadInput(f"Cannot read {path}: it is not a regular file.")
-        return _limited(file, path, most)
+        return _limited(file, path)
 
 
 @contextlib.contextmanager
@@ -77,29 +77,24 @@ def inside(folder: Path, name: Any) -> Path:
     return place
 
 
-def _limited(file: BinaryIO, path: str | os.PathLike[str], most: int) -> bytes:
+def _limited(file: BinaryIO, path: str | os.PathLike[str]) -> bytes:
     parts, size = [], 0
     while part := file.read(CHUNK):
         parts.append(part)
         size += len(part)
-        if size > most:
-            raise BadInput(f"{path} holds more than {most / 2**20:g} MiB, which is more than is read of such a file.")
+        if size > MOST_TEXT:
+            most = f"{MOST_TEXT / 2**20:g} MiB"
+            raise BadInput(f"{path} holds more than {most}, which is more than is read of such a file.")
     return b"".join(parts)
 
 
 def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The JSON object in a file.
-
-    Raises BadInput if the file is missing, is no JSON, holds an entry twice, or holds something else than an object.
-    """
+    """The JSON object in a file; raises BadInput as `read_bytes` and `json_object`."""
     return json_object(read_bytes(path), path)
 
 
 def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of a JSON file, for `json.loads(object_pairs_hook=...)`.
-
-    Raises BadInput if a name is there twice.
-    """
+    """An object of a JSON file, for `json.loads(object_pairs_hook=...)`; raises BadInput if a name is there twice."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -111,7 +106,7 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def json_object(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
     """The JSON object in the contents of a file of that name.
 
-    Raises BadInput if it is no JSON, or something else than an object.
+    Raises BadInput if it is no JSON, holds an entry twice, or something else than an object.
     """
     try:
         data = json.loads(content.decode("utf-8"), object_pairs_hook=unique)
@@ -138,12 +133,8 @@ def write_text(path: Path, text: str, *, durable: bool = True) -> None:
 def write_bytes(path: Path, *parts: bytes | memoryview, durable: bool = True, mode: int = 0o644) -> None:
     """Write a file of these parts whole or not at all: beside its place first, then renamed.
 
-    What has returned is on the disk if it is to be `durable`: file and folder are synchronised.
-
-    Raises
-    ------
-    BadInput
-        If it cannot be written; MachineFailure among them where the disk is full or gave out.
+    What has returned is on the disk if it is to be `durable`: file and folder are synchronised. Raises BadInput if it
+    cannot be written; MachineFailure among them where the disk is full or gave out.
     """
     aside = ""
     try:

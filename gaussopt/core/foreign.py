@@ -50,12 +50,9 @@ def raised(error: BaseException) -> str:
 
 
 def call(what: str, function: Callable[..., T], *arguments: Any) -> T:
-    """The value of a person's function; whatever it raises is an error of the input.
+    """The value of a person's function; whatever it raises is BadInput, naming the function, `what`.
 
-    Raises
-    ------
-    BadInput
-        Naming the function, `what`. Errors that gaussopt worded itself pass as they are.
+    Errors that gaussopt worded itself pass as they are.
     """
     try:
         return function(*arguments)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 from functools import lru_cache
@@ -10,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from gaussopt.core import cache
-from gaussopt.core.source_loader import SourceLoader
+from gaussopt.core.source_loader import SourceLoader, imported
 
 
 def load(name: str, key: str) -> ModuleType | None:
@@ -51,9 +50,7 @@ def path_of(module: ModuleType) -> Path:
     Raises BadInput if it cannot be written.
     """
     path = Path(str(module.__file__))
-    if not path.is_absolute():
-        return cache.private_file(path.name, text_of(module).encode())
-    return path
+    return path if path.is_absolute() else cache.private_file(path.name, text_of(module).encode())
 
 
 @lru_cache(maxsize=1024)
@@ -71,14 +68,4 @@ def _imported(file: str, text: str, path: Path | None) -> ModuleType:
     if name in sys.modules:
         return sys.modules[name]
     # Without a file the lines are shown by the loader, see `linecache`.
-    loader = SourceLoader(text, os.path.abspath(path) if path else f"gaussopt-generated/{file}")
-    spec = importlib.util.spec_from_loader(name, loader)
-    assert spec is not None  # the loader is given
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module
+    return imported(name, text, os.path.abspath(path) if path else f"gaussopt-generated/{file}")

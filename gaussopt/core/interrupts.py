@@ -14,12 +14,7 @@ class Interrupts:
     A KeyboardInterrupt may come between any two instructions, also while a result is put together, and then all of it
     is lost. Within this context the first Ctrl-C that is listened to raises one, and none of the others does: what
     follows is heard to the end. Elsewhere than in the main thread, where none arrives, and beside a handler of somebody
-    else nothing is changed.
-
-    Attributes
-    ----------
-    listening : bool
-        Whether Ctrl-C raises KeyboardInterrupt.
+    else nothing is changed. `listening` says whether Ctrl-C raises KeyboardInterrupt.
     """
 
     def __init__(self) -> None:

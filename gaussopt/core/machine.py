@@ -42,11 +42,7 @@ def machine_failure(what: str, error: BaseException) -> MachineFailure:
 def pass_on(what: str, error: BaseException) -> None:
     """Raise again what is no fault of the code that it came through, `what` being what could not be done.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        Ctrl-C; what is merely derived from it is somebody's own.
-    MachineFailure
+    It is Ctrl-C, as KeyboardInterrupt (what is merely derived from it is somebody's own), or a MachineFailure.
     """
     if type(error) is KeyboardInterrupt:
         raise error

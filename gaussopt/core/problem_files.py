@@ -17,7 +17,7 @@ from gaussopt.core.files import read_json
 from gaussopt.core.programs import LCP, QP
 from gaussopt.core.step_data import StepData
 
-KINDS = ("step", "qp", "lcp")
+KINDS: dict[str, type[StepData | QP | LCP]] = {"step": StepData, "qp": QP, "lcp": LCP}
 
 READ = {
     "step": tuple(f.name for f in fields(StepData) if f.name != "arithmetic"),
@@ -50,12 +50,7 @@ def parse(data: Mapping[str, Any]) -> StepData | QP | LCP:
     kind = data.get("kind")
     if isinstance(kind, str) and kind in KINDS:
         check_entries(data, kind)
-    if kind == "step":
-        return StepData.from_mapping(data)
-    if kind == "qp":
-        return QP.from_mapping(data)
-    if kind == "lcp":
-        return LCP.from_mapping(data)
+        return KINDS[kind].from_mapping(data)
     if kind is None:
         raise BadInput(f"The file has no 'kind'; write \"kind\": {' or '.join(repr(k) for k in KINDS)}.")
     raise BadInput(f"The kind {kind!r} is not known here; known: {', '.join(KINDS)}.")

@@ -26,7 +26,6 @@ from gaussopt.core.step_data import Matrix, Vector, as_array
 INFINITE_BOUND = 1e20
 """Bounds at or beyond this magnitude in a file count as infinite."""
 
-
 SMALLEST = 1e-290
 """Entry of an LCP's matrix, relative to the largest and to 1, by which nothing can be divided any more."""
 
@@ -81,14 +80,10 @@ class QP:
 
     @cached_property
     def _whole_pattern(self) -> tuple[Any, ...]:
-        if self.sparse:
-            places: tuple[Any, ...] = tuple(Pattern.of(A) for A in (self.P, self.A))  # type: ignore[arg-type]
-        else:
-            places = (self.P.shape, self.A.shape)
+        places = places_of(self.P), places_of(self.A)
         if self.equalities_only:
             return places
-        kinds = (self.equality.tobytes(), np.isfinite(self.l).tobytes(), np.isfinite(self.u).tobytes())
-        return (*places, *kinds)
+        return *places, self.equality.tobytes(), np.isfinite(self.l).tobytes(), np.isfinite(self.u).tobytes()
 
     @property
     def sparse(self) -> bool:
@@ -175,9 +170,7 @@ class LinearSystem:
     @property
     def pattern(self) -> tuple[Any, ...]:
         """Shapes and places that an update needs unchanged."""
-        if self.sparse:
-            return (Pattern.of(self.K),)  # type: ignore[arg-type]
-        return (self.K.shape,)
+        return (places_of(self.K),)
 
     @property
     def sparse(self) -> bool:
@@ -291,17 +284,16 @@ class LCP:
         return {"kind": "lcp", "M": self.M.tolist(), "q": self.q.tolist()}
 
 
+def places_of(A: Matrix) -> Any:
+    """The shape of a dense matrix, the places of the entries of a sparse one."""
+    return Pattern.of(A) if is_sparse(A) else A.shape  # type: ignore[arg-type]
+
+
 Program = QP | LinearSystem | LeastSquares | LCP
 
 
 def as_qp(program: Program) -> QP:
-    """The quadratic program itself, or the one with the same minimisers.
-
-    Raises
-    ------
-    TypeError
-        For a linear system or an LCP, which no QP solver accepts.
-    """
+    """The quadratic program itself, or the one with the same minimisers; raises TypeError for other programs."""
     if isinstance(program, QP):
         return program
     if isinstance(program, LeastSquares):
@@ -322,10 +314,7 @@ def _both_bounds(data: Mapping[str, Any], m: int) -> tuple[Vector, Vector]:
 
 def _entries(A: Matrix) -> Any:
     """A matrix for JSON."""
-    if not is_sparse(A):
-        return A.tolist()
-
-    return to_triplets(A)  # type: ignore[arg-type]
+    return to_triplets(A) if is_sparse(A) else A.tolist()  # type: ignore[arg-type]
 
 
 def _bounds(name: str, value: Any, m: int, infinite: float) -> Vector:

@@ -7,11 +7,10 @@ GAUSSOPT_PLUGINS (files or folders, separated as in PATH) or `register`; a probl
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-import importlib.util
 import os
 import pkgutil
-import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -21,7 +20,7 @@ from typing import Any, NamedTuple
 
 from gaussopt.core.errors import BadInput, GaussoptError, UnknownName
 from gaussopt.core.machine import pass_on
-from gaussopt.core.source_loader import SourceLoader
+from gaussopt.core.source_loader import imported
 
 PACKAGES = {
     "problem": "gaussopt.problems",
@@ -91,8 +90,7 @@ def register(path: str | os.PathLike[str], source: bytes | None = None, wanted: 
     path : the file
     source : bytes, optional
         What is in it, if it need not be there: another process may have read it.
-    wanted : str, optional
-        The kind that it must be.
+    wanted : the kind that it must be, optional
 
     Raises
     ------
@@ -109,13 +107,8 @@ def register(path: str | os.PathLike[str], source: bytes | None = None, wanted: 
             source = file.read_bytes()
         except OSError as error:
             raise BadInput(f"Cannot read {path}: {error.strerror}.") from None
-    loader = SourceLoader(source, str(file))
-    spec = importlib.util.spec_from_file_location(f"gaussopt_plugin_{file.stem}", file, loader=loader)
-    assert spec is not None  # the loader is given
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
     try:
-        loader.exec_module(module)
+        module = imported(f"gaussopt_plugin_{file.stem}", source, str(file))
     except BaseException as error:
         pass_on(f"{file.name} was not loaded", error)
         raise BadInput(_blame(file, error)) from error
@@ -127,7 +120,8 @@ def register(path: str | os.PathLike[str], source: bytes | None = None, wanted: 
                     f"{file.name} would be the {kind} {name!r}, which ships with gaussopt; give the file another name."
                 )
             entry = _entry(module, kind, name)
-            check_entry(entry, kind, file.name)
+            if lack := _lack(entry, kind):
+                raise BadInput(f"The {kind} in {file.name} {lack}.")
             _registered[kind][name] = entry
             _files.pop((kind, name), None)
             _files[kind, name] = Registered(str(file), source)
@@ -137,18 +131,8 @@ def register(path: str | os.PathLike[str], source: bytes | None = None, wanted: 
     raise BadInput(f"{file.name} defines none of {', '.join(KINDS)}; name the entry so.")
 
 
-def check_entry(entry: Any, kind: str, where: str) -> None:
-    """Refuse an entry that could not be listed or used.
-
-    Raises BadInput, naming the file, `where`, and what the entry lacks.
-    """
-    lack = _lack(entry, kind)
-    if lack:
-        raise BadInput(f"The {kind} in {where} {lack}.")
-
-
 def _lack(entry: Any, kind: str) -> str:
-    """The end of a sentence that says what is wrong with an entry; "" if nothing is."""
+    """The end of a sentence that says why an entry could not be listed or used; "" if it can."""
     if kind != "problem":
         for name in ("title", "source"):
             if not isinstance(getattr(entry, name, None), str):
@@ -180,19 +164,14 @@ def named_by_file(kind: str, path: str | os.PathLike[str]) -> str:
     Raises BadInput, also if the file holds an entry of another kind, or another file has that name already.
     """
     file = Path(path).resolve()
-    key = kind, _name(file.stem)
-    known = _files.get(key)
+    name = _name(file.stem)
+    known = _files.get((kind, name))
     if known is not None and known.path != str(file) and Path(known.path).exists():
-        raise BadInput(f"{path} and {known.path} would both be the {kind} {key[1]!r}; rename one of them.")
-    try:
-        unchanged = known is not None and file.read_bytes() == known.source
-    except OSError:
-        unchanged = False
-    if unchanged:
-        return key[1]
-    found, name = register(path, wanted=kind)
-    assert found == kind
-    return name
+        raise BadInput(f"{path} and {known.path} would both be the {kind} {name!r}; rename one of them.")
+    with contextlib.suppress(OSError):  # then `register` says why
+        if known is not None and file.read_bytes() == known.source:
+            return name
+    return register(path, wanted=kind)[1]
 
 
 def registered_files() -> tuple[Registered, ...]:
@@ -238,11 +217,11 @@ def _entry(module: ModuleType, kind: str, name: str) -> Any:
     where = Path(str(module.__file__)).name
     if kind == "problem" and not hasattr(entry, "named"):
         raise BadInput(f"The problem in {where} is of type {type(entry).__name__}; {HOW[kind]}.")
-    if getattr(entry, "name", None) == "" and hasattr(entry, "named"):
+    called = getattr(entry, "name", None)
+    if called == "" and hasattr(entry, "named"):
         return entry.named(name)
-    if getattr(entry, "name", None) != name:
-        called = repr(getattr(entry, "name", None))
-        raise BadInput(f"The {kind} in {where} is named {called}; its file says {name!r}.")
+    if called != name:
+        raise BadInput(f"The {kind} in {where} is named {called!r}; its file says {name!r}.")
     return entry
 
 

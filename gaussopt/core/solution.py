@@ -35,8 +35,8 @@ class Timing(NamedTuple):
 
     def to_mapping(self) -> dict[str, float | None]:
         """Seconds by part, for JSON."""
-        parts = {name: getattr(self, name) for name in ("build", "setup", "update", "solve", "recover", "verify")}
-        return {**parts, "backend": None if np.isnan(self.backend) else self.backend, "total": self.total}
+        backend = None if np.isnan(self.backend) else self.backend
+        return {**self._asdict(), "backend": backend, "total": self.total}
 
 
 @fast_frozen
@@ -50,15 +50,11 @@ class RawSolution:
         The point, None if there is none.
     y : (m,) or None
         Duals in gaussopt's sign, None if the solver gives none.
-    claim : Status
-        What the solver says of it.
+    claim : what the solver says of it
     iterations : int
-    backend : float
-        Seconds by the solver's own clock, NaN if it reports none.
-    note : str
-        What the solver says in words.
-    solutions : tuple of (n,)
-        All solutions, from a solver that enumerates.
+    backend : seconds by the solver's own clock, NaN if it reports none
+    note : what the solver says in words
+    solutions : all solutions, (n,) each, from a solver that enumerates
     history : tuple of float
         What an iteration records of its convergence, one number an iteration: the residual of Newton's method, the
         best objective of an evolution. Empty where nothing is recorded.

@@ -130,12 +130,7 @@ class Solver(ABC, Generic[O]):
 
 
 def make_solver(name: str, options: Mapping[str, Any] | None = None) -> Solver[Any]:
-    """A new solver by name, e.g. "osqp" or "cvxpy:CLARABEL".
-
-    Raises
-    ------
-    UnknownName, BadInput, MissingBackend
-    """
+    """A new solver by name, e.g. "osqp" or "cvxpy:CLARABEL"; raises UnknownName, BadInput or MissingBackend."""
     base, _, variant = name.partition(":")
     cls: type[Solver[Any]] = registry.load("solver", base)
     missing = missing_packages(cls)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy
@@ -79,10 +79,8 @@ def as_sparse(name: str, value: Any, shape: tuple[int | None, int]) -> Sparse:
 def check_sparse_mass(M: Sparse, what: str = "the mass matrix M") -> Sparse:
     """Return M made exactly symmetric, or say why it is no mass matrix of bodies.
 
-    Raises
-    ------
-    BadInput
-        If M is asymmetric or has a negative eigenvalue beyond rounding, or couples more coordinates than LARGEST_BLOCK.
+    Raises BadInput if M is asymmetric or has a negative eigenvalue beyond rounding, or couples more coordinates than
+    LARGEST_BLOCK.
     """
     if is_diagonal(M):
         if (M.data < 0).any():
@@ -98,12 +96,14 @@ def check_sparse_mass(M: Sparse, what: str = "the mass matrix M") -> Sparse:
     if skew.nnz and skew.data.any():
         M = scipy.sparse.csr_array(0.5 * (M + M.T))
         M.sum_duplicates()
-    for members, blocks in mass_blocks(M):
+    for layout in block_layout(Pattern.of(M)):
+        members = layout.members
         if members.shape[1] > LARGEST_BLOCK:
             raise BadInput(
                 f"{what} couples {members.shape[1]} coordinates, coordinate {members[0, 0]} among them; a sparse mass "
                 f"matrix is block diagonal, with blocks of at most {LARGEST_BLOCK}."
             )
+        blocks = layout.dense(M.data)
         size = np.abs(np.diagonal(blocks, axis1=1, axis2=2))
         d = np.sqrt(np.where(size > 0, size, max(scale, 1e-300)))
         lowest = np.linalg.eigvalsh(blocks / (d[:, :, None] * d[:, None, :]))[:, 0]
@@ -126,26 +126,22 @@ def is_diagonal(M: Sparse) -> bool:
     return bool((Pattern.of(M).rows == M.indices).all())
 
 
-def mass_blocks(M: Sparse) -> list[tuple[Indices, NDArray[np.float64]]]:
-    """The diagonal blocks by size: members (c, b), the coordinates of c blocks, and their dense entries (c, b, b).
+class Blocks(NamedTuple):
+    """The diagonal blocks of one size b: the coordinates of each, (c, b), and which entries of the matrix lie where."""
 
-    Blocks beyond LARGEST_BLOCK come with their members only.
-    """
-    out = []
-    for members, entries, where in block_layout(Pattern.of(M)):
-        c, b = members.shape
-        blocks = np.zeros((c, b, b) if b <= LARGEST_BLOCK else (0, b, b))
-        if b <= LARGEST_BLOCK:
-            blocks[where] = M.data[entries]
-        out.append((members, blocks))
-    return out
+    members: Indices
+    entries: Indices
+    where: tuple[Indices, Indices, Indices]
+
+    def dense(self, data: Vector) -> NDArray[np.float64]:
+        """The blocks of a matrix with these entries, (c, b, b)."""
+        blocks = np.zeros((*self.members.shape, self.members.shape[1]))
+        blocks[self.where] = data[self.entries]
+        return blocks
 
 
-def block_layout(pattern: Pattern) -> list[tuple[Indices, Indices, tuple[Indices, Indices, Indices]]]:
-    """The blocks of a symmetric pattern by size b: members (c, b), entries of the matrix, and where these lie.
-
-    `blocks[where] = data[entries]` fills an array (c, b, b).
-    """
+def block_layout(pattern: Pattern) -> list[Blocks]:
+    """The diagonal blocks of a symmetric pattern by size."""
     n = pattern.shape[0]
     graph = scipy.sparse.csr_array((np.ones(len(pattern.indices)), pattern.indices, pattern.indptr), shape=(n, n))
     count, label = scipy.sparse.csgraph.connected_components(graph, directed=False)
@@ -163,7 +159,7 @@ def block_layout(pattern: Pattern) -> list[tuple[Indices, Indices, tuple[Indices
         members = order[first[chosen][:, None] + np.arange(b)]
         entries = np.flatnonzero(size[label[rows]] == b)
         r, c = rows[entries], pattern.indices[entries]
-        out.append((members, entries, (place[label[r]], local[r], local[c])))
+        out.append(Blocks(members, entries, (place[label[r]], local[r], local[c])))
     return out
 
 
@@ -177,19 +173,10 @@ def to_triplets(A: Sparse) -> dict[str, Any]:
 
 
 def from_triplets(name: str, data: Mapping[str, Any], shape: tuple[int, int]) -> Sparse:
-    """The canonical sparse matrix of the entries that `to_triplets` wrote.
+    """The canonical sparse matrix of a given shape with the entries that `to_triplets` wrote; raises BadInput.
 
-    Parameters
-    ----------
-    name : of the matrix
-    data : with 'shape', and 'row', 'column' and 'value' of the entries
-    shape : (rows, columns)
-        What the vectors beside the matrix call for. Nothing is made of a declared shape before it is known to be this
-        one: a few bytes can declare thousands of millions of rows.
-
-    Raises
-    ------
-    BadInput
+    The shape is what the vectors beside the matrix call for. Nothing is made of a declared shape before it is known to
+    be this one: a few bytes can declare thousands of millions of rows.
     """
     try:
         declared = tuple(int(s) for s in data["shape"])
@@ -199,7 +186,6 @@ def from_triplets(name: str, data: Mapping[str, Any], shape: tuple[int, int]) ->
     except BadInput:
         raise
     except (KeyError, TypeError, ValueError, OverflowError):
-        raise BadInput(
-            f"{name} is no sparse matrix; give 'shape', and 'row', 'column' and 'value' of its entries."
-        ) from None
+        needed = "give 'shape', and 'row', 'column' and 'value' of its entries"
+        raise BadInput(f"{name} is no sparse matrix; {needed}.") from None
     raise BadInput(f"{name} has shape {declared}, expected {shape}.")

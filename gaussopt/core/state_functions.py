@@ -15,12 +15,9 @@ class Changed(Exception):
 
 
 def call_with_copies(function: Callable[..., Any], t: float, q: Vector, v: Vector | None) -> Any:
-    """A function of (t, q) or (t, q, v) at copies of a state.
+    """A function of (t, q) or (t, q, v) at copies of a state; raises Changed if they are other numbers afterwards.
 
-    Raises
-    ------
-    Changed
-        If the copies are other numbers afterwards. What is changed and put back, as for a difference quotient, passes.
+    What is changed and put back, as for a difference quotient, passes.
     """
     mine = q.copy()
     if v is None:

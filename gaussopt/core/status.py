@@ -26,10 +26,7 @@ class Status(Enum):
         "The answer's certificate exceeds the tolerance; tighten the solver's options, choose an exact "
         "solver (kkt, or sparse-kkt for a sparse step), or set a larger tolerance to study the inexact answer.",
     )
-    INFEASIBLE = (
-        "infeasible",
-        "The constraints contradict each other; remove or correct the contradicting rows.",
-    )
+    INFEASIBLE = "infeasible", "The constraints contradict each other; remove or correct the contradicting rows."
     UNBOUNDED = (
         "unbounded",
         "The objective has no minimum: a force acts on a direction that has neither mass nor constraint; "
@@ -41,18 +38,9 @@ class Status(Enum):
         "the free directions.",
     )
     NO_SOLUTION = "no_solution", "No contact force satisfies the contact and friction laws (Painleve)."
-    MULTIPLE_SOLUTIONS = (
-        "multiple_solutions",
-        "Several accelerations satisfy the contact and friction laws (Painleve).",
-    )
-    ACCUMULATION = (
-        "accumulation",
-        "Impacts accumulate at a finite time; the motion cannot be stepped past it.",
-    )
-    ITERATION_LIMIT = (
-        "iteration_limit",
-        "The solver stopped at its iteration limit; raise it or rescale the problem.",
-    )
+    MULTIPLE_SOLUTIONS = "multiple_solutions", "Several accelerations satisfy the contact and friction laws (Painleve)."
+    ACCUMULATION = "accumulation", "Impacts accumulate at a finite time; the motion cannot be stepped past it."
+    ITERATION_LIMIT = "iteration_limit", "The solver stopped at its iteration limit; raise it or rescale the problem."
     TIME_LIMIT = "time_limit", "The solver stopped at its time limit; raise it or choose another solver."
     INTERRUPTED = "interrupted", "The run was interrupted; what was computed before is kept."
     UNSUPPORTED = (

@@ -102,19 +102,9 @@ class StepData:
 
     @classmethod
     def smooth(
-        cls,
-        M: Matrix,
-        h: Vector,
-        Q: Vector,
-        J: Matrix,
-        gamma: Vector,
-        t: float,
-        q: Vector,
-        v: Vector,
-        D_omega: Matrix | None = None,
-        w_omega: Vector | None = None,
-        arithmetic: Arithmetic | None = None,
-    ) -> StepData:
+        cls, M: Matrix, h: Vector, Q: Vector, J: Matrix, gamma: Vector, t: float, q: Vector, v: Vector,
+        D_omega: Matrix | None = None, w_omega: Vector | None = None, arithmetic: Arithmetic | None = None,
+    ) -> StepData:  # fmt: skip
         """Step data without contacts, unchecked: the evaluator's fast path."""
         n = len(Q)
         return cls(M, h, Q, J, gamma, *_no_contacts(n), t, q, v, D_omega, w_omega, arithmetic)
@@ -282,7 +272,7 @@ def _dense(data: Mapping[str, Any]) -> StepData:
     k = len(J_N)
     if (silent := ~J_N.any(axis=1)).any():
         raise BadInput(f"J_N[{int(np.argmax(silent))}] is zero; a contact needs a normal direction.")
-    h = _optional(data, "h", (n,))
+    h = _or_zeros(data, "h", n)
     if k == 0 and any(not is_absent(data.get(key)) for key in ("J_T", "zeta_T", "v_T", "mu")):
         raise BadInput("Tangential contact data are given without the normal rows 'J_N'.")
     J_T, zeta_T, v_T, mu = _tangential(data, k, n)
@@ -290,24 +280,17 @@ def _dense(data: Mapping[str, Any]) -> StepData:
         i = int(np.argmax(silent))
         raise BadInput(f"J_T[{i}] is zero although mu[{i}] is {mu[i]:.6g}; friction needs a direction.")
     t, q, v = _state(data, n)
-    D_omega, w_omega = _optional(data, "D_omega", (n, None)), None
-    if D_omega is not None:
-        w_omega = _optional(data, "w_omega", (n,))
+    D_omega = _optional(data, "D_omega", (n, None))
+    w_omega = None if D_omega is None else _or_zeros(data, "w_omega", n)
+    Q = as_array("Q", data["Q"], (n,))
     return StepData(
-        M, np.zeros(n) if h is None else h, as_array("Q", data["Q"], (n,)), J, gamma, J_N, zeta_N, J_T, zeta_T, v_T,
-        mu, t, q, v, D_omega, np.zeros(n) if D_omega is not None and w_omega is None else w_omega,
+        M, h, Q, J, gamma, J_N, zeta_N, J_T, zeta_T, v_T, mu, t, q, v, D_omega, w_omega,
         **_gaps_and_restitution(data, k), dt=_duration(data),
     )  # fmt: skip
 
 
 def _sparse(data: Mapping[str, Any]) -> StepData:
-    """Checked sparse step data; M and J are sparse matrices, or what `to_triplets` makes of them.
-
-    Raises
-    ------
-    BadInput
-        Also if the step has contacts or quasi-velocities, which need dense matrices.
-    """
+    """Checked sparse step data; M and J are sparse matrices, or what `to_triplets` makes of them."""
     for key in ("J_N", "J_T", "D_omega"):
         if not is_absent(data.get(key)):
             raise BadInput(f"A step with sparse matrices holds {key!r}; contacts and quasi-velocities need dense ones.")
@@ -322,16 +305,20 @@ def _sparse(data: Mapping[str, Any]) -> StepData:
         return as_sparse(name, value, (rows, n))
 
     M = check_sparse_mass(matrix("M", n))
-    _see_pair(data, "J", "gamma", data.get("J") is not None)
-    J = as_sparse("J", np.zeros((0, n)), (0, n)) if data.get("J") is None else matrix("J", None)
-    gamma = np.zeros(0) if data.get("J") is None else as_array("gamma", data["gamma"], (J.shape[0],))
+    given = data.get("J") is not None
+    _see_pair(data, "J", "gamma", given)
+    J = matrix("J", None) if given else as_sparse("J", np.zeros((0, n)), (0, n))
+    gamma = as_array("gamma", data["gamma"], (J.shape[0],)) if given else np.zeros(0)
     t, q, v = _state(data, n)
-    h = _optional(data, "h", (n,))
-    return sparse_step(M, np.zeros(n) if h is None else h, Q, J, gamma, t, q, v)
+    return sparse_step(M, _or_zeros(data, "h", n), Q, J, gamma, t, q, v)
 
 
 def _optional(data: Mapping[str, Any], name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64] | None:
     return None if data.get(name) is None else as_array(name, data[name], shape)
+
+
+def _or_zeros(data: Mapping[str, Any], name: str, n: int) -> Vector:
+    return np.zeros(n) if data.get(name) is None else as_array(name, data[name], (n,))
 
 
 def _state(data: Mapping[str, Any], n: int) -> tuple[float, Vector | None, Vector | None]:

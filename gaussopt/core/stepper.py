@@ -39,8 +39,7 @@ class CertifiedAnswer(Protocol):
 class Motion(Protocol):
     """The differential equation of a state (q, u), and what it comes from.
 
-    Most methods ask for velocities and rates alone; those that keep constraints themselves solve
-    step data of their own.
+    Most methods ask for velocities and rates alone; those that keep constraints themselves solve steps of their own.
     """
 
     @property
@@ -80,17 +79,12 @@ class Control:
 
     Attributes
     ----------
-    t_end : float
-    dt : float or None
-        Step of a fixed-step method; recording interval of an adaptive one (None: its own steps).
-    rtol, atol : float
-        Tolerances of an adaptive method.
-    origin : float, optional
-        The instant whose multiples of dt are landed on; the start if not given.
-    every_step : bool
-        Whether an adaptive method with a recording interval also returns at its own steps.
-    first_step : float, optional
-        First trial step of an adaptive method.
+    t_end : the end, s
+    dt : step of a fixed-step method; recording interval of an adaptive one (None: its own steps)
+    rtol, atol : tolerances of an adaptive method
+    origin : the instant whose multiples of dt are landed on; the start if not given
+    every_step : whether an adaptive method with a recording interval also returns at its own steps
+    first_step : first trial step of an adaptive method
     """
 
     t_end: float
@@ -110,13 +104,7 @@ class Control:
 
 @dataclass(frozen=True, slots=True)
 class Tableau:
-    """Butcher's tableau of an explicit Runge-Kutta method of s stages.
-
-    Attributes
-    ----------
-    A : (s, s), strictly lower triangular
-    b, c : (s,)
-    """
+    """Butcher's tableau of an explicit Runge-Kutta method of s stages: A (s, s), strictly lower, and b and c (s,)."""
 
     A: tuple[tuple[float, ...], ...]
     b: tuple[float, ...]
@@ -124,15 +112,10 @@ class Tableau:
 
 
 class Integration(ABC):
-    """An integration under way.
-
-    Attributes
-    ----------
-    taken : int
-        Steps of the method in the latest `advance`; more than one where an adaptive one went to a recording instant.
-    """
+    """An integration under way."""
 
     taken = 1
+    """Steps of the method in the latest `advance`; more than one where an adaptive one went to a recording instant."""
 
     @abstractmethod
     def advance(self) -> State:
@@ -182,14 +165,7 @@ class Stepper(ABC):
     stages: ClassVar[int] = 1
 
     def refuses(self, system: AbstractSystem, state: str, stabiliser: Stabilisation) -> str | None:
-        """Why it cannot integrate such a motion, None if it can.
-
-        Parameters
-        ----------
-        system : AbstractSystem
-        state : "velocity" or "quasi-velocity"
-        stabiliser : Stabilisation
-        """
+        """Why it cannot integrate such a motion, of "velocity" or "quasi-velocity"; None if it can."""
         return None
 
     @classmethod

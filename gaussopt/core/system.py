@@ -32,24 +32,13 @@ class Energy:
 
 
 class AbstractSystem(ABC):
-    """A mechanical system as a simulation sees it; without parameters, contacts and energies where not overridden.
-
-    Attributes
-    ----------
-    name : str
-    """
+    """A mechanical system as a simulation sees it; without parameters, contacts and energies where not overridden."""
 
     name: str
 
     @abstractmethod
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
-        """Step data of the state q, v, (n,).
-
-        Raises
-        ------
-        BadInput
-            Where the equations are undefined.
-        """
+        """Step data of the state q, v, (n,); raises BadInput where the equations are undefined."""
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -57,13 +46,7 @@ class AbstractSystem(ABC):
         return {}
 
     def with_parameters(self, /, **values: float) -> AbstractSystem:
-        """The same system with other parameter values.
-
-        Raises
-        ------
-        UnknownName
-            For a parameter that the system does not have.
-        """
+        """The same system with other parameter values; raises UnknownName for one that it does not have."""
         for name in values:
             raise UnknownName("parameter", name, self.parameters)
         return self
@@ -81,12 +64,7 @@ class AbstractSystem(ABC):
         return
 
     def check_rows(self, t: float, q: Vector, v: Vector) -> None:
-        """Refuse rows of J and J_N that contradict the functions given beside them; derived rows cannot.
-
-        Raises
-        ------
-        BadInput
-        """
+        """Raise BadInput where rows of J and J_N contradict the functions beside them; derived rows cannot."""
         return
 
     # -- contacts ----------------------------------------------------------------------------------
@@ -137,13 +115,7 @@ class AbstractSystem(ABC):
         return False
 
     def quasi_velocity(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Quasi-velocities omega(q, v, t), (p,).
-
-        Raises
-        ------
-        BadInput
-            If the system names none.
-        """
+        """Quasi-velocities omega(q, v, t), (p,); raises BadInput if the system names none."""
         raise BadInput(f"{self.name!r} names no quasi-velocities; give quasi_velocities to from_lagrangian.")
 
     def velocity_from(self, t: float, q: Vector, omega: Vector, guess: Vector) -> Vector:
@@ -157,10 +129,7 @@ class AbstractSystem(ABC):
 
 def state_in_words(t: float, q: Vector, v: Vector | None = None) -> str:
     """The instant on one line, for messages."""
-    parts = [f"t = {t:.9g}", f"q = {_row(q)}"]
-    if v is not None:
-        parts.append(f"v = {_row(v)}")
-    return ", ".join(parts)
+    return f"t = {t:.9g}, q = {_row(q)}" + ("" if v is None else f", v = {_row(v)}")
 
 
 def _row(x: Vector) -> str:

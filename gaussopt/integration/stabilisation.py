@@ -18,8 +18,8 @@ from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
-from gaussopt.linalg import sparse_projection
 from gaussopt.linalg.dense import cholesky, nearest, solve_lower
+from gaussopt.linalg.sparse_saddle_point import nearest_sparse
 
 
 class Surface(Protocol):
@@ -150,7 +150,7 @@ class Projection:
 def least_motion(M: Matrix, J: Matrix, r: Vector) -> Vector:
     """Smallest x in the mass metric with J x = r, (n,)."""
     if is_sparse(M):
-        return sparse_projection.lift(M, J, r)  # type: ignore[arg-type]
+        return nearest_sparse(M, J, r)  # type: ignore[arg-type]
     L = cholesky(M)
     if L is None:
         return nearest(M, J, r)

@@ -39,14 +39,8 @@ def rounding(n: int, m: int) -> float:
 class Balanced:
     """A step in coordinates of unit mass and rows of unit length.
 
-    Attributes
-    ----------
-    d, row : (n,), (m,)
-        a = d a', lam = row lam'.
-    M, f, J, g : (n, n), (n,), (m, n), (m,)
-        d M d, d (Q - h), row J d and row gamma.
-    evaluated : bool
-        Whether the step carries the velocity it was evaluated at.
+    With a = d a' and lam = row lam' these are M = d M d (n, n), f = d (Q - h), J = row J d (m, n) and g = row gamma;
+    `evaluated` says whether the step carries the velocity it was evaluated at.
     """
 
     d: Vector

@@ -113,12 +113,7 @@ def equilibrate(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
     """Scales of coordinates and rows that make ranks independent of units.
 
     Coordinates with mass are measured in units of mass 1, coordinates without by the rows that hold them, beginning at
-    rows that hold masses too; rows have unit length.
-
-    Returns
-    -------
-    d, row : (n,), (m,)
-        The scaled data are M d d^T and row J d.
+    rows that hold masses too; rows have unit length. For d (n,) and row (m,) the scaled data are M d d^T and row J d.
     """
     d, size = mass_scale(M), np.abs(J)
     measured = M.diagonal() > 0
@@ -148,15 +143,10 @@ def _lengths(A: Matrix) -> Vector:
     return np.asarray(size * np.linalg.norm(A / np.where(size > 0, size, 1.0)[:, None], axis=1))
 
 
-def _powers(x: Vector) -> Vector:
-    """Positive numbers rounded to powers of two, which scale without rounding."""
-    return np.asarray(np.exp2(np.round(np.log2(x))))
-
-
 def unit_scales(M: Matrix, J: Matrix) -> tuple[Vector, Vector]:
-    """`equilibrate` by powers of two: masses and lengths of rows are one up to a factor of two."""
+    """`equilibrate` by powers of two, without rounding: masses and lengths of rows are one up to a factor of two."""
     d, row = equilibrate(M, J)
-    return _powers(d), _powers(row)
+    return np.exp2(np.round(np.log2(d))), np.exp2(np.round(np.log2(row)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,17 +155,11 @@ class RowSpace:
 
     Attributes
     ----------
-    rank : int
-    Z : (n, n - rank)
-        Orthonormal basis of ker J.
-    pinv : (n, m)
-        Moore-Penrose inverse.
-    left_null : (m, m - rank)
-        Orthonormal basis of the dependencies between rows.
-    condition : float
-        Largest over smallest singular value within the rank.
-    dropped, least : float
-        Largest singular value that counts as zero, and smallest one that does not (1 without any).
+    Z : (n, n - rank), an orthonormal basis of ker J
+    pinv : (n, m), the Moore-Penrose inverse
+    left_null : (m, m - rank), an orthonormal basis of the dependencies between rows
+    condition : largest over smallest singular value within the rank
+    dropped, least : largest singular value that counts as zero, and smallest one that does not (1 without any)
     """
 
     rank: int
@@ -188,13 +172,9 @@ class RowSpace:
 
 
 def row_space(J: Matrix, least: float | None = None) -> RowSpace:
-    """Rank-revealing decomposition; rows are not rescaled.
+    """Rank-revealing decomposition of J, (m, n); rows are not rescaled.
 
-    Parameters
-    ----------
-    J : (m, n)
-    least : float, optional
-        Singular value, relative to the largest, that counts as zero; 8 max(m, n) eps if not given.
+    `least` is the singular value, relative to the largest, that counts as zero; 8 max(m, n) eps if not given.
     """
     m, n = J.shape
     if m == 0:

@@ -57,12 +57,8 @@ class Dependency:
 class NearDependency:
     """Rows of J that nearly depend on each other.
 
-    Attributes
-    ----------
-    weights : (m,)
-        A combination of the rows, taken at unit length, that nearly vanishes.
-    closeness : float
-        Its length in coordinates of unit mass, relative to that of the weights.
+    The combination with these weights, (m,), of the rows taken at unit length nearly vanishes; `closeness` is its
+    length in coordinates of unit mass, relative to that of the weights.
     """
 
     weights: Vector
@@ -87,9 +83,7 @@ class RankReport:
 
     Attributes
     ----------
-    n, m : int
-    rank_M, rank_J, rank_MJ : int
-        Of M, J and [M; J], coordinates scaled by their masses and rows to unit length.
+    rank_M, rank_J, rank_MJ : of M, J and [M; J], coordinates scaled by their masses and rows to unit length
     dependencies : rows of J that are combinations of others
     open_multipliers : (0-based) multipliers that are not determined
     free_directions : (n, n - rank_MJ)
@@ -194,17 +188,9 @@ def size_in_units(step: StepData, row: Vector, d: Vector) -> float:
 def _idle_combination(step: StepData, by_gamma: bool = False) -> tuple[Vector, Vector, float] | None:
     """Rows of a sparse step that together vanish, or nearly.
 
-    Parameters
-    ----------
-    step : StepData
-    by_gamma : bool
-        Of several such combinations the one that gamma contradicts most, instead of any.
-
-    Returns
-    -------
-    w, row, closeness : (m,), (m,), float
-        Weights of the rows taken at unit length, of length 1; what makes the rows that long; the length of the sum of
-        the weighted rows. None where all rows are safely independent, or the step is beyond any factors.
+    Of several such combinations any, or `by_gamma` the one that gamma contradicts most: weights of the rows taken at
+    unit length, of length 1; what makes the rows that long; the length of the sum of the weighted rows. None where all
+    rows are safely independent, or the step is beyond any factors.
     """
     M, J = parts(step)
     saddle = Saddle.of(M, J)
@@ -216,10 +202,7 @@ def _idle_combination(step: StepData, by_gamma: bool = False) -> tuple[Vector, V
     if not norm(whole) > 0:
         return None
     # Of all such combinations that of the row that counts most, and what goes with it.
-    unit = np.zeros(step.m)
-    i = _leading(whole)
-    unit[i] = 1.0 / row[i]
-    w = saddle.left_null(unit)
+    w = saddle.left_null((np.arange(step.m) == _leading(whole)) / row)
     if not norm(w) > 0:
         return None
     w = w / norm(w)
@@ -256,12 +239,7 @@ def open_forces(step: StepData) -> tuple[tuple[int, ...], tuple[int, ...], tuple
 
     They are those that the null space of the columns of J^T, J_N^T and J_T^T takes part in, the friction of a sliding
     contact going with its normal force. What bounds the forces (no pull, Coulomb's law) is not asked: at a bound the
-    share may be settled all the same.
-
-    Parameters
-    ----------
-    step : StepData
-        Of closed contacts; `v_T` tells which of them slide.
+    share may be settled all the same. The contacts of the step are closed; `v_T` tells which of them slide.
 
     Returns
     -------

@@ -26,16 +26,7 @@ DEPENDENT = 1e-8
 class SaddleFactors(NamedTuple):
     """Cholesky factors of a step whose M is definite and whose rows are independent.
 
-    Attributes
-    ----------
-    L : (n, n)
-        M = L L^T.
-    B : (n, m)
-        L^-1 J^T.
-    C : (m, m)
-        B^T B = C C^T.
-    pivots, diagonal : (m,)
-        Squares of the diagonal of C, and the diagonal of B^T B.
+    M = L L^T, B = L^-1 J^T (n, m), B^T B = C C^T; squares of the diagonal of C, and the diagonal of B^T B, (m,).
     """
 
     L: Matrix
@@ -66,14 +57,10 @@ class Posedness:
 
     Attributes
     ----------
-    verdict : Status
-        solved (one acceleration), infeasible, unbounded or acceleration_not_unique.
-    forces_unique : bool
-        Whether the multipliers are determined.
-    singular_mass : bool
-        Whether M is not numerically definite.
-    space : Balanced or None
-        The step in balanced units with its ranks; None where Cholesky factors decide.
+    verdict : solved (one acceleration), infeasible, unbounded or acceleration_not_unique
+    forces_unique : whether the multipliers are determined
+    singular_mass : whether M is not numerically definite
+    space : the step in balanced units with its ranks; None where Cholesky factors decide
     """
 
     verdict: Status
@@ -83,13 +70,7 @@ class Posedness:
 
 
 def posedness(step: StepData) -> Posedness:
-    """Decide whether a dense step without its contacts has exactly one acceleration.
-
-    Raises
-    ------
-    BadInput
-        If M is asymmetric or indefinite.
-    """
+    """Decide whether a dense step without its contacts has one acceleration; raises BadInput if M is no mass matrix."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         if np.array_equal(step.M, step.M.T) and factorise(step) is not None:
             return Posedness(Status.SOLVED, True, False)
@@ -97,20 +78,14 @@ def posedness(step: StepData) -> Posedness:
 
 
 def careful_posedness(step: StepData) -> Posedness:
-    """The same from singular values, whether or not the step has factors.
-
-    Raises
-    ------
-    BadInput
-        If M is asymmetric or indefinite.
-    """
+    """The same from singular values, whether or not the step has factors."""
     # Coordinates scaled by their masses and rows to unit length: ranks must not depend on units.
     M = check_mass_matrix(step.M)
     data = Balanced.of(step, M)
-    forces_unique = data.space.rank == step.m
+    verdict = Status.SOLVED
     if data.contradictory():
-        return Posedness(Status.INFEASIBLE, forces_unique, True, data)
-    if data.free.any():
+        verdict = Status.INFEASIBLE
+    elif data.free.any():
         verdict = Status.UNBOUNDED if data.pulled() else Status.ACCELERATION_NOT_UNIQUE
-        return Posedness(verdict, forces_unique, True, data)
-    return Posedness(Status.SOLVED, forces_unique, cholesky(M) is None, data)
+    singular = verdict is not Status.SOLVED or cholesky(M) is None
+    return Posedness(verdict, data.space.rank == step.m, singular, data)

@@ -56,9 +56,8 @@ class Qdldl:
 
     def __init__(self, upper: Any, before: Factor | None) -> None:
         """Factorise a matrix given by the upper triangle in compressed columns; takes over what was there before."""
-        self._solver: Any
         if isinstance(before, Qdldl):
-            self._solver = before._solver
+            self._solver: Any = before._solver
             self._solver.update(upper, upper=True)
         else:
             self._solver = backend("qdldl").Solver(upper, upper=True)

@@ -22,6 +22,7 @@ What depends on the places of the entries alone (order, fill, lists of products)
 from __future__ import annotations
 
 import math
+import threading
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -50,6 +51,9 @@ PIVOT = 0.01
 
 MOST_REFINEMENTS = 40
 
+ACCURACY = 1e-8
+"""Relative accuracy of a correction that meets constraint rows."""
+
 PURIFICATIONS = 6
 """Passes that take out of a null vector what is none; each by a factor of delta over the eigenvalue."""
 
@@ -60,12 +64,8 @@ class Products:
     def __init__(self, A: Pattern, B: Pattern, turn: Indices | None = None, order: Indices | None = None) -> None:
         """List the pairs.
 
-        Parameters
-        ----------
-        turn : optional
-            Where the entries of B lie in what `values` is given for it.
-        order : (m,), optional
-            Number of every row and column of a symmetric product: only its lower triangle in this numbering is listed.
+        `turn` says where the entries of B lie in what `values` is given for it; `order`, (m,), numbers every row and
+        column of a symmetric product: only its lower triangle in this numbering is listed.
         """
         counts = np.diff(B.indptr)[A.indices]
         left = np.repeat(np.arange(len(A.indices)), counts)
@@ -104,16 +104,12 @@ class MassBlocks:
         n = int(M.shape[0])
         self.diagonal = is_diagonal(M) and len(M.indices) == n
         self._layout = [] if self.diagonal else block_layout(Pattern.of(M))
-        self.largest = max((members.shape[1] for members, _, _ in self._layout), default=1)
+        self.largest = max((x.members.shape[1] for x in self._layout), default=1)
         if self.diagonal or self.largest > LARGEST_BLOCK:
             self.root = Pattern((n, n), np.arange(n + 1), np.arange(n))
             return
-        rows, columns = [], []
-        for members, _, _ in self._layout:
-            r, c = np.tril_indices(members.shape[1])
-            rows.append(members[:, r].ravel())
-            columns.append(members[:, c].ravel())
-        row, column = np.concatenate(rows), np.concatenate(columns)
+        places = [x.members[:, np.stack(np.tril_indices(x.members.shape[1]))] for x in self._layout]
+        row, column = (np.concatenate([place[:, side].ravel() for place in places]) for side in (0, 1))
         self._order = np.lexsort((column, row))
         indptr = np.searchsorted(row[self._order], np.arange(n + 1))
         self.root = Pattern((n, n), indptr, column[self._order])
@@ -125,10 +121,9 @@ class MassBlocks:
         if self.diagonal:
             return 1.0 / np.sqrt(M.data) if bool((M.data > 0).all()) else None
         values = []
-        for members, entries, where in self._layout:
-            c, b = members.shape
-            blocks = np.zeros((c, b, b))
-            blocks[where] = M.data[entries]
+        for layout in self._layout:
+            blocks = layout.dense(M.data)
+            b = blocks.shape[1]
             try:
                 L = np.linalg.cholesky(blocks)
             except np.linalg.LinAlgError:
@@ -144,12 +139,8 @@ class MassBlocks:
 class Structure:
     """Order, fill and lists of products that follow from the places of the entries of M and J; kept between steps.
 
-    Attributes
-    ----------
-    eliminates : bool
-        Whether M is eliminated first, as far as places go.
-    half_band : int
-        Of the factor of S; 0 where another order is taken.
+    `eliminates` says whether M is eliminated first, as far as places go; `half_band` is that of the factor of S, 0
+    where another order is taken.
     """
 
     def __init__(self, M: Sparse, J: Sparse) -> None:
@@ -171,9 +162,9 @@ class Structure:
         m = W.shape[0]
         ones = scipy.sparse.csr_array((np.ones(len(W.indices)), W.indices, W.indptr), shape=W.shape)
         S = scipy.sparse.csr_array(ones @ ones.T)
-        order = (
-            scipy.sparse.csgraph.reverse_cuthill_mckee(S, symmetric_mode=True).astype(np.intp) if m else np.arange(0)
-        )
+        order = np.arange(0)
+        if m:
+            order = scipy.sparse.csgraph.reverse_cuthill_mckee(S, symmetric_mode=True).astype(np.intp)
         number = np.empty(m, dtype=np.intp)
         number[order] = np.arange(m)
         places = Pattern.of(S)
@@ -208,9 +199,7 @@ class Structure:
             flat[self._place] = values
             return Band.of(flat.reshape(m, self.half_band + 1).T, self._order)
         lower = self._gram.pattern
-        upper = scipy.sparse.csc_matrix(
-            (values, lower.indices, lower.indptr), shape=(m, m)
-        )  # rows of one, columns of other
+        upper = scipy.sparse.csc_matrix((values, lower.indices, lower.indptr), shape=(m, m))  # the rows are columns
         factor = factorise(upper, before)
         if factor is None or (factor.pivots < DEPENDENT * upper.diagonal()[factor.order]).any():
             return None
@@ -248,16 +237,10 @@ class SaddleSolution(NamedTuple):
 
 @dataclass
 class Saddle:
-    """The factorised system of one step.
+    """The factorised system of one step, M and J being canonical.
 
-    Attributes
-    ----------
-    M, J : canonical sparse matrices, (n, n) and (m, n)
-    scale, row : (n,), (m,)
-        Sizes of coordinates and rows that make masses and rows one, as in `gaussopt.linalg.dense.equilibrate`.
-    regular : bool
-        Whether M could be eliminated, so that M is definite and the rows are independent.
-    factor : Factor
+    `scale`, (n,), and `row`, (m,), make masses and rows one, as in `gaussopt.linalg.dense.equilibrate`; `regular` says
+    whether M could be eliminated, so that M is definite and the rows are independent.
     """
 
     M: Sparse
@@ -279,12 +262,9 @@ class Saddle:
         usable = before if before is not None and before.structure is structure else None
         root = structure.blocks.inverse_root(M)
         scale = mass_scale(M)
-        pattern = structure.blocks.root
-        R = (
-            None
-            if root is None
-            else scipy.sparse.csr_array((root, pattern.indices, pattern.indptr), shape=pattern.shape)
-        )
+        pattern, R = structure.blocks.root, None
+        if root is not None:
+            R = scipy.sparse.csr_array((root, pattern.indices, pattern.indptr), shape=pattern.shape)
         if root is not None and structure.eliminates:
             schur = structure.schur(root, J, usable.factor if usable is not None and usable.regular else None)
             if schur is not None:
@@ -324,6 +304,8 @@ class Saddle:
     def solve(self, f: Vector, g: Vector, accuracy: float) -> SaddleSolution:
         """Refine until corrections are below `accuracy`, relative, or at rounding level, or help no longer."""
         M, J = self.M, self.J
+        # A regularised system converges slowly where S has eigenvalues near delta, and yet it does.
+        least_gain = 0.5 if self.regular else 0.98
         x, y = self.precondition(f, g)
         before, passes = math.inf, 0
         while passes < MOST_REFINEMENTS:
@@ -332,7 +314,7 @@ class Saddle:
             x, y, passes = x + dx, y + dy, passes + 1
             moved = norm(dx / self.scale)
             rounding = 4 * EPS * (norm(f * self.scale) + norm(force * self.scale))
-            if not moved > max(accuracy * norm(x / self.scale), rounding) or moved > self._least_gain * before:
+            if not moved > max(accuracy * norm(x / self.scale), rounding) or moved > least_gain * before:
                 break
             before = moved
         return SaddleSolution(x, y, f - times(M, x) + times(J.T, y), g - times(J, x), passes)
@@ -354,10 +336,16 @@ class Saddle:
             w = REGULARISATION * self.precondition(w / self.scale, np.zeros(len(self.row)))[0] / self.scale
         return w
 
-    @property
-    def _least_gain(self) -> float:
-        # A regularised system converges slowly where S has eigenvalues near delta, and yet it does.
-        return 0.5 if self.regular else 0.98
+
+_own = threading.local()
+"""The last factors of each thread in `nearest_sparse`: their analysis serves the next matrices of the same pattern."""
+
+
+def nearest_sparse(M: Sparse, J: Sparse, r: Vector) -> Vector:
+    """`linalg.dense.nearest` for sparse matrices, to ACCURACY; NaN where no factors are found."""
+    before: Saddle | None = vars(_own).pop("last", None)
+    saddle = _own.last = Saddle.of(M, J, before)
+    return np.full(M.shape[0], np.nan) if saddle is None else saddle.solve(np.zeros(M.shape[0]), r, ACCURACY).x
 
 
 def _equilibrate(M: Sparse, J: Sparse, d: Vector) -> tuple[Vector, Vector]:

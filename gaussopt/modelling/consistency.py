@@ -17,7 +17,7 @@ import numpy as np
 from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import Matrix, StepData, Vector, parts
 from gaussopt.core.system import AbstractSystem
-from gaussopt.linalg.sparse_projection import lift
+from gaussopt.linalg.sparse_saddle_point import nearest_sparse
 from gaussopt.modelling.contact_points import FIRST, SECOND
 
 AGREE = 1e-4
@@ -74,7 +74,7 @@ def _check_sparse(system: AbstractSystem, step: StepData, t: float, q: Vector, v
     if (residual := system.position_residual(t, q)) is None or not len(residual):
         return
     way = np.cos(1.0 + np.arange(len(q)))
-    free = way - lift(*parts(step), step.J @ way)
+    free = way - nearest_sparse(*parts(step), step.J @ way)
     size = np.abs(_derivative(lambda s: phi(t, q + s * way), 1, 0.02)[0])
     gradient, error = _derivative(lambda s: phi(t, q + s * free), 1, 0.02)
     i = _worst(np.abs(gradient), AGREE * max(float(size.max()), 1e-300) + SAFETY * error)
@@ -85,7 +85,7 @@ def _check_sparse(system: AbstractSystem, step: StepData, t: float, q: Vector, v
         )
     quick = v + max(1.0, float(np.abs(v).max())) * free
     step = system.evaluate(t, q, quick)
-    a = lift(*parts(step), step.gamma)
+    a = nearest_sparse(*parts(step), step.gamma)
     if np.abs(step.J @ a - step.gamma).max() > 1e-8 * np.abs(step.gamma).max(initial=0.0):
         return  # the rows contradict each other; the certificate says so
     second, error = _second(lambda s: phi(t + s, q + s * quick + 0.5 * s**2 * a), quick, a)

@@ -13,7 +13,7 @@ from scipy import sparse
 import gaussopt as go
 from gaussopt.core import problem_files
 from gaussopt.core.programs import QP
-from gaussopt.core.sparse_arrays import Pattern, as_sparse, check_sparse_mass, from_triplets, mass_blocks, to_triplets
+from gaussopt.core.sparse_arrays import Pattern, as_sparse, block_layout, check_sparse_mass, from_triplets, to_triplets
 from gaussopt.linalg.redundancy import rank_report
 from gaussopt.modelling.chain import Chain
 
@@ -96,8 +96,8 @@ def test_blocks_are_found_wherever_they_lie() -> None:
     order = RNG.permutation(len(M))
     shuffled = sparse.csr_array(M[np.ix_(order, order)])
     seen = np.zeros_like(M)
-    for members, blocks in mass_blocks(shuffled):
-        for i, block in zip(members, blocks, strict=True):
+    for blocks in block_layout(Pattern.of(shuffled)):
+        for i, block in zip(blocks.members, blocks.dense(shuffled.data), strict=True):
             seen[np.ix_(i, i)] = block
     np.testing.assert_array_equal(seen, shuffled.toarray())
     np.testing.assert_array_equal(check_sparse_mass(shuffled).toarray(), shuffled.toarray())
