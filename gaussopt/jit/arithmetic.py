@@ -24,20 +24,12 @@ LIBRARY = {
 
 CONSTANTS = {"pi": 3.141592653589793, "e": 2.718281828459045, "inf": float("inf"), "nan": float("nan")}
 
-_ORDERS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
-
 _REAL_OPERATIONS = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul"}
 _INTEGER_OPERATIONS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
 
 
 class Unit(ABC):
-    """The LLVM module that functions are written into.
-
-    Attributes
-    ----------
-    module : of llvmlite
-    tables : constant tables of the source by name
-    """
+    """The LLVM module that functions are written into, and constant tables of the source by name."""
 
     def __init__(self) -> None:
         self.module = ir.Module("generated")
@@ -57,23 +49,16 @@ class Unit(ABC):
             ir.Function(self.module, ir.FunctionType(result, parameters), name).attributes.add("nounwind")
         return self.module.globals[name]
 
-    def library(self, name: str, arguments: int, intrinsic: bool) -> ir.Function:
+    def library(self, name: str, arguments: int) -> ir.Function:
         """A function of LLVM or of the C library, of floats."""
-        kind = ir.FunctionType(REAL, [REAL] * arguments)
-        if intrinsic:
-            return self.module.declare_intrinsic(name, [REAL], kind)
-        return self.outside(name, kind.return_type, kind.args)
+        reals = [REAL] * arguments
+        if name.startswith("llvm."):
+            return self.module.declare_intrinsic(name, [REAL], ir.FunctionType(REAL, reals))
+        return self.outside(name, REAL, reals)
 
 
 class Arithmetic:
-    """Operations at the end of a block.
-
-    Parameters
-    ----------
-    unit : Unit
-    function : ir.Function
-    flags : of operations on floats
-    """
+    """Operations at the end of a block; flags are those of operations on floats."""
 
     def __init__(self, unit: Unit, function: ir.Function, flags: tuple[str, ...]) -> None:
         self._unit, self._function, self._flags = unit, function, flags
@@ -119,11 +104,12 @@ class Arithmetic:
 
     def _mathematical(self, name: str, reals: Sequence[ir.Value]) -> ir.Value | None:
         """A function of Python's math module, None if there is none of this name."""
-        if name in INTRINSICS:
-            return self._b.call(self._unit.library(INTRINSICS[name], 1, True), reals)
-        if name in LIBRARY:
-            return self._b.call(self._unit.library(LIBRARY[name], len(reals), False), reals)
-        return None
+        found = INTRINSICS.get(name) or LIBRARY.get(name)
+        return self._b.call(self._unit.library(found, len(reals)), reals) if found else None
+
+    def _is_finite(self, x: ir.Value) -> ir.Value:
+        size = self._b.call(self._unit.library("llvm.fabs", 1), [x])
+        return self._holds("<", size, constant(CONSTANTS["inf"]))
 
     def _fraction(self, x: ir.Value) -> ir.Value:
         """Fraction and exponent, as `math.frexp`."""
@@ -137,8 +123,7 @@ class Arithmetic:
 
     def _alike(self, values: Sequence[ir.Value]) -> list[ir.Value]:
         """Values in the type of the widest; integers written out take that of the others."""
-        kind = self._widest(values)
-        return [self._cast(x, kind) for x in values]
+        return [self._cast(x, self._widest(values)) for x in values]
 
     def _widest(self, values: Sequence[ir.Value]) -> ir.Type:
         kinds = [x.type for x in values]

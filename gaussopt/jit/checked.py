@@ -8,7 +8,6 @@ from typing import Any
 
 from llvmlite import ir
 
-from gaussopt.jit.arithmetic import CONSTANTS
 from gaussopt.jit.statements import Body
 from gaussopt.jit.types import REAL, TRUTH, constant, untranslated
 
@@ -61,6 +60,5 @@ class CheckedBody(Body):
         return None if found is None else self._finite(found)
 
     def _finite(self, x: ir.Value) -> ir.Value:
-        size = self._b.call(self._unit.library("llvm.fabs", 1, True), [x])
-        self._require(self._holds("<", size, constant(CONSTANTS["inf"])))
+        self._require(self._is_finite(x))
         return x

@@ -32,13 +32,12 @@ from gaussopt.jit.types import (
 _ORDERS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 
 
-class Expressions(Arithmetic):
-    """Expressions over the names of one function.
+def _names(node: ast.expr) -> set[str]:
+    return {x.id for x in ast.walk(node) if isinstance(x, ast.Name)}
 
-    Parameters
-    ----------
-    known : numbers of the module by name
-    """
+
+class Expressions(Arithmetic):
+    """Expressions over the names of one function; the module has numbers that are `known` by name."""
 
     def __init__(self, unit: Unit, function: ir.Function, flags: tuple[str, ...], known: Mapping[str, float]) -> None:
         super().__init__(unit, function, flags)
@@ -164,13 +163,11 @@ class Expressions(Arithmetic):
 
     def _guarded(self, node: ast.expr, conditions: Sequence[ast.expr]) -> bool:
         """Whether an expression is only to be evaluated where the conditions before it say so."""
-        named = {x.id for condition in conditions for x in ast.walk(condition) if isinstance(x, ast.Name)}
+        named = set[str]().union(*map(_names, conditions))
         for part in ast.walk(node):
             if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and self._unit.defines(part.func.id):
                 return True
-            if isinstance(part, ast.Subscript) and named & {
-                x.id for x in ast.walk(part.slice) if isinstance(x, ast.Name)
-            }:
+            if isinstance(part, ast.Subscript) and named & _names(part.slice):
                 return True
         return False
 
@@ -216,9 +213,8 @@ class Expressions(Arithmetic):
         if isinstance(one, list):
             return [self._choice(chosen, x, y) for x, y in zip(one, other, strict=True)]
         if isinstance(one, Array) or isinstance(other, Array):
-            kind = (
-                other.type if isinstance(one, Array) else one.type
-            )  # the first entry alone where one side has no more
+            # The first entry alone where one side has no more.
+            kind = other.type if isinstance(one, Array) else one.type
             pairs = zip(parts_of_value(self._cast(one, kind)), parts_of_value(self._cast(other, kind)), strict=True)
             return value_of(kind, iter([self._b.select(chosen, x, y) for x, y in pairs]))
         return self._b.select(chosen, *([one, other] if one.type == FLOATS else self._alike([one, other])))
@@ -239,7 +235,7 @@ class Expressions(Arithmetic):
         size = exponent.operand if isinstance(exponent, ast.UnaryOp) and minus else exponent
         if isinstance(size, ast.Constant) and isinstance(size.value, int):
             return self._power(x, -size.value if minus else size.value)
-        return self._b.call(self._unit.library("pow", 2, False), [x, self._cast(self._value(exponent), REAL)])
+        return self._b.call(self._unit.library("pow", 2), [x, self._cast(self._value(exponent), REAL)])
 
     def _call(self, node: ast.expr, name: str, nodes: Sequence[ast.expr]) -> Any:
         b = self._b
@@ -253,8 +249,7 @@ class Expressions(Arithmetic):
         if name == "bool":
             return self._truth(arguments[0])
         if name == "isfinite":
-            size = b.call(self._unit.library("llvm.fabs", 1, True), [self._cast(arguments[0], REAL)])
-            return self._holds("<", size, constant(CONSTANTS["inf"]))
+            return self._is_finite(self._cast(arguments[0], REAL))
         if name in ("max", "min"):
             # As Python takes them, also with NaN: the first one unless a later one is beyond it.
             found, *others = self._alike(arguments)

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property, partial, update_wrapper
 from importlib.util import find_spec
-from types import ModuleType
 from typing import Any, TypeVar, cast
 
 from gaussopt.core.errors import NotCompiled
-from gaussopt.jit.entry import MachineCode
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -26,15 +24,11 @@ if COMPILED:
     from gaussopt.jit.llvm import functions as functions
 else:
 
-    def functions(
-        module: ModuleType, names: Sequence[str], contract: bool, vectors: bool = True
-    ) -> dict[str, MachineCode]:
+    def functions(*arguments: Any, **settings: Any) -> Any:  # type: ignore[misc]
         """Nothing can be compiled."""
         raise NotCompiled("llvmlite is not installed, or switched off")
 
-    def checked_functions(module: ModuleType, names: Sequence[str]) -> dict[str, int]:
-        """Nothing can be compiled."""
-        raise NotCompiled("llvmlite is not installed, or switched off")
+    checked_functions = functions  # type: ignore[assignment]
 
 
 class Kernel:

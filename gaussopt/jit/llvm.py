@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -41,19 +41,10 @@ def target() -> tuple[str, str]:
 
 
 def functions(module: ModuleType, names: Sequence[str], contract: bool, vectors: bool = True) -> dict[str, MachineCode]:
-    """Functions of a module as machine code, for numbers, contiguous arrays, and named tuples of them.
+    """Annotated functions of a module as machine code, for numbers, contiguous arrays, and named tuples of them.
 
-    Parameters
-    ----------
-    module : a module with a file
-    names : functions whose parameters and result are annotated
-    contract : whether a product and a sum may become one operation with one rounding
-    vectors : whether loops are given a form that runs in vector registers, which few entries gain nothing from
-
-    Raises
-    ------
-    NotCompiled
-        If the source holds what has no translation.
+    A product and a sum may `contract` to one operation with one rounding; loops may be given a form that runs in
+    `vectors`, which few entries gain nothing from. Raises NotCompiled if the source holds what has no translation.
     """
     address = _compiled(module, names, contract, vectors, False)
     return {name: MachineCode(plain(getattr(module, name)), address(name + ENTRANCE), address(name)) for name in names}
@@ -62,12 +53,8 @@ def functions(module: ModuleType, names: Sequence[str], contract: bool, vectors:
 def checked_functions(module: ModuleType, names: Sequence[str]) -> dict[str, int]:
     """Where machine code of straight lines of a module is called that returns whether all is defined.
 
-    The addresses are for `gaussopt.jit.entry.Workspace`; see `gaussopt.jit.checked.CheckedBody`.
-
-    Raises
-    ------
-    NotCompiled
-        If the source holds anything but straight lines.
+    The addresses are for `gaussopt.jit.entry.Workspace`; see `gaussopt.jit.checked.CheckedBody`. Raises NotCompiled if
+    the source holds anything but straight lines.
     """
     address = _compiled(module, names, False, False, True)
     return {name: address(name + ENTRANCE) for name in names}
@@ -93,18 +80,16 @@ def _compiled(
     return engine.get_function_address  # type: ignore[no-any-return]
 
 
-def _sources(module: ModuleType, names: Sequence[str]) -> list[tuple[str, dict[str, float]]]:
+def _sources(module: ModuleType, names: Sequence[str]) -> list[Source]:
     """Texts of a module, and of those that its functions call functions of, each with its numbers by name."""
-    met, waiting = [module], [plain(getattr(module, name)) for name in names]
+    met, waiting = {module}, [plain(getattr(module, name)) for name in names]
     seen: set[FunctionType] = set()
     while waiting:
         function = waiting.pop()
         if function in seen:
             continue
         seen.add(function)
-        home = sys.modules[function.__module__]
-        if home not in met:
-            met.append(home)
+        met.add(sys.modules[function.__module__])
         found = (plain(function.__globals__.get(name)) for name in function.__code__.co_names)
         waiting += [x for x in found if isinstance(x, FunctionType)]
         kinds = [(function.__globals__, kind) for kind in function.__annotations__.values()]
@@ -113,13 +98,11 @@ def _sources(module: ModuleType, names: Sequence[str]) -> list[tuple[str, dict[s
             record = names_there.get(annotation_name(kind))
             if isinstance(record, type):
                 home = sys.modules[record.__module__]
-                if home not in met:
-                    met.append(home)
+                met.add(home)
                 kinds += [(vars(home), held) for held in record.__annotations__.values()]
-    ordered = [module, *sorted(met[1:], key=lambda x: x.__name__)]
-    texts = [generated_modules.text_of(x) for x in ordered]
+    ordered = [module, *sorted(met - {module}, key=lambda x: x.__name__)]
     numbers = [{name: y for name, y in vars(x).items() if isinstance(y, int | float)} for x in ordered]
-    return list(zip(texts, numbers, strict=True))
+    return [Source(generated_modules.text_of(x), known) for x, known in zip(ordered, numbers, strict=True)]
 
 
 def plain(function: Any) -> Any:
@@ -136,12 +119,9 @@ def _machine() -> Any:
     return llvm.Target.from_default_triple().create_target_machine(cpu=name, features=features, opt=3, jit=True)
 
 
-def _translated(
-    sources: Sequence[tuple[str, Mapping[str, float]]], names: Sequence[str], contract: bool, vectors: bool,
-    checked: bool,
-) -> bytes:  # fmt: skip
+def _translated(sources: Sequence[Source], names: Sequence[str], contract: bool, vectors: bool, checked: bool) -> bytes:
     (text, known), *others = sources
-    translation = Translation(text, names, contract, known, [Source(*other) for other in others], checked)
+    translation = Translation(text, names, contract, known, others, checked)
     module = llvm.parse_assembly(str(translation))
     module.verify()
     machine = _machine()

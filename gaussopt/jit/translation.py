@@ -19,7 +19,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from llvmlite import ir
 
@@ -43,15 +43,8 @@ from gaussopt.jit.types import (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Source:
-    """A module that functions are taken from.
-
-    Attributes
-    ----------
-    text : str
-    known : numbers of the module by name
-    """
+class Source(NamedTuple):
+    """A module that functions are taken from, and its numbers by name."""
 
     text: str
     known: Mapping[str, float]
@@ -68,11 +61,6 @@ class Translation(Unit):
     known : numbers of the module by name
     others : modules that it takes functions and records from
     checked : whether functions return if all that they compute is defined, see `CheckedBody`
-
-    Raises
-    ------
-    NotCompiled
-        If the source holds what has no translation.
     """
 
     def __init__(
@@ -126,12 +114,9 @@ class Translation(Unit):
 
     def _enter(self, function: ir.Function, kinds: Sequence[Kind]) -> None:
         """Where a function is called from outside, see `_Entrance`."""
-        kind = function.function_type.return_type
         outer = ir.FunctionType(ir.VoidType(), [INTEGER.as_pointer()])
-        entrance = ir.Function(self.module, outer, f"{function.name}{ENTRANCE}")
-        reader = _Entrance(entrance)
-        found = reader.b.call(function, [part for kind in kinds for part in reader.parts(kind)])
-        reader.leave([] if kind == ir.VoidType() else [found])
+        reader = _Entrance(ir.Function(self.module, outer, f"{function.name}{ENTRANCE}"))
+        reader.leave(reader.b.call(function, [part for kind in kinds for part in reader.parts(kind)]))
 
     def __str__(self) -> str:
         """LLVM's text."""
@@ -188,14 +173,14 @@ class _Entrance:
             return [b.trunc(self._taken(INTEGER), TRUTH)]
         return [self._taken(part) for part in parts_of(kind)]
 
-    def leave(self, results: Sequence[ir.Value]) -> None:
-        """Write the result, or both numbers of it."""
-        b, self._next = self.b, self._first
-        for result in results:
-            pair = isinstance(result.type, ir.LiteralStructType)
-            for value in [b.extract_value(result, i) for i in range(2)] if pair else [result]:
-                whole = b.zext(value, INTEGER) if value.type == TRUTH else value
-                b.store(whole, b.bitcast(self._passed(), whole.type.as_pointer()))
+    def leave(self, result: ir.Value) -> None:
+        """Write the result, if there is one, or both numbers of it."""
+        b, self._next, results = self.b, self._first, [result]
+        if isinstance(result.type, ir.LiteralStructType):
+            results = [b.extract_value(result, i) for i in range(2)]
+        for value in [x for x in results if x.type != ir.VoidType()]:
+            whole = b.zext(value, INTEGER) if value.type == TRUTH else value
+            b.store(whole, b.bitcast(self._passed(), whole.type.as_pointer()))
         b.ret_void()
 
     def _passed(self) -> ir.Value:

@@ -26,30 +26,12 @@ class Arrays:
     entry: ir.Type
     dimensions: int
 
-    @property
-    def parts(self) -> list[ir.Type]:
-        """Types of what is handed over."""
-        return [self.entry.as_pointer(), *[INTEGER] * self.dimensions]
-
-    def of(self, parts: Iterator[ir.Value]) -> Array:
-        """The array."""
-        return Array(self, next(parts), tuple(next(parts) for _ in range(self.dimensions)))
-
 
 @dataclass(frozen=True)
 class Records:
     """Named tuples of a class, handed over field by field."""
 
     fields: tuple[tuple[str, Kind], ...]
-
-    @property
-    def parts(self) -> list[ir.Type]:
-        """Types of what is handed over."""
-        return [part for _, kind in self.fields for part in parts_of(kind)]
-
-    def of(self, parts: Iterator[ir.Value]) -> RecordValue:
-        """The record."""
-        return RecordValue(self, {name: value_of(kind, parts) for name, kind in self.fields})
 
 
 @dataclass(frozen=True)
@@ -58,15 +40,6 @@ class Functions:
 
     arguments: tuple[Kind, ...]
     result: ir.Type
-
-    @property
-    def parts(self) -> list[ir.Type]:
-        """Types of what is handed over."""
-        return [ir.FunctionType(self.result, [part for kind in self.arguments for part in parts_of(kind)]).as_pointer()]
-
-    def of(self, parts: Iterator[ir.Value]) -> Address:
-        """The function."""
-        return Address(self, next(parts))
 
 
 Kind: TypeAlias = Any
@@ -80,11 +53,6 @@ class Array(NamedTuple):
     first: ir.Value
     shape: tuple[ir.Value, ...]
 
-    @property
-    def parts(self) -> list[ir.Value]:
-        """What is handed over."""
-        return [self.first, *self.shape]
-
 
 class RecordValue(NamedTuple):
     """A named tuple."""
@@ -92,22 +60,12 @@ class RecordValue(NamedTuple):
     type: Records
     fields: Mapping[str, Any]
 
-    @property
-    def parts(self) -> list[ir.Value]:
-        """What is handed over."""
-        return [part for value in self.fields.values() for part in parts_of_value(value)]
-
 
 class Address(NamedTuple):
     """Where a function begins."""
 
     type: Functions
     place: ir.Value
-
-    @property
-    def parts(self) -> list[ir.Value]:
-        """What is handed over."""
-        return [self.place]
 
 
 RESULTS = {"float": REAL, "int": INTEGER, "bool": TRUTH, "tuple": PAIR, "None": ir.VoidType()}
@@ -130,17 +88,39 @@ def untranslated(node: ast.AST) -> NotCompiled:
 
 def parts_of(kind: Kind) -> list[ir.Type]:
     """Types of the parts that a value is handed over in."""
-    return kind.parts if isinstance(kind, Arrays | Records | Functions) else [kind]
+    match kind:
+        case Arrays():
+            return [kind.entry.as_pointer(), *[INTEGER] * kind.dimensions]
+        case Records():
+            return [part for _, field in kind.fields for part in parts_of(field)]
+        case Functions():
+            taken = [part for argument in kind.arguments for part in parts_of(argument)]
+            return [ir.FunctionType(kind.result, taken).as_pointer()]
+    return [kind]
 
 
 def value_of(kind: Kind, parts: Iterator[ir.Value]) -> Any:
     """A value of its parts."""
-    return kind.of(parts) if isinstance(kind, Arrays | Records | Functions) else next(parts)
+    match kind:
+        case Arrays():
+            return Array(kind, next(parts), tuple(next(parts) for _ in range(kind.dimensions)))
+        case Records():
+            return RecordValue(kind, {name: value_of(field, parts) for name, field in kind.fields})
+        case Functions():
+            return Address(kind, next(parts))
+    return next(parts)
 
 
 def parts_of_value(value: Any) -> list[ir.Value]:
     """The parts of a value."""
-    return value.parts if isinstance(value, Array | RecordValue | Address) else [value]
+    match value:
+        case Array():
+            return [value.first, *value.shape]
+        case RecordValue():
+            return [part for field in value.fields.values() for part in parts_of_value(field)]
+        case Address():
+            return [value.place]
+    return [value]
 
 
 def result_type(annotation: ast.expr) -> ir.Type:

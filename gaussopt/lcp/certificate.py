@@ -24,16 +24,9 @@ from gaussopt.core.programs import LCP
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_or_none, residuals_pass
+from gaussopt.lcp import matrix_classes
 from gaussopt.lcp.enumeration import MAX_ENUMERATED, LCPSolutions, enumerate_lcp
-from gaussopt.lcp.matrix_classes import (
-    SINGULAR,
-    MatrixClass,
-    classify_matrix,
-    equilibrate,
-    regular_inverse,
-    subsets,
-    unit_diagonal,
-)
+from gaussopt.lcp.matrix_classes import SINGULAR, MatrixClass, classify_matrix, regular_inverse, unit_diagonal
 from gaussopt.linalg.dense import EPS, ratio
 
 MAX_VERTICES = 10
@@ -51,23 +44,16 @@ class LCPCertificate:
     verdict : Status or None
         Of the problem itself: solved (w is determined), no_solution, multiple_solutions or
         acceleration_not_unique; None if that was not decided.
-    unique : bool or None
-        Whether z is determined; None if not decided.
-    matrix : MatrixClass
-    solutions : LCPSolutions or None
-        All solutions, where they had to be enumerated.
-    residual : float
-        ||r||, in the norm above.
+    unique : whether z is determined; None if not decided
+    matrix : the class of M
+    solutions : all solutions, where they had to be enumerated
+    residual : ||r||, in the norm above
     relative_residual : float
         Relative to ||z|| + the same norm of q where the error has a bound, to the norm of q alone where it has none.
-    own_residual : float
-        Largest entry of r relative to the terms of its own row.
-    error_bound : float
-        On ||z - z*||, rounding of w included; infinite if there is none.
-    relative_error : float
-        `error_bound` relative to the same size.
-    bound_from : str
-        "definite", "p-matrix", "enumeration" or "none".
+    own_residual : largest entry of r relative to the terms of its own row
+    error_bound : on ||z - z*||, rounding of w included; infinite if there is none
+    relative_error : `error_bound` relative to the same size
+    bound_from : "definite", "p-matrix", "enumeration" or "none"
     """
 
     verdict: Status | None
@@ -96,13 +82,11 @@ class LCPCertificate:
 
     def to_mapping(self) -> dict[str, Any]:
         """For JSON."""
+        sizes = ("residual", "relative_residual", "error_bound", "relative_error")
         mapping: dict[str, Any] = {
             "verdict": None if self.verdict is None else str(self.verdict),
             "forces_unique": self.unique,
-            "residual": finite_or_none(self.residual),
-            "relative_residual": finite_or_none(self.relative_residual),
-            "error_bound": finite_or_none(self.error_bound),
-            "relative_error": finite_or_none(self.relative_error),
+            **{name: finite_or_none(getattr(self, name)) for name in sizes},
             "bound_from": self.bound_from,
             "matrix": self.matrix.to_mapping(),
         }
@@ -122,14 +106,7 @@ def natural_residual(lcp: LCP, z: Vector) -> tuple[Vector, Vector, Vector]:
 
 
 def certify_lcp(lcp: LCP, z: Vector | None) -> LCPCertificate:
-    """Certify a point.
-
-    Parameters
-    ----------
-    lcp : LCP
-    z : (n,) or None
-        None only says what the problem is.
-    """
+    """Certify a point z, (n,); None only says what the problem is."""
     kind = classify_matrix(lcp.M)
     one = bool(kind.positive_definite or kind.p_matrix)
     found = enumerate_lcp(lcp) if not one and lcp.n <= MAX_ENUMERATED else None
@@ -173,7 +150,7 @@ def _largest(r: Vector, terms: Vector) -> float:
 def vertex_bound(A: Matrix) -> float:
     """The maximum over S of ||(I - I_S + I_S A)^-1||_inf, the error constant of a P-matrix in the natural residual."""
     n = len(A)
-    D = np.where(subsets(n)[:, :, None], A, np.eye(n))
+    D = np.where(matrix_classes.subsets(n)[:, :, None], A, np.eye(n))
     if (np.linalg.det(D) == 0.0).any():
         return math.inf
     return float(np.abs(np.linalg.inv(D)).sum(axis=2).max(initial=0.0))
@@ -204,7 +181,7 @@ def infeasible(lcp: LCP) -> bool:
     """Whether not even z >= 0, w >= 0 can be met, by a linear program."""
     from scipy.optimize import linprog
 
-    R, C = equilibrate(lcp.M)
+    R, C = matrix_classes.equilibrate(lcp.M)
     M, q = R[:, None] * lcp.M * C, R * lcp.q
     q = q / (float(np.abs(q).max(initial=0.0)) or 1.0)
     n = lcp.n
@@ -246,7 +223,7 @@ def polish(lcp: LCP, z: Vector) -> Vector:
     candidate = np.zeros(lcp.n)
     if push.any():
         A = (d[:, None] * lcp.M * d)[np.ix_(push, push)]
-        b = d[push] * (lcp.q[push])
+        b = d[push] * lcp.q[push]
         x = z[push] / d[push]
         inverse = regular_inverse(A)
         if inverse is not None:

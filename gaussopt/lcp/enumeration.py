@@ -44,12 +44,9 @@ class Face:
 
     Attributes
     ----------
-    support : (n,)
-        Which z_i may be positive; the other w_i may.
-    vertices : (k, n)
-        In z; at least one.
-    rays : (r, n)
-        In z; none if the set is bounded.
+    support : (n,), which z_i may be positive; the other w_i may
+    vertices : (k, n), in z; at least one
+    rays : (r, n), in z; none if the set is bounded
     """
 
     support: Mask
@@ -63,25 +60,17 @@ class LCPSolutions:
 
     Attributes
     ----------
-    points : (p, n)
-        Isolated solutions z.
-    faces : tuple of Face
-        Continua of solutions; overlapping ones may share boundaries.
+    points : (p, n), isolated solutions z
+    faces : continua of solutions; overlapping ones may share boundaries
     status : Status
         no_solution; solved if y is the same for all solutions; multiple_solutions if it takes several isolated
         values; acceleration_not_unique if it takes a continuum of values.
-    unique : bool
-        Whether it is proved that z itself is determined.
-    solutions : tuple of (n,)
-        The isolated solutions and the vertices of the continua.
-    floors : tuple of (n,)
-        Rounding error that each of them may have.
-    representatives : tuple of (n,)
-        One z for each distinct value of y (for each continuum, where y is not determined).
-    observed : tuple of arrays
-        The values of y there.
-    decided : bool
-        Whether `unique` is known; where rounding hides what a singular basis holds, it is False without proof.
+    unique : whether it is proved that z itself is determined
+    solutions : the isolated solutions and the vertices of the continua, (n,) each
+    floors : rounding error that each of them may have, (n,)
+    representatives : one z, (n,), for each distinct value of y (for each continuum, where y is not determined)
+    observed : the values of y there
+    decided : whether `unique` is known; where rounding hides what a singular basis holds, it is False without proof
     """
 
     points: Matrix
@@ -100,17 +89,9 @@ class LCPSolutions:
         return len(self.observed)
 
     def ranges(self, C: Matrix | None = None, c0: Vector | None = None) -> Matrix:
-        """Smallest and largest value of each component of C z + c0 over all solutions.
+        """Smallest and largest value of each component of C z + c0 over all solutions, (r, 2).
 
-        Parameters
-        ----------
-        C : (r, n), optional
-            The identity if absent.
-        c0 : (r,), optional
-
-        Returns
-        -------
-        (r, 2), infinite where unbounded; +inf, -inf where there is no solution.
+        They are infinite where unbounded, and +inf, -inf where there is no solution; C is the identity if absent.
         """
         n = self.points.shape[1]
         C = np.eye(n) if C is None else np.asarray(C, dtype=float)
@@ -125,13 +106,9 @@ class LCPSolutions:
 
 
 def enumerate_lcp(
-    lcp: LCP,
-    observe: Matrix | None = None,
-    offset: Vector | None = None,
-    limit: int = MAX_ENUMERATED,
-    size: Vector | None = None,
-    supports: Mask | None = None,
-) -> LCPSolutions:
+    lcp: LCP, observe: Matrix | None = None, offset: Vector | None = None, limit: int = MAX_ENUMERATED,
+    size: Vector | None = None, supports: Mask | None = None,
+) -> LCPSolutions:  # fmt: skip
     """All solutions of a small LCP; the work grows as 2^n.
 
     Parameters
@@ -184,23 +161,15 @@ def enumerate_lcp(
 def regular_bases(
     M: Matrix, q: Vector, size: Vector | None = None, supports: Mask | None = None
 ) -> tuple[Matrix, Matrix, Mask]:
-    """Solve the system of every complementary basis.
+    """Solve the system of every complementary basis of M (..., n, n), q (..., n).
 
-    Parameters
-    ----------
-    M : (..., n, n)
-    q : (..., n)
-    size : (..., n), optional
-        At least |q|, which it is if absent.
+    `size`, (..., n), is at least |q|, which it is if absent.
 
     Returns
     -------
-    x : (..., 2^n, n)
-        z_i for i in the subset, w_i for the others.
-    f : (..., 2^n, n)
-        |B^-1| (|B| |x| + size), and one rounding of the largest.
-    regular : (..., 2^n)
-        Where x means anything.
+    x : (..., 2^n, n), z_i for i in the subset, w_i for the others
+    f : (..., 2^n, n), |B^-1| (|B| |x| + size), and one rounding of the largest
+    regular : (..., 2^n), where x means anything
     """
     n = M.shape[-1]
     identity = np.eye(n)
@@ -303,7 +272,8 @@ def _judge(
     spread = False
     values: list[Vector] = []
     tolerances: list[Vector] = []
-    for part in (*points, *continua):
+    parts = [*points, *continua]
+    for part in parts:
         y = part.vertices @ Y.T + y0
         tolerance = OBSERVED * (np.abs(part.vertices) @ size + np.abs(y0)) + 10 * FEASIBLE * (part.f @ size)
         worst = tolerance.max(axis=0)
@@ -311,15 +281,12 @@ def _judge(
         spread = spread or bool(moving) or bool((y.max(axis=0) - y.min(axis=0) > 2 * worst).any())
         values.append(y[0])
         tolerances.append(worst)
-    parts = [*points, *continua]
     shape = (len(values), len(Y))
     kept = distinct(np.array(values).reshape(shape), np.array(tolerances).reshape(shape))
-    if not parts:
-        status = Status.NO_SOLUTION
-    elif spread:
+    if spread:
         status = Status.ACCELERATION_NOT_UNIQUE
     else:
-        status = Status.SOLVED if len(kept) == 1 else Status.MULTIPLE_SOLUTIONS
+        status = {0: Status.NO_SOLUTION, 1: Status.SOLVED}.get(len(kept), Status.MULTIPLE_SOLUTIONS)
     every = np.vstack([np.zeros((0, n)), *(p.vertices for p in parts)])
     floors = np.vstack([np.zeros((0, n)), *(p.f for p in parts)])
     if len(every) > 1 and continua:

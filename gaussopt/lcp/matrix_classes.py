@@ -19,8 +19,6 @@ DOUBTFUL = 1e-6
 """A principal minor of a matrix of unit diagonal below this may be noise."""
 SYMMETRIC = 1e-12
 """Relative asymmetry, in scaled rows, that counts as rounding."""
-
-
 SINGULAR = 1e-11
 """Relative change of one entry that makes a matrix singular whose inverse means nothing."""
 INVERTED = 1e-4
@@ -57,17 +55,9 @@ def power_of_two(x: Vector) -> Vector:
 
 
 def equilibrate(M: Matrix) -> tuple[Vector, Vector]:
-    """Positive factors R of the rows and C of the columns that bring diag(R) M diag(C) near unit size.
+    """Positive factors R of the rows and C of the columns, (..., n), that bring diag(R) M diag(C) near unit size.
 
     With z = C z', w' = R w the scaled problem has the same complementary pairs, whatever the units were.
-
-    Parameters
-    ----------
-    M : (..., n, n)
-
-    Returns
-    -------
-    R, C : (..., n)
     """
     A = np.abs(M)
     R = power_of_two(A.max(axis=-1, initial=0.0))
@@ -82,12 +72,9 @@ class MatrixClass:
     Attributes
     ----------
     symmetric : bool
-    positive_definite, positive_semidefinite : bool
-        Of the symmetric part.
-    p_matrix : bool or None
-        Whether all principal minors are positive; None if there are too many to tell.
-    lowest : float
-        Smallest eigenvalue of the symmetric part, in coordinates where the diagonal is 1.
+    positive_definite, positive_semidefinite : of the symmetric part
+    p_matrix : whether all principal minors are positive; None if there are too many to tell
+    lowest : smallest eigenvalue of the symmetric part, in coordinates where the diagonal is 1
     """
 
     symmetric: bool
@@ -112,13 +99,8 @@ class MatrixClass:
 
     def to_mapping(self) -> dict[str, bool | str | None]:
         """For JSON."""
-        return {
-            "symmetric": self.symmetric,
-            "positive_definite": self.positive_definite,
-            "positive_semidefinite": self.positive_semidefinite,
-            "p_matrix": self.p_matrix,
-            "sentence": self.sentence,
-        }
+        names = ("symmetric", "positive_definite", "positive_semidefinite", "p_matrix", "sentence")
+        return {name: getattr(self, name) for name in names}
 
 
 def classify_matrix(M: Matrix, max_minors: int = MAX_MINORS) -> MatrixClass:
@@ -144,10 +126,7 @@ def classify_matrix(M: Matrix, max_minors: int = MAX_MINORS) -> MatrixClass:
     lowest = float(np.linalg.eigvalsh(0.5 * (A + A.T))[0])
     floor = POSITIVE * n * max(1.0, float(np.abs(A + A.T).max()) / 2)
     definite = bool((M.diagonal() > 0).all()) and lowest > floor
-    p_matrix: bool | None = True
-    if not definite:
-        p_matrix = is_p_matrix(M, max_minors)
-    return MatrixClass(symmetric, definite, lowest >= -floor, p_matrix, lowest)
+    return MatrixClass(symmetric, definite, lowest >= -floor, definite or is_p_matrix(M, max_minors), lowest)
 
 
 def unit_diagonal(M: Matrix) -> Vector:

@@ -83,17 +83,10 @@ def scales(M: Matrix, row: Vector, column: Vector) -> None:
 
 @kernel
 def eliminate(A: Matrix, right: Index, left: Index, size: int) -> int:
-    """Factorise A[:size, :size] in place, P A Q = L U with unit L; returns the rank.
+    """Factorise A[:size, :size], of entries near 1, in place, P A Q = L U with unit L; returns the rank.
 
     In the given order as long as every pivot is above `STABLE`, as it is for well-conditioned definite matrices; what
-    is left is eliminated with complete pivoting.
-
-    Parameters
-    ----------
-    A : (size, size) or larger
-        Scaled entries near 1.
-    right, left : (size,)
-        Written: the column and row that stand at each place.
+    is left is eliminated with complete pivoting. `right` and `left` are written: the column and row at each place.
     """
     largest = 0.0
     for i in range(size):
@@ -275,19 +268,14 @@ def solve_lcp(
     Parameters
     ----------
     M, q : (n, n), (n,)
-    active : (n,)
-        In: the guess. Out: the pairs of the solution that are held at w_i = 0.
-    z, w, error : (n,)
-        Written: the solution, and what one refinement more would add to z.
-    most : int
-        Limit of the pivots of Lemke's method.
-    path : bool
-        Whether Lemke's method may follow where exchanges do not end.
+    active : (n,), the guess; written: the pairs of the solution that are held at w_i = 0
+    z, w, error : (n,), written: the solution, and what one refinement more would add to z
+    most : limit of the pivots of Lemke's method
+    path : whether Lemke's method may follow where exchanges do not end
 
     Returns
     -------
-    code, pivots
-        `SOLVED` and its fellows; sets of pairs tried, and pivots of Lemke's method.
+    code, pivots : `SOLVED` and its fellows; sets of pairs tried, and pivots of Lemke's method
     """
     n = len(q)
     row, column = np.empty(n), np.empty(n)
