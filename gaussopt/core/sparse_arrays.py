@@ -126,7 +126,7 @@ def is_diagonal(M: Sparse) -> bool:
     return bool((Pattern.of(M).rows == M.indices).all())
 
 
-class Blocks(NamedTuple):
+class DiagonalBlocks(NamedTuple):
     """The diagonal blocks of one size b: the coordinates of each, (c, b), and which entries of the matrix lie where."""
 
     members: Indices
@@ -140,7 +140,7 @@ class Blocks(NamedTuple):
         return blocks
 
 
-def block_layout(pattern: Pattern) -> list[Blocks]:
+def block_layout(pattern: Pattern) -> list[DiagonalBlocks]:
     """The diagonal blocks of a symmetric pattern by size."""
     n = pattern.shape[0]
     graph = scipy.sparse.csr_array((np.ones(len(pattern.indices)), pattern.indices, pattern.indptr), shape=(n, n))
@@ -159,7 +159,7 @@ def block_layout(pattern: Pattern) -> list[Blocks]:
         members = order[first[chosen][:, None] + np.arange(b)]
         entries = np.flatnonzero(size[label[rows]] == b)
         r, c = rows[entries], pattern.indices[entries]
-        out.append(Blocks(members, entries, (place[label[r]], local[r], local[c])))
+        out.append(DiagonalBlocks(members, entries, (place[label[r]], local[r], local[c])))
     return out
 
 
