@@ -10,10 +10,11 @@ from scipy.optimize import brentq, linprog
 from gaussopt.contact.qp_equivalence import weights
 from gaussopt.core.programs import LCP
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
+from gaussopt.papers.claim import Attempt, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence import active_sets as sets
 from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction.steps import POSES
+from gaussopt.papers.texts import Texts
 from gaussopt.solving.solve import solve_lcp
 
 SEED = 70
@@ -33,6 +34,8 @@ WEIGHTED = "for $\\frac12\\lambda^TDA\\lambda$ where a diagonal $D>0$ with $DA=(
 ROWS = "for any other quadratic objective over $A\\lambda+B\\ge0$ that does not depend on $B$, where no such $D$ exists"
 AS_QP = "for $\\min\\lambda^T(A\\lambda+B)$ over $\\lambda\\ge0$, $A\\lambda+B\\ge0$, whose value must be 0"
 
+texts = Texts(__file__, seed=SEED, mu=MU, poses="; ".join(POSES))
+
 
 def check(quick: bool) -> Judgement:
     """Compute the evidence."""
@@ -46,14 +49,10 @@ def check(quick: bool) -> Judgement:
         ROWS: other.refutes or not necessary.holds,
         AS_QP: product.holds,
     }
-    sentence = (
-        f"Strict convexity is not the point: {printed.found}. {share} Where no weights exist, {other.found}; what is "
-        f"left is the program whose least value must be zero ({product.computed})."
-    )
+    sentence = texts("sentence", printed=printed, share=share, other=other, product=product)
     return Judgement(
         ClaimVerdict.of(list(holds.values())), sentence, (weighted, cycles, necessary, product, bars),
-        (printed, adversary, other),
-        samples.circumstances(holds),
+        (printed, adversary, other), samples.circumstances(holds),
     )  # fmt: skip
 
 
@@ -68,14 +67,10 @@ def _weighted(quick: bool) -> Derivation:
         size = np.maximum(np.abs(d * z).max(axis=1), 1e-300)
         scaled = max(scaled, float((np.abs(found.y - d * z).max(axis=1) / size)[size > 1e-12].max()))
         number, indefinite = number + count, indefinite + int((~samples.definite(A, 0.0)).sum())
-    return Derivation(
-        "$D=\\operatorname{diag}(d)>0$ with $DA=(DA)^T$ makes $DA$ positive definite for every P-matrix, and the "
-        "multipliers of $\\min\\frac12\\lambda^TDA\\lambda$ over $A\\lambda+B\\ge0$ are $\\eta=D\\lambda$: its "
-        "optimality conditions are the contact laws",
-        f"{number} random P-matrices with 2 to 5 contacts, {indefinite} of them not positive definite: forces equal to "
-        f"{apart:.0e}, $\\eta=D\\lambda$ to {scaled:.0e}",
-        apart < samples.EQUAL and scaled < samples.EQUAL,
-    )
+    return texts.derivation(
+        "weighted", apart < samples.EQUAL and scaled < samples.EQUAL, number=number, indefinite=indefinite, apart=apart,
+        scaled=scaled,
+    )  # fmt: skip
 
 
 def _weighted_adversary(quick: bool) -> Attempt:
@@ -90,11 +85,9 @@ def _weighted_adversary(quick: bool) -> Attempt:
 
     bounds = samples.ENTRIES + [(-4.0, 4.0)] * 2 + samples.DIRECTION
     value, _ = samples.maximise(difference, bounds, generations)
-    return Attempt(
-        "Against the weights: a P-matrix with weights where $\\frac12\\lambda^TDA\\lambda$ fails the contact laws",
-        "differential evolution over all matrices of three contacts with weights up to units, $d_i/d_1$ from "
-        f"{np.exp(-4.0):.2g} to {np.exp(4.0):.2g}, every direction of $B$; {generations} generations of 105",
-        f"largest relative difference {value:.0e}", value > samples.EQUAL,
+    return texts.attempt(
+        "weighted-adversary", value > samples.EQUAL, least=np.exp(-4.0), most=np.exp(4.0), generations=generations,
+        value=value,
     )  # fmt: skip
 
 
@@ -140,13 +133,7 @@ def _cycles(quick: bool) -> Derivation:
             by_program, by_cycles = weights_exist(A), cycle_condition(A)
             tried, exist = tried + 1, exist + by_program
             wrong += not (by_program == by_cycles == (weights(A) is not None))
-    return Derivation(
-        "Such weights exist exactly if $A_{ij}$ and $A_{ji}$ have the same sign or both vanish, and the products of "
-        "$A$ around every cycle agree in both directions (Kolmogorov)",
-        f"{tried} matrices with 2 to 4 contacts, {exist} with weights by linear programming: {wrong} contradictions to "
-        "the cycle condition",
-        wrong == 0 and 0 < exist < tried,
-    )
+    return texts.derivation("cycles", wrong == 0 and 0 < exist < tried, tried=tried, exist=exist, wrong=wrong)
 
 
 def _necessary() -> Derivation:
@@ -159,14 +146,7 @@ def _necessary() -> Derivation:
         told.append(
             f"({name}): smallest eigenvalue of sym A {lowest:.3g}, weights {'exist' if exist else 'do not exist'}"
         )
-    return Derivation(
-        "If $\\min\\frac12\\lambda^TP\\lambda-p^T\\lambda$ over $A\\lambda+B\\ge0$ gives the contact laws for every "
-        "$B$, then $p=0$ (take $B>0$), and every column is $Pe_i=d_iA_{i\\cdot}^T$ with $d_i>0$ (take the $B$ for "
-        "which contact $i$ bears alone): $P=(DA)^T=DA$. Without weights there is no such program; exact examples are "
-        "positive definite matrices where one of two opposite entries vanishes, where they differ in sign, or where "
-        "the products around a cycle differ",
-        "; ".join(told), holds,
-    )  # fmt: skip
+    return texts.derivation("necessary", holds, told="; ".join(told))
 
 
 def _product(quick: bool) -> Derivation:
@@ -187,15 +167,10 @@ def _product(quick: bool) -> Derivation:
                 answer = solve_lcp(LCP(A[i], b[i]), "lcp-qp", "daqp")[0].x
                 miss = np.inf if answer is None else float(samples.relative(A, b, np.asarray(answer)[None], z)[i])
                 tried, solver = tried + 1, max(solver, miss)
-    return Derivation(
-        "$\\min\\lambda^T(A\\lambda+B)$ over $\\lambda\\ge0$, $A\\lambda+B\\ge0$ has the Hessian $A+A^T$: it is "
-        "strictly convex for every positive definite $A$, and since the objective is $\\lambda^Tw\\ge0$, the forces of "
-        "the contact laws are its only minimum, with the value 0",
-        f"{number} random problems, {without} of them without weights: forces equal to {apart:.0e}, least values at "
-        f"most {value:.0e}, eigenvalues of the Hessian at least {lowest:.2g}; by an active-set solver on {tried} of "
-        f"them equal to {solver:.0e}",
-        apart < samples.EQUAL and value < 1e-9 and solver < 1e-6 and lowest > 0 and without > 0,
-    )
+    return texts.derivation(
+        "product", apart < samples.EQUAL and value < 1e-9 and solver < 1e-6 and lowest > 0 and without > 0,
+        number=number, without=without, apart=apart, value=value, lowest=lowest, tried=tried, solver=solver,
+    )  # fmt: skip
 
 
 def _printed(quick: bool) -> tuple[Attempt, str]:
@@ -216,19 +191,11 @@ def _printed(quick: bool) -> tuple[Attempt, str]:
         different += int((~samples.compare(steps.A, steps.b).equal).sum())
         drawn += len(steps)
         available[n] = sum(weights(A) is not None for A in steps.A) / len(steps)
-    search = Attempt(
-        "Against the claim as printed: a positive definite $A$ where (29) is strictly convex and not the contact laws",
-        f"two bars with both ends on the floor, at {'; '.join(POSES)}; {drawn} random steps of two and three hinged "
-        f"bars with a contact each, $\\mu={MU}$, seed {SEED}",
-        f"(29) is strictly convex and not the contact laws on {len(wrong)} of {len(bars)} states of the two bars and "
-        f"on {different} of {drawn} random steps",
-        bool(len(wrong)) or different > 0,
-    )
-    text = (
-        f"Weights mend {mended} of the {len(wrong)} states; of the random steps they exist for {available[2]:.0%} with "
-        f"two contacts and for {available[3]:.0%} with three."
-    )
-    return search, text
+    search = texts.attempt(
+        "printed", bool(len(wrong)) or different > 0, drawn=drawn, wrong=len(wrong), states=len(bars),
+        different=different,
+    )  # fmt: skip
+    return search, texts("mended", mended=mended, wrong=len(wrong), available=available)
 
 
 def _margin(theta: Vector, mu: float) -> Vector:
@@ -259,12 +226,7 @@ def _two_bars(quick: bool) -> Derivation:
             inside = any(low < theta < high for low, high in gaps)
             tried, wrong = tried + 1, wrong + (cycle_condition(A) == inside)
         told.append(f"μ = {mu:g}: none in " + ", ".join(f"({low:.3f}°, {high:.3f}°)" for low, high in gaps))
-    return Derivation(
-        "Two contacts have weights exactly if $A_{12}A_{21}>0$ or both vanish: $D=\\operatorname{diag}(|A_{21}|,"
-        "|A_{12}|)$. Two bars with both ends sliding to the same side: $2|1-9s^2c^2|>9\\mu sc|\\cos2\\theta|$",
-        f"{'; '.join(told)}; {wrong} contradictions to the derived operator at {tried} angles and frictions",
-        wrong == 0,
-    )
+    return texts.derivation("two-bars", wrong == 0, told="; ".join(told), wrong=wrong, tried=tried)
 
 
 def best_objective(A: Matrix, generations: int) -> tuple[float, Matrix]:
@@ -303,22 +265,10 @@ def _any_objective(quick: bool) -> Attempt:
     form = sets.symmetric(d[:, None] * outside)
     miss = float(np.abs(P - form / form[0, 0]).max())
     # What the optimiser leaves on a problem that has weights tells what it can resolve.
-    return Attempt(
-        "Against the failure without weights: some other strictly convex quadratic objective over the same rows that "
-        "gives the contact laws for all loads",
-        f"differential evolution over all $P$ of two contacts up to a factor, {generations} generations of 30, worst "
-        f"error over {DIRECTIONS} directions of $B$; for $A=\\begin{{pmatrix}}2&1\\\\-1&2\\end{{pmatrix}}$ and the two "
-        f"bars at {degrees[0]:g}°; as a control the two bars at {degrees[1]:g}°, which have weights",
-        f"the best objective is still wrong by {errors[0]:.2g} and {errors[1]:.2g} of the forces; in the control the "
-        f"optimiser finds $DA$ to {miss:.0e} and errors of {control:.0e}",
-        min(errors) <= 10 * control,
-    )
+    return texts.attempt(
+        "any-objective", min(errors) <= 10 * control, generations=generations, directions=DIRECTIONS, degrees=degrees,
+        errors=errors, miss=miss, control=control,
+    )  # fmt: skip
 
 
-claim = Claim(
-    "C7", "001", "Sections 1 and 6",
-    "for positive definite $A$ contacts with friction have a strictly convex model, contrary to Pfeiffer",
-    check, "the model is a strictly convex quadratic program whose minimum satisfies the contact laws, "
-    "whatever the load",
-    1.0,
-)  # fmt: skip
+claim = texts.claim("C7", "001", check, 1.0)

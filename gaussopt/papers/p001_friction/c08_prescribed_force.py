@@ -9,12 +9,13 @@ import numpy as np
 
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.modelling.problem import problem
-from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
+from gaussopt.papers.claim import Attempt, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence import active_sets as sets
 from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction import steps as contact_steps
 from gaussopt.papers.p001_friction.contact_samples import Contacts
 from gaussopt.papers.p001_friction.steps import POSES
+from gaussopt.papers.texts import Texts
 from gaussopt.solving.solve import solve_step
 
 SEED = 80
@@ -27,10 +28,7 @@ ROUNDING = 1e-6
 STEPS = 250
 """Most iterations where nothing bounds their number."""
 
-GIVEN = "a force known in advance may be put into Gauss's principle"
-ONCE = "one solve is wrong where the force depends on the contact forces"
-NEVER = "it stays wrong when it is solved again and again with the friction of the last contact forces, even for "
-"$\\varrho<1$"
+texts = Texts(__file__, seed=SEED, poses="; ".join(POSES))
 
 
 def check(quick: bool) -> Judgement:
@@ -39,11 +37,9 @@ def check(quick: bool) -> Judgement:
     rows, columns, program = _two_bars()
     contraction, adversary, beyond = _contraction(quick), _adversary(quick), _beyond(quick)
     converges = not (contraction.refutes or adversary.refutes)
-    holds = {GIVEN: known.holds, ONCE: once.refutes, NEVER: not converges}
-    sentence = (
-        f"Given the friction, one solve is right ({known.computed}). Without it, {once.found}. Iterated, "
-        f"{contraction.found}. {beyond.found}."
-    )
+    # Right with a given force, wrong by one solve without it, and wrong by any number of solves.
+    holds = (known.holds, once.refutes, not converges)
+    sentence = texts("sentence", known=known, once=once, contraction=contraction, beyond=beyond)
     where = {
         "Gauss's principle for a force known in advance, by one solve": known.holds,
         "for friction, iterated, if $\\varrho=\\|A_0^{-1/2}CA_0^{-1/2}\\|<1$": converges,
@@ -51,7 +47,7 @@ def check(quick: bool) -> Judgement:
         "for friction, iterated, with $\\varrho\\ge1$ in general": not beyond.refutes,
     }
     return Judgement(
-        ClaimVerdict.of(list(holds.values())), sentence, (known, fixed, closed, program),
+        ClaimVerdict.of(holds), sentence, (known, fixed, closed, program),
         (once, contraction, adversary, beyond), samples.circumstances(where), columns, rows,
     )  # fmt: skip
 
@@ -117,13 +113,7 @@ def _known(quick: bool) -> Derivation:
         size = np.abs(truth.x).max(axis=1)
         worst = max(worst, float((np.abs(given.x - truth.x).max(axis=1) / (1.0 + size)).max()))
         number += len(steps)
-    return Derivation(
-        "Friction that is known enters (25) as an applied force: $\\min\\frac12a^TMa-a^T(\\tilde Q+f)$ over the "
-        "constraints has the equations of motion as its optimality conditions",
-        f"largest relative error of accelerations and joint forces {worst:.0e} on {number} random steps of 1 to 4 "
-        "hinged bars with 1 to 4 contacts",
-        worst < samples.EQUAL,
-    )
+    return texts.derivation("known", worst < samples.EQUAL, worst=worst, number=number)
 
 
 def _once(quick: bool) -> Attempt:
@@ -135,13 +125,7 @@ def _once(quick: bool) -> Attempt:
         z = sets.lcp(steps.A, steps.b)
         wrong += int((samples.relative(steps.A, steps.b, sets.lcp(steps.smooth, steps.b), z) > 1e-6).sum())
         number += len(steps)
-    return Attempt(
-        "Steps where one solve is wrong, with the friction that belongs to contact forces not yet known ($N=0$)",
-        f"the two bars at {'; '.join(POSES)}, $\\mu=0.2$; {number} random steps of hinged bars, friction up to 1, seed "
-        f"{SEED}",
-        f"one solve is wrong by up to {miss.max():.4g} N on the two bars and wrong on {wrong} of {number} random steps",
-        bool(miss.max() > 1e-6) or wrong > 0,
-    )
+    return texts.attempt("once", bool(miss.max() > 1e-6) or wrong > 0, number=number, miss=miss.max(), wrong=wrong)
 
 
 def _fixed_points(quick: bool) -> Derivation:
@@ -155,14 +139,8 @@ def _fixed_points(quick: bool) -> Derivation:
         worst = max(worst, float(samples.relative(A0, b, again, z).max(initial=0.0)))
         lowest = min(lowest, float(np.linalg.eigvalsh(sets.symmetric(A0 + C)).min(initial=np.inf)))
         number += len(b)
-    return Derivation(
-        "With $A=A_0+C$ the iteration is $N'=\\operatorname{LCP}(A_0,B+CN)$: its fixed points are the contact laws, "
-        "$\\operatorname{LCP}(A_0,\\cdot)$ is a projection in the $A_0$-norm, so that the error shrinks at least by "
-        "the factor $\\varrho=\\|A_0^{-1/2}CA_0^{-1/2}\\|$; $\\varrho<1$ implies that $\\operatorname{sym}A$ is "
-        "positive definite",
-        f"{number} random steps with ϱ < 1: the forces of the contact laws are reproduced to {worst:.0e}, smallest "
-        f"eigenvalue of sym A {lowest:.2g}",
-        worst < samples.EQUAL and lowest > 0,
+    return texts.derivation(
+        "fixed-points", worst < samples.EQUAL and lowest > 0, number=number, worst=worst, lowest=lowest
     )
 
 
@@ -178,13 +156,10 @@ def _closed_forms(quick: bool) -> Derivation:
     one = Contacts.of([r.system.evaluate(0.0, r.q0, r.v0) for _, r in single])
     stated = np.array([0.9 * 3 * np.sin(t) * np.cos(t) / (1 + 3 * np.cos(t) ** 2) for t, _ in single])
     off = float(np.abs(contraction(one.smooth, one.coupling) - stated).max())
-    return Derivation(
-        "Two bars whose ends slide apart or together: "
-        "$\\varrho=\\max(\\frac34\\mu\\sin2\\theta,\\frac12\\mu\\tan\\theta)$; the rod: $\\varrho=3\\mu sc/(1+3c^2)$",
-        f"largest deviation of the derived operators at {len(angles)} angles: two bars {apart:.0e} (relative), rod "
-        f"{off:.0e}; at 89° and μ = {mu:g} the two bars have ϱ = {0.5 * mu * np.tan(np.radians(89.0)):.2f}",
-        apart < 1e-9 and off < 1e-9,
-    )
+    return texts.derivation(
+        "closed-forms", apart < 1e-9 and off < 1e-9, angles=len(angles), apart=apart, off=off, mu=mu,
+        next_to_90=0.5 * mu * np.tan(np.radians(89.0)),
+    )  # fmt: skip
 
 
 def _two_bars() -> tuple[tuple[tuple[object, ...], ...], tuple[str, ...], Derivation]:
@@ -210,18 +185,11 @@ def _two_bars() -> tuple[tuple[tuple[object, ...], ...], tuple[str, ...], Deriva
         rows.append((label, float(rho[i]), rate, radius, int(run.count[i]), first))
     answer = solve_step(contact_steps.pose(labels[3]), "frozen-friction", "newton")
     own = float(np.abs(answer.lam_N - z[3]).max())
-    columns = ("state", "ϱ", "mean rate of the last two iterations", "spectral radius of the active contacts",
-               "iterations to 1e-12", "first iterate wrong by / N")  # fmt: skip
-    program = Derivation(
-        "Near the end the error shrinks, in the mean of two iterations, by the spectral radius of "
-        "$A_{0,\\alpha\\alpha}^{-1}C_{\\alpha\\alpha}$, α the bearing contacts; single ratios may alternate about it "
-        "where eigenvalues have opposite signs",
-        f"two bars: mean rates of the last iterations at most ϱ on {below} of {len(labels)} states, errors at the "
-        f"end at most {worst:.0e} N; the sequence of programs in accelerations ends {own:.0e} N from the contact "
-        f"laws at {labels[3]}",
-        below == len(labels) and worst < 1e-9 and own < 1e-9,
-    )
-    return tuple(rows), columns, program
+    program = texts.derivation(
+        "program", below == len(labels) and worst < 1e-9 and own < 1e-9, below=below, states=len(labels), worst=worst,
+        own=own, pose=labels[3],
+    )  # fmt: skip
+    return tuple(rows), texts.columns("states"), program
 
 
 def _contraction(quick: bool) -> Attempt:
@@ -242,15 +210,10 @@ def _contraction(quick: bool) -> Attempt:
         failed += int((error[-1] > rho**length * error[0] * (1 + ROUNDING) + 1e-9 * size).sum())
         sharpest, highest = max(sharpest, float(ratio.max(initial=0.0))), max(highest, float(rho.max(initial=0.0)))
         number += len(b)
-    return Attempt(
-        "Against convergence: a step with $\\varrho<1$ and an iteration in which the error is left larger than ϱ "
-        "times what it was",
-        f"{number} random steps of 1 to 4 hinged bars with 1 to 4 contacts, friction up to 2, ϱ up to {highest:.3f}, "
-        f"{25 if quick else 60} iterations from random forces, seed {SEED}",
-        f"it shrinks the error at least by the factor ϱ in every iteration on {number - above} of {number} random "
-        f"steps with ϱ < 1 (largest ratio to ϱ {sharpest:.4f}) and misses the bound at the end on {failed}",
-        above > 0 or failed > 0,
-    )
+    return texts.attempt(
+        "contraction", above > 0 or failed > 0, number=number, highest=highest, length=25 if quick else 60,
+        below=number - above, sharpest=sharpest, failed=failed,
+    )  # fmt: skip
 
 
 def _adversary(quick: bool) -> Attempt:
@@ -274,15 +237,10 @@ def _adversary(quick: bool) -> Attempt:
 
     bounds = [(-0.95, 0.95)] + [(-1.0, 1.0)] * 4 + [(0.0, 2 * np.pi)] + [(-1.0, 10.0)] * 2
     value, _ = samples.maximise(ratio, bounds, generations)
-    return Attempt(
-        "Against convergence: two contacts and contact forces from which one iteration leaves more of the error "
-        "than the factor ϱ",
-        f"differential evolution over $A_0$, the shape of $C$, $B$ and the forces, ϱ = 0.999, {generations} "
-        "generations of 120",
-        f"the error after an iteration is at most {value:.6f} ϱ times the error before: the bound is "
-        + ("exceeded" if value > 1 + ROUNDING else "attained at best"),
-        value > 1 + ROUNDING,
-    )
+    return texts.attempt(
+        "adversary", value > 1 + ROUNDING, generations=generations, value=value,
+        how="exceeded" if value > 1 + ROUNDING else "attained at best",
+    )  # fmt: skip
 
 
 def _beyond(quick: bool) -> Attempt:
@@ -304,16 +262,10 @@ def _beyond(quick: bool) -> Attempt:
         number += len(b)
     cycling = number - ends["close"] - ends["growing"]
     rod = _rod()
-    return Attempt(
-        "Steps with $\\varrho\\ge1$, positive definite $A$ and so exactly one solution, where the iteration from $N=0$ "
-        "does not reach it",
-        f"{number} random steps of two and three hinged bars with 1 to 3 contacts, friction from 0.5 to 4, "
-        f"{steps_taken} iterations, seed {SEED}; the rod at 60° sliding to the right with μ = 2, and sliding to the "
-        "left with μ = 2, where it is a Painlevé state",
-        f"For ϱ ≥ 1 it still reaches the only solution on {ends['close']} of {number} random steps, goes round on "
-        f"{cycling} and grows without bound on {ends['growing']}; {rod}",
-        cycling + ends["growing"] > 0,
-    )
+    return texts.attempt(
+        "beyond", cycling + ends["growing"] > 0, number=number, steps_taken=steps_taken, close=ends["close"],
+        cycling=cycling, growing=ends["growing"], rod=rod,
+    )  # fmt: skip
 
 
 def _rod() -> str:
@@ -326,22 +278,11 @@ def _rod() -> str:
         rho = float(contraction(A0, C)[0])
         if A[0, 0, 0] > 0:
             z = float(sets.lcp(A, b)[0, 0])
-            told.append(
-                f"the rod to the right (ϱ = {rho:.3f}) ends with {path[-2]:.4g} and {path[-1]:.4g} N in turns, the "
-                f"contact laws say {z:.4g} N"
-            )
+            told.append(texts("rod-to-the-right", rho=rho, last=path[-2:], z=z))
         else:
-            told.append(
-                f"to the left (ϱ = {rho:.3f}), with A = {A[0, 0, 0]:.3g}/kg and B = {b[0, 0]:.3g} m/s² and so "
-                f"without a solution, each iteration multiplies the forces by {path[-1] / max(path[-2], 1e-300):.3f}"
-            )
+            factor = path[-1] / max(path[-2], 1e-300)
+            told.append(texts("rod-to-the-left", rho=rho, A=A[0, 0, 0], B=b[0, 0], factor=factor))
     return "; ".join(told)
 
 
-claim = Claim(
-    "C8", "001", "Eqs. (22), (25)",
-    "Gauss's principle in the accelerations takes a non-ideal force that is known in advance, and fails if the force "
-    "depends on the contact forces",
-    check, "friction is put into the principle as an applied force; where it depends on the contact forces, by one "
-    "solve or again and again with the contact forces of the solve before", 1.0,
-)  # fmt: skip
+claim = texts.claim("C8", "001", check, 1.0)

@@ -11,11 +11,12 @@ import numpy as np
 
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.modelling.problem import problem
-from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
+from gaussopt.papers.claim import Attempt, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence import active_sets as sets
 from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction.contact_samples import Contacts
 from gaussopt.papers.p001_friction.sliding_motion import energies, slide
+from gaussopt.papers.texts import Texts
 from gaussopt.problems import two_bar
 
 SEED = 90
@@ -28,6 +29,8 @@ POINTS = {"the centroid of AB": 0.5, "the hinge B": 0.0, "the end A": 1.0}
 CONSISTENT = 1e-6
 """Gap accelerations and powers that count as zero, m/s² and W."""
 
+texts = Texts(__file__, fed=FED, consistent=CONSISTENT, seed=SEED)
+
 
 def check(quick: bool) -> Judgement:
     """Compute the evidence."""
@@ -38,24 +41,20 @@ def check(quick: bool) -> Judgement:
     other = _other_states(quick)
     agrees = motion.holds and not along.refutes
     verdict = ClaimVerdict.of([agrees]) if starts.refutes else ClaimVerdict.IRREPRODUCIBLE
-    told = "agree" if agrees else "do not agree"
-    sentence = (
-        f"{start.computed[:1].upper()}{start.computed[1:]}. {starts.found}. F and g are not given: {idle.computed}. "
-        f"{sign.computed[:1].upper()}{sign.computed[1:]}. With a start on the floor, the correct formulas, g = 9.81 "
-        f"m/s² and F = 0 quadratic program and contact laws {told} along the whole motion: {along.found}."
-    )
-    conditions = (
-        f"As printed: {share} readings of the start are consistent. With A and C on the floor and at rest normal to "
-        f"it, derived rows, $h$, gravity and friction against the slip {'everywhere' if agrees else 'not everywhere'} "
-        f"on the motion to its end; in general {'not' if other.refutes else 'as far as searched'}: {other.found}."
-    )
+    begin, friction = (f"{d.computed[:1].upper()}{d.computed[1:]}" for d in (start, sign))
+    sentence = texts(
+        "sentence", start=begin, starts=starts, idle=idle, sign=friction, agree="agree" if agrees else "do not agree",
+        along=along,
+    )  # fmt: skip
+    conditions = texts(
+        "conditions", share=share, everywhere="everywhere" if agrees else "not everywhere",
+        in_general="not" if other.refutes else "as far as searched", other=other,
+    )  # fmt: skip
     if starts.refutes:
         conditions = f"For some readings: {starts.found}."
-    columns = ("datum", "printed", "gives", "consistent would be")
-    table = _table(least, kept, _least_bias(), gained, off)
     return Judgement(
-        verdict, sentence, (start, idle, sign, rows_of, motion), (starts, formulas, along, other), conditions, columns,
-        table,
+        verdict, sentence, (start, idle, sign, rows_of, motion), (starts, formulas, along, other), conditions,
+        ("datum", "printed", "gives", "consistent would be"), _table(least, kept, _least_bias(), gained, off),
     )  # fmt: skip
 
 
@@ -114,12 +113,8 @@ def _starts() -> tuple[Attempt, float, str]:
         + f", the fastest end leaves or enters it at {least:.4g} m/s or more in every reading"
     )
     # F, g, the sign of friction and the contact rows have no part in gaps and gap rates.
-    return Attempt(
-        "A reading of the printed start with both gaps and both gap rates zero",
-        f"{len(every)} readings: x and y of {', '.join(POINTS)}; bars of length l or 2 l; both signs of $\\dot y$, "
-        "$\\dot\\theta_1$ and $\\dot\\theta_2$; friction, $W_N$, $F$ and $g$ have no part in gaps and rates",
-        found, bool(good),
-    ), least, share  # fmt: skip
+    search = texts.attempt("starts", bool(good), readings=len(every), points=", ".join(POINTS), found=found)
+    return search, least, share
 
 
 def _start() -> Derivation:
@@ -129,13 +124,7 @@ def _start() -> Derivation:
     assert step.g_N is not None
     assert step.gdot_N is not None
     miss = float(max(np.abs(step.g_N - literal.gaps).max(), np.abs(step.gdot_N - literal.rates).max()))
-    return Derivation(
-        "Gaps $g_A=y-\\frac l2\\sin\\theta_1$, $g_C=y+\\frac l2\\sin\\theta_1-l\\cos\\theta_2$ of the printed start "
-        "$y=l\\sin\\frac\\pi4$, $\\dot y=1$",
-        f"at the printed start the ends are {literal.gaps[0]:.5f} and {literal.gaps[1]:.5f} m above the floor and rise "
-        f"at {literal.rates[0]:.5f} and {literal.rates[1]:.5f} m/s",
-        miss < 1e-12 and float(literal.gaps.min()) > CONSISTENT,
-    )
+    return texts.derivation("start", miss < 1e-12 and float(literal.gaps.min()) > CONSISTENT, literal=literal)
 
 
 def _evaluate(variant: str = "", **settings: Any) -> StepData:
@@ -148,14 +137,10 @@ def _without_load() -> Derivation:
     pressed = _evaluate("as-printed", case="airborne", F=-40.0, g=0.0)
     N = sets.printed(Contacts.of([pressed]).A, Contacts.of([pressed]).b)[0]
     assert pressed.g_N is not None
-    return Derivation(
-        "With $F=g=0$, as literally printed, the printed $B$ is not negative, so that $\\lambda=0$; without $h$ the "
-        "motion is then straight, and it stays so",
-        f"with F = g = 0 the printed formulas have B ≥ {least:.2g} at 60 instants up to 5 "
-        f"s{', no contact force ever' if least >= 0 else ''}; with F = −40 N and g = 0 they press with {N[0]:.1f} and "
-        f"{N[1]:.1f} N from {pressed.g_N.min():.3f} m above the floor",
-        bool(least >= 0 and (N > 0).all()),
-    )
+    return texts.derivation(
+        "without-load", bool(least >= 0 and (N > 0).all()), least=least,
+        so=", no contact force ever" if least >= 0 else "", n=N, height=pressed.g_N.min(),
+    )  # fmt: skip
 
 
 def _least_bias() -> float:
@@ -170,13 +155,7 @@ def _least_bias() -> float:
 def _sign() -> tuple[Derivation, float]:
     """The energy with either sign of friction, and the energy that the bars gain with the printed one, J."""
     (first, right), (_, wrong) = energies(FED, 1), energies(FED, -1)
-    derived = Derivation(
-        "Friction takes energy: $\\sigma=-\\operatorname{sgn}v_T$; the printed $s=\\operatorname{sgn}v_T$ feeds it. By "
-        "the reduced equations with both ends on the floor",
-        f"with the printed sign friction takes the bars from {first:.6f} J to {wrong:.6f} J in {FED:g} s, with the "
-        f"correct one to {right:.6f} J",
-        wrong > first > right,
-    )
+    derived = texts.derivation("sign", wrong > first > right, first=first, wrong=wrong, right=right)
     return derived, wrong - first
 
 
@@ -191,11 +170,8 @@ def _rows() -> tuple[Derivation, tuple[float, float]]:
     entries = ", ".join(f"{e:.2f}" for e in A.ravel())
     miss = [float(np.abs(step.J_N @ printed.v - rates).max()) for step in (printed, regular)]
     off = [float(np.abs(z - second).max()) for z in (bias, regular.zeta_N)]
-    derived = Derivation(
-        "$W_N$ and its bias are the derivatives of the gaps; the printed ones are not",
-        f"rates of the gaps by the printed rows wrong by {miss[0]:.3g} m/s (derived {miss[1]:.0e}), accelerations at "
-        f"constant velocities by {off[0]:.3g} m/s² (derived {off[1]:.0e}); printed A = ({entries}) per kg",
-        miss[0] > 1e-3 > miss[1] and off[0] > 1e-4 > off[1],
+    derived = texts.derivation(
+        "rows", miss[0] > 1e-3 > miss[1] and off[0] > 1e-4 > off[1], miss=miss, off=off, entries=entries
     )
     return derived, (miss[0], off[0])
 
@@ -259,17 +235,13 @@ def _formulas(quick: bool) -> tuple[Attempt, dict[str, list[str]]]:
         good += [{**named[i][0], "g": f"{g:g}", "F": f"{F:g}"} for i in np.flatnonzero(kept)]
     values = {key: sorted({reading[key] for reading in good}) for key in ("sign", "W_N", "bias", "h", "g")}
     told = "; ".join(f"{key}: {' or '.join(v)}" for key, v in values.items())
-    search = Attempt(
-        "Other formulas than the derived ones that give consistent contact motion from a start on the floor: a contact "
-        "force, gaps that do not close, friction that takes energy, the energy balance",
-        f"{tried} readings: friction along or against the slip, five of $W_N$ (derived, printed, entry l read as 1, "
-        f"each row alone), bias printed or derived, with or without $h$, {len(loads)} loads from {loads[0]:g} to "
-        f"{loads[-1]:g} N, $g=0$ or 9.81 m/s²; tolerance {CONSISTENT:g}",
-        f"{len(good)} of {tried} readings are consistent, all with {told}"
-        if good
-        else f"none of {tried} is consistent",
-        any(set(values[key]) - {right} for key, right in RIGHT.items()),
+    told = (
+        f"{len(good)} of {tried} readings are consistent, all with {told}" if good else f"none of {tried} is consistent"
     )
+    search = texts.attempt(
+        "formulas", any(set(values[key]) - {right} for key, right in RIGHT.items()), tried=tried, loads=len(loads),
+        first=loads[0], last=loads[-1], found=told,
+    )  # fmt: skip
     return search, values
 
 
@@ -301,22 +273,12 @@ def _motion(quick: bool) -> tuple[Derivation, Attempt]:
     co = np.sign(-steps.friction[:, 0, 0]) == np.sign(-steps.friction[:, 1, 0])
     start = Contacts.of([_evaluate()])
     first = samples.compare(start.A, start.b)
-    derived = Derivation(
-        "After reconstruction the motion has a reduced equation in one angle, derived without contact rows; both ends "
-        "bear until the bars lie flat, C turns around without sticking, and where both ends slide to the same side $A$ "
-        "is not symmetric",
-        f"N = ({first.laws[0, 0]:.6f}, {first.laws[0, 1]:.6f}) N at the start; C turns at "
-        f"{', '.join(f'{t:.8f}' for t in motion.events[:-1])} s, flat at {motion.events[-1]:.9f} s; least force "
-        f"{least:.3g} N; contact laws of the derived rows against the reduced equation {own:.0e} N at "
-        f"{len(co)} instants",
-        motion.passes and own < 1e-6 and least > 0,
-    )
-    search = Attempt(
-        "Against the agreement after reconstruction: an instant of the motion where (29) and the contact laws differ",
-        f"{len(co)} instants from the start to the end, {int(co.sum())} of them with both ends sliding to the "
-        "same side",
-        f"largest difference {apart:.0e} N at {len(co)} instants", apart > 1e-6,
+    derived = texts.derivation(
+        "motion", motion.passes and own < 1e-6 and least > 0, N_A=first.laws[0, 0], N_C=first.laws[0, 1],
+        turns=", ".join(f"{t:.8f}" for t in motion.events[:-1]), flat=motion.events[-1], least=least, own=own,
+        instants=len(co),
     )  # fmt: skip
+    search = texts.attempt("along", apart > 1e-6, instants=len(co), same_side=int(co.sum()), apart=apart)
     return derived, search
 
 
@@ -327,13 +289,7 @@ def _other_states(quick: bool) -> Attempt:
     steps = steps[samples.definite(steps.A, 1e-6)]
     same = samples.compare(steps.A, steps.b)
     wrong = int((~same.equal & ~same.borderline).sum())
-    return Attempt(
-        "Against a general agreement: other states of the same bars with both ends on the floor where (29) and the "
-        "contact laws differ",
-        f"{len(steps)} random states with positive definite $A$: angles from 1° to 89°, rates up to 3 rad/s, speeds up "
-        f"to 3 m/s, no loads but gravity, seed {SEED}",
-        f"the same bars have them differ on {wrong} of {len(steps)} states on the floor", wrong > 0,
-    )  # fmt: skip
+    return texts.attempt("other-states", wrong > 0, states=len(steps), wrong=wrong)
 
 
 def _table(
@@ -369,9 +325,4 @@ def _table(
     )  # fmt: skip
 
 
-claim = Claim(
-    "C9", "001", "Section 5, figures 3 to 5",
-    "the simulation of the two bars by (29) and the printed algorithm agrees with physics",
-    check, "the printed data (start, $F$, $W_N$, signs) are to give a motion with both ends on the floor, forces that "
-    "press and friction that takes energy, and (29) the forces of the contact laws along it", 0.3,
-)  # fmt: skip
+claim = texts.claim("C9", "001", check, 0.3)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from gaussopt.comparison import common_instants
 from gaussopt.core.step_data import Vector
 from gaussopt.modelling.problem import problem
-from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
+from gaussopt.papers.claim import Attempt, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import maximise
 from gaussopt.papers.p004_quasi_velocities import particle
 from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, BladeBody, on_trial
+from gaussopt.papers.p004_quasi_velocities.motions import reference_error, violation
+from gaussopt.papers.texts import Texts
 from gaussopt.simulation.simulate import simulate
 
 ROUNDING = 1e-12
@@ -22,13 +23,10 @@ RUNS = (("NH-A", "rk4"), ("NH-B", "rk4"), ("NH-C", "rk4"), ("NH-A", "semi-implic
 STEP = 0.1
 """s; far too long to be accurate."""
 
-WHY = (
-    ": the velocity is computed from $(q,\\omega)$ such that it satisfies the constraint, whatever $q$ and $\\omega$ "
-    "are"
-)
-
 HELD, FORMULA = "quasi-velocity", "velocity"
 """The quantity that is integrated beside q."""
+
+texts = Texts(__file__, step=STEP, ranges=RANGES)
 
 
 def check(quick: bool) -> Judgement:
@@ -40,30 +38,22 @@ def check(quick: bool) -> Judgement:
     control = max(violation for *_, state, _, violation in runs if state == FORMULA)
     derivations = (_identity(100 if quick else 1000), _general(30 if quick else 300))
     searches = (
-        Attempt(
-            "A motion that violates the velocity constraint.",
-            f"{', '.join(f'{case} by {stepper}' for case, stepper in RUNS)}, {end:g} s in steps of {STEP:g} s. "
-            "Control: the same equations as a mere formula for $a$, with $q$ and $v$ integrated.",
-            f"Largest violation {worst:.1e}, relative to 1 + the largest velocity, in motions whose position is off by "
-            f"up to {wrong:.1e} m; in the control {control:.1e}.",
-            worst > ROUNDING,
+        texts.attempt(
+            "motion", worst > ROUNDING, runs=", ".join(f"{case} by {stepper}" for case, stepper in RUNS), end=end,
+            worst=worst, wrong=wrong, control=control,
         ),
         _optimised(1 if quick else 10),
-    )
+    )  # fmt: skip
     # Without a control that fails the measurement would prove nothing.
     sound = all(d.holds for d in derivations) and control > 1e3 * ROUNDING
     verdict = ClaimVerdict.of([sound and not s.refutes for s in searches])
-    sentence = (
-        f"The violation is at most {worst:.0e} of the velocities in motions that are wrong by up to {wrong:.0e} m"
-        f"{WHY if verdict is ClaimVerdict.TRUE else ''}. With $q$ and $v$ integrated in their place the violation by "
-        f"the same equations is {control:.0e}. Of positions under holonomic constraints this says nothing."
-    )
+    why = texts("why") if verdict is ClaimVerdict.TRUE else ""
+    sentence = texts("sentence", worst=worst, wrong=wrong, why=why, control=control)
     places = ("on the motions tried", "at arbitrary $(q,\\omega,t)$")
     held = dict(zip(places, (not s.refutes for s in searches), strict=True))
     conditions = f"{', '.join(k for k, v in held.items() if v)}; not {', '.join(k for k, v in held.items() if not v)}."
     return Judgement(
-        verdict, sentence, derivations, searches,
-        verdict.where(conditions),
+        verdict, sentence, derivations, searches, verdict.where(conditions),
         ("case", "stepper", "integrated with q", "position error / m", "violation, relative"), tuple(runs),
     )  # fmt: skip
 
@@ -77,11 +67,8 @@ def _motions(end: float) -> list[tuple[str, str, str, float, float]]:
             run = simulate(
                 entry, "quasi-velocity", "kkt", state=state, stepper=stepper, dt=STEP, t_end=end, step_folder=None
             )
-            phi, vx, vy = run.q[:, 1], run.v[:, 0], run.v[:, 2]
-            across = np.abs(vx * np.sin(phi) - vy * np.cos(phi)) / (1.0 + np.abs(run.v).max(axis=1))
-            here, there = common_instants(run, reference)
-            error = float(np.abs(run.q[here] - reference.q[there])[:, [0, 2]].max())
-            rows.append((case, stepper, state, error, float(across.max())))
+            across = violation(run) / (1.0 + np.abs(run.v).max(axis=1))
+            rows.append((case, stepper, state, reference_error(run, reference), float(across.max())))
     return rows
 
 
@@ -95,27 +82,14 @@ def _identity(count: int) -> Derivation:
         D = np.array([[c, 0.0], [0.0, 1.0], [s, 0.0]])  # by hand
         worst = max(worst, float(np.abs(step.J @ D).max()), float(np.abs(step.D_omega - D).max()))
         least = max(least, float(np.abs(D.T @ D - np.eye(2)).max()))
-    return Derivation(
-        "$D_\\omega$ with the columns $(\\cos\\varphi,0,\\sin\\varphi)^T$ and $(0,1,0)^T$ is orthonormal and "
-        "$JD_\\omega=\\sin\\varphi\\cos\\varphi-\\cos\\varphi\\sin\\varphi=0$: every $\\dot q=D_\\omega\\omega$ "
-        "satisfies the constraint.",
-        f"{count} random states (seed 14): $|JD_\\omega|$ and the distance of the package's $D_\\omega$ from this one "
-        f"at most {worst:.1e}, of $D_\\omega^TD_\\omega$ from the identity {least:.1e}.",
-        max(worst, least) < ROUNDING,
-    )
+    return texts.derivation("identity", max(worst, least) < ROUNDING, count=count, worst=worst, least=least)
 
 
 def _general(count: int) -> Derivation:
     random = np.random.default_rng(15)
     low, high = np.array(particle.BOUNDS).T
     worst = max(_of_particle(random.uniform(low, high)) for _ in range(count))
-    return Derivation(
-        "In general $\\dot q$ is the solution of $\\omega(q,\\dot q,t)=\\omega$ and $f(q,\\dot q,t)=0$ together, so "
-        "$f=0$ also where $f$ is nonlinear in $\\dot q$.",
-        f"A particle with $\\sqrt{{\\dot x^2+\\dot y^2}}=(1+x^2+\\tfrac12\\sin^2t)\\,\\dot z$ at {count} random "
-        f"$(q,\\omega,t)$ (seed 15): $|f|$ at most {worst:.1e} of the velocities.",
-        worst < ROUNDING,
-    )
+    return texts.derivation("general", worst < ROUNDING, count=count, worst=worst)
 
 
 def _of_particle(z: Vector) -> float:
@@ -142,17 +116,7 @@ def _optimised(generations: int) -> Attempt:
     for cost, bounds in ((_of_body, list(BOUNDS.values())), (_of_particle, list(particle.BOUNDS))):
         found = maximise(cost, bounds, generations, 14)
         worst, number = max(worst, found.value), number + found.tried
-    return Attempt(
-        "Any $(q,\\omega,t)$, on a motion or not, whose velocity violates the constraint.",
-        f"Differential evolution (seed 14, {number} states) that maximises the violation: bodies with {RANGES}; the "
-        "particle with positions in ±1 m, 0.3 to 3 m/s in any direction, t up to 3 s.",
-        f"Largest violation {worst:.1e}, relative to 1 + the largest velocity.",
-        worst > ROUNDING,
-    )
+    return texts.attempt("optimised", worst > ROUNDING, number=number, worst=worst)
 
 
-claim = Claim(
-    "C14", "004", "Eqs. (10) to (13), figures 2 to 5",
-    "the equations in quasi-velocities do not violate the velocity constraint",
-    check, "where the integrator carries $q$ and $\\omega$ and $\\dot q=D_\\omega\\omega$, as printed", 1.0,
-)  # fmt: skip
+claim = texts.claim("C14", "004", check, 1.0)

@@ -10,11 +10,12 @@ import numpy as np
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.formulations.quasi_velocity import formulation as quasi
 from gaussopt.formulations.routh import formulation as routh
-from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
+from gaussopt.papers.claim import Attempt, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import maximise
 from gaussopt.papers.evidence.random_steps import answer
 from gaussopt.papers.p004_quasi_velocities import particle
 from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, BladeBody, numbers, on_trial
+from gaussopt.papers.texts import Texts
 from gaussopt.solving.solver_sequence import SolverSequence
 
 SAME = 1e-9
@@ -28,6 +29,8 @@ NEAREST = 1e-15
 
 DISTANCES = (1e-1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-15)
 """Of the table."""
+
+texts = Texts(__file__, clear=CLEAR, nearest=NEAREST, ranges=RANGES)
 
 
 def check(quick: bool) -> Judgement:
@@ -44,26 +47,13 @@ def check(quick: bool) -> Judgement:
     sound = all(d.holds for d in derivations)
     verdict = ClaimVerdict.of([sound and not regular.refutes, sound and not away.refutes, sound and not pole.refutes])
     rows = tuple(_near(on, distance) for distance in DISTANCES)
-    held = {
-        "with the row $\\dot x\\sin\\varphi-\\dot y\\cos\\varphi=0$ at any angle": not regular.refutes,
-        "with the printed row $\\dot x\\tan\\varphi-\\dot y=0$ away from the pole (tested for "
-        f"$|\\cos\\varphi|\\ge{CLEAR:g}$)": not away.refutes,
-        "with the printed row up to the pole, where the velocity satisfies the constraint to rounding only":
-        not pole.refutes,
-    }  # fmt: skip
+    searches = {"regular-row": regular, "printed-row-away-from-the-pole": away, "printed-row-up-to-the-pole": pole}
+    held = {texts(name): not search.refutes for name, search in searches.items()}
     same, other = ([k for k, v in held.items() if v is same] for same in (True, False))
     parts = [f"the accelerations are the same {'; '.join(same)}" if same else ""]
     parts += [f"they differ {'; '.join(other)}" if other else ""]
     words = ". ".join(p[0].upper() + p[1:] for p in parts if p)
-    theorem = (
-        "Routh's equations multiplied by $D_\\omega^T$ are the equations in quasi-velocities."
-        if sound
-        else "The derivation is not confirmed by its numbers."
-    )
-    sentence = (
-        f"{theorem} {words}. Up to the pole a velocity that is admissible to rounding only changes the acceleration by "
-        f"up to {lost:.1e} of its size."
-    )
+    sentence = texts("sentence", theorem=texts("theorem" if sound else "not-confirmed"), words=words, lost=lost)
     conditions = f"{'; '.join(same)}. Not {'; '.join(other)}." if sound else ""
     return Judgement(
         verdict, sentence, derivations, (regular, away, pole), verdict.where(conditions),
@@ -104,14 +94,7 @@ def _projection(count: int) -> Derivation:
     truth = body.acceleration(0.0, state)
     size = 1.0 + np.abs(truth).max(axis=0)
     worst = float((np.abs(body.regular(0.0, state)[3:] - truth).max(axis=0) / size).max())
-    return Derivation(
-        "$D_\\omega^TJ^T=0$ removes the multipliers from $Ma+h=Q+J^T\\lambda$, and $Ja=\\gamma$ is "
-        "$a=D_\\omega\\dot\\omega+w$: together $D_\\omega^TMD_\\omega\\dot\\omega=D_\\omega^T(Q-h-Mw)$. "
-        "$(D_\\omega\\ J^T)$ is regular, so nothing is lost.",
-        f"Both written by hand for {count} random bodies and states (seed 15): accelerations differ by at most "
-        f"{worst:.1e}.",
-        worst < SAME,
-    )
+    return texts.derivation("projection", worst < SAME, count=count, worst=worst)
 
 
 def _general(count: int) -> Derivation:
@@ -130,12 +113,7 @@ def _general(count: int) -> Derivation:
         a = np.linalg.solve(K, np.concatenate((step.force, step.gamma)))[: step.n]
         b = D @ np.linalg.solve(D.T @ step.M @ D, D.T @ (step.force - step.M @ w)) + w
         worst = max(worst, float(np.abs(a - b).max() / (1.0 + np.abs(a).max())))
-    return Derivation(
-        "The same with $J=\\partial f/\\partial\\dot q$ for constraints nonlinear in the velocities.",
-        f"A particle with $\\sqrt{{\\dot x^2+\\dot y^2}}=(1+x^2+\\tfrac12\\sin^2t)\\,\\dot z$ at {count} random states "
-        f"(seed 16): at most {worst:.1e}.",
-        worst < SAME,
-    )
+    return texts.derivation("general", worst < SAME, count=count, worst=worst)
 
 
 def _multipliers(on: _Trial, count: int) -> Derivation:
@@ -150,12 +128,7 @@ def _multipliers(on: _Trial, count: int) -> Derivation:
         for row, factor in (("regular", 1.0), ("tan", c)):
             _, lam = on.by_routh(on_trial(body, row).evaluate(0.0, state[:3], state[3:]))
             worst = max(worst, abs(lam - factor * stated) / (1.0 + abs(stated)))
-    return Derivation(
-        "The multiplier is $\\lambda=F\\sin(\\alpha-\\varphi)-M\\omega_1\\dot\\varphi$ with the regular row and "
-        "$\\lambda\\cos\\varphi$ with the tan row; the force $J^T\\lambda$ is the same.",
-        f"{count} random bodies (seed 17, $|\\cos\\varphi|\\ge{CLEAR:g}$): by the package at most {worst:.1e} off.",
-        worst < SAME,
-    )
+    return texts.derivation("multipliers", worst < SAME, count=count, worst=worst)
 
 
 def _off_the_constraint(count: int) -> Derivation:
@@ -169,12 +142,7 @@ def _off_the_constraint(count: int) -> Derivation:
     measured = apart[3] * s - apart[5] * c
     stated = -off * body.turning * np.tan(body.phi)
     worst = float((np.abs(measured - stated) * c * c / (1.0 + np.abs(stated)))[np.abs(c) > 1e-3].max())
-    return Derivation(
-        "For a velocity that misses the constraint by $v_n$ the accelerations by the two rows differ, across the "
-        "blade by $-v_n\\dot\\varphi\\tan\\varphi$: without bound towards the pole.",
-        f"{count} random bodies (seed 18, $|v_n|\\le1$ m/s): confirmed to {worst:.1e} of the terms.",
-        worst < SAME,
-    )
+    return texts.derivation("off-the-constraint", worst < SAME, count=count, worst=worst)
 
 
 def _apart(on: _Trial, row: str, clear: float, count: int, generations: int) -> Attempt:
@@ -188,14 +156,10 @@ def _apart(on: _Trial, row: str, clear: float, count: int, generations: int) -> 
     best = maximise(cost, list(BOUNDS.values()), generations, 15)
     worst = max(worst, best.value)
     where = "any φ" if not clear else f"|cos φ| ≥ {clear:g}"
-    return Attempt(
-        f"A state at which Routh's equations with the {row} row and those in quasi-velocities differ"
-        + (", away from the pole." if clear else "."),
-        f"{count} random states (seed 15) and differential evolution (seed 15, {best.tried} states) that maximises the "
-        f"difference; {where}; {RANGES}.",
-        f"Largest relative difference {worst:.1e}.",
-        worst > SAME,
-    )
+    return texts.attempt(
+        "apart", worst > SAME, row=row, place=", away from the pole." if clear else ".", count=count, best=best,
+        where=where, worst=worst,
+    )  # fmt: skip
 
 
 def _towards(z: Vector) -> BladeBody:
@@ -212,15 +176,7 @@ def _at_the_pole(on: _Trial, generations: int) -> tuple[Attempt, float]:
 
     found, regular = (maximise(partial(gain, r), list(bounds.values()), generations, 15) for r in ("tan", "regular"))
     worst, other = found.value, regular.value
-    search = Attempt(
-        "The same with the tan row close to the pole.",
-        f"Differential evolution (seed 15, {found.tried} states for each row) over the logarithm of |cos φ| from "
-        f"{CLEAR:g} down to {NEAREST:g} and all else as above, the velocity off the constraint by one rounding error "
-        "of the speed, 2.2e-16 of it: what any integrator leaves.",
-        f"Largest relative difference {worst:.1e}, with the regular row {other:.1e}. At the pole itself the tan row is "
-        "infinite, there are no equations.",
-        worst > SAME,
-    )
+    search = texts.attempt("at-the-pole", worst > SAME, found=found, worst=worst, other=other)
     return search, worst
 
 
@@ -230,8 +186,4 @@ def _near(on: _Trial, distance: float) -> tuple[float, float, float, float]:
     return distance, on.difference(body, "regular", 1.0), on.difference(body, "tan", 1.0), growth
 
 
-claim = Claim(
-    "C15", "004", "Eqs. (10) to (12) and (15)",
-    "the equations in quasi-velocities are equivalent to Routh's equations", check,
-    "both give the same acceleration at every admissible state", 1.0,
-)  # fmt: skip
+claim = texts.claim("C15", "004", check, 1.0)

@@ -16,10 +16,11 @@ from gaussopt.comparison.sources import ProblemStates
 from gaussopt.comparison.step_table import TimedAnswers
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.modelling.problem import problem
-from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
+from gaussopt.papers.claim import Attempt, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
 from gaussopt.papers.evidence.recorded_steps import recorded
 from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, BladeBody, numbers
+from gaussopt.papers.texts import Texts
 from gaussopt.simulation.simulate import simulate
 
 CASES = {
@@ -40,6 +41,8 @@ SPAN, TOLERANCE = 10.0, 1e-6
 
 FORMULATIONS = ("quasi-velocity", "routh")
 
+texts = Texts(__file__, order=ORDER, span=SPAN, tolerance=TOLERANCE)
+
 
 def check(quick: bool) -> Judgement:
     """Runs of the three cases at equal tolerance, times of a step, and searches for bodies that say otherwise."""
@@ -59,10 +62,7 @@ def check(quick: bool) -> Judgement:
     more = [pair.ratio for pair in pairs.values() if pair.ratio > 1.0]
     less = [f"{case} at {rtol:g}: {pair.ratio:.2f}" for (case, rtol), pair in pairs.items() if pair.ratio <= 1.0]
     accuracy = [pair.accuracy for pair in pairs.values()]
-    sentence = (
-        f"{measured.sentence} At equal tolerance the largest error of Routh's positions at the integrator's own steps "
-        f"is {min(accuracy):.2g} to {max(accuracy):.2g} times that of quasi-velocities."
-    )
+    sentence = texts("sentence", measured=measured, least=min(accuracy), most=max(accuracy))
     parts = [f"in {len(more)} of {len(pairs)} runs, by a factor of {_span(more)} in evaluations" if more else ""]
     parts += [f"not in the others ({', '.join(less)})" if less else ""]
     conditions = f"{', '.join(p for p in parts if p)}. Other bodies: {fewer.found}"
@@ -73,13 +73,10 @@ def check(quick: bool) -> Judgement:
          p.at_equal_error)
         for (case, rtol), p in pairs.items()
     )  # fmt: skip
-    columns = (
-        "motion", "evaluations, quasi-velocities", "evaluations, Routh", "ratio", "error, quasi-velocities / m",
-        "error, Routh / m", "ratio at equal error",
-    )  # fmt: skip
     return Judgement(
-        verdict, sentence, derivations, (fewer, equal), verdict.where(conditions), columns, rows, times_decide=True
-    )
+        verdict, sentence, derivations, (fewer, equal), verdict.where(conditions), texts.columns("motions"), rows,
+        times_decide=True,
+    )  # fmt: skip
 
 
 def _span(values: list[float]) -> str:
@@ -172,51 +169,26 @@ def _counted(pairs: dict[tuple[str, float], _Pair], package: dict[tuple[str, flo
         words.append(
             f"{case}, {rtol:g}: {hand[0]} and {hand[1]}" + (f" ({theirs[0]} and {theirs[1]})" if theirs else "")
         )
-    return Derivation(
-        "Evaluations are a matter of the equations and the integrator, not of the program: the same motions from the "
-        "closed equations of the body, by the same method and tolerance.",
-        f"Evaluations by quasi-velocities and Routh, by hand and in brackets by the package: {'; '.join(words)}. "
-        f"Largest deviation {100 * apart:.1f} %.",
-        apart < 0.02,
-    )
+    return texts.derivation("counted", apart < 0.02, words="; ".join(words), percent=100 * apart)
 
 
 def _errors(pairs: dict[tuple[str, float], _Pair]) -> Derivation:
-    words = "; ".join(
-        f"{case}, {rtol:g}: {p.quasi.error:.1e} and {p.routh.error:.1e} m, at equal error {p.at_equal_error:.2f} times "
-        "the evaluations"
-        for (case, rtol), p in pairs.items()
-    )
-    return Derivation(
-        f"The error of RK45 falls with power {ORDER} of the number of evaluations, so a ratio of errors $r$ is worth a "
-        f"factor $r^{{1/{ORDER}}}$ of evaluations. Equal tolerance is not equal error: Routh's equations carry six "
-        "quantities under error control and quasi-velocities five.",
-        f"Largest position errors at the integrator's own steps, quasi-velocities and Routh: {words}.",
-        any(abs(p.accuracy - 1.0) > 0.1 for p in pairs.values()),
-    )
+    words = "; ".join(texts("of-a-run", case=case, rtol=rtol, p=p) for (case, rtol), p in pairs.items())
+    return texts.derivation("errors", any(abs(p.accuracy - 1.0) > 0.1 for p in pairs.values()), words=words)
 
 
 def _time(steps: list[TimedAnswers]) -> Derivation:
     seconds = {c.answers.formulation: c.around + c.times.work for c in steps if c.times is not None}
     words = ", ".join(f"{f} {1e6 * s:.0f} µs" for f, s in seconds.items())
-    return Derivation(
-        "A step by quasi-velocities is a linear system of $n-m=2$ unknowns, by Routh one of $m=1$ for the multiplier "
-        "and a substitution for the $n=3$ accelerations. Neither is large enough for its size to decide.",
-        f"Median of formulating, solving and recovering on {steps[0].steps} states of NH-A: {words}.",
-        max(seconds.values()) < 3.0 * min(seconds.values()),
+    return texts.derivation(
+        "time", max(seconds.values()) < 3.0 * min(seconds.values()), states=steps[0].steps, words=words
     )
 
 
 def _tan(end: float) -> Derivation:
     pair = _Pair(CASES["NH-A"][0], end, TOLERANCE)
     tan = pair.run("tan")
-    return Derivation(
-        "The printed tan row is infinite at the poles, where an adaptive integrator shortens its steps.",
-        f"NH-A over {pair.end:g} s at {TOLERANCE:g}: {tan.evaluations} evaluations with the tan row and an error of "
-        f"{tan.error:.1e} m, {pair.routh.evaluations} with the regular row, {pair.quasi.evaluations} by "
-        "quasi-velocities.",
-        tan.evaluations > pair.routh.evaluations,
-    )
+    return texts.derivation("tan", tan.evaluations > pair.routh.evaluations, pair=pair, tan=tan)
 
 
 def _searches(runs: list[_Pair], generations: int, count: int) -> tuple[Attempt, Attempt]:
@@ -232,27 +204,15 @@ def _searches(runs: list[_Pair], generations: int, count: int) -> tuple[Attempt,
         least, number = min(least, found.value), found.tried
     least_equal = min(equal + [p.at_equal_error for p in runs])
     covered = f"the runs of the table; {count} random bodies (seed 16), {SPAN:g} s at {TOLERANCE:g}, RK45; {RANGES}"
-    fewer = Attempt(
-        "A motion for which Routh's equations with the regular row need no more evaluations at equal tolerance.",
-        covered
-        + (f"; differential evolution (seed 16, {number} motions) that minimises the ratio, begun at NH-B." if number
-           else "."),
-        f"Routh takes at least {least:.2f} times the evaluations; {float(np.median(ratios)):.2f} in the median of the "
-        f"random bodies, up to {max(ratios):.2f}, and no more than quasi-velocities in "
-        f"{sum(r <= 1.0 for r in ratios)} of them.",
-        least <= 1.0,
+    fewer = texts.attempt(
+        "at-equal-tolerance", least <= 1.0, covered=covered, and_=texts("evolution", number=number) if number else ".",
+        least=least, median=float(np.median(ratios)), most=max(ratios), slower=sum(r <= 1.0 for r in ratios),
     )  # fmt: skip
-    same = Attempt(
-        "A motion for which they need no more evaluations at equal error.",
-        f"{covered}.",
-        f"At least {least_equal:.2f} times; {float(np.median(equal)):.2f} in the median of the random bodies, up to "
-        f"{max(equal):.2f}, and no more in {sum(r <= 1.0 for r in equal)} of them.",
-        least_equal <= 1.0,
-    )
+    same = texts.attempt(
+        "at-equal-error", least_equal <= 1.0, covered=covered, least=least_equal, median=float(np.median(equal)),
+        most=max(equal), slower=sum(r <= 1.0 for r in equal),
+    )  # fmt: skip
     return fewer, same
 
 
-claim = Claim(
-    "C16", "004", "Comparison of both methods", "quasi-velocities are computed faster than Routh's equations", check,
-    "at equal integrator and tolerance, Routh's with the regular row: evaluations of the rates, and time of one", 5.0,
-)  # fmt: skip
+claim = texts.claim("C16", "004", check, 5.0)

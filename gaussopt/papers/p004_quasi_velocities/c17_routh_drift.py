@@ -9,10 +9,11 @@ from scipy.optimize import minimize_scalar
 
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.modelling.problem import problem
-from gaussopt.papers.claim import Attempt, Claim, ClaimVerdict, Derivation, Judgement
+from gaussopt.papers.claim import Attempt, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
 from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, BladeBody, Rates, across, numbers, rk4
-from gaussopt.papers.p004_quasi_velocities.motions import METHODS, QUASI, REGULAR, TAN
+from gaussopt.papers.p004_quasi_velocities.motions import METHODS, QUASI, REGULAR, TAN, Convergence
+from gaussopt.papers.texts import Texts
 from gaussopt.simulation.simulate import simulate
 
 COUNTS = (25, 50, 100, 200, 400)
@@ -30,12 +31,15 @@ RESOLVED = (1e-9, 1e-3)
 LOST = 2.0
 """An order of convergence below which RK4, of order 4, has lost its order."""
 
+texts = Texts(__file__, resolved=RESOLVED, ranges=RANGES)
+
 
 def check(quick: bool) -> Judgement:
     """Orders over a pole, the law behind them, and searches for places and bodies where it is otherwise."""
     counts = COUNTS[:3] if quick else COUNTS
     errors = _errors(counts)
-    orders = {m: _orders(counts, e) for m, e in errors.items()}
+    steps = tuple(1.0 / (c + PLACE) for c in counts)
+    orders = {m: Convergence(steps, tuple(e)).orders for m, e in errors.items()}
     last = {m: o[-1] for m, o in orders.items()}
     place, regular = _places(quick), _bodies(1 if quick else 15)
     derivations = (_law(200 if quick else 20_000), _motion(counts, errors), _multiplier(200 if quick else 20_000))
@@ -46,23 +50,16 @@ def check(quick: bool) -> Judgement:
     # Where the derivation does not hold, or the rows have changed their parts, nothing follows for either.
     swapped = regular_fails and not tan_fails
     verdict = ClaimVerdict.of([tan_fails, regular_fails]) if sound and not swapped else ClaimVerdict.IRREPRODUCIBLE
-    sentence = (
-        f"Over a pole RK4 converges with order {last[TAN]:.2f} by Routh's equations with the tan row, with order "
-        f"{last[REGULAR]:.2f} with the regular row and {last[QUASI]:.2f} by quasi-velocities; position errors at the "
-        f"finest step {errors[TAN][-1]:.1e}, {errors[REGULAR][-1]:.1e} and {errors[QUASI][-1]:.1e} m."
-    )
-    conditions = (
-        "only with the printed row $\\dot x\\tan\\varphi-\\dot y=0$. With "
-        "$\\dot x\\sin\\varphi-\\dot y\\cos\\varphi=0$ Routh's equations have no singularity and "
-        "drift like any index-reduced equations, by what the integrator's order leaves."
-    )
+    finest = [errors[m][-1] for m in (TAN, REGULAR, QUASI)]
+    sentence = texts("sentence", orders=[last[m] for m in (TAN, REGULAR, QUASI)], errors=finest)
     rows = tuple(
-        (f"{math.pi / 2 / (c + PLACE):.5f}",
-         *(x for m in errors for x in (errors[m][j], orders[m][j - 1] if j else math.nan)))
-        for j, c in enumerate(counts)
+        (f"{math.pi / 2 * step:.5f}", *(x for m in errors for x in (errors[m][j], orders[m][j - 1] if j else math.nan)))
+        for j, step in enumerate(steps)
     )  # fmt: skip
     columns = ("step / s", *(head for m in errors for head in (f"{m} / m", f"order, {m}")))
-    return Judgement(verdict, sentence, derivations, (place, regular), verdict.where(conditions), columns, rows)
+    return Judgement(
+        verdict, sentence, derivations, (place, regular), verdict.where(texts("conditions")), columns, rows
+    )
 
 
 def _cycloid(t: Vector) -> Matrix:
@@ -87,12 +84,6 @@ def _errors(counts: tuple[int, ...]) -> dict[str, list[float]]:
     return found
 
 
-def _orders(counts: tuple[int, ...], errors: list[float]) -> list[float]:
-    steps = [1.0 / (c + PLACE) for c in counts]
-    pairs = zip(steps, steps[1:], errors, errors[1:], strict=False)
-    return [math.log(e / f) / math.log(h / k) for h, k, e, f in pairs]
-
-
 def _law(count: int) -> Derivation:
     random = np.random.default_rng(17)
     body = BladeBody.of(numbers(random, count))
@@ -108,15 +99,7 @@ def _law(count: int) -> Derivation:
         measured = out[3] * s - out[5] * c + (vx * c + vy * s) * turning
         size = 1.0 + np.abs(out).max(axis=0) / c**2
         worst = max(worst, float((np.abs(measured - stated) / size)[clear].max()))
-    return Derivation(
-        "The regular row keeps $v_n=\\dot x\\sin\\varphi-\\dot y\\cos\\varphi$ constant; the tan row keeps "
-        "$\\omega_3=v_n/\\cos\\varphi$, so $\\dot v_n=-v_n\\dot\\varphi\\tan\\varphi$. An error $\\varepsilon$ made at "
-        "$|\\cos\\varphi|=\\delta$ comes back as $v_n=(\\varepsilon/\\delta)\\cos\\varphi$. RK4 passes the pole within "
-        "$\\delta=O(\\Delta t)$ and leaves $\\omega_3=O(\\Delta t)$: order 1.",
-        f"{count} random bodies and velocities off the constraint (seed 17, $|\\cos\\varphi|>0.05$): both rates "
-        f"confirmed to {worst:.1e} of their terms.",
-        worst < 1e-12,
-    )
+    return texts.derivation("law", worst < 1e-12, count=count, worst=worst)
 
 
 def _multiplier(count: int) -> Derivation:
@@ -124,13 +107,7 @@ def _multiplier(count: int) -> Derivation:
     c, s = np.cos(phi), np.sin(phi)
     regular, tan = s * s + c * c, np.tan(phi) ** 2 + 1.0
     deviation = max(float(np.abs(regular - 1.0).max()), float(np.abs(tan * c * c - 1.0).max()))
-    return Derivation(
-        "$JM^{-1}J^T$ is $1/M$ with the regular row, $1/(M\\cos^2\\varphi)$ with the tan row: only the latter is "
-        "singular.",
-        f"{count} random angles (seed 18): confirmed to {deviation:.1e}; with the tan row up to {float(tan.max()):.1e} "
-        "times the other.",
-        deviation < 1e-9,
-    )
+    return texts.derivation("multiplier", deviation < 1e-9, count=count, deviation=deviation, most=float(tan.max()))
 
 
 def _motion(counts: tuple[int, ...], errors: dict[str, list[float]]) -> Derivation:
@@ -143,12 +120,7 @@ def _motion(counts: tuple[int, ...], errors: dict[str, list[float]]) -> Derivati
         found[m] = float(np.abs(run.q[:, [0, 2]] - _cycloid(run.t)).max())
         closest = max(closest, abs(found[m] / errors[m][0] - 1.0))
     words = ", ".join(f"{m} {e:.2e}" for m, e in found.items())
-    return Derivation(
-        "The motion of NH-A is a cycloid, $x=t+\\tfrac12\\sin2t$, $y=\\sin^2t$, with the pole at $t=\\pi/2$; errors "
-        "are taken against it. The runs here are of equations written by hand; those of the package must err alike.",
-        f"Step {dt:.4f} s, largest position error of the package in m: {words}; within {closest:.0e} of those by hand.",
-        closest < 1e-3,
-    )
+    return texts.derivation("motion", closest < 1e-3, dt=dt, words=words, closest=closest)
 
 
 def _frozen(count: int, place: Vector) -> Vector:
@@ -173,14 +145,10 @@ def _places(quick: bool) -> Attempt:
     place, least = min(((float(r.x), float(r.fun)) for r in runs), key=lambda p: p[1])
     again = float(_frozen(fine, np.array([place]))[0])
     order = 1.0 + math.log(least / again) / math.log(fine / coarse)
-    return Attempt(
-        "A place of the pole within the step at which the tan row keeps the order of the integrator.",
-        f"NH-A, RK4, {coarse} steps to the pole: places 0.005 to 0.995 of a step on a grid of {len(grid)}, then "
-        f"bounded minimisation of $|\\omega_3|/\\Delta t$ from the best {len(best)}.",
-        f"Between {least:.3g} and {float(left.max()):.3g} m/s² are left, least at {place:.3f} of a step, where "
-        f"the order is {order:.2f}.",
-        order > LOST,
-    )
+    return texts.attempt(
+        "places", order > LOST, coarse=coarse, places=len(grid), best=len(best), least=least, most=float(left.max()),
+        place=place, order=order,
+    )  # fmt: skip
 
 
 def _bodies(generations: int) -> Attempt:
@@ -202,18 +170,7 @@ def _bodies(generations: int) -> Attempt:
         return order
 
     found = minimise(cost, list(BOUNDS.values()), generations, 17, population=4, together=True)
-    return Attempt(
-        "A body for which the regular row loses the order of the integrator.",
-        f"Differential evolution (seed 17, {found.tried} bodies with {RANGES}; {end:g} s by RK4 "
-        f"with {dt:g} and {dt / 2:g} s) that minimises the order at which the violation falls, "
-        f"where that is between {RESOLVED[0]:g} and {RESOLVED[1]:g} m/s.",
-        f"Least order {found.value:.2f}; largest violation {max(largest):.1e} m/s.",
-        found.value < LOST,
-    )
+    return texts.attempt("bodies", found.value < LOST, found=found, end=end, dt=dt, half=dt / 2, largest=max(largest))
 
 
-claim = Claim(
-    "C17", "004", "Eq. (15), figures 2 to 5",
-    "Routh's equations are singular and violate the constraint more and more", check,
-    "a violation that does not fall as the order of the integrator says, or equations that degenerate", 1.5,
-)  # fmt: skip
+claim = texts.claim("C17", "004", check, 1.5)

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from gaussopt.comparison import common_instants
 from gaussopt.core.step_data import Vector
 from gaussopt.integration.trajectory import Trajectory
+from gaussopt.modelling.reference import ReferenceData
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.report_parts import motion_case
 from gaussopt.problems.knife_edge_body import exact_cycloid
@@ -84,6 +86,12 @@ def _case(key: str, method: str, case: str, **options: Any) -> Job:
 def position_error(traj: Trajectory) -> Vector:
     """Distance of the centroid from the closed form of NH-A at the recorded instants, largest coordinate, m."""
     return np.asarray(np.abs(traj.q - exact_cycloid(traj.t))[:, [0, 2]].max(axis=1))
+
+
+def reference_error(traj: Trajectory, reference: ReferenceData) -> float:
+    """Largest distance of a coordinate of the centroid from a reference at the instants that both have, m."""
+    here, there = common_instants(traj, reference)
+    return float(np.abs(traj.q[here] - reference.q[there])[:, [0, 2]].max())
 
 
 def violation(traj: Trajectory) -> Vector:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gaussopt.comparison import common_instants
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import problem
 from gaussopt.papers import histories
@@ -149,8 +148,7 @@ def _motions(results: PaperResults, findings: list[str]) -> Section:
             ))  # fmt: skip
         reference = problem(PROBLEM).reference(case)
         for label, v in runs.items():
-            here, there = common_instants(v, reference)
-            error = float(np.abs(v.q[here] - reference.q[there])[:, [0, 2]].max())
+            error = motions.reference_error(v, reference)
             rows.append((f"{case}: {label}", str(v.status), v.t[-1], v.meta["dt"], _passes(v), error,
                          float(violation(v).max()), v.worst.relative_error))  # fmt: skip
     if rows:
