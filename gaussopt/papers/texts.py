@@ -9,13 +9,13 @@ its rows if they are texts.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from gaussopt.papers.claim import Attempt, Claim, Derivation, Judgement
-from gaussopt.reporting.document import Formula, Paragraph, Table, Tex
+from gaussopt.reporting.document import Block, Formula, Paragraph, Table, Tex
 
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _VALUE = re.compile(r"\{\{(.+?)\}\}")
@@ -41,16 +41,16 @@ class Texts:
 
     def paragraphs(self, name: str, /, **values: Any) -> list[str]:
         """The paragraphs of an entry."""
-        return [self._filled(text.replace("\n", " "), values) for text in self.entries[name]]
+        return [self._filled(text, values) for text in self.entries[name]]
 
     def __call__(self, name: str, /, **values: Any) -> str:
         """The only paragraph of an entry."""
         (text,) = self.paragraphs(name, **values)
         return text
 
-    def blocks(self, name: str, /, **values: Any) -> list[Paragraph | Formula]:
+    def blocks(self, name: str, /, **values: Any) -> list[Block]:
         """The paragraphs and displayed formulas of an entry."""
-        found: list[Paragraph | Formula] = []
+        found: list[Block] = []
         for text in self.paragraphs(name, **values):
             if text.startswith("$$"):
                 _, latex, plain = text.split("$$")
@@ -60,7 +60,7 @@ class Texts:
         return found
 
     def table(
-        self, name: str, rows: Sequence[tuple[Any, ...]] | None = None, /, *, anchor: str = "",
+        self, name: str, rows: Iterable[tuple[Any, ...]] | None = None, /, *, anchor: str = "",
         timed: tuple[str, ...] = (), rounded: tuple[str, ...] = (), **values: Any,
     ) -> Table:  # fmt: skip
         """A table; its rows are those of the file if None is given.
@@ -73,8 +73,7 @@ class Texts:
         caption, grid = self.entries[name]
         columns, _, *texts = (self._cells(line, values) for line in grid.split("\n"))
         told = tuple(tuple(map(Tex, row)) for row in texts) if rows is None else tuple(rows)
-        caption = self._filled(caption.replace("\n", " "), values)
-        return Table(anchor or name, Tex(caption), columns, told, timed, rounded)
+        return Table(anchor or name, Tex(self._filled(caption, values)), columns, told, timed, rounded)
 
     def columns(self, name: str, /, **values: Any) -> tuple[str, ...]:
         """The heads of the columns of a table without a caption."""
@@ -97,7 +96,9 @@ class Texts:
         return Claim(identifier, paper, where, says, check, " ".join(reading), weight)
 
     def _filled(self, text: str, values: dict[str, Any]) -> str:
-        return _VALUE.sub(lambda value: f"{{{value[1]}}}".format(**self.values, **values), text)
+        # An empty value at the end leaves no space behind.
+        found = _VALUE.sub(lambda value: f"{{{value[1]}}}".format(**self.values, **values), text.replace("\n", " "))
+        return found.strip()
 
     def _cells(self, line: str, values: dict[str, Any]) -> tuple[str, ...]:
         cells = _BETWEEN_CELLS.split(line)[1:-1]

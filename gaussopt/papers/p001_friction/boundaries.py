@@ -18,6 +18,7 @@ from gaussopt.atlas.stacked_steps import ContactStack
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import Problem, problem
+from gaussopt.papers.texts import Texts
 from gaussopt.problems.sliding_rod import painleve_region
 from gaussopt.problems.two_bar import delassus
 from gaussopt.reporting.document import Table
@@ -28,6 +29,8 @@ SPREADING = (-1, 1)
 CLOSING = (1, -1)
 
 _COLUMNS = ("boundary", "μ", "computed", "closed form", "difference", "stated", "unit")
+
+texts = Texts(__file__)
 
 
 def two_bar_stack(
@@ -186,11 +189,7 @@ def painleve_table() -> Table:
         rows.append((name, mu, degrees, float(stack.delassus[0, 0, 0]), float(stack.bias[0, 0]),
                      LCP_CLASSES[found.lcp[0]], float(found.lam_lcp[0, 0]), stated[0],
                      QP_CLASSES[found.qp[0]], stated[1]))  # fmt: skip
-    return Table(
-        "painleve-signs", "The rod's contact force by the signs of A and B: classes found at one state each, beside "
-        "the stated ones.", ("signs", "μ", "θ / °", "A / (1/kg)", "B / (m/s²)", "LCP", "force / N", "LCP, stated",
-                         "printed QP", "printed QP, stated"), tuple(rows),
-    )  # fmt: skip
+    return texts.table("painleve-signs", rows)
 
 
 def painleve_counts(quick: bool = False) -> Table:
@@ -213,11 +212,7 @@ def painleve_counts(quick: bool = False) -> Table:
         rows.append((sign, int(chosen.sum()), free, pressed, int((chosen & (lcp == 2)).sum()),
                      int((chosen & (lcp == 4)).sum()), stated_lcp, others["equal"], others["unbounded"],
                      stated_qp))  # fmt: skip
-    return Table(
-        "painleve-grid", f"The same over {atlas.points} states of the rod (θ, θ̇, μ, both directions of "
-        "slip): how many fall into each class.", ("signs", "states", "λ = 0", "λ > 0", "two solutions", "none",
-        "LCP, stated", "printed QP equal", "unbounded", "printed QP, stated"), tuple(rows),
-    )  # fmt: skip
+    return texts.table("painleve-grid", rows, atlas=atlas)
 
 
 STATES = (
@@ -242,14 +237,7 @@ def table_25() -> Table:
         w, v = A @ z + b, A @ x + b
         rows.append((name, *(z / scale), *lcp, float(max(w[1], 0.0)), *(x / scale), *qp, float(max(v[1], 0.0)),
                      float(found.force_difference[0]), stated, float(found.weighted_difference[0])))  # fmt: skip
-    return Table(
-        "table-two-bar", "Two bars, both ends sliding to the left, μ = 0.2: contact forces in newton by the LCP "
-        "and by the printed QP beside the stated ones, gap acceleration of C in m/s², relative difference of the "
-        "forces.",
-        ("state", "LCP at A", "LCP at C", "LCP at A, stated", "LCP at C, stated", "LCP, gap acceleration of C",
-         "QP at A", "QP at C", "QP at A, stated", "QP at C, stated", "QP, gap acceleration of C", "relative "
-         "difference", "stated", "weighted QP against LCP"), tuple(rows),
-    )  # fmt: skip
+    return texts.table("table-two-bar", rows)
 
 
 def joint_table() -> Table:
@@ -263,12 +251,7 @@ def joint_table() -> Table:
         P = 0.5 * (A + A.swapaxes(1, 2))
         joint = solve_printed(P, A, stack.bias, 0.5 * ell)[0]
         rows.append((name, *found.lam_lcp[0], *found.lam_qp[0], *joint, stated.get(name, "as eq. 29"), *ell[0]))
-    return Table(
-        "joint-forces", "Two bars with hinge rows: contact forces in newton by the LCP, by the printed QP with the "
-        "hinge eliminated (eq. 29) and by the printed QP over all ideal forces (eq. 24), and its extra term ℓ in m/s².",
-        ("state", "LCP at A", "LCP at C", "eq. 29 at A", "eq. 29 at C", "eq. 24 at A", "eq. 24 at C",
-         "eq. 24 stated", "ℓ at A", "ℓ at C"), tuple(rows),
-    )  # fmt: skip
+    return texts.table("joint-forces", rows)
 
 
 STATED_FRACTIONS: dict[tuple[float, float], str] = {
@@ -295,13 +278,7 @@ def load_fractions(quick: bool = False) -> Table:
         found = study(stack)
         rows.append((name, 60.0, 0.2, float(100 * (found.qp > 0).mean()), "never", 0.0, int((found.agrees == 0).sum()),
                      int(found.borderline.sum())))  # fmt: skip
-    return Table(
-        "load-directions", f"Printed QP against LCP on {len(directions)} directions of the bias: percentage of "
-        "directions where they differ, largest relative difference where |λ| > 0.05, states where the criterion is "
-        "wrong. Stated: differences up to 3 to 18 % at μ = 0.2; up to 70 % of directions and 68 % at μ = 0.5.",
-        ("slip", "θ / °", "μ", "differ, %", "stated", "largest difference, %", "criterion wrong", "borderline"),
-        tuple(rows),
-    )  # fmt: skip
+    return texts.table("load-directions", rows, directions=len(directions))
 
 
 FROZEN = (
@@ -351,14 +328,7 @@ def frozen_table() -> Table:
         first = float(np.abs(iterates[1] - found.lam_lcp[0]).max())
         rows.append((name, float(found.contraction[0]), stated[0], float(clear[-1]), float(clear[-2:].max()), stated[1],
                      radius, stated[2], len(errors) - 1, stated[3], first))  # fmt: skip
-    return Table(
-        "frozen-friction", "Frozen friction on the two bars, co-sliding, μ = 0.2: bound ϱ, last ratio of the errors "
-        "in the norm of A₀ (and the larger of the last two), spectral radius on the active contacts, iterations to a "
-        "relative error of 1e-12, error of the first iterate in newton; stated values beside them. Single ratios may "
-        "alternate about the spectral radius, which is their mean in the long run.",
-        ("state", "ϱ", "stated ϱ", "last ratio", "larger of two", "stated ratio", "spectral radius",
-         "stated radius", "iterations", "stated iterations", "first iterate / N"), tuple(rows),
-    )  # fmt: skip
+    return texts.table("frozen-friction", rows)
 
 
 def two_bar_tables(quick: bool = False) -> tuple[Table, ...]:

@@ -13,9 +13,10 @@ from gaussopt.certificates.contact import certify_contact
 from gaussopt.core.errors import NotAccepted
 from gaussopt.modelling.problem import Problem, problem
 from gaussopt.papers.report_parts import PaperResults
+from gaussopt.papers.texts import Texts
 from gaussopt.problems import sliding_rod
 from gaussopt.processes.job import Job
-from gaussopt.reporting.document import Block, Paragraph, Section, Table
+from gaussopt.reporting.document import Section, Table
 from gaussopt.solving.step_solver import StepSolver
 
 PROBLEM = "sliding-rod"
@@ -46,6 +47,8 @@ EXPECTED = {
     "unique, contact": "solved", "unique, lift-off": "solved", "none": "no_solution", "several": "multiple_solutions",
 }  # fmt: skip
 """The status that belongs to it."""
+
+texts = Texts(__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,34 +129,18 @@ def cases(quick: bool) -> list[Job]:
 
 def section(results: PaperResults, findings: list[str]) -> Section:
     """The number of solutions of each state, and the statuses by formulations and solvers."""
-    blocks: list[Block] = [
-        Paragraph(
-            "One contact makes A and b plain numbers. For the rod that slides to the left A = (1 + 3 cos θ (cos θ − μ "
-            "sin θ)) / m, which is negative for some angles if μ > 4/3, and b = l θ̇² sin θ − g. Their signs decide: A "
-            "> 0 has one solution, contact for b < 0 and lift-off for b > 0; A < 0 has none for b < 0 and two for b > "
-            "0 (Painlevé). The source asks for A > 0."
-        )
-    ]
+    blocks = texts.blocks("lead")
     rows: list[RodState] | None = results.value("painleve: states")
     if rows:
-        blocks.append(Table(
-            "painleve-001", "Named states of the rod. 'Forces' are all normal forces that the closed form allows, "
-            "'found' is how many accelerations the program counts.",
-            ("state", "θ / °", "θ̇ / (rad/s)", "μ", "slip / (m/s)", "A / (1/kg)", "b / (m/s²)", "by the signs",
-             "forces / N", "found"),
-            tuple((r.label, r.degrees, r.omega, r.mu, r.slip, r.A, r.B, r.signs,
-                   "; ".join(f"{x:.6g}" for x in r.forces) or "–", r.found) for r in rows),
-        ))  # fmt: skip
+        blocks.append(texts.table("painleve-001", tuple((r.label, r.degrees, r.omega, r.mu, r.slip, r.A, r.B, r.signs,
+                   "; ".join(f"{x:.6g}" for x in r.forces) or "–", r.found) for r in rows)))  # fmt: skip
         blocks.append(Table(
             "painleve-statuses-001", "The status that each pair reports for these states.",
             ("formulation by solver", *(r.label for r in rows)),
             tuple((pair, *(r.statuses[pair] for r in rows)) for pair in rows[0].statuses),
         ))  # fmt: skip
         right = sum(r.found == len(r.forces) and r.statuses["lcp by lemke"] == EXPECTED[r.signs] for r in rows)
-        findings.append(
-            f"Rod, Painlevé states: {right} of {len(rows)} named states get the number of solutions and the status "
-            "that the signs of A and b demand."
-        )
+        findings.append(texts("right", right=right, states=len(rows)))
     scan: Grid | None = results.value("painleve: grid")
     if scan is not None:
         table = []
@@ -162,11 +149,7 @@ def section(results: PaperResults, findings: list[str]) -> Section:
                 of = {s: n for (k, q, s), n in scan.counts.items() if (k, q) == (signs, pair)}
                 if of:
                     table.append((signs, pair, sum(of.values()), ", ".join(f"{n} {s}" for s, n in of.items())))
-        blocks.append(Table(
-            "painleve-grid-001",
-            f"The same on a grid of {scan.states} states over angle, angular velocity, friction and slip.",
-            ("by the signs", "formulation by solver", "states", "statuses"), tuple(table),
-        ))  # fmt: skip
+        blocks.append(texts.table("painleve-grid-001", table, scan=scan))
         findings.append(
             f"Rod, grid of {scan.states} states: the status of the LCP contradicts the sign table on {scan.wrong}."
         )

@@ -26,9 +26,10 @@ from gaussopt.formulations.base import Formulation
 from gaussopt.modelling.problem import problem
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.report_parts import PaperResults
+from gaussopt.papers.texts import Texts
 from gaussopt.problems import two_bar
 from gaussopt.processes.job import Job
-from gaussopt.reporting.document import Block, Data, Paragraph, Section, Table
+from gaussopt.reporting.document import Block, Data, Section, Table
 from gaussopt.solving.solve import solve_step
 from gaussopt.solving.step_solver import StepSolver
 
@@ -65,6 +66,8 @@ PARTS = ("build", "setup", "update", "solve", "recover", "verify", "backend")
 
 EQUAL = 1e-9
 """Relative difference of forces up to which two programs count as equal."""
+
+texts = Texts(__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,16 +291,7 @@ def cases(quick: bool) -> list[Job]:
 
 def section(results: PaperResults, findings: list[str]) -> Section:
     """Every formulation with every solver that takes its program."""
-    blocks: list[Block] = [
-        Paragraph(
-            "Every formulation that takes contacts, by every installed solver that takes its program. Two groups are "
-            "rows of the references, with the reference as the truth. The third holds states of the two bars in the "
-            "coordinates of both bars, with two rows for the hinge: both ends on the floor and sliding to the left, "
-            f"at {', '.join(POSES)}. Its truth is the only solution that enumeration of all contact modes finds. An "
-            "answer counts as confirmed if the certificate, which knows the contact laws and not the program, accepts "
-            "it at 1e-7."
-        )
-    ]
+    blocks = texts.blocks("lead", poses=", ".join(POSES))
     refusals: dict[tuple[str, str], dict[str, bool]] = {}
     counts = Counter[str]()
     for group in GROUPS:
@@ -317,14 +311,9 @@ def section(results: PaperResults, findings: list[str]) -> Section:
             blocks += _group_blocks(group, judged)
     if refusals:
         rows = tuple((what, ", ".join(who), why) for (what, why), who in refusals.items())
-        blocks.append(Table("refused-001", "What does not apply, and why it says so.",
-                            ("what refuses", "for", "reason"), rows))  # fmt: skip
+        blocks.append(texts.table("refused-001", rows))
     if counts:
-        findings.append(
-            f"Contact steps: of {counts['pairs']} pairs of a formulation and a solver {counts['confirmed']} are "
-            f"confirmed on every state; {counts['overruled']} call answers solved that the certificate does not "
-            "confirm."
-        )
+        findings.append(texts("confirmed", counts=counts))
     return Section("states-001", "Formulations and solvers on contact steps", tuple(blocks))
 
 
@@ -338,19 +327,11 @@ def _group_blocks(group: str, judged: Sequence[OnSteps]) -> list[Block]:
     # All solvers of the LCP, and of each program the active-set method, show where the time goes.
     drawn = {k: p for k, p in plain.items() if p.formulation == "lcp" or p.solver in ("daqp", "newton")}
     drawn = drawn or plain
-    details = Table(
-        f"states-001-{anchor}",
-        f"{group.capitalize()}: each formulation by its first solver and by the one that did worst. Errors are those "
-        "of the answers that have an acceleration, of the acceleration relative to 1 + its largest entry.",
-        ("formulation by solver", "exact", "states", "statuses", "claimed", "error of a", "error of the normal forces "
-        "/ N",
-         "certified", "iterations"),
-        tuple(
+    details = texts.table("details", tuple(
             (k, r.pair.exact, r.pair.states, ", ".join(f"{n} {s}" for s, n in r.statuses.items()), r.pair.claimed,
              r.pair.error, r.force_error, r.pair.certified, r.pair.iterations)
             for k, r in shown.items()
-        ),
-    )  # fmt: skip
+        ), anchor=f"states-001-{anchor}", group=group.capitalize())  # fmt: skip
     times = common.times_table(f"times-001-{anchor}", plain)
     told = _worth_telling(plain)
     return [

@@ -14,8 +14,11 @@ from gaussopt.modelling.problem import problem
 from gaussopt.papers.figures import remarks
 from gaussopt.papers.p001_friction import motions
 from gaussopt.papers.report_parts import PaperResults
+from gaussopt.papers.texts import Texts
 from gaussopt.reporting.animation.animate import animation_block
-from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section, Table, Tex
+from gaussopt.reporting.document import Figure, Gallery, Section, Table
+
+texts = Texts(__file__)
 
 
 def reconstruction(results: PaperResults, findings: list[str]) -> Section:
@@ -26,14 +29,7 @@ def reconstruction(results: PaperResults, findings: list[str]) -> Section:
     if first is not None:
         ways = [motions.way(first.slip[:, i, 0]) for i in (0, 1)]
         told = f"A slides {ways[0]}, C {ways[1]}; {motions.happened_in(first)}. "
-    blocks: list[Block] = [
-        Paragraph(Tex(
-            "The figures of the source need both ends on the floor, which its printed start does not have. Here A is "
-            "put on the floor ($y=\\frac l2\\sin\\frac\\pi4$, $\\dot y=\\frac l2\\cos(\\theta_1)\\,\\dot\\theta_1$), "
-            f"with gravity and $F=0$. {told}From event to event by DOP853 with tolerance 1e-12. Lines: the source's "
-            "quadratic program with Newton's method. Circles: the LCP with Lemke's method, and the events."
-        ))
-    ]  # fmt: skip
+    blocks = texts.blocks("figures", told=told)
     if first is not None:
         blocks.append(animation_block(
             first, problem("two-bar"), "paper-001-motion",
@@ -42,13 +38,8 @@ def reconstruction(results: PaperResults, findings: list[str]) -> Section:
         blocks.append(Gallery(_figures_3_to_5(runs)))
     if len(runs) == len(motions.PAIRS):
         q, N = motions.difference(*runs.values())
-        findings.append(
-            f"Two bars with both ends on the floor: the quadratic program by Newton and the LCP by Lemke differ along "
-            f"the motion by at most {q:.1e} in the coordinates and {N:.1e} N in the contact forces."
-        )
-        blocks.append(Paragraph(
-            f"Largest difference between the two: {q:.1e} in the coordinates (m, rad), {N:.1e} N in the contact forces."
-        ))  # fmt: skip
+        findings.append(texts("difference", q=q, n=N))
+        blocks += texts.blocks("largest-difference", q=q, n=N)
     return Section("motion-001", "Two bars: figures 3 to 5", tuple(blocks))
 
 
@@ -86,17 +77,10 @@ def printed_start(results: PaperResults, findings: list[str]) -> Section:
     runs = motions.pair_of(results, "two-bar-airborne")
     traj = runs.get(next(reversed(motions.PAIRS)))
     impact = None if traj is None else next((e for e in traj.events if e["kind"] == "impact"), None)
-    told = "" if traj is None else (
-        f" At the start A is {traj.gap[0, 0]:.4f} m and C {traj.gap[0, 1]:.4f} m above the floor; "
-        f"{motions.happened_in(traj)}.{_sides(traj, impact)}"
+    told = "" if traj is None else texts(
+        "at-the-start", gap=traj.gap[0], events=motions.happened_in(traj), sides=_sides(traj, impact)
     )  # fmt: skip
-    blocks: list[Block] = [
-        Paragraph(Tex(
-            "The printed start is $y=l\\sin\\frac\\pi4$, $\\dot y=1$. Here gravity acts. The source has no law for a "
-            "landing; this run takes Newton's law of impact with $e_N=0$ and Coulomb's law between the impulses and "
-            f"the slip after the impact.{told}"
-        ))
-    ]  # fmt: skip
+    blocks = texts.blocks("printed-start", told=told)
     if traj is None:
         return Section("airborne-001", "Two bars: the printed start", tuple(blocks))
     blocks.append(animation_block(
@@ -127,11 +111,10 @@ def printed_start(results: PaperResults, findings: list[str]) -> Section:
         start = problem("two-bar", case="airborne").system.evaluate(0.0, traj.q[0], traj.v[0])
         rise = math.nan if start.gdot_N is None else float(start.gdot_N[0])
         first = traj.energy[np.searchsorted(traj.t, impact["t"] - 1e-12)]
-        findings.append(
-            f"Printed start: both ends are {traj.gap[0].min():.5f} m above the floor and rise at {rise:.5f} m/s; "
-            f"{' and '.join(impact['contacts'])} land at {impact['t']:.12f} s with {abs(impact['gap_rates'][0]):.6f} "
-            f"m/s, and the impact takes the energy from {first:.4f} to {first + impact['energy_change']:.4f} J."
-        )
+        findings.append(texts(
+            "landing", height=traj.gap[0].min(), rise=rise, contacts=" and ".join(impact["contacts"]), impact=impact,
+            speed=abs(impact["gap_rates"][0]), first=first, last=first + impact["energy_change"],
+        ))  # fmt: skip
     return Section("airborne-001", "Two bars: the printed start", tuple(blocks))
 
 

@@ -16,10 +16,13 @@ from gaussopt.papers.p004_quasi_velocities import motions
 from gaussopt.papers.p004_quasi_velocities.motions import DRAWN, DRAWN_STEP, PROBLEM, QUASI, REGULAR, TAN, violation
 from gaussopt.papers.p004_quasi_velocities.motions import cases as cases
 from gaussopt.papers.report_parts import PaperResults
+from gaussopt.papers.texts import Texts
 from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.animation.animate import animation_block
-from gaussopt.reporting.document import Block, Figure, Formula, Gallery, Paragraph, Section, Table
+from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section, Table
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
+
+texts = Texts(__file__, drawn_step=DRAWN_STEP)
 
 
 def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tuple[str, ...]]:
@@ -29,7 +32,7 @@ def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tupl
     findings: list[str] = []
     parts = (
         _model(),
-        _method(),
+        Section("method-004", "Method", tuple(texts.blocks("method"))),
         _motions(results, findings),
         *_balance(results),
         _accuracy(results, findings),
@@ -44,90 +47,21 @@ def section(outcomes: dict[str, JobOutcome], quick: bool) -> tuple[Section, tupl
 
 def _model() -> Section:
     entry = problem(PROBLEM)
-    rows = Formula(
-        r"\dot{x} \sin \varphi - \dot{y} \cos \varphi = 0 \quad "
-        r"\text{(source: } \dot{x} \tan \varphi - \dot{y} = 0 \text{)}",
-        "vx sin phi - vy cos phi = 0   (source: vx tan phi - vy = 0)",
-    )
-    text = (
-        "Coordinates q = (x, φ, y): centroid C and direction of the blade. With the mass m, which the source and the "
-        "parameters below call M, and the central moment of inertia I_C the matrix is M = diag(m, I_C, m); a force "
-        "F = F₀ cos νt of fixed direction α acts at C, and a torque L_C. The blade at C lets the body move only along "
-        "itself:"
-    )
-    closing = (
-        "The source divides by cos φ. The two rows describe the same motions except where cos φ = 0, at what is called "
-        "the pole below; there the printed one is infinite. It prints no parameters, so three cases of ours are run: "
-        + ", ".join(f"{name} ({case.description})" for name, case in entry.cases.items())
-        + "."
-    )
-    cases = tuple((name, *(c.values[p.name] for p in entry.parameters if p.name in c.values), c.t_end)
-                  for name, c in entry.cases.items())  # fmt: skip
+    told = ", ".join(f"{name} ({case.description})" for name, case in entry.cases.items())
+    text, rows, closing = texts.blocks("model", cases=told)
     names = [p for p in entry.parameters if p.name in next(iter(entry.cases.values())).values]
     values = Table(
         "cases-004", "The three cases; what is not listed is as above.",
-        ("case", *(f"{p.name} / {p.unit}" for p in names), "end / s"), cases,
+        ("case", *(f"{p.name} / {p.unit}" for p in names), "end / s"),
+        tuple((name, *(c.values[p.name] for p in names), c.t_end) for name, c in entry.cases.items()),
     )  # fmt: skip
     table = common.parameters_table(entry, "parameters-004", "Parameters of the body, with the values of NH-A.")
     drawing = drawing_figure(entry, "paper-004-drawing")
-    return Section("model-004", "Model", (Paragraph(text), drawing, rows, Paragraph(closing), table, values))
-
-
-def _method() -> Section:
-    reduced = Formula(
-        r"v = D \omega + d, \quad J D = 0, \quad a = D \dot{\omega} + w, \quad "
-        r"D^T M D \dot{\omega} = D^T (Q - h - M w)",
-        "v = D omega + d,   J D = 0,   a = D omega' + w,   D^T M D omega' = D^T (Q - h - M w)",
-    )
-    body = Formula(
-        r"m \dot{\omega}_1 = F \cos(\varphi - \alpha), \quad I_C \dot{\omega}_2 = L_C, \quad "
-        r"\dot{x} = \omega_1 \cos \varphi, \quad \dot{y} = \omega_1 \sin \varphi, \quad \dot{\varphi} = \omega_2",
-        "m omega1' = F cos(phi - alpha),   I_C omega2' = L_C,   x' = omega1 cos phi,   y' = omega1 sin phi,   "
-        "phi' = omega2",
-    )
-    routh = Formula(r"M a + h = Q + J^T \lambda, \quad J a = \gamma", "M a + h = Q + J^T lam,   J a = gamma")
-    frozen = Formula(
-        r"\frac{d}{dt} \left(\dot{x} \tan \varphi - \dot{y}\right) = 0, \quad v_n = \omega_3 \cos \varphi",
-        "d/dt (vx tan phi - vy) = 0:   v_n = omega3 cos phi with omega3 frozen",
-    )
-    blocks = (
-        Paragraph(
-            "Quasi-velocities ω that parametrise the admissible velocities turn Gauss's principle into as many "
-            "equations as degrees of freedom, without multipliers:"
-        ),
-        reduced,
-        Paragraph("Here ω₁ is the speed along the blade and ω₂ the turning rate, and the equations become"),
-        body,
-        Paragraph(
-            "If q and ω are what the integrator carries, the velocity constraint holds identically. Used only as a "
-            "formula for a, with q and v integrated, the same equations keep nothing that Routh's do not keep. Routh's "
-            "equations carry the multiplier along:"
-        ),
-        routh,
-        Paragraph(
-            "Multiplying the row by any function leaves the acceleration alone. What differs is what happens to an "
-            "error of the velocity: with the regular row v_n = ẋ sin φ − ẏ cos φ itself stays as it is, with the tan "
-            "row ω₃ = ẋ tan φ − ẏ does:"
-        ),
-        frozen,
-        Paragraph(
-            "An error ε made where cos φ = δ is stored as ω₃ = ε/δ and comes back as a velocity ω₃ cos φ across the "
-            "blade when the pole is passed. All violations below are measured by the regular row, v_n."
-        ),
-    )
-    return Section("method-004", "Method", blocks)
+    return Section("model-004", "Model", (text, drawing, rows, closing, table, values))
 
 
 def _motions(results: PaperResults, findings: list[str]) -> Section:
-    blocks: list[Block] = [
-        Paragraph(
-            "The source's figures 2 to 5 show the motion of the centroid and the violation of the velocity constraint, "
-            "by quasi-velocities and by Routh. Which of the four shows what is our assignment, and case NH-B stands "
-            "for the source's unprinted parameters. Its text says that the first crests coincide and Routh's curve "
-            f"then departs; the table of crests shows how far that is so here. {DRAWN_STEP} for all; the tan row is "
-            "the printed one. Circles: the reference."
-        )
-    ]
+    blocks = texts.blocks("figures")
     galleries = (
         ("NH-B", "NH-B: ", ("figure-2", "figure-3", "figure-4", "figure-5")),
         ("NH-A", f"NH-A, {DRAWN_STEP}: ", ("NH-A-x", "NH-A-y", "NH-A-violation")),
@@ -142,8 +76,7 @@ def _motions(results: PaperResults, findings: list[str]) -> Section:
         if case in motions.SEEN and QUASI in runs and TAN in runs:
             blocks.append(animation_block(
                 runs[QUASI], problem(PROBLEM, case=case), f"paper-004-motion-{case}",
-                f"{case} from above: by quasi-velocities, and by Routh's equations with the printed row, which in this "
-                f"time come up to {_apart(runs[QUASI], runs[TAN], motions.SEEN[case]):.2g} m from that path.",
+                texts("animation", case=case, apart=_apart(runs[QUASI], runs[TAN], motions.SEEN[case])),
                 beside={TAN: runs[TAN]}, label=QUASI, t_end=motions.SEEN[case],
             ))  # fmt: skip
         reference = problem(PROBLEM).reference(case)
@@ -152,22 +85,11 @@ def _motions(results: PaperResults, findings: list[str]) -> Section:
             rows.append((f"{case}: {label}", str(v.status), v.t[-1], v.meta["dt"], _passes(v), error,
                          float(violation(v).max()), v.worst.relative_error))  # fmt: skip
     if rows:
-        blocks.append(Table(
-            "motion-004",
-            "The runs of these figures: passes of the pole, largest position error against the reference (at its "
-            "instants), largest violation |v_n|, and the largest certified relative error of a step."
-            + (" Every step of the tan row is certified too: at each state its acceleration is right; what fails is "
-               "its integration over the poles." if all(r[7] < 1e-7 for r in rows) else ""),
-            ("case and method", "status", "end / s", "step / s", "passes of the pole", "position error / m",
-             "violation / (m/s)", "certified"),
-            tuple(rows),
-        ))  # fmt: skip
+        certified = texts("every-step-certified") if all(r[7] < 1e-7 for r in rows) else ""
+        blocks.append(texts.table("motion-004", rows, certified=certified))
         worst = {m: max((r[6] for r in rows if r[0].endswith(m)), default=math.nan) for m in DRAWN}
-        findings.append(
-            "Largest velocity violation over NH-A, NH-B and NH-C at RK4: "
-            + ", ".join(f"{m} {v:.1e} m/s" for m, v in worst.items())
-            + "."
-        )
+        told = ", ".join(f"{m} {v:.1e} m/s" for m, v in worst.items())
+        findings.append(f"Largest velocity violation over NH-A, NH-B and NH-C at RK4: {told}.")
     crests = _crests(results, findings)
     if crests is not None:
         blocks.append(crests)
@@ -277,20 +199,13 @@ def _crests(results: PaperResults, findings: list[str]) -> Table | None:
     part = np.array([(max(np.floor(turns[k : k + 2])) - turns[k]) / (turns[k + 1] - turns[k]) for k in poles])
     instants = quasi.t[poles] + part * (quasi.t[poles + 1] - quasi.t[poles]) if len(poles) else np.zeros(0)
     if len(crests) and len(poles):
-        before = crests[crests <= poles[0]]
-        after = crests[crests > poles[0]]
-        findings.append(
-            f"NH-B: the first {len(before)} crests of the tan row coincide with those of quasi-velocities within "
-            f"{float(apart[TAN][before].max(initial=0.0)):.1e} m; after the pole at t = {instants[0]:.2f} s they "
-            f"are apart by up to {float(apart[TAN][after].max(initial=0.0)):.2g} m, with the regular row by at most "
-            f"{float(apart[REGULAR].max()):.1e} m."
-        )
+        before, after = apart[TAN][crests[crests <= poles[0]]], apart[TAN][crests[crests > poles[0]]]
+        findings.append(texts(
+            "crests", before=len(before), within=before.max(initial=0.0), pole=instants[0],
+            after=after.max(initial=0.0), regular=apart[REGULAR].max(),
+        ))  # fmt: skip
     where = ", ".join(f"{t:.2f}" for t in instants) or "none"
-    return Table(
-        "crests-004",
-        f"NH-B, the crests of x: distance of Routh's position from that by quasi-velocities. Poles at t = {where} s.",
-        ("crest", "t / s", "x / m", "regular row / m", "tan row / m"), rows,
-    )  # fmt: skip
+    return texts.table("crests-004", rows, where=where)
 
 
 def _frozen(traj: Trajectory) -> Figure:
@@ -315,45 +230,27 @@ def _accuracy(results: PaperResults, findings: list[str]) -> Section:
              v.worst.relative_error, v.timing["total"], str(v.status))
             for (i, m), v in runs.items()
         )  # fmt: skip
-        blocks.append(Table(
-            "accuracy-004",
-            f"NH-A over {end:g} s (a cycloid in closed form, {max(_passes(v) for v in runs.values())} poles): "
-            "evaluations of the acceleration, largest error of the position at the integrator's own steps, largest "
-            "violation. The absolute tolerance of RK45 is a thousandth of the relative one.",
-            ("integrator: method", "evaluations", "position error / m", "violation / (m/s)", "certified", "seconds",
-             "status"),
-            rows, ("seconds",),
-        ))  # fmt: skip
+        poles = max(_passes(v) for v in runs.values())
+        blocks.append(texts.table("accuracy-004", rows, timed=("seconds",), end=end, poles=poles))
     tan, regular = runs.get((DRAWN_STEP, TAN)), runs.get((DRAWN_STEP, REGULAR))
     if tan is not None and regular is not None:
         far, near = (float(motions.position_error(v).max()) for v in (tan, regular))
+        so = texts("not-the-method") if far / near > 10 else ""
         findings.append(common.Important(
-            f"NH-A, {DRAWN_STEP}: position error {far:.2g} m with Routh's tan row and "
-            f"{near:.1e} m with the regular row of the same equations, {far / near:.0e} "
-            f"times less.{' What is singular is a factor of the row, not the method.' if far / near > 10 else ''}",
+            texts("tan-and-regular-row", far=far, near=near, ratio=far / near, so=so),
             "paper-004-motion-NH-A", "accuracy-004",
         ))  # fmt: skip
     alike, quasi = runs.get((DRAWN_STEP, motions.FORMULA)), runs.get((DRAWN_STEP, QUASI))
     if alike is not None and regular is not None and quasi is not None:
         formula, row = float(violation(alike).max()), float(violation(regular).max())
         like = "drift like" if max(formula, row) < 10 * min(formula, row) else "drift otherwise than"
-        findings.append(
-            f"NH-A, {DRAWN_STEP}: quasi-velocities used as a mere acceleration formula {like} Routh with the regular "
-            f"row, violation {formula:.1e} and {row:.1e} m/s; as the state of the integrator "
-            f"{float(violation(quasi).max()):.1e} m/s."
-        )
+        findings.append(texts("formula-only", like=like, formula=formula, row=row, state=violation(quasi).max()))
     return Section("accuracy-004", "Accuracy and cost", tuple(blocks))
 
 
 def _order(results: PaperResults, findings: list[str]) -> Section:
     found = {m: c for m in motions.METHODS if (c := results.value(f"order: {m}")) is not None}
-    blocks: list[Block] = [
-        Paragraph(
-            f"RK4 on NH-A over {motions.ORDER_END:g} s, which contains one pole. The error of the tan row depends on "
-            f"where the pole falls within a step; here every step size puts it at {motions.FRACTION:g} of a step, so "
-            "that a clean order shows."
-        )
-    ]
+    blocks = texts.blocks("order", end=motions.ORDER_END, fraction=motions.FRACTION)
     if found:
         steps = next(iter(found.values())).steps
         rows = [
@@ -377,16 +274,7 @@ def _order(results: PaperResults, findings: list[str]) -> Section:
         by_rate = sorted(pole, key=lambda p: p[2] / p[1])
         (least, *low), (most, *high) = by_rate[0], by_rate[-1]
         blocks += [
-            Paragraph(
-                "The tan row with other places of the pole within the step: what is frozen in, per step size, lies "
-                f"between {low[1] / low[0]:.3g} and {high[1] / high[0]:.3g} m/s². RK4 evaluates the acceleration at 0, "
-                f"1/2 and 1 of a step; least is frozen in at {least:g} of a step, most at {most:g}."
-            ),
-            Table(
-                "place-004",
-                "Tan row: the residual ω₃ left after the pole, by the place of the pole within the step.",
-                ("place", "step / s", "|ω₃| / (m/s)", "|ω₃| / step / (m/s²)"),
-                tuple((p, f"{h:.5f}", e, e / h) for p, h, e in pole),
-            ),
+            *texts.blocks("place", least_left=low[1] / low[0], most_left=high[1] / high[0], least=least, most=most),
+            texts.table("place-004", tuple((p, f"{h:.5f}", e, e / h) for p, h, e in pole)),
         ]
     return Section("order-004", "Order of convergence over a pole", tuple(blocks))
