@@ -1,6 +1,7 @@
 """Time two checkouts of gaussopt beside each other: every row of `benchmarks/run.py`, old against new.
 
-    python benchmarks/before_after.py OLD [NEW] [--only SECTION ...] [--rounds N] [--budget SECONDS] [--json FILE]
+    python benchmarks/before_after.py OLD [NEW] [--only SECTION ...] [--rounds N] [--budget SECONDS] [--out FILE]
+        [--json FILE]
 
 Each round runs the old and the new suite one after the other, in turns of either order, each with a cache of its own.
 The ratio of a row is the median over rounds of new divided by old: above 1 is slower. Run it on a quiet machine.
@@ -37,6 +38,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=SECTIONS, help="sections of benchmarks/run.py")
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--budget", type=float, default=6.0, help="seconds for a section in a round, about")
+    parser.add_argument("--out", type=Path, help="Markdown page")
     parser.add_argument("--json", type=Path, help="ratios as numbers")
     arguments = parser.parse_args()
     trees = {"old": arguments.old.resolve(), "new": arguments.new.resolve()}
@@ -50,6 +52,9 @@ def main() -> None:
             rounds.append((found["old"], found["new"]))
     ratios = compared(rounds)
     print(table(ratios, rounds))
+    if arguments.out:
+        versions = {which: version(tree) for which, tree in trees.items()}
+        arguments.out.write_text(page(versions, table(ratios, rounds)), encoding="utf-8")
     if arguments.json:
         numbers = [{"section": s, "row": r, "ratio": x.median, "quartiles": [x.lower, x.upper]}
                    for (s, r), x in ratios.items()]  # fmt: skip
@@ -97,6 +102,23 @@ def compared(rounds: list[tuple[Rows, Rows]]) -> dict[tuple[str, str], Spread]:
     """New divided by old for the rows that both suites have in every round."""
     common = [key for key in rounds[0][0] if all(key in old and key in new for old, new in rounds)]
     return {key: Spread.of([new[key] / old[key] for old, new in rounds]) for key in common}
+
+
+def version(tree: Path) -> str:
+    """The commit of a checkout."""
+    command = ["git", "-C", str(tree), "describe", "--always", "--dirty"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def page(versions: dict[str, str], found: str) -> str:
+    """The ratios with what they compare."""
+    return (
+        "# Before and after\n\n"
+        f"Times of commit {versions['new']} divided by those of commit {versions['old']}, for every row that the "
+        "benchmarks of both have. The two were run in turns on one machine, each with a cache of its own. A ratio "
+        "below 1 means that the newer one is faster.\n\n"
+        f"{found}\n\nWritten by `python benchmarks/before_after.py OLD NEW --out docs/before-after.md`.\n"
+    )
 
 
 def table(ratios: dict[tuple[str, str], Spread], rounds: list[tuple[Rows, Rows]]) -> str:
