@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import gaussopt
 from gaussopt.cli.main import run
 
 
@@ -37,7 +38,10 @@ def _elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_version_and_help(tmp_path: Path) -> None:
     version = call("--version", cwd=tmp_path)
     assert version.returncode == 0
-    assert version.stdout.strip() == "0.1.0"
+    assert version.stdout.strip() == gaussopt.__version__
+    root = Path(__file__).parents[2]
+    assert f"version: {gaussopt.__version__}\n" in (root / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"## {gaussopt.__version__}" in (root / "CHANGELOG.md").read_text(encoding="utf-8")
     help_text = call("--help", cwd=tmp_path)
     assert help_text.returncode == 0
     assert "papers" in help_text.stdout
