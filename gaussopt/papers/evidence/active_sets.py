@@ -131,15 +131,13 @@ def printed_exactly(A: Rational, b: Sequence[Fraction | int]) -> list[list[Fract
 
 def _eliminate(rows: list[list[Fraction]]) -> list[Fraction] | None:
     """Solve a square system given as rows with the right-hand side behind; None where it is singular."""
-    n = len(rows)
-    for j in range(n):
-        pivot = next((i for i in range(j, n) if rows[i][j]), None)
-        if pivot is None:
+    table = np.array(rows, dtype=object)
+    for j in range(len(table)):
+        pivots = j + np.flatnonzero(table[j:, j])
+        if not len(pivots):
             return None
-        rows[j], rows[pivot] = rows[pivot], rows[j]
-        rows[j] = [e / rows[j][j] for e in rows[j]]
-        for i in range(n):
-            if i != j and rows[i][j]:
-                factor = rows[i][j]
-                rows[i] = [e - factor * f for e, f in zip(rows[i], rows[j], strict=True)]
-    return [row[n] for row in rows]
+        table[[j, pivots[0]]] = table[[pivots[0], j]]
+        table[j] = table[j] / table[j, j]
+        others = np.arange(len(table)) != j
+        table[others] = table[others] - np.outer(table[others, j], table[j])
+    return list(table[:, -1])

@@ -7,7 +7,7 @@ and solve the loops for the dependent ones.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import qr
@@ -154,16 +154,15 @@ def mechanism(x: Vector, parents: tuple[int, ...], pairs: tuple[tuple[int, int],
     loads = 5.0 * parts[6] + np.column_stack((np.zeros(bodies), -9.81 * mass, np.zeros(bodies))).ravel()
     bare = Mechanism(tree, (), phi, 3.0 * parts[3], mass, inertia, loads)
     where = parts[8].reshape(-1, 2)
-    closed = tuple(
+    loops = tuple(
         PinJoint(a, _reach(bare, a, target), b, _reach(bare, b, target))
         for (a, b), target in zip(pairs, where, strict=True)
     )
-    whole = Mechanism(tree, closed, phi, bare.omega + parts[7], mass, inertia, loads)
-    if not closed:
+    whole = replace(bare, loops=loops, omega=bare.omega + parts[7])
+    if not loops:
         return whole
     L, _ = whole.closures()
-    omega = whole.omega - np.linalg.lstsq(L, L @ whole.omega, rcond=1e-9)[0]
-    return Mechanism(tree, closed, phi, omega, mass, inertia, loads)
+    return replace(whole, omega=whole.omega - np.linalg.lstsq(L, L @ whole.omega, rcond=1e-9)[0])
 
 
 def numbers(parents: tuple[int, ...], pairs: tuple[tuple[int, int], ...]) -> int:
@@ -171,21 +170,16 @@ def numbers(parents: tuple[int, ...], pairs: tuple[tuple[int, int], ...]) -> int
     return 12 * len(parents) + 2 * len(pairs)
 
 
-def _place(of: Mechanism, body: int, on: Vector) -> Vector:
-    """The place of a point of a body, (2,), m."""
-    where = np.zeros(2)
-    while body != GROUND:
-        pin = of.tree[body]
-        where += turned(of.phi[body], on - pin.on_a)
-        body, on = pin.b, pin.on_b
-    return where + on
-
-
 def _reach(of: Mechanism, body: int, target: Vector) -> Vector:
     """The place `target` as a point of a body."""
     if body == GROUND:
         return target
-    return turned(-of.phi[body], target - _place(of, body, np.zeros(2)))
+    centre, at, on = np.zeros(2), body, np.zeros(2)
+    while at != GROUND:
+        pin = of.tree[at]
+        centre += turned(of.phi[at], on - pin.on_a)
+        at, on = pin.b, pin.on_b
+    return turned(-of.phi[body], target - (centre + on))
 
 
 def draw(rng: np.random.Generator, most: int, loops: bool, spread: float) -> Mechanism:

@@ -20,14 +20,15 @@ from gaussopt.papers.evidence.adversarial_search import largest_error, minimise
 from gaussopt.papers.p000_least_squares.minimal_crank_slider import Crank, reference_steps
 from gaussopt.papers.texts import Texts
 
-text = Texts(__file__)
-
 EXACT = DEFAULT_TOLERANCE
 """Relative error in the mass norm up to which an acceleration counts as exact: what the workbench accepts."""
 
-MASS_CONDITION, ROW_CONDITION = 1e6, 1e3
+CONDITIONS = 1e6, 1e3
+"""Largest condition numbers of M and J."""
 MOST = 12
 SEED = 14
+
+text = Texts(__file__, exact=EXACT, seed=SEED, largest=CONDITIONS)
 
 Samples = list[StepData]
 
@@ -61,9 +62,9 @@ def check(quick: bool) -> Judgement:
     )
 
 
-def _samples(count: int, mass_condition: float = MASS_CONDITION, row_condition: float = ROW_CONDITION) -> Samples:
+def _samples(count: int, conditions: tuple[float, float] = CONDITIONS) -> Samples:
     rng = np.random.default_rng(SEED)
-    return [rs.draw(rng, *rs.sizes(rng, MOST), mass_condition, row_condition) for _ in range(count)]
+    return [rs.draw(rng, *rs.sizes(rng, MOST), *conditions) for _ in range(count)]
 
 
 def _optimality(samples: Samples) -> Derivation:
@@ -93,7 +94,7 @@ def _start() -> tuple[Derivation, bool, bool, Vector]:
     taus, true, by_14, unweighted, by_16 = np.array(found).T
     right_14, as_derived = np.allclose(by_14, true, rtol=1e-10), np.allclose(by_16, unweighted, rtol=1e-10)
     derivation = text.derivation(
-        "start", right_14 and as_derived, tau=taus, exact=true, by_14=by_14, stated=unweighted, by_16=by_16
+        "start", right_14 and as_derived, tau=taus, true=true, by_14=by_14, stated=unweighted, by_16=by_16
     )
     return derivation, right_14, np.allclose(by_16, true, rtol=1e-6), by_16 / true
 
@@ -180,7 +181,7 @@ def _scaled(s: StepData) -> Vector:
 
 def _traps(quick: bool) -> Derivation:
     same = []
-    for s in _samples(10 if quick else 50, 1e2, 1e1):
+    for s in _samples(10 if quick else 50, (1e2, 1e1)):
         W = _weighted_inverse(s)
         P = np.eye(s.n) - W @ s.J
         a0 = rs.free_acceleration(s)
@@ -193,19 +194,16 @@ def _traps(quick: bool) -> Derivation:
         noisy, clean = (Jp @ s.gamma + N @ (np.linalg.pinv(N, rcond=cut) @ a0) for cut in (1e-15, 1e-8))
         below += bool(np.linalg.norm(s.J @ noisy - s.gamma) > EXACT * (1 + np.linalg.norm(s.gamma)))
         careful = max(careful, rs.miss(s, clean, Jp @ s.gamma + N @ a0))
+    holds = max(same) <= EXACT and below > 0 and careful <= EXACT
     return text.derivation(
-        "traps", max(same) <= EXACT and below > 0 and careful <= EXACT,
-        same=max(same), count=len(same), below=below, states=len(states), careful=careful,
-    )  # fmt: skip
+        "traps", holds, same=max(same), count=len(same), below=below, states=len(states), careful=careful
+    )
 
 
 def _random_14(samples: Samples, worst: float) -> Attempt:
     n, m = ((min(of), max(of)) for of in ([s.n for s in samples], [s.m for s in samples]))
-    M, J = (max(map(np.linalg.cond, of)) for of in ([s.M for s in samples], [s.J for s in samples]))
-    return text.attempt(
-        "random steps", worst > EXACT,
-        count=len(samples), n=n, m=m, of_M=M, of_J=J, seed=SEED, worst=worst, exact=EXACT,
-    )  # fmt: skip
+    conditions = [max(np.linalg.cond(getattr(s, of)) for s in samples) for of in ("M", "J")]
+    return text.attempt("random steps", worst > EXACT, count=len(samples), n=n, m=m, conditions=conditions, worst=worst)
 
 
 def _adversary_14(quick: bool) -> Attempt:
@@ -213,14 +211,11 @@ def _adversary_14(quick: bool) -> Attempt:
     size = rs.entries(n, m)
 
     def error(x: Vector) -> float:
-        s = rs.step_of(x, n, m, MASS_CONDITION, ROW_CONDITION)
+        s = rs.step_of(x, n, m, *CONDITIONS)
         return rs.miss(s, equation_14(s))
 
     worst, found = largest_error(error, size, *((1, SEED, 1) if quick else (6, SEED, 3)))
-    return text.attempt(
-        "optimised steps", worst > EXACT, size=size, n=n, m=m, of_M=MASS_CONDITION, of_J=ROW_CONDITION,
-        tried=found.tried, seed=SEED, worst=worst, exact=EXACT,
-    )  # fmt: skip
+    return text.attempt("optimised steps", worst > EXACT, size=size, n=n, m=m, tried=found.tried, worst=worst)
 
 
 def _along(stride: int) -> tuple[Attempt, tuple[tuple[object, ...], ...]]:
@@ -271,10 +266,8 @@ def _adversary_condition(quick: bool) -> Attempt:
 
     rounds, crowd = (1, 1) if quick else (8, 3)
     found = minimise(ratio, [(-1.0, 1.0)] * size, rounds, np.random.default_rng(SEED), crowd)
-    return text.attempt(
-        "optimised masses", found.value < 1.0 - 1e-6, size=size, n=n, m=m, tried=found.tried, seed=SEED,
-        least=found.value,
-    )  # fmt: skip
+    least = found.value
+    return text.attempt("optimised masses", least < 1.0 - 1e-6, size=size, n=n, m=m, tried=found.tried, least=least)
 
 
 def _lucky_states(quick: bool) -> Attempt:

@@ -19,11 +19,11 @@ from gaussopt.papers.evidence.adversarial_search import largest_error
 from gaussopt.papers.p000_least_squares.minimal_crank_slider import Crank, phase, reference_steps
 from gaussopt.papers.texts import Texts
 
-text = Texts(__file__)
-
 EXACT = DEFAULT_TOLERANCE
 MOST, SPREAD = 8, 1e3
 SEED = 4
+
+text = Texts(__file__, exact=EXACT, spread=SPREAD)
 
 treatment = rs.by_formulation("least-squares")
 """Eq. (14) with the Moore-Penrose inverse of the product."""
@@ -123,7 +123,7 @@ def _random(quick: bool, loops: bool) -> tuple[Attempt, float, tuple[object, ...
     search = text.attempt(
         "random mechanisms", max(errors) > EXACT, what=what, count=count, least=min(sizes)[0] // 3,
         most=max(sizes)[0] // 3, shape=f"{closing} loops" if loops else "branched", n=n, m=m, span=span,
-        spread=SPREAD, seed=SEED + 2 + loops, worst=max(errors), exact=EXACT,
+        seed=SEED + 2 + loops, worst=max(errors),
     )  # fmt: skip
     return search, max(errors), (f"random {what}", n, m, span, max(errors))
 
@@ -143,7 +143,7 @@ def _adversary(quick: bool) -> Attempt:
     step = rm.mechanism(found.at, PARENTS, PAIRS, SPREAD).step()
     return text.attempt(
         "optimised mechanisms", worst > EXACT, size=size, bodies=len(PARENTS), tried=found.tried, seed=SEED,
-        worst=worst, condition=np.linalg.cond(step.J), exact=EXACT,
+        worst=worst, condition=np.linalg.cond(step.J),
     )  # fmt: skip
 
 

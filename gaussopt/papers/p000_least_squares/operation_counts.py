@@ -6,15 +6,10 @@ by QR, and the source's eq. (14). M is dense, or a vector of masses where it is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy.linalg import lapack
 
 from gaussopt.core.step_data import Matrix, Vector
-
-Way = Callable[[Matrix | Vector, Vector, Matrix, Vector], Vector]
-"""M or its diagonal, Q - h, J and gamma to the acceleration."""
 
 
 def all_unknowns(M: Matrix | Vector, f: Vector, J: Matrix, gamma: Vector) -> Vector:

@@ -26,7 +26,7 @@ from gaussopt.papers.p002_singular_mass.singular_steps import (
 from gaussopt.papers.texts import Texts
 from gaussopt.solving.solver_sequence import SolverSequence
 
-text = Texts(__file__)
+text = Texts(__file__, eigenvalues=EIGENVALUES)
 
 SAME = 1e-9
 """Relative difference up to which two accelerations are the same."""
@@ -63,28 +63,21 @@ def check(quick: bool) -> Judgement:
     )
     conditions = _conditions(found, holds, theorem)
     rows = tuple((label, p, e, holds[label]) for label, (p, e) in found.items())
-    return Judgement(
-        verdict, sentence, derivations, searches, verdict.where(conditions),
-        text.columns("numbers"), rows,
-    )  # fmt: skip
+    return Judgement(verdict, sentence, derivations, searches, verdict.where(conditions), text.columns("numbers"), rows)
 
 
 def _conditions(found: Mapping[str, tuple[float, float]], holds: Mapping[str, bool], theorem: bool) -> str:
-    corrected = [] if holds[REVERSED] else ["the sign of $\\tilde Q$ is corrected"]
     if not theorem:
-        right, wrong = ([k for k, v in holds.items() if v is same] for same in (True, False))
-        return f"right in these circumstances: {'; '.join(right)}; wrong in: {'; '.join(wrong)}. No condition follows."
-    needed = [
-        *corrected, "$\\operatorname{rank}\\binom{M}{J}=n$",
-        "the part $(I-MM^+)\\tilde Q$ of the force, which the function drops, lies in the range of $J^T$",
-    ]  # fmt: skip
-    words = f"{', '.join(needed[:-1])} and {needed[-1]}."
-    if holds[LOADED] is not holds[OTHER]:
-        words += " Whether it does depends on the coordinates."
+        right, wrong = ("; ".join(k for k, v in holds.items() if v is same) for same in (True, False))
+        return text("no condition", right=right, wrong=wrong)
     values = [found[_unit_label(u)][0] for u in UNITS]
-    if not all(_close(value, values[0]) for value in values):
-        words += " What the function gives where it does not depends on their units."
-    return words
+    alike = all(_close(value, values[0]) for value in values)
+    return text(
+        "conditions",
+        corrected="" if holds[REVERSED] else "the sign of $\\tilde Q$ is corrected, ",
+        coordinates="" if holds[LOADED] is holds[OTHER] else " Whether it does depends on the coordinates.",
+        units="" if alike else " What the function gives where it does not depends on their units.",
+    )
 
 
 def _unit_label(unit: float) -> str:
@@ -128,7 +121,7 @@ def _random(count: int) -> tuple[Derivation, Attempt]:
         deviation = max(deviation, float(np.linalg.norm(measured - stated) / scale))
         worst = max(worst, residual(kept, as_printed(kept, sequence)))
     formula = text.derivation("formula", deviation < SAME, count=count, deviation=deviation)
-    return formula, text.attempt("random steps", worst > SAME, count=count, eigenvalues=EIGENVALUES, worst=worst)
+    return formula, text.attempt("random steps", worst > SAME, count=count, worst=worst)
 
 
 def _worst(generations: int) -> Attempt:
@@ -166,8 +159,7 @@ def _searched(cost: Callable[[StepData], float], outside: float, generations: in
 
 
 def _sizes() -> str:
-    sizes = " and ".join(f"{s.n} coordinates, rank {s.rank}, {s.rows} rows" for s in SIZES)
-    return text("sizes", sizes=sizes, eigenvalues=EIGENVALUES)
+    return text("sizes", sizes=" and ".join(f"{s.n} coordinates, rank {s.rank}, {s.rows} rows" for s in SIZES))
 
 
 def _closed_form() -> Derivation:

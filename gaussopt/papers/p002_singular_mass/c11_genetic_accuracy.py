@@ -15,7 +15,7 @@ from gaussopt.modelling.problem import problem
 from gaussopt.papers.claim import Attempt, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.p002_singular_mass import genetic_runs as runs
 from gaussopt.papers.p002_singular_mass.first_steps import PENALTIES, penalised
-from gaussopt.papers.p002_singular_mass.genetic_runs import FULL, NULL, WAYS, distance, search, start, state
+from gaussopt.papers.p002_singular_mass.genetic_runs import FULL, NULL, distance, search, start, state
 from gaussopt.papers.texts import Texts
 
 text = Texts(__file__)
@@ -151,7 +151,7 @@ def _null_space(count: int) -> Attempt:
     errors = []
     for seed in range(count):
         step, truth = state(*_random_state(random))
-        errors.append(distance(search(step, seed=seed, **WAYS[NULL])[0], truth))
+        errors.append(distance(search(step, seed=seed)[0], truth))
     return text.attempt(
         "null space", max(errors) > SMALL, count=count, rate=RATES[1], torque=TORQUES[1], largest=max(errors),
         median=np.median(errors),
@@ -178,7 +178,7 @@ def _penalised(quick: bool) -> list[_Tried]:
 
     def error(way: _Way, penalty: float, seed: int) -> float:
         (*before, step), truth = _motion(*states[seed], way.before)
-        options = {**WAYS[FULL], **way.options, "penalty": penalty, "seed": seed}
+        options = {"coordinates": "full", **way.options, "penalty": penalty, "seed": seed}
         return distance(search(step, solver=way.solver, before=before, **options)[0], truth)
 
     found = []

@@ -49,7 +49,7 @@ def _arithmetic() -> Derivation:
     n, m = step.n, step.m
     # Gaussian elimination of n + m unknowns; of a quadratic cost in one unknown two products and one sum.
     elimination = 2 * (n + m) ** 3 / 3 + 2 * (n + m) ** 2
-    evaluations = [search(step, **WAYS[way])[1] for way in (NULL, FULL)]
+    evaluations = [search(step, **options)[1] for options in WAYS.values()]
     each = (3, 2 * n * n + 2 * n + 2 * m * (n + 1))
     ratios = [number * operations / elimination for number, operations in zip(evaluations, each, strict=True)]
     return text.derivation(

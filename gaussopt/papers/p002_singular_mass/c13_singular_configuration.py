@@ -62,7 +62,8 @@ def check(quick: bool) -> Judgement:
 def _left(row: str, amplitude: float, runs: int) -> tuple[int, float]:
     """The number of noisy runs that leave the branch, and the largest difference of the others, rad."""
     found = linkage.noisy(row, amplitude, runs)
-    return found.left, found.stayed
+    last = found.gaps[:, -1]
+    return found.left, float(last[last <= OFF].max(initial=0.0))
 
 
 def _smallest(generations: int) -> Attempt:

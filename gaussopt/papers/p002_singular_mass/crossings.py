@@ -61,6 +61,11 @@ def _distance(traj: Trajectory) -> Vector:
     return np.asarray(np.abs((traj.q[:, 0] % np.pi) - np.pi / 2))
 
 
+def _largest(traj: Trajectory) -> float:
+    """The largest multiplier of the first row."""
+    return float(np.abs(traj.lam[:, 0]).max())
+
+
 def singular(results: PaperResults, findings: list[str]) -> Section:
     """The passage with exact accelerations: the multiplier, and where the certificate stops a run."""
     runs = results.trajectories("crossing: ")
@@ -73,17 +78,15 @@ def singular(results: PaperResults, findings: list[str]) -> Section:
         blocks += text.blocks("closer", stops=" " + text("stops") if stopped else "")
         blocks.append(text.table("approach-002", [_approach_row(k, v) for k, v in near.items()]))
     blocks += _multiplier_figure(runs, near)
-    printed = {**{k: v for k, v in runs.items() if k.startswith("printed")}, **near}
-    regular = {k: v for k, v in runs.items() if k.startswith("regular")}
+    printed, regular = ([v for k, v in runs.items() if k.startswith(row)] for row in (PRINTED, REGULAR))
     if printed and regular:
         # Away from the pole the two rows' multipliers are alike; the regular one is bounded over the same passage.
-        peak = max(printed.values(), key=lambda v: float(np.abs(v.lam[:, 0]).max()))
-        i = int(np.argmax(np.abs(peak.lam[:, 0])))
-        bound = max(float(np.abs(v.lam[:, 0]).max()) for v in regular.values())
-        gap = max(float(abs(v.q[-1, 0] - v.q[-1, 1])) for k, v in printed.items() if k.startswith("printed"))
+        peak = max((*printed, *near.values()), key=_largest)
+        gap = max(float(abs(v.q[-1, 0] - v.q[-1, 1])) for v in printed)
         stops = f"; of {len(near)} runs that come closer the certificate stops {stopped}" if stopped else ""
         findings.append(text(
-            "exact found", peak=abs(peak.lam[i, 0]), distance=_distance(peak)[i], bound=bound, gap=gap, stopped=stops
+            "exact found", peak=_largest(peak), distance=_distance(peak)[np.argmax(np.abs(peak.lam[:, 0]))],
+            bound=max(map(_largest, regular)), gap=gap, stopped=stops,
         ))  # fmt: skip
     return Section("singular-002", "Through the singular position with exact accelerations", tuple(blocks))
 
@@ -93,10 +96,9 @@ def _multiplier_figure(runs: dict[str, Trajectory], near: dict[str, Trajectory])
     shown = {f"printed row, {k} s": v for k, v in near.items()}
     for row in reversed(ROWS):
         keys = [k for k in runs if k.startswith(row)]
-        finest = f"{row}, {CROSSING_STEPS[-1]:g}"
         if keys:
-            key = finest if finest in runs else keys[-1]
-            shown = {f"{key} s": runs[key], **shown}
+            finest = min(keys, key=lambda k: float(k.rpartition(" ")[2]))
+            shown = {f"{finest} s": runs[finest], **shown}
     x: dict[str, Vector] = {}
     y: dict[str, Vector] = {}
     for k, v in shown.items():
@@ -120,7 +122,7 @@ def _multiplier_figure(runs: dict[str, Trajectory], near: dict[str, Trajectory])
 def _crossing_row(label: str, v: Trajectory) -> tuple[Any, ...]:
     i = int(np.argmax(np.abs(v.lam[:, 0])))
     return (
-        label, str(v.status), v.t[-1], abs(v.q[-1, 0] - v.q[-1, 1]), abs(v.lam[i, 0]), _distance(v)[i],
+        label, str(v.status), v.t[-1], abs(v.q[-1, 0] - v.q[-1, 1]), _largest(v), _distance(v)[i],
         v.worst.relative_error,
     )  # fmt: skip
 

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.p002_singular_mass.genetic_runs import start
+from gaussopt.papers.p002_singular_mass.singular_steps import lost_force
 from gaussopt.solving.solve import solve_step
-
-GENETIC: dict[str, dict[str, Any]] = {
-    "null-space coordinates": {},
-    "full coordinates with penalty": {"coordinates": "full"},
-}
-"""Two ways to meet the constraints in the search, with options of the solver `deap`."""
 
 PENALTIES = (1e2, 1e4, 1e6)
 
@@ -59,14 +53,14 @@ def _branch(label: str, step: StepData, i: int) -> Branch:
     chart, plain = (solve_step(step, name, "kkt", tolerance=math.inf).a for name in ("pinv-mass-as-printed", "gauss"))
     assert chart is not None
     assert plain is not None
-    lost = step.force - step.M @ (np.linalg.pinv(step.M) @ step.force)
+    lost = lost_force(step)
     held, *_ = np.linalg.lstsq(step.J.T, lost, rcond=None)
     singular = bool(np.linalg.matrix_rank(step.M) < step.n)
     return Branch(label, singular, float(chart[i]), float(plain[i]), float(np.linalg.norm(lost - step.J.T @ held)))
 
 
 def in_other_coordinates(step: StepData) -> StepData:
-    """A step of the linkage with theta1 + theta3 instead of theta3."""
+    """The equations of a step of the linkage with theta1 + theta3 instead of theta3; its q and v are left."""
     S = np.linalg.inv(np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]))
     return replace(step, M=S.T @ step.M @ S, h=S.T @ step.h, Q=S.T @ step.Q, J=step.J @ S)
 
@@ -86,8 +80,7 @@ def penalties(seeds: int) -> list[tuple[float, float, list[float]]]:
     for weight in PENALTIES:
         errors = []
         for seed in range(seeds):
-            options = {**GENETIC["full coordinates with penalty"], "penalty": weight, "seed": seed}
-            a = solve_step(step, "gauss", "deap", tolerance=math.inf, **options).a
+            a = solve_step(step, "gauss", "deap", tolerance=math.inf, coordinates="full", penalty=weight, seed=seed).a
             errors.append(math.inf if a is None else float(np.abs(a - exact).max()))
         found.append((weight, float(np.abs(penalised(step, weight) - exact).max()), errors))
     return found

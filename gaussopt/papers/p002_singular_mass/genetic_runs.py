@@ -18,8 +18,11 @@ from gaussopt.solving.solver_sequence import SolverSequence
 NULL, FULL = "deap", "deap(coordinates=full)"
 """The genetic algorithm in null-space coordinates, and in full coordinates with a penalty."""
 
-WAYS: dict[str, dict[str, Any]] = {NULL: {}, FULL: {"coordinates": "full"}}
-"""With their options."""
+WAYS: dict[str, dict[str, Any]] = {
+    "null-space coordinates": {},
+    "full coordinates with penalty": {"coordinates": "full"},
+}
+"""Their options by what the report calls them."""
 
 REFERENCE = "four-bar-A"
 

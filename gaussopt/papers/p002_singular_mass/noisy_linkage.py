@@ -117,12 +117,6 @@ class NoiseResult:
         """The number of runs that have left the branch."""
         return int((self.gaps[:, -1] > OFF).sum())
 
-    @property
-    def stayed(self) -> float:
-        """Largest difference at the end of those that have not; 0 if all have."""
-        last = self.gaps[:, -1]
-        return float(last[last <= OFF].max(initial=0.0))
-
 
 def runs(quick: bool) -> int:
     """The number of runs for each row and each noise."""

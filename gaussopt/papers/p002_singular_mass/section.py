@@ -19,8 +19,8 @@ from gaussopt.papers import histories
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.figures import line_figure
 from gaussopt.papers.p002_singular_mass import crossings
-from gaussopt.papers.p002_singular_mass.first_steps import GENETIC, Branch, flow_chart, penalties
-from gaussopt.papers.p002_singular_mass.genetic_runs import start
+from gaussopt.papers.p002_singular_mass.first_steps import Branch, flow_chart, penalties
+from gaussopt.papers.p002_singular_mass.genetic_runs import WAYS, start
 from gaussopt.papers.report_parts import GAUSS, PaperResults, motion_case
 from gaussopt.papers.texts import Texts
 from gaussopt.processes.job import Job, JobOutcome
@@ -49,7 +49,7 @@ def cases(quick: bool) -> list[Job]:
         Job("penalty", penalties, {"seeds": 1 if quick else 5}, 0.5 if quick else 1.5),
         motion_case("control: Lagrange", 0.3, PROBLEM, MECHANICS, **control),
         *(motion_case(f"control: genetic algorithm, {label}", 24.0 * end, PROBLEM, ("gauss", "deap"),
-                      tolerance=math.inf, solver_options=options, **control) for label, options in GENETIC.items()),
+                      tolerance=math.inf, solver_options=options, **control) for label, options in WAYS.items()),
         *crossings.cases(quick),
     ]  # fmt: skip
     found += common.states_cases(PROBLEM, *((REFERENCES[:1], 50, common.FIRST_ALONE) if quick else (REFERENCES, 2)))
@@ -173,7 +173,7 @@ def _crossings(traj: Trajectory) -> list[tuple[float, float, float]]:
 def _figures(results: PaperResults, findings: list[str]) -> Section:
     lagrange = results.trajectory("control: Lagrange")
     genetic = results.trajectories("control: genetic algorithm, ")
-    null, full = (parse_options(registry.load("solver", "deap"), options) for options in GENETIC.values())
+    null, full = (parse_options(registry.load("solver", "deap"), options) for options in WAYS.values())
     blocks: list[Block] = [*text.blocks("figures", step=CONTROL_STEP, null=null, full=full)]
     penalty: list[tuple[float, float, list[float]]] | None = results.value("penalty")
     if lagrange is not None:

@@ -11,7 +11,8 @@ from gaussopt.comparison.results import Results
 from gaussopt.comparison.solver_spec import solver_class
 from gaussopt.comparison.sources import Spec, problem_specs
 from gaussopt.modelling.problem import problem
-from gaussopt.reporting.document import Items, Paragraph, Section
+from gaussopt.papers.texts import Texts
+from gaussopt.reporting.document import Items, Section
 from gaussopt.reporting.sections.comparison import document
 
 ANCHOR = "solvers"
@@ -59,12 +60,6 @@ def section(found: Results) -> Section:
     page = document(found)
     parts = tuple(s for s in page.sections if s.anchor in SHOWN)
     reading = tuple(b for s in page.sections if s.anchor == "reading" for b in s.blocks)
-    lead = Paragraph(
-        "Steps of the papers' problems, a few of each reference, are given to every solver that takes them. The same "
-        "certificate judges all answers, and whoever answered takes turns with its rivals on the clock. The genetic "
-        "algorithms are in the sections on their papers. `gaussopt compare` does the same for any problem, with as "
-        "many steps as one likes."
-    )
     broken = tuple(f"{case}: {why}" for case, why in found.failures.items())
-    blocks = (lead, *reading, *((Items(broken),) if broken else ()))
+    blocks = (*Texts(__file__).blocks("lead"), *reading, *((Items(broken),) if broken else ()))
     return Section(ANCHOR, "Solvers compared", blocks, parts)
