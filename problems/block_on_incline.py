@@ -6,8 +6,6 @@ sticks where mu >= tan alpha.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from gaussopt.core.contacts import Contact
@@ -16,7 +14,7 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Case, Problem
-from gaussopt.modelling.sketch import Angle, Axes, Block, ContactPoint, Ground, Shape, along
+from gaussopt.modelling.sketch import Angle, Axes, Block, ContactPoint, Ground, Parameters, Shape, along
 
 PARAMETERS = (
     Parameter("m", 1.0, "kg", "mass"),
@@ -45,12 +43,12 @@ def build() -> AbstractSystem:
     )
 
 
-def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
+def start(p: Parameters) -> tuple[Vector, Vector]:
     """On the slope at s = 0."""
     return np.zeros(2), np.array([p["speed0"], 0.0])
 
 
-def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     """The block on its slope, which falls to the right."""
     a, size = p["alpha"], 0.4 * p["speed0"] ** 2 / p["g"] or 0.1
     foot = along(along((0.0, 0.0), q[0], -a), q[1], np.pi / 2 - a)
@@ -60,14 +58,6 @@ def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
         Angle(along((0.0, 0.0), 3.0 * size, -a), np.pi, np.pi - a, "α"),
         Axes(along((0.0, 0.0), 1.5 * size, np.pi / 2 - a), -a, ("s", "n")),
     )  # fmt: skip
-
-
-# -- closed forms ------------------------------------------------------------------------------------------
-
-
-def sticks(p: Mapping[str, float]) -> bool:
-    """Whether the block stays where it stops."""
-    return bool(p["mu"] >= np.tan(p["alpha"]))
 
 
 CASES = {

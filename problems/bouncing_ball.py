@@ -5,8 +5,6 @@ Height y over the floor, started at rest at y0. The impacts accumulate at sqrt(2
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from gaussopt.core.contacts import Contact
@@ -15,7 +13,7 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
-from gaussopt.modelling.sketch import ContactPoint, Disk, Ground, Length, Shape
+from gaussopt.modelling.sketch import ContactPoint, Disk, Ground, Length, Parameters, Shape
 
 PARAMETERS = (
     Parameter("m", 1.0, "kg", "mass"),
@@ -42,21 +40,18 @@ def build() -> AbstractSystem:
     )
 
 
-def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
+def start(p: Parameters) -> tuple[Vector, Vector]:
     """At the initial height with the initial velocity."""
     return np.array([p["y0"]]), np.array([p["speed0"]])
 
 
-def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     """The ball over its floor; its radius is only drawn, y is the height of its lowest point."""
     y, r = float(q[0]), 0.07 * max(p["y0"], 1e-3)
     return (
         Ground((0.0, 0.0)), Disk((0.0, y + r), r, np.pi / 2), ContactPoint("floor", (0.0, y)),
         Length((-2.0 * r, 0.0), (-2.0 * r, y), "y"),
     )  # fmt: skip
-
-
-# -- closed forms ------------------------------------------------------------------------------------------
 
 
 problem = Problem(

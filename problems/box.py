@@ -6,7 +6,7 @@ in the regular model, at the middle of the lower side. Three collinear contacts 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -18,7 +18,7 @@ from gaussopt.modelling.callables import System
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
 from gaussopt.modelling.problem import Case, Problem
-from gaussopt.modelling.sketch import Block, ContactPoint, Force, Ground, Point, Shape, along
+from gaussopt.modelling.sketch import Block, ContactPoint, Force, Ground, Parameters, Point, Shape, along
 
 PARAMETERS = (
     Parameter("m", 2.0, "kg", "mass"),
@@ -65,12 +65,12 @@ def build(points: tuple[str, ...] = ("left", "middle", "right")) -> AbstractSyst
     )
 
 
-def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
+def start(p: Parameters) -> tuple[Vector, Vector]:
     """Upright over the floor, moving along it."""
     return np.array([0.0, p["gap0"] + p["height"] / 2, 0.0]), np.array([p["vx0"], 0.0, 0.0])
 
 
-def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     """The box on its floor with all its contacts; a variant with fewer has forces at those only."""
     x, y, angle = q
     foot = along((x, y), p["height"] / 2, angle - np.pi / 2)
@@ -79,9 +79,6 @@ def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
         Ground((0.0, 0.0)), Block((x, y), p["width"], p["height"], angle), Point((x, y), "m", "sw"),
         *(ContactPoint(name, place) for name, place in places.items()), Force((x, y), 0.0, "P"),
     )  # fmt: skip
-
-
-# -- closed forms ------------------------------------------------------------------------------------------
 
 
 def _case(mu: float | tuple[float, float, float], P: float, vx0: float, meaning: str) -> Case:

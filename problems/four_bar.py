@@ -7,7 +7,7 @@ energy of the coupler is booked on theta1, so theta3 has no mass: M = diag(4 m l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -16,11 +16,12 @@ import numpy as np
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
-from gaussopt.modelling.erratum import Erratum, Evidence
+from gaussopt.modelling.erratum import Evidence, errata, notes
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.reference import Reference
-from gaussopt.modelling.sketch import Angle, Bar, Bearing, Length, Pin, Point, Shape, Torque, along, between
+from gaussopt.modelling.sketch import Angle, Bar, Bearing, Length, Parameters, Pin, Point, Shape, Torque, along, between
+from gaussopt.problems._evidence import acceleration, first_step
 
 PARAMETERS = (
     Parameter("m", 12.0, "kg", "mass of each bar"),
@@ -63,7 +64,7 @@ def build(constraint: str = "regular", weight: float = 0.5, sign: int = 1) -> Ab
     )
 
 
-def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
+def start(p: Parameters) -> tuple[Vector, Vector]:
     """theta1 = 60 degrees."""
     w = p["omega0"]
     return np.array([np.pi / 3, np.pi / 3, 2 * np.pi / 3]), np.array([w, w, -w])
@@ -72,7 +73,7 @@ def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
 # -- the picture -----------------------------------------------------------------------------------------
 
 
-def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     """Both cranks, and the coupler at its hinge angle; it meets crank 2 where the constraints hold."""
     l, (th1, th2, th3) = p["l"], q
     O, P = (0.0, 0.0), (l, 0.0)
@@ -94,28 +95,15 @@ def at_angle(theta: float, rate: float, variant: str = "") -> StepData:
 # -- errata ----------------------------------------------------------------------------------------------
 
 
-def _solve(step: StepData, formulation: str = "lagrange", tolerance: float = 1e-7) -> Vector:
-    from gaussopt.solving.solve import solve_step
-
-    a = solve_step(step, formulation, "kkt", tolerance=tolerance).a
-    assert a is not None
-    return a
-
-
-def _first(variant: str = "", **settings: float) -> StepData:
-    entry = problem.at(**settings, **({"variant": variant} if variant else {}))
-    return entry.system.evaluate(0.0, entry.q0, entry.v0)
-
-
 def _against_start(label: str, variant: str, sentence: str) -> Evidence:
-    printed, exact = _solve(_first(variant))[0], _solve(_first())[0]
+    printed, exact = acceleration(first_step("four-bar", variant=variant))[0], acceleration(first_step("four-bar"))[0]
     numbers = {f"θ₁″ at the start, {label}, rad/s²": printed, "θ₁″ at the start, correct, rad/s²": exact}
     return Evidence(numbers, sentence, bool(np.isclose(printed, exact)))
 
 
 def _pseudo_inverse() -> Evidence:
-    step = _first(tau3=100.0)
-    printed, exact = _solve(step, "pinv-mass-as-printed", np.inf), _solve(step)
+    step = first_step("four-bar", tau3=100.0)
+    printed, exact = acceleration(step, "pinv-mass-as-printed", np.inf), acceleration(step)
     force = step.force
     lost = force - step.M @ (np.linalg.pinv(step.M) @ force)
     return Evidence(
@@ -133,7 +121,7 @@ def upright(rate: float) -> StepData:
 
 
 def _constraint() -> Evidence:
-    printed, exact = _solve(upright(2.0)), _solve(at_angle(np.pi / 2, 2.0))
+    printed, exact = acceleration(upright(2.0)), acceleration(at_angle(np.pi / 2, 2.0))
     rank = np.linalg.matrix_rank(upright(2.0).J)
     numbers = {
         f"θ{i + 1}″ at 90°, {label}": float(a[i])
@@ -149,7 +137,7 @@ def _constraint() -> Evidence:
 
 
 def _what_degenerates() -> Evidence:
-    numbers: dict[str, float] = {"rank of M at 60°": float(np.linalg.matrix_rank(_first().M))}
+    numbers: dict[str, float] = {"rank of M at 60°": float(np.linalg.matrix_rank(first_step("four-bar").M))}
     for eps in (1e-1, 1e-2, 1e-3):
         step = at_angle(np.pi / 2 - eps, 2.0, "printed-constraint")
         K = np.block([[step.M, -step.J.T], [step.J, np.zeros((2, 2))]])
@@ -160,12 +148,12 @@ def _what_degenerates() -> Evidence:
     return Evidence(
         numbers, "M has the same rank; it is J and the KKT matrix that degenerate: their condition times the square of "
         f"the distance is {min(scaled):.4g} to {max(scaled):.4g}.",
-        bool(np.linalg.matrix_rank(at_angle(np.pi / 2, 2.0).M) != np.linalg.matrix_rank(_first().M)),
+        bool(np.linalg.matrix_rank(at_angle(np.pi / 2, 2.0).M) != np.linalg.matrix_rank(first_step("four-bar").M)),
     )  # fmt: skip
 
 
 def _uniqueness() -> Evidence:
-    step = _first()
+    step = first_step("four-bar")
     rank = int(np.linalg.matrix_rank(np.vstack((step.M, step.J))))
     return Evidence(
         {"rank of M": float(np.linalg.matrix_rank(step.M)), "rank of [M; J]": float(rank), "n": float(step.n)},
@@ -176,12 +164,12 @@ def _uniqueness() -> Evidence:
 
 def _locked() -> Evidence:
     """Read Lagrange's equations as a = M^+ (Q~ + J^T lam), J a = gamma."""
-    step = _first()
+    step = first_step("four-bar")
     Mp = np.linalg.pinv(step.M)
     S = step.J @ Mp @ step.J.T
     lam, *_ = np.linalg.lstsq(S, step.gamma - step.J @ Mp @ step.force, rcond=1e-12)
     a = Mp @ (step.force + step.J.T @ lam)
-    exact = _solve(step)
+    exact = acceleration(step)
     return Evidence(
         {"largest |a| by M^+": float(np.abs(a).max()), "λ₁ by M^+": float(lam[0]), "λ₂ by M^+": float(lam[1]),
          "θ₁″ by the KKT system": exact[0]},
@@ -193,10 +181,10 @@ def _locked() -> Evidence:
 
 def _gradient() -> Evidence:
     """What (4) says with the constraints themselves in the place of their gradients."""
-    step, entry = _first(), problem.at(variant="printed-constraint")
+    step, entry = first_step("four-bar"), problem.at(variant="printed-constraint")
     phi = entry.system.position_residual(0.0, entry.q0)
     assert phi is not None
-    missing = step.M @ _solve(step) + step.h - step.Q
+    missing = step.M @ acceleration(step) + step.h - step.Q
     return Evidence(
         {"entries of M a, N m": float(step.n), "entries of Φ^T λ": 1.0,
          "largest |Φ| at the start": float(np.abs(phi).max()), "largest |M a + h - Q| at the start, N m":
@@ -209,7 +197,7 @@ def _gradient() -> Evidence:
 
 def _initial_moment() -> Evidence:
     """A finite torque that acts at one instant only."""
-    rate = _solve(_first())[0] - _solve(_first(psi=0.0))[0]
+    rate = acceleration(first_step("four-bar"))[0] - acceleration(first_step("four-bar", psi=0.0))[0]
     numbers = {f"rate left by 450 N m over {t:g} s, rad/s": float(rate * t) for t in (1e-2, 1e-4, 1e-6)}
     ends = []
     for label, name in (("constant torque", "four-bar-A"), ("no torque", "four-bar-B")):
@@ -224,25 +212,15 @@ def _initial_moment() -> Evidence:
     )  # fmt: skip
 
 
-ERRATA = (
-    Erratum("002-1", r"(2): $M\ddot q-g+Q$", r"$M\ddot q+g-Q$", partial(
-        _against_start, "printed sign", "printed-sign", "The printed sign reverses all forces.")),
-    Erratum("002-2", r"(2): $(M\ddot q-\tilde Q)^TM^+(M\ddot q-\tilde Q)$ for any $\tilde Q=Q-g$",
-            r"$\tfrac12\ddot q^TM\ddot q-\ddot q^T\tilde Q$; the same only where $(I-MM^+)\tilde Q$ is in the range "
-            r"of $\Phi_q^T$", _pseudo_inverse),
-    Erratum("002-3", r"$Q_2=-mgl\cos\theta_2$", r"$Q_2=-\tfrac12mgl\cos\theta_2$ (with $Q_1$ as printed)", partial(
-        _against_start, "printed force", "printed-force", "The printed forces count half of the coupler twice.")),
-    Erratum("002-4", r"$\Phi_1=l\sin\theta_1-l\sin\theta_2$", r"$\Phi_1=\theta_1-\theta_2$", _constraint),
-    Erratum("002-5", r"(4): $\Phi^T\lambda$", r"$\Phi_q^T\lambda$", _gradient),
-    Erratum("002-6", "near a singular configuration $M$ becomes singular",
-            r"$\Phi_q$ and the matrix of the equations do; $\operatorname{rank}M=2$ always", _what_degenerates),
-    Erratum("002-7", "a condition for uniqueness is not stated", r"$\operatorname{rank}\binom{M}{\Phi_q}=n$",
-            _uniqueness),
-    Erratum("002-8", r"the torque $\psi$ acts at the 'initial moment'",
-            r"$\psi$ constant, or $\psi=0$: a finite torque at one instant has no effect", _initial_moment),
-    Erratum("002-10", "Lagrange's equations of the first kind need the generalised inverse $M^+$",
-            r"$M\ddot q-\Phi_q^T\lambda=\tilde Q$, $\Phi_q\ddot q=\gamma$ needs no inverse", _locked),
-)  # fmt: skip
+ERRATA: dict[str, Callable[[], Evidence]] = {
+    "002-1": partial(_against_start, "printed sign", "printed-sign", "The printed sign reverses all forces."),
+    "002-2": _pseudo_inverse,
+    "002-3": partial(
+        _against_start, "printed force", "printed-force", "The printed forces count half of the coupler twice."
+    ),
+    "002-4": _constraint, "002-5": _gradient, "002-6": _what_degenerates, "002-7": _uniqueness,
+    "002-8": _initial_moment, "002-10": _locked,
+}  # fmt: skip
 
 VARIANTS: dict[str, Callable[[], AbstractSystem]] = {
     "printed-constraint": partial(build, constraint="printed"),
@@ -269,12 +247,7 @@ problem = Problem(
         Reference("four-bar-printed-force", "fourbar_printedQ_const_torque.csv", {"psi": 450.0}, 1e-13,
                   "the printed forces, 2 s", *COLUMNS, "printed-force"),
     ),
-    errata=ERRATA,
-    notes=(
-        "Erratum 002-8, the rest: start velocities, gravity, the settings of the genetic algorithm and the size of its "
-        "error are not printed; they are our choice and leave nothing to compare with.",
-        "Erratum 002-9 ($A_{ks}$ for $M_{ks}$ in the Christoffel symbols, a sum over particles up to $n$): letters, "
-        "with nothing to compute.",
-    ),
+    errata=errata(ERRATA),
+    notes=notes("four-bar"),
     variants=VARIANTS,
 )  # fmt: skip

@@ -6,8 +6,6 @@ first turning point with |x| <= mu N / k.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from gaussopt.core.contacts import Contact
@@ -16,7 +14,7 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
-from gaussopt.modelling.sketch import Axes, Block, ContactPoint, Ground, Shape, Spring, Wall
+from gaussopt.modelling.sketch import Axes, Block, ContactPoint, Ground, Parameters, Shape, Spring, Wall
 
 PARAMETERS = (
     Parameter("m", 1.0, "kg", "mass"),
@@ -46,12 +44,12 @@ def build() -> AbstractSystem:
     )
 
 
-def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
+def start(p: Parameters) -> tuple[Vector, Vector]:
     """On the floor."""
     return np.array([p["x0"], 0.0]), np.array([p["speed0"], 0.0])
 
 
-def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     """The mass between wall and floor; the spring is relaxed at x = 0."""
     x, y = q
     reach = np.hypot(p["x0"], p["speed0"] * np.sqrt(p["m"] / p["k"])) or 1.0
@@ -62,9 +60,6 @@ def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
         Spring((wall, middle), (x - side / 2, middle), "k"),
         ContactPoint("floor", (x, y)), Axes((0.0, 2.2 * side), labels=("x", "")),
     )  # fmt: skip
-
-
-# -- closed forms ------------------------------------------------------------------------------------------
 
 
 problem = Problem(

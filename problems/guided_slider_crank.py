@@ -6,8 +6,6 @@ the slider. The guide has no clearance: one of its two walls always bears, and t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from gaussopt.core.contacts import Contact
@@ -16,9 +14,9 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Case, Problem
-from gaussopt.modelling.sketch import ContactPoint, Shape, Sketch, Wall
+from gaussopt.modelling.sketch import ContactPoint, Parameters, Shape, Sketch, Wall
 from gaussopt.problems.crank_slider import PARAMETERS as CRANK
-from gaussopt.problems.crank_slider import linkage
+from gaussopt.problems.crank_slider import equations, linkage
 
 PARAMETERS = (
     *CRANK,
@@ -32,37 +30,25 @@ def build() -> AbstractSystem:
     """Derive the equations; the contact is on the lower wall, y3 = 0."""
     import sympy as sp
 
-    x1, y1, th1, x2, y2, th2, x3, y3 = q = sp.symbols("x1 y1 theta1 x2 y2 theta2 x3 y3")
+    q = _, y1, _, _, y2, _, x3, y3 = sp.symbols("x1 y1 theta1 x2 y2 theta2 x3 y3")
     v = sp.symbols("vx1 vy1 omega1 vx2 vy2 omega2 vx3 vy3")
-    m1, m2, m3, l1, l2, k, c, tau, g, I1, I2, mu = sp.symbols("m1 m2 m3 l1 l2 k c tau g I1 I2 mu")
-    cos, sin, half = sp.cos, sp.sin, sp.Rational(1, 2)
-    masses = (m1, m1, I1, m2, m2, I2, m3, m3)
+    m1, m2, m3, g, mu = sp.symbols("m1 m2 m3 g mu")
     return System.from_lagrangian(
         q,
         v,
-        kinetic=half * sum(m * u**2 for m, u in zip(masses, v, strict=True)),
-        potential=g * (m1 * y1 + m2 * y2 + m3 * y3) - tau * th1 + half * k * (l1 + l2 - x3) ** 2,
-        forces={x3: -c * v[6]},
-        holonomic=[
-            x1 - half * l1 * cos(th1),
-            y1 - half * l1 * sin(th1),
-            l1 * cos(th1) - x2 + half * l2 * cos(th2),
-            l1 * sin(th1) - y2 + half * l2 * sin(th2),
-            x2 + half * l2 * cos(th2) - x3,
-            y2 + half * l2 * sin(th2) - y3,
-        ],
+        **equations(q, v, g * (m1 * y1 + m2 * y2 + m3 * y3)),
         contacts=[Contact("guide", position=(x3, y3), mu=mu, two_sided=True)],
         parameters={p.name: p.value for p in PARAMETERS},
         name="guided-slider-crank",
     )
 
 
-def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
+def start(p: Parameters) -> tuple[Vector, Vector]:
     """The closed linkage at a crank angle, the slider in its guide."""
     return at_angle(p["theta1_0"], p["omega1_0"], p)
 
 
-def at_angle(theta: float, omega: float, p: Mapping[str, float]) -> tuple[Vector, Vector]:
+def at_angle(theta: float, omega: float, p: Parameters) -> tuple[Vector, Vector]:
     """State of the linkage at a crank angle and rate, (8,) and (8,)."""
     l1, l2 = p["l1"], p["l2"]
     s1, c1 = np.sin(theta), np.cos(theta)
@@ -78,7 +64,7 @@ def at_angle(theta: float, omega: float, p: Mapping[str, float]) -> tuple[Vector
 # -- the picture -------------------------------------------------------------------------------------------
 
 
-def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     """The linkage with both walls of the guide; the contact force acts where the slider bears."""
     l1, l2, x, y = p["l1"], p["l2"], q[6], q[7]
     left, right, half = l2 - l1 - 0.15 * l2, l1 + l2 + 0.15 * l2, 0.09 * l2
@@ -88,7 +74,7 @@ def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
     )  # fmt: skip
 
 
-def pose(p: Mapping[str, float]) -> Vector:
+def pose(p: Parameters) -> Vector:
     """The crank at 55 degrees."""
     return at_angle(float(np.radians(55.0)), 0.0, p)[0]
 

@@ -6,8 +6,6 @@ sign of the slip is the source's: positive to the left.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from gaussopt.core.contacts import Contact
@@ -16,7 +14,7 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Problem
-from gaussopt.modelling.sketch import Angle, Bar, ContactPoint, Ground, Point, Shape, along
+from gaussopt.modelling.sketch import Angle, Bar, ContactPoint, Ground, Parameters, Point, Shape, along
 
 PARAMETERS = (
     Parameter("m", 1.0, "kg", "mass"),
@@ -52,14 +50,14 @@ def build() -> AbstractSystem:
     )
 
 
-def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
+def start(p: Parameters) -> tuple[Vector, Vector]:
     """The end above the floor."""
     half = p["l"] / 2
     q = np.array([half * np.sin(p["phi0"]), half * np.cos(p["phi0"]) + p["gap0"], p["phi0"]])
     return q, np.array([p["vx0"], p["vy0"], p["omega0"]])
 
 
-def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     """The stick over its floor; the slip, and with it the friction, is positive to the left."""
     x, y, phi = q
     up = phi + np.pi / 2

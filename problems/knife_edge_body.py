@@ -7,19 +7,19 @@ Quasi-velocities: omega1, the speed along the blade, and omega2, the turning rat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
 
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
-from gaussopt.modelling.erratum import Erratum, Evidence
+from gaussopt.modelling.erratum import Evidence, errata, notes
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Case, Problem
 from gaussopt.modelling.reference import Reference
-from gaussopt.modelling.sketch import Angle, Axes, Blade, Block, Force, Point, Shape, Sketch, Torque
+from gaussopt.modelling.sketch import Angle, Axes, Blade, Block, Force, Parameters, Point, Shape, Sketch, Torque
+from gaussopt.problems._evidence import acceleration
 
 PARAMETERS = (
     Parameter("M", 2.0, "kg", "mass", printed=False),
@@ -55,13 +55,13 @@ def build(row: str = "regular") -> AbstractSystem:
     )
 
 
-def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
+def start(p: Parameters) -> tuple[Vector, Vector]:
     """At the origin, moving along the blade."""
     phi, speed = p["phi0"], p["omega1_0"]
     return np.array([0.0, phi, 0.0]), np.array([speed * np.cos(phi), p["Omega"], speed * np.sin(phi)])
 
 
-def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     """The body from above, as large as its inertia says, with its blade at C."""
     x, phi, y = q
     r, C = np.sqrt(p["I_C"] / p["M"]), (x, y)
@@ -71,7 +71,7 @@ def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
     )  # fmt: skip
 
 
-def pose(p: Mapping[str, float]) -> Vector:
+def pose(p: Parameters) -> Vector:
     """Away from the origin and turned."""
     r = np.sqrt(p["I_C"] / p["M"])
     return np.array([3.2 * r, 0.6, 1.6 * r])
@@ -95,35 +95,28 @@ def exact_cycloid(t: Vector) -> Vector:
 # -- errata ----------------------------------------------------------------------------------------------
 
 
-def _at_a_state() -> tuple[Problem, StepData, Vector]:
-    """NH-C at 0.8 rad, 0.6 m/s along the blade and 0.5 rad/s, with the acceleration there."""
-    from gaussopt.solving.solve import solve_step
+STATE = np.array([0.0, 0.8, 0.0]), np.array([0.6 * np.cos(0.8), 0.5, 0.6 * np.sin(0.8)])
+"""q and v at 0.8 rad, with 0.6 m/s along the blade and 0.5 rad/s."""
 
-    entry = problem.at(case="NH-C")
-    q, v = np.array([0.0, 0.8, 0.0]), np.array([0.6 * np.cos(0.8), 0.5, 0.6 * np.sin(0.8)])
-    step = entry.system.evaluate(0.0, q, v)
-    a = solve_step(step, "lagrange", "kkt").a
-    assert a is not None
-    return entry, step, a
+
+def _at_a_state() -> tuple[AbstractSystem, StepData, Matrix, Vector]:
+    """NH-C at `STATE`: its system, the step, D_omega and the acceleration."""
+    system = problem.at(case="NH-C").system
+    step = system.evaluate(0.0, *STATE)
+    assert step.D_omega is not None
+    return system, step, step.D_omega, acceleration(step)
 
 
 def _derivative_of_w() -> Evidence:
-    entry, step, a = _at_a_state()
-    assert step.q is not None
-    assert step.v is not None
-    q, v = step.q, step.v
+    system, step, D, a = _at_a_state()
+    q, v = STATE
     # w' along the true motion, by a central difference of w(q, v).
     eps = 1e-5
-    ends = [entry.system.evaluate(0.0, q + s * eps * v, v + s * eps * a).w_omega for s in (1, -1)]
-    assert ends[0] is not None
-    assert ends[1] is not None
-    assert step.w_omega is not None
-    D = step.D_omega
-    assert D is not None
-    rate = entry.system.quasi_velocity_rate(0.0, q, v, a)
+    ahead, behind = (np.asarray(system.evaluate(0.0, q + s * eps * v, v + s * eps * a).w_omega) for s in (1, -1))
+    rate = system.quasi_velocity_rate(0.0, q, v, a)
     K = D.T @ step.M @ D
-    printed = np.linalg.solve(K, D.T @ (step.force - step.M @ ((ends[0] - ends[1]) / (2 * eps))))
-    correct = np.linalg.solve(K, D.T @ (step.force - step.M @ step.w_omega))
+    printed = np.linalg.solve(K, D.T @ (step.force - step.M @ ((ahead - behind) / (2 * eps))))
+    correct = np.linalg.solve(K, D.T @ (step.force - step.M @ np.asarray(step.w_omega)))
     return Evidence(
         {"ω₁′ with M w′ (printed)": printed[0], "ω₁′ with M w": correct[0], "ω₁′ of the true motion": rate[0]},
         "At phi = 0.8 rad, 0.6 m/s, 0.5 rad/s (case NH-C): the derivative of w has no place in the equation.",
@@ -133,9 +126,7 @@ def _derivative_of_w() -> Evidence:
 
 def _transpose() -> Evidence:
     """(8) without its transpose, read as a product entry by entry."""
-    _, step, a = _at_a_state()
-    D = step.D_omega
-    assert D is not None
+    _, step, D, a = _at_a_state()
     terms = (step.M @ a + step.h - step.Q) * D[:, 0]
     return Evidence(
         {"x entry": float(terms[0]), "φ entry": float(terms[1]), "y entry": float(terms[2]),
@@ -149,19 +140,15 @@ def _transpose() -> Evidence:
 
 def _algorithm() -> Evidence:
     """The printed steps put omega' where omega belongs."""
-    entry, step, a = _at_a_state()
-    assert step.q is not None
-    assert step.v is not None
-    D = step.D_omega
-    assert D is not None
-    omega = entry.system.quasi_velocity(0.0, step.q, step.v)
-    rate = entry.system.quasi_velocity_rate(0.0, step.q, step.v, a)
+    system, _, D, a = _at_a_state()
+    q, v = STATE
+    omega, rate = system.quasi_velocity(0.0, q, v), system.quasi_velocity_rate(0.0, q, v, a)
     printed, correct = D @ rate, D @ omega
     return Evidence(
-        {"x′ with ω′ in (13)": float(printed[0]), "x′ with ω in (13)": float(correct[0]), "x′ of the state":
-         float(step.v[0])},
+        {"x′ with ω′ in (13)": float(printed[0]), "x′ with ω in (13)": float(correct[0]),
+         "x′ of the state": float(v[0])},
         "(13) is a relation between velocities: ω′ has to be integrated before it is put there.",
-        bool(np.isclose(printed[0], step.v[0])),
+        bool(np.isclose(printed[0], v[0])),
     )  # fmt: skip
 
 
@@ -194,16 +181,9 @@ def _routh() -> Evidence:
     )  # fmt: skip
 
 
-ERRATA = (
-    Erratum("004-1", r"(9): $g^*=D_\omega^T(A\dot w+g)$", r"$g^*=D_\omega^T(Aw+g)$", _derivative_of_w),
-    Erratum("004-2", r"(8): $(A\ddot q+g-Q)\,\delta\ddot q=0$", r"$(A\ddot q+g-Q)^T\delta\ddot q=0$", _transpose),
-    Erratum("004-4", r"algorithm: put $\dot\omega$ into (13)",
-            r"integrate $\dot\omega$, then $\dot q=D_\omega\omega$", _algorithm),
-    Erratum("004-5", r"$\omega_3=\dot x\tan\varphi-\dot y$", r"$\omega_3=\dot x\sin\varphi-\dot y\cos\varphi$",
-            _choice),
-    Erratum("004-6", "Routh's equations are singular and drift",
-            r"only with the row $\dot x\tan\varphi-\dot y=0$", _routh),
-)  # fmt: skip
+ERRATA = {
+    "004-1": _derivative_of_w, "004-2": _transpose, "004-4": _algorithm, "004-5": _choice, "004-6": _routh,
+}  # fmt: skip
 
 COLUMNS = (("xC", "phi", "yC"), ("lam_regular",), "")
 
@@ -222,16 +202,8 @@ problem = Problem(
         Reference(case, f"nonholonomic_{case[-1]}.csv", CASES[case].values, 1e-13, CASES[case].description, *COLUMNS)
         for case in CASES
     ),
-    errata=ERRATA,
-    notes=(
-        "Erratum 004-7: the source prints no parameters, integrator or step size; all values are our choice, and its "
-        "figures cannot be compared number by number.",
-        "Erratum 004-3 (dots on two coordinates, an axis $Cz$ for $C\\xi$) and the equation numbers of 004-4 "
-        "(velocities from (2) and (3), not from (1) and (2)) are misprints with nothing to compute.",
-        "The source states the constraints as $f_k(q,\\dot q,t)=0$, possibly nonlinear; $\\dot q=D_\\omega\\omega+d$ "
-        "needs them linear in $\\dot q$. In general $\\ddot q=D_\\omega\\dot\\omega+w$ stays true and $\\dot q$ is "
-        "recovered from $\\omega(q,\\dot q,t)=\\omega$; claim C14 checks that on a particle.",
-    ),
+    errata=errata(ERRATA),
+    notes=notes("knife-edge-body"),
     cases=CASES,
     variants={"tan-row": partial(build, row="tan")},
 )

@@ -7,8 +7,6 @@ mu > 4/3 the rod knows Painleve's states without a solution and with two.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from gaussopt.core.contacts import Contact
@@ -16,12 +14,12 @@ from gaussopt.core.event import Event
 from gaussopt.core.step_data import Vector
 from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
-from gaussopt.modelling.erratum import Erratum, Evidence
+from gaussopt.modelling.erratum import Evidence, errata, notes
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
 from gaussopt.modelling.problem import Case, Problem
 from gaussopt.modelling.reference import Reference
-from gaussopt.modelling.sketch import Angle, Bar, ContactPoint, Ground, Length, Point, Shape, along
+from gaussopt.modelling.sketch import Angle, Bar, ContactPoint, Ground, Length, Parameters, Point, Shape, along
 
 PARAMETERS = (
     Parameter("m", 1.0, "kg", "mass", printed=False),
@@ -53,19 +51,19 @@ def build() -> AbstractSystem:
     )
 
 
-def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
+def start(p: Parameters) -> tuple[Vector, Vector]:
     """A at the origin, on the floor."""
     c, s = np.cos(p["theta0"]), np.sin(p["theta0"])
     l, w = p["l"], p["omega0"]
     return np.array([l * c, l * s, p["theta0"]]), np.array([p["vA0"] - l * s * w, l * c * w, w])
 
 
-def events(p: Mapping[str, float]) -> tuple[Event, ...]:
+def events(p: Parameters) -> tuple[Event, ...]:
     """The rod lies flat: its other end reaches the floor."""
     return (Event("floor", lambda t, q, v: float(np.sin(q[2])), direction=-1, terminal=True),)
 
 
-def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     """The rod on the floor; the path is that of its upper end."""
     l, centre = p["l"], (q[0], q[1])
     A, end = along(centre, -l, q[2]), along(centre, l, q[2])
@@ -79,18 +77,18 @@ def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
 # -- closed forms ------------------------------------------------------------------------------------------
 
 
-def delassus(theta: float, sigma: int, p: Mapping[str, float]) -> float:
+def delassus(theta: float, sigma: int, p: Parameters) -> float:
     """A, the gap acceleration of a unit contact force, 1/kg: (1 + 3 c (c - sigma mu s)) / m."""
     c, s = np.cos(theta), np.sin(theta)
     return float((1 + 3 * c * (c - sigma * p["mu"] * s)) / p["m"])
 
 
-def bias(theta: float, omega: float, p: Mapping[str, float]) -> float:
+def bias(theta: float, omega: float, p: Parameters) -> float:
     """B, the gap acceleration without contact force, m/s^2: l omega^2 sin theta - g."""
     return float(p["l"] * omega**2 * np.sin(theta) - p["g"])
 
 
-def normal_forces(theta: float, omega: float, sigma: int, p: Mapping[str, float]) -> tuple[float, ...]:
+def normal_forces(theta: float, omega: float, sigma: int, p: Parameters) -> tuple[float, ...]:
     """All contact forces that Coulomb's law allows, in newton: none, one or two."""
     A, B = delassus(theta, sigma, p), bias(theta, omega, p)
     found = [0.0] if B >= 0 else []
@@ -159,15 +157,6 @@ def _centroid() -> Evidence:
     )  # fmt: skip
 
 
-ERRATA = (
-    Erratum(
-        "001-10",
-        r"contact conditions (32) at $y=0$, $\dot y=0$",
-        r"at $y_A=0$, $\dot y_A=0$ ($y$ is the height of the centroid)",
-        _centroid,
-    ),
-)
-
 problem = Problem(
     name="sliding-rod",
     title="Rod sliding on a rough floor",
@@ -186,11 +175,8 @@ problem = Problem(
         )
         for case, event in EVENTS.items()
     ),
-    errata=ERRATA,
-    notes=(
-        "The source prints no parameters for the rod; all values are our choice. The cases unit-* are the published "
-        "states of Painleve's example with a rod of half-length 1 m.",
-    ),
+    errata=errata({"001-10": _centroid}),
+    notes=notes("sliding-rod"),
     cases=CASES,
     events=events,
     atlas=AtlasGrid((

@@ -6,8 +6,6 @@ centre and turns the body until v = r omega at t = speed0 / (mu g (1 + 1 / inert
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from gaussopt.core.contacts import Contact
@@ -16,7 +14,7 @@ from gaussopt.core.system import AbstractSystem
 from gaussopt.modelling.callables import System
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.problem import Case, Problem
-from gaussopt.modelling.sketch import ContactPoint, Disk, Force, Ground, Length, Shape, along
+from gaussopt.modelling.sketch import ContactPoint, Disk, Force, Ground, Length, Parameters, Shape, along
 
 PARAMETERS = (
     Parameter("m", 1.0, "kg", "mass"),
@@ -47,12 +45,12 @@ def build() -> AbstractSystem:
     )
 
 
-def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
+def start(p: Parameters) -> tuple[Vector, Vector]:
     """On the floor at x = 0."""
     return np.array([0.0, p["r"], 0.0]), np.array([p["speed0"], 0.0, p["omega0"]])
 
 
-def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     """The body on its floor; phi turns clockwise."""
     x, y, phi = q
     r = p["r"]
@@ -60,9 +58,6 @@ def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
         Ground((0.0, 0.0)), Disk((x, y), r, -phi), ContactPoint("floor", (x, y - r)), Force((x, y), 0.0, "v"),
         Length((x, y), along((x, y), r, np.pi / 2), "r", 1.25 * r),
     )  # fmt: skip
-
-
-# -- closed forms ------------------------------------------------------------------------------------------
 
 
 CASES = {

@@ -7,9 +7,10 @@ B = (x + l/2 cos theta1, y + l/2 sin theta1), C = B + l (sin theta2, -cos theta2
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +18,15 @@ from gaussopt.core.contacts import Contact
 from gaussopt.core.event import Event
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.core.system import AbstractSystem
+from gaussopt.modelling import sketch as draw
 from gaussopt.modelling.callables import System
+from gaussopt.modelling.erratum import errata, notes
 from gaussopt.modelling.modified import ModifiedSystem
 from gaussopt.modelling.parameter import Parameter
 from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
 from gaussopt.modelling.problem import Case, Problem
 from gaussopt.modelling.reference import Reference
-from gaussopt.modelling.sketch import Angle, Bar, ContactPoint, Force, Ground, Pin, Place, Point, Shape, along
+from gaussopt.modelling.sketch import Parameters, Place, Shape, along
 from gaussopt.problems._two_bar_errata import ERRATA
 from gaussopt.problems._two_bar_errata import both_active as both_active
 
@@ -52,26 +55,13 @@ def build() -> AbstractSystem:
 
     x, y, th1, th2 = q = sp.symbols("x y theta1 theta2")
     vx, vy, w1, w2 = v = sp.symbols("vx vy omega1 omega2")
-    m, l, mu, F, F_C, g, e_N = sp.symbols("m l mu F F_C g e_N")
-    half = l / 2
-    B = sp.Matrix([x + half * sp.cos(th1), y + half * sp.sin(th1)])
+    m, l, g = sp.symbols("m l g")
+    B = sp.Matrix([x + l / 2 * sp.cos(th1), y + l / 2 * sp.sin(th1)])
     C = B + l * sp.Matrix([sp.sin(th2), -sp.cos(th2)])
     centre = (B + C) / 2
     speed = centre.jacobian(q) * sp.Matrix(v)
-    pull = B.jacobian(q).T * sp.Matrix([0, F]) + C.jacobian(q).T * sp.Matrix([0, F_C])
-    return System.from_lagrangian(
-        q,
-        v,
-        kinetic=m * (vx**2 + vy**2 + sp.expand(speed.dot(speed))) / 2 + m * l**2 * (w1**2 + w2**2) / 24,
-        potential=m * g * (y + centre[1]),
-        forces=list(pull),
-        contacts=[
-            Contact("A", position=(x - half * sp.cos(th1), y - half * sp.sin(th1)), mu=mu, e_N=e_N),
-            Contact("C", position=tuple(C), mu=mu, e_N=e_N),
-        ],
-        parameters={p.name: p.value for p in PARAMETERS},
-        name="two-bar",
-    )
+    kinetic = m * (vx**2 + vy**2 + sp.expand(speed.dot(speed))) / 2 + m * l**2 * (w1**2 + w2**2) / 24
+    return _system("two-bar", q, v, {"kinetic": kinetic, "potential": m * g * (y + centre[1])}, B, C)
 
 
 def build_maximal() -> AbstractSystem:
@@ -80,29 +70,38 @@ def build_maximal() -> AbstractSystem:
 
     x1, y1, th1, x2, y2, th2 = q = sp.symbols("x1 y1 theta1 x2 y2 theta2")
     v = sp.symbols("vx1 vy1 omega1 vx2 vy2 omega2")
-    m, l, mu, F, F_C, g, e_N = sp.symbols("m l mu F F_C g e_N")
+    m, l, g = sp.symbols("m l g")
     half = l / 2
     masses = (m, m, m * l**2 / 12) * 2
     B = sp.Matrix([x1 + half * sp.cos(th1), y1 + half * sp.sin(th1)])
     C = sp.Matrix([x2 + half * sp.sin(th2), y2 - half * sp.cos(th2)])
+    parts = {
+        "kinetic": sum(a * b**2 for a, b in zip(masses, v, strict=True)) / 2,
+        "potential": m * g * (y1 + y2),
+        "holonomic": [B[0] - (x2 - half * sp.sin(th2)), B[1] - (y2 + half * sp.cos(th2))],
+    }
+    return _system("two-bar-maximal", q, v, parts, B, C)
+
+
+def _system(name: str, q: Any, v: Any, parts: dict[str, Any], B: Any, C: Any) -> AbstractSystem:
+    """The bars in coordinates that begin with x, y and theta1, from their energies and the places of B and C."""
+    import sympy as sp
+
+    (x, y, th1), (l, mu, F, F_C, e_N) = q[:3], sp.symbols("l mu F F_C e_N")
+    A = (x - l / 2 * sp.cos(th1), y - l / 2 * sp.sin(th1))
     pull = B.jacobian(q).T * sp.Matrix([0, F]) + C.jacobian(q).T * sp.Matrix([0, F_C])
     return System.from_lagrangian(
         q,
         v,
-        kinetic=sum(a * b**2 for a, b in zip(masses, v, strict=True)) / 2,
-        potential=m * g * (y1 + y2),
+        **parts,
         forces=list(pull),
-        holonomic=[B[0] - (x2 - half * sp.sin(th2)), B[1] - (y2 + half * sp.cos(th2))],
-        contacts=[
-            Contact("A", position=(x1 - half * sp.cos(th1), y1 - half * sp.sin(th1)), mu=mu, e_N=e_N),
-            Contact("C", position=tuple(C), mu=mu, e_N=e_N),
-        ],
+        contacts=[Contact(name, position=tuple(end), mu=mu, e_N=e_N) for name, end in (("A", A), ("C", C))],
         parameters={p.name: p.value for p in PARAMETERS},
-        name="two-bar-maximal",
+        name=name,
     )
 
 
-def start(p: Mapping[str, float]) -> tuple[Vector, Vector]:
+def start(p: Parameters) -> tuple[Vector, Vector]:
     """The source's angles and rates, with A at its initial height."""
     half, th1, w1 = p["l"] / 2, p["theta1_0"], p["omega1_0"]
     q = np.array([p["x0"], p["gap0"] + half * np.sin(th1), th1, p["theta2_0"]])
@@ -119,12 +118,12 @@ def to_maximal(q: Vector, v: Vector, l: float) -> tuple[Vector, Vector]:
     return place, np.array([vx, vy, w1, vx + half * (-s1 * w1 + c2 * w2), vy + half * (c1 * w1 + s2 * w2), w2])
 
 
-def start_maximal(p: Mapping[str, float]) -> tuple[Vector, Vector]:
+def start_maximal(p: Parameters) -> tuple[Vector, Vector]:
     """The same start in the coordinates of both bars."""
     return to_maximal(*start(p), p["l"])
 
 
-def events(p: Mapping[str, float]) -> tuple[Event, ...]:
+def events(p: Parameters) -> tuple[Event, ...]:
     """The hinge B reaches the floor: AB lies flat. theta1 is the third coordinate in both variants."""
     return (Event("floor", lambda t, q, v: float(np.sin(q[2])), direction=-1, terminal=True),)
 
@@ -136,20 +135,21 @@ def _bars(A: Place, hinge: tuple[Place, Place], C: Place, q: Vector, angle: floa
     """Both bars by their ends; `hinge` is where AB ends and where BC begins."""
     B, D = hinge
     return (
-        Ground((A[0], 0.0)), Bar(A, B, "l"), Bar(D, C, "l"), Pin(B, "B", "w"), Point(A, "A", "nw"), Point(C, "C", "ne"),
-        Point(B, trace=True), ContactPoint("A", A), ContactPoint("C", C), Angle(A, 0.0, q[2], "θ_1"),
-        Angle(B, -np.pi / 2, angle - np.pi / 2, "θ_2"), Force(B, np.pi / 2, "F"),
+        draw.Ground((A[0], 0.0)), draw.Bar(A, B, "l"), draw.Bar(D, C, "l"), draw.Pin(B, "B", "w"),
+        draw.Point(A, "A", "nw"), draw.Point(C, "C", "ne"), draw.Point(B, trace=True),
+        draw.ContactPoint("A", A), draw.ContactPoint("C", C), draw.Angle(A, 0.0, q[2], "θ_1"),
+        draw.Angle(B, -np.pi / 2, angle - np.pi / 2, "θ_2"), draw.Force(B, np.pi / 2, "F"),
     )  # fmt: skip
 
 
-def sketch(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     """Bars AB and BC on the floor."""
     half, centre = p["l"] / 2, (q[0], q[1])
     B = along(centre, half, q[2])
     return _bars(along(centre, -half, q[2]), (B, B), along(B, p["l"], q[3] - np.pi / 2), q, q[3])
 
 
-def sketch_maximal(q: Vector, p: Mapping[str, float]) -> tuple[Shape, ...]:
+def sketch_maximal(q: Vector, p: Parameters) -> tuple[Shape, ...]:
     """The same in the coordinates of both bars, which meet at B where the hinge rows hold."""
     half, first, second, down = p["l"] / 2, (q[0], q[1]), (q[3], q[4]), q[5] - np.pi / 2
     hinge = along(first, half, q[2]), along(second, -half, down)
@@ -165,7 +165,7 @@ def both_ends(theta: float, x: float, vx: float, omega: float, l: float) -> tupl
     return np.array([x, y, theta, np.pi / 2 - theta]), np.array([vx, vy, omega, -omega])
 
 
-def delassus(theta: float, sigma: tuple[int, int], p: Mapping[str, float]) -> Matrix:
+def delassus(theta: float, sigma: tuple[int, int], p: Parameters) -> Matrix:
     """A, the gap accelerations of unit contact forces, (2, 2), 1/kg."""
     s, c = np.sin(theta), np.cos(theta)
     D = (1 + 3 * s**2) * (1 + 3 * c**2)
@@ -175,13 +175,7 @@ def delassus(theta: float, sigma: tuple[int, int], p: Mapping[str, float]) -> Ma
     return np.asarray(normal + 9 * s * c / (p["m"] * D) * skew * np.array(sigma) * p["mu"])
 
 
-def bias(theta: float, omega: float, p: Mapping[str, float]) -> float:
-    """B_A = B_C, the gap acceleration without contact forces, m/s^2 (F_C = 0)."""
-    s = np.sin(theta)
-    return float(-p["g"] + (2 * p["l"] * omega**2 * s + p["F"] / p["m"] * (3 * s**2 - 1)) / (1 + 3 * s**2))
-
-
-def reduced(theta: float, omega: float, sigma: tuple[int, int], p: Mapping[str, float]) -> tuple[float, float, Vector]:
+def reduced(theta: float, omega: float, sigma: tuple[int, int], p: Parameters) -> tuple[float, float, Vector]:
     """Give theta'', x'' and (N_A, N_C) while both ends slide, F = F_C = 0, derived apart from the contact rows."""
     s, c, mu, l, m, g = np.sin(theta), np.cos(theta), p["mu"], p["l"], p["m"], p["g"]
     a, b = sigma
@@ -196,12 +190,12 @@ def reduced(theta: float, omega: float, sigma: tuple[int, int], p: Mapping[str, 
 # -- misprints ---------------------------------------------------------------------------------------------
 
 
-def printed_sign(step: StepData, p: Mapping[str, float]) -> StepData:
+def printed_sign(step: StepData, p: Parameters) -> StepData:
     """Friction along the slip: the printed s = sgn v_T is our sigma of the reversed slip."""
     return replace(step, v_T=-step.v_T)
 
 
-def printed_rows(step: StepData, p: Mapping[str, float]) -> StepData:
+def printed_rows(step: StepData, p: Parameters) -> StepData:
     """The printed W_N."""
     assert step.q is not None
     l, th1, th2 = p["l"], step.q[2], step.q[3]
@@ -209,7 +203,7 @@ def printed_rows(step: StepData, p: Mapping[str, float]) -> StepData:
     return replace(step, J_N=np.array([first, [1.0, 0.0, l / 2 * np.sin(th1), l * np.sin(th2)]]))
 
 
-def printed_bias(step: StepData, p: Mapping[str, float]) -> StepData:
+def printed_bias(step: StepData, p: Parameters) -> StepData:
     """The printed W_N bias: the centroid acceleration of BC, its first entry with the wrong sign."""
     assert step.q is not None
     assert step.v is not None
@@ -218,21 +212,21 @@ def printed_bias(step: StepData, p: Mapping[str, float]) -> StepData:
     return replace(step, zeta_N=np.array([along, half * (-np.sin(th1) * w1**2 + np.cos(th2) * w2**2)]))
 
 
-def printed_force(step: StepData, p: Mapping[str, float]) -> StepData:
+def printed_force(step: StepData, p: Parameters) -> StepData:
     """The printed Q: neither h nor gravity."""
     assert step.q is not None
     F = p["F"]
     return replace(step, h=np.zeros(4), Q=np.array([0.0, F, F * p["l"] / 2 * np.cos(step.q[2]), 0.0]))
 
 
-def as_printed(step: StepData, p: Mapping[str, float]) -> StepData:
+def as_printed(step: StepData, p: Parameters) -> StepData:
     """All four misprints together."""
     for change in (printed_sign, printed_rows, printed_bias, printed_force):
         step = change(step, p)
     return step
 
 
-def build_altered(change: Callable[[StepData, Mapping[str, float]], StepData]) -> AbstractSystem:
+def build_altered(change: Callable[[StepData, Parameters], StepData]) -> AbstractSystem:
     """The regular system with a misprint."""
     return ModifiedSystem(build(), change)
 
@@ -287,17 +281,8 @@ problem = Problem(
     t_end=0.9,
     dt=1e-3,
     references=REFERENCES,
-    errata=ERRATA,
-    notes=(
-        "Gravity and F are not given in the source; g = 9.81 m/s^2 and F = 0 are our choice. The source states no "
-        "impact law; e_N = 0 with Coulomb impulses on the slip after the impact is our choice.",
-        "Erratum 001-2: the entry l in place of 1 may be a fault of the text that was read; the second row of W_N is "
-        "wrong in any reading.",
-        "Of erratum 001-11 a reader can see but no number can show: a lost G transposed in (23), a wrong reference "
-        "between (24) and (25), the citations [14, 16] in place of [26, 27], and the sign 0 of a velocity of A, which "
-        "is not defined.",
-        "The figures of the source were not available: no curve of it is compared.",
-    ),
+    errata=errata(ERRATA),
+    notes=notes("two-bar"),
     cases=CASES,
     variants=VARIANTS,
     events=events,

@@ -16,6 +16,11 @@ def stop(p: Mapping[str, float]) -> tuple[float, float]:
     return float(abs(p["speed0"]) / deceleration), float(direction * p["speed0"] ** 2 / (2 * deceleration))
 
 
+def sticks(p: Mapping[str, float]) -> bool:
+    """Whether the block stays where it stops."""
+    return bool(p["mu"] >= np.tan(p["alpha"]))
+
+
 def friction_at_rest(p: Mapping[str, float]) -> float:
     """Friction that holds the block, up the slope, N."""
     return float(p["m"] * p["g"] * np.sin(p["alpha"]))

@@ -22,11 +22,7 @@ from scipy.optimize import brentq
 
 import gaussopt as go
 from gaussopt.cli.main import run
-from gaussopt.problems import (
-    block_on_incline,
-    guided_slider_crank,
-    two_bar,
-)
+from gaussopt.problems import guided_slider_crank, two_bar
 
 G = 9.81
 FINE: dict[str, Any] = {"stepper": "dop853", "rtol": 1e-12, "atol": 1e-12, "step_folder": None}
@@ -213,7 +209,7 @@ def test_block_on_an_incline(case: str, label: str, data: Callable[[str], Any]) 
     t, s = block_on_incline_forms.stop(problem.parameter_values)
     assert t == pytest.approx(stated.get("t_stop", stated.get("t_top")), abs=1e-12)
     (event,) = kinds(traj)
-    sticks = block_on_incline.sticks(problem.parameter_values)
+    sticks = block_on_incline_forms.sticks(problem.parameter_values)
     assert event[0] == ("stick:slope" if sticks else "reversal:slope")
     assert event[1] == pytest.approx(t, abs=1e-9)
     assert traj.q[at_time(traj, event[1]), 0] == pytest.approx(s, abs=1e-9)

@@ -17,7 +17,6 @@ from closed_forms import sliding_to_rolling as sliding_to_rolling_forms
 import gaussopt as go
 from gaussopt.core.step_data import StepData
 from gaussopt.problems import (
-    block_on_incline,
     guided_slider_crank,
 )
 
@@ -213,7 +212,7 @@ def test_block_on_the_incline(case: str, stated: str, data: Callable[[str], Any]
     time, place = block_on_incline_forms.stop(p)
     assert time == pytest.approx(table.get("t_stop", table.get("t_top")), rel=1e-13)
     assert abs(place) == pytest.approx(table.get("d_stop", table.get("d_top")), rel=1e-13)
-    assert block_on_incline.sticks(p) == table.get("sticks", table.get("sticks_after"))
+    assert block_on_incline_forms.sticks(p) == table.get("sticks", table.get("sticks_after"))
     if "friction_after" in table:
         assert block_on_incline_forms.friction_at_rest(p) == pytest.approx(table["friction_after"], rel=1e-13)
     if "accel_after" in table:
