@@ -30,7 +30,7 @@ import gaussopt as go  # noqa: E402
 from gaussopt.core.step_data import memory, parts  # noqa: E402
 from gaussopt.jit.kernel import COMPILED  # noqa: E402
 from gaussopt.linalg.sparse_saddle_point import Saddle  # noqa: E402
-from gaussopt.modelling.chain import Chain, closed_arc  # noqa: E402
+from gaussopt.modelling.chain import Chain  # noqa: E402
 
 LINKS = (1_000, 10_000, 100_000)
 PARTS = ("model", "hand over", "solve", "certificate", "evaluation", "RK4 step")
@@ -65,10 +65,10 @@ class Scaling:
 
 def chain(links: int, closed: bool) -> tuple[Chain, np.ndarray, np.ndarray]:
     """A chain and its state at rest along an arc of two radians; `links` of 0.1 m and 0.1 kg."""
-    if closed:
-        return closed_arc(links, 2.0)
     free = Chain(links)
-    return free, *free.arc(2.0)
+    q, v = free.arc(2.0)
+    x, y = q[-3:-1] + 0.5 * free.length * np.array((np.cos(q[-1]), np.sin(q[-1])))
+    return Chain(links, (float(x), float(y)) if closed else None), q, v
 
 
 def rk4_step(links: int, closed: bool = False, solver: str = "sparse-kkt", steps: int | None = None) -> Scaling:

@@ -41,7 +41,7 @@ def prepare_loop(mechanism: Mechanism, dt: float, steps: int, marks: int) -> Run
     problem, each, column = _problem(mechanism), per_mark(steps, marks), _column(mechanism)
     system = problem.system
     assert isinstance(system, LagrangianSystem)
-    orders = Orders.of(system, system.evaluate(0.0, problem.q0, problem.v0))
+    orders = Orders.of(system.model, system.constant_entries, system.evaluate(0.0, problem.q0, problem.v0))
     code = modules.march(system.model, registry.load("stepper", "rk4"), orders, False)
     begin, p = np.concatenate((problem.q0, problem.v0)), np.array(list(system.parameters.values()))
     work, worst, trace = np.zeros(code.work), np.zeros(2), np.zeros((marks, len(begin)))

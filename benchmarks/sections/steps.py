@@ -92,7 +92,7 @@ def _march(problem: go.Problem, kind: type[LoopJob], count: int, fast: bool) -> 
 
 def _loop(system: LagrangianSystem, problem: go.Problem, kind: type[LoopJob], fast: bool) -> modules.Compiled:
     """The loop of the system's RK4 steps."""
-    orders = Orders.of(system, system.evaluate(0.0, problem.q0, problem.v0))
+    orders = Orders.of(system.model, system.constant_entries, system.evaluate(0.0, problem.q0, problem.v0))
     job = kind(system.model, registry.load("stepper", "rk4"), orders, False, fast)
     key = source.key_of(modules.VERSION, system.model.key, kind.__name__, repr(orders), str(fast))
     return modules.stored(f"benchmark_{kind.__name__}", key, lambda: runge_kutta.write(job), "rk4", fast)

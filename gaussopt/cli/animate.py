@@ -9,22 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaussopt.cli.common import (
-    Accumulation,
-    End,
-    Impact,
-    Json,
-    OfMotion,
-    Set,
-    SolverName,
-    Stabilisation,
-    StepperName,
-    TimeStep,
-    end,
-    print_json,
-    progress_bar,
-    settings_of,
-)
+from gaussopt.cli import common
 
 if TYPE_CHECKING:
     from gaussopt.integration.trajectory import Trajectory
@@ -42,16 +27,16 @@ def animate_command(
     from_: Annotated[
         Path | None, typer.Option("--from", metavar="FILE.nc", help="A motion that `run --save` wrote.")
     ] = None,
-    formulation: OfMotion = None,
-    solver: SolverName = None,
-    stepper: StepperName = "rk4",
-    dt: TimeStep = None,
-    t_end: End = None,
-    stabilisation: Stabilisation = "none",
-    impact: Impact = "newton",
-    accumulation: Accumulation = "stop",
-    set_: Set = None,
-    json_: Json = False,
+    formulation: common.OfMotion = None,
+    solver: common.SolverName = None,
+    stepper: common.StepperName = "rk4",
+    dt: common.TimeStep = None,
+    t_end: common.End = None,
+    stabilisation: common.Stabilisation = "none",
+    impact: common.Impact = "newton",
+    accumulation: common.Accumulation = "stop",
+    set_: common.Set = None,
+    json_: common.Json = False,
 ) -> None:
     """Simulate a problem and draw its motion: bodies, contact forces, paths, events."""
     from gaussopt.core.files import check_target
@@ -63,13 +48,13 @@ def animate_command(
     # Everything that can be refused is refused before anything is computed.
     check_ending(out)
     check_target(out)
-    entry = find(problem, **settings_of(set_))
+    entry = find(problem, **common.settings_of(set_))
     sketch_of(entry)
     if from_ is not None:
         given = {"--set": set_, "--formulation": formulation, "--solver": solver, "--dt": dt, "--t-end": t_end}
         trajectory = _recorded(from_, entry.name, given)
     else:
-        with progress_bar(problem, json_) as progress:
+        with common.progress_bar(problem, json_) as progress:
             trajectory = simulate(
                 entry, formulation, solver, stepper=stepper, dt=dt, t_end=t_end, stabilise=stabilisation,
                 impact=impact, accumulation=accumulation, progress=progress, step_folder=None, keep_interrupted=True,
@@ -104,7 +89,7 @@ def _finish(out: Any, trajectory: Trajectory, problem: str, file: Path | None, a
         if file is not None:
             data |= {"t": trajectory.t[-1], "events": len(trajectory.events), "file": str(file)}
             data["bytes"] = file.stat().st_size
-        print_json(out, data)
+        common.print_json(out, data)
     elif file is not None:
         print(f"Animation to t = {trajectory.t[-1]:.6g} s: {file}", file=out)
-    end(status, trajectory.message)
+    common.end(status, trajectory.message)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gaussopt.cli.common import Json, Set, plain, print_json, progress_bar, settings_of
+from gaussopt.cli.common import Json, Set, plain, progress_bar, settings_of, show
 
 
 def atlas_command(
@@ -63,9 +63,5 @@ def atlas_command(
         "file": str(file), "report": str(report), "markdown": str(folder / "index.md"),
     }  # fmt: skip
     write_text(folder / "atlas.json", json.dumps(plain(data), allow_nan=False) + "\n")
-    if json_:
-        print_json(context.obj, data)
-        return
-    for finding in page.findings:
-        print(finding, file=context.obj)
-    print(f"{atlas.points} states in {atlas.seconds:.3g} s.\nData: {file}\nReport: {report}", file=context.obj)
+    lines = f"{atlas.points} states in {atlas.seconds:.3g} s.", f"Data: {file}", f"Report: {report}"
+    show(context.obj, json_, data, *page.findings, *lines)

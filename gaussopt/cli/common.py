@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -55,8 +55,21 @@ class Done(Exception):
 def end(status: str, message: str) -> None:
     """End a command with the message and an exit code, unless it is solved."""
     if status != "solved":
-        print(f"gaussopt: {message}", file=sys.stderr)
-        raise Done(2 if status == "bad_input" else 1)
+        stop(message, 2 if status == "bad_input" else 1)
+
+
+def stop(message: str, code: int = 1) -> NoReturn:
+    """End a command with a message on standard error and an exit code."""
+    print(f"gaussopt: {message}", file=sys.stderr)
+    raise Done(code)
+
+
+def show(out: Any, as_json: bool, data: Any, *lines: str) -> None:
+    """The result of a command on standard output: data as JSON, or lines for a person."""
+    if as_json:
+        print_json(out, data)
+    else:
+        print("\n".join(lines), file=out)
 
 
 def print_json(out: Any, data: Any) -> None:

@@ -9,18 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaussopt.cli.common import (
-    Done,
-    Json,
-    ProblemName,
-    Set,
-    Tolerance,
-    names_of,
-    print_json,
-    processes,
-    progress_bar,
-    settings_of,
-)
+from gaussopt.cli import common
 from gaussopt.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -72,7 +61,7 @@ def compare_command(
     ] = "rk4",
     dt: Annotated[float | None, typer.Option("--dt")] = None,
     t_end: Annotated[float | None, typer.Option("--t-end")] = None,
-    tolerance: Tolerance = 1e-7,
+    tolerance: common.Tolerance = 1e-7,
     stride: Annotated[int, typer.Option("--stride", help="Every how many states of a reference.")] = 10,
     motions: Annotated[bool, typer.Option(help="Whether confirmed pairs also carry a trajectory.")] = True,
     time_budget: Annotated[
@@ -83,20 +72,20 @@ def compare_command(
     dask: Annotated[
         str | None, typer.Option("--dask", metavar="ADDRESS", help="Scheduler of a Dask cluster to run on.")
     ] = None,
-    json_: Json = False,
+    json_: common.Json = False,
 ) -> None:
     """Compare formulations and solvers on states, in time, and as trajectories; a killed run goes on where it was."""
     from gaussopt.comparison.compare import compare
     from gaussopt.comparison.solver_spec import split_words
     from gaussopt.reporting.write import write_comparison
 
-    count = processes(jobs)
+    count = common.processes(jobs)
     chosen = _sources(sources or [], family or [], dial or [], qp, sequence or [])
-    with _executor(dask) as executor, progress_bar("compare", json_, lines=True) as progress:
+    with _executor(dask) as executor, common.progress_bar("compare", json_, lines=True) as progress:
         results = compare(
-            chosen, names_of(formulations), None if solvers is None else split_words(solvers),
+            chosen, common.names_of(formulations), None if solvers is None else split_words(solvers),
             stepper=split_words(stepper), dt=dt, t_end=t_end, tolerance=tolerance, stride=stride,
-            precision=True if precision == "all" else names_of(precision) or (), motions=motions,
+            precision=True if precision == "all" else common.names_of(precision) or (), motions=motions,
             time_budget=time_budget, case_limit=case_limit, jobs=count, executor=executor, store=out,
             progress=progress, note=lambda sentence: print(f"gaussopt: {sentence}", file=sys.stderr),
         )  # fmt: skip
@@ -109,7 +98,7 @@ def report_command(
     out: Annotated[
         Path | None, typer.Option("--out", help="Another folder for the report, without the cases; DIR if not given.")
     ] = None,
-    json_: Json = False,
+    json_: common.Json = False,
 ) -> None:
     """Write the report on stored results anew."""
     from gaussopt.comparison.results import read_results
@@ -120,23 +109,23 @@ def report_command(
 
 def export_command(
     context: typer.Context,
-    problem: ProblemName,
+    problem: common.ProblemName,
     formulation: Annotated[str, typer.Option("--formulation", help="Whose programs to write.")],
     out: Annotated[Path, typer.Option("--out", help="New folder.")],
     reference: Annotated[
         str | None, typer.Option("--reference", help="Trajectory to follow; the problem's first if not given.")
     ] = None,
     stride: Annotated[int, typer.Option("--stride", help="Every how many states.")] = 1,
-    set_: Set = None,
-    json_: Json = False,
+    set_: common.Set = None,
+    json_: common.Json = False,
 ) -> None:
     """Write the step programs along a reference trajectory as files for other programs, each with its solution."""
     from gaussopt.comparison.sequence_files import export_sequence
     from gaussopt.modelling.problem import problem as find
 
-    with progress_bar("export", json_) as progress:
+    with common.progress_bar("export", json_) as progress:
         manifest = export_sequence(
-            find(problem, **settings_of(set_)), formulation, out, reference=reference, stride=stride,
+            find(problem, **common.settings_of(set_)), formulation, out, reference=reference, stride=stride,
             progress=progress,
         )  # fmt: skip
     certified = sum("solution" in row for row in manifest["programs"])
@@ -144,14 +133,11 @@ def export_command(
         f"{manifest['count']} programs ({manifest['kind']}) of {manifest['problem']}, {manifest['reference']}, as "
         f"{manifest['formulation']}; {certified} with a certified solution."
     )
-    if json_:
-        print_json(context.obj, {
-            "status": "solved", "message": message, "manifest": str(out / "manifest.json"),
-            "certified": certified,
-            **{k: manifest[k] for k in ("problem", "reference", "formulation", "kind", "count")},
-        })  # fmt: skip
-    else:
-        print(f"{message}\nManifest: {out / 'manifest.json'}", file=context.obj)
+    data = {
+        "status": "solved", "message": message, "manifest": str(out / "manifest.json"), "certified": certified,
+        **{k: manifest[k] for k in ("problem", "reference", "formulation", "kind", "count")},
+    }  # fmt: skip
+    common.show(context.obj, json_, data, message, f"Manifest: {data['manifest']}")
 
 
 def _sources(
@@ -185,14 +171,8 @@ def _executor(address: str | None) -> AbstractContextManager[Executor | None]:
 
 
 def _finish(out: Any, summary: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print_json(out, summary)
-    else:
-        for finding in summary["findings"]:
-            print(finding, file=out)
-        print(f"Report: {summary['report']}", file=out)
+    common.show(out, as_json, summary, *summary["findings"], f"Report: {summary['report']}")
     for source, reason in summary["unanswered"].items():
         print(f"gaussopt: Nobody answers to {source}: {reason.rstrip('.')}.", file=sys.stderr)
     if summary["status"] != "solved":
-        print(f"gaussopt: {summary['message']}", file=sys.stderr)
-        raise Done(1)
+        common.stop(summary["message"])

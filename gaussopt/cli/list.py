@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
-from gaussopt.cli.common import Json, print_json
+from gaussopt.cli.common import Json, show
 
 KINDS = {
     "problems": "problem", "formulations": "formulation", "solvers": "solver", "steppers": "stepper",
@@ -37,25 +38,20 @@ def list_command(
         elif singular == "stepper":
             row |= {"order": entry.order, "adaptive": entry.adaptive}
         elif singular == "problem":
-            row["parameters"] = [
-                {"name": p.name, "value": p.value, "unit": p.unit, "meaning": p.meaning, "printed": p.printed}
-                for p in entry.parameters
-            ]
-            row |= {"cases": sorted(entry.cases), "variants": sorted(entry.variants)}
-            row["references"] = [r.name for r in entry.references]
+            row |= {"parameters": [asdict(p) for p in entry.parameters], "cases": sorted(entry.cases)}
+            row |= {"variants": sorted(entry.variants), "references": [r.name for r in entry.references]}
         elif singular == "family":
-            row["dials"] = [dial.to_mapping() for dial in entry.dials]
+            row["dials"] = [asdict(dial) for dial in entry.dials]
         rows.append(row)
-    if json_:
-        print_json(context.obj, {"status": "solved", kind: rows})
-        return
+    lines = []
     width = max((len(r["name"]) for r in rows), default=0)
     for row in rows:
         note = f"  (not installed: {', '.join(row['missing'])})" if row.get("missing") else ""
-        print(f"{row['name']:{width}}  {row['title']}{note}", file=context.obj)
+        lines.append(f"{row['name']:{width}}  {row['title']}{note}")
         dials = row.get("dials", ())
         names = max((len(dial["name"]) for dial in dials), default=0)
         for dial in dials:
             unit = "" if dial["unit"] == "1" else f" {dial['unit']}"
             ends = f"{dial['low']:g} to {dial['high']:g}{unit} ({dial['default']:g})"
-            print(f"{'':{width}}    {dial['name']:{names}}  {ends:28}  {dial['meaning']}", file=context.obj)
+            lines.append(f"{'':{width}}    {dial['name']:{names}}  {ends:28}  {dial['meaning']}")
+    show(context.obj, json_, {"status": "solved", kind: rows}, *lines)

@@ -14,14 +14,14 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from gaussopt._version import __version__
 from gaussopt.cli.animate import animate_command
 from gaussopt.cli.atlas import atlas_command
-from gaussopt.cli.common import Done, Json, print_json, processes, progress_bar
+from gaussopt.cli.common import Done, Json, print_json, processes, progress_bar, show
 from gaussopt.cli.compare import compare_command, export_command, report_command
 from gaussopt.cli.list import list_command
 from gaussopt.cli.run import run_command
@@ -29,9 +29,6 @@ from gaussopt.cli.solve import solve_command, verify_command
 from gaussopt.core.cache import UnsafeCache, check_chosen
 from gaussopt.core.errors import GaussoptError, MachineFailure, Unverified
 from gaussopt.core.machine import NOT_OF_OUTPUT, file_error, machine_failure
-
-if TYPE_CHECKING:
-    pass
 
 app = typer.Typer(
     name="gaussopt", add_completion=False, pretty_exceptions_enable=False,
@@ -175,10 +172,7 @@ def papers_command(
     count = processes(jobs)
     with progress_bar("papers", json_) as progress:
         summary = reproduce(out, quick=quick, jobs=count, progress=progress)
-    if json_:
-        print_json(context.obj, summary)
-    else:
-        print(f"{summary['message']}\nReport: {summary['report']}", file=context.obj)
+    show(context.obj, json_, summary, summary["message"], f"Report: {summary['report']}")
     if summary["status"] != "solved":
         raise Done(1)
 

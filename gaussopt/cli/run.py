@@ -3,33 +3,12 @@
 from __future__ import annotations
 
 import math
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaussopt.cli.common import (
-    Accumulation,
-    Done,
-    End,
-    Impact,
-    Json,
-    OfMotion,
-    ProblemName,
-    Set,
-    SolverName,
-    SolverOption,
-    Stabilisation,
-    StepperName,
-    TimeStep,
-    end,
-    pairs_of,
-    plain,
-    print_json,
-    progress_bar,
-    settings_of,
-)
+from gaussopt.cli import common
 from gaussopt.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -38,37 +17,37 @@ if TYPE_CHECKING:
 
 def run_command(
     context: typer.Context,
-    problem: ProblemName,
-    formulation: OfMotion = None,
-    solver: SolverName = None,
-    solver_option: SolverOption = None,
-    stepper: StepperName = "rk4",
-    dt: TimeStep = None,
+    problem: common.ProblemName,
+    formulation: common.OfMotion = None,
+    solver: common.SolverName = None,
+    solver_option: common.SolverOption = None,
+    stepper: common.StepperName = "rk4",
+    dt: common.TimeStep = None,
     rtol: Annotated[float, typer.Option("--rtol")] = 1e-9,
     atol: Annotated[float, typer.Option("--atol")] = 1e-9,
-    t_end: End = None,
-    stabilisation: Stabilisation = "none",
+    t_end: common.End = None,
+    stabilisation: common.Stabilisation = "none",
     tolerance: Annotated[float, typer.Option("--tolerance", help="Of the certificate; inf only records.")] = 1e-7,
-    impact: Impact = "newton",
-    accumulation: Accumulation = "stop",
+    impact: common.Impact = "newton",
+    accumulation: common.Accumulation = "stop",
     engine: Annotated[str, typer.Option("--engine", help="interpreted, compiled (generated code), or auto.")] = "auto",
     record_every: Annotated[int, typer.Option("--record-every", help="Steps between two recorded states.")] = 1,
-    set_: Set = None,
+    set_: common.Set = None,
     save: Annotated[Path | None, typer.Option("--save", metavar="FILE.nc", help="Write the motion as NetCDF.")] = None,
-    json_: Json = False,
+    json_: common.Json = False,
 ) -> None:
     """Simulate a problem, certifying every step."""
     from gaussopt.core.files import check_target
     from gaussopt.modelling.problem import problem as find
     from gaussopt.simulation.simulate import simulate
 
-    settings = settings_of(set_)
-    options = pairs_of(solver_option, "--solver-option")
+    settings = common.settings_of(set_)
+    options = common.pairs_of(solver_option, "--solver-option")
     if save is not None:
         check_target(save)
         if save.suffix != ".nc":
             raise BadInput(f"Cannot write {save}: motions are NetCDF; name a file that ends in .nc.")
-    with progress_bar(problem, json_) as progress:
+    with common.progress_bar(problem, json_) as progress:
         trajectory = simulate(
             find(problem, **settings), formulation, solver, stepper=stepper, dt=dt, t_end=t_end, rtol=rtol, atol=atol,
             tolerance=tolerance, stabilise=stabilisation, impact=impact, accumulation=accumulation,
@@ -78,13 +57,12 @@ def run_command(
     lost = None if save is None else _saved(trajectory, save)
     if json_:
         unsaved = {"status": "crashed", "message": f"{lost} {trajectory.message}"} if lost else {}
-        print_json(context.obj, trajectory.to_mapping() | unsaved)
+        common.print_json(context.obj, trajectory.to_mapping() | unsaved)
     else:
         _print_run(context.obj, trajectory, None if lost else save)
     if lost:
-        print(f"gaussopt: {lost}", file=sys.stderr)
-        raise Done(1)
-    end(str(trajectory.status), trajectory.message)
+        common.stop(lost)
+    common.end(str(trajectory.status), trajectory.message)
 
 
 def _saved(trajectory: Trajectory, path: Path) -> str | None:
@@ -141,5 +119,5 @@ def _certified(traj: Trajectory) -> str:
 def _event_words(event: dict[str, Any]) -> str:
     who = event.get("contact") or ", ".join(event.get("contacts", []))
     more = {k: event[k] for k in ("Lam_N", "energy_change", "gain", "time_estimate") if k in event}
-    extra = ", ".join(f"{k} = {plain(v)}" for k, v in more.items())
+    extra = ", ".join(f"{k} = {common.plain(v)}" for k, v in more.items())
     return " ".join(part for part in (event["kind"].replace("_", " "), who, f"({extra})" if extra else "") if part)

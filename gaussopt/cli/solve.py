@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaussopt.cli.common import Done, Json, SolverName, SolverOption, Tolerance, pairs_of, plain, print_json
+from gaussopt.cli.common import Json, SolverName, SolverOption, Tolerance, pairs_of, plain, show, stop
 from gaussopt.core.errors import BadInput, IllPosed
 
 if TYPE_CHECKING:
@@ -104,18 +103,14 @@ def _solve_lcp(
 
     solution, details = solve_lcp(lcp, formulation, solver, tolerance=tolerance, solver_options=options)
     certificate = dict(solution.certificate)
-    listed, z_range = certificate.pop("solutions", None), certificate.pop("z_range", None)
+    apart = {"solutions": certificate.pop("solutions", None), "lam_N_range": certificate.pop("z_range", None)}
     result: dict[str, Any] = {
         "status": str(solution.status), "message": solution.message, "formulation": formulation, "solver": solver,
         "z": solution.x, "lam_N": solution.x, "w": None if solution.x is None else lcp.w(solution.x),
         "forces_unique": certificate.get("forces_unique"), "certificate": certificate,
         "iterations": solution.iterations, "timing": solution.timing.to_mapping(), **details,
     }  # fmt: skip
-    if listed is not None:
-        result["solutions"] = listed
-    if z_range is not None:
-        result["lam_N_range"] = z_range
-    return result
+    return result | {name: value for name, value in apart.items() if value is not None}
 
 
 def verify_command(
@@ -179,13 +174,11 @@ def _check_tolerance(tolerance: float) -> None:
 
 
 def _finish(out: Any, result: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print_json(out, result)
-    else:
-        for key, value in plain(result).items():
-            if isinstance(value, dict):
-                value = ", ".join(f"{k} {v:.6g}" if isinstance(v, float) else f"{k} {v}" for k, v in value.items())
-            print(f"{key}: {value}", file=out)
+    lines = []
+    for key, value in plain(result).items():
+        if isinstance(value, dict):
+            value = ", ".join(f"{k} {v:.6g}" if isinstance(v, float) else f"{k} {v}" for k, v in value.items())
+        lines.append(f"{key}: {value}")
+    show(out, as_json, result, *lines)
     if result["status"] != "solved":
-        print(f"gaussopt: {result['message']}", file=sys.stderr)
-        raise Done(1)
+        stop(result["message"])

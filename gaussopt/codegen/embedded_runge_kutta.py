@@ -71,7 +71,7 @@ class EmbeddedLoopWriter(LoopWriter):
             f"    {CLOCK} = t0, h_abs, float(known), computed, landed, 0.0",
             "    return done",
         ]
-        return self.written("\n".join(text), imports={"sqrt"}, tables=self._tables)
+        return self.written("\n".join(text), "sqrt", **self._tables)
 
     def _trial(self) -> list[str]:
         """One step, its error, and the length of the next."""

@@ -16,7 +16,6 @@ from gaussopt.codegen.pivot_order import elimination_order
 from gaussopt.core.errors import NotCompiled
 from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Stepper
-from gaussopt.symbolic.generated_system import GeneratedSystem
 from gaussopt.symbolic.model import Model
 
 MOST_LINES = 2500
@@ -37,17 +36,12 @@ class Orders:
     positions: tuple[int, ...]
 
     @classmethod
-    def of(cls, system: GeneratedSystem, step: StepData) -> Orders:
-        """Chosen from the numbers of a sample step.
-
-        Raises
-        ------
-        NotCompiled
-        """
-        M, J = system.constant_entries
+    def of(cls, model: Model, constant: tuple[NDArray[np.bool_], NDArray[np.bool_]], step: StepData) -> Orders:
+        """Chosen from the numbers of a sample step and from which entries of M and J never vary; or NotCompiled."""
+        M, J = constant
         found = [
             _order(_saddle(step.M, step.J[:rows], 0.0).tobytes(), _saddle(M, J[:rows], True).tobytes())
-            for rows in (system.m, system.m_h)
+            for rows in (step.m, len(model.holonomic))
         ]
         if found[0] is None or found[1] is None:
             raise NotCompiled("its equations have no fixed order of pivots (dependent rows, or rows on massless parts)")

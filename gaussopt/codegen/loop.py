@@ -6,8 +6,9 @@ A loop reads and writes flat sequences only: CPython runs it on lists, machine c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from gaussopt.codegen.ldl import Entry
 from gaussopt.codegen.step import Lines
@@ -28,20 +29,18 @@ MOST_CORRECTIONS = 20
 
 @dataclass(frozen=True)
 class Written:
-    """Source of a loop.
+    """Source of generated functions.
 
     Attributes
     ----------
     functions : their texts; the last one is what is called
-    work : entries of the work space that it needs
-    imports : functions that it calls
-    tables : constants of the module, by name
+    imports : functions that they call
+    constants : of the module, by name
     """
 
-    functions: tuple[str, ...]
-    work: int
+    functions: Sequence[str]
     imports: frozenset[str]
-    tables: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    constants: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -99,11 +98,10 @@ class LoopWriter:
         self.size = 2 * self.n
         self.work = self.size * (stages + 1)
 
-    def written(
-        self, *functions: str, imports: Iterable[str] = (), tables: Mapping[str, Sequence[float]] | None = None
-    ) -> Written:
-        """The functions with what they need."""
-        return Written(functions, self.work, self.parts.imports | frozenset(imports), tables or {})
+    def written(self, function: str, *imports: str, **tables: Sequence[float]) -> Written:
+        """A loop with what it needs: `WORK`, entries of its work space, and tables of numbers by name."""
+        constants = {"WORK": self.work} | {name: tuple(values) for name, values in tables.items()}
+        return Written((function,), self.parts.imports | set(imports), constants)
 
     def before(self) -> list[str]:
         """What depends on parameters alone, computed before the loop over time."""
@@ -233,10 +231,7 @@ def near(residuals: Sequence[str], entries: Sequence[str], tolerance: str) -> li
 
 
 def recording(model: Model, lines: Lines, fast: bool) -> list[str]:
-    """`answer`, the acceleration at a state, and `rows`, see `gaussopt.codegen.modules.rows`.
-
-    They call the functions of the model's own module, which stand before them.
-    """
+    """`answer`, the acceleration at a state, and `rows`, which calls the functions of the model's own module too."""
     return [_answer(model, lines), *_rows(len(model.q), len(model.equations.J), model, fast)]
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from gaussopt.codegen import embedded_runge_kutta, loop, rattle, runge_kutta, simd_blocks, step, velocity_gauss
 from gaussopt.codegen import source as codegen
@@ -40,18 +39,18 @@ def native(module: ModuleType, *names: str, contract: bool = True) -> Mapping[st
     return functions(module, names, contract)
 
 
-@dataclass(frozen=True)
-class Compiled:
-    """A loop that can be called.
-
-    Attributes
-    ----------
-    march : see `gaussopt.codegen.loop`
-    work : entries of its work space
-    """
+class Compiled(NamedTuple):
+    """A loop that can be called, see `gaussopt.codegen.loop`, and the entries of its work space."""
 
     march: Callable[..., int]
     work: int
+
+
+class SideBySide(NamedTuple):
+    """The loop over blocks, see `gaussopt.codegen.simd_blocks`, and where the parts of a block's array begin."""
+
+    march: Callable[..., None]
+    places: Mapping[str, int]
 
 
 def march(model: Model, method: Stepper, orders: Orders, projected: bool) -> Compiled:
@@ -74,28 +73,8 @@ def march(model: Model, method: Stepper, orders: Orders, projected: bool) -> Com
 
 def stored(name: str, key: str, write: Callable[[], Written], title: str, fast: bool) -> Compiled:
     """A loop, from the cache or written now."""
-    module = generated_modules.load(name, key)
-    if module is None:
-        written = write()
-        sizes = [f"WORK = {written.work}"]
-        sizes += [f"{name} = {tuple(values)!r}" for name, values in written.tables.items()]
-        text = _text(f"Motion of {title}.", sizes, list(written.functions), written.imports, fast)
-        module = generated_modules.store(name, key, text)
+    module = _kept(name, key, write, f"Motion of {title}.", fast)
     return Compiled(native(module, "march")["march"] if fast else module.march, module.WORK)
-
-
-@dataclass(frozen=True)
-class SideBySide:
-    """Functions for blocks of motions.
-
-    Attributes
-    ----------
-    march : see `gaussopt.codegen.simd_blocks`
-    places : where the parts of a block's array begin, and its length
-    """
-
-    march: Callable[..., None]
-    places: Mapping[str, int]
 
 
 def blocks(model: Model, method: Stepper, orders: Orders, projected: bool) -> SideBySide:
@@ -107,14 +86,9 @@ def blocks(model: Model, method: Stepper, orders: Orders, projected: bool) -> Si
         If the method has no such form, or the system is too large to unroll.
     """
     key = codegen.key_of(VERSION, model.key, repr(orders), method.name, str(projected), "blocks")
-    name = f"{model.name}_{method.name}_blocks"
-    module = generated_modules.load(name, key)
-    if module is None:
-        written = simd_blocks.write(LoopJob(model, method, orders, projected, True))
-        title = f"Motions of {model.name} side by side by {method.name}{' with projection' if projected else ''}."
-        places = f"PLACES = {dict(written.places)!r}"
-        text = _text(title, [places], list(written.functions), written.imports, True)
-        module = generated_modules.store(name, key, text)
+    title = f"Motions of {model.name} side by side by {method.name}{' with projection' if projected else ''}."
+    job = LoopJob(model, method, orders, projected, True)
+    module = _kept(f"{model.name}_{method.name}_blocks", key, lambda: simd_blocks.write(job), title, True)
     return SideBySide(native(module, "march")["march"], module.PLACES)
 
 
@@ -138,24 +112,19 @@ def rows(model: Model, equations: str, orders: Orders, fast: bool, together: boo
     ------
     NotCompiled
     """
-    name, key = f"{model.name}_rows", _rows_key(model, orders, fast)
-    module = generated_modules.load(name, key)
-    if module is None:
+
+    def write() -> Written:
         if "def certificate(" not in equations:
             raise NotCompiled("its certificate has no generated form (a singular mass matrix, or too many rows)")
         lines = within_limit(step.acceleration(model, orders.step, False)[0])
         functions = ["def " + text.strip() for text in equations.split("\ndef ")[1:]]
-        functions += loop.recording(model, lines, fast)
-        imports = lines.imports | _imports(equations)
-        text = _text(f"Recorded rows of {model.name}.", [], functions, imports, fast)
-        module = generated_modules.store(name, key, text)
+        return Written([*functions, *loop.recording(model, lines, fast)], lines.imports | _imports(equations))
+
+    key = codegen.key_of(VERSION, model.key, repr(orders.step), "rows", str(fast))
+    module = _kept(f"{model.name}_rows", key, write, f"Recorded rows of {model.name}.", fast)
     if not fast:
         return module.rows  # type: ignore[no-any-return]
     return native(module, "rows", "all_rows", contract=False)["all_rows" if together else "rows"]
-
-
-def _rows_key(model: Model, orders: Orders, fast: bool) -> str:
-    return codegen.key_of(VERSION, model.key, repr(orders.step), "rows", str(fast))
 
 
 def _imports(text: str) -> frozenset[str]:
@@ -164,8 +133,15 @@ def _imports(text: str) -> frozenset[str]:
     return frozenset(name for names in found for name in names)
 
 
-def _text(title: str, constants: list[str], functions: list[str], imports: frozenset[str], fast: bool) -> str:
+def _kept(name: str, key: str, write: Callable[[], Written], title: str, fast: bool) -> ModuleType:
+    """A generated module, from the cache or written now."""
+    return generated_modules.load(name, key) or generated_modules.store(name, key, _text(write(), title, fast))
+
+
+def _text(written: Written, title: str, fast: bool) -> str:
     """The source of a module."""
+    constants = [f"{name} = {value!r}" for name, value in written.constants.items()]
+    functions, imports = written.functions, written.imports
     head = [f'"""{codegen.plain(title)}', "", "Generated by gaussopt; edit the model, not this file.", '"""', ""]
     if "sine_cosine" in imports:
         functions = [sine_cosine(), *functions]

@@ -7,11 +7,11 @@ two entries overlap. Lanes never branch: one that fails is marked and goes on wi
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gaussopt.codegen.job import LoopJob
-from gaussopt.codegen.loop import MOST_CORRECTIONS, names_in, near, value
+from gaussopt.codegen.loop import MOST_CORRECTIONS, Written, names_in, near, value
 from gaussopt.codegen.step import Lines
 from gaussopt.core.errors import NotCompiled
 from gaussopt.core.stepper import Tableau
@@ -42,22 +42,6 @@ class LaneArray:
     def span(self) -> int:
         """Numbers it takes."""
         return self.size * LANES
-
-
-@dataclass(frozen=True)
-class WrittenBlocks:
-    """Source of the functions.
-
-    Attributes
-    ----------
-    functions : their texts; the last one is what is called
-    imports : functions that they call
-    places : where state, parameters, failed and worst begin in a block's array, and its length
-    """
-
-    functions: tuple[str, ...]
-    imports: frozenset[str]
-    places: Mapping[str, int]
 
 
 class Blocks:
@@ -225,19 +209,18 @@ class Blocks:
             f"              states[{2 * self.n * LANES}*b*instants:], instants, members - {LANES}*b)",
         ]
 
-    def written(self) -> WrittenBlocks:
-        """All functions, and where the sections lie."""
+    def written(self) -> Written:
+        """All functions; `PLACES` holds the length of a block's array, and where its parts begin that are read."""
         functions = [self.prepare(), self.stage(True), self.stage(False)]
         if self.parts.correct:
             functions.append(self.correct(self.parts.correct))
         functions += [self.block(), self.march()]
         places = {name: getattr(self, name).start for name in ("state", "parameters", "failed", "worst")}
-        return WrittenBlocks(
-            tuple("\n".join(lines) for lines in functions), self.parts.imports, places | {"length": self.length}
-        )
+        texts = ["\n".join(lines) for lines in functions]
+        return Written(texts, self.parts.imports, {"PLACES": places | {"length": self.length}})
 
 
-def write(job: LoopJob) -> WrittenBlocks:
+def write(job: LoopJob) -> Written:
     """The functions for blocks of motions.
 
     Raises

@@ -50,7 +50,7 @@ class PhaseMarcher:
         assert isinstance(system, LagrangianSystem)
         assert tableau is not None
         self._motion, self._control, self._stages, self._recorder = motion, control, method.stages, recorder
-        self._equations = contact_equations(system)
+        self._equations = contact_equations(system.model, system.source)
         prepare(stage, kernel.march)
         self._A, self._b, self._c = (np.array(x, dtype=np.float64) for x in (tableau.A, tableau.b, tableau.c))
         self._turning = turning_of(system, 0.0, np.zeros(system.n))

@@ -124,7 +124,7 @@ class GeneratedLoop(MotionLoop):
         begin = perf_counter()
         self.t = self.origin = first.t
         system, projected = self.equations, isinstance(self.motion.stabiliser, Projection)
-        orders = Orders.of(system, first)
+        orders = Orders.of(system.model, system.constant_entries, first)
         self._march = modules.march(system.model, self.method, orders, projected)
         array = self._array
         self._p = array(list(system.parameters.values()))

@@ -20,7 +20,6 @@ import numpy as np
 
 from gaussopt.core.arrays import finite_number
 from gaussopt.core.errors import BadInput
-from gaussopt.core.sparse_arrays import Sparse
 from gaussopt.core.step_data import Vector, as_array
 from gaussopt.modelling.linkage import GROUND, Linkage, LinkageSystem
 
@@ -131,45 +130,3 @@ class Chain:
     def arc(self, opening: float) -> tuple[Vector, Vector]:
         """The chain at rest along an arc, whose tangent turns evenly by `opening` rad in all, from -opening/2."""
         return self.state(finite_number("opening", opening) * ((np.arange(self.links) + 0.5) / self.links - 0.5))
-
-    def gaps(self, q: Vector) -> Vector:
-        """What the pins keep at zero, (m,), m."""
-        return self.linkage.gaps(q)
-
-    def rates(self, q: Vector, v: Vector) -> Vector:
-        """Their rates, (m,), m/s."""
-        return self.linkage.rates(q, v)
-
-    def rows(self, q: Vector) -> Sparse:
-        """J, (m, n)."""
-        return self.linkage.rows(q)
-
-    def gamma(self, q: Vector, v: Vector) -> Vector:
-        """Right-hand side of J a = gamma, (m,), m/s^2."""
-        return self.linkage.gamma(q, v)
-
-
-def closed_arc(
-    links: int, opening: float = 2.0, *, length: float = 0.1, mass: float | Vector = 0.1, gravity: float = GRAVITY
-) -> tuple[Chain, Vector, Vector]:
-    """A chain that sags between two pins at one height, with its state at rest along an arc.
-
-    Parameters
-    ----------
-    opening : float
-        By how much the arc turns, rad, between 0 (taut, refused) and 2 pi.
-    length, mass, gravity
-        As in `Chain`.
-
-    Raises
-    ------
-    BadInput
-    """
-    if not 0 < finite_number("opening", opening) < 2 * np.pi:
-        raise BadInput(f"The opening of the arc is {opening:g}; it lies between 0 and 2 pi.")
-    free = Chain(links, None, length, mass, gravity)
-    if links == 1:
-        raise BadInput("One link has no arc between two pins; give two or more.")
-    q, v = free.arc(opening)
-    x, y = q[-3:-1] + 0.5 * free.length * np.array((np.cos(q[-1]), np.sin(q[-1])))
-    return Chain(links, (float(x), float(y)), length, mass, gravity), q, v

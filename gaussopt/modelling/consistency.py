@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -57,7 +58,7 @@ def check_rows(system: AbstractSystem, t: float, q: Vector, v: Vector, gaps: boo
         step = system.evaluate(t, q, quick)
     except BadInput:  # a function need not be defined for such a motion
         quick = v
-    if (phi := system.position_residual(t, q)) is not None and len(phi):
+    if len(_phi(system, t, q)):
         _check_position(system, t, q, quick, rows)
     if step.k and gaps:
         _check_gaps(system, t, q, quick)
@@ -65,18 +66,12 @@ def check_rows(system: AbstractSystem, t: float, q: Vector, v: Vector, gaps: boo
 
 def _check_sparse(system: AbstractSystem, step: StepData, t: float, q: Vector, v: Vector) -> None:
     """The same along one free direction instead of all coordinates, in time that grows like the number of entries."""
-
-    def phi(t: float, q: Vector) -> Vector:
-        found = system.position_residual(t, q)
-        assert found is not None
-        return found
-
-    if (residual := system.position_residual(t, q)) is None or not len(residual):
+    if not len(_phi(system, t, q)):
         return
     way = np.cos(1.0 + np.arange(len(q)))
     free = way - nearest_sparse(*parts(step), step.J @ way)
-    size = np.abs(_derivative(lambda s: phi(t, q + s * way), 1, 0.02)[0])
-    gradient, error = _derivative(lambda s: phi(t, q + s * free), 1, 0.02)
+    size = np.abs(_derivative(lambda s: _phi(system, t, q + s * way), 1, 0.02)[0])
+    gradient, error = _derivative(lambda s: _phi(system, t, q + s * free), 1, 0.02)
     i = _worst(np.abs(gradient), AGREE * max(float(size.max()), 1e-300) + SAFETY * error)
     if i is not None:
         raise BadInput(
@@ -86,26 +81,35 @@ def _check_sparse(system: AbstractSystem, step: StepData, t: float, q: Vector, v
     quick = v + max(1.0, float(np.abs(v).max())) * free
     step = system.evaluate(t, q, quick)
     a = nearest_sparse(*parts(step), step.gamma)
+    bound = AGREE * float(size.max()) * _motion(quick, a) ** 2
+    _check_along(system, step, (t, q, quick, a), bound, f"t = {t:.9g}")
+
+
+def _phi(system: AbstractSystem, t: float, q: Vector) -> Vector:
+    """The functions of position, none where the system does not give them."""
+    found = system.position_residual(t, q)
+    return np.zeros(0) if found is None else found
+
+
+def _check_along(
+    system: AbstractSystem, step: StepData, motion: tuple[float, Vector, Vector, Vector], bound: Any, where: str
+) -> None:
+    """Refuse functions of position that change along (t, q, v) with an acceleration a that satisfies J a = gamma."""
+    t, q, v, a = motion
     if np.abs(step.J @ a - step.gamma).max() > 1e-8 * np.abs(step.gamma).max(initial=0.0):
         return  # the rows contradict each other; the certificate says so
-    second, error = _second(lambda s: phi(t + s, q + s * quick + 0.5 * s**2 * a), quick, a)
-    bound = AGREE * float(size.max()) * _motion(quick, a) ** 2
+    second, error = _second(lambda s: _phi(system, t + s, q + s * v + 0.5 * s**2 * a), v, a)
     i = _worst(np.abs(second), bound + SAFETY * error)
     if i is not None:
         raise BadInput(
             f"position of {system.name!r} contradicts equality: where J a = gamma, the second time derivative of row "
-            f"{i + 1} of position is {second[i]:.6g} instead of 0; check gamma, at t = {t:.9g}."
+            f"{i + 1} of position is {second[i]:.6g} instead of 0; check gamma, at {where}."
         )
 
 
 def _check_position(system: AbstractSystem, t: float, q: Vector, v: Vector, rows: Matrix) -> None:
-    def phi(t: float, q: Vector) -> Vector:
-        found = system.position_residual(t, q)
-        assert found is not None
-        return found
-
     step = system.evaluate(t, q, v)
-    gradient, error = _gradient(lambda q: phi(t, q), q)
+    gradient, error = _gradient(lambda q: _phi(system, t, q), q)
     off = gradient - gradient @ rows.T @ rows
     i = _worst(np.abs(off).max(axis=1), AGREE * np.abs(gradient).max(axis=1) + SAFETY * error)
     if i is not None:
@@ -115,17 +119,8 @@ def _check_position(system: AbstractSystem, t: float, q: Vector, v: Vector, rows
             f"of J is {_row(step.J[i])}, at t = {t:.9g}, q = {_row(q)}."
         )
     a: Vector = np.asarray(np.linalg.lstsq(step.J, step.gamma, rcond=DEPENDENT)[0], dtype=np.float64)
-    if np.abs(step.J @ a - step.gamma).max() > 1e-8 * np.abs(step.gamma).max(initial=0.0):
-        return  # the rows contradict each other; the certificate says so
-    second, error = _second(lambda s: phi(t + s, q + s * v + 0.5 * s**2 * a), v, a)
     bound = AGREE * np.abs(gradient) @ np.abs(a) + FLOOR * np.abs(gradient).sum(axis=1) * _motion(v, a) ** 2
-    i = _worst(np.abs(second), bound + SAFETY * error)
-    if i is not None:
-        raise BadInput(
-            f"position of {system.name!r} contradicts equality: where J a = gamma, the second time derivative of row "
-            f"{i + 1} of position is {second[i]:.6g} instead of 0; check gamma, at t = {t:.9g}, q = {_row(q)}, "
-            f"v = {_row(v)}."
-        )
+    _check_along(system, step, (t, q, v, a), bound, f"t = {t:.9g}, q = {_row(q)}, v = {_row(v)}")
 
 
 def _check_gaps(system: AbstractSystem, t: float, q: Vector, v: Vector) -> None:

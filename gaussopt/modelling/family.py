@@ -59,13 +59,6 @@ class Dial:
             raise BadInput(f"The dial {self.name!r} is {number:g}; it takes whole numbers.")
         return number
 
-    def to_mapping(self) -> dict[str, str | float | bool]:
-        """For JSON."""
-        return {
-            "name": self.name, "default": self.default, "low": self.low, "high": self.high, "unit": self.unit,
-            "meaning": self.meaning, "integer": self.integer, "logarithmic": self.logarithmic,
-        }  # fmt: skip
-
 
 class Family(ABC):
     """Steps of mechanical systems with dials.

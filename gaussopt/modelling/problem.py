@@ -202,14 +202,10 @@ class Problem:
                     raise BadInput(f"Parameter {key!r} of {self.name} is {value!r}; expected a number.") from None
                 if not np.isfinite(values[key]):
                     raise BadInput(f"Parameter {key!r} of {self.name} is {value!r}; it must be finite.")
-        fields = {f: getattr(self, f) for f in self.__dataclass_fields__}
-        fields |= {"values": values, "t_end": t_end, "variant": variant, "state": None}
-        problem = Problem(**fields)
-        if q0 is not None or v0 is not None:
-            dq, dv = problem.q0, problem.v0
-            state = (dq if q0 is None else q0, dv if v0 is None else v0)
-            problem = Problem(**{**fields, "state": state})
-        return problem
+        problem = replace(self, values=values, t_end=t_end, variant=variant, state=None)
+        if q0 is None and v0 is None:
+            return problem
+        return replace(problem, state=(problem.q0 if q0 is None else q0, problem.v0 if v0 is None else v0))
 
     @property
     def _choices(self) -> list[str]:

@@ -208,7 +208,7 @@ def _orders(members: BatchMembers, t: float) -> tuple[int, Orders]:
             continue
         try:
             step = system.with_parameters(**members.parameters(i)).evaluate(t, members.q[i], members.v[i])
-            return i, Orders.of(system, step)
+            return i, Orders.of(system.model, system.constant_entries, step)
         except BadInput:
             continue
     raise NotCompiled("no member of the batch can be evaluated at its start")

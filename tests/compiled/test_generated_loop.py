@@ -325,7 +325,7 @@ def test_compiled_and_plain_certificates_agree() -> None:
     problem = go.problem("crank-slider")
     system = problem.system
     motion = go.simulate(problem, t_end=0.05, engine="compiled", stabilise="projection")
-    orders = Orders.of(system, system.evaluate(0.0, problem.q0, problem.v0))
+    orders = Orders.of(system.model, system.constant_entries, system.evaluate(0.0, problem.q0, problem.v0))
     states, p = np.hstack((motion.q, motion.v)).ravel(), list(system.parameters.values())
     table = np.zeros(len(motion.t) * (ROW + system.n + 2 * system.m))
     flat = table.tolist()

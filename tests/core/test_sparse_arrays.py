@@ -229,16 +229,18 @@ def test_rows_that_contradict_positions_are_found() -> None:
     chain = Chain(50)
     q, v = chain.arc(1.0)
 
+    pins = chain.linkage
+
     def system(**parts: Any) -> go.System:
         return go.System(
-            chain.system._mass, chain.system._force, lambda t, q, v: (parts.get("J", chain.rows)(q), chain.gamma(q, v)),
-            position=lambda t, q: parts.get("gaps", chain.gaps)(q), name="typed",
+            chain.system._mass, chain.system._force, lambda t, q, v: (parts.get("J", pins.rows)(q), pins.gamma(q, v)),
+            position=lambda t, q: parts.get("gaps", pins.gaps)(q), name="typed",
         )  # fmt: skip
 
     system().check_rows(0.0, q, v)
 
     def wrong(q: np.ndarray) -> Any:
-        J = chain.rows(q)
+        J = chain.linkage.rows(q)
         J.data[41] *= 1.1
         return J
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from chains import closed_arc
 
 import gaussopt as go
 from gaussopt.codegen import modules
 from gaussopt.core import registry
-from gaussopt.modelling.chain import closed_arc
 
 NAMES = ["velocity-gauss", "rattle"]
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from chains import closed_arc
 
 import gaussopt as go
 from gaussopt.codegen import modules
 from gaussopt.compiled.linkage_loop import LinkageKernels, PinRow
 from gaussopt.core.errors import NotAccepted
-from gaussopt.modelling.chain import Chain, closed_arc
+from gaussopt.modelling.chain import Chain
 from gaussopt.modelling.linkage import GROUND, Linkage
 
 SOLVED = go.Status.SOLVED
@@ -23,7 +24,7 @@ def moving(links: int, closed: bool) -> tuple[Chain, np.ndarray, np.ndarray]:
     """A chain of unequal links; open ones in motion, closed ones at rest."""
     mass = 0.1 * (1 + np.arange(links) % 3)
     if closed:
-        return closed_arc(links, 2.0, mass=mass)
+        return closed_arc(links, mass=mass)
     chain, i = Chain(links, mass=mass), np.arange(links)
     return chain, *chain.state(-1.0 + 0.4 * np.sin(0.9 * i), np.cos(0.3 * i))
 
