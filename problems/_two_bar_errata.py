@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+import gaussopt.problems._two_bar_programs as programs
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.modelling.erratum import Evidence
 from gaussopt.modelling.problem import Problem, problem
-from gaussopt.problems import _two_bar_programs as programs
 from gaussopt.problems._evidence import first_step, miss
 
 

@@ -13,7 +13,6 @@ from gaussopt.core.errors import NotCompiled
 from gaussopt.core.event import Event
 from gaussopt.integration.events.accelerations import ContactAccelerations
 from gaussopt.jit.kernel import COMPILED
-from gaussopt.modelling.lagrangian import LagrangianSystem
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="llvmlite is not installed, or switched off")
 
@@ -123,7 +122,7 @@ def test_other_methods_go_stage_by_stage(settings: dict[str, Any], leaps: list[P
 def test_equations_without_translation_go_stage_by_stage(
     monkeypatch: pytest.MonkeyPatch, leaps: list[PhaseSegment]
 ) -> None:
-    def refused(system: LagrangianSystem) -> None:
+    def refused(model: object, equations: str) -> None:
         raise NotCompiled("no translation")
 
     monkeypatch.setattr("gaussopt.compiled.contact_phases.contact_equations", refused)
