@@ -9,13 +9,12 @@ are solved exactly through the complementarity problem of their own multipliers:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.atlas.stacked_steps import Codes, ContactStack, Mask, classify_stack
+from gaussopt.atlas.stacked_steps import MATRIX_CLASSES, Codes, ContactStack, Mask, classify_stack
 from gaussopt.contact.qp_equivalence import weights
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import IllPosed, NotAccepted
@@ -31,6 +30,43 @@ LCP_CLASSES = (
 QP_CLASSES = ("equal", "different", "tensile", "unbounded", "infeasible", "not convex", "not unique")
 JOINT_CLASSES = (*QP_CLASSES, "not mapped")
 WEIGHTED_CLASSES = ("equal", "different", "no weights", "not a P-matrix")
+
+CLASSES = {
+    "lcp": LCP_CLASSES, "matrix": MATRIX_CLASSES, "qp": QP_CLASSES, "joint": JOINT_CLASSES,
+    "weighted": WEIGHTED_CLASSES,
+}  # fmt: skip
+"""Meaning of the codes, by variable."""
+
+MEANINGS = {
+    "lcp": ("solutions of the contact laws", ""),
+    "solutions": ("number of accelerations, -1 for a continuum", "1"),
+    "matrix": ("class of the contact operator", ""),
+    "symmetric": ("whether the contact operator is symmetric", "1"),
+    "positive_definite": ("whether its symmetric part is positive definite", "1"),
+    "p_matrix": ("whether it is a P-matrix", "1"),
+    "lam_lcp": ("normal forces of the LCP where they are unique", "N"),
+    "lam_qp": ("normal forces of the printed QP where it has one minimiser", "N"),
+    "qp": ("the printed normal-force QP beside the LCP", ""),
+    "force_difference": ("difference of the forces of printed QP and LCP relative to the latter", "1"),
+    "acceleration_difference": (
+        "difference of the accelerations in the mass norm, relative to the contacts' part",
+        "1",
+    ),
+    "eta": ("eta of the criterion at the LCP's solution", "N"),
+    "predicted": ("whether the criterion predicts equality, -1 not applicable", "1"),
+    "agrees": ("whether the prediction is right, -1 not applicable or borderline", "1"),
+    "borderline": ("whether eta is within rounding of its bound", "1"),
+    "joint": ("the QP over all ideal forces beside the LCP", ""),
+    "joint_difference": ("difference of its forces relative to the LCP's", "1"),
+    "joint_agrees": ("whether its criterion is right, -1 not applicable or borderline", "1"),
+    "weighted": ("the weighted QP beside the LCP", ""),
+    "weighted_difference": ("difference of its forces relative to the LCP's", "1"),
+    "contraction": ("contraction factor rho of frozen friction", "1"),
+    "converges": ("whether rho is below 1", "1"),
+    "delassus": ("contact operator", "1/kg"),
+    "bias": ("gap accelerations without contact forces", "m/s^2"),
+}
+"""What the arrays of a study hold, with units; and those of its operators."""
 
 EQUAL = 1e-8
 """Relative difference of the forces up to which two answers are equal."""
@@ -51,9 +87,7 @@ def solve_printed(P: Matrix, A: Matrix, b: Matrix, p: Matrix | None = None) -> M
         return np.zeros_like(b)
     At = A.swapaxes(1, 2)
     X = np.asarray(np.linalg.solve(P, At), dtype=np.float64)
-    free: Matrix = np.zeros_like(b)
-    if p is not None:
-        free = np.asarray(np.linalg.solve(P, p[..., None])[..., 0], dtype=np.float64)
+    free = np.zeros_like(b) if p is None else np.asarray(np.linalg.solve(P, p[..., None])[..., 0], dtype=np.float64)
     G = A @ X
     answers = solve_batch(0.5 * (G + G.swapaxes(1, 2)), b + _times(A, free), "newton")
     z: Matrix = _times(X, answers.z) + free
@@ -62,13 +96,9 @@ def solve_printed(P: Matrix, A: Matrix, b: Matrix, p: Matrix | None = None) -> M
 
 
 def criteria(A: Matrix, b: Matrix, z: Matrix, ell: Matrix | None = None) -> tuple[Matrix, Vector]:
-    """Eta at the solutions z of the LCPs, and by how much it violates eta >= 0, eta . w = 0, relative.
+    """Eta at the solutions z of the LCPs, (B, k), and by how much it violates eta >= 0, eta . w = 0, relative, (B,).
 
-    Returns
-    -------
-    eta : (B, k)
-    violation : (B,)
-        The printed program returns z if it is (up to rounding) zero.
+    The printed program returns z if the violation is zero up to rounding.
     """
     At = A.swapaxes(1, 2)
     rhs = 0.5 * _times(A - At, z) - (0.0 if ell is None else 0.5 * ell)
@@ -84,10 +114,18 @@ def _times(A: Matrix, x: Matrix) -> Matrix:
     return np.asarray((A @ x[..., None])[..., 0])
 
 
-def _relative(difference: Vector, size: Vector) -> Vector:
-    """The quotient, with 0 / 0 = 0."""
+def _relative(difference: Matrix, value: Matrix) -> Vector:
+    """Norms of the differences divided by those of the values, with 0 / 0 = 0."""
+    above, below = np.linalg.norm(difference, axis=1), np.linalg.norm(value, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(difference == 0, 0.0, difference / size)
+        return np.where(above == 0, 0.0, above / below)
+
+
+def _spread(where: Mask, values: NDArray[Any], empty: float, kind: Any = np.float64) -> NDArray[Any]:
+    """The values in their places among all states."""
+    full: NDArray[Any] = np.full((len(where), *values.shape[1:]), empty, dtype=kind)
+    full[where] = values
+    return full
 
 
 def weights_stack(A: Matrix) -> Matrix:
@@ -112,90 +150,31 @@ def contractions(smooth: Matrix, delassus: Matrix) -> Vector:
     return np.where(safe, np.linalg.norm(root @ C @ root, 2, axis=(1, 2)), np.nan)
 
 
-@dataclass(frozen=True)
-class ContactStudy:
-    """What LCP, printed QP and relatives do in B states; codes are indices into the tuples *_CLASSES.
+def study(stack: ContactStack) -> dict[str, NDArray[Any]]:
+    """What LCP, printed QP and relatives do in B states, by the names in MEANINGS.
 
-    Attributes
-    ----------
-    lcp : codes
-    solutions : (B,) int
-        Number of accelerations; -1 for a continuum.
-    matrix : codes
-    symmetric, positive_definite, p_matrix : (B,) bool
-    lam_lcp, lam_qp : (B, k)
-        Forces of the LCP where it has one solution, of the printed QP where it has one; else NaN.
-    qp : codes
-    force_difference, acceleration_difference : (B,)
-        Of printed QP and LCP, relative to the LCP's forces and to the acceleration that they cause, in the mass norm.
-    eta : (B, k)
-    predicted : (B,) int8
-        1: the criterion says equal, 0: different, -1: not applicable, the operator is not positive definite.
-    agrees : (B,) int8
-        1: the criterion is right, 0: wrong, -1: not applicable or borderline.
-    borderline : (B,) bool
-    joint : codes
-    joint_difference : (B,)
-        Forces of the program over all ideal forces.
-    joint_agrees : (B,) int8
-    weighted : codes
-    weighted_difference : (B,)
-    contraction : (B,)
-    converges : (B,) bool
-        contraction < 1.
+    Forces and eta are (B, k), all others but the operator (B,); codes are indices into CLASSES. `predicted`, `agrees`
+    and `joint_agrees` are -1 where the criterion does not apply because the operator is not positive definite, and the
+    latter two where it is borderline.
     """
-
-    lcp: Codes
-    solutions: NDArray[np.int_]
-    matrix: Codes
-    symmetric: Mask
-    positive_definite: Mask
-    p_matrix: Mask
-    lam_lcp: Matrix
-    lam_qp: Matrix
-    qp: Codes
-    force_difference: Vector
-    acceleration_difference: Vector
-    eta: Matrix
-    predicted: Codes
-    agrees: Codes
-    borderline: Mask
-    joint: Codes
-    joint_difference: Vector
-    joint_agrees: Codes
-    weighted: Codes
-    weighted_difference: Vector
-    contraction: Vector
-    converges: Mask
-
-
-def study(stack: ContactStack) -> ContactStudy:
-    """Solve and classify everything."""
     A, b = stack.delassus, stack.bias
     kind = classify_stack(A)
-    one = kind.p_matrix
+    definite, one = kind.positive_definite, kind.p_matrix
     z, lcp_code, solutions = _solve_lcps(stack, one)
-    definite = kind.positive_definite
-    out: dict[str, Any] = {
-        "lcp": lcp_code, "solutions": solutions, "matrix": kind.code, "symmetric": kind.symmetric,
-        "positive_definite": definite, "p_matrix": one, "lam_lcp": z,
-    }  # fmt: skip
     refused = _refusals(A, b, definite)
-    out |= _printed(stack, z, definite, refused, None)
     if stack.joints and np.isfinite(stack.ell).all():
         joint = _printed(stack, z, definite, refused, stack.ell)
-        out |= {
-            "joint": joint["qp"], "joint_difference": joint["force_difference"], "joint_agrees": joint["agrees"]
-        }  # fmt: skip
     else:
-        nothing = len(JOINT_CLASSES) - 1
-        out |= {
-            "joint": np.full(len(b), nothing, dtype=np.int8), "joint_difference": np.full(len(b), np.nan),
-            "joint_agrees": np.full(len(b), -1, dtype=np.int8),
-        }  # fmt: skip
-    out |= _weighted(A, b, z, one)
+        codes = np.full(len(b), -1, dtype=np.int8)
+        joint = {"qp": codes + len(JOINT_CLASSES), "force_difference": np.full(len(b), np.nan), "agrees": codes}
     rho = contractions(stack.smooth, A)
-    return ContactStudy(**out, contraction=rho, converges=rho < 1)
+    return {
+        "lcp": lcp_code, "solutions": solutions, "matrix": kind.code, "symmetric": kind.symmetric,
+        "positive_definite": definite, "p_matrix": one, "lam_lcp": z, "joint": joint["qp"],
+        "joint_difference": joint["force_difference"], "joint_agrees": joint["agrees"], "contraction": rho,
+        "converges": rho < 1, "delassus": A, "bias": b,
+        **_printed(stack, z, definite, refused, None), **_weighted(A, b, z, one),
+    }  # fmt: skip
 
 
 def _solve_lcps(stack: ContactStack, one: Mask) -> tuple[Matrix, Codes, NDArray[np.int_]]:
@@ -204,11 +183,8 @@ def _solve_lcps(stack: ContactStack, one: Mask) -> tuple[Matrix, Codes, NDArray[
     z = np.full(b.shape, np.nan)
     code, solutions = np.zeros(len(b), dtype=np.int8), np.ones(len(b), dtype=int)
     if one.any():
-        answers = solve_batch(A[one], b[one], "newton")
-        z[one] = answers.z
-    names = {
-        Status.MULTIPLE_SOLUTIONS: 2, Status.ACCELERATION_NOT_UNIQUE: 3, Status.NO_SOLUTION: 4,
-    }  # fmt: skip
+        z[one] = solve_batch(A[one], b[one], "newton").z
+    names = {Status.MULTIPLE_SOLUTIONS: 2, Status.ACCELERATION_NOT_UNIQUE: 3, Status.NO_SOLUTION: 4}
     for i in np.flatnonzero(~one):
         observe = stack.motion[i]
         found = enumerate_lcp(LCP(A[i], b[i]), observe, np.zeros(len(observe)), size=stack.size[i])
@@ -234,45 +210,35 @@ def _refusals(A: Matrix, b: Matrix, definite: Mask) -> Codes:
 
 def _printed(stack: ContactStack, z: Matrix, definite: Mask, refused: Codes, ell: Matrix | None) -> dict[str, Any]:
     """The printed program (over all ideal forces if ell is given) beside the LCP's solutions z, by names of results."""
-    count = len(stack)
     A, b, true = stack.delassus[definite], stack.bias[definite], z[definite]
     pull = None if ell is None else ell[definite]
     x = solve_printed(0.5 * (A + A.swapaxes(1, 2)), A, b, None if pull is None else 0.5 * pull)
     eta, violation = criteria(A, b, true, pull) if len(b) else (np.zeros_like(b), np.zeros(0))
-    gap = x - true
-    difference = _relative(np.linalg.norm(gap, axis=1), np.linalg.norm(true, axis=1))
-    size, change = (np.linalg.norm(_times(stack.motion[definite], y), axis=1) for y in (true, gap))
+    difference = _relative(x - true, true)
+    change = _relative(_times(stack.motion[definite], x - true), _times(stack.motion[definite], true))
     equal = difference <= EQUAL
     tensile = x.min(axis=1, initial=np.inf) < -DECIDED * np.abs(x).max(axis=1, initial=0.0)
     predicted = violation <= DECIDED
     border = (violation > BORDER[0]) & (violation < BORDER[1])
-
-    def spread(values: NDArray[Any], empty: float, kind: Any = np.float64) -> NDArray[Any]:
-        full: NDArray[Any] = np.full((count, *values.shape[1:]), empty, dtype=kind)
-        full[definite] = values
-        return full
-
     code = refused.copy()
     code[definite] = np.where(equal, 0, np.where(tensile, 2, 1))
     right = np.where(border, -1, predicted == equal)
     return {
-        "lam_qp": spread(x, np.nan), "qp": code, "force_difference": spread(difference, np.nan),
-        "acceleration_difference": spread(_relative(change, size), np.nan), "eta": spread(eta, np.nan),
-        "predicted": spread(predicted, -1, np.int8), "agrees": spread(right, -1, np.int8),
-        "borderline": spread(border, False, np.bool_),
+        "lam_qp": _spread(definite, x, np.nan), "qp": code, "force_difference": _spread(definite, difference, np.nan),
+        "acceleration_difference": _spread(definite, change, np.nan), "eta": _spread(definite, eta, np.nan),
+        "predicted": _spread(definite, predicted, -1, np.int8), "agrees": _spread(definite, right, -1, np.int8),
+        "borderline": _spread(definite, border, False, np.bool_),
     }  # fmt: skip
 
 
-def _weighted(A: Matrix, b: Matrix, z: Matrix, p_matrix: Mask) -> dict[str, NDArray[np.generic]]:
+def _weighted(A: Matrix, b: Matrix, z: Matrix, p_matrix: Mask) -> dict[str, Any]:
     """The weighted program where weights exist and the operator is a P-matrix."""
     d = weights_stack(A)
     there = np.isfinite(d).all(axis=1)
     use = there & p_matrix
     P = d[use][:, :, None] * A[use]
     x = solve_printed(0.5 * (P + P.swapaxes(1, 2)), A[use], b[use])
-    difference = np.full(len(b), np.nan)
-    true = z[use]
-    difference[use] = _relative(np.linalg.norm(x - true, axis=1), np.linalg.norm(true, axis=1))
+    difference = _relative(x - z[use], z[use])
     code = np.where(there, 3, 2)
-    code[use] = np.where(difference[use] <= EQUAL, 0, 1)
-    return {"weighted": code.astype(np.int8), "weighted_difference": difference}
+    code[use] = np.where(difference <= EQUAL, 0, 1)
+    return {"weighted": code.astype(np.int8), "weighted_difference": _spread(use, difference, np.nan)}

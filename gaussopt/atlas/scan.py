@@ -12,7 +12,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.atlas.contact_study import JOINT_CLASSES, LCP_CLASSES, QP_CLASSES, WEIGHTED_CLASSES, ContactStudy, study
-from gaussopt.atlas.stacked_steps import MATRIX_CLASSES, ContactStack
+from gaussopt.atlas.contact_study import CLASSES, MEANINGS, study
+from gaussopt.atlas.stacked_steps import ContactStack
 from gaussopt.core.errors import BadInput, NotAccepted, UnknownName
 from gaussopt.core.step_data import Matrix, StepData
 from gaussopt.modelling.parameter_grid import AtlasGrid, Axis, default_grid
@@ -44,42 +44,6 @@ MAX_CONTACTS = 8
 CHUNK = 4000
 """Points that are solved together."""
 
-CLASSES = {
-    "lcp": LCP_CLASSES, "matrix": MATRIX_CLASSES, "qp": QP_CLASSES, "joint": JOINT_CLASSES,
-    "weighted": WEIGHTED_CLASSES,
-}  # fmt: skip
-"""Meaning of the codes, by variable."""
-
-MEANINGS = {
-    "lcp": ("solutions of the contact laws", ""),
-    "solutions": ("number of accelerations, -1 for a continuum", "1"),
-    "matrix": ("class of the contact operator", ""),
-    "symmetric": ("whether the contact operator is symmetric", "1"),
-    "positive_definite": ("whether its symmetric part is positive definite", "1"),
-    "p_matrix": ("whether it is a P-matrix", "1"),
-    "lam_lcp": ("normal forces of the LCP where they are unique", "N"),
-    "lam_qp": ("normal forces of the printed QP where it has one minimiser", "N"),
-    "qp": ("the printed normal-force QP beside the LCP", ""),
-    "force_difference": ("difference of the forces of printed QP and LCP relative to the latter", "1"),
-    "acceleration_difference": (
-        "difference of the accelerations in the mass norm, relative to the contacts' part",
-        "1",
-    ),
-    "eta": ("eta of the criterion at the LCP's solution", "N"),
-    "predicted": ("whether the criterion predicts equality, -1 not applicable", "1"),
-    "agrees": ("whether the prediction is right, -1 not applicable or borderline", "1"),
-    "borderline": ("whether eta is within rounding of its bound", "1"),
-    "joint": ("the QP over all ideal forces beside the LCP", ""),
-    "joint_difference": ("difference of its forces relative to the LCP's", "1"),
-    "joint_agrees": ("whether its criterion is right, -1 not applicable or borderline", "1"),
-    "weighted": ("the weighted QP beside the LCP", ""),
-    "weighted_difference": ("difference of its forces relative to the LCP's", "1"),
-    "contraction": ("contraction factor rho of frozen friction", "1"),
-    "converges": ("whether rho is below 1", "1"),
-    "delassus": ("contact operator", "1/kg"),
-    "bias": ("gap accelerations without contact forces", "m/s^2"),
-}
-
 OF_CONTACTS = {"lam_lcp": 1, "lam_qp": 1, "eta": 1, "bias": 1, "delassus": 2}
 """Variables with one or two axes of contacts behind those of the grid."""
 
@@ -90,14 +54,11 @@ class Atlas:
 
     Attributes
     ----------
-    problem : str
-        Its label.
+    problem : its label
     axes : tuple of Axis
     units : of the axes
-    slips : (S, k)
-        Signs of slip.
-    loads : (L, k) or None
-        Directions of the bias.
+    slips : (S, k), signs of slip
+    loads : (L, k) or None, directions of the bias
     contacts : names of the contacts
     data : xarray.Dataset
         Dimensions: the axes, "slip", with loads "load", and "contact"; codes carry their meaning as `flag_meanings`.
@@ -128,24 +89,25 @@ class Atlas:
         """How many points fall into each class."""
         found: dict[str, Any] = {"points": self.points}
         for name, classes in CLASSES.items():
-            codes = self.codes(name)
-            found[name] = {label: int((codes == i).sum()) for i, label in enumerate(classes) if (codes == i).any()}
-        agrees, joint = self.codes("agrees"), self.codes("joint_agrees")
-        differences = np.asarray(self.data["force_difference"].values)
-        differences = differences[np.isfinite(differences) & (self.codes("qp") > 0)]
-        found["criterion"] = {
-            "right": int((agrees == 1).sum()), "wrong": int((agrees == 0).sum()),
-            "borderline": int(self.data["borderline"].values.sum()),
-            "right for all ideal forces": int((joint == 1).sum()),
-            "wrong for all ideal forces": int((joint == 0).sum()),
+            counts = np.bincount(self.codes(name).ravel(), minlength=len(classes))
+            found[name] = {label: int(count) for label, count in zip(classes, counts, strict=True) if count}
+        values = {name: np.asarray(self.data[name].values) for name in MEANINGS}
+        difference = values["force_difference"][values["qp"] > 0]
+        difference = difference[np.isfinite(difference)]
+        masks = {
+            "criterion": {
+                "right": values["agrees"] == 1, "wrong": values["agrees"] == 0, "borderline": values["borderline"],
+                "right for all ideal forces": values["joint_agrees"] == 1,
+                "wrong for all ideal forces": values["joint_agrees"] == 0,
+            },
+            "frozen friction": {
+                "contracts": values["converges"], "need not contract": values["contraction"] >= 1,
+                "redundant": np.isnan(values["contraction"]),
+            },
         }  # fmt: skip
-        found["frozen friction"] = {
-            "contracts": int(self.data["converges"].values.sum()),
-            "need not contract": int((np.asarray(self.data["contraction"].values) >= 1).sum()),
-            "redundant": int(np.isnan(np.asarray(self.data["contraction"].values)).sum()),
-        }
-        found["largest force difference"] = float(differences.max()) if len(differences) else 0.0
-        found["median force difference"] = float(np.median(differences)) if len(differences) else 0.0
+        found |= {name: {label: int(mask.sum()) for label, mask in of.items()} for name, of in masks.items()}
+        found["largest force difference"] = float(difference.max(initial=0.0))
+        found["median force difference"] = float(np.median(difference)) if len(difference) else 0.0
         return found
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -170,34 +132,38 @@ class Atlas:
         """
         data = netcdf.read(path, "an atlas file")
         try:
-            meta: dict[str, Any] = json.loads(data.attrs["atlas"])
-            axes = tuple(Axis(name, data[name].values) for name in meta["axes"])
-            slips = np.array(meta["slips"], dtype=int)
-            loads = None if meta["loads"] is None else np.array(meta["loads"], dtype=np.float64)
-            _check_shapes(data, axes, slips, loads, meta)
-            return cls(
-                meta["problem"], axes, tuple(meta["units"]), slips, loads, tuple(meta["contacts"]), data,
-                meta["settings"], float(meta["seconds"]),
-            )  # fmt: skip
+            found = cls._of(data)
+            found._check()
         except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             raise BadInput(f"{path} is not an atlas file ({netcdf.first_line(error)}).") from None
+        return found
 
+    @classmethod
+    def _of(cls, data: xr.Dataset) -> Atlas:
+        """The atlas of a dataset, whose attribute says what was asked."""
+        meta: dict[str, Any] = json.loads(data.attrs["atlas"])
+        return cls(
+            meta["problem"], tuple(Axis(name, data[name].values) for name in meta["axes"]), tuple(meta["units"]),
+            np.array(meta["slips"], dtype=int),
+            None if meta["loads"] is None else np.array(meta["loads"], dtype=np.float64), tuple(meta["contacts"]),
+            data, meta["settings"], float(meta["seconds"]),
+        )  # fmt: skip
 
-def _check_shapes(
-    data: xr.Dataset, axes: tuple[Axis, ...], slips: NDArray[Any], loads: Matrix | None, meta: Mapping[str, Any]
-) -> None:
-    """Raise KeyError or ValueError where the arrays of a file are not those of the grid that it names."""
-    contacts = len(meta["contacts"])
-    grid = (*(len(a.values) for a in axes), len(slips), *(() if loads is None else (len(loads),)))
-    for name in MEANINGS:
-        array, shape = data[name].values, (*grid, *(contacts,) * OF_CONTACTS.get(name, 0))
-        if array.shape != shape or array.dtype.kind not in "fiub":
-            raise ValueError(f"{name} is of shape {array.shape} and type {array.dtype}, expected numbers of {shape}")
-    for name, classes in CLASSES.items():
-        if (data[name].values < 0).any() or (data[name].values >= len(classes)).any():
-            raise ValueError(f"{name} holds codes of no class")
-    if len(meta["units"]) != len(axes) or slips.shape[1:] != (contacts,):
-        raise ValueError("its axes and signs do not fit its arrays")
+    def _check(self) -> None:
+        """Raise KeyError or ValueError where the arrays of a file are not those of the grid that it names."""
+        contacts = len(self.contacts)
+        grid = _shape(self.axes, self.slips, self.loads)
+        for name in MEANINGS:
+            array, shape = self.data[name].values, (*grid, *(contacts,) * OF_CONTACTS.get(name, 0))
+            if array.shape != shape or array.dtype.kind not in "fiub":
+                raise ValueError(
+                    f"{name} is of shape {array.shape} and type {array.dtype}, expected numbers of {shape}"
+                )
+        for name, classes in CLASSES.items():
+            if (self.data[name].values < 0).any() or (self.data[name].values >= len(classes)).any():
+                raise ValueError(f"{name} holds codes of no class")
+        if len(self.units) != len(self.axes) or self.slips.shape[1:] != (contacts,):
+            raise ValueError("its axes and signs do not fit its arrays")
 
 
 def scan(
@@ -209,8 +175,7 @@ def scan(
     Parameters
     ----------
     problem : str or Problem
-    axes : sequence of Axis, optional
-        Of parameters; the problem's own grid if absent.
+    axes : sequence of Axis, optional, of parameters; the problem's own grid if absent
     slips : "all", a text such as "+,-" (joined by "|"), or rows of +1 and -1
         Signs of the slip velocities, one for every contact.
     loads : int
@@ -239,44 +204,43 @@ def scan(
         raise BadInput(f"{entry.name} has {first.k} contacts; an atlas takes at most {MAX_CONTACTS}.")
     signs = parse_slips(slips, first.k)
     directions = load_directions(loads, first.k) if loads else None
-    shape = (*(len(a.values) for a in chosen), len(signs), *(() if directions is None else (len(directions),)))
+    shape = _shape(chosen, signs, directions)
     if np.prod(shape, dtype=float) > MAX_POINTS:
         raise BadInput(f"The grid has {np.prod(shape, dtype=float):.0f} points; at most {MAX_POINTS} are scanned.")
-    operators, parts = _study(_states(entry, grid, chosen), signs, directions, shape, progress)
-    names = entry.system.contact_names or tuple(f"contact {i + 1}" for i in range(first.k))
+    arrays = _study(_states(entry, grid, chosen), signs, directions, int(np.prod(shape, dtype=int)), progress)
     units = {p.name: p.unit for p in entry.parameters}
     meta = {
         "problem": entry.label, "axes": [a.name for a in chosen], "units": [units[a.name] for a in chosen],
-        "slips": signs.tolist(), "loads": None if directions is None else directions.tolist(), "contacts": list(names),
+        "slips": signs.tolist(), "loads": None if directions is None else directions.tolist(),
+        "contacts": list(entry.system.contact_names or (f"contact {i + 1}" for i in range(first.k))),
         "settings": {k: v if isinstance(v, str) else np.asarray(v).tolist() for k, v in entry.settings.items()},
         "seconds": perf_counter() - begin,
     }  # fmt: skip
-    data = _dataset(parts, operators, shape, chosen, meta)
-    return Atlas(
-        entry.label, chosen, tuple(meta["units"]), signs, directions, names, data, meta["settings"], meta["seconds"]
-    )
+    return Atlas._of(_dataset(arrays, shape, chosen, meta))
+
+
+def _shape(axes: Sequence[Axis], slips: NDArray[np.int_], loads: Matrix | None) -> tuple[int, ...]:
+    """Shape of the grid: axes, signs of slip, loads if there are any."""
+    return (*(len(a.values) for a in axes), len(slips), *(() if loads is None else (len(loads),)))
 
 
 def _study(
-    states: Iterator[StepData], signs: NDArray[np.int_], directions: Matrix | None, shape: tuple[int, ...],
+    states: Iterator[StepData], signs: NDArray[np.int_], directions: Matrix | None, points: int,
     progress: Callable[[float], None] | None,
-) -> tuple[list[ContactStack], list[ContactStudy]]:  # fmt: skip
-    """Operators and findings of all states, some thousand points together."""
-    loads = 1 if directions is None else len(directions)
-    points, together = int(np.prod(shape, dtype=int)), max(1, CHUNK // (len(signs) * loads))
-    operators: list[ContactStack] = []
-    parts: list[ContactStudy] = []
+) -> dict[str, NDArray[Any]]:  # fmt: skip
+    """Findings and operators of all points by their names in MEANINGS, some thousand points together."""
+    together = max(1, CHUNK // (len(signs) * (1 if directions is None else len(directions))))
+    found: list[dict[str, NDArray[Any]]] = []
     done = 0
     while batch := list(itertools.islice(states, together)):
         stack = ContactStack.of(batch, signs)
         if directions is not None:
             stack = stack.with_bias(directions)
-        parts.append(study(stack))
-        operators.append(stack)
+        found.append(study(stack))
         done += len(stack)
         if progress is not None:
             progress(done / points)
-    return operators, parts
+    return {name: np.concatenate([of[name] for of in found]) for name in MEANINGS}
 
 
 def _axes(entry: Problem, grid: AtlasGrid, axes: Sequence[Axis] | None) -> tuple[Axis, ...]:
@@ -312,12 +276,7 @@ def _states(entry: Problem, grid: AtlasGrid, axes: tuple[Axis, ...]) -> Iterator
 
 
 def parse_slips(slips: str | Sequence[Sequence[int]], k: int) -> NDArray[np.int_]:
-    """Rows of k signs.
-
-    Raises
-    ------
-    BadInput
-    """
+    """Rows of k signs; raises BadInput."""
     if isinstance(slips, str):
         if slips.strip() == "all":
             if k > MAX_SIGNS:
@@ -334,12 +293,7 @@ def parse_slips(slips: str | Sequence[Sequence[int]], k: int) -> NDArray[np.int_
 
 
 def load_directions(count: int, k: int) -> Matrix:
-    """Unit vectors in the space of the bias, (L, k).
-
-    Raises
-    ------
-    BadInput
-    """
+    """Unit vectors in the space of the bias, (L, k); raises BadInput."""
     if not 1 <= count <= MAX_POINTS:
         raise BadInput(f"loads is {count}; give the number of directions of the load, from 1 to {MAX_POINTS}.")
     if k == 1:
@@ -358,36 +312,24 @@ def slip_label(row: Sequence[int] | NDArray[np.int_]) -> str:
 
 
 def _dataset(
-    parts: Sequence[ContactStudy],
-    operators: Sequence[ContactStack],
-    shape: tuple[int, ...],
-    axes: tuple[Axis, ...],
-    meta: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]], shape: tuple[int, ...], axes: tuple[Axis, ...], meta: Mapping[str, Any]
 ) -> xr.Dataset:
     import xarray as xr
 
     dims = [*(a.name for a in axes), "slip", *(["load"] if meta["loads"] is not None else [])]
-    contacts = len(meta["contacts"])
-    extra = {1: [], 2: ["contact"], 3: ["contact", "contact_of_force"]}
+    of_contacts = ["contact", "contact_of_force"]
     variables: dict[str, Any] = {}
-
-    def add(name: str, value: NDArray[Any]) -> None:
-        title, unit = MEANINGS[name]
+    for name, (title, unit) in MEANINGS.items():
+        value, count = arrays[name], OF_CONTACTS.get(name, 0)
         attrs: dict[str, Any] = {"long_name": title}
         if name in CLASSES:
             attrs["flag_values"] = np.arange(len(CLASSES[name]), dtype=np.int8)
             attrs["flag_meanings"] = " ".join(c.replace(" ", "_") for c in CLASSES[name])
         else:
             attrs["units"] = unit
-        if value.dtype == np.bool_:
-            value = value.astype(np.int8)
-        value = value.reshape(*shape, *(contacts,) * (value.ndim - 1))
-        variables[name] = ([*dims, *extra[value.ndim - len(shape) + 1]], value, attrs)
-
-    for f in fields(ContactStudy):
-        add(f.name, np.concatenate([np.asarray(getattr(p, f.name)) for p in parts]))
-    for name in ("delassus", "bias"):
-        add(name, np.concatenate([getattr(s, name) for s in operators]))
+        kept = value.astype(np.int8) if value.dtype == np.bool_ else value
+        shaped = kept.reshape(*shape, *(len(meta["contacts"]),) * count)
+        variables[name] = ([*dims, *of_contacts[:count]], shaped, attrs)
     coords: dict[str, Any] = {
         a.name: (a.name, a.values, {"units": unit}) for a, unit in zip(axes, meta["units"], strict=True)
     }

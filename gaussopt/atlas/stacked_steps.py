@@ -6,7 +6,7 @@ Everything is stacked along the first axis.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,19 +33,14 @@ class ContactStack:
 
     Attributes
     ----------
-    delassus : (B, k, k)
-        w = delassus lam_N + bias, 1/kg.
+    delassus : (B, k, k), w = delassus lam_N + bias, 1/kg
     bias : (B, k), m/s^2
-    smooth : (B, k, k)
-        The same operator without friction.
-    motion : (B, n, k)
-        |motion lam_N| is the mass norm of the acceleration by the contact forces.
+    smooth : (B, k, k), the same operator without friction
+    motion : (B, n, k), |motion lam_N| is the mass norm of the acceleration by the contact forces
     ell : (B, k)
         sigma mu J_T (a_J - a0), what the joints do along the friction; zero without joints, NaN where M is singular.
-    size : (B, k)
-        Size of the terms that the bias was summed from.
-    joints : bool
-        Whether there are any.
+    size : (B, k), size of the terms that the bias was summed from
+    joints : whether there are any
     """
 
     delassus: Matrix
@@ -66,20 +61,10 @@ class ContactStack:
 
     @classmethod
     def of(cls, steps: Sequence[StepData], slips: NDArray[np.int_]) -> ContactStack:
-        """Operators of all states with all slip signs; the signs run fastest.
+        """Operators of all states, which have the same k contacts, with all slip signs; the signs run fastest.
 
-        Parameters
-        ----------
-        steps : B step data with the same k contacts
-        slips : (S, k)
-            +1 or -1: the sign that replaces v_T. In space it reverses the direction of v_T.
-
-        Raises
-        ------
-        BadInput
-            In space where there is no slip to reverse.
-        NotAccepted
-            Where the joints are ill-posed.
+        The signs +1 and -1 of `slips`, (S, k), replace that of v_T; in space they reverse its direction. Raises
+        BadInput in space where there is no slip to reverse, and NotAccepted where the joints are ill-posed.
         """
         parts = [_blocks(step) for step in steps]
         normal, tangent, bias, size, along = (np.array([p[i] for p in parts]) for i in range(5))
@@ -104,13 +89,19 @@ class ContactStack:
 
     def with_bias(self, bias: Matrix) -> ContactStack:
         """Every operator with every bias, (L, k); the biases run fastest. What the joints do is then unknown."""
-        count = len(bias)
-        repeated = {f.name: np.repeat(getattr(self, f.name), count, axis=0) for f in fields(self) if f.name != "joints"}
-        all_bias = np.tile(bias, (len(self), 1))
-        repeated |= {"bias": all_bias, "size": np.abs(all_bias)}
-        if self.joints:
-            repeated["ell"] = np.full(all_bias.shape, np.nan)
-        return ContactStack(**repeated, joints=self.joints)
+        delassus, smooth, motion, ell = (
+            np.repeat(x, len(bias), axis=0) for x in (self.delassus, self.smooth, self.motion, self.ell)
+        )
+        bias = np.tile(bias, (len(self), 1))
+        return ContactStack(
+            delassus,
+            bias,
+            smooth,
+            motion,
+            np.full_like(bias, np.nan) if self.joints else ell,
+            np.abs(bias),
+            self.joints,
+        )
 
 
 def _blocks(step: StepData) -> tuple[Matrix, Matrix, Vector, Vector, Vector]:
@@ -148,7 +139,6 @@ class MatrixClasses:
     positive_definite: Mask
     positive_semidefinite: Mask
     p_matrix: Mask
-    lowest: Vector
 
     @property
     def code(self) -> Codes:
@@ -177,4 +167,4 @@ def classify_stack(A: Matrix) -> MatrixClasses:
     p_matrix = definite.copy()
     for i in np.flatnonzero(~definite & positive.all(axis=1)):
         p_matrix[i] = bool(is_p_matrix(A[i], n))
-    return MatrixClasses(symmetric, definite, lowest >= -floor, p_matrix, np.asarray(lowest, dtype=np.float64))
+    return MatrixClasses(symmetric, definite, lowest >= -floor, p_matrix)

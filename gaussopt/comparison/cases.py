@@ -9,7 +9,9 @@ from __future__ import annotations
 import gc
 import math
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -17,9 +19,11 @@ from typing import Any
 import numpy as np
 
 from gaussopt.comparison.items import Item
+from gaussopt.comparison.pairing import is_exact
 from gaussopt.comparison.records import MOST_REASONS, PARTS, QUANTILES, Answers, MotionRecord, Times
+from gaussopt.comparison.residuals import Residuals
 from gaussopt.comparison.solver_sequence_run import SequenceRun, starts_of
-from gaussopt.comparison.solver_spec import parse_word, solver_class, stepper_settings
+from gaussopt.comparison.solver_spec import parse_word, stepper_settings
 from gaussopt.comparison.sources import Spec, spec_of
 from gaussopt.comparison.trajectory_errors import energy_drift, errors_against
 from gaussopt.core import registry
@@ -41,43 +45,28 @@ NOWHERE = (
 
 
 def answer_case(spec: Mapping[str, Any], formulation: str, solver: str, tolerance: float) -> list[dict[str, Any]]:
-    """Answers of a solver to a source, once for each way of starting that makes a difference to it.
+    """Answers of a solver with its options to a source, as mappings, once for each start that makes a difference.
 
-    Parameters
-    ----------
-    spec : of `sources.spec_of`
-    formulation : "" for programs
-    solver : with its options
-    tolerance : of the certificate
-
-    Returns
-    -------
-    list of Answers as mappings
+    `spec` is a mapping that `sources.spec_of` reads; the formulation of programs is "".
     """
     where = spec_of(spec)
     items = where.items()
-    exact = bool(registry.load("formulation", formulation).exact) if formulation else True
     size, refused = (_size(items[0].data), "") if items else ([], NOWHERE)
     found = []
-    for start in starts_of(solver_class(solver)):
-        record = Answers(where.source, formulation, solver, start, exact, refused=refused, size=list(size))
+    for start in starts_of(solver):
+        record = Answers(where.source, formulation, solver, start, is_exact(formulation), refused=refused, size=size)
         run = SequenceRun(formulation, solver, start, tolerance)
-        for item in items:
-            try:
-                reply = run.solve(item)
-            except NotAccepted as reason:
-                return [Answers(where.source, formulation, solver, start, exact, refused=str(reason)).to_mapping()]
-            fit = run.residuals
-            for name in ("certified", "error", "iterations"):
-                getattr(record, name).append(getattr(reply, name))
-            for name, value in fit._asdict().items():
-                getattr(record, name).append(value)
-            record.status.append(str(reply.status))
-            record.claim.append(str(reply.claim))
-            known = reply.message in record.reasons or len(record.reasons) < MOST_REASONS
-            if reply.status is not Status.SOLVED and known:
-                record.reasons[reply.message] = record.reasons.get(reply.message, 0) + 1
-        found.append(record.to_mapping())
+        try:
+            replies = [(run.solve(item), run.residuals) for item in items]
+        except NotAccepted as reason:
+            return [replace(record, refused=str(reason), size=[]).to_mapping()]
+        said = Counter(reply.message for reply, _ in replies if reply.status is not Status.SOLVED)
+        columns: dict[str, Any] = {
+            name: [getattr(reply, name) for reply, _ in replies] for name in ("certified", "error", "iterations")
+        }
+        columns |= {name: [str(getattr(reply, name)) for reply, _ in replies] for name in ("status", "claim")}
+        columns |= {name: [getattr(fit, name) for _, fit in replies] for name in Residuals._fields}
+        found.append(replace(record, reasons=dict(list(said.items())[:MOST_REASONS]), **columns).to_mapping())
     return found
 
 
@@ -92,29 +81,19 @@ def time_case(
 ) -> list[dict[str, Any]]:
     """Times of rivals on a source, which take turns in random order at every step so that noise hits all alike.
 
-    Parameters
-    ----------
-    pairs : formulation and solver with its options, of each
-    budget : float
-        Seconds for each solver and start. Who is fast repeats the sequence up to MAX_REPETITIONS times; who is slow is
-        timed on as many leading steps as fit.
-
-    Returns
-    -------
-    list of Times as mappings
-        After one pass that is thrown away: it pays for imports and caches.
+    Each pair of formulation and solver has `budget` seconds for each start: who is fast repeats the sequence up to
+    MAX_REPETITIONS times, who is slow is timed on as many leading steps as fit. One pass is thrown away before: it pays
+    for imports and caches. Returns Times as mappings.
     """
     where = spec_of(spec)
     items = where.items()
-    rivals = [
-        _Rival(formulation, solver, start, tolerance)
-        for formulation, solver in pairs
-        for start in starts_of(solver_class(solver))
-    ]
     if not items:
         return []
-    for rival in rivals:
-        rival.prepare(items, budget)
+    rivals = [
+        _Rival((formulation, solver, start), tolerance, items, budget)
+        for formulation, solver in pairs
+        for start in starts_of(solver)
+    ]
     collecting = gc.isenabled()
     gc.collect()
     gc.disable()
@@ -152,16 +131,14 @@ class _Between:
 
 
 class _Rival:
-    """One solver in one way of starting, with the seconds it took."""
+    """A formulation by a solver in one way of starting, with the seconds it took.
 
-    def __init__(self, formulation: str, solver: str, start: str, tolerance: float) -> None:
-        self.formulation, self.solver, self.start, self.tolerance = formulation, solver, start, tolerance
-        self.repetitions = 0
-        self.steps = 0
+    One pass warms it up and shows how much fits into the budget.
+    """
 
-    def prepare(self, items: tuple[Item, ...], budget: float) -> None:
-        """One pass to warm up and to see how much fits into the budget."""
-        warm_up = SequenceRun(self.formulation, self.solver, self.start, self.tolerance)
+    def __init__(self, about: tuple[str, str, str], tolerance: float, items: Sequence[Item], budget: float) -> None:
+        self._about, self._tolerance = about, tolerance
+        warm_up = self._begun()
         warm_up.solve(items[0])  # imports and caches
         begin = perf_counter()
         passed = 0
@@ -176,10 +153,13 @@ class _Rival:
         self._seconds: list[list[Timing]] = [[] for _ in range(self.steps)]
         self._unconfirmed = [0] * self.steps
 
+    def _begun(self) -> SequenceRun:
+        return SequenceRun(*self._about, self._tolerance)
+
     def take(self, i: int, item: Item) -> None:
         """Solve the i-th item; every pass begins without memory of the one before."""
         if i == 0:
-            self._run = SequenceRun(self.formulation, self.solver, self.start, self.tolerance)
+            self._run = self._begun()
         reply = self._run.solve(item)
         self._seconds[i].append(reply.timing)
         self._unconfirmed[i] += reply.status is not Status.SOLVED
@@ -188,13 +168,11 @@ class _Rival:
         """Quantiles over all that was timed."""
         work = [[t.setup + t.update + t.solve for t in at] for at in self._seconds]
         samples = [t for at in self._seconds for t in at]
-        columns = {part: np.array([getattr(t, part) for t in samples]) for part in (*Timing._fields, "total")}
-        columns["work"] = np.array([s for at in work for s in at])
-        parts = {part: [float(x) for x in np.quantile(columns[part], QUANTILES)] for part in PARTS}
-        return Times(
-            where.source, self.formulation, self.solver, self.start, parts, [median(at) for at in work],
-            self.repetitions, self._unconfirmed,
-        )  # fmt: skip
+        columns = {part: [getattr(t, part) for t in samples] for part in (*Timing._fields, "total")}
+        columns["work"] = [s for at in work for s in at]
+        parts = {part: np.quantile(columns[part], QUANTILES).tolist() for part in PARTS}
+        per_step = [median(at) for at in work]
+        return Times(where.source, *self._about, parts, per_step, self.repetitions, self._unconfirmed)
 
 
 def motion_case(
@@ -209,17 +187,8 @@ def motion_case(
 ) -> dict[str, Any]:
     """Simulate a problem by a pair and measure the trajectory.
 
-    Returns
-    -------
-    dict
-        "motion": a Motion as mapping; "trajectory.nc": the trajectory, NetCDF in bytes.
-
-    Raises
-    ------
-    NotAccepted
-        If the pair does not fit after all.
-    MachineFailure
-        If the machine gave out on the way.
+    Returns "motion", a MotionRecord as mapping, and "trajectory.nc", the trajectory as NetCDF in bytes. Raises
+    NotAccepted if the pair does not fit after all, and MachineFailure if the machine gave out on the way.
     """
     entry = find_problem(problem, **settings)
     name, options = parse_word(solver)
@@ -232,12 +201,12 @@ def motion_case(
     )  # fmt: skip
     if traj.meta.get("machine_failure"):
         raise MachineFailure(traj.message)
-    error = math.nan
     own = {**entry.parameter_values, "variant": entry.variant}
-    for reference in entry.references:
-        if {**entry.parameter_values, **reference.parameters, "variant": reference.variant} == own and len(traj.t):
-            error = _largest(errors_against(traj, entry.reference(reference.name))[1])
-            break
+    named = [
+        r.name for r in entry.references
+        if {**entry.parameter_values, **r.parameters, "variant": r.variant} == own and len(traj.t)
+    ]  # fmt: skip
+    error = _largest(errors_against(traj, entry.reference(named[0]))[1]) if named else math.nan
     motion = MotionRecord(
         entry.label, formulation, solver, stepper, float(traj.meta["dt"] or 0.0), float(traj.meta["t_end"]),
         str(traj.status), traj.message, traj.worst.evaluations, error, traj.worst.relative_error,

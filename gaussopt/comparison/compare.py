@@ -11,17 +11,7 @@ from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from gaussopt.comparison.plan import (
-    Plan,
-    Request,
-    announcement,
-    answer_jobs,
-    listed_sources,
-    misfits,
-    motion_jobs,
-    plan_of,
-    time_jobs,
-)
+from gaussopt.comparison import plan as planning
 from gaussopt.comparison.records import Answers, MotionRecord, Times
 from gaussopt.comparison.results import Results
 from gaussopt.comparison.sources import Spec
@@ -84,19 +74,19 @@ def compare(
     UnknownName, BadInput, MissingBackend
         Before anything is computed.
     """
-    asked = listed_sources(sources)
+    asked = planning.listed_sources(sources)
     check_jobs(max(1, jobs))  # less than one has always been one
-    steppers = (stepper,) if isinstance(stepper, str) else tuple(stepper)
-    request = Request(
-        asked, formulations, solvers, steppers, dt, t_end, tolerance, stride, precision, motions, time_budget,
-        case_limit,
+    plan = planning.plan_of(
+        asked, formulations, solvers, precision, stride, motions,
+        steppers=(stepper,) if isinstance(stepper, str) else tuple(stepper), dt=dt, t_end=t_end, tolerance=tolerance,
+        time_budget=time_budget, case_limit=case_limit,
     )  # fmt: skip
     place = Workers(jobs) if executor is None else nullcontext(executor)
-    return _carry_out(plan_of(request), place, store, progress, note)
+    return _carry_out(plan, place, store, progress, note)
 
 
 def _carry_out(
-    plan: Plan,
+    plan: planning.Plan,
     place: AbstractContextManager[Executor],
     store: str | Path | None,
     progress: Callable[[float], None] | None,
@@ -111,11 +101,11 @@ def _carry_out(
         share = None if progress is None else lambda done: progress(begin + (end - begin) * done)
         return run_jobs(jobs, progress=share, executor=where, store=kept)
 
-    asked = answer_jobs(plan)
+    asked = planning.answer_jobs(plan)
     if not asked:
         raise BadInput("None of these formulations and solvers fit these problems.")
     if note is not None:
-        note(announcement(plan, [blank for _, blank in asked]))
+        note(planning.announcement(plan, [blank for _, blank in asked]))
     with place as where:
         outcomes = run(where, [job for job, _ in asked], 0.0, 0.5)
         answers: list[Answers] = []
@@ -123,7 +113,7 @@ def _carry_out(
             outcome = outcomes[job.key]
             records = [{**blank.to_mapping(), "failure": outcome.failure}] if outcome.failure else outcome.value
             answers += map(Answers.from_mapping, records)
-        later = time_jobs(plan, answers) + motion_jobs(plan, answers)
+        later = planning.time_jobs(plan, answers) + planning.motion_jobs(plan, answers)
         outcomes |= run(where, later, 0.5, 1.0)
     if kept is not None and note is not None:
         stale = kept.stale([job for job, _ in asked] + later)
@@ -133,7 +123,7 @@ def _carry_out(
     if progress is not None:
         progress(1.0)
     return Results(
-        (*answers, *misfits(plan)),
+        (*answers, *planning.misfits(plan)),
         tuple(Times.from_mapping(r) for _, value in values if isinstance(value, list) for r in value),
         tuple(
             MotionRecord(**value["motion"] | {"trajectory": kept.path(job, "trajectory.nc").name if kept else ""})

@@ -19,13 +19,6 @@ from gaussopt.solving.solver_sequence import SolverSequence
 def convergence(program: Program, solver: str, **options: Any) -> list[float]:
     """Solve one program from a cold start and return what the solver records of its convergence.
 
-    Parameters
-    ----------
-    program : QP, LinearSystem, LeastSquares or LCP
-    solver : str
-    options
-        Of the solver.
-
     Returns
     -------
     list of float

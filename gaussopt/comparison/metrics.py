@@ -60,8 +60,9 @@ def _summary(case: TimedAnswers) -> dict[str, Any]:
     if asked and not np.isnan(error).all():
         error = np.concatenate((error, np.full(case.steps - said, np.inf)))
     # A step that has no acceleration has no error either.
-    certified = np.where(case["recognised"], np.nan, case.certified) if asked else np.zeros(0)
+    certified = np.where(case["recognised"], np.nan, case["certified"]) if asked else np.zeros(0)
     work = (NAN,) * 5 if t is None else tuple(t.parts["work"])
+    backend = case.median("backend")
     count, counted = counts(case, ~case["open"]), int((~case["open"]).sum())
     return {
         "exact": a.exact, "steps": case.steps if asked else 0, "open": int(case["open"].sum()),
@@ -72,7 +73,7 @@ def _summary(case: TimedAnswers) -> dict[str, Any]:
         "primal": worst(case["primal"]), "dual": worst(case["dual"]), "gap": worst(case["gap"]),
         "iterations": float(np.mean(a.iterations)) if said else NAN, "most_iterations": max(a.iterations, default=0),
         "certified": tuple(quantiles(certified)), "error": tuple(quantiles(error)), "work": work,
-        "backend": case.reported, "overhead": work[2] - case.reported, "timed": 0 if t is None else len(t.per_step),
+        "backend": backend, "overhead": work[2] - backend, "timed": 0 if t is None else len(t.per_step),
         "repetitions": 0 if t is None else t.repetitions, "refused": a.refused, "failure": a.failure,
     }  # fmt: skip
 

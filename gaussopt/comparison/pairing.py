@@ -19,6 +19,11 @@ def installed_solvers() -> list[str]:
     return [s for s in registry.names("solver") if not missing_packages(registry.load("solver", s))]
 
 
+def is_exact(formulation: str) -> bool:
+    """Whether a formulation claims to be exact; programs, whose formulation is "", are what they are."""
+    return not formulation or bool(registry.load("formulation", formulation).exact)
+
+
 def pairs(formulations: Sequence[str], solvers: Sequence[str], typical: StepData | QP | LCP) -> list[tuple[str, str]]:
     """The pairs that apply to a typical item, in the given order; of a program the formulation is ""."""
     if not isinstance(typical, StepData):

@@ -6,7 +6,7 @@ this project keeps of the four papers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,10 @@ VARIANTS = {"coordinates", "penalty"}
 """Options that make another variant of them and not another effort."""
 
 
+Columns = tuple[str, ...]
+Row = tuple[Any, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class MeasuredClaim:
     """A claim, what was measured on it, and what follows.
@@ -60,8 +64,17 @@ class MeasuredClaim:
     claim: str
     verdict: str
     sentence: str
-    columns: tuple[str, ...] = ()
-    rows: tuple[tuple[Any, ...], ...] = ()
+    columns: Columns = ()
+    rows: tuple[Row, ...] = ()
+
+
+CLAIMS = {
+    "C2": ("000", "fewer unknowns, therefore more efficient than multipliers"),
+    "C11": ("002", "the genetic algorithm equals Lagrange's equations to small error"),
+    "C12": ("002", "no multipliers, therefore more efficient"),
+    "C16": ("004", "quasi-velocities are faster than Routh's equations"),
+}
+"""Who says it, and what."""
 
 
 def claims(
@@ -72,37 +85,47 @@ def claims(
     return [fewer_unknowns(cases), genetic_accuracy(cases), genetic_cost(cases), quasi_velocities(cases, motions)]
 
 
+def _answered(id_: str, verdict: str, sentence: str, columns: Columns = (), rows: Sequence[Row] = ()) -> MeasuredClaim:
+    return MeasuredClaim(id_, *CLAIMS[id_], verdict, sentence, columns, tuple(rows))
+
+
+def _not_measured(id_: str, needed: str) -> MeasuredClaim:
+    return _answered(id_, NOT_MEASURED, f"It needs {needed}.")
+
+
 def _seconds(case: TimedAnswers) -> float:
     """Median seconds of a step: formulate, solve, recover."""
-    return NAN if case.times is None else case.around + case.times.work
+    return case.median("build", "recover", "work")
 
 
 def _direct(case: TimedAnswers) -> bool:
     return base_of(case.answers.solver) == "kkt"
 
 
-def _name(case: TimedAnswers) -> str:
+def _name(label: str) -> str:
     """The problem or family without its settings."""
-    return case.source.name.partition(" (")[0]
+    return label.partition(" (")[0]
 
 
-def _by_source(cases: Sequence[TimedAnswers]) -> list[tuple[str, list[TimedAnswers]]]:
+def _by_source(cases: Iterable[TimedAnswers]) -> list[tuple[str, list[TimedAnswers]]]:
     found: dict[SourceKey, list[TimedAnswers]] = {}
     for c in cases:
         found.setdefault(c.source.key, []).append(c)
     return [(of[0].source.label, of) for of in found.values()]
 
 
-def _span(values: Sequence[float]) -> str:
-    low, high = (f"{float(f'{x:.2g}'):g}" for x in (min(values), max(values)))
+def _span(values: Iterable[float]) -> str:
+    ranked = sorted(values)
+    low, high = (f"{float(f'{x:.2g}'):g}" for x in (ranked[0], ranked[-1]))
     return low if low == high else f"{low} to {high}"
+
+
+def _some(names: Sequence[str], most: int = 6) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _verdict(holds: Sequence[bool]) -> str:
     return TRUE if all(holds) else CONDITIONAL if any(holds) else FALSE
-
-
-# -- C2 ------------------------------------------------------------------------------------------------
 
 
 def fewer_unknowns(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
@@ -111,21 +134,18 @@ def fewer_unknowns(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
     Times are those of formulating, solving and recovering, since the null space or the square root of M is computed
     while formulating. The claim holds at a source where the formulation is faster by more than the noise.
     """
-    start: dict[str, Any] = {
-        "id": "C2", "paper": "000", "claim": "fewer unknowns, therefore more efficient than multipliers",
-    }  # fmt: skip
     wanted = [
         c for c in cases
-        if _direct(c) and c.times is not None and (_name(c) == "linkage" or _name(c) in MECHANISMS)
+        if _direct(c) and c.times is not None and _name(c.source.name) in ("linkage", *MECHANISMS)
         and c.answers.formulation in (*WITH_MULTIPLIERS, *FEWER_UNKNOWNS)
     ]  # fmt: skip
-    ratios: dict[str, dict[str, float]] = {}
-    rows: list[tuple[Any, ...]] = []
-    incomplete = False
     # The family first: it is what the claim is about, the mechanisms are small.
     sources = _by_source(sorted(wanted, key=lambda c: c.source.kind != "family"))
+    ratios: dict[str, dict[str, float]] = {}
+    rows: list[Row] = []
+    incomplete = False
     for label, of in sources:
-        right = {c.answers.formulation: _seconds(c) for c in of if c.confirmed.all()}
+        right = {c.answers.formulation: _seconds(c) for c in of if c["confirmed"].all()}
         best = min((right[f] for f in right if f in WITH_MULTIPLIERS), default=NAN)
         for c in of:
             f, s, multipliers = c.answers.formulation, _seconds(c), c.answers.formulation in WITH_MULTIPLIERS
@@ -139,32 +159,20 @@ def fewer_unknowns(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
                 incomplete = True
     columns = ("steps", "n/m", "formulation", "multipliers", "microseconds", "by lagrange",
                "by the fastest with multipliers", "answers confirmed")  # fmt: skip
-    table: dict[str, Any] = {"columns": columns, "rows": tuple(rows)}
     if not ratios:
-        return _nothing(start, incomplete, "direct solutions with and without multipliers of the same steps", table)
-    spans = "; ".join(f"{f} {_span(list(by.values()))}" for f, by in ratios.items())
+        needed = "direct solutions with and without multipliers of the same steps"
+        if not incomplete:
+            return _not_measured("C2", needed)
+        why = f"There are no confirmed answers of both sides; it needs {needed}."
+        return _answered("C2", IRREPRODUCIBLE, why, columns, rows)
+    spans = "; ".join(f"{f} {_span(by.values())}" for f, by in ratios.items())
     holds = {f"{f} at {label}": r * NOISE < 1 for f, by in ratios.items() for label, r in by.items()}
     faster = [where for where, does in holds.items() if does]
     sentence = (
         f"Time of a step without multipliers by that of the fastest formulation with multipliers, over {len(sources)} "
         f"sets of steps: {spans}. " + (f"Faster: {_some(faster)}." if faster else "None is faster on any of them.")
     )
-    return MeasuredClaim(**start, verdict=_verdict(list(holds.values())), sentence=sentence, **table)
-
-
-def _some(names: Sequence[str], most: int = 6) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def _nothing(start: Mapping[str, Any], incomplete: bool, needed: str, table: Mapping[str, Any]) -> MeasuredClaim:
-    """The claim where there are no ratios."""
-    if incomplete:
-        why = f"There are no confirmed answers of both sides; it needs {needed}."
-        return MeasuredClaim(**start, verdict=IRREPRODUCIBLE, sentence=why, **table)
-    return MeasuredClaim(**start, verdict=NOT_MEASURED, sentence=f"It needs {needed}.")
-
-
-# -- C11 and C12 ---------------------------------------------------------------------------------------
+    return _answered("C2", _verdict(list(holds.values())), sentence, columns, rows)
 
 
 def _four_bar(cases: Sequence[TimedAnswers]) -> tuple[dict[str, list[TimedAnswers]], dict[str, TimedAnswers]]:
@@ -172,7 +180,7 @@ def _four_bar(cases: Sequence[TimedAnswers]) -> tuple[dict[str, list[TimedAnswer
 
     The algorithms at their default effort, on the paper's own program, Gauss's.
     """
-    of = [c for c in cases if _name(c) == "four-bar" and c.answers.exact]
+    of = [c for c in cases if _name(c.source.name) == "four-bar" and c.answers.exact]
     genetic: dict[str, list[TimedAnswers]] = {}
     for c in of:
         varied = set(parse_word(c.answers.solver)[1]) - VARIANTS
@@ -186,103 +194,92 @@ def _four_bar(cases: Sequence[TimedAnswers]) -> tuple[dict[str, list[TimedAnswer
 
 def genetic_accuracy(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
     """C11: certified errors of the genetic algorithms beside those of direct linear algebra, on the four-bar."""
-    start = {"id": "C11", "paper": "002", "claim": "the genetic algorithm equals Lagrange's equations to small error"}
     genetic, direct = _four_bar(cases)
     if not genetic or not direct:
-        return _nothing(start, False, "deap or deap-cma and kkt on the steps of four-bar", {})
+        return _not_measured("C11", "deap or deap-cma and kkt on the steps of four-bar")
     reference = next(iter(direct.values())).label
     errors = {label: stacked(of, "certified") for label, of in genetic.items()}
     errors[reference] = exact = stacked(direct.values(), "certified")
-    rows = tuple(
+    rows = [
         (label, len(e), float((e <= SMALL).mean()), float(np.quantile(e, 0.5, method="higher")), float(e.max()))
         for label, e in errors.items()
-    )
+    ]
     worst = {label: errors[label].max() for label in genetic}
     close, far = ([label for label, e in worst.items() if bool(e <= SMALL) is small] for small in (True, False))
     parts = [f"{reference} errs by {exact.max():.1e} at most"]
-    parts += [f"{label} by {_text(worst[label])}" for label in (*close, *far)]
+    for label in (*close, *far):
+        known = np.isfinite(worst[label])
+        parts.append(
+            f"{label} by " + (f"{worst[label]:.1e}" if known else "an unknown amount (steps without an answer)")
+        )
     if close and far:
         parts.append(f"so it holds for {_some(close)} only")
     sentence = f"Largest certified relative error: {', '.join(parts)}; 'small' is read as {SMALL:g}."
     columns = ("pair", "steps", f"share within {SMALL:g}", "median certified", "largest certified")
     verdict = IRREPRODUCIBLE if exact.max() > SMALL else _verdict([label in close for label in worst])
-    return MeasuredClaim(**start, verdict=verdict, sentence=sentence, columns=columns, rows=rows)
-
-
-def _text(error: float) -> str:
-    return f"{error:.1e}" if np.isfinite(error) else "an unknown amount (steps without an answer)"
+    return _answered("C11", verdict, sentence, columns, rows)
 
 
 def genetic_cost(cases: Sequence[TimedAnswers]) -> MeasuredClaim:
     """C12: the time of a step by the genetic algorithms by that of the linear solve with multipliers."""
-    start = {"id": "C12", "paper": "002", "claim": "no multipliers, therefore more efficient"}
     genetic, direct = _four_bar(cases)
     ratios: dict[str, list[float]] = {}
-    rows: list[tuple[Any, ...]] = []
-    for label, of in genetic.items():
-        for c in of:
-            rival = direct.get(c.source.label)
-            if rival is None or c.times is None or rival.times is None:
-                continue
-            ratios.setdefault(label, []).append(_seconds(c) / _seconds(rival))
-            rows.append((c.source.label, label, 1e6 * _seconds(c), 1e6 * _seconds(rival), ratios[label][-1],
-                         float(c.confirmed.mean())))  # fmt: skip
+    rows: list[Row] = []
+    for label, c in ((label, c) for label, of in genetic.items() for c in of):
+        rival = direct.get(c.source.label)
+        if rival is not None and c.times is not None and rival.times is not None:
+            own, other = _seconds(c), _seconds(rival)
+            ratios.setdefault(label, []).append(own / other)
+            share = float(c["confirmed"].mean())
+            rows.append((c.source.label, label, 1e6 * own, 1e6 * other, own / other, share))
     if not ratios:
-        return _nothing(start, False, "times of deap or deap-cma and of kkt on the steps of four-bar", {})
+        return _not_measured("C12", "times of deap or deap-cma and of kkt on the steps of four-bar")
     parts = "; ".join(f"{label} {_span(r)}" for label, r in ratios.items())
     sentence = f"Time of a step by that of the linear solve with multipliers: {parts} times, whatever its error."
     verdict = _verdict([r * NOISE < 1 for of in ratios.values() for r in of])
     columns = ("steps", "pair", "microseconds", "microseconds with multipliers", "ratio", "share confirmed")
-    return MeasuredClaim(**start, verdict=verdict, sentence=sentence, columns=columns, rows=tuple(rows))
-
-
-# -- C16 -----------------------------------------------------------------------------------------------
+    return _answered("C12", verdict, sentence, columns, rows)
 
 
 def quasi_velocities(cases: Sequence[TimedAnswers], motions: Sequence[MotionRecord]) -> MeasuredClaim:
     """C16: evaluations along a motion at equal integrator and tolerance, and time of one evaluation."""
-    start = {"id": "C16", "paper": "004", "claim": "quasi-velocities are faster than Routh's equations"}
-    rows: list[tuple[Any, ...]] = []
+    rows: list[Row] = []
     evaluations = []
     runs: dict[tuple[Any, ...], dict[str, MotionRecord]] = {}
     for m in motions:
-        if m.problem.partition(" (")[0] == "knife-edge-body" and m.status == "solved":
-            key = (m.problem, m.solver, m.stepper, m.dt, m.t_end)
-            runs.setdefault(key, {})[m.formulation] = m
+        if _name(m.problem) == "knife-edge-body" and m.status == "solved":
+            runs.setdefault((m.problem, m.solver, m.stepper, m.dt, m.t_end), {})[m.formulation] = m
     for (problem, solver, stepper, *_), by in runs.items():
         if "quasi-velocity" in by and "routh" in by:
             quasi, routh = by["quasi-velocity"], by["routh"]
             if quasi.dt and quasi.evaluations == routh.evaluations:
                 continue  # fixed steps need the same number by construction
-            ratio = routh.evaluations / quasi.evaluations if quasi.evaluations else NAN
-            evaluations.append(ratio)
+            evaluations.append(routh.evaluations / quasi.evaluations if quasi.evaluations else NAN)
             what = f"evaluations, {problem}, {stepper}, {solver}"
-            rows.append((what, quasi.evaluations, routh.evaluations, ratio, quasi.error, routh.error))
+            rows.append((what, quasi.evaluations, routh.evaluations, evaluations[-1], quasi.error, routh.error))
     seconds = []
-    for label, of in _by_source([c for c in cases if _name(c) == "knife-edge-body" and _direct(c)]):
-        each = {c.answers.formulation: c for c in of if c.times is not None and c.confirmed.all()}
+    for label, of in _by_source(c for c in cases if _name(c.source.name) == "knife-edge-body" and _direct(c)):
+        each = {c.answers.formulation: c for c in of if c.times is not None and c["confirmed"].all()}
         if "quasi-velocity" in each and "routh" in each:
-            quasi_case, routh_case = each["quasi-velocity"], each["routh"]
-            one, other = 1e6 * _seconds(quasi_case), 1e6 * _seconds(routh_case)
+            both = each["quasi-velocity"], each["routh"]
+            one, other = (1e6 * _seconds(c) for c in both)
             seconds.append(other / one)
-            errors = (float(quasi_case.certified.max()), float(routh_case.certified.max()))
+            errors = (float(c["certified"].max()) for c in both)
             rows.append((f"microseconds of a step, {label}", one, other, other / one, *errors))
-    columns = ("what", "quasi-velocities", "Routh", "Routh by quasi-velocities", "error of quasi-velocities",
-               "error of Routh")  # fmt: skip
     if not evaluations and not seconds:
-        needed = "quasi-velocity and routh by kkt on knife-edge-body, as motions or on states"
-        return _nothing(start, False, needed, {})
-    parts = []
+        return _not_measured("C16", "quasi-velocity and routh by kkt on knife-edge-body, as motions or on states")
+    sentence = ""
     if evaluations:
-        parts.append(f"Routh's equations need {_span(evaluations)} times the evaluations at equal tolerance")
-    if seconds:
-        parts.append(f"and {_span(seconds)} times the time of one" if parts
-                     else f"a step by Routh's equations takes {_span(seconds)} times the time")  # fmt: skip
+        sentence = f"Routh's equations need {_span(evaluations)} times the evaluations at equal tolerance"
+    if seconds and evaluations:
+        sentence += f" and {_span(seconds)} times the time of one"
+    elif seconds:
+        sentence = f"A step by Routh's equations takes {_span(seconds)} times the time"
     best = max(evaluations, default=1.0) * max(seconds, default=1.0)
     least = min(evaluations, default=1.0) * min(seconds, default=1.0)
     modest = ", a modest gain" if least > NOISE and best < 3 else ""
     missing = "" if evaluations and seconds else f"; {'times' if evaluations else 'motions'} were not recorded"
-    sentence = " ".join(parts)
-    sentence = f"{sentence[0].upper()}{sentence[1:]}{modest}{missing}."
     verdict = TRUE if least > NOISE else FALSE if best <= NOISE else CONDITIONAL
-    return MeasuredClaim(**start, verdict=verdict, sentence=sentence, columns=columns, rows=tuple(rows))
+    columns = ("what", "quasi-velocities", "Routh", "Routh by quasi-velocities", "error of quasi-velocities",
+               "error of Routh")  # fmt: skip
+    return _answered("C16", verdict, f"{sentence}{modest}{missing}.", columns, rows)

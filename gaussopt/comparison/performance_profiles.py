@@ -1,4 +1,4 @@
-"""Speed: performance profiles and shifted geometric means, with failures charged.
+"""Speed: performance profiles and shifted geometric means, with failures charged, and error against time.
 
 Every step of every source is one test problem. The cost of an answer that is neither confirmed nor recognises an
 ill-posed step is infinite, and so is that of one that is not confirmed on the clock. References:
@@ -10,6 +10,7 @@ ten times over, PAR10).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -17,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.comparison.records import Answers, SourceKey, Times
-from gaussopt.comparison.step_table import competing
+from gaussopt.comparison.records import Answers, Times
+from gaussopt.comparison.step_table import TimedAnswers, base_of, competing
 from gaussopt.core.step_data import Matrix, Vector
 
 SHIFT = 10e-6
@@ -26,6 +27,10 @@ SHIFT = 10e-6
 
 PENALTY = 10.0
 """A failure costs so many times the slowest confirmed answer to the same step."""
+
+
+TARGETS = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
+"""Accuracies at which solvers are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,36 +54,23 @@ class Costs:
         return np.asarray(np.isinf(self.values).sum(axis=0))
 
 
-def costs(
-    answers: Sequence[Answers], times: Sequence[Times], *, start: str = "warm", formulation: str | None = None
-) -> Costs:
+def costs(answers: Sequence[Answers], times: Sequence[Times], *, formulation: str | None = None) -> Costs:
     """Charge every step of the sources, which are the test problems, to every competitor.
 
-    Parameters
-    ----------
-    start : one of STARTS, see `gaussopt.comparison.step_table.as_used`
-    formulation : str, optional
-        If given, its solvers compete by their work. If not, all pairs of formulation and solver compete, by their work
-        and the median time of formulating and recovering: some formulations do there what others leave to the solver.
-
-    Notes
-    -----
-    A competitor that refuses a source fails on all its steps; one that refuses every source does not compete.
+    The solvers of a given formulation compete by their work. Without one all pairs of formulation and solver do, by
+    work and `TimedAnswers.around`. A competitor that refuses a source fails on all its steps; one that refuses every
+    source does not compete.
     """
     pairs = formulation is None
-    cases = competing(answers, times, start, formulation)
+    cases = competing(answers, times, formulation)
     labels = [c.label if pairs else c.answers.solver for c in cases]
     names = list(dict.fromkeys(labels))
-    offsets: dict[SourceKey, int] = {}
-    total = 0
-    for c in cases:
-        if c.source.key not in offsets:
-            offsets[c.source.key] = total
-            total += c.steps
-    values = np.full((total, len(names)), np.inf)
+    steps = {c.source.key: c.steps for c in cases}
+    begins = dict(zip(steps, itertools.accumulate(steps.values(), initial=0), strict=False))
+    values = np.full((sum(steps.values()), len(names)), np.inf)
     estimated = dict.fromkeys(names, 0)
     for label, c in zip(labels, cases, strict=True):
-        begin, charges = offsets[c.source.key], c.costs(whole=pairs)
+        begin, charges = begins[c.source.key], c.costs(whole=pairs)
         values[begin : begin + c.steps, names.index(label)] = charges
         estimated[label] += int((np.isnan(c["work"]) & np.isfinite(charges)).sum())
     return Costs(tuple(names), values, tuple(estimated.values()))
@@ -111,15 +103,9 @@ class Profile:
 def profile_of(table: Costs, taus: Vector | None = None) -> Profile:
     """Compute Dolan and More's profile of a table of costs.
 
-    Ties are won by all that share the least time. A problem that nobody solves is kept and counts against all.
+    Ties are won by all that share the least time. A problem that nobody solves is kept and counts against all. rho is
+    evaluated at `taus`, by default at every ratio that occurs, or at 200 of them spaced by ratio if there are more.
 
-    Parameters
-    ----------
-    taus : (k,), optional
-        Where rho is evaluated; by default every ratio that occurs, or 200 of them spaced by ratio if there are more.
-
-    Notes
-    -----
     With more than two competitors rho says how often one is close to the best, not how it stands against a given
     rival: take the best away and the order of the others may change (Gould and Scott 2016).
     """
@@ -177,15 +163,92 @@ class Mean(NamedTuple):
     steps: int
 
 
-def geometric_means(table: Costs, shift: float = SHIFT) -> list[Mean]:
+def geometric_means(table: Costs) -> list[Mean]:
     """Shifted geometric means with failures charged, the least first."""
     if not table.values.size:
         return []
     full = charged(table.values)
-    seconds = [shifted_geometric_mean(full[:, j], shift) for j in range(len(table.names))]
+    seconds = [shifted_geometric_mean(full[:, j]) for j in range(len(table.names))]
     least = min(seconds)
     found = [
         Mean(name, s, s / least if least > 0 and np.isfinite(least) else float("nan"), int(f), e, len(full))
         for name, s, f, e in zip(table.names, seconds, table.failures, table.estimated, strict=True)
     ]
     return sorted(found, key=lambda m: (m.seconds, m.failures, m.name))
+
+
+# -- accuracy against time --------------------------------------------------------------------------
+
+
+class PrecisionPoint(NamedTuple):
+    """Accuracy and work of one solver with one set of options.
+
+    Attributes
+    ----------
+    base, solver : the solver's name without and with its options
+    error : largest certified error over the steps; infinite where answers are missing
+    typical : median certified error
+    work : median seconds of a step, whether its answer is confirmed or not
+    front : whether no other point of the same set is at least as good in both and better in one
+    """
+
+    base: str
+    solver: str
+    formulation: str
+    error: float
+    typical: float
+    work: float
+    steps: int
+    front: bool = False
+
+
+def work_precision(
+    answers: Sequence[Answers], times: Sequence[Times], *, formulation: str | None = None
+) -> list[PrecisionPoint]:
+    """Points (achieved error, work), by base name and then by falling error; `formulation` is as of `costs`.
+
+    Solvers are matched by the accuracy that was achieved and not by the tolerance that was asked for. Ill-posed steps
+    that are recognised have no error and do not count for it; an answer that is confirmed on record and not on the
+    clock has an infinite one. Steps that are not timed do not count for `work`; pairs never timed have no point.
+    """
+    groups: dict[tuple[str, str], list[TimedAnswers]] = {}
+    for c in competing(answers, times, formulation):
+        groups.setdefault(c.pair, []).append(c)
+    points = []
+    for (f, s), of in groups.items():
+        achieved = np.concatenate([np.where(c["differs"], np.inf, c["certified"])[~c["recognised"]] for c in of])
+        seconds = np.concatenate([c["work"] + c.around(formulation is None) for c in of])
+        seconds = seconds[~np.isnan(seconds)]
+        if not len(seconds) or not len(achieved):
+            continue
+        # Entries of the data: between a number and infinity there is nothing to interpolate.
+        typical = float(np.quantile(achieved, 0.5, method="higher"))
+        points.append(
+            PrecisionPoint(base_of(s), s, f, float(achieved.max()), typical, float(np.median(seconds)), len(achieved))
+        )
+    points.sort(key=lambda p: (p.base, p.formulation, -p.error, p.work))
+    best = {(p.formulation, p.solver) for p in pareto_front(points)}
+    return [p._replace(front=(p.formulation, p.solver) in best) for p in points]
+
+
+def pareto_front(points: Sequence[PrecisionPoint]) -> list[PrecisionPoint]:
+    """Points that no other beats, the fastest first; a point with an infinite error is never among them."""
+    front: list[PrecisionPoint] = []
+    for p in sorted(points, key=lambda p: (p.work, p.error)):
+        if np.isfinite(p.error) and (not front or p.error < front[-1].error):
+            front.append(p)
+    return front
+
+
+def fastest_at(
+    points: Sequence[PrecisionPoint], targets: Sequence[float] = TARGETS
+) -> dict[float, list[PrecisionPoint]]:
+    """By accuracy target, the fastest point of each base solver that achieves it, the fastest first."""
+    found = {}
+    for target in targets:
+        best: dict[str, PrecisionPoint] = {}
+        for p in sorted(points, key=lambda p: (p.work, p.error)):
+            if p.error <= target:
+                best.setdefault(p.base, p)
+        found[target] = list(best.values())
+    return found

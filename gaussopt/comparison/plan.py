@@ -6,12 +6,13 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from gaussopt.comparison.cases import answer_case, motion_case, time_case
-from gaussopt.comparison.pairing import installed_solvers, misfit, pairs
+from gaussopt.comparison.pairing import installed_solvers, is_exact, misfit, pairs
 from gaussopt.comparison.records import Answers, SourceKey
 from gaussopt.comparison.solver_sequence_run import starts_of
 from gaussopt.comparison.solver_spec import canonical, precision_words, registered_name, solver_class, stepper_settings
@@ -27,47 +28,11 @@ from gaussopt.simulation.settings import check_settings, check_start
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """Arguments of `gaussopt.comparison.compare.compare` that decide results; see there."""
-
-    sources: Sequence[str | Problem | Spec]
-    formulations: Sequence[str] | None
-    solvers: Sequence[str] | None
-    steppers: tuple[str, ...]
-    dt: float | None
-    t_end: float | None
-    tolerance: float
-    stride: int
-    precision: bool | Sequence[str]
-    motions: bool
-    time_budget: float
-    case_limit: float
-
-    def check(self) -> None:
-        """Check the numbers; raises BadInput."""
-        if not self.sources:
-            raise BadInput("Give at least one problem, family or program to compare on.")
-        if self.stride < 1:
-            raise BadInput(f"stride is {self.stride}; it must be at least 1.")
-        if not self.tolerance > 0:
-            raise BadInput(f"tolerance is {self.tolerance}; it must be positive (inf records the bounds only).")
-        if not (self.time_budget >= 0 and math.isfinite(self.time_budget)):
-            raise BadInput(
-                f"The time budget is {self.time_budget} s; it must be a number of seconds, or 0 to take no times."
-            )
-        if not self.case_limit > 0:
-            raise BadInput(f"The time limit of a case is {self.case_limit} s; it must be positive.")
-        if not self.steppers:
-            raise BadInput("Give at least one stepper, such as rk4.")
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
-    """A request whose names are resolved.
+    """What was asked, its names resolved; for the other attributes see `gaussopt.comparison.compare.compare`.
 
     Attributes
     ----------
-    request : Request
     specs : where the steps come from
     entries : the problems whose trajectories are asked for
     formulations, solvers : names, and words with options
@@ -75,36 +40,38 @@ class Plan:
     precision : formulations on which solvers are also run at every setting of their precision, "" for programs
     """
 
-    request: Request
     specs: tuple[Spec, ...]
     entries: tuple[Problem, ...]
     formulations: tuple[str, ...]
     solvers: tuple[str, ...]
     carriers: frozenset[str]
     precision: tuple[str, ...]
+    steppers: tuple[str, ...]
+    dt: float | None
+    t_end: float | None
+    tolerance: float
+    time_budget: float
+    case_limit: float
 
     def meta(self) -> dict[str, Any]:
         """Settings and versions for the report, no dates and no machine names."""
-        asked = self.request
         return {
             "sources": [s.source.label for s in self.specs],
-            "formulations": list(self.formulations), "solvers": list(self.solvers), "tolerance": asked.tolerance,
-            "steppers": list(asked.steppers), "dt": asked.dt, "t_end": asked.t_end, "precision": list(self.precision),
-            "time_budget": asked.time_budget, "case_limit": asked.case_limit, "problems": self._problems(),
+            "formulations": list(self.formulations), "solvers": list(self.solvers), "tolerance": self.tolerance,
+            "steppers": list(self.steppers), "dt": self.dt, "t_end": self.t_end, "precision": list(self.precision),
+            "time_budget": self.time_budget, "case_limit": self.case_limit, "problems": self._problems(),
             "versions": versions(),
         }  # fmt: skip
 
     def _problems(self) -> dict[str, Any]:
         """Start and parameter values of the problems, by their labels."""
-        found = {}
-        for spec in self.specs:
-            if isinstance(spec, ProblemStates):
-                entry = find_problem(spec.problem, **spec.settings)
-                found[entry.label] = {
-                    "t_end": entry.t_end, "dt": entry.dt, "q0": entry.q0.tolist(), "v0": entry.v0.tolist(),
-                    "parameters": dict(entry.parameter_values),
-                }  # fmt: skip
-        return found
+        return {
+            entry.label: {
+                "t_end": entry.t_end, "dt": entry.dt, "q0": entry.q0.tolist(), "v0": entry.v0.tolist(),
+                "parameters": dict(entry.parameter_values),
+            }
+            for entry in (spec.entry for spec in self.specs if isinstance(spec, ProblemStates))
+        }  # fmt: skip
 
 
 def listed_sources(sources: Any) -> list[str | Problem | Spec]:
@@ -121,30 +88,45 @@ def listed_sources(sources: Any) -> list[str | Problem | Spec]:
     return found
 
 
-def plan_of(request: Request) -> Plan:
-    """Check everything that can be checked before computing; raises UnknownName, BadInput, MissingBackend."""
-    request.check()
-    sources = [find_problem(s) if isinstance(s, str) else s for s in request.sources]
+def plan_of(
+    asked: Sequence[str | Problem | Spec], formulations: Sequence[str] | None, solvers: Sequence[str] | None,
+    precision: bool | Sequence[str], stride: int, motions: bool, **settings: Any,
+) -> Plan:  # fmt: skip
+    """Check everything that can be checked before computing; raises UnknownName, BadInput, MissingBackend.
+
+    The arguments are those of `gaussopt.comparison.compare.compare`; `settings` are attributes of the plan.
+    """
+    tolerance, budget, limit = settings["tolerance"], settings["time_budget"], settings["case_limit"]
+    for holds, sentence in (
+        (asked, "Give at least one problem, family or program to compare on."),
+        (stride >= 1, f"stride is {stride}; it must be at least 1."),
+        (tolerance > 0, f"tolerance is {tolerance}; it must be positive (inf records the bounds only)."),
+        (0 <= budget < math.inf,
+         f"The time budget is {budget} s; it must be a number of seconds, or 0 to take no times."),
+        (limit > 0, f"The time limit of a case is {limit} s; it must be positive."),
+        (settings["steppers"], "Give at least one stepper, such as rk4."),
+    ):  # fmt: skip
+        if not holds:
+            raise BadInput(sentence)
+    sources = [find_problem(s) if isinstance(s, str) else s for s in asked]
     entries = tuple(s for s in sources if isinstance(s, Problem))
-    _check_motions(entries, request)
-    names = registry.names("formulation") if request.formulations is None else list(request.formulations)
+    _check_motions(entries, settings)
+    names = registry.names("formulation") if formulations is None else list(formulations)
     for f in names:
         registry.load("formulation", f)
-    words = installed_solvers() if request.solvers is None else [canonical(word) for word in request.solvers]
+    words = installed_solvers() if solvers is None else [canonical(word) for word in solvers]
     for kind, listed in (("formulation", names), ("solver", words)):
         if not listed:
             raise BadInput(f"Give at least one {kind}, or none at all for every one.")
-    carriers = frozenset(w for w in words if request.solvers is not None or not solver_class(w).stochastic)
-    specs: list[Spec] = []
-    for s in sources:
-        specs += problem_specs(s, request.stride) if isinstance(s, Problem) else [s]
+    carriers = frozenset(w for w in words if solvers is not None or not solver_class(w).stochastic)
+    specs = [spec for s in sources for spec in (problem_specs(s, stride) if isinstance(s, Problem) else [s])]
     return Plan(
-        request, _distinct(specs), entries if request.motions else (), tuple(names), tuple(dict.fromkeys(words)),
-        carriers, _finer(request.precision, names),
+        _distinct(specs), entries if motions else (), tuple(names), tuple(dict.fromkeys(words)), carriers,
+        _finer(precision, names), **settings,
     )  # fmt: skip
 
 
-def _check_motions(entries: Sequence[Problem], request: Request) -> None:
+def _check_motions(entries: Sequence[Problem], settings: Mapping[str, Any]) -> None:
     """See that other processes can find the problems, and that their trajectories can begin."""
     known = registry.names("problem")
     for entry in entries:
@@ -153,10 +135,10 @@ def _check_motions(entries: Sequence[Problem], request: Request) -> None:
                 f"The problem {entry.name!r} is not registered, so that other processes cannot find it: put it into a "
                 "file and call go.register on it."
             )
-        for word in request.steppers:
+        dt, t_end = (getattr(entry, k) if settings[k] is None else settings[k] for k in ("dt", "t_end"))
+        for word in settings["steppers"]:
             name, own = stepper_settings(word)
-            step = own.get("dt", entry.dt if request.dt is None else request.dt)
-            check_settings(step, entry.t_end if request.t_end is None else request.t_end, name)
+            check_settings(own.get("dt", dt), t_end, name)
         check_start(entry)
 
 
@@ -190,18 +172,17 @@ def answer_jobs(plan: Plan) -> list[tuple[Job, Answers]]:
         elif "" in plan.precision:
             asked += pairs((), finer, step)
         for formulation, solver in dict.fromkeys(asked):
-            name = registered_name(solver)
-            depends = (*spec.depends, ("solver", name), *((("formulation", formulation),) if formulation else ()))
+            depends = (
+                *spec.depends, ("solver", registered_name(solver)),
+                *((("formulation", formulation),) if formulation else ()),
+            )  # fmt: skip
             key = " | ".join(part for part in ("answers", _words(spec), formulation, solver) if part)
             arguments = {
-                "spec": spec.to_mapping(), "formulation": formulation, "solver": solver,
-                "tolerance": plan.request.tolerance,
+                "spec": spec.to_mapping(), "formulation": formulation, "solver": solver, "tolerance": plan.tolerance,
             }  # fmt: skip
-            cls = solver_class(solver)
-            weight = 1.0 if cls.exact else 3.0
-            job = Job(key, answer_case, arguments, weight, limit=plan.request.case_limit, depends=depends)
-            exact = bool(registry.load("formulation", formulation).exact) if formulation else True
-            found.append((job, Answers(spec.source, formulation, solver, starts_of(cls)[-1], exact)))
+            weight = 1.0 if solver_class(solver).exact else 3.0
+            job = Job(key, answer_case, arguments, weight, limit=plan.case_limit, depends=depends)
+            found.append((job, Answers(spec.source, formulation, solver, starts_of(solver)[-1], is_exact(formulation))))
     return found
 
 
@@ -218,9 +199,9 @@ def announcement(plan: Plan, asked: Sequence[Answers]) -> str:
     """Announce what a comparison is about to do, and how it could do less."""
     sources = len({r.source.key for r in asked})
     parts = [f"{len(asked)} pairs of a formulation and a solver answer to {sources} source{'s' * (sources > 1)}"]
-    ways = sum(len(starts_of(solver_class(r.solver))) for r in asked)
-    if plan.request.time_budget:
-        spent = f"about {plan.request.time_budget * ways:.0f} s of the clock alone, a part of the whole"
+    ways = sum(len(starts_of(r.solver)) for r in asked)
+    if plan.time_budget:
+        spent = f"about {plan.time_budget * ways:.0f} s of the clock alone, a part of the whole"
         parts.append(f"are timed ({spent}; --time-budget)")
     if plan.entries:
         parts.append("carry a trajectory of each problem where all they said was right (--no-motions leaves that out)")
@@ -229,7 +210,7 @@ def announcement(plan: Plan, asked: Sequence[Answers]) -> str:
 
 def time_jobs(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
     """All pairs that answered to a source, on one clock."""
-    if plan.request.time_budget == 0:
+    if plan.time_budget == 0:
         return []
     rivals: dict[SourceKey, dict[tuple[str, str], None]] = {}
     for r in answers:
@@ -240,18 +221,17 @@ def time_jobs(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
         there = list(rivals.get(spec.source.key, ()))
         if not there:
             continue
-        entries = [("solver", registered_name(s)) for _, s in there]
-        entries += [("formulation", f) for f, _ in there if f]
+        entries = [("solver", registered_name(s)) for _, s in there] + [("formulation", f) for f, _ in there if f]
         arguments = {
-            "spec": spec.to_mapping(), "pairs": [list(pair) for pair in there], "tolerance": plan.request.tolerance,
-            "budget": plan.request.time_budget,
+            "spec": spec.to_mapping(), "pairs": [list(pair) for pair in there], "tolerance": plan.tolerance,
+            "budget": plan.time_budget,
         }  # fmt: skip
-        # Each of them has answered to the whole sequence within the limit.
-        limit = (plan.request.case_limit + 30 * plan.request.time_budget) * len(there)
-        depends = tuple(dict.fromkeys((*spec.depends, *entries)))
-        found.append(
-            Job(f"times | {_words(spec)}", time_case, arguments, 3.0 * len(there), limit=limit, depends=depends)
-        )
+        found.append(Job(
+            f"times | {_words(spec)}", time_case, arguments, 3.0 * len(there),
+            # Each of them has answered to the whole sequence within the limit.
+            limit=(plan.case_limit + 30 * plan.time_budget) * len(there),
+            depends=tuple(dict.fromkeys((*spec.depends, *entries))),
+        ))  # fmt: skip
     return found
 
 
@@ -267,24 +247,21 @@ def motion_jobs(plan: Plan, answers: Iterable[Answers]) -> list[Job]:
         passed: dict[tuple[str, str], bool] = {}
         for r in answers:
             # A simulation starts as the last of a solver's ways of starting does.
-            if r.source.key in own and r.start == starts_of(solver_class(r.solver))[-1]:
+            if r.source.key in own and r.start == starts_of(r.solver)[-1]:
                 good = not r.refused and not r.failure and all(r.confirmed)
                 passed[r.formulation, r.solver] = passed.get((r.formulation, r.solver), True) and good
-        for (formulation, solver), good in passed.items():
-            if not good or solver not in plan.carriers:
-                continue
-            for stepper in plan.request.steppers:
-                depends = (
-                    ("problem", entry.name), ("formulation", formulation),
-                    ("solver", registered_name(solver)), ("stepper", stepper_settings(stepper)[0]),
-                )  # fmt: skip
-                arguments = {
-                    "problem": entry.name, "settings": settings, "formulation": formulation,
-                    "solver": solver, "stepper": stepper, "dt": plan.request.dt, "t_end": plan.request.t_end,
-                    "tolerance": plan.request.tolerance,
-                }  # fmt: skip
-                key = f"motion | {entry.label} | {formulation} | {solver} | {stepper}"
-                found.append(Job(key, motion_case, arguments, 5.0, limit=plan.request.case_limit, depends=depends))
+        carrying = [pair for pair, good in passed.items() if good and pair[1] in plan.carriers]
+        for (formulation, solver), stepper in product(carrying, plan.steppers):
+            depends = (
+                ("problem", entry.name), ("formulation", formulation),
+                ("solver", registered_name(solver)), ("stepper", stepper_settings(stepper)[0]),
+            )  # fmt: skip
+            arguments = {
+                "problem": entry.name, "settings": settings, "formulation": formulation, "solver": solver,
+                "stepper": stepper, "dt": plan.dt, "t_end": plan.t_end, "tolerance": plan.tolerance,
+            }  # fmt: skip
+            key = f"motion | {entry.label} | {formulation} | {solver} | {stepper}"
+            found.append(Job(key, motion_case, arguments, 5.0, limit=plan.case_limit, depends=depends))
     return found
 
 
@@ -296,10 +273,9 @@ def misfits(plan: Plan) -> list[Answers]:
         if not isinstance(step, StepData):
             continue
         for f in plan.formulations:
-            formulation = registry.load("formulation", f)
-            reason = misfit(formulation, step)
+            reason = misfit(registry.load("formulation", f), step)
             if reason:
                 said = spec.worded(reason, step)
-                record = Answers(spec.source, f, "", "setup", bool(formulation.exact), refused=said)
+                record = Answers(spec.source, f, "", "setup", is_exact(f), refused=said)
                 found.setdefault((spec.source.name, f), record)
     return list(found.values())

@@ -59,9 +59,6 @@ class Reversal(NamedTuple):
     leads : whether the first place of all changes hands between the two
     """
 
-    family: str
-    others: Dials
-    dial: str
     first: str
     then: str
     before: float
@@ -72,61 +69,37 @@ class Reversal(NamedTuple):
 
 
 def places(
-    answers: Sequence[Answers],
-    times: Sequence[Times],
-    dial: str,
-    *,
-    start: str = "warm",
-    formulation: str | None = None,
+    answers: Sequence[Answers], times: Sequence[Times], dial: str, *, formulation: str | None = None
 ) -> list[Place]:
     """Competitors along a swept dial, by family, then value, then work.
 
     Pairs of formulation and solver compete by work, formulating and recovering; solvers of one formulation by work.
     """
     found = []
-    for c in competing(answers, times, start, formulation):
-        a, source = c.answers, c.source
+    for c in competing(answers, times, formulation):
+        source = c.source
         if source.swept != dial or c.times is None or not c.steps:
             continue
-        around = c.around if formulation is None else 0.0
-        right = c["right"] & ~c.differs
+        around = c.around(formulation is None)
+        right = c["right"] & ~c["differs"]
         others = tuple(sorted((k, v) for k, v in source.dials.items() if k != dial))
         low, high = (c.times.parts["work"][i] + around for i in (1, 3))
         found.append(Place(
-            source.name, others, dial, float(source.dials[dial]), a.formulation, a.solver,
-            _middle(c.costs(whole=formulation is None)), (low, high), float(right.mean()),
-            worst(c.certified[~c["recognised"]]), tuple(sorted(set(c["status"][c["recognised"]]))),
+            source.name, others, dial, float(source.dials[dial]), *c.pair,
+            float(np.median(c.costs(whole=formulation is None))), (low, high), float(right.mean()),
+            worst(c["certified"][~c["recognised"]]), tuple(sorted(set(c["status"][c["recognised"]]))),
             np.where(right, c["work"] + around, np.nan),
         ))  # fmt: skip
     return sorted(found, key=lambda p: (p.family, p.others, p.value, p.work, p.label))
 
 
-def _middle(values: Vector) -> float:
-    """The median; infinite values are entries like others."""
-    ranked = np.sort(values)
-    low, high = ranked[(len(ranked) - 1) // 2], ranked[len(ranked) // 2]
-    return float(high if np.isinf(high) else 0.5 * (low + high))
-
-
-def reversals(
-    answers: Sequence[Answers],
-    times: Sequence[Times],
-    dial: str,
-    *,
-    start: str = "warm",
-    formulation: str | None = None,
-) -> list[Reversal]:
-    """Find where the order of two competitors changes along a swept dial, changes of the first place first.
+def reversals_of(found: Sequence[Place]) -> list[Reversal]:
+    """Find where the order of two competitors changes along one dial, changes of the first place first.
 
     An order counts where it is beyond the noise on its side: the medians differ by the factor NOISE at least, and
     either the quartiles of the two do not overlap, or at three quarters of the common steps (five at least) the same
     one is faster. Values at which it does not count are passed over.
     """
-    return reversals_of(places(answers, times, dial, start=start, formulation=formulation))
-
-
-def reversals_of(found: Sequence[Place]) -> list[Reversal]:
-    """Reversals among places along one dial, see `reversals`."""
     sweeps: dict[tuple[str, Dials], dict[str, dict[float, Place]]] = {}
     winners: dict[tuple[tuple[str, Dials], float], str] = {}
     for p in found:
@@ -134,8 +107,9 @@ def reversals_of(found: Sequence[Place]) -> list[Reversal]:
         sweeps.setdefault(sweep, {}).setdefault(p.label, {})[p.value] = p
         if np.isfinite(p.work):
             winners.setdefault((sweep, p.value), p.label)
-    turned = []
+    turned: list[Reversal] = []
     for sweep, by_label in sweeps.items():
+        own = []
         for pair in combinations(by_label, 2):
             one, other = (by_label[label] for label in pair)
             last: tuple[float, int] | None = None
@@ -144,15 +118,14 @@ def reversals_of(found: Sequence[Place]) -> list[Reversal]:
                 if sign and last is not None and sign != last[1]:
                     first, then = pair if sign > 0 else pair[::-1]
                     slow, fast = by_label[then], by_label[first]
-                    turned.append(Reversal(
-                        *sweep, one[value].dial, first, then, last[0], value,
+                    own.append(Reversal(
+                        first, then, last[0], value,
                         _ratio(slow[last[0]].work, fast[last[0]].work), _ratio(fast[value].work, slow[value].work),
                         winners.get((sweep, last[0])) == first and winners.get((sweep, value)) == then,
                     ))  # fmt: skip
                 last = (value, sign) if sign else last
-    return sorted(
-        turned, key=lambda r: (r.family, r.others, not r.leads, r.before, -min(r.ratio_before, r.ratio_after))
-    )
+        turned += sorted(own, key=lambda r: (not r.leads, r.before, -min(r.ratio_before, r.ratio_after)))
+    return turned
 
 
 def _ratio(slow: float, fast: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import Any, Self, get_args, get_origin, get_type_hints
 
@@ -53,14 +53,9 @@ class Record:
     def read(cls, data: Any) -> Self:
         """The record of a mapping that comes from a file, every entry of the type that its field says.
 
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If it is none.
+        Raises KeyError, TypeError or ValueError if it is none.
         """
         _check_types(cls, data)
-        if "source" in data:
-            _check_types(StepSource, data["source"])
         record = cls.from_mapping(data)
         record.check()
         return record
@@ -248,23 +243,21 @@ def _check_types(cls: type[Any], data: Any) -> None:
             raise TypeError(f"{name} of {cls.__name__} is no {hints[name]}")
 
 
-@cache
-def _hints(cls: type[Any]) -> dict[str, Any]:
-    found = get_type_hints(cls)
-    return {f.name: found[f.name] for f in fields(cls)}
+_hints = cache(get_type_hints)
 
 
 def _all_fit(values: list[Any], kind: Any) -> bool:
-    """Check whether values are of a type; records pass, because they are checked by themselves."""
+    """Check whether values are of a type; those of a source are checked one by one."""
     if kind in _JSON:
         types = set(map(type, values))
         small = int not in types or max(map(abs, (x for x in values if type(x) is int))) <= LARGEST
         return types <= _JSON[kind] and small
-    origin, inner = get_origin(kind), get_args(kind)
-    if origin is list:
+    if kind is StepSource:
+        for value in values:
+            _check_types(kind, value)
+        return True
+    inner = get_args(kind)
+    if get_origin(kind) is list:
         return all(type(x) is list and _all_fit(x, inner[0]) for x in values)
-    if origin in (dict, Mapping):
-        return all(
-            isinstance(x, dict) and _all_fit(list(x), inner[0]) and _all_fit(list(x.values()), inner[1]) for x in values
-        )
-    return True
+    keys, entries = inner
+    return all(isinstance(x, dict) and _all_fit(list(x), keys) and _all_fit(list(x.values()), entries) for x in values)

@@ -1,18 +1,18 @@
-"""One pair on the states of one reference, in one record: errors, certificates and typical times."""
+"""One pair on the states of references, in one record: errors, certificates and typical times."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from statistics import median
 from time import perf_counter
 from typing import Any
 
 from gaussopt.comparison.cases import NOWHERE
 from gaussopt.comparison.items import states_of
+from gaussopt.comparison.pairing import is_exact
 from gaussopt.comparison.solver_sequence_run import Reply, SequenceRun, starts_of
-from gaussopt.comparison.solver_spec import solver_class
-from gaussopt.core import registry
 from gaussopt.core.errors import NotAccepted
 from gaussopt.core.solution import Timing
 from gaussopt.core.status import Status
@@ -21,7 +21,7 @@ from gaussopt.modelling.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class PairResult:
-    """Errors, certificates and times of one pair on the states of one reference.
+    """Errors, certificates and times of one pair on the states of references, whose names `reference` lists.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class PairResult:
     error : largest error against the reference acceleration, relative to 1 + max |a| of the row
     certified : largest certified relative distance to the true acceleration
     constraint_residual : largest ||J a - gamma||
-    model, build, setup, update, solve, recover, verify : median seconds a step; `setup` is that of the first step
+    model, build, setup, update, solve, recover, verify : median seconds a step; `setup` is that of a first step
     backend : median of what the solver itself reports, NaN if nothing
     iterations : mean
     exact : whether the formulation claims to be exact
@@ -60,36 +60,37 @@ class PairResult:
 
 
 def compare_on_states(
-    problem: Problem, reference: str, formulation: str, solver: str, *, stride: int = 1, tolerance: float = 1e-7
+    problem: Problem, references: Sequence[str], formulation: str, solver: str, stride: int
 ) -> PairResult:
-    """Solve the steps of every `stride`-th reference state by one pair, as a simulation would.
+    """Solve the steps of every `stride`-th state of references by one pair, as a simulation would.
 
-    Returns
-    -------
-    PairResult
-        With `refused` set, and nothing measured, if the pair does not apply.
+    `refused` is set, and nothing measured, if the pair does not apply.
     """
-    exact = bool(registry.load("formulation", formulation).exact)
-    names = problem.name, reference, formulation, solver
-    run = SequenceRun(formulation, solver, starts_of(solver_class(solver))[-1], tolerance)
+    blank = PairResult(problem.name, ", ".join(references), formulation, solver, exact=is_exact(formulation))
     replies: list[Reply] = []
     model: list[float] = []
-    states = states_of(problem, reference, stride)
-    begin = perf_counter()
-    for item in states:
-        model.append(perf_counter() - begin)
-        try:
-            replies.append(run.solve(item))
-        except NotAccepted as reason:
-            return PairResult(*names, exact=exact, refused=str(reason))
+    setup = []
+    for reference in references:
+        run = SequenceRun(formulation, solver, starts_of(solver)[-1])
+        before = len(replies)
         begin = perf_counter()
-    if not replies:
-        return PairResult(*names, exact=exact, refused=NOWHERE)
+        for item in states_of(problem, reference, stride):
+            model.append(perf_counter() - begin)
+            try:
+                replies.append(run.solve(item))
+            except NotAccepted as reason:
+                return replace(blank, refused=str(reason))
+            begin = perf_counter()
+        if len(replies) == before:
+            return replace(blank, refused=NOWHERE)
+        setup.append(replies[before].timing.setup)
     times: dict[str, Any] = {part: median(getattr(r.timing, part) for r in replies) for part in Timing._fields}
-    times["setup"] = replies[0].timing.setup
-    return PairResult(
-        *names, len(replies),
-        sum(r.status is Status.SOLVED for r in replies), sum(r.claim is Status.SOLVED for r in replies),
-        max(r.error for r in replies), max(r.certified for r in replies), max(r.violation for r in replies),
-        model=median(model), iterations=sum(r.iterations for r in replies) / len(replies), exact=exact, **times,
+    # The set-up of the first reference contains the import of the backend.
+    times["setup"] = min(setup)
+    return replace(
+        blank, states=len(replies),
+        solved=sum(r.status is Status.SOLVED for r in replies), claimed=sum(r.claim is Status.SOLVED for r in replies),
+        error=max(r.error for r in replies), certified=max(r.certified for r in replies),
+        constraint_residual=max(r.violation for r in replies), model=median(model),
+        iterations=sum(r.iterations for r in replies) / len(replies), **times,
     )  # fmt: skip

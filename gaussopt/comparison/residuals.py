@@ -43,10 +43,8 @@ def residuals(program: Program, x: Vector | None, y: Vector | None) -> Residuals
 
 def _of_qp(qp: QP, x: Vector, y: Vector | None) -> Residuals:
     c = certify_qp(qp, x, y)
-    z = np.abs(qp.A @ x)
-    bounds = np.abs(np.concatenate((qp.l[np.isfinite(qp.l)], qp.u[np.isfinite(qp.u)])))
-    size_p = max(float(z.max(initial=0.0)), float(bounds.max(initial=0.0)))
-    size_d = max(float(np.abs(qp.P @ x).max()), float(np.abs(qp.q).max()), float(np.abs(qp.A.T @ c.y).max(initial=0.0)))
+    size_p = max(_largest(qp.A @ x), _largest(qp.l[np.isfinite(qp.l)]), _largest(qp.u[np.isfinite(qp.u)]))
+    size_d = max(_largest(qp.P @ x), _largest(qp.q), _largest(qp.A.T @ c.y))
     size_c = abs(qp.objective(x)) + float(np.abs(qp.q) @ np.abs(x))
     return Residuals(
         c.primal_residual / (1.0 + size_p), c.dual_residual / (1.0 + size_d), c.complementarity / (1.0 + size_c)
@@ -55,14 +53,15 @@ def _of_qp(qp: QP, x: Vector, y: Vector | None) -> Residuals:
 
 def _of_lcp(lcp: LCP, z: Vector) -> Residuals:
     w = lcp.w(z)
-    size_w = 1.0 + float((np.abs(lcp.M) @ np.abs(z) + np.abs(lcp.q)).max(initial=0.0))
-    size_z = 1.0 + float(np.abs(z).max(initial=0.0))
-    below = max(
-        float(np.maximum(-z, 0.0).max(initial=0.0)) / size_z, float(np.maximum(-w, 0.0).max(initial=0.0)) / size_w
-    )
-    natural = np.abs(np.minimum(z / size_z, w / size_w))
-    return Residuals(below if below > EPS else 0.0, 0.0, float(natural.max(initial=0.0)))
+    size_w = 1.0 + _largest(np.abs(lcp.M) @ np.abs(z) + np.abs(lcp.q))
+    size_z = 1.0 + _largest(z)
+    below = max(_largest(np.minimum(z, 0.0)) / size_z, _largest(np.minimum(w, 0.0)) / size_w)
+    return Residuals(below if below > EPS else 0.0, 0.0, _largest(np.minimum(z / size_z, w / size_w)))
+
+
+def _largest(values: Vector) -> float:
+    return float(np.abs(values).max(initial=0.0))
 
 
 def _relative(residual: Vector, size: Vector) -> float:
-    return float(np.abs(residual).max(initial=0.0)) / (1.0 + float(size.max(initial=0.0)))
+    return _largest(residual) / (1.0 + _largest(size))

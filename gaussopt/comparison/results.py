@@ -64,13 +64,7 @@ class Results:
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any], store: Path | None = None) -> Self:
-        """The results of a mapping that comes from a file.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If a record is none.
-        """
+        """The results of a mapping from a file; raises KeyError, TypeError or ValueError if it holds none."""
         failures, meta = data["failures"], data["meta"]
         if not isinstance(meta, dict) or not all(isinstance(x, str) for x in (*failures, *failures.values())):
             raise TypeError("failures and meta are no mappings of text")
@@ -85,10 +79,7 @@ class Results:
 def write_results(results: Results, folder: Path) -> None:
     """Write every record, with NaN and Infinity as Python's json writes them.
 
-    Raises
-    ------
-    BadInput
-        If the folder cannot be written.
+    Raises BadInput if the folder cannot be written.
     """
     data = {"format": FORMAT, **results.to_mapping()}
     text = json.dumps({**data, "checksum": checksum(data)})
@@ -98,10 +89,7 @@ def write_results(results: Results, folder: Path) -> None:
 def read_results(folder: Path) -> Results:
     """Read what `write_results` wrote.
 
-    Raises
-    ------
-    BadInput
-        If there is nothing of the kind, or it is damaged or of another format.
+    Raises BadInput if there is nothing of the kind, or it is damaged or of another format.
     """
     path = folder / FILE
     if folder.exists() and not folder.is_dir():
@@ -148,11 +136,6 @@ def unanswered(sources: Sequence[str], answers: Sequence[Answers]) -> dict[str, 
     """Reason why nobody answers to a source, by its label: what most pairs were refused for.
 
     Misfits of a formulation alone, which name no solver, count where no pair was formed.
-
-    Parameters
-    ----------
-    sources : labels of all that were asked
-    answers : with those that were refused
     """
     found = {}
     for label in sources:

@@ -10,20 +10,23 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
+from importlib import resources
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt._version import __version__
 from gaussopt.comparison.items import SIMULATED, Item, states_of
-from gaussopt.comparison.manifest import FORMAT, check_manifest
 from gaussopt.core import registry
 from gaussopt.core.errors import BadInput, NotAccepted, UnknownName
 from gaussopt.core.files import inside, json_object, prepare_folder, read_regular, write_bytes, write_text
 from gaussopt.core.problem_files import parse
-from gaussopt.core.programs import LCP, QP, LinearSystem, Program, as_qp
+from gaussopt.core.programs import LCP, QP, LinearSystem, as_qp
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.modelling.problem import Problem
@@ -32,37 +35,19 @@ from gaussopt.solving.solve import solve
 from gaussopt.storage.archives import arrays_of
 from gaussopt.storage.checksums import checksum, digest_of
 
+FORMAT = 1
+"""Version of the manifest."""
+
+MOST_PROGRAMS = 1_000_000
+"""Most programs of a sequence."""
+
+MOST_ENTRIES = 50_000_000
+"""Most entries of a matrix of one program (400 MB)."""
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
 ARRAYS = ("P", "q", "G", "h", "A", "b", "lb", "ub")
 """Arrays in an archive of qpsolvers."""
-
-TEST_SET = '''"""The step programs of this folder as a test set: qpbenchmark step_sequence.py run"""
-
-import json
-from pathlib import Path
-
-import qpsolvers
-from qpbenchmark import Problem, TestSet
-
-HERE = Path(__file__).parent
-
-
-class StepSequence(TestSet):
-    """Programs in the order of time."""
-
-    title = {title!r}
-    description = "Written by gaussopt {version}; manifest.json holds certified solutions."
-    sparse_only = False
-
-    def __init__(self):
-        super().__init__()
-        self.define_tolerances()
-        self.define_solver_settings()
-
-    def __iter__(self):
-        for row in json.loads((HERE / "manifest.json").read_text(encoding="utf-8"))["programs"]:
-            yield Problem.from_qpsolvers(qpsolvers.Problem.load(HERE / row["file"]), name=Path(row["file"]).stem)
-'''
-"""A test set of qpbenchmark that reads the folder it lies in."""
 
 
 def export_sequence(
@@ -119,7 +104,8 @@ def export_sequence(
     }  # fmt: skip
     if manifest["kind"] == "qp":
         title = f"{problem.label}, {name}, as {formulation}"
-        write_text(folder / "step_sequence.py", TEST_SET.format(title=title, version=__version__))
+        template = resources.files("gaussopt.comparison").joinpath("step_sequence.template").read_text(encoding="utf-8")
+        write_text(folder / "step_sequence.py", template.format(title=title, version=__version__))
     text = json.dumps({**manifest, "checksum": checksum(manifest)}, indent=1) + "\n"
     write_text(folder / "manifest.json", text)
     return manifest
@@ -127,14 +113,23 @@ def export_sequence(
 
 def _write_item(folder: Path, i: int, item: Item, formulation: str) -> dict[str, Any]:
     assert isinstance(item.data, StepData)
-    program = _exchangeable(formulate(item.data, formulation), formulation)
+    program = formulate(item.data, formulation)
+    if isinstance(program, LinearSystem):
+        raise NotAccepted(
+            f"The formulation {formulation!r} makes a linear system, which is neither a quadratic program nor a "
+            "complementarity problem; export gauss or another formulation that optimises."
+        )
+    if not isinstance(program, LCP):
+        program = as_qp(program)
     row: dict[str, Any] = {"t": item.t, "n": program.n}
     if isinstance(program, LCP):
         name, content = f"{i:05d}.json", (json.dumps(program.to_mapping()) + "\n").encode()
         row |= {"kind": "lcp"}
     else:
-        name, content = f"{i:05d}.npz", _archive(program)
-        row |= {"kind": "qp", **_layout(program)}
+        archive = io.BytesIO()
+        to_qpsolvers(program).save(archive)
+        name, content = f"{i:05d}.npz", archive.getvalue()
+        row |= {"kind": "qp", **{key: rows.tolist() for key, rows in _layout(program).items()}, "rows": [program.m]}
     solution = solve(program, default_solver(program))
     if solution.status is Status.SOLVED and solution.x is not None:
         row["solution"] = solution.x.tolist()
@@ -144,52 +139,26 @@ def _write_item(folder: Path, i: int, item: Item, formulation: str) -> dict[str,
     return row | {"file": name, "sha256": digest_of(content)}
 
 
-def _exchangeable(program: Program, formulation: str) -> QP | LCP:
-    if isinstance(program, LinearSystem):
-        raise NotAccepted(
-            f"The formulation {formulation!r} makes a linear system, which is neither a quadratic program nor a "
-            "complementarity problem; export gauss or another formulation that optimises."
-        )
-    return program if isinstance(program, LCP) else as_qp(program)
-
-
-def _layout(qp: QP) -> dict[str, list[int]]:
+def _layout(qp: QP) -> dict[str, NDArray[np.intp]]:
     """Rows of gaussopt's program that the rows of A, and of G in its two parts, come from."""
     eq = qp.equality
-    return {
-        "equality": np.flatnonzero(eq).tolist(),
-        "lower": np.flatnonzero(~eq & np.isfinite(qp.l)).tolist(),
-        "upper": np.flatnonzero(~eq & np.isfinite(qp.u)).tolist(),
-        "rows": [qp.m],
-    }
+    masks = {"equality": eq, "lower": ~eq & np.isfinite(qp.l), "upper": ~eq & np.isfinite(qp.u)}
+    return {key: np.flatnonzero(mask) for key, mask in masks.items()}
 
 
 def to_qpsolvers(qp: QP) -> Any:
     """The `qpsolvers.Problem` of a quadratic program: lower bounds as -A x <= -l, then upper bounds."""
     from qpsolvers import Problem as Foreign
 
-    eq = qp.equality
-    low, high = ~eq & np.isfinite(qp.l), ~eq & np.isfinite(qp.u)
+    eq, low, high = _layout(qp).values()
     G, h = np.vstack((-qp.A[low], qp.A[high])), np.concatenate((-qp.l[low], qp.u[high]))
-    A, b = qp.A[eq], qp.l[eq]
-    return Foreign(
-        qp.P, qp.q, G if len(G) else None, h if len(h) else None, A if len(A) else None, b if len(b) else None
-    )  # fmt: skip
-
-
-def _archive(qp: QP) -> bytes:
-    out = io.BytesIO()
-    to_qpsolvers(qp).save(out)
-    return out.getvalue()
+    return Foreign(qp.P, qp.q, *(x if len(x) else None for x in (G, h, qp.A[eq], qp.l[eq])))
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of an exported folder, checked entry by entry.
 
-    Raises
-    ------
-    BadInput
-        If there is none, it was written in another format, or an entry is not what it is to be.
+    Raises BadInput if there is none, it was written in another format, or an entry is not what it is to be.
     """
     path = folder / "manifest.json"
     if not path.is_file():
@@ -198,7 +167,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if manifest.get("format") != FORMAT or not isinstance(manifest.get("programs"), list):
         raise BadInput(f"{path} is no manifest of format {FORMAT}; export the sequence again.")
     try:
-        check_manifest(manifest)
+        _check_manifest(manifest)
     except BadInput as error:
         raise BadInput(f"{path}: {error}; export the sequence again.") from None
     return manifest
@@ -207,10 +176,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def read_sequence(folder: Path) -> list[QP | LCP]:
     """The programs of an exported folder, the same numbers as were written.
 
-    Raises
-    ------
-    BadInput
-        If a file is missing, lies elsewhere, or is not what the manifest says.
+    Raises BadInput if a file is missing, lies elsewhere, or is not what the manifest says.
     """
     manifest = read_manifest(folder)
     found: list[QP | LCP] = []
@@ -220,7 +186,9 @@ def read_sequence(folder: Path) -> list[QP | LCP]:
         if digest_of(content) != row["sha256"]:
             raise BadInput(f"{path} is not the file that the manifest names; export the sequence again.")
         try:
-            program = _lcp(content, path) if row["kind"] == "lcp" else _unarchive(content, row)
+            program: Any = parse(json_object(content, path)) if row["kind"] == "lcp" else _unarchive(content, row)
+            if not isinstance(program, LCP if row["kind"] == "lcp" else QP):
+                raise BadInput("it is no lcp, as the manifest says")
             if program.n != row["n"]:
                 raise BadInput(f"the program has {program.n} unknowns, the manifest says {row['n']}.")
         except BadInput as error:
@@ -229,37 +197,102 @@ def read_sequence(folder: Path) -> list[QP | LCP]:
     return found
 
 
-def _lcp(content: bytes, path: Path) -> LCP:
-    program = parse(json_object(content, path))
-    if not isinstance(program, LCP):
-        raise BadInput("it is no lcp, as the manifest says")
-    return program
-
-
 def _unarchive(content: bytes, row: dict[str, Any]) -> QP:
     """A quadratic program, checked like one from a file; raises BadInput."""
-    found = arrays_of(content, ARRAYS)
+    found: dict[str, Any] = dict(arrays_of(content, ARRAYS))
     eq, low, high = (np.array(row[k], dtype=np.intp) for k in ("equality", "lower", "upper"))
     n, (m,) = row["n"], row["rows"]
     shapes = {
         "P": (n, n), "q": (n,), "G": (len(low) + len(high), n), "h": (len(low) + len(high),), "A": (len(eq), n),
         "b": (len(eq),),
     }  # fmt: skip
-    given: dict[str, Any] = {}
     for name, shape in shapes.items():
         array = found[name]
-        given[name] = np.zeros(shape) if array is None and shape[0] == 0 else array
-        if given[name] is None or given[name].shape != shape:
+        if array is None and shape[0] == 0:
+            found[name] = np.zeros(shape)
+        elif array is None or array.shape != shape:
             have = "is missing" if array is None else f"has shape {array.shape}"
             raise BadInput(f"{name} {have}, the manifest calls for {shape}")
     if found["lb"] is not None or found["ub"] is not None:
         raise BadInput("it bounds the unknowns themselves (lb, ub), which no exported program does")
     A, l, u = np.zeros((m, n)), np.full(m, -np.inf), np.full(m, np.inf)
-    A[eq], l[eq], u[eq] = given["A"], given["b"], given["b"]
-    G, h = given["G"], given["h"]
-    if not (np.array_equal(G[: len(low)][np.isin(low, high)], -G[len(low) :][np.isin(high, low)])):
+    A[eq], l[eq], u[eq] = found["A"], found["b"], found["b"]
+    (below, above), (lower, upper) = (np.split(found[name], [len(low)]) for name in ("G", "h"))
+    if not np.array_equal(below[np.isin(low, high)], -above[np.isin(high, low)]):
         raise BadInput("the two sides of a row do not fit each other")
-    A[low], l[low] = -G[: len(low)], -h[: len(low)]
-    A[high], u[high] = G[len(low) :], h[len(low) :]
+    A[low], l[low] = -below, -lower
+    A[high], u[high] = above, upper
     # Their zeros have a sign, which the program's own need not have; the numbers are the same.
-    return QP.from_mapping({"kind": "qp", "P": given["P"], "q": given["q"], "A": A, "l": l, "u": u})
+    return QP.from_mapping({"kind": "qp", "P": found["P"], "q": found["q"], "A": A, "l": l, "u": u})
+
+
+# -- check of a manifest, before anything that it names is opened -----------------------------------
+
+
+def _check_manifest(manifest: Mapping[str, Any]) -> None:
+    """Check every entry of a manifest, and its checksum where it carries one.
+
+    Raises BadInput with words that name the entry, without a full stop.
+    """
+    if "checksum" in manifest and manifest["checksum"] != checksum(manifest):
+        raise BadInput("its checksum is wrong")
+    for key in ("problem", "reference", "formulation"):
+        _expect(isinstance(manifest.get(key), str), key, manifest.get(key), "text")
+    rows = manifest["programs"]
+    if not 1 <= len(rows) <= MOST_PROGRAMS:
+        raise BadInput(f"it names {len(rows)} programs, expected 1 to {MOST_PROGRAMS}")
+    for i, row in enumerate(rows):
+        try:
+            _check_row(row)
+        except BadInput as error:
+            raise BadInput(f"program {i}: {error}") from None
+        if row["kind"] != rows[0]["kind"]:
+            raise BadInput(f"program {i} is a {row['kind']}, the first one a {rows[0]['kind']}")
+
+
+def _check_row(row: Any) -> None:
+    if not isinstance(row, Mapping):
+        raise BadInput(f"it is {_short(row)}, expected an object")
+    given: list[Any] = [row.get(key) for key in ("kind", "file", "sha256", "rows")]
+    kind, file, digest, rows = given
+    _expect(kind in ("qp", "lcp"), "kind", kind, "'qp' or 'lcp'")
+    _expect(isinstance(file, str), "file", file, "a path inside the folder")
+    known = isinstance(digest, str) and _DIGEST.fullmatch(digest) is not None
+    _expect(known, "sha256", digest, "64 hexadecimal digits")
+    n = _whole("n", row.get("n"), 1)
+    if kind == "lcp":
+        return
+    _expect(isinstance(rows, list) and len(rows) == 1, "rows", rows, "a list with the number of rows")
+    m = _whole("rows", rows[0], 0)
+    if n * max(n, m) > MOST_ENTRIES:
+        raise BadInput(f"a program of {n} unknowns and {m} rows is too large to be replayed")
+    equality, lower, upper = (_places(key, row.get(key), m) for key in ("equality", "lower", "upper"))
+    if equality & (lower | upper):
+        raise BadInput("a row is an equality and an inequality")
+    if 8 * n * (m - len(equality | lower | upper)) > 2**20:
+        raise BadInput(f"it has {m} rows, of which most have no bounds")
+
+
+def _whole(key: str, value: Any, low: int) -> int:
+    whole = isinstance(value, int) and not isinstance(value, bool) and low <= value <= MOST_ENTRIES
+    _expect(whole, key, value, f"a whole number from {low} to {MOST_ENTRIES}")
+    return int(value)
+
+
+def _places(key: str, found: Any, m: int) -> set[int]:
+    """The rows that are listed under a key, each once and in order."""
+    listed = isinstance(found, list) and all(isinstance(i, int) and not isinstance(i, bool) for i in found)
+    _expect(listed, key, found, "a list of rows")
+    rising = all(a < b for a, b in pairwise((-1, *found, m)))
+    _expect(rising or not found, key, found, f"rising numbers from 0 to {m - 1}")
+    return set(found)
+
+
+def _expect(holds: bool, key: str, value: Any, what: str) -> None:
+    if not holds:
+        raise BadInput(f"{key!r} is {_short(value)}, expected {what}")
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from gaussopt.comparison.items import Item
 from gaussopt.comparison.records import STARTS
 from gaussopt.comparison.residuals import Residuals, residuals
-from gaussopt.comparison.solver_spec import parse_word
+from gaussopt.comparison.solver_spec import parse_word, solver_class
 from gaussopt.core.solution import Timing
-from gaussopt.core.solver import Solver
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
@@ -47,24 +46,18 @@ class Reply:
     message: str = ""
 
 
-def starts_of(solver: type[Solver[Any]]) -> tuple[str, ...]:
+def starts_of(solver: str) -> tuple[str, ...]:
     """The rows of STARTS in which a solver differs from itself; the last is how it is used in a simulation."""
-    possible = {"setup": True, "cold": solver.updates, "warm": solver.warm_starts}
+    cls = solver_class(solver)
+    possible = {"setup": True, "cold": cls.updates, "warm": cls.warm_starts}
     return tuple(s for s in STARTS if possible[s])
 
 
 class SequenceRun:
     """A solver that follows a sequence, and a formulation where the items are steps.
 
-    Parameters
-    ----------
-    formulation : "" for programs
-    solver : with options in parentheses where they differ from the defaults
-    start : one of STARTS
-
-    Raises
-    ------
-    UnknownName, BadInput, MissingBackend
+    The formulation of programs is ""; the solver has its options in parentheses; the start is one of STARTS. Raises
+    UnknownName, BadInput and MissingBackend.
     """
 
     def __init__(self, formulation: str, solver: str, start: str, tolerance: float = DEFAULT_TOLERANCE) -> None:
@@ -81,10 +74,7 @@ class SequenceRun:
     def solve(self, item: Item) -> Reply:
         """Solve and verify one item.
 
-        Raises
-        ------
-        NotAccepted
-            If the formulation does not fit the step or the solver does not take the program.
+        Raises NotAccepted if the formulation does not fit the step or the solver does not take the program.
         """
         before = _contents(item)
         reply = self._solve(item)
@@ -110,13 +100,11 @@ class SequenceRun:
             )  # fmt: skip
         raw, timing = self.sequence.solve(item.data)
         solution = verified(item.data, raw, timing, self.tolerance)
-        bound = solution.certificate.get("relative_error")
-        if bound is None:
-            bound = solution.certificate.get("relative_residual")
-        certified = math.inf if bound is None else float(bound)
+        found = solution.certificate
+        bound = found.get("relative_residual") if found.get("relative_error") is None else found["relative_error"]
         return Reply(
-            solution.status, solution.claim, certified, math.nan, solution.iterations, solution.timing,
-            message=solution.message,
+            solution.status, solution.claim, math.inf if bound is None else float(bound), math.nan,
+            solution.iterations, solution.timing, message=solution.message,
         )  # fmt: skip
 
     @property

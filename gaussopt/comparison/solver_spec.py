@@ -62,9 +62,7 @@ def solver_class(word: str) -> type[Solver[Any]]:
 def canonical(word: str) -> str:
     """The word with its options as the solver reads them, sorted, so that one solver has one name.
 
-    Raises
-    ------
-    UnknownName, BadInput, MissingBackend
+    Raises UnknownName, BadInput, MissingBackend.
     """
     name, given = parse_word(word)
     options = make_solver(name, given).options

@@ -77,17 +77,21 @@ class ProblemStates(Spec):
     stride: int = 1
 
     @property
+    def entry(self) -> Problem:
+        """The problem, set."""
+        return find_problem(self.problem, **self.settings)
+
+    @property
     def source(self) -> StepSource:
-        """The problem and the reference."""
-        return StepSource("problem", find_problem(self.problem, **self.settings).label, self.reference)
+        return StepSource("problem", self.entry.label, self.reference)
 
     def items(self) -> tuple[Item, ...]:
         """The steps; see `states_of` for what is left out."""
-        return tuple(states_of(find_problem(self.problem, **self.settings), self.reference, self.stride))
+        return tuple(states_of(self.entry, self.reference, self.stride))
 
     def typical(self) -> StepData:
         """The step of the start if it is one that is asked; otherwise the first that is."""
-        entry = find_problem(self.problem, **self.settings)
+        entry = self.entry
         whole = entry.system.evaluate(0.0, entry.q0, entry.v0)
         start = decided(whole)
         if start is not None and (start.k or not whole.k):
@@ -100,7 +104,7 @@ class ProblemStates(Spec):
 
     def worded(self, reason: str, step: StepData) -> str:
         """A sentence with the names that the system gives its contacts."""
-        system = find_problem(self.problem, **self.settings).system
+        system = self.entry.system
         names = system.contact_names
         if step.k < len(names) and step.t is not None and step.q is not None and step.v is not None:
             names = tuple(names[i] for i in closed_contacts(system.evaluate(step.t, step.q, step.v)))
@@ -120,16 +124,12 @@ class FamilyPoint(Spec):
 
     @property
     def source(self) -> StepSource:
-        """The family and its dials."""
         return StepSource("family", self.family, "", dict(self.dials), self.swept)
 
     def items(self) -> tuple[Item, ...]:
-        """The steps."""
-        steps = registry.load("family", self.family).steps(self.dials, self.count)
-        return tuple(Item(s) for s in steps)
+        return tuple(map(Item, registry.load("family", self.family).steps(self.dials, self.count)))
 
     def typical(self) -> StepData:
-        """The first step."""
         step: StepData = registry.load("family", self.family).steps(self.dials, 1)[0]
         return step
 
@@ -150,11 +150,9 @@ class ProgramFile(Spec):
 
     @property
     def source(self) -> StepSource:
-        """The file's name."""
         return StepSource("qp" if isinstance(self.typical(), QP) else "file", Path(self.path).stem)
 
     def typical(self) -> StepData | QP | LCP:
-        """The one program."""
         _check_digest(Path(self.path), self.digest)
         return _load(self.path)
 
@@ -167,11 +165,9 @@ class ConvexProgram(Spec):
 
     @property
     def source(self) -> StepSource:
-        """Its name."""
         return StepSource("qp", self.name)
 
     def typical(self) -> QP:
-        """The one program."""
         return QP.from_mapping(convex_set()[self.name])
 
 
@@ -197,12 +193,10 @@ class ExportedSequence(Spec):
         return StepSource("sequence", f"{m['problem']} as {m['formulation']}", m["reference"])
 
     def items(self) -> tuple[Item, ...]:
-        """The programs in the order of time."""
         _check_digest(Path(self.folder) / "manifest.json", self.digest)
-        return tuple(Item(p) for p in read_sequence(Path(self.folder)))
+        return tuple(map(Item, read_sequence(Path(self.folder))))
 
     def typical(self) -> QP | LCP:
-        """The first program."""
         found = self.items()[0].data
         assert not isinstance(found, StepData)
         return found

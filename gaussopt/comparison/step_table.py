@@ -75,8 +75,7 @@ class TimedAnswers:
 
     Attributes
     ----------
-    times : Times or None
-        None where it was not timed.
+    times : None where it was not timed
     steps : of the source: the longest record that any solver has of it
     """
 
@@ -101,50 +100,36 @@ class TimedAnswers:
         return label_of(self.answers.formulation, self.answers.solver)
 
     @property
-    def confirmed(self) -> NDArray[np.bool_]:
-        """Mask of the steps with a confirmed answer, (steps,)."""
-        return self["confirmed"]
+    def pair(self) -> tuple[str, str]:
+        """Formulation and solver, which tell competitors apart."""
+        return self.answers.formulation, self.answers.solver
 
-    @property
-    def certified(self) -> Vector:
-        """Certified errors, (steps,); infinite where there is no answer."""
-        return self["certified"]
+    def median(self, *parts: str) -> float:
+        """Median seconds of a step in parts of the time (`records.PARTS`), summed; NaN where there are none.
 
-    @property
-    def differs(self) -> NDArray[np.bool_]:
-        """Mask of the steps with a confirmed answer on record and others on the clock, (steps,)."""
-        return self["differs"]
+        No record holds step by step what `build` and `recover` take, nor what a backend says of itself.
+        """
+        return NAN if self.times is None else sum(self.times.parts[part][2] for part in parts)
 
-    @property
-    def around(self) -> float:
-        """Median seconds of formulating and recovering, which no record holds step by step; NaN without times."""
-        return NAN if self.times is None else self.times.parts["build"][2] + self.times.parts["recover"][2]
+    def around(self, whole: bool) -> float:
+        """Median seconds of formulating and recovering if the whole step counts, else 0.
 
-    @property
-    def reported(self) -> float:
-        """Median seconds by the backend's own account; NaN where it gives none."""
-        return NAN if self.times is None else self.times.parts["backend"][2]
+        It does where formulations are compared: some of them do in `build` what others leave to the solver.
+        """
+        return self.median("build", "recover") if whole and self.times is not None else 0.0
 
     def costs(self, whole: bool = False) -> Vector:
-        """Seconds charged to each step, (steps,); see the column `cost`.
-
-        Parameters
-        ----------
-        whole : bool
-            With `around`. Needed where formulations are compared: some of them do in `build` what others leave to the
-            solver.
-        """
-        return self["cost"] + (self.around if whole and self.times is not None else 0.0)
+        """Seconds charged to each step, (steps,): the column `cost`, and `around`."""
+        return self["cost"] + self.around(whole)
 
 
 def join(answers: Sequence[Answers], times: Sequence[Times] = ()) -> tuple[TimedAnswers, ...]:
     """Every record of answers with its times, refusals included, in the order of the answers."""
-    table, clocks = _joined(answers, times)
-    steps = _lengths(answers)
-    first = np.cumsum(steps) - steps
+    table, clocks, steps = _joined(answers, times)
+    begins = (np.cumsum(steps) - steps).tolist()
     return tuple(
-        TimedAnswers(a, t, int(n), table, int(begin))
-        for a, t, n, begin in zip(answers, clocks, steps, first, strict=True)
+        TimedAnswers(a, t, n, table, begin)
+        for a, t, n, begin in zip(answers, clocks, steps.tolist(), begins, strict=True)
     )
 
 
@@ -154,32 +139,29 @@ def step_table(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.Da
     These columns are `source` (a number for each), `name` (of the source), `formulation`, `solver`, `start`, `exact`,
     and `refused` (whether the pair does not apply).
     """
-    table, _ = _joined(answers, times)
+    table = _joined(answers, times)[0]
     numbers: dict[SourceKey, int] = {}
-    about = [
-        (numbers.setdefault(a.source.key, len(numbers)), a.source.name, a.formulation, a.solver, a.start,
-         bool(a.refused))
-        for a in answers
-    ]  # fmt: skip
-    columns = zip(*about, strict=True) if about else [()] * 6
-    kinds = (int, object, object, object, object, bool)
-    names = ("source", "name", "formulation", "solver", "start", "refused")
-    for name, column, kind in zip(names, columns, kinds, strict=True):
-        table[name] = np.array(list(column), dtype=kind)[table["case"]]
+    about: dict[str, tuple[type, list[Any]]] = {
+        "source": (int, [numbers.setdefault(a.source.key, len(numbers)) for a in answers]),
+        "name": (object, [a.source.name for a in answers]),
+        **{name: (object, [getattr(a, name) for a in answers]) for name in ("formulation", "solver", "start")},
+        "refused": (bool, [bool(a.refused) for a in answers]),
+    }
+    for name, (kind, column) in about.items():
+        table[name] = np.array(column, dtype=kind)[table["case"]]
     return table
 
 
-def _lengths(answers: Sequence[Answers]) -> NDArray[np.int_]:
+def _joined(
+    answers: Sequence[Answers], times: Sequence[Times]
+) -> tuple[pd.DataFrame, list[Times | None], NDArray[np.int_]]:
+    """The table, the times of each record of answers, and the number of steps of its source."""
+    import pandas as pd
+
     longest: dict[SourceKey, int] = {}
     for a in answers:
         longest[a.source.key] = max(longest.get(a.source.key, 0), len(a.status))
-    return np.array([longest[a.source.key] for a in answers], dtype=int)
-
-
-def _joined(answers: Sequence[Answers], times: Sequence[Times]) -> tuple[pd.DataFrame, list[Times | None]]:
-    import pandas as pd
-
-    steps = _lengths(answers)
+    steps = np.array([longest[a.source.key] for a in answers], dtype=int)
     first = np.cumsum(steps) - steps
     known = {(t.source.key, t.formulation, t.solver, t.start): t for t in times}
     clocks = [known.get((a.source.key, a.formulation, a.solver, a.start)) for a in answers]
@@ -200,11 +182,10 @@ def _joined(answers: Sequence[Answers], times: Sequence[Times]) -> tuple[pd.Data
     table["exact"] = np.array([a.exact for a in answers], dtype=bool)[case]
     table["work"] = padded((() if t is None else t.per_step for t in clocks), NAN)
     table["unconfirmed"] = padded((() if t is None else t.unconfirmed for t in clocks), 0.0)
-    typical = np.array([np.inf if t is None else t.work for t in clocks], dtype=float)[case]
     table["answered"] = table["step"] < np.array([len(a.status) for a in answers], dtype=int)[case]
     _judge(table)
-    _charge(table, typical)
-    return table, clocks
+    _charge(table, np.array([np.inf if t is None else t.work for t in clocks], dtype=float)[case])
+    return table, clocks, steps
 
 
 def _judge(table: pd.DataFrame) -> None:
@@ -236,32 +217,24 @@ def _charge(table: pd.DataFrame, typical: Vector) -> None:
     table["cost"] = seconds.where(table["right"] & ~table["differs"], np.inf)
 
 
-def as_used(cases: Iterable[TimedAnswers], start: str = "warm") -> list[TimedAnswers]:
-    """One case for each source, formulation and solver: the last of STARTS, up to `start`, that was recorded.
+def as_used(cases: Iterable[TimedAnswers]) -> list[TimedAnswers]:
+    """One case for each source, formulation and solver: the last of STARTS that was recorded.
 
     A solver has a row only where it differs from itself. One that cannot be updated has no cold start, and one that
     makes no use of an answer has no warm one; in a simulation its other row is what it does.
     """
-    allowed = STARTS[: STARTS.index(start) + 1]
-    found: dict[tuple[SourceKey, str, str], TimedAnswers] = {}
+    found: dict[tuple[SourceKey, tuple[str, str]], TimedAnswers] = {}
     for c in cases:
-        a = c.answers
-        if a.start in allowed:
-            key = a.source.key, a.formulation, a.solver
-            other = found.get(key)
-            if other is None or allowed.index(a.start) > allowed.index(other.answers.start):
-                found[key] = c
+        key = c.source.key, c.pair
+        if key not in found or STARTS.index(c.answers.start) > STARTS.index(found[key].answers.start):
+            found[key] = c
     return list(found.values())
 
 
-def competing(
-    answers: Sequence[Answers], times: Sequence[Times], start: str = "warm", formulation: str | None = None
-) -> list[TimedAnswers]:
+def competing(answers: Sequence[Answers], times: Sequence[Times], formulation: str | None = None) -> list[TimedAnswers]:
     """Cases as they are used, without refusals; of one formulation if it is given."""
-    return [
-        c for c in as_used(join(answers, times), start)
-        if not c.answers.refused and formulation in (None, c.answers.formulation)
-    ]  # fmt: skip
+    used = (c for c in as_used(join(answers, times)) if not c.answers.refused)
+    return [c for c in used if formulation in (None, c.answers.formulation)]
 
 
 def stacked(cases: Iterable[TimedAnswers], column: str) -> NDArray[Any]:

@@ -39,19 +39,13 @@ def _cases(records: Iterable[Answers | Times]) -> pd.DataFrame:
 
 def summary(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.DataFrame:
     """One row for each source, formulation, solver and start: see `gaussopt.comparison.metrics.summary`."""
-    rows = metrics.summary(answers, times)
-    counted = ("exact", "steps", "open", "confirmed", "recognised", "claimed", "false_claims", "missed", "success",
-               "correct", "worst_certified", "worst_error", "primal", "dual", "gap", "iterations",
-               "most_iterations")  # fmt: skip
-    frame = _cases(answers)
-    for name in counted:
-        frame[name] = [getattr(r, name) for r in rows]
-    for name in ("certified", "error", "work"):
-        spread = np.array([getattr(r, name) for r in rows], dtype=float).reshape(-1, len(NAMED))
-        frame[[f"{name}_{q}" for q in NAMED]] = spread
-    for name in ("backend", "overhead", "timed", "repetitions", "refused", "failure"):
-        frame[name] = [getattr(r, name) for r in rows]
-    return pd.DataFrame(frame)
+    frame, rows = _cases(answers), pd.DataFrame(metrics.summary(answers, times))
+    for name, column in rows.items():
+        if name in ("certified", "error", "work"):
+            frame[[f"{name}_{q}" for q in NAMED]] = np.array(column.to_list(), dtype=float).reshape(-1, len(NAMED))
+        else:
+            frame[name] = column
+    return frame
 
 
 def steps(answers: Sequence[Answers], times: Sequence[Times] = ()) -> pd.DataFrame:
@@ -91,10 +85,7 @@ def write(
 ) -> list[Path]:
     """Write summary.csv, steps.csv, times.csv and motions.csv; tables without rows are left out.
 
-    Raises
-    ------
-    BadInput
-        If the folder cannot be written.
+    Raises BadInput if the folder cannot be written.
     """
     written = []
     for name, frame in frames(answers, timed, moved).items():

@@ -72,7 +72,7 @@ def warm_gain(answers: Sequence[Answers], times: Sequence[Times]) -> list[WarmGa
     groups: dict[tuple[str, str], dict[SourceKey, dict[str, TimedAnswers]]] = {}
     for c in join(answers, times):
         if not c.answers.refused:
-            of = groups.setdefault((c.answers.formulation, c.answers.solver), {})
+            of = groups.setdefault(c.pair, {})
             of.setdefault(c.source.key, {})[c.answers.start] = c
     found = []
     for (formulation, solver), sources in groups.items():
@@ -88,7 +88,7 @@ def warm_gain(answers: Sequence[Answers], times: Sequence[Times]) -> list[WarmGa
         spent = float(cold[known].sum())
         right, right_cold = (_later(both, start, "right").astype(bool) for start in ("warm", "cold"))
         updated = [by for by in sources.values() if {"setup", "cold"} <= by.keys()]
-        reported = (np.array([by[start].reported for by in both]) for start in ("warm", "cold"))
+        reported = (np.array([by[start].median("backend") for by in both]) for start in ("warm", "cold"))
         found.append(WarmGain(
             formulation, solver, len(both), len(warm), float(warm[known].sum()) / spent if spent else NAN,
             _quarters(_later(both, "warm", "work"), _later(both, "cold", "work")), _quarters(*reported),

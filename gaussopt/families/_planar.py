@@ -30,10 +30,8 @@ class Points:
 
     Attributes
     ----------
-    body : (p,) int
-        Whose they are; -1 for the ground.
-    place : (p, 2)
-        Where they sit in the frame of their body, m; on the ground in space.
+    body : (p,) int, whose they are; -1 for the ground
+    place : (p, 2), where they sit in the frame of their body, m; on the ground in space
     """
 
     body: NDArray[np.intp]
@@ -96,11 +94,9 @@ class Pins:
 
 
 @dataclass(frozen=True)
-class Links:
+class Links(Pins):
     """Massless rods between two points that are `length` apart, (p,), one row each."""
 
-    first: Points
-    second: Points
     length: Vector
 
     @classmethod
@@ -108,33 +104,27 @@ class Links:
         """Rods as long as the points are apart at q."""
         return cls(first, second, np.linalg.norm(second.positions(q) - first.positions(q), axis=1))
 
-    def _across(self, q: Vector) -> Matrix:
-        return np.asarray(self.second.positions(q) - self.first.positions(q))
+    def _along(self, q: Vector) -> tuple[Vector, Matrix]:
+        """Lengths and directions of the rods, (p,) and (p, 2)."""
+        d = super().values(q).reshape(-1, 2)
+        r = np.linalg.norm(d, axis=1)
+        return r, d / r[:, None]
 
     def values(self, q: Vector) -> Vector:
         """What the rods keep at zero, (p,), m."""
-        return np.asarray(np.linalg.norm(self._across(q), axis=1) - self.length)
+        return self._along(q)[0] - self.length
 
     def rows(self, q: Vector) -> Matrix:
         """Their Jacobian, (p, n)."""
-        d = self._across(q)
-        u = d / np.linalg.norm(d, axis=1)[:, None]
-        return np.asarray(np.einsum("pi,pin->pn", u, self.second.rows(q) - self.first.rows(q)))
+        return np.asarray(np.einsum("pi,pin->pn", self._along(q)[1], super().rows(q).reshape(-1, 2, len(q))))
 
     def gamma(self, q: Vector, v: Vector) -> Vector:
         """Right-hand side of rows a = gamma, (p,), m/s^2: the bias of the ends, and the turning of the rod."""
-        d = self._across(q)
-        r = np.linalg.norm(d, axis=1)
-        u = d / r[:, None]
-        rate = (self.second.rows(q) - self.first.rows(q)) @ v
+        r, u = self._along(q)
+        rate = super().rows(q).reshape(-1, 2, len(q)) @ v
         across = rate - np.einsum("pi,pi->p", u, rate)[:, None] * u
-        bias = self.second.bias(q, v) - self.first.bias(q, v)
-        return np.asarray(-np.einsum("pi,pi->p", u, bias) - np.einsum("pi,pi->p", across, across) / r)
-
-
-def nowhere() -> Points:
-    """No points."""
-    return Points(np.zeros(0, dtype=np.intp), np.zeros((0, 2)))
+        bias = super().gamma(q, v).reshape(-1, 2)
+        return np.asarray(np.einsum("pi,pi->p", u, bias) - np.einsum("pi,pi->p", across, across) / r)
 
 
 def on_ground(place: Matrix) -> Points:
@@ -155,13 +145,8 @@ def weights(mass: Vector) -> Matrix:
 def graded(ratio: float, count: int, zigzag: bool = False) -> Vector:
     """Masses from the lightest to the heaviest in equal ratios, geometric mean 1 kg, (count,).
 
-    Parameters
-    ----------
-    ratio : float
-        Heaviest over lightest.
-    count : int
-    zigzag : bool
-        Whether light and heavy ones take turns: the lightest, the heaviest, the second lightest and so on.
+    `ratio` is that of the heaviest to the lightest. In a zigzag light and heavy ones take turns: the lightest, the
+    heaviest, the second lightest and so on.
     """
     if count == 1:
         return np.ones(1)
@@ -169,6 +154,16 @@ def graded(ratio: float, count: int, zigzag: bool = False) -> Vector:
     if zigzag:
         place = np.where(place % 2 == 0, place // 2, count - 1 - place // 2)
     return np.asarray(ratio ** (place / (count - 1) - 0.5))
+
+
+def shared_out(count: int, each: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Vector]:
+    """Share out contacts in groups of `each`, the last one of what is left.
+
+    Returns of each contact its group, how many are in it, and its place there from -1 to 1 (-1 where it is alone).
+    """
+    group = np.arange(count) // each
+    size = np.bincount(group)[group]
+    return group, size, 2.0 * (np.arange(count) - each * group) / np.maximum(size - 1, 1) - 1.0
 
 
 def in_units(step: StepData, unit: float) -> StepData:

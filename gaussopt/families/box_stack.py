@@ -21,7 +21,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from gaussopt.core.step_data import StepData, Vector
-from gaussopt.families._planar import GROUND, Points, graded, in_units, mass_matrix, weights
+from gaussopt.families._planar import GROUND, Points, graded, in_units, mass_matrix, shared_out, weights
 from gaussopt.modelling.family import Dial, Family, instants
 
 WIDTH = 1.0
@@ -44,9 +44,7 @@ class BoxStack(Family):
     )
 
     def steps(self, dials: Mapping[str, float], count: int) -> tuple[StepData, ...]:
-        """See `Family.steps`."""
-        at = self.at(dials)
-        stack = _Stack(at)
+        stack = _Stack(self.at(dials))
         return tuple(stack.step(t) for t in instants(count))
 
 
@@ -58,14 +56,11 @@ class _Stack:
         self.boxes = -(-k // each)
         self.unit, self.friction = at["units"], at["friction"]
         self.mass = graded(at["mass-ratio"], self.boxes)
-        self.q = np.column_stack(
-            (np.zeros(self.boxes), (np.arange(self.boxes) + 0.5) * THICKNESS, np.zeros(self.boxes))
-        ).ravel()
-        upper = np.arange(k) // each
-        share = np.bincount(upper)[upper]
-        number = np.arange(k) - each * upper
+        rest = np.zeros(self.boxes)
+        self.q = np.column_stack((rest, (np.arange(self.boxes) + 0.5) * THICKNESS, rest)).ravel()
+        upper, share, side = shared_out(k, each)
         # A single contact carries its box in the middle.
-        x = np.where(share > 1, (number / np.maximum(share - 1, 1) - 0.5) * 0.9 * WIDTH, 0.0)
+        x = np.where(share > 1, 0.5 * side * 0.9 * WIDTH, 0.0)
         under = np.where(upper > 0, upper - 1, GROUND)
         top = np.where(upper > 0, 0.5 * THICKNESS, 0.0)
         self.above = Points(upper, np.column_stack((x, np.full(k, -0.5 * THICKNESS))))

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import Matrix, StepData, Vector, parts
+from gaussopt.core.step_data import StepData, Vector, parts
 from gaussopt.families._planar import graded
 from gaussopt.modelling.chain import Chain
 from gaussopt.modelling.family import Dial, Family, instants
@@ -48,12 +48,11 @@ class Chains(Family):
     )
 
     def steps(self, dials: Mapping[str, float], count: int) -> tuple[StepData, ...]:
-        """See `Family.steps`."""
         at = self.at(dials)
         links, mass = int(at["links"]), 0.1 * graded(at["mass-ratio"], int(at["links"]), zigzag=True)
         waves = _Waves(links, at["opening"])
-        end = waves.head(waves.shape, 0.0) if at["closed"] else None
-        chain = Chain(links, None if end is None else (float(end[0]), float(end[1])), LENGTH, mass)
+        x, y = _head(waves.angles(waves.shape, 0.0)).tolist()
+        chain = Chain(links, (x, y) if at["closed"] else None, LENGTH, mass)
         return tuple(_step(chain, waves, t) for t in instants(count))
 
 
@@ -74,39 +73,30 @@ class _Waves:
         """Rates of the angles where the shape stays, (N,)."""
         return np.asarray(0.6 * np.pi * np.cos(2 * np.pi * t + self._phase))
 
-    def head(self, shape: Vector, t: float) -> Vector:
-        """Where the chain ends, (2,), m."""
-        phi = self.angles(shape, t)
-        return LENGTH * np.array((np.cos(phi).sum(), np.sin(phi).sum()))
-
-    def turned(self, shape: Vector, t: float) -> Matrix:
-        """Velocity of the end for every rate of an angle, (2, N)."""
-        phi = self.angles(shape, t)
-        return LENGTH * np.array((-np.sin(phi), np.cos(phi)))
-
     def closed(self, end: tuple[float, float], t: float) -> tuple[Vector, Vector]:
         """Angles and rates with which the chain ends at rest at `end`, (N,) each.
 
-        Raises
-        ------
-        BadInput
-            If Newton's method does not get there.
+        Raises BadInput if Newton's method does not get there.
         """
         shape = self.shape
-        reach = LENGTH * len(self._phase)
         for _ in range(MOST_ITERATIONS):
-            miss = self.head(shape, t) - end
-            turned = self.turned(shape, t)
-            if np.abs(miss).max() <= CLOSED * reach:
+            phi = self.angles(shape, t)
+            miss = _head(phi) - end
+            turned = LENGTH * np.array((-np.sin(phi), np.cos(phi)))  # velocity of the end for every rate of an angle
+            if np.abs(miss).max() <= CLOSED * LENGTH * len(phi):
                 rate = self.rates(t)
                 follow = np.linalg.solve(turned @ self._along, turned @ rate)
-                return self.angles(shape, t), rate - self._along @ follow
+                return phi, rate - self._along @ follow
             shape = shape - np.linalg.solve(turned @ self._along, miss)
         raise BadInput(f"The chain of {len(self._phase)} links does not close at t = {t:g}; take another 'opening'.")
 
 
+def _head(phi: Vector) -> Vector:
+    """Where a chain ends whose links have these angles, (2,), m."""
+    return LENGTH * np.array((np.cos(phi).sum(), np.sin(phi).sum()))
+
+
 def _step(chain: Chain, waves: _Waves, t: float) -> StepData:
-    """The step of one instant."""
     phi = waves.angles(waves.shape, t), waves.rates(t)
     q, v = chain.state(*(phi if chain.end is None else waves.closed(chain.end, t)))
     step = chain.system.evaluate(t, q, v)

@@ -45,7 +45,6 @@ class RandomLinkage(Family):
     )
 
     def steps(self, dials: Mapping[str, float], count: int) -> tuple[StepData, ...]:
-        """See `Family.steps`."""
         mechanism = _Mechanism(self.at(dials))
         return tuple(mechanism.step(t) for t in instants(count))
 
@@ -130,7 +129,6 @@ class _Mechanism:
         return T
 
     def step(self, t: float) -> StepData:
-        """The step of one instant."""
         q, v = self.state(t)
         J = self.rows(q)
         gamma = np.concatenate((self.pins.gamma(q, v), self.links.gamma(q, v)))

@@ -28,7 +28,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from gaussopt.core.step_data import StepData, Vector
-from gaussopt.families._planar import Links, Points, graded, in_units, mass_matrix, nowhere, weights
+from gaussopt.families._planar import Links, Points, graded, in_units, mass_matrix, shared_out, weights
 from gaussopt.modelling.family import Dial, Family, instants
 
 GYRATION = 0.3
@@ -58,7 +58,6 @@ class SlidingRow(Family):
     )
 
     def steps(self, dials: Mapping[str, float], count: int) -> tuple[StepData, ...]:
-        """See `Family.steps`."""
         row = _Row(self.at(dials))
         return tuple(row.step(t) for t in instants(count))
 
@@ -74,12 +73,10 @@ class _Row:
         self.mass = graded(at["mass-ratio"], self.bodies, zigzag=True)
         self.half = 0.4 + 0.05 * np.cos(2.4 * i)  # half the distance of the outer feet
         self.height = at["height"] * (1.0 + 0.1 * np.sin(1.7 * i))
-        body = np.arange(k) // each
-        feet = np.bincount(body)
-        number = np.arange(k) - each * body
-        side = np.where(feet[body] > 1, 2.0 * number / np.maximum(feet[body] - 1, 1) - 1.0, 0.25)
+        body, size, side = shared_out(k, each)
+        side = np.where(size > 1, side, 0.25)
         self.feet = Points(body, np.column_stack((side * self.half[body], -self.height[body])))
-        self.swings = feet == 1
+        self.swings = np.bincount(body) == 1
         joined = min(int(at["joints"]), max(int((~self.swings).sum()) - 1, 0))
         # Rods from every second gap first, so that few of them make pairs and many of them chains.
         gaps = np.concatenate((i[:-1:2], i[1:-1:2]))
@@ -88,18 +85,13 @@ class _Row:
         new = np.ones(self.bodies, dtype=bool)
         new[self.joined + 1] = False
         self.group = np.cumsum(new) - 1
-        self.links = self._rods()
-
-    def _rods(self) -> Links:
-        """From the right side of a body to the left of its neighbour, rising and falling in turn."""
-        if not len(self.joined):
-            return Links(nowhere(), nowhere(), np.zeros(0))
+        # Rods go from the right side of a body to the left of its neighbour, rising and falling in turn.
         rise = np.where(self.joined % 2 == 0, 0.15, -0.1)
-        ends = [
-            Points(self.joined + n, np.column_stack((side * self.half[self.joined + n], side * rise)))
-            for n, side in ((0, 1.0), (1, -1.0))
-        ]
-        return Links.between(ends[0], ends[1], self.state(0.0)[0])
+        left, right = (
+            Points(body, np.column_stack((side * self.half[body], side * rise)))
+            for body, side in ((self.joined, 1.0), (self.joined + 1, -1.0))
+        )
+        self.links = Links.between(left, right, self.state(0.0)[0])
 
     def state(self, t: float) -> tuple[Vector, Vector]:
         """Positions and velocities at time t, (n,) each; every foot touches and none leaves."""
@@ -126,7 +118,6 @@ class _Row:
         return np.asarray(weights(self.mass) + more).ravel()
 
     def step(self, t: float) -> StepData:
-        """The step of one instant."""
         q, v = self.state(t)
         rows, bias = self.feet.rows(q), self.feet.bias(q, v)
         n, k = len(q), len(self.feet)

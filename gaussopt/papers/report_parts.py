@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
-from gaussopt import comparison
-from gaussopt.comparison import PairResult, compare_on_states
+from gaussopt.comparison.items import typical_step
+from gaussopt.comparison.pairing import installed_solvers, pairs
+from gaussopt.comparison.reference_states import PairResult, compare_on_states
 from gaussopt.core import registry
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.erratum import Evidence
@@ -71,25 +72,7 @@ def motion_case(
 
 def on_states(name: str, references: Sequence[str], formulation: str, solver: str, stride: int) -> PairResult:
     """Judge a pair on the states of references of a problem, taken together."""
-    found = [compare_on_states(problem(name), r, formulation, solver, stride=stride) for r in references]
-    return found[0] if len(found) == 1 else _together(found)
-
-
-def _together(found: Sequence[PairResult]) -> PairResult:
-    refused = next((r for r in found if r.refused), None)
-    if refused is not None:
-        return refused
-    total = sum(r.states for r in found)
-    worst = {k: max(getattr(r, k) for r in found) for k in ("error", "certified", "constraint_residual")}
-    counts = {k: sum(getattr(r, k) for r in found) for k in ("states", "solved", "claimed")}
-    times = ("model", "build", "update", "solve", "recover", "verify", "backend")
-    typical = {k: float(np.median([getattr(r, k) for r in found])) for k in times}
-    # The set-up of the first reference contains the import of the backend.
-    typical["setup"] = min(r.setup for r in found)
-    iterations = sum(r.iterations * r.states for r in found) / total
-    names = ", ".join(r.reference for r in found)
-    taken: dict[str, Any] = {"reference": names, "iterations": iterations, **worst, **counts, **typical}
-    return replace(found[0], **taken)
+    return compare_on_states(problem(name), references, formulation, solver, stride)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +106,9 @@ def by_formulation(name: str, references: Sequence[str], formulation: str, strid
     reason = registry.load("formulation", formulation).refuses(start)
     if reason:
         return ByFormulation(formulation, reason, ())
-    installed = comparison.installed_solvers()
     found = [
         on_states(name, references, formulation, solver, min(widest, stride * SLOW.get(solver, 1)))
-        for _, solver in comparison.pairs([formulation], installed, comparison.typical_step(entry))
+        for _, solver in pairs([formulation], installed_solvers(), typical_step(entry))
     ]
     # Direct linear algebra first: it is what the others are measured against.
     return ByFormulation(formulation, "", tuple(sorted(found, key=lambda r: (r.solver != "kkt", r.solver))))

@@ -13,8 +13,8 @@ from closed_forms import two_bar as two_bar_forms
 from report_pages import figures_of
 
 import gaussopt as go
-from gaussopt.atlas.contact_study import contractions, solve_printed, study, weights_stack
-from gaussopt.atlas.scan import CLASSES, Atlas, load_directions, parse_slips, scan
+from gaussopt.atlas.contact_study import CLASSES, contractions, solve_printed, study, weights_stack
+from gaussopt.atlas.scan import Atlas, load_directions, parse_slips, scan
 from gaussopt.atlas.stacked_steps import ContactStack, classify_stack
 from gaussopt.cli.main import run
 from gaussopt.contact.operator import ContactOperator
@@ -549,6 +549,6 @@ def test_study_of_equal_programs_without_friction() -> None:
     problem = go.problem("two-bar", mu=0.0)
     step = problem.system.evaluate(0.0, problem.q0, problem.v0)
     found = study(ContactStack.of([step], parse_slips("all", 2)))
-    assert (found.qp == 0).all()
-    assert found.symmetric.all()
-    assert (found.contraction < 1e-14).all()
+    assert (found["qp"] == 0).all()
+    assert found["symmetric"].all()
+    assert (found["contraction"] < 1e-14).all()

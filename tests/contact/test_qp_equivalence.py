@@ -109,7 +109,7 @@ def test_borderline_problems_are_counted_apart() -> None:
         M = (A + size * skew)[None]
         stack = ContactStack(M, np.array([[-2.0, 3.0]]), A[None], M, np.zeros((1, 2)), np.ones((1, 2)))
         one = study(stack)
-        found[size] = (bool(one.borderline[0]), int(one.agrees[0]), int(one.predicted[0]))
+        found[size] = (bool(one["borderline"][0]), int(one["agrees"][0]), int(one["predicted"][0]))
     assert found[0.0] == (False, 1, 1)
     assert found[1e-9][:2] == (True, -1)
     assert found[1e-3] == (False, 1, 0)
@@ -119,10 +119,10 @@ def test_smallest_example() -> None:
     A, b = np.array([[2.0, 1.0], [0.0, 2.0]]), np.array([-2.0, 1.0])
     stack = ContactStack(A[None], b[None], np.eye(2)[None], A[None], np.zeros((1, 2)), np.ones((1, 2)))
     found = study(stack)
-    assert found.lam_lcp[0] == pytest.approx([1.0, 0.0], abs=1e-15)
-    assert found.lam_qp[0] == pytest.approx([7 / 8, 1 / 4], rel=1e-14)
-    assert found.qp[0] == 1  # different, without a tensile force
-    assert found.agrees[0] == 1
+    assert found["lam_lcp"][0] == pytest.approx([1.0, 0.0], abs=1e-15)
+    assert found["lam_qp"][0] == pytest.approx([7 / 8, 1 / 4], rel=1e-14)
+    assert found["qp"][0] == 1  # different, without a tensile force
+    assert found["agrees"][0] == 1
 
 
 @pytest.mark.parametrize(

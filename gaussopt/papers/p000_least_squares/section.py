@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from gaussopt.comparison import common_instants, errors_against
+from gaussopt.comparison.trajectory_errors import common_instants, errors_against
 from gaussopt.core.step_data import Vector
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import problem

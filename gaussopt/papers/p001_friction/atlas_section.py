@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from gaussopt.atlas.scan import CLASSES, Atlas, scan
+from gaussopt.atlas.contact_study import CLASSES
+from gaussopt.atlas.scan import Atlas, scan
 from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.p001_friction.boundaries import TABLES

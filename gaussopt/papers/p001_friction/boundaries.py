@@ -187,8 +187,8 @@ def painleve_table() -> Table:
         stack = rod_stack(theta, mu=mu, omega0=omega, g=g, l=0.5)
         found = study(stack)
         rows.append((name, mu, degrees, float(stack.delassus[0, 0, 0]), float(stack.bias[0, 0]),
-                     LCP_CLASSES[found.lcp[0]], float(found.lam_lcp[0, 0]), stated[0],
-                     QP_CLASSES[found.qp[0]], stated[1]))  # fmt: skip
+                     LCP_CLASSES[found["lcp"][0]], float(found["lam_lcp"][0, 0]), stated[0],
+                     QP_CLASSES[found["qp"][0]], stated[1]))  # fmt: skip
     return texts.table("painleve-signs", rows)
 
 
@@ -232,11 +232,11 @@ def table_25() -> Table:
     for name, degrees, omega, pull, lcp, qp, stated in STATES:
         stack = two_bar_stack(np.radians(degrees), omega=omega, F_C=pull)
         found = study(stack)
-        A, b, z, x = stack.delassus[0], stack.bias[0], found.lam_lcp[0], found.lam_qp[0]
+        A, b, z, x = stack.delassus[0], stack.bias[0], found["lam_lcp"][0], found["lam_qp"][0]
         scale = float(-b[0] * problem("two-bar").parameter_values["m"]) if "over" in name else 1.0
         w, v = A @ z + b, A @ x + b
         rows.append((name, *(z / scale), *lcp, float(max(w[1], 0.0)), *(x / scale), *qp, float(max(v[1], 0.0)),
-                     float(found.force_difference[0]), stated, float(found.weighted_difference[0])))  # fmt: skip
+                     float(found["force_difference"][0]), stated, float(found["weighted_difference"][0])))  # fmt: skip
     return texts.table("table-two-bar", rows)
 
 
@@ -250,7 +250,7 @@ def joint_table() -> Table:
         A, ell = stack.delassus, stack.ell
         P = 0.5 * (A + A.swapaxes(1, 2))
         joint = solve_printed(P, A, stack.bias, 0.5 * ell)[0]
-        rows.append((name, *found.lam_lcp[0], *found.lam_qp[0], *joint, stated.get(name, "as eq. 29"), *ell[0]))
+        rows.append((name, *found["lam_lcp"][0], *found["lam_qp"][0], *joint, stated.get(name, "as eq. 29"), *ell[0]))
     return texts.table("joint-forces", rows)
 
 
@@ -267,17 +267,17 @@ def load_fractions(quick: bool = False) -> Table:
         for degrees in (45.0, 60.0, 30.0, 70.0, 80.0):
             stack = two_bar_stack(np.radians(degrees), mu=mu).with_bias(directions)
             found = study(stack)
-            strong = np.linalg.norm(found.lam_lcp, axis=1) > 0.05
-            differs = found.qp > 0
-            largest = found.force_difference[differs & strong].max(initial=0.0)
+            strong = np.linalg.norm(found["lam_lcp"], axis=1) > 0.05
+            differs = found["qp"] > 0
+            largest = found["force_difference"][differs & strong].max(initial=0.0)
             stated = STATED_FRACTIONS.get((mu, degrees), "–")
             rows.append(("co-sliding", degrees, mu, float(100 * differs.mean()), stated, float(100 * largest),
-                         int((found.agrees == 0).sum()), int(found.borderline.sum())))  # fmt: skip
+                         int((found["agrees"] == 0).sum()), int(found["borderline"].sum())))  # fmt: skip
     for name, slips in (("spreading", SPREADING), ("closing", CLOSING)):
         stack = two_bar_stack(np.radians(60.0), slips).with_bias(directions)
         found = study(stack)
-        rows.append((name, 60.0, 0.2, float(100 * (found.qp > 0).mean()), "never", 0.0, int((found.agrees == 0).sum()),
-                     int(found.borderline.sum())))  # fmt: skip
+        rows.append((name, 60.0, 0.2, float(100 * (found["qp"] > 0).mean()), "never", 0.0,
+                     int((found["agrees"] == 0).sum()), int(found["borderline"].sum())))  # fmt: skip
     return texts.table("load-directions", rows, directions=len(directions))
 
 
@@ -318,16 +318,16 @@ def frozen_table() -> Table:
         stack = two_bar_stack(np.radians(degrees), F_C=pull)
         found = study(stack)
         errors, iterates = frozen_iteration(stack)
-        active = found.lam_lcp[0] > 1e-9 * found.lam_lcp[0].max()
+        active = found["lam_lcp"][0] > 1e-9 * found["lam_lcp"][0].max()
         A_0, C = stack.smooth[0], stack.delassus[0] - stack.smooth[0]
         part = np.ix_(active, active)
         radius = float(np.abs(np.linalg.eigvals(np.linalg.solve(A_0[part], C[part]))).max())
         ratios = errors[1:] / errors[:-1]
         # The last ratio that rounding has not touched.
         clear = ratios[errors[1:] > 1e-9 * errors[0]]
-        first = float(np.abs(iterates[1] - found.lam_lcp[0]).max())
-        rows.append((name, float(found.contraction[0]), stated[0], float(clear[-1]), float(clear[-2:].max()), stated[1],
-                     radius, stated[2], len(errors) - 1, stated[3], first))  # fmt: skip
+        first = float(np.abs(iterates[1] - found["lam_lcp"][0]).max())
+        rows.append((name, float(found["contraction"][0]), stated[0], float(clear[-1]), float(clear[-2:].max()),
+                     stated[1], radius, stated[2], len(errors) - 1, stated[3], first))  # fmt: skip
     return texts.table("frozen-friction", rows)
 
 

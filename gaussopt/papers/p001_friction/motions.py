@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gaussopt.comparison import Indices, common_instants
+from gaussopt.comparison.trajectory_errors import Indices, common_instants
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import problem

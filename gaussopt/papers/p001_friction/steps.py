@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gaussopt.comparison import PairResult
+from gaussopt.comparison.reference_states import PairResult
 from gaussopt.contact.activity import closed_contacts
 from gaussopt.contact.operator import ContactOperator
 from gaussopt.contact.qp_equivalence import criterion

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.interpolate import CubicHermiteSpline
 
-from gaussopt import comparison
+from gaussopt.comparison.trajectory_errors import common_instants
 from gaussopt.core import registry
 from gaussopt.core.solver import parse_options
 from gaussopt.core.step_data import Vector
@@ -113,7 +113,7 @@ def _motions(results: PaperResults, findings: list[str]) -> Section:
         if traj is None:
             continue
         reference = problem(PROBLEM).reference(name)
-        here, there = comparison.common_instants(traj, reference)
+        here, there = common_instants(traj, reference)
         miss = float(np.abs(traj.q[here] - reference.q[there]).max())
         psi = traj.meta["parameters"]["psi"]
         which = "torque" if psi else "free"

@@ -178,7 +178,7 @@ def _errors(pairs: dict[tuple[str, float], _Pair]) -> Derivation:
 
 
 def _time(steps: list[TimedAnswers]) -> Derivation:
-    seconds = {c.answers.formulation: c.around + c.times.work for c in steps if c.times is not None}
+    seconds = {c.answers.formulation: c.median("build", "recover", "work") for c in steps if c.times is not None}
     words = ", ".join(f"{f} {1e6 * s:.0f} µs" for f, s in seconds.items())
     return texts.derivation(
         "time", max(seconds.values()) < 3.0 * min(seconds.values()), states=steps[0].steps, words=words

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.comparison import common_instants
+from gaussopt.comparison.trajectory_errors import common_instants
 from gaussopt.core.step_data import Vector
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.reference import ReferenceData

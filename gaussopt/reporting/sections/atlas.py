@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.atlas.scan import CLASSES, Atlas, slip_label
+from gaussopt.atlas.contact_study import CLASSES
+from gaussopt.atlas.scan import Atlas, slip_label
 from gaussopt.core.step_data import Vector
 from gaussopt.modelling.problem import problem
 from gaussopt.reporting.document import Block, Document, Figure, Paragraph, Section, Table

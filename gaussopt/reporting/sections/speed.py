@@ -12,17 +12,19 @@ import pandas as pd
 from gaussopt.comparison.performance_profiles import (
     PENALTY,
     SHIFT,
+    TARGETS,
     Costs,
     Mean,
     Profile,
     costs,
+    fastest_at,
     geometric_means,
     profile_of,
+    work_precision,
 )
 from gaussopt.comparison.records import STARTS
 from gaussopt.comparison.step_table import TimedAnswers, join, quantiles, stacked
 from gaussopt.comparison.warm_starts import WarmGain, warm_gain
-from gaussopt.comparison.work_precision import TARGETS, fastest_at, work_precision
 from gaussopt.reporting.document import Block, Data, Figure, Paragraph, Section, Table
 from gaussopt.reporting.figures import plots
 from gaussopt.reporting.sections.grouping import SWEEP, Group, listed, per_cent, plural, short

@@ -176,7 +176,7 @@ def _reversals(name: str, dial: str, turned: Sequence[Reversal], what: str, form
     )  # fmt: skip
     if not more:
         return [table]
-    data = pd.DataFrame([r[3:] for r in turned])
+    data = pd.DataFrame(turned)
     data.columns = pd.Index(["faster_before", "faster_after", "before", "after", "factor_before", "factor_after",
                              "leads"])  # fmt: skip
     return [table, Data(f"{name}-all", "All reversals.", data, tuple(data.columns))]
