@@ -30,17 +30,16 @@ References: K. Deb, "An efficient constraint handling method for genetic algorit
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.core.programs import LCP, LeastSquares, LinearSystem, Program
+from gaussopt.core.programs import LCP, LeastSquares, LinearSystem, Program, as_qp
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.lcp.matrix_classes import equilibrate
-from gaussopt.linalg.dense import row_space
+from gaussopt.linalg.dense import largest, row_space
 from gaussopt.solvers._semismooth import fischer_burmeister
 
 FEASIBLE = 1e-9
@@ -48,44 +47,6 @@ FEASIBLE = 1e-9
 
 MET = DEFAULT_TOLERANCE
 """Residuals of equations relative to their terms, and of an LCP relative to its data, that a solution may have."""
-
-
-class Search(ABC):
-    """Coordinates of a program, and what a point costs.
-
-    Attributes
-    ----------
-    dimension : int
-    unit : float
-        Size of the answer as expected from the origin, in the units of y.
-    """
-
-    dimension: int
-    unit: float = 1.0
-
-    @abstractmethod
-    def decode(self, y: Vector) -> Vector:
-        """The point of the program at y."""
-
-    @abstractmethod
-    def encode(self, x: Vector) -> Vector:
-        """Coordinates of the point nearest to x among those that can be searched."""
-
-    @abstractmethod
-    def refer(self, y: Vector) -> float:
-        """Count costs from that of y on; returns what y costs."""
-
-    @abstractmethod
-    def evaluate(self, Y: Matrix) -> Matrix:
-        """Violation, and cost less that of the reference, of a population (B, d) at once; (B, 2)."""
-
-    @abstractmethod
-    def distance(self, y: Vector) -> float:
-        """Expected distance from y to the best point, in the units of y."""
-
-    @abstractmethod
-    def objection(self, y: Vector) -> str:
-        """Why y is no solution, as far as its rows and equations say; empty if they are satisfied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +61,17 @@ class Quadratic:
     equations: bool
 
 
-class QuadraticSearch(Search):
-    """A quadratic cost subject to l <= A x <= u, in the coordinates x = c + T y, T scaled to unit curvature."""
+class QuadraticSearch:
+    """A quadratic cost subject to l <= A x <= u, in the coordinates x = c + T y, T scaled to unit curvature.
+
+    Attributes
+    ----------
+    dimension : int
+    unit : float
+        Size of the answer as expected from the origin, in the units of y.
+    """
+
+    unit = 1.0
 
     def __init__(self, cost: Quadratic, A: Matrix, l: Vector, u: Vector, c: Vector, T: Matrix) -> None:
         self._cost = cost
@@ -125,13 +95,15 @@ class QuadraticSearch(Search):
         self.unit = self.distance(np.zeros(self.dimension))
 
     def decode(self, y: Vector) -> Vector:
+        """The point of the program at y."""
         return np.asarray(self._c + self._T @ y)
 
     def encode(self, x: Vector) -> Vector:
+        """Coordinates of the point nearest to x among those that can be searched."""
         return np.asarray(self._inverse @ (x - self._c))
 
     def refer(self, y: Vector) -> float:
-        """Take the gradient at y."""
+        """Count costs from that of y on; returns what y costs."""
         cost, x = self._cost, self.decode(y)
         residual = cost.R @ x - cost.s
         self._y = y
@@ -139,7 +111,7 @@ class QuadraticSearch(Search):
         return float(0.5 * x @ (cost.P @ x) + cost.q @ x + cost.weight * (residual @ residual))
 
     def evaluate(self, Y: Matrix) -> Matrix:
-        """By the exact second-order expansion about the reference."""
+        """Violation, and cost less that of the reference, of a population (B, d) at once; (B, 2)."""
         D = Y - self._y
         out = np.zeros((len(Y), 2))
         out[:, 1] = D @ self._gradient + 0.5 * np.einsum("ij,ij->i", D @ self._P, D)
@@ -151,7 +123,7 @@ class QuadraticSearch(Search):
         return out
 
     def distance(self, y: Vector) -> float:
-        """To the minimiser along the steepest descent, or to violated rows where those are farther."""
+        """Expected distance from y to the minimiser along the steepest descent, or to violated rows if farther."""
         self.refer(y)
         stiff = 2.0 * self._cost.weight * (self._R.T @ self._R)
         far = _descent(self._gradient, self._P + stiff)
@@ -162,6 +134,7 @@ class QuadraticSearch(Search):
         return far if far > 0 else 1e-6 * (float(np.linalg.norm(y)) or 1.0)
 
     def objection(self, y: Vector) -> str:
+        """Why y is no solution, as far as its rows and equations say; empty if they are satisfied."""
         rows = float((self._violations(y[None])[0] / self._size).max(initial=0.0))
         if rows > 0:
             return f"inequality rows are violated, by {rows:.1e} of the size of the answer"
@@ -185,12 +158,14 @@ class QuadraticSearch(Search):
         return np.where(over > FEASIBLE * self._size, over, 0.0)
 
 
-class ComplementaritySearch(Search):
-    """The Fischer-Burmeister merit function of an LCP, z = C y, rows and columns equilibrated."""
+class ComplementaritySearch:
+    """The Fischer-Burmeister merit function of an LCP, z = C y, rows and columns equilibrated; no rows are violated."""
+
+    unit = 1.0
 
     def __init__(self, lcp: LCP) -> None:
         R, C = equilibrate(lcp.M)
-        unit = float(np.abs(R * lcp.q).max(initial=0.0)) or 1.0
+        unit = largest(R * lcp.q) or 1.0
         self._scale = C * unit
         self._M, self._q = R[:, None] * lcp.M * C, R * lcp.q / unit
         self.dimension = lcp.n
@@ -217,36 +192,29 @@ class ComplementaritySearch(Search):
         return "" if residual <= MET else f"no complementary point was found: min(z, w) is {residual:.1e} of the data"
 
     def _residual(self, y: Vector) -> float:
-        return float(np.abs(np.minimum(y, self._M @ y + self._q)).max(initial=0.0))
+        return largest(np.minimum(y, self._M @ y + self._q))
+
+
+Search = QuadraticSearch | ComplementaritySearch
 
 
 def search_of(program: Program, coordinates: str, penalty: float) -> Search:
-    """The search for a program.
-
-    Parameters
-    ----------
-    program : QP, LeastSquares, LinearSystem or LCP
-    coordinates : str
-        "null-space" or "full", of programs with equality rows.
-    penalty : float
-        Of squared violations of equality rows in full coordinates, in units of the objective.
-    """
+    """The search for a program; coordinates and penalty as in `EvolutionOptions`, of programs with equality rows."""
     if isinstance(program, LCP):
         return ComplementaritySearch(program)
     n = program.n
-    nothing = np.zeros((0, n)), np.zeros(0), np.zeros(0)
+    origin, flat, nothing = np.zeros(n), np.zeros((n, n)), (np.zeros((0, n)), np.zeros(0), np.zeros(0))
     if isinstance(program, LinearSystem):
         R, C = equilibrate(program.K)
         K, b = R[:, None] * program.K, R * program.b
         rank = row_space(K * C).rank
         # A rotated basis would undo the scaling of columns, and only a singular K needs one.
         T = np.diag(C) if rank == n else np.linalg.svd(K)[2][:rank].T
-        return QuadraticSearch(Quadratic(np.zeros((n, n)), np.zeros(n), K, b, 0.5, True), *nothing, np.zeros(n), T)
+        return QuadraticSearch(Quadratic(flat, origin, K, b, 0.5, True), *nothing, origin, T)
     if isinstance(program, LeastSquares) and not program.minimum_norm:
-        square = Quadratic(np.zeros((n, n)), np.zeros(n), program.A, program.b, 0.5, False)
         T = np.eye(n) if program.rank == n else np.linalg.svd(program.A)[2][: program.rank].T
-        return QuadraticSearch(square, *nothing, np.zeros(n), T)
-    qp = program.as_qp() if isinstance(program, LeastSquares) else program
+        return QuadraticSearch(Quadratic(flat, origin, program.A, program.b, 0.5, False), *nothing, origin, T)
+    qp = as_qp(program)
     eq = qp.equality
     rows = qp.A[~eq], qp.l[~eq], qp.u[~eq]
     if coordinates == "null-space":
@@ -255,7 +223,7 @@ def search_of(program: Program, coordinates: str, penalty: float) -> Search:
         cost = Quadratic(qp.P, qp.q, qp.A[eq], qp.l[eq], 0.0, True)
         return QuadraticSearch(cost, *rows, space.pinv @ qp.l[eq], space.Z)
     cost = Quadratic(qp.P, qp.q, qp.A[eq], qp.l[eq], penalty, True)
-    return QuadraticSearch(cost, *rows, np.zeros(n), np.eye(n))
+    return QuadraticSearch(cost, *rows, origin, np.eye(n))
 
 
 def _descent(gradient: Vector, H: Matrix) -> float:

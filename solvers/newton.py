@@ -75,7 +75,10 @@ class Newton(Solver[NewtonOptions]):
         self._E = 1.0 / np.where(length > 0, length, 1.0)
         A, b = self._E[:, None] * A * self._D, self._E * b
         n, m = qp.n, len(b)
-        H = np.block([[self._D[:, None] * qp.P * self._D, -A.T], [A, np.zeros((m, m))]])
+        H = np.zeros((n + m, n + m))
+        H[:n, :n] = self._D[:, None] * qp.P * self._D
+        H[:n, n:] = -A.T
+        H[n:, :n] = A
         paired = np.arange(n + m) >= n + int(eq.sum())
         self._rows, self._sign = rows, sign
         natural = self.options.function == "min"

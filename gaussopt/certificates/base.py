@@ -12,7 +12,7 @@ from gaussopt.certificates.acceptance import accepts
 from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector
-from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_or_none
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_entries
 from gaussopt.linalg.dense import norm
 
 ROUGH = 1e3
@@ -148,17 +148,12 @@ class Certificate:
 
     def to_mapping(self) -> dict[str, Any]:
         """For JSON; infinite and undefined values become null."""
-        return {
-            "error_bound": finite_or_none(self.error_bound),
-            "relative_error": finite_or_none(self.relative_error),
-            "error_norm": finite_or_none(self.error_norm),
-            "constraint_residual": finite_or_none(self.constraint_residual),
-            "force_residual": finite_or_none(self.force_residual),
-            "rounding_floor": finite_or_none(self.rounding_floor),
-            "at_rounding_level": self.at_rounding_level,
-            "verdict": str(self.verdict),
-            "forces_unique": self.forces_unique,
-        }
+        numbers = finite_entries(
+            self, "error_bound", "relative_error", "error_norm", "constraint_residual", "force_residual",
+            "rounding_floor",
+        )  # fmt: skip
+        told = {"at_rounding_level": self.at_rounding_level, "verdict": str(self.verdict)}
+        return {**numbers, **told, "forces_unique": self.forces_unique}
 
 
 def beside(left: float, *terms: float) -> float:
@@ -178,10 +173,6 @@ def unmeasured(
     )  # fmt: skip
 
 
-def _floor(c: Certificate) -> str:
-    return f"{c.rounding_floor / (1 + c.norm_a):.3g}" if math.isfinite(c.rounding_floor) else "beyond any bound"
-
-
 def explain(step: StepData, certificate: Certificate, tolerance: float) -> str:
     """One sentence on why a candidate does not pass."""
     c = certificate
@@ -192,9 +183,10 @@ def explain(step: StepData, certificate: Certificate, tolerance: float) -> str:
     if c.overflows:
         return "The numbers of the step are too large for any certificate; choose other units."
     if c.rounding_floor > tolerance * (1 + c.norm_a):
+        floor = f"{c.rounding_floor / (1 + c.norm_a):.3g}" if math.isfinite(c.rounding_floor) else "beyond any bound"
         return (
             f"The step is so ill-conditioned that no answer can be certified at the tolerance {tolerance:.3g}: the "
-            f"rounding floor of the certificate is {_floor(c)}."
+            f"rounding floor of the certificate is {floor}."
         )
     parts = [f"the acceleration is {c.relative_error:.3g} (relative, mass norm) from the true one"]
     if c.own_error > math.sqrt(tolerance):

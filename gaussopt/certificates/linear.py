@@ -17,7 +17,7 @@ from gaussopt.certificates.qp_scaling import units
 from gaussopt.certificates.qp_verdict import feasibility, rounding
 from gaussopt.core.programs import LeastSquares, LinearSystem
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_or_none
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_entries
 from gaussopt.linalg.dense import EPS, largest, largest_ratio, norm, ratio
 
 
@@ -52,11 +52,7 @@ class LinearCertificate:
 
     def to_mapping(self) -> dict[str, float | None]:
         """For JSON."""
-        entries = {
-            "residual": self.residual, "relative_residual": self.relative_residual,
-            "relative_error": self.relative_error,
-        }  # fmt: skip
-        return {name: finite_or_none(value) for name, value in entries.items()}
+        return finite_entries(self, "residual", "relative_residual", "relative_error")
 
 
 def certify_linear(program: LinearSystem | LeastSquares, x: Vector) -> LinearCertificate:

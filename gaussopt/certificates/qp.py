@@ -36,7 +36,7 @@ from gaussopt.certificates.qp_verdict import classify, largest_bound, meeting, r
 from gaussopt.core.programs import QP
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector, sparse_step
-from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_or_none, residuals_pass
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_entries, residuals_pass
 from gaussopt.linalg.dense import EPS, largest, largest_ratio, ratio
 
 DOUBT = 1e-3
@@ -101,7 +101,7 @@ class QPCertificate:
         """The error bound relative to its scale; infinite if there is none."""
         if not math.isfinite(self.error_bound):
             return math.inf
-        return self.error_bound / self.scale if self.scale > 0 else 0.0 if self.error_bound == 0 else math.inf
+        return ratio(self.error_bound, self.scale)
 
     def passed(self, tolerance: float = DEFAULT_TOLERANCE) -> bool:
         """Whether the point is optimal within the (relative) tolerance."""
@@ -120,22 +120,16 @@ class QPCertificate:
 
     def to_mapping(self) -> dict[str, Any]:
         """For JSON."""
-        told: dict[str, Any] = {}
+        numbers = finite_entries(
+            self, "error_bound", "relative_error", "primal_residual", "dual_residual", "complementarity",
+            "relative_residual", "objective_gap",
+        )  # fmt: skip
+        told: dict[str, Any] = {**numbers, "verdict": str(self.verdict)}
         if math.isfinite(self.relative_residual) and not math.isfinite(self.error_bound):
-            told = {"distance": NOT_PROVED}
+            told["distance"] = NOT_PROVED
         elif math.isfinite(self.relative_residual) and not self.definite:
-            told = {"distance": IN_CURVED_DIRECTIONS}
-        return {
-            "error_bound": finite_or_none(self.error_bound),
-            "relative_error": finite_or_none(self.relative_error),
-            "primal_residual": finite_or_none(self.primal_residual),
-            "dual_residual": finite_or_none(self.dual_residual),
-            "complementarity": finite_or_none(self.complementarity),
-            "relative_residual": finite_or_none(self.relative_residual),
-            "objective_gap": finite_or_none(self.objective_gap),
-            "verdict": str(self.verdict),
-            **told,
-        }
+            told["distance"] = IN_CURVED_DIRECTIONS
+        return told
 
 
 def certify_qp(
@@ -152,7 +146,8 @@ def certify_qp(
         Duals with P x + q = A^T y, positive on lower bounds.
     """
     if x is None or not np.isfinite(x).all():
-        return _no_point(qp)
+        inf = math.inf
+        return QPCertificate(classify_qp(qp), inf, inf, inf, inf, 0.0, inf, np.zeros(qp.m))
     given = y is not None and bool(np.isfinite(y).all())
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         if qp.sparse:
@@ -161,15 +156,12 @@ def certify_qp(
         point = CandidatePoint(scaled, x / scaled.d)
         if given:
             return _judge(point, np.asarray(y) / scaled.row)
-        best: QPCertificate | None = None
+        found = []
         for duals in point.duals(tolerance):
-            found = _judge(point, duals)
-            if best is None or found.relative_residual < best.relative_residual or found.passed(tolerance):
-                best = found
-            if best.passed(tolerance):
-                break
-        assert best is not None
-        return best
+            found.append(_judge(point, duals))
+            if found[-1].passed(tolerance):
+                return found[-1]
+        return min(found, key=lambda certificate: certificate.relative_residual)
 
 
 def _judge(point: CandidatePoint, y: Vector) -> QPCertificate:
@@ -281,11 +273,6 @@ def _sparse(qp: QP, x: Vector | None) -> tuple[Status, float, Vector]:
     # Several minimisers are minimisers all the same.
     verdict = Status.SOLVED if c.verdict is Status.ACCELERATION_NOT_UNIQUE else c.verdict
     return verdict, c.error_bound if math.isfinite(c.rounding_floor) else math.inf, np.nan_to_num(c.lam)
-
-
-def _no_point(qp: QP) -> QPCertificate:
-    inf = float("inf")
-    return QPCertificate(classify_qp(qp), inf, inf, inf, inf, 0.0, inf, np.zeros(qp.m))
 
 
 def classify_qp(qp: QP) -> Status:

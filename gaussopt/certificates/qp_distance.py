@@ -90,8 +90,7 @@ def _bound_from(qp: QP, curvature: Curvature, x: Vector, y: Vector, held: Any, n
     balanced = _without_slope(qp, curvature, gradient, y, noise)
     if balanced is None:
         return math.inf
-    y = balanced
-    z = qp.A @ feasible
+    y, z = balanced, qp.A @ feasible
     residual = gradient - qp.A.T @ y
     r = float(np.linalg.norm(curvature.root.T @ residual)) + float(noise @ curvature.room) * bool(residual.any())
     r += _turned(qp, curvature, residual, y, noise)
@@ -144,12 +143,9 @@ def _turned(qp: QP, curvature: Curvature, residual: Vector, y: Vector, noise: Ve
 
 def project(qp: QP, x: Vector, pinned: Any, y: Vector) -> Vector | None:
     """A feasible point near x: least squares on the violated and tight rows, a few rounds."""
-    z = x.copy()
-    if not np.isfinite(z).all():
+    if not np.isfinite(x).all():
         return None
-    level = rounding(qp.n)
-    held = qp.equality | pinned
-    size = np.abs(qp.A)
+    z, level, size, held = x.copy(), rounding(qp.n), np.abs(qp.A), qp.equality | pinned
     if held.any():
         goal = np.where(qp.equality | (pinned & (y > 0)), qp.l, np.where(pinned, qp.u, 0.0))[held]
         for _ in range(2):
@@ -161,9 +157,8 @@ def project(qp: QP, x: Vector, pinned: Any, y: Vector) -> Vector | None:
         if not broken.any():
             return z
         held |= broken
-        A = qp.A[held]
         target = np.clip(s[held], qp.l[held], qp.u[held])
-        step, *_ = np.linalg.lstsq(A, target - s[held], rcond=None)
+        step = np.linalg.lstsq(qp.A[held], target - s[held], rcond=None)[0]
         if not np.isfinite(step).all():
             return None
         z = z + step

@@ -69,16 +69,15 @@ class CandidatePoint:
         self.z = qp.A @ x
         self.absolute_A, self.absolute_P = np.abs(qp.A), np.abs(qp.P)
         self.noise_z = (qp.n + 2) * EPS * (self.absolute_A @ np.abs(x))
-        bounds = np.concatenate((qp.l[np.isfinite(qp.l)], qp.u[np.isfinite(qp.u)]))
+        self.lower, self.upper = (np.where(np.isfinite(b), np.abs(b), 0.0) for b in (qp.l, qp.u))
         self.fixed, self.losing = _fixed(qp, self.level)
         # Where nothing in the program gives x a size, 1 in the unit of each coordinate is one.
-        sized = qp.q[qp.P.diagonal() > 0].any() or bounds.any()
+        sized = qp.q[qp.P.diagonal() > 0].any() or self.lower.any() or self.upper.any()
         self.least = np.zeros(qp.n) if sized else 1.0 / scaled.d
 
     def duals(self, tolerance: float) -> Iterator[Vector]:
         """Duals of the rows that x rests on, for rows ever further away."""
-        qp = self.qp
-        lower, upper = (np.where(np.isfinite(b), np.abs(b), 0.0) for b in (qp.l, qp.u))
+        qp, lower, upper = self.qp, self.lower, self.upper
         gradient = qp.P @ self.x + qp.q
         weight = self.absolute_P @ np.abs(self.x) + np.abs(qp.q)
         reach = np.where(qp.P.diagonal() > 0, weight, 0.0) + np.abs(self.x) + self.least
@@ -131,7 +130,7 @@ class CandidatePoint:
 
     def _near(self) -> Vector:
         """The point, no further than any bound of a row puts a coordinate by itself, (n,): else its size is its own."""
-        ends = np.maximum(*(np.where(np.isfinite(b), np.abs(b), 0.0) for b in (self.qp.l, self.qp.u)))[:, None]
+        ends = np.maximum(self.lower, self.upper)[:, None]
         entry = np.where(self.absolute_A > 0, self.absolute_A, 1.0)
         furthest = np.where(self.absolute_A > 0, ends / entry, 0.0).max(axis=0, initial=0.0)
         return np.asarray(np.minimum(np.abs(self.x), furthest))
@@ -145,7 +144,7 @@ class CandidatePoint:
         entry = np.where(size > 0, size, 1.0)
         room = np.where(holds, others / entry, np.inf).min(axis=0, initial=np.inf)
         # Failing that, what is rounding of the bounds.
-        ends = np.maximum(*(np.where(np.isfinite(b), np.abs(b), 0.0) for b in (self.qp.l, self.qp.u)))[:, None]
+        ends = np.maximum(self.lower, self.upper)[:, None]
         least = self.share * np.where((size > 0) & (ends > 0), ends / entry, np.inf).min(axis=0, initial=np.inf)
         return np.where(np.isfinite(room), room, np.where(np.isfinite(least), least, 0.0))
 
@@ -154,10 +153,6 @@ class CandidatePoint:
 
         The terms of the objective at the point, without what is the same at all feasible points; a coordinate that its
         rows hold at zero counts as far as the forces could move it. Rounding of the gap is no loss.
-
-        Returns
-        -------
-        float, float
         """
         qp, fixed = self.qp, self.fixed
         size = np.where(self._vanishing(y), sizes.reach, np.abs(sizes.x))
@@ -170,9 +165,8 @@ class CandidatePoint:
         wide = 0.5 * float(sizes.x @ qp.P @ sizes.x) + float(np.abs(qp.q) @ sizes.reach) + unit
         wide = wide if wide > 0 else 1.0  # a constant objective: its own unit
         value = value if value > 0 else wide
-        noise = self._loss_by_rounding(sizes) / DEFAULT_TOLERANCE
         blur = float(sizes.blur) / DEFAULT_TOLERANCE
-        noise += 0.5 * blur * blur
+        noise = self._loss_by_rounding(sizes) / DEFAULT_TOLERANCE + 0.5 * blur * blur
         if not math.isfinite(noise):
             noise = 0.0  # squares beyond the range of numbers excuse nothing
         return value + noise, max(value, wide) + noise
@@ -184,8 +178,7 @@ class CandidatePoint:
         noise = np.where(self.fixed, 0.0, (self.qp.n + self.qp.m + 3) * EPS * terms)
         pulled = (self.qp.n + 2) * EPS * float((y * self.losing) @ (self.absolute_A @ x))
         way = float(noise @ self.curvature.room)
-        sloped = 0.5 * way * way
-        return pulled + sloped + float((np.abs(Z) @ (np.abs(Z).T @ noise)) @ sizes.reach)
+        return pulled + 0.5 * way * way + float((np.abs(Z) @ (np.abs(Z).T @ noise)) @ sizes.reach)
 
     def _vanishing(self, y: Vector) -> Any:
         """Coordinates that are zero to rounding where the rows that push are met, (n,)."""

@@ -80,19 +80,14 @@ def classify(qp: QP) -> Status:
 def flat_directions(P: Matrix) -> Matrix:
     """Orthonormal basis of the directions without curvature, (n, k); P has a diagonal near 1 or 0."""
     massed = P.diagonal() > 0
-    unit = np.eye(len(P))
-    if massed.all():
-        values, V = np.linalg.eigh(P)
-        return _cleaned(V[:, values <= 64 * len(P) * EPS])
     values, V = np.linalg.eigh(P[np.ix_(massed, massed)])
+    # Without entries that are rounding, which a large force on their coordinate would make a slope.
+    V, flat = np.where(np.abs(V) > rounding(len(V)), V, 0.0), values <= 64 * len(P) * EPS
+    if massed.all():
+        return V[:, flat]
     inner = np.zeros((len(P), len(values)))
-    inner[massed] = _cleaned(V)
-    return np.hstack((unit[:, ~massed], inner[:, values <= 64 * len(P) * EPS]))
-
-
-def _cleaned(V: Matrix) -> Matrix:
-    """Eigenvectors without entries that are rounding, which a large force on their coordinate would make a slope."""
-    return np.where(np.abs(V) > rounding(len(V)), V, 0.0)
+    inner[massed] = V
+    return np.hstack((np.eye(len(P))[:, ~massed], inner[:, flat]))
 
 
 def held_where_flat(qp: QP, Z: Matrix) -> bool:
@@ -237,7 +232,7 @@ def contradiction(A: Matrix, l: Vector, u: Vector, y: Vector) -> tuple[float, Ve
         if sum(float(value) * y[i] for value, i in zip(exact, part, strict=True)) < 0:
             exact = [-value for value in exact]
         return _excess_exact(exact, l, u, part, len(y))
-    U, s, _ = np.linalg.svd(A[part], full_matrices=True)
+    U, s, _ = np.linalg.svd(A[part])
     free = U[:, int((s > rounding(len(part)) * s[0]).sum()) :]
     y[part] = free @ (free.T @ y[part])
     if (np.abs(A.T @ y) > rounding(len(part)) * (np.abs(A).T @ np.abs(y))).any():
@@ -265,28 +260,23 @@ def _excess_exact(exact: list[Fraction], l: Vector, u: Vector, part: Any, m: int
 
 def _exact_dependency(rows: Matrix) -> list[Fraction] | None:
     """The only combination of the rows that vanishes, if there is exactly one."""
-    k = len(rows)
-    table = [[Fraction(float(rows[i, j])) for i in range(k)] for j in range(rows.shape[1])]
-    pivots: list[int] = []
-    at = 0
-    for column in range(k):
-        found = next((i for i in range(at, len(table)) if table[i][column]), None)
+    table = [[Fraction(value) for value in line] for line in rows.T.tolist()]
+    lines: dict[int, list[Fraction]] = {}  # of the reduced echelon form, by the columns of their leading ones
+    for column in range(len(rows)):
+        found = next((line for line in table if line[column]), None)
         if found is None:
             continue
-        table[at], table[found] = table[found], table[at]
-        lead = table[at][column]
-        table[at] = [value / lead for value in table[at]]
-        for i, line in enumerate(table):
-            if i != at and line[column]:
-                factor = line[column]
-                table[i] = [a - factor * b for a, b in zip(line, table[at], strict=True)]
-        pivots.append(column)
-        at += 1
-    free = [column for column in range(k) if column not in pivots]
-    if len(free) != 1:
+        table.remove(found)
+        leading = [value / found[column] for value in found]
+        table = [_without(column, line, leading) for line in table]
+        lines = {pivot: _without(column, line, leading) for pivot, line in lines.items()} | {column: leading}
+    if len(lines) != len(rows) - 1:
         return None
-    y = [Fraction(0)] * k
-    y[free[0]] = Fraction(1)
-    for i, column in enumerate(pivots):
-        y[column] = -table[i][free[0]]
-    return y
+    free = next(column for column in range(len(rows)) if column not in lines)
+    return [-lines[column][free] if column != free else Fraction(1) for column in range(len(rows))]
+
+
+def _without(column: int, line: list[Fraction], leading: list[Fraction]) -> list[Fraction]:
+    """A line less the multiple of the leading one that takes its entry in a column to zero."""
+    factor = line[column]
+    return [a - factor * b for a, b in zip(line, leading, strict=True)] if factor else line

@@ -24,6 +24,11 @@ def finite_or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
+def finite_entries(record: Any, *names: str) -> dict[str, float | None]:
+    """Attributes of a certificate by their names, for JSON."""
+    return {name: finite_or_none(getattr(record, name)) for name in names}
+
+
 def check_tolerance(tolerance: Any) -> None:
     """Refuse what is no tolerance of a certificate; raises BadInput."""
     number = isinstance(tolerance, int | float | np.integer | np.floating) and not isinstance(tolerance, bool)

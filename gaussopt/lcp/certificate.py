@@ -23,7 +23,7 @@ import numpy as np
 from gaussopt.core.programs import LCP
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_or_none, residuals_pass
+from gaussopt.core.tolerances import DEFAULT_TOLERANCE, finite_entries, finite_or_none, residuals_pass
 from gaussopt.lcp import matrix_classes
 from gaussopt.lcp.enumeration import MAX_ENUMERATED, LCPSolutions, enumerate_lcp
 from gaussopt.lcp.matrix_classes import SINGULAR, MatrixClass, classify_matrix, regular_inverse, unit_diagonal
@@ -82,11 +82,10 @@ class LCPCertificate:
 
     def to_mapping(self) -> dict[str, Any]:
         """For JSON."""
-        sizes = ("residual", "relative_residual", "error_bound", "relative_error")
         mapping: dict[str, Any] = {
             "verdict": None if self.verdict is None else str(self.verdict),
             "forces_unique": self.unique,
-            **{name: finite_or_none(getattr(self, name)) for name in sizes},
+            **finite_entries(self, "residual", "relative_residual", "error_bound", "relative_error"),
             "bound_from": self.bound_from,
             "matrix": self.matrix.to_mapping(),
         }
