@@ -173,7 +173,7 @@ def unmeasured(
     )  # fmt: skip
 
 
-def explain(step: StepData, certificate: Certificate, tolerance: float) -> str:
+def explain(certificate: Certificate, tolerance: float) -> str:
     """One sentence on why a candidate does not pass."""
     c = certificate
     if c.verdict is not Status.SOLVED:

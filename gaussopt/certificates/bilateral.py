@@ -94,7 +94,8 @@ def certify_generated(step: StepData, a: Vector, lam: Vector | None) -> Certific
     # Squares of numbers beyond 1e125 or below 1e-125 overflow or vanish; the other path scales them.
     if not sum(out) < LARGE:
         return None
-    if abs(out[5]) < TINY and (abs(out[4]) < TINY or abs(out[0]) < TINY) and _acts(step, a):
+    vanishing = abs(out[5]) < TINY and (abs(out[4]) < TINY or abs(out[0]) < TINY)
+    if vanishing and (a.any() or step.gamma.any() or step.force.any()):
         return None
     # Sums of squares; abs, because rounding may leave a zero slightly negative.
     return Certificate(
@@ -102,11 +103,6 @@ def certify_generated(step: StepData, a: Vector, lam: Vector | None) -> Certific
         sqrt(abs(out[5])), sqrt(out[6]), sqrt(out[7]), Status.SOLVED, True, False, best,
         independence=1.0 / sqrt(out[8]), closeness=inverse,
     )  # fmt: skip
-
-
-def _acts(step: StepData, a: Vector) -> bool:
-    """Whether anything of a step and its candidate is not zero."""
-    return bool(a.any() or step.gamma.any() or step.force.any())
 
 
 @QUIETLY

@@ -33,8 +33,7 @@ from gaussopt.core.sparse_arrays import times
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector, parts
 from gaussopt.linalg.balance import EVALUATED
-from gaussopt.linalg.dense import EPS, mass_norm
-from gaussopt.linalg.dense import norm as _norm
+from gaussopt.linalg.dense import EPS, mass_norm, norm
 from gaussopt.linalg.redundancy import least_contradiction, size_in_units
 from gaussopt.linalg.sparse_saddle_point import Saddle, SaddleSolution
 
@@ -64,8 +63,8 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
     """`gaussopt.certificates.certify` for a sparse step without contacts; finite numbers or None."""
     M, J = parts(step)
     _WORKSPACE.last, saddle = None, Saddle.of(M, J, _WORKSPACE.last)
-    if saddle is None:
-        return _unresolved(step)
+    if saddle is None:  # nothing is known of the step: no answer passes
+        return unmeasured(step, Status.SOLVED, False, True, math.inf)
     _WORKSPACE.last = saddle
     verdict, forces_unique, resolved = (Status.SOLVED, True, True) if saddle.regular else _classify(saddle, step)
     if verdict is not Status.SOLVED:
@@ -80,7 +79,7 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
     size_a = times(abs(M), np.abs(a))
     size_f = size_a + np.abs(f) + times(abs(J).T, np.abs(best))
     size_c = times(abs(J), np.abs(a)) + np.abs(step.gamma)
-    forces = _norm(saddle.whiten_sizes(size_f)) if saddle.definite else _worst(saddle, size_f, 0.0 * size_c)
+    forces = norm(saddle.whiten_sizes(size_f)) if saddle.definite else _worst(saddle, size_f, 0.0 * size_c)
     constraints = _worst_rows(saddle, size_c) if saddle.regular else _worst(saddle, 0.0 * size_f, size_c)
     # The ascent may miss the worst signs; rounding of a itself is seen in any case.
     floor = EPS * max(math.hypot(forces, constraints), math.sqrt(float(np.abs(a) @ size_a)))
@@ -90,19 +89,19 @@ def certify_sparse(step: StepData, a: Vector | None, lam: Vector | None) -> Cert
     if lam is not None:
         finite = math.isfinite(float(lam.sum()))
         pull = times(J.T, lam)
-        reported = _norm(saddle.whiten(residual - pull)) if finite else math.inf
+        reported = norm(saddle.whiten(residual - pull)) if finite else math.inf
         if finite and not saddle.definite:
-            share = beside(*(_norm(x * saddle.scale) for x in (residual - pull, Ma, f, pull)))
+            share = beside(*(norm(x * saddle.scale) for x in (residual - pull, Ma, f, pull)))
     certificate = Certificate(
-        mass_norm(e, times(M, e)), _norm(e), _norm(r_c), reported, floor, math.nan,
-        mass_norm(a, Ma), _norm(a), _norm(step.gamma), Status.SOLVED, forces_unique,
-        not saddle.definite, best, unit_error=math.nan if saddle.definite else _norm(e / saddle.scale),
+        mass_norm(e, times(M, e)), norm(e), norm(r_c), reported, floor, math.nan,
+        mass_norm(a, Ma), norm(a), norm(step.gamma), Status.SOLVED, forces_unique,
+        not saddle.definite, best, unit_error=math.nan if saddle.definite else norm(e / saddle.scale),
         force_share=share,
     )  # fmt: skip
     largest = max(certificate.error_bound, reported, floor)
     if largest > NEGLIGIBLE * certificate.norm_a or certificate.unit_error > NEGLIGIBLE * certificate.norm_a:
         called = saddle.solve(np.zeros_like(a), step.gamma, ENOUGH).x
-        certificate = replace(certificate, natural_scale=_norm(f * saddle.scale) + _norm(called / saddle.scale))
+        certificate = replace(certificate, natural_scale=norm(f * saddle.scale) + norm(called / saddle.scale))
     return certificate
 
 
@@ -140,8 +139,8 @@ def _met(saddle: Saddle, found: SaddleSolution, size_f: Vector, size_c: Vector) 
     """Whether the equations of the error hold to rounding, so that it is what it says."""
     if saddle.regular:
         return math.isfinite(float(found.x.sum()))
-    left = _norm(found.rest_f * saddle.scale) + _norm(found.rest_g * saddle.row)
-    size = _norm(size_f * saddle.scale) + _norm(size_c * saddle.row)
+    left = norm(found.rest_f * saddle.scale) + norm(found.rest_g * saddle.row)
+    size = norm(size_f * saddle.scale) + norm(size_c * saddle.row)
     return left <= EVALUATED * size
 
 
@@ -153,7 +152,7 @@ def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
     probe_f, probe_g = rng.standard_normal(len(d)), rng.standard_normal(len(row))
     found = saddle.solve(f, gamma, EPS)
     limit, most = least_contradiction(step, row, d), EVALUATED * size_in_units(step, row, d)
-    left_g, left_f = _norm(found.rest_g * row), _norm(found.rest_f * d)
+    left_g, left_f = norm(found.rest_g * row), norm(found.rest_f * d)
     missed_g, missed_f = left_g > limit, left_f > limit
     # Where accelerations or forces grow without bound their rounding misses rows that do not contradict, and the other
     # way round: what is proved is that a dependency of rows meets gamma, or that a free direction meets a force.
@@ -165,11 +164,11 @@ def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
         return Status.SOLVED, False, False
     # Nothing is missed, but is the answer the only one, and do its digits count? Ask for something arbitrary.
     probe = saddle.solve(probe_f / d, probe_g / row, EPS)
-    if _norm(probe.rest_f * d) > LEFT * _norm(probe_f):
+    if norm(probe.rest_f * d) > LEFT * norm(probe_f):
         if _unheld(saddle, probe.rest_f):
             return Status.ACCELERATION_NOT_UNIQUE, not _idle_rows(saddle, probe_g / row), True
         return Status.SOLVED, False, False
-    if _norm(probe.rest_g * row) > LEFT * _norm(probe_g):
+    if norm(probe.rest_g * row) > LEFT * norm(probe_g):
         return Status.SOLVED, False, _idle_rows(saddle, probe.rest_g)
     return Status.SOLVED, True, True
 
@@ -177,19 +176,14 @@ def _classify(saddle: Saddle, step: StepData) -> tuple[Status, bool, bool]:
 def _idle_rows(saddle: Saddle, g: Vector, gamma: Vector | None = None, limit: float = 0.0) -> bool:
     """Whether g leads to a dependency of the rows to the last digit, J^T w = 0, which gamma contradicts if given."""
     w = saddle.left_null(g)
-    idle = _norm(times(saddle.J.T, w * saddle.row) * saddle.scale) <= PROOF * _norm(w)
-    return idle and (gamma is None or abs(float(w @ (gamma * saddle.row))) > limit * _norm(w))
+    idle = norm(times(saddle.J.T, w * saddle.row) * saddle.scale) <= PROOF * norm(w)
+    return idle and (gamma is None or abs(float(w @ (gamma * saddle.row))) > limit * norm(w))
 
 
 def _unheld(saddle: Saddle, f: Vector, force: Vector | None = None, limit: float = 0.0) -> bool:
     """Whether f leads to a direction that nothing resists, M w = 0 and J w = 0, and a force pulls along if given."""
     w = saddle.null(f)
     way = w * saddle.scale
-    resisted = math.hypot(_norm(times(saddle.M, way) * saddle.scale), _norm(times(saddle.J, way) * saddle.row))
-    free = resisted <= PROOF * _norm(w)
-    return free and (force is None or abs(float(way @ force)) > limit * _norm(w))
-
-
-def _unresolved(step: StepData) -> Certificate:
-    """Nothing is known of the step: no answer passes."""
-    return unmeasured(step, Status.SOLVED, False, True, math.inf)
+    resisted = math.hypot(norm(times(saddle.M, way) * saddle.scale), norm(times(saddle.J, way) * saddle.row))
+    free = resisted <= PROOF * norm(w)
+    return free and (force is None or abs(float(way @ force)) > limit * norm(w))

@@ -53,7 +53,7 @@ def judge(step: StepData, raw: RawSolution, certificate: Certificate, tolerance:
             return Status.SOLVED, f"{Status.SOLVED.sentence} {UNDECIDED}"
         return Status.SOLVED, passed_sentence(certificate, tolerance)
     if math.isfinite(certificate.error_bound) and raw.claim in (Status.SOLVED, Status.INACCURATE):
-        why = explain(step, certificate, tolerance)
+        why = explain(certificate, tolerance)
         if certificate.rounding_floor > tolerance * (1.0 + certificate.norm_a):
             # No solver and no option can change that.
             near = near_dependency(step)
@@ -70,7 +70,7 @@ def judge(step: StepData, raw: RawSolution, certificate: Certificate, tolerance:
         note = f" ({raw.note})" if raw.note else ""
         return Status.SOLVER_ERROR, f"The solver found no contact forces{note}, but {known}; try another solver."
     if math.isfinite(certificate.error_bound):
-        return raw.claim, f"{raw.claim.sentence} {explain(step, certificate, tolerance)}".strip()
+        return raw.claim, f"{raw.claim.sentence} {explain(certificate, tolerance)}".strip()
     if raw.claim is Status.SOLVED:
         return Status.SOLVER_ERROR, "The solver returned no finite acceleration although it says solved."
     return raw.claim, claim_sentence(raw)

@@ -97,10 +97,7 @@ def solve(
     if start is not None:
         x, y = start
         rows = program.m if isinstance(program, QP) else None
-        start = (
-            as_array("start (x)", x, (program.n,)),
-            None if y is None else as_array("start (y)", y, (rows,)),
-        )
+        start = as_array("start (x)", x, (program.n,)), None if y is None else as_array("start (y)", y, (rows,))
     raw, timing = sequence.solve(program)
     if start is not None and raw.claim is not Status.CRASHED:
         raw, seconds = sequence.solve_again(start)

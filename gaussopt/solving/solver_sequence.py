@@ -66,16 +66,11 @@ class SolverSequence:
         given = private(program) if self._foreign else program
         pattern = (type(program), *program.pattern)
         same = self._pattern == pattern
-        start = perf_counter()
+        update = same and self.reuse and self.solver.updates
+        allowed, start = GaussoptError, perf_counter()
         try:
             self.solver.check(given)
-        except GaussoptError:
-            raise
-        except BaseException as error:
-            return self._crashed(program, error), Timing(solve=perf_counter() - start)
-        update = same and self.reuse and self.solver.updates
-        start = perf_counter()
-        try:
+            allowed, start = BadInput, perf_counter()
             if update:
                 self.answering.update(given)
             else:
@@ -84,9 +79,9 @@ class SolverSequence:
                 self._last = None
             ready = perf_counter()
             raw = self.answering.solve(self._start() if self.warm_start else None)
-        except BadInput:
-            raise
         except BaseException as error:
+            if isinstance(error, allowed):
+                raise
             # A backend may fail in any way; its failure is an answer, not a stack trace.
             return self._crashed(program, error), Timing(solve=perf_counter() - start)
         done = perf_counter()

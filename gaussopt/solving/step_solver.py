@@ -107,8 +107,8 @@ class StepSolver:
         if step.k:
             lam_N = forces if a is not None and forces is not None else np.full(step.k, np.nan)
             lam_T = friction if a is not None and friction is not None else np.full(step.v_T.shape, np.nan)
-        _, setup, update, solve, _, _, backend = timing
-        timing = Timing(built - begin, setup, update, solve, recovered - solved, perf_counter() - recovered, backend)
+        verify = perf_counter() - recovered
+        timing = timing._replace(build=built - begin, recover=recovered - solved, verify=verify)
         details = self.formulation.details(data, raw.x) if step.k else {}
         return Answer(
             a, lam if a is not None else None, lam_N, lam_T, status, raw.claim, message, certificate, iterations,
@@ -129,9 +129,7 @@ class StepSolver:
         """The answer where the formulation's own program has no minimiser, whatever the mechanics say."""
         certificate = certify_contact(step, None, thorough=self.thorough) if step.k else certify(step, None)
         nothing = np.full(step.k, np.nan), np.full(step.v_T.shape, np.nan)
-        return Answer(
-            None, None, *nothing, verdict.status, verdict.status, str(verdict), certificate, 0, Timing()
-        )  # fmt: skip
+        return Answer(None, None, *nothing, verdict.status, verdict.status, str(verdict), certificate, 0, Timing())
 
 
 def _minimises(program: Program) -> bool:

@@ -102,13 +102,11 @@ def verify_answer(data: StepData | QP | LCP, answer: Mapping[str, Any], toleranc
 
 def _verify_point(qp: QP, x: Vector, y: Vector | None, tolerance: float) -> dict[str, Any]:
     certificate = certify_qp(qp, x, y, tolerance)
-    status = Status.SOLVED
+    passed = certificate.passed(tolerance)
+    status = Status.SOLVED if passed else classify_qp(qp)
     message = status.sentence
-    if not certificate.passed(tolerance):
-        status = classify_qp(qp)
-        message = status.sentence
-        if status is Status.SOLVED:
-            status, message = Status.INACCURATE, certificate.failure(tolerance)
+    if status is Status.SOLVED and not passed:
+        status, message = Status.INACCURATE, certificate.failure(tolerance)
     return {"status": str(status), "message": message, "certificate": certificate.to_mapping()}
 
 
@@ -121,14 +119,11 @@ def _verify_acceleration(step: StepData, answer: Mapping[str, Any], tolerance: f
         step = step.select(closed)
         lam_N, lam_T = (None if x is None else x[closed] for x in (lam_N, lam_T))
     certificate: Certificate = certify_contact(step, a, lam, lam_N, lam_T) if step.k else certify(step, a, lam)
-    status = Status.SOLVED
-    message = status.sentence
-    if not certificate.passed(tolerance):
-        status = certificate.verdict
-        if status is Status.SOLVED:
-            status, message = Status.INACCURATE, explain(step, certificate, tolerance)
-        else:
-            message = why_ill_posed(step, certificate)
+    status, message = Status.SOLVED, Status.SOLVED.sentence
+    if certificate.verdict is not Status.SOLVED:
+        status, message = certificate.verdict, why_ill_posed(step, certificate)
+    elif not certificate.passed(tolerance):
+        status, message = Status.INACCURATE, explain(certificate, tolerance)
     return {
         "status": str(status), "message": message, "forces_unique": certificate.forces_unique,
         "certificate": certificate.to_mapping(),

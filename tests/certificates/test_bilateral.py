@@ -133,7 +133,7 @@ def test_wrong_forces_do_not_pass_with_a_right_acceleration(seed: int, size: tup
     expected = math.sqrt(resultant @ np.linalg.solve(step.M, resultant))
     assert c.force_residual == pytest.approx(expected, rel=1e-6)
     assert not c.passed()
-    assert "forces" in explain(step, c, 1e-7)
+    assert "forces" in explain(c, 1e-7)
 
 
 @pytest.mark.filterwarnings("error")
@@ -185,7 +185,7 @@ def test_the_verdict_on_the_step(step: go.StepData, verdict: go.Status, candidat
     if verdict is not SOLVED:
         assert not c.passed(float("inf"))
         assert c.error_bound == float("inf")
-        assert explain(step, c, 1e-7) == verdict.sentence
+        assert explain(c, 1e-7) == verdict.sentence
 
 
 @given(
@@ -231,7 +231,7 @@ def test_nothing_and_nan_are_not_certified() -> None:
         assert c.error_bound == float("inf")
         assert not c.passed()
         assert not c.passed(float("inf"))
-        assert "no finite acceleration" in explain(step, c, 1e-7)
+        assert "no finite acceleration" in explain(c, 1e-7)
 
 
 def test_passing_is_relative_to_the_acceleration_plus_one() -> None:
