@@ -93,10 +93,7 @@ class Evolution(Solver[E]):
 
     def __init__(self, variant: str | None, options: E) -> None:
         super().__init__(variant, options)
-        if options.coordinates not in ("null-space", "full"):
-            raise BadInput(
-                f"The option 'coordinates' of {self.name!r} is {options.coordinates!r}; use null-space or full."
-            )
+        self._choose("coordinates", "null-space", "full")
         self._require("generations", options.generations >= 1, "it must be at least 1")
         for key in ("spread", "penalty", "tolerance"):
             self._require(key, getattr(options, key) > 0, "it must be positive")
@@ -108,6 +105,10 @@ class Evolution(Solver[E]):
     def _require(self, key: str, fulfilled: bool, remedy: str) -> None:
         if not fulfilled:
             raise BadInput(f"The option {key!r} of {self.name!r} is {getattr(self.options, key)}; {remedy}.")
+
+    def _choose(self, key: str, *known: str) -> None:
+        if (value := getattr(self.options, key)) not in known:
+            raise BadInput(f"The option {key!r} of {self.name!r} is {value!r}; use {' or '.join(known)}.")
 
     def setup(self, program: Program) -> None:
         """Choose coordinates and the unit of the search."""

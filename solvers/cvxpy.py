@@ -9,6 +9,7 @@ JMLR 17, 2016; A. Agrawal et al., "Differentiable convex optimization layers", N
 
 from __future__ import annotations
 
+import operator
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,8 @@ _TIGHT: dict[str, dict[str, Any]] = {
     "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 100000},
 }
 """Default accuracies that suit mechanics, for the solvers whose own are coarse."""
+
+_RELATIONS = {"==": operator.eq, ">=": operator.ge, "<=": operator.le}
 
 _CLAIMS = {
     "optimal": Status.SOLVED,
@@ -80,21 +83,19 @@ class CVXPY(Solver[CVXPYOptions]):
     def setup(self, program: Program) -> None:
         cp = backend("cvxpy")
         qp = as_qp(program)
-        eq, lo, up = _rows(qp)
+        eq = qp.equality
         self._x = cp.Variable(qp.n, name="x")
         self._F = cp.Parameter((qp.n, qp.n), name="F")
         self._q = cp.Parameter(qp.n, name="q")
         self._blocks: list[tuple[str, Any, Any, Any, Any]] = []
         constraints = []
-        for kind, rows in (("==", eq), (">=", lo), ("<=", up)):
+        for kind, rows in (("==", eq), (">=", ~eq & np.isfinite(qp.l)), ("<=", ~eq & np.isfinite(qp.u))):
             if not rows.any():
                 continue
             A = cp.Parameter((int(rows.sum()), qp.n), name="A" + kind)
             b = cp.Parameter(int(rows.sum()), name="b" + kind)
-            left = A @ self._x
-            constraint = left == b if kind == "==" else left >= b if kind == ">=" else left <= b
-            constraints.append(constraint)
-            self._blocks.append((kind, rows, A, b, constraint))
+            constraints.append(_RELATIONS[kind](A @ self._x, b))
+            self._blocks.append((kind, rows, A, b, constraints[-1]))
         objective = cp.Minimize(0.5 * cp.sum_squares(self._F @ self._x) + self._q @ self._x)
         self._problem = cp.Problem(objective, constraints)
         self._backend = self.variant or "CLARABEL"
@@ -135,11 +136,6 @@ class CVXPY(Solver[CVXPYOptions]):
             # CVXPY's duals are nonnegative for >= and <=; its equality duals have the opposite sign.
             y[rows] += constraint.dual_value if kind == ">=" else -constraint.dual_value
         return RawSolution(np.array(self._x.value), y, claim, iterations, seconds, str(self._problem.status))
-
-
-def _rows(qp: QP) -> tuple[Any, Any, Any]:
-    eq = qp.equality
-    return eq, ~eq & np.isfinite(qp.l), ~eq & np.isfinite(qp.u)
 
 
 def _factor(P: Matrix) -> Matrix:

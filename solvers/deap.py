@@ -29,16 +29,9 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.core.errors import BadInput
 from gaussopt.core.solver import backend
 from gaussopt.solvers._evolution import RUNAWAY, Evolution, EvolutionOptions, Run
 from gaussopt.solvers._search import Search
-
-Mate = Callable[[Any, Any], tuple[Any, Any]]
-
-CROSSOVERS = ("line", "blend", "simulated-binary")
-MUTATIONS = ("gaussian", "difference")
-SELECTIONS = ("tournament", "truncation")
 
 BEYOND = 0.5
 """Reach of line and blend crossover beyond the parents, relative to their distance."""
@@ -79,9 +72,9 @@ class DEAP(Evolution[DEAPOptions]):
 
     def __init__(self, variant: str | None, options: DEAPOptions) -> None:
         super().__init__(variant, options)
-        for key, known in (("crossover", CROSSOVERS), ("mutation", MUTATIONS), ("selection", SELECTIONS)):
-            if getattr(options, key) not in known:
-                raise BadInput(f"The option {key!r} of 'deap' is {getattr(options, key)!r}; use {' or '.join(known)}.")
+        self._choose("crossover", "line", "blend", "simulated-binary")
+        self._choose("mutation", "gaussian", "difference")
+        self._choose("selection", "tournament", "truncation")
         self._require("population", options.population >= 4, "it is too small, use 4 or more")
         self._require("tournament", options.tournament >= 1, "it is too small, use 1 or more")
         for key in ("crossover_rate", "mutation_rate"):
@@ -142,7 +135,7 @@ def _clone(individual: Any) -> Any:
     return copy
 
 
-def _crossover(name: str) -> Mate:
+def _crossover(name: str) -> Callable[[Any, Any], tuple[Any, Any]]:
     tools = backend("deap.tools")
     if name == "blend":
         return lambda a, b: tools.cxBlend(a, b, BEYOND)

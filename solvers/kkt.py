@@ -46,7 +46,9 @@ class KKT(Solver[Options]):
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         program = self._program
         if isinstance(program, LeastSquares):
-            return RawSolution(_least_squares(program), None, Status.SOLVED)
+            U, s, Vt = np.linalg.svd(program.A, full_matrices=False)
+            r = program.rank
+            return RawSolution(np.asarray(Vt[:r].T @ ((U[:, :r].T @ program.b) / s[:r])), None, Status.SOLVED)
         if isinstance(program, LinearSystem):
             return RawSolution(_solve(program.K, program.b), None, Status.SOLVED)
         assert isinstance(program, QP)
@@ -127,12 +129,6 @@ def _lu(K: Matrix, b: Vector, absolute: Matrix, largest: Vector) -> Vector | Non
         if (np.abs(residual) <= 64 * len(b) * EPS * size).all():
             return np.asarray(x)
     return None
-
-
-def _least_squares(program: LeastSquares) -> Vector:
-    U, s, Vt = np.linalg.svd(program.A, full_matrices=False)
-    r = program.rank
-    return np.asarray(Vt[:r].T @ ((U[:, :r].T @ program.b) / s[:r]))
 
 
 solver = KKT

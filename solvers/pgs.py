@@ -71,13 +71,14 @@ class PGS(Solver[PGSOptions]):
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
         lcp = self._lcp
         z0 = np.zeros((1, lcp.n)) if start is None else np.maximum(start[0], 0.0)[None]
-        z, iterations, claims, notes = self._sweep(lcp.M[None], lcp.q[None], z0)
-        x = polish(lcp, z[0]) if claims[0] is Status.SOLVED else z[0]
-        return RawSolution(x, None, claims[0], int(iterations[0]), note=notes[0])
+        z, iterations, claims, notes = self.solve_batch(lcp.M[None], lcp.q[None], z0)
+        return RawSolution(z[0], None, claims[0], int(iterations[0]), note=notes[0])
 
-    def solve_batch(self, M: Matrix, q: Vector) -> tuple[Matrix, np.ndarray, list[Status], list[str]]:
+    def solve_batch(
+        self, M: Matrix, q: Vector, start: Matrix | None = None
+    ) -> tuple[Matrix, np.ndarray, list[Status], list[str]]:
         """All problems of one size in common sweeps; see `gaussopt.solving.lcp_batch`."""
-        z, iterations, claims, notes = self._sweep(M, q, np.zeros(q.shape))
+        z, iterations, claims, notes = self._sweep(M, q, np.zeros(q.shape) if start is None else start)
         for i, claim in enumerate(claims):
             if claim is Status.SOLVED:
                 z[i] = polish(LCP(M[i], q[i]), z[i])

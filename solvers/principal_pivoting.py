@@ -58,23 +58,20 @@ class PrincipalPivoting(Solver[PrincipalPivotingOptions]):
         self._lcp = program
 
     def solve(self, start: tuple[Vector, Vector | None] | None) -> RawSolution:
-        return _solve(self._lcp, self.options, None if start is None else start[0])
-
-
-def _solve(lcp: LCP, options: PrincipalPivotingOptions, start: Vector | None) -> RawSolution:
-    n, pivots = lcp.n, 0
-    if not (lcp.q < 0).any():
-        return RawSolution(np.zeros(n), None, Status.SOLVED, 0)
-    if COMPILED or n <= PLAIN:
-        # The kernels are compiled for one kind of array: writable, in rows.
-        M, q = np.array(lcp.M, dtype=np.float64, order="C"), np.array(lcp.q, dtype=np.float64)
-        active = np.zeros(n, np.int64) if start is None else (start > 0).astype(np.int64)
-        z, w, error = np.empty(n), np.empty(n), np.empty(n)
-        code, pivots = solve_lcp(M, q, active, z, w, error, options.max_iter, n <= PATH)
-        if code == SOLVED:
-            return RawSolution(z, None, Status.SOLVED, int(pivots))
-    found = lemke(lcp, LemkeOptions(max_iter=options.max_iter))
-    return RawSolution(found.x, None, found.claim, int(pivots) + found.iterations, note=found.note)
+        lcp, most = self._lcp, self.options.max_iter
+        n, pivots = lcp.n, 0
+        if not (lcp.q < 0).any():
+            return RawSolution(np.zeros(n), None, Status.SOLVED, 0)
+        if COMPILED or n <= PLAIN:
+            # The kernels are compiled for one kind of array: writable, in rows.
+            M, q = np.array(lcp.M, dtype=np.float64, order="C"), np.array(lcp.q, dtype=np.float64)
+            active = np.zeros(n, np.int64) if start is None else (start[0] > 0).astype(np.int64)
+            z, w, error = np.empty(n), np.empty(n), np.empty(n)
+            code, pivots = solve_lcp(M, q, active, z, w, error, most, n <= PATH)
+            if code == SOLVED:
+                return RawSolution(z, None, Status.SOLVED, int(pivots))
+        found = lemke(lcp, LemkeOptions(max_iter=most))
+        return RawSolution(found.x, None, found.claim, int(pivots) + found.iterations, note=found.note)
 
 
 solver = PrincipalPivoting
