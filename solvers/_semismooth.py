@@ -129,17 +129,9 @@ class NewtonRun:
 
 
 def semismooth_newton(problem: Complementarity, z: Vector, tolerance: float, max_iter: int) -> NewtonRun:
-    """Damped Newton on Phi, then the active-set solve.
+    """Damped Newton on Phi from z, then the active-set solve; the tolerance is relative to 1 + ||g||_inf.
 
-    Parameters
-    ----------
-    problem : Complementarity
-        Scaled so that its entries are of comparable size.
-    z : (N,)
-        Start.
-    tolerance : float
-        On ||Phi||_inf, relative to 1 + ||g||_inf.
-    max_iter : int
+    The problem is scaled so that its entries are of comparable size.
     """
     scale = 1.0 + largest(problem.g)
     w = problem.w(z)

@@ -92,7 +92,7 @@ class DEAP(Evolution[DEAPOptions]):
         population = [toolbox.individual(y) for y in (origin.tolist(), *points.tolist()[1:])]
         generation = count()
 
-        def select(individuals: list[Any], k: int, elite: Any) -> list[Any]:
+        def select(individuals: list[Any], k: int, elite: Any) -> Any:
             # Once a generation, and first of all: the place to set the width of mutation and its donors.
             size = width * o.shrink ** (next(generation) / o.generations)
             if o.mutation == "gaussian":
@@ -101,19 +101,16 @@ class DEAP(Evolution[DEAPOptions]):
                 toolbox.register("mutate", _difference, donors=list(individuals))
             pool = [*individuals, *elite]
             if o.selection == "tournament":
-                chosen: list[Any] = tools.selTournament(pool, k, o.tournament)
-                return chosen
+                return tools.selTournament(pool, k, o.tournament)
             better = tools.selBest(pool, (k + 1) // 2)
             return random.sample([*better, *better], k)
 
-        def algorithm(length: int, elite: Any, statistics: Any) -> tuple[list[Any], Any]:
+        def algorithm(length: int, elite: Any, statistics: Any) -> Any:
             toolbox.register("select", select, elite=elite)
             for individual in population:
                 del individual.fitness.values  # relative to the reference before
-            found: tuple[list[Any], Any] = algorithms.eaSimple(
-                population, toolbox, o.crossover_rate, o.mutation_rate, length, statistics, elite, verbose=False
-            )
-            return found
+            rates = o.crossover_rate, o.mutation_rate
+            return algorithms.eaSimple(population, toolbox, *rates, length, statistics, elite, verbose=False)
 
         while len(run.history) < o.generations and not run.runs_away:
             population = self._round(search, run, toolbox, algorithm)

@@ -18,6 +18,7 @@ References: N. Hansen, A. Ostermeier, "Completely derandomized self-adaptation i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,14 +59,7 @@ class CMA(Evolution[CMAOptions]):
         toolbox = self._toolbox(search)
         toolbox.register("generate", strategy.generate, toolbox.individual)
         toolbox.register("update", _update, strategy)
-        algorithms = backend("deap.algorithms")
-
-        def algorithm(length: int, elite: Any, statistics: Any) -> tuple[list[Any], Any]:
-            found: tuple[list[Any], Any] = algorithms.eaGenerateUpdate(
-                toolbox, length, elite, statistics, verbose=False
-            )
-            return found
-
+        algorithm = partial(backend("deap.algorithms").eaGenerateUpdate, toolbox, verbose=False)
         while len(run.history) < o.generations:
             population = self._round(search, run, toolbox, algorithm)
             size = max(search.unit, float(np.linalg.norm(run.best)))

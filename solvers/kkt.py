@@ -106,12 +106,7 @@ def _least_norm(K: Matrix, b: Vector, t: Vector) -> Vector:
 
 
 def _lu(K: Matrix, b: Vector, absolute: Matrix, largest: Vector) -> Vector | None:
-    """LU with refinement; None where a pivot or the residual of some row betrays a bad matrix.
-
-    Parameters
-    ----------
-    absolute, largest : |K| and its largest entry by rows
-    """
+    """LU with refinement; None where a pivot or a residual, beside |K| and its largest entry by rows, betrays K."""
     lu, pivots, x, info = lapack().dgesv(K, b)
     if info != 0:
         return None

@@ -7,10 +7,8 @@ system is linear and one full step solves it; with them convergence is locally q
 active-set method, which ends exactly but may cycle. Where Newton stalls or cycles on a linear complementarity problem,
 which neither function excludes unless M is a P-matrix, Lemke's method takes over and the note says so.
 The history holds ||Phi||_inf, in scaled variables, at the start and after each iteration.
-References: A. Fischer, "A special Newton-type optimization method", Optimization 24, 1992; T. De Luca,
-F. Facchinei, C. Kanzow, "A semismooth equation approach to the solution of nonlinear complementarity problems",
-Math. Prog. 75, 1996; I. Ben Gharbia, J. C. Gilbert, "Nonconvergence of the plain Newton-min algorithm for linear
-complementarity problems with a P-matrix", Math. Prog. 134, 2012.
+References: those of `_semismooth`; I. Ben Gharbia, J. C. Gilbert, "Nonconvergence of the plain Newton-min algorithm
+for linear complementarity problems with a P-matrix", Math. Prog. 134, 2012.
 """
 
 from __future__ import annotations
@@ -118,12 +116,7 @@ class Newton(Solver[NewtonOptions]):
 def active_set_batch(M: Matrix, q: Matrix, max_iter: int) -> tuple[Matrix, NDArray[np.int_], NDArray[np.bool_]]:
     """Plain Newton on min(z, w) for (B, n, n) problems, until each active set repeats itself.
 
-    Returns
-    -------
-    z : (B, n)
-    iterations : (B,)
-    converged : (B,)
-        Whether the point is complementary; a cycle or a singular system is not.
+    Points, iterations, and whether the points are complementary: those of a cycle or a singular system are not.
     """
     count, n = q.shape
     R, C = equilibrate(M)

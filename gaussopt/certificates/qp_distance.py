@@ -61,12 +61,7 @@ class Curvature:
 def error_bound(qp: QP, curvature: Curvature, x: Vector, y: Vector, noise: Vector, held: Any) -> float:
     """On ||x - x*||_P; infinite where nothing is proved.
 
-    Parameters
-    ----------
-    noise : (n,)
-        Rounding of P x + q - A^T y.
-    held : (m,)
-        Rows that are decided to push.
+    Rows in `held`, (m,), are decided to push; `noise`, (n,), is rounding of P x + q - A^T y.
     """
     if not curvature.root.shape[1]:
         return math.inf

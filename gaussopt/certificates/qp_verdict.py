@@ -218,10 +218,7 @@ def _least_violation(A: Matrix, low: Vector, high: Vector) -> tuple[Vector | Non
 def contradiction(A: Matrix, l: Vector, u: Vector, y: Vector) -> tuple[float, Vector] | None:
     """By how much multipliers prove that the rows contradict each other, relative to the bounds that take part.
 
-    Returns
-    -------
-    float, (m,)
-        y^T b / sum |y_i b_i| and the multipliers made exact; None if they prove nothing.
+    That is y^T b / sum |y_i b_i|, with the multipliers made exact, (m,); None if they prove nothing.
     """
     y = np.where(np.abs(y) > SUPPORT * np.abs(y).max(initial=0.0), y, 0.0)
     part = np.flatnonzero(y)

@@ -20,12 +20,7 @@ ENUMERABLE = 10
 def require_strictly_convex(name: str, lcp: LCP, weighted: Matrix) -> None:
     """Let a program with objective 1/2 z^T weighted z and rows M z >= -q pass if it has exactly one minimiser.
 
-    Raises
-    ------
-    IllPosed
-        Unbounded below, or infeasible.
-    NotAccepted
-        Not convex, or convex without a unique minimiser.
+    Raises IllPosed where it is unbounded below or infeasible, else NotAccepted.
     """
     if classify_matrix(weighted).positive_definite:
         return

@@ -32,11 +32,8 @@ def find(given: str | Formulation) -> Formulation:
 class Guarded(Formulation):
     """A formulation from outside the package.
 
-    Raises
-    ------
-    BadInput
-        By every method, naming the formulation, where it raises something else than gaussopt's own errors or returns
-        something of the wrong kind or shape.
+    Every method raises BadInput, naming the formulation, where that raises something else than gaussopt's own errors or
+    returns something of the wrong kind or shape.
     """
 
     def __init__(self, formulation: Formulation) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
 
 import numpy as np
 
 from gaussopt.certificates.base import Certificate, explain
 from gaussopt.certificates.contact import ContactCertificate
+from gaussopt.certificates.linear import LinearCertificate
+from gaussopt.certificates.qp import QPCertificate
 from gaussopt.contact.laws import Uniqueness, UniquenessProof
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.status import Status
@@ -27,14 +28,7 @@ CONTRADICTORY_EQUATIONS = (
 UNDECIDED = "Whether it is the only solution was not decided: there are too many contact modes to try."
 
 
-class Passing(Protocol):
-    """A certificate of any kind."""
-
-    def passed(self, tolerance: float = ...) -> bool:
-        """Whether the answer is accepted, with the usual tolerance if none is given."""
-
-
-def passed_sentence(certificate: Passing, tolerance: float) -> str:
+def passed_sentence(certificate: Certificate | LinearCertificate | QPCertificate, tolerance: float) -> str:
     """The sentence for an answer that has passed; of an infinite tolerance it is recorded only."""
     return RECORDED if math.isinf(tolerance) and not certificate.passed() else Status.SOLVED.sentence
 

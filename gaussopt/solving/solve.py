@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from gaussopt.core.step_data import StepData, Vector, as_array
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE, check_tolerance
 from gaussopt.formulations._sliding import SlidingFormulation
 from gaussopt.formulations.base import Formulation
-from gaussopt.lcp.verification import check_lcp, judge_lcp
+from gaussopt.lcp.verification import check_lcp
 from gaussopt.solving.answer import Answer
 from gaussopt.solving.defaults import default_solver
 from gaussopt.solving.solver_sequence import SolverSequence
@@ -138,9 +137,5 @@ def solve_lcp(
         return Solution(None, None, verdict.status, verdict.status, str(verdict)), {}
     used = solver or default_solver(program)
     raw, timing = SolverSequence(used, {**options, **(solver_options or {})}).solve(program)
-    begin = perf_counter()
-    status, message, certificate = judge_lcp(lcp, replace(raw, y=None), tolerance)
-    timing = timing._replace(verify=perf_counter() - begin)
-    listed = () if certificate.solutions is None else certificate.solutions.solutions
-    found = Solution(raw.x, None, status, raw.claim, message, raw.iterations, timing, certificate.to_mapping(), listed)
+    found = verified(lcp, replace(raw, y=None, history=()), timing, tolerance)
     return found, {"solver": used, **entry.remarks(lcp, raw.x)}
