@@ -60,13 +60,8 @@ class Run:
     Attributes
     ----------
     best : (d,)
-    history : list of float
-        Cost of the best point after each generation, infinite until one is feasible.
-    evaluations : int
-    rests : bool
-        Whether it came to rest.
-    runs_away : bool
-        Whether it left for infinity.
+    history : cost of the best point after each generation, infinite until one is feasible
+    rests, runs_away : whether it came to rest, or left for infinity
     """
 
     best: Vector

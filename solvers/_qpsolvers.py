@@ -28,11 +28,9 @@ class Stateless(Solver[O]):
 
     Class attributes
     ----------------
-    sparse : bool
-        Whether the backend takes compressed columns, and with them sparse programs.
-    own_rows : bool
-        Whether it solves a program without rows itself. Where it does not, qpsolvers would answer in its place with
-        SciPy's LSQR; a row 0 x <= 1 keeps the answer the backend's.
+    sparse : whether the backend takes compressed columns, and with them sparse programs
+    own_rows : whether it solves a program without rows itself; where it does not, qpsolvers would answer in its place
+        with SciPy's LSQR, and a row 0 x <= 1 keeps the answer the backend's
     """
 
     accepts = (QP, LeastSquares)

@@ -64,11 +64,7 @@ class Quadratic:
 class QuadraticSearch:
     """A quadratic cost subject to l <= A x <= u, in the coordinates x = c + T y, T scaled to unit curvature.
 
-    Attributes
-    ----------
-    dimension : int
-    unit : float
-        Size of the answer as expected from the origin, in the units of y.
+    `unit` is the size of the answer as expected from the origin, in the units of y.
     """
 
     unit = 1.0

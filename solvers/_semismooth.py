@@ -53,14 +53,7 @@ def fischer_burmeister(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArra
 class Complementarity:
     """The conditions w = H z + g, w_i = 0 for free i and 0 <= z_i, w_i, z_i w_i = 0 for paired i.
 
-    Attributes
-    ----------
-    H : (N, N)
-    g : (N,)
-    paired : (N,)
-        Which indices are paired.
-    natural : bool
-        Take min(z, w) in place of the Fischer-Burmeister function.
+    H is (N, N), g and paired are (N,); `natural` takes min(z, w) in place of the Fischer-Burmeister function.
     """
 
     H: Matrix
@@ -108,13 +101,9 @@ class NewtonRun:
 
     Attributes
     ----------
-    z : (N,)
-        After the active-set solve.
-    residuals : tuple of float
-        ||Phi||_inf at the start and after each iteration, before the active-set solve.
-    converged : bool
-    singular : bool
-        Whether it met a singular matrix.
+    z : (N,), after the active-set solve
+    residuals : ||Phi||_inf at the start and after each iteration, before the active-set solve
+    singular : whether it met a singular matrix
     """
 
     z: Vector

@@ -123,10 +123,8 @@ class OSQP(Solver[OSQPOptions]):
         try:
             with _HUSH:
                 self._model.setup(P, qp.q, A, qp.l, qp.u, verbose=False, warm_starting=True, **settings)
-        except TypeError:
-            raise BadInput(_refused(o)) from None
-        except osqp.OSQPException as error:
-            if error != osqp.SolverError.OSQP_SETTINGS_VALIDATION_ERROR:
+        except (TypeError, osqp.OSQPException) as error:
+            if isinstance(error, osqp.OSQPException) and error != osqp.SolverError.OSQP_SETTINGS_VALIDATION_ERROR:
                 raise
             raise BadInput(_refused(o)) from None
         self._size = qp.n, qp.m

@@ -69,11 +69,8 @@ class PIQP(Solver[PIQPOptions]):
     def setup(self, program: Program) -> None:
         qp = as_qp(program)
         self._solver = backend("piqp").DenseSolver()
-        settings = self._solver.settings
-        settings.verbose = False
-        settings.compute_timings = True
-        for key, value in vars(self.options).items():
-            setattr(settings, key, value)
+        for key, value in {"verbose": False, "compute_timings": True, **vars(self.options)}.items():
+            setattr(self._solver.settings, key, value)
         self._solver.setup(**self._data(qp))
         self._started = False
 

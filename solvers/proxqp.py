@@ -78,11 +78,8 @@ class ProxQP(Solver[ProxQPOptions]):
         self._warm = proxqp.InitialGuess.WARM_START
         equalities = int(qp.equality.sum())
         self._solver = proxqp.dense.QP(qp.n, equalities, qp.m - equalities)
-        settings = self._solver.settings
-        settings.verbose = False
-        settings.compute_timings = True
-        for key, value in vars(self.options).items():
-            setattr(settings, key, value)
+        for key, value in {"verbose": False, "compute_timings": True, **vars(self.options)}.items():
+            setattr(self._solver.settings, key, value)
         self._solver.init(**self._data(qp))
 
     def update(self, program: Program) -> None:

@@ -29,14 +29,10 @@ class Curvature:
 
     Attributes
     ----------
-    L : (n, n) or None
-        Cholesky factor of a definite P.
-    Z : (n, k)
-        Directions without curvature.
-    root : (n, n - k)
-        With sqrt(r^T P^+ r) = ||root^T r||.
-    room : (n,)
-        sqrt of the diagonal of P^+: how far a coordinate may be off where the norm of P is 1.
+    L : (n, n), Cholesky factor of a definite P, or None
+    Z : (n, k), directions without curvature
+    root : (n, n - k), with sqrt(r^T P^+ r) = ||root^T r||
+    room : (n,), sqrt of the diagonal of P^+: how far a coordinate may be off where the norm of P is 1
     """
 
     def __init__(self, P: Matrix) -> None:

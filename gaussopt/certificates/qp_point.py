@@ -27,13 +27,9 @@ class Sizes:
 
     Attributes
     ----------
-    absolute_A : (m, n)
-    x, y : (n,), (m,)
-        CandidatePoint and duals without what has no effect.
-    force, reach : (n,)
-        Sum of the absolute terms of stationarity, and how far they could move the coordinate.
-    blur : float
-        What rounding of the point makes of its norm in P^+ of P x.
+    x, y : (n,), (m,), point and duals without what has no effect
+    force, reach : (n,), sum of the absolute terms of stationarity, and how far they could move the coordinate
+    blur : what rounding of the point makes of its norm in P^+ of P x
     """
 
     absolute_A: Matrix

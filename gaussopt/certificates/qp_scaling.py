@@ -24,12 +24,9 @@ class Scaled:
 
     Attributes
     ----------
-    qp : QP
-        The scaled program.
-    d : (n,)
-        Units of the coordinates, x = d x'.
-    row : (m,)
-        Factors of the rows, y = row y'.
+    qp : the scaled program
+    d : (n,), units of the coordinates, x = d x'
+    row : (m,), factors of the rows, y = row y'
     """
 
     qp: QP

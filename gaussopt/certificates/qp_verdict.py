@@ -54,12 +54,9 @@ class Feasibility:
 
     Attributes
     ----------
-    possible : bool or None
-        None where the linear programs failed to decide.
-    x : (n,) or None
-        A point that meets every row to rounding of its bound.
-    y : (m,) or None
-        Multipliers that prove a contradiction.
+    possible : None where the linear programs failed to decide
+    x : (n,), a point that meets every row to rounding of its bound, or None
+    y : (m,), multipliers that prove a contradiction, or None
     """
 
     possible: bool | None

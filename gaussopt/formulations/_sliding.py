@@ -21,14 +21,7 @@ class SlidingFormulation(Formulation):
 
     @abstractmethod
     def program(self, lcp: LCP) -> Program:
-        """The program whose solution is lam_N.
-
-        M is delassus, q is bias.
-
-        Raises
-        ------
-        NotAccepted, IllPosed
-        """
+        """The program whose solution is lam_N; M is delassus, q is bias. May raise NotAccepted or IllPosed."""
 
     def apply(self, step: StepData) -> tuple[Program, Any]:
         op = ContactOperator.of(step)

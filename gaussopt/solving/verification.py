@@ -48,16 +48,17 @@ def _verify_qp(qp: QP, raw: RawSolution, tolerance: float) -> tuple[Status, str,
         c = own if own.passed(tolerance) else c
     y = c.y if raw.x is not None and (raw.y is None or c.passed(tolerance)) else raw.y
     verdict = c.verdict if c.passed() or c.verdict is not Status.SOLVED else classify_qp(qp)
-    if verdict is Status.SOLVED and c.passed(tolerance):
-        return Status.SOLVED, passed_sentence(c, tolerance), c.to_mapping(), y
+    status, message = raw.claim, claim_sentence(raw)
     if verdict is not Status.SOLVED:
-        return verdict, verdict.sentence, {**c.to_mapping(), "verdict": str(verdict)}, y
-    if math.isfinite(c.relative_residual) and raw.claim in (Status.SOLVED, Status.INACCURATE):
-        return Status.INACCURATE, f"{c.failure(tolerance)} {Status.INACCURATE.sentence}", c.to_mapping(), y
-    if raw.claim in (Status.INFEASIBLE, Status.UNBOUNDED, Status.SOLVED):
-        text = f"The solver says {raw.claim}, but the program has a minimiser as far as linear programs can tell."
-        return Status.SOLVER_ERROR, text, c.to_mapping(), y
-    return raw.claim, claim_sentence(raw), c.to_mapping(), y
+        status, message = verdict, verdict.sentence
+    elif c.passed(tolerance):
+        status, message = Status.SOLVED, passed_sentence(c, tolerance)
+    elif math.isfinite(c.relative_residual) and raw.claim in (Status.SOLVED, Status.INACCURATE):
+        status, message = Status.INACCURATE, f"{c.failure(tolerance)} {Status.INACCURATE.sentence}"
+    elif raw.claim in (Status.INFEASIBLE, Status.UNBOUNDED, Status.SOLVED):
+        status = Status.SOLVER_ERROR
+        message = f"The solver says {raw.claim}, but the program has a minimiser as far as linear programs can tell."
+    return status, message, {**c.to_mapping(), "verdict": str(verdict)}, y
 
 
 def _verify_linear(
