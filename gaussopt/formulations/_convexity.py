@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 
 from gaussopt.core.errors import IllPosed, NotAccepted
@@ -11,6 +9,7 @@ from gaussopt.core.programs import LCP
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix
 from gaussopt.lcp import classify_matrix
+from gaussopt.lcp.matrix_classes import subsets
 from gaussopt.linalg.dense import EPS
 
 ENUMERABLE = 10
@@ -64,11 +63,10 @@ def descends(A: Matrix, P: Matrix) -> bool:
         return False
     inverse = np.linalg.inv(A)
     S = inverse.T @ (0.5 * (P + P.T)) @ inverse
-    for size in range(1, n + 1):
-        for subset in combinations(range(n), size):
-            part = S[np.ix_(subset, subset)]
-            values, vectors = np.linalg.eigh(part)
-            for value, vector in zip(values, vectors.T, strict=True):
-                if value < -64 * n * EPS * np.abs(part).max() and ((vector > 0).all() or (vector < 0).all()):
-                    return True
+    for subset in subsets(n):
+        part = S[np.ix_(subset, subset)]
+        values, vectors = np.linalg.eigh(part)
+        signed = (vectors > 0).all(axis=0) | (vectors < 0).all(axis=0)
+        if (signed & (values < -64 * n * EPS * np.abs(part).max(initial=0.0))).any():
+            return True
     return False

@@ -77,7 +77,9 @@ def solve_batch(
     M = as_array("M", M, (n, n) if np.ndim(M) == 2 else (count, n, n))
     M = np.broadcast_to(M, (count, n, n))
     made = make_solver(solver, options)
-    _check(made, M, q)
+    for j in range(count):
+        if reason := made.refuses(LCP(M[j], q[j])):
+            raise NotAccepted(f"The solver {made.name!r} does not take problem {j} of the batch: {reason}.")
     together: Callable[..., Any] | None = getattr(made, "solve_batch", None)
     z, iterations, claims, notes = together(M, q) if together is not None else _one_by_one(made, M, q)
     w = (M @ z[..., None])[..., 0] + q
@@ -88,13 +90,6 @@ def solve_batch(
         raw = RawSolution(x, None, claims[i], int(iterations[i]), note=notes[i])
         status[i] = judge_lcp(LCP(M[i], q[i]), raw, tolerance)[0]
     return BatchSolution(z, w, tuple(status), iterations, residual)
-
-
-def _check(solver: Solver[Any], M: Matrix, q: Vector) -> None:
-    for i in range(len(q)):
-        reason = solver.refuses(LCP(M[i], q[i]))
-        if reason:
-            raise NotAccepted(f"The solver {solver.name!r} does not take problem {i} of the batch: {reason}.")
 
 
 def _one_by_one(solver: Solver[Any], M: Matrix, q: Matrix) -> tuple[Matrix, NDArray[np.int_], list[Status], list[str]]:
