@@ -66,14 +66,10 @@ def with_own_scales(step: StepData, a: Vector, found: Certificate) -> Certificat
     if c.error_bound > least or c.force_residual > least or c.unit_error > least or c.rounding_floor > least:
         found = replace(found, natural_scale=_natural_scale(step))
     if c.constraint_residual > NEGLIGIBLE * (1.0 + c.norm_gamma):
-        found = replace(found, residual_share=_residual_share(step, a))
+        left, terms = np.abs(step.J @ a - step.gamma), np.abs(step.J) @ np.abs(a) + np.abs(step.gamma)
+        share = float((left / np.where(terms > 0, terms, 1.0)).max(initial=0.0))
+        found = replace(found, residual_share=share)
     return found
-
-
-def _residual_share(step: StepData, a: Vector) -> float:
-    """The largest residual of a row beside its terms."""
-    left, terms = np.abs(step.J @ a - step.gamma), np.abs(step.J) @ np.abs(a) + np.abs(step.gamma)
-    return float((left / np.where(terms > 0, terms, 1.0)).max(initial=0.0))
 
 
 @QUIETLY

@@ -30,21 +30,17 @@ class Lagrange(Formulation):
     def apply(self, step: StepData) -> tuple[LinearSystem, int]:
         n, m = step.n, step.m
         if step.sparse:
-            return LinearSystem(_sparse(step), np.concatenate((step.force, step.gamma))), n
-        K = np.zeros((n + m, n + m))
-        K[:n, :n] = step.M
-        K[:n, n:] = step.J.T
-        K[n:, :n] = step.J
+            M, J = parts(step)
+            K: Any = scipy.sparse.csr_array(scipy.sparse.block_array([[M, J.T], [J, None]], format="csr"))
+        else:
+            K = np.zeros((n + m, n + m))
+            K[:n, :n] = step.M
+            K[:n, n:] = step.J.T
+            K[n:, :n] = step.J
         return LinearSystem(K, np.concatenate((step.force, step.gamma))), n
 
     def recover(self, data: int, x: Vector, y: Vector | None) -> tuple[Vector, Vector | None]:
         return x[:data], -x[data:]
-
-
-def _sparse(step: StepData) -> Any:
-    """The system of a sparse step."""
-    M, J = parts(step)
-    return scipy.sparse.csr_array(scipy.sparse.block_array([[M, J.T], [J, None]], format="csr"))
 
 
 formulation = Lagrange()

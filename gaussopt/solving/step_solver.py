@@ -96,24 +96,26 @@ class StepSolver:
         if status is Status.INACCURATE and found is not None and (better := self._refined(step, program, raw, found)):
             (a, lam, _, _), certificate = better
             status, message = judge(step, raw, certificate, self.tolerance)
-        if status is Status.UNBOUNDED and not _minimises(program):
+        minimises = isinstance(program, QP) or (isinstance(program, LeastSquares) and not program.minimum_norm)
+        if status is Status.UNBOUNDED and not minimises:
             # Equations have no objective to be unbounded: they contradict each other.
             status, message = Status.INFEASIBLE, CONTRADICTORY_EQUATIONS
-        if not math.isfinite(certificate.error_bound):
-            a = None if status is not Status.SOLVED else a
-        if lam is None and a is not None:
+        if status is not Status.SOLVED and not math.isfinite(certificate.error_bound):
+            a = None
+        if a is None:
+            lam = forces = friction = None
+        elif lam is None:
             lam = certificate.lam
         lam_N, lam_T = step.zeta_N[:0], step.v_T[:0]
         if step.k:
-            lam_N = forces if a is not None and forces is not None else np.full(step.k, np.nan)
-            lam_T = friction if a is not None and friction is not None else np.full(step.v_T.shape, np.nan)
+            lam_N = np.full(step.k, np.nan) if forces is None else forces
+            lam_T = np.full(step.v_T.shape, np.nan) if friction is None else friction
         verify = perf_counter() - recovered
         timing = timing._replace(build=built - begin, recover=recovered - solved, verify=verify)
         details = self.formulation.details(data, raw.x) if step.k else {}
         return Answer(
-            a, lam if a is not None else None, lam_N, lam_T, status, raw.claim, message, certificate, iterations,
-            timing, details, raw.history,
-        )  # fmt: skip
+            a, lam, lam_N, lam_T, status, raw.claim, message, certificate, iterations, timing, details, raw.history
+        )
 
     def _refined(
         self, step: StepData, program: Program, raw: RawSolution, found: Candidate
@@ -130,8 +132,3 @@ class StepSolver:
         certificate = certify_contact(step, None, thorough=self.thorough) if step.k else certify(step, None)
         nothing = np.full(step.k, np.nan), np.full(step.v_T.shape, np.nan)
         return Answer(None, None, *nothing, verdict.status, verdict.status, str(verdict), certificate, 0, Timing())
-
-
-def _minimises(program: Program) -> bool:
-    """Whether the program is an optimisation and not a system of equations."""
-    return isinstance(program, QP) or (isinstance(program, LeastSquares) and not program.minimum_norm)
