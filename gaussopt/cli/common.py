@@ -127,10 +127,7 @@ def _vector(key: str, text: str) -> list[float]:
 def names_of(text: str | None) -> list[str] | None:
     """Names of a comma-separated list, None for None.
 
-    Raises
-    ------
-    BadInput
-        If one of them is empty.
+    Raises BadInput if one of them is empty.
     """
     if text is None:
         return None

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gaussopt.codegen import source
 from gaussopt.codegen.modules import native
@@ -20,14 +19,11 @@ _NEEDED = ("position", "velocity", "energy")
 """Functions of the model that `about` calls."""
 
 
-@dataclass(frozen=True)
-class ContactEquations:
+class ContactEquations(NamedTuple):
     """What the compiled loop of `contact_march` calls.
 
-    Attributes
-    ----------
-    step : writes the flat step, see `gaussopt.codegen.equations.equations_source`
-    about : writes kinetic and potential energy and power (3,), constraint residuals (m_h,) and their rates (m,)
+    `step` writes the flat step, see `gaussopt.codegen.equations.equations_source`; `about` writes kinetic and potential
+    energy and power (3,), constraint residuals (m_h,) and their rates (m,).
     """
 
     step: Callable[..., Any]

@@ -18,12 +18,8 @@ from gaussopt.symbolic.model import Model
 def equations_of(model: Model) -> ModuleType:
     """The generated module of a model, kept from before or written now.
 
-    Raises
-    ------
-    BadInput
-        As `Model.equations`, or if `GAUSSOPT_CACHE` names a folder that others can write to.
-    Unwritable
-        If an expression has no counterpart in Python.
+    Raises BadInput as `Model.equations`, or if `GAUSSOPT_CACHE` names a folder that others can write to. Raises
+    Unwritable if an expression has no counterpart in Python.
     """
     key = source.key_of(model.key)
     module = generated_modules.load(model.name, key)
@@ -33,10 +29,7 @@ def equations_of(model: Model) -> ModuleType:
 def equations_source(model: Model) -> str:
     """The generated module: step data, residuals, energies, contacts and the certificate's arithmetic.
 
-    Raises
-    ------
-    BadInput
-        As `equations`; also if an expression has no counterpart in Python.
+    Raises BadInput as `equations`; also if an expression has no counterpart in Python.
     """
     e, n, d = model.equations, len(model.q), sp.diff
     state: dict[str, Sequence[Any] | None] = {"t": None, "q": model.q, "v": model.v, "p": model.p}

@@ -68,13 +68,8 @@ def _saddle(M: NDArray[Any], J: NDArray[Any], corner: Any) -> NDArray[Any]:
 class LoopJob:
     """A method for a model.
 
-    Attributes
-    ----------
-    model : Model
-    method : Stepper
-    orders : Orders
-    projected : whether every step ends with a projection onto the constraints
-    fast : whether LLVM will compile it, which wants sines written out
+    `projected` says whether every step ends with a projection onto the constraints, `fast` whether LLVM will compile
+    it, which wants sines written out.
     """
 
     model: Model
@@ -86,10 +81,7 @@ class LoopJob:
     def parts(self) -> Parts:
         """The lines of a step, of its check, and of a projection if there is one.
 
-        Raises
-        ------
-        NotCompiled
-            If the step is too long.
+        Raises NotCompiled if the step is too long.
         """
         step, check = source.acceleration(self.model, self.orders.step, self.fast)
         within_limit(step)
@@ -102,12 +94,7 @@ class LoopJob:
 
 
 def within_limit(lines: source.Lines) -> source.Lines:
-    """The lines, if they are not too many.
-
-    Raises
-    ------
-    NotCompiled
-    """
+    """The lines, if they are not too many; raises NotCompiled."""
     if (length := len(lines.once) + len(lines.body)) > MOST_LINES:
         raise NotCompiled(f"its step has {length} generated lines, more than {MOST_LINES}")
     return lines

@@ -78,15 +78,7 @@ class Writer:
 
 
 class Pivot(NamedTuple):
-    """One pivot: the diagonal entry less `lost`, the terms of pivots of its own sign, plus those of the others.
-
-    Attributes
-    ----------
-    name : str
-    positive : bool
-    diagonal, lost : Entry
-    gained : whether there are terms of pivots of the other sign
-    """
+    """One pivot: the diagonal entry less `lost`, the terms of pivots of its sign, plus those of others if `gained`."""
 
     name: str
     positive: bool
@@ -106,10 +98,7 @@ class Factors(ABC):
     order : pivots in their order
     positive : how many of the first indices have positive pivots
 
-    Raises
-    ------
-    StructurallySingular
-        If a pivot is zero for every value of the entries.
+    Raises StructurallySingular if a pivot is zero for every value of the entries.
     """
 
     def __init__(self, w: Writer, K: list[list[Entry]], order: Sequence[int], positive: int) -> None:
@@ -164,9 +153,7 @@ class Factors(ABC):
 class DefiniteFactors(Factors):
     """Factors of a positive definite matrix in its own order; the function is left where a pivot is too small.
 
-    Parameters
-    ----------
-    threshold : smallest pivot, relative to its diagonal entry
+    `threshold` is the smallest pivot, relative to its diagonal entry.
     """
 
     def __init__(self, w: Writer, A: list[list[Entry]], threshold: float) -> None:

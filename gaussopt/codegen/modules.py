@@ -56,10 +56,7 @@ class SideBySide(NamedTuple):
 def march(model: Model, method: Stepper, orders: Orders, projected: bool) -> Compiled:
     """The loop of a method for a model, from the cache or written now.
 
-    Raises
-    ------
-    NotCompiled
-        If the method has no generated loop, or the system is too large to unroll.
+    Raises NotCompiled if the method has no generated loop, or the system is too large to unroll.
     """
     write = WRITERS.get(method.name)
     if write is None:
@@ -80,10 +77,7 @@ def stored(name: str, key: str, write: Callable[[], Written], title: str, fast: 
 def blocks(model: Model, method: Stepper, orders: Orders, projected: bool) -> SideBySide:
     """The functions that march blocks of motions, from the cache or written now.
 
-    Raises
-    ------
-    NotCompiled
-        If the method has no such form, or the system is too large to unroll.
+    Raises NotCompiled if the method has no such form, or the system is too large to unroll.
     """
     key = codegen.key_of(VERSION, model.key, repr(orders), method.name, str(projected), "blocks")
     title = f"Motions of {model.name} side by side by {method.name}{' with projection' if projected else ''}."
@@ -100,17 +94,8 @@ def rows(model: Model, equations: str, orders: Orders, fast: bool, together: boo
     all_rows(first, last, count, t, y, p, table): the same for the motions first, ..., last - 1 of several, whose
     parameters, states and rows lie one behind the other.
 
-    Parameters
-    ----------
-    model : Model
-    equations : source of the model's generated module
-    orders : Orders
-    fast : whether it is compiled and runs on arrays; on lists otherwise
-    together : whether the function for several motions is wanted
-
-    Raises
-    ------
-    NotCompiled
+    `equations` is the source of the model's generated module. The function is compiled and runs on arrays where `fast`,
+    on lists otherwise; `together` asks for the one for several motions. Raises NotCompiled.
     """
 
     def write() -> Written:

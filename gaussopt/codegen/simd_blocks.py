@@ -223,10 +223,7 @@ class Blocks:
 def write(job: LoopJob) -> Written:
     """The functions for blocks of motions.
 
-    Raises
-    ------
-    NotCompiled
-        If the method is no Runge-Kutta method whose stages each start from the one before.
+    Raises NotCompiled if the method is no Runge-Kutta method whose stages each start from the one before.
     """
     tableau = job.method.tableau
     if tableau is None or any(a for i, row in enumerate(tableau.A) for j, a in enumerate(row) if j != i - 1):

@@ -41,12 +41,7 @@ class Printer(PythonCodePrinter):  # type: ignore[misc]
 
 
 class Unwritable(BadInput):
-    """An expression that has no counterpart in Python.
-
-    Attributes
-    ----------
-    expression : the smallest part of it that has none
-    """
+    """An expression that has no counterpart in Python; `expression` is the smallest part of it that has none."""
 
     def __init__(self, expression: Any) -> None:
         self.expression = expression
@@ -76,10 +71,7 @@ def source(
 ) -> str:
     """The module source of constants by name, of the functions, and of `more` functions that are source already.
 
-    Raises
-    ------
-    Unwritable
-        If an expression holds a function that has no counterpart in Python's math module.
+    Raises Unwritable if an expression holds a function that has no counterpart in Python's math module.
     """
     printer = Printer()
     bodies = [*(_function(f, printer) for f in functions), *more]
@@ -122,10 +114,7 @@ def _function(f: Function, printer: Printer) -> str:
 def printed(printer: Printer, expr: Any) -> str:
     """An expression as Python source.
 
-    Raises
-    ------
-    Unwritable
-        If it holds a function that has no counterpart.
+    Raises Unwritable if it holds a function that has no counterpart.
     """
     try:
         # Rationals and integers become floats: exact ones would make integer arithmetic.

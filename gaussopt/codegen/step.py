@@ -191,11 +191,7 @@ def projection(model: Model, orders: tuple[Sequence[int], Sequence[int]], polyno
 
     M dq = J_h^T l, J_h dq = phi with the rows J_h of the holonomic constraints; M dv = J^T l, J dv = rates.
 
-    Parameters
-    ----------
-    model : Model
-    orders : pivots of the first and of the second system
-    polynomials : see `StepWriter`
+    `orders` are the pivots of the first and of the second system.
 
     Results
     -------

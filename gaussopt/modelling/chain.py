@@ -45,11 +45,8 @@ class Chain:
     gravity : float
         m/s^2.
 
-    Raises
-    ------
-    BadInput
-        No links, lengths or masses that are not positive, numbers that are none, or an end that the chain does not
-        reach.
+    Raises BadInput for no links, lengths or masses that are not positive, numbers that are none, or an end that the
+    chain does not reach.
     """
 
     links: int
@@ -110,10 +107,7 @@ class Chain:
     def state(self, phi: Vector, spin: Vector | None = None) -> tuple[Vector, Vector]:
         """Positions and velocities with these angles and rates, (N,) each: every pin closed but the one at `end`.
 
-        Raises
-        ------
-        BadInput
-            If there is not one finite number for each link.
+        Raises BadInput if there is not one finite number for each link.
         """
         phi = as_array("phi", phi, (self.links,))
         spin = np.zeros(self.links) if spin is None else as_array("spin", spin, (self.links,))

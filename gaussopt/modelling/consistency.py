@@ -40,10 +40,7 @@ Along = Callable[[float], Vector]
 def check_rows(system: AbstractSystem, t: float, q: Vector, v: Vector, gaps: bool) -> None:
     """Refuse rows that contradict `position`, or the gaps if `gaps`, at a state on the constraints.
 
-    Raises
-    ------
-    BadInput
-        With the row and by how much it is off.
+    Raises BadInput with the row and by how much it is off.
     """
     step = system.evaluate(t, q, v)
     if step.sparse:

@@ -45,10 +45,7 @@ class Dial:
     def check(self, value: float) -> float:
         """The value itself if the dial goes there.
 
-        Raises
-        ------
-        BadInput
-            Not a number, a fraction where whole numbers are wanted, or out of range.
+        Raises BadInput for what is not a number, a fraction where whole numbers are wanted, or out of range.
         """
         if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
             raise BadInput(f"The dial {self.name!r} is {value!r}; give a number.")
@@ -84,19 +81,13 @@ class Family(ABC):
             Values by name; the others stay at their defaults.
         count : int
 
-        Raises
-        ------
-        BadInput
-            For a dial that the family does not have, or a value where it does not go.
+        Raises BadInput for a dial that the family does not have, or a value where it does not go.
         """
 
     def dial(self, name: str) -> Dial:
         """The dial of that name.
 
-        Raises
-        ------
-        BadInput
-            Suggesting the nearest name.
+        Raises BadInput suggesting the nearest name.
         """
         for dial in self.dials:
             if dial.name == name:
@@ -107,22 +98,12 @@ class Family(ABC):
         raise BadInput(f"The family {self.name!r} has no dial {name!r}; {hint}")
 
     def at(self, dials: Mapping[str, float]) -> dict[str, float]:
-        """Every dial by name: the given values, checked, and the defaults of the others.
-
-        Raises
-        ------
-        BadInput
-        """
+        """Every dial by name: the given values, checked, and the defaults of the others; raises BadInput."""
         given = {name: self.dial(name).check(value) for name, value in dials.items()}
         return {dial.name: given.get(dial.name, dial.default) for dial in self.dials}
 
     def parse_dial(self, text: str) -> tuple[str, tuple[float, ...]]:
-        """Name and values of `contacts=1:200` (a sweep), `contacts=1,4,16` or `friction=0.3`.
-
-        Raises
-        ------
-        BadInput
-        """
+        """Name and values of `contacts=1:200` (a sweep), `contacts=1,4,16` or `friction=0.3`; raises BadInput."""
         name, equals, words = (part.strip() for part in text.partition("="))
         if not equals or not name:
             raise BadInput(f"The dial {text!r} is not of the form NAME=VALUE, NAME=VALUE,VALUE or NAME=LOW:HIGH.")
@@ -148,10 +129,7 @@ def sweep_values(dial: Dial, low: float, high: float) -> tuple[float, ...]:
     A logarithmic dial takes 1, 2, 5 of every power of ten, or the powers of ten alone where that would be many; a
     linear one takes multiples of 1, 2 or 5 times a power of ten.
 
-    Raises
-    ------
-    BadInput
-        If an end is out of range, or low is above high.
+    Raises BadInput if an end is out of range, or low is above high.
     """
     low, high = dial.check(low), dial.check(high)
     if low > high:
@@ -182,10 +160,7 @@ def _round_step(least: float) -> float:
 def instants(count: int) -> Vector:
     """Where between the beginning (0) and the end (1) of its motion a family puts `count` steps, (count,).
 
-    Raises
-    ------
-    BadInput
-        If count is no positive whole number.
+    Raises BadInput if count is no positive whole number.
     """
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
         raise BadInput(f"The number of steps is {count!r}; give a positive whole number.")
@@ -195,10 +170,7 @@ def instants(count: int) -> Vector:
 def asymmetry(step: StepData) -> float:
     """||A - A^T|| / ||A + A^T|| of the contact operator A of a step, Frobenius norms; 0 if it is symmetric.
 
-    Raises
-    ------
-    NotAccepted
-        If the step has no contact operator.
+    Raises NotAccepted if the step has no contact operator.
     """
     A = ContactOperator.of(step).delassus
     size = float(np.linalg.norm(A + A.T))

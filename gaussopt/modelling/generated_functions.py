@@ -99,9 +99,7 @@ class GeneratedFunctions:
         state : (n,) each
         p : ParameterValues
 
-        Raises
-        ------
-        Undefined
+        Raises Undefined.
         """
         if name in self.code:
             known = self._workspaces.of.get(name)

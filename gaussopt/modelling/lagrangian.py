@@ -85,10 +85,7 @@ class LagrangianSystem(AbstractSystem):
     def source_path(self) -> Path:
         """The generated module file.
 
-        Raises
-        ------
-        BadInput
-            If there is no place for it, neither in the cache folder nor among temporary files.
+        Raises BadInput if there is no place for it, neither in the cache folder nor among temporary files.
         """
         return generated_modules.path_of(self._module)
 
@@ -109,12 +106,7 @@ class LagrangianSystem(AbstractSystem):
         return dict(self._parameters)
 
     def with_parameters(self, /, **values: float) -> LagrangianSystem:
-        """The same equations with other parameter values; nothing is derived again.
-
-        Raises
-        ------
-        UnknownName, BadInput
-        """
+        """The same equations with other parameter values; nothing is derived again; raises UnknownName or BadInput."""
         for key, value in values.items():
             if key not in self._parameters:
                 raise UnknownName("parameter", key, self._parameters)
@@ -140,11 +132,8 @@ class LagrangianSystem(AbstractSystem):
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
         """Step data of the state, by the generated source.
 
-        Raises
-        ------
-        BadInput
-            Where the expressions are undefined (square root of a negative number, division by zero), where the
-            normal direction of a contact vanishes, or if mu, e_N or e_T is no such coefficient.
+        Raises BadInput where the expressions are undefined (square root of a negative number, division by zero), where
+        the normal direction of a contact vanishes, or if mu, e_N or e_T is no such coefficient.
         """
         q = np.asarray(q, dtype=np.float64)
         v = np.asarray(v, dtype=np.float64)
@@ -248,10 +237,7 @@ class LagrangianSystem(AbstractSystem):
 
         One iteration if the constraints and the quasi-velocities are linear in v.
 
-        Raises
-        ------
-        BadInput
-            If no velocity is found, or the quasi-velocities are dependent.
+        Raises BadInput if no velocity is found, or the quasi-velocities are dependent.
         """
         if not self.p_omega:
             return super().quasi_velocity(t, q, guess)
@@ -340,10 +326,7 @@ def derive(
     -------
     LagrangianSystem
 
-    Raises
-    ------
-    BadInput
-        Naming the unknown symbol, the wrong length, or the expression that does not fit.
+    Raises BadInput naming the unknown symbol, the wrong length, or the expression that does not fit.
     """
     given = read_model(q, v, parts, parameters, t, name)
     try:

@@ -63,11 +63,8 @@ class Linkage:
         m/s^2, along -y.
     name : str
 
-    Raises
-    ------
-    BadInput
-        No bodies, tables of the wrong shape, masses that are not positive, pins of bodies that do not exist or of a
-        body to itself.
+    Raises BadInput for no bodies, tables of the wrong shape, masses that are not positive, pins of bodies that do not
+    exist or of a body to itself.
     """
 
     mass: Vector

@@ -349,10 +349,7 @@ def problem(name: str | os.PathLike[str] = "", /, **settings: Any) -> Problem:
 def sketch_of(problem: Problem) -> Sketch:
     """The sketch of a problem in its variant.
 
-    Raises
-    ------
-    BadInput
-        If it has none, with how to give one.
+    Raises BadInput if it has none, with how to give one.
     """
     found = problem.sketches.get(problem.variant)
     if found is None and problem.variant in problem.starts:

@@ -26,15 +26,8 @@ Place = tuple[float, float]
 """A point of the plane, m."""
 
 SIDES = {
-    "e": (1, 0),
-    "ne": (1, 1),
-    "n": (0, 1),
-    "nw": (-1, 1),
-    "w": (-1, 0),
-    "sw": (-1, -1),
-    "s": (0, -1),
-    "se": (1, -1),
-}
+    "e": (1, 0), "ne": (1, 1), "n": (0, 1), "nw": (-1, 1), "w": (-1, 0), "sw": (-1, -1), "s": (0, -1), "se": (1, -1),
+}  # fmt: skip
 """Where a label stands beside its point."""
 
 
@@ -305,12 +298,7 @@ class Sketch:
 
 
 def as_sketch(given: Any) -> Sketch:
-    """A sketch from a sketch or from its function.
-
-    Raises
-    ------
-    BadInput
-    """
+    """A sketch from a sketch or from its function; raises BadInput."""
     if isinstance(given, Sketch):
         return given
     if not callable(given):

@@ -61,18 +61,10 @@ def read_contacts(
 ) -> tuple[list[ContactSymbols], Layout]:
     """A person's contacts in our symbols, checked.
 
-    Parameters
-    ----------
-    contacts : k contacts
-    clean : brings an expression into our symbols
-    along : time derivative of an expression in q and t
-    vs, parameters : our symbols for the velocities and the parameters
-    owner : name of the system, for messages
+    `clean` brings an expression into our symbols, `along` is the time derivative of one in q and t; vs and `parameters`
+    are our symbols for the velocities and the parameters.
 
-    Raises
-    ------
-    BadInput
-        Naming the contact and what does not fit.
+    Raises BadInput naming the contact and what does not fit.
     """
     found: list[ContactSymbols] = []
     for i, contact in enumerate(contacts):

@@ -64,10 +64,8 @@ class Model:
     def equations(self) -> Equations:
         """The model differentiated.
 
-        Raises
-        ------
-        BadInput
-            If the kinetic energy is more than quadratic in the velocities, or a constraint constrains nothing.
+        Raises BadInput if the kinetic energy is more than quadratic in the velocities, or a constraint constrains
+        nothing.
         """
         d, along = sp.diff, self.along
         n, name, qs, vs = len(self.q), self.name, self.q, self.v

@@ -19,15 +19,7 @@ from gaussopt.symbolic.model import TIME, Model, along
 
 
 class GivenModel(NamedTuple):
-    """A model as it was read.
-
-    Attributes
-    ----------
-    model : Model
-    symbols : Symbols
-    parameters : values by name
-    contacts : Layout
-    """
+    """A model as it was read, with its parameter values by name."""
 
     model: Model
     symbols: Symbols
@@ -43,17 +35,9 @@ def read_model(
     t: Any,
     name: str,
 ) -> GivenModel:
-    """Read what `System.from_lagrangian` is given.
+    """Read what `System.from_lagrangian` is given, `parts` its expressions by name.
 
-    Parameters
-    ----------
-    q, v, parameters, t, name : as there
-    parts : its other arguments by name
-
-    Raises
-    ------
-    BadInput
-        Naming the unknown symbol, the wrong length, or the expression that does not fit.
+    Raises BadInput naming the unknown symbol, the wrong length, or the expression that does not fit.
     """
     q = _listed("q", q, name)
     n = len(q)
@@ -83,14 +67,7 @@ def read_model(
 
 
 class Symbols:
-    """The user's symbols beside ours.
-
-    Parameters
-    ----------
-    q, v : coordinates and velocities as given
-    parameters : names of the parameters
-    t : the time symbol, or None
-    owner : name of the system, for messages
+    """The user's symbols beside ours; `parameters` are names, `owner` is the system's for messages.
 
     Attributes
     ----------
@@ -98,9 +75,7 @@ class Symbols:
     coordinates : names of the coordinates
     velocity_names : names of the coordinates by our velocities
 
-    Raises
-    ------
-    BadInput
+    Raises BadInput.
     """
 
     def __init__(self, q: list[Any], v: Sequence[Any] | None, parameters: Sequence[str], t: Any, owner: str) -> None:
@@ -127,10 +102,8 @@ class Symbols:
     def clean(self, label: str, given: Any, allowed: str) -> Any:
         """A user's expression in our symbols.
 
-        Raises
-        ------
-        BadInput
-            If it is no real expression, holds a symbol that is not known, or a velocity where "v" is not allowed.
+        Raises BadInput if it is no real expression, holds a symbol that is not known, or a velocity where "v" is not
+        allowed.
         """
         name = self._owner
         equation = label.startswith(("holonomic", "nonholonomic"))
