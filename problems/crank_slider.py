@@ -273,11 +273,7 @@ ERRATA = {
     "000-10": _comes_to_rest,
 }  # fmt: skip
 
-COLUMNS = (
-    ("x1", "y1", "th1", "x2", "y2", "th2", "x3"),
-    ("lam1", "lam2", "lam3", "lam4", "lam5", "lam6"),
-    "E_mech",
-)
+COLUMNS = (("x1", "y1", "th1", "x2", "y2", "th2", "x3"), tuple(f"lam{i}" for i in range(1, 7)), "E_mech")
 
 problem = Problem(
     name="crank-slider",

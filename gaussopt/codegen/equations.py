@@ -31,7 +31,7 @@ def equations_source(model: Model) -> str:
 
     Raises BadInput as `equations`; also if an expression has no counterpart in Python.
     """
-    e, n, d = model.equations, len(model.q), sp.diff
+    e, n = model.equations, len(model.q)
     state: dict[str, Sequence[Any] | None] = {"t": None, "q": model.q, "v": model.v, "p": model.p}
     place: dict[str, Sequence[Any] | None] = {"t": None, "q": model.q, "p": model.p}
     flat = [x for row in e.M for x in row] + e.h + e.Q + [x for row in e.J for x in row] + e.gamma
@@ -40,28 +40,21 @@ def equations_source(model: Model) -> str:
         # In one function with the smooth part, so that sines and cosines are shared.
         flat += flat_contacts(model.contacts, model.tangents, model.along, model.q, model.v)
         doc = doc[:-1] + "; then g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T."
+    gradients = [x for row in e.J[: len(model.holonomic)] for x in row]
     functions = [
         source.Function("step", state, flat, doc),
         source.Function("position", place, model.holonomic, "Holonomic constraint functions phi (m_h)."),
-        source.Function(
-            "position_jacobian",
-            place,
-            [x for row in e.J[: len(model.holonomic)] for x in row],
-            "phi_q (m_h*n), row by row.",
-        ),
+        source.Function("position_jacobian", place, gradients, "phi_q (m_h*n), row by row."),
         source.Function("velocity", state, e.rates, "Constraint residuals at velocity level (m)."),
         source.Function("energy", state, e.energy, "Kinetic and potential energy, power of the forces."),
     ]
     if model.quasi_velocities:
         full = [*model.quasi_velocities, *e.rates]
+        slopes = [sp.diff(x, b) for x in full for b in model.v]
         functions += [
             source.Function("omega", state, full, "Quasi-velocities, then the velocity constraints (n)."),
-            source.Function(
-                "omega_jacobian", state, [d(x, b) for x in full for b in model.v], "Their derivative by v (n*n)."
-            ),
-            source.Function(
-                "omega_bias", state, [model.along(x) for x in full], "Their time derivative at constant v (n)."
-            ),
+            source.Function("omega_jacobian", state, slopes, "Their derivative by v (n*n)."),
+            source.Function("omega_bias", state, [*map(model.along, full)], "Their time derivative at constant v (n)."),
         ]
     if model.contacts:
         gaps = [c.gap for c in model.contacts]

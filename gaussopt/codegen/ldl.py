@@ -88,15 +88,9 @@ class Pivot(NamedTuple):
 
 
 class Factors(ABC):
-    """The factorisation of a matrix, written at once; fill-in is followed.
+    """The factorisation of a matrix of names, written at once; fill-in is followed.
 
-    Parameters
-    ----------
-    w : Writer
-    K : (N, N)
-        Names of the entries.
-    order : pivots in their order
-    positive : how many of the first indices have positive pivots
+    The first `positive` indices have positive pivots.
 
     Raises StructurallySingular if a pivot is zero for every value of the entries.
     """

@@ -14,18 +14,11 @@ ACCEPTED = 1e-3
 def elimination_order(K: Matrix, constant: NDArray[np.bool_]) -> tuple[int, ...] | None:
     """An order of pivots for the symmetric matrix K with little work and no cancellation, None if there is none.
 
-    Parameters
-    ----------
-    K : (N, N)
-        At a sample state, equilibrated or not: only ratios within a pivot matter.
-    constant : (N, N)
-        Which entries are the same at every state: what is eliminated with them alone is computed once.
+    K (N, N) is the matrix at a sample state, equilibrated or not: only ratios within a pivot matter. `constant` (N, N)
+    says which entries are the same at every state: what is eliminated with them alone is computed once.
 
-    Returns
-    -------
-    tuple of N indices
-        Among the pivots that are safe first those that are constant, of these the one with the fewest varying and then
-        the fewest neighbours (Markowitz). Divisions are what a step is made of; constant pivots have none.
+    Among the pivots that are safe come first those that are constant, of these the one with the fewest varying and then
+    the fewest neighbours (Markowitz). Divisions are what a step is made of; constant pivots have none.
     """
     N = len(K)
     A, size, constant = K.copy(), np.abs(K), constant.copy()

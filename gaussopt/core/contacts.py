@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.system import AbstractSystem, state_in_words
 
 VANISHES = 1e-14
 """Largest entry of a normal row, relative to the contact's rows, that still counts as a zero direction."""
@@ -123,13 +124,19 @@ def check_coefficients(owner: str, names: Sequence[str], mu: Vector, e_N: Vector
     return Coefficients(mu, e_N, e_T)
 
 
-def vanishing_normal(J_N: Matrix, J_T: NDArray[np.float64]) -> int | None:
-    """The first contact whose normal row is zero, up to rounding of its own rows; None if there is none."""
+def check_normals(
+    system: AbstractSystem, J_N: Matrix, J_T: NDArray[np.float64], t: float, q: Vector, v: Vector
+) -> None:
+    """Refuse normal rows that are zero, up to rounding of the rows of their contact; raises BadInput."""
     if all(max(map(abs, row)) > 1e-6 for row in J_N.tolist()):
-        return None  # nearly always; lists are quicker than arrays of this size
+        return  # nearly always; lists are quicker than arrays of this size
     scale = np.maximum(1.0, np.abs(J_T).max(axis=(1, 2), initial=0.0))
     size = np.abs(J_N).max(axis=1, initial=0.0) / scale
-    return None if (size > VANISHES).all() else int(size.argmin())
+    if not (size > VANISHES).all():
+        raise BadInput(
+            f"The normal direction of contact {system.contact_names[size.argmin()]!r} of {system.name!r} is zero at "
+            f"{state_in_words(t, q, v)}."
+        )
 
 
 def as_contact_data(value: Any) -> ContactData:

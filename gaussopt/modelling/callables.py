@@ -16,7 +16,7 @@ from gaussopt.core.contacts import (
     Kinematics,
     as_contact_data,
     check_coefficients,
-    vanishing_normal,
+    check_normals,
 )
 from gaussopt.core.errors import BadInput, one_line
 from gaussopt.core.machine import pass_on
@@ -333,12 +333,7 @@ class System(AbstractSystem):
             raise BadInput(
                 f"contacts of {self.name!r} returned a positive 'mu' without 'J_T', at {state_in_words(t, q, v)}."
             )
-        zero = vanishing_normal(J_N, J_T)
-        if zero is not None:
-            raise BadInput(
-                f"The normal direction of contact {self.contact_names[zero]!r} of {self.name!r} is zero at "
-                f"{state_in_words(t, q, v)}."
-            )
+        check_normals(self, J_N, J_T, t, q, v)
         return Kinematics(g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T), coefficients
 
     def _count_contacts(self, k: int) -> None:

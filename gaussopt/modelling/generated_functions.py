@@ -89,18 +89,7 @@ class GeneratedFunctions:
         return _of_module, (self.module.__name__, self._wanted)
 
     def __call__(self, name: str, size: int, t: float, state: Sequence[Vector], p: ParameterValues) -> Vector:
-        """What a function of t, parts of the state and the parameters writes, in memory of its own.
-
-        Parameters
-        ----------
-        name : name of the function
-        size : how many numbers it writes
-        t : float
-        state : (n,) each
-        p : ParameterValues
-
-        Raises Undefined.
-        """
+        """The `size` numbers that a function of t, parts of the state and p writes, in their own memory; or Undefined."""
         if name in self.code:
             known = self._workspaces.of.get(name)
             if known is None:
@@ -131,12 +120,7 @@ class GeneratedFunctions:
     ) -> tuple[Sequence[float], Vector, Vector] | None:
         """What the generated certificate finds of a step and a candidate, see `gaussopt.codegen.certificate`.
 
-        Parameters
-        ----------
-        step : what the function `step` wrote
-        a, lam : (n,), (m,)
-            The candidate; its multipliers may be missing.
-        m : number of rows
+        `step` is what the function `step` wrote; a (n,) and lam (m,) are the candidate, which may lack multipliers.
 
         Returns
         -------

@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from gaussopt.codegen.equations import equations_of
 from gaussopt.codegen.source import Unwritable
 from gaussopt.core import generated_modules
-from gaussopt.core.contacts import Coefficients, Kinematics, check_coefficients, vanishing_normal
+from gaussopt.core.contacts import Coefficients, Kinematics, check_coefficients, check_normals
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.step_data import Matrix, StepData, Vector
 from gaussopt.core.system import AbstractSystem, Energy, state_in_words
@@ -45,15 +45,7 @@ DEPENDENT = 1e12
 
 
 class LagrangianSystem(AbstractSystem):
-    """A system whose step data come from generated straight-line source.
-
-    Attributes
-    ----------
-    model : Model
-        Energies and constraints in our symbols.
-    source_path : Path
-        The generated module, readable Python.
-    """
+    """A system whose step data come from generated straight-line source; `model` holds energies and constraints."""
 
     def __init__(
         self,
@@ -165,12 +157,7 @@ class LagrangianSystem(AbstractSystem):
             flat[: c[0]], flat[c[0] : c[1]], flat[c[1] : c[2]].reshape(k, n), flat[c[2] : c[3]],
             flat[c[3] : c[4]].reshape(k, d, n), flat[c[4] : c[5]].reshape(k, d), flat[c[5] :].reshape(k, d),
         )  # fmt: skip
-        zero = vanishing_normal(found.J_N, found.J_T)
-        if zero is not None:
-            raise BadInput(
-                f"The normal direction of contact {self._layout.names[zero]!r} of {self.name!r} is zero at "
-                f"{state_in_words(t, q, v)}."
-            )
+        check_normals(self, found.J_N, found.J_T, t, q, v)
         return found
 
     def _friction(self) -> Coefficients:

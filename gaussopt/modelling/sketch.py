@@ -318,26 +318,22 @@ def _checked(shape: Any, owner: str) -> Any:
             f"The sketch of {owner} returned a {type(shape).__name__}; "
             "it must return shapes of gaussopt.modelling.sketch."
         )
+    where = f"of a {type(shape).__name__} in the sketch of {owner}"
     plain: dict[str, Any] = {}
     for name, annotation in _ENTRIES[kind]:
         value = getattr(shape, name)
         if "str" in annotation:
             if not all(isinstance(text, str) for text in (value if annotation.startswith("tuple") else (value,))):
-                raise BadInput(f"{name} of a {type(shape).__name__} in the sketch of {owner} is no text.")
+                raise BadInput(f"{name} {where} is no text.")
             if name == "side" and value not in SIDES:
                 raise UnknownName("side of a label", value, SIDES)
         elif value is not None:
             number = _numbers(value, "Place" in annotation)
             if number is None:
                 expected = "two finite numbers" if "Place" in annotation else "a finite number"
-                raise BadInput(
-                    f"{name} of a {type(shape).__name__} in the sketch of {owner} is {value!r}; expected {expected}."
-                )
+                raise BadInput(f"{name} {where} is {value!r}; expected {expected}.")
             if name in SIZES and number < 0:
-                raise BadInput(
-                    f"{name} of a {type(shape).__name__} in the sketch of {owner} is {value!r}; it must not be "
-                    "negative."
-                )
+                raise BadInput(f"{name} {where} is {value!r}; it must not be negative.")
             if number is not value:
                 plain[name] = number
     return replace(shape, **plain) if plain else shape
