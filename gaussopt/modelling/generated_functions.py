@@ -89,7 +89,7 @@ class GeneratedFunctions:
         return _of_module, (self.module.__name__, self._wanted)
 
     def __call__(self, name: str, size: int, t: float, state: Sequence[Vector], p: ParameterValues) -> Vector:
-        """The `size` numbers that a function of t, state and parameters writes, in their own memory; raises Undefined."""
+        """The `size` numbers that a function of t, state and parameters writes, in own memory; raises Undefined."""
         if name in self.code:
             known = self._workspaces.of.get(name)
             if known is None:
