@@ -31,6 +31,9 @@ class StepCertifier(Protocol):
         """Residuals, multipliers and closeness of rows of a flat step and a candidate; None where a pivot fails."""
 
 
+CONTACT_ARRAYS = ("J_N", "zeta_N", "J_T", "zeta_T", "v_T", "mu", "g_N", "gdot_N", "e_N", "e_T", "least_N")
+"""Fields of a step with one entry or row a contact."""
+
 Arithmetic = tuple[StepCertifier, Vector]
 """The generated certificate, and the flat step that it reads."""
 
@@ -181,15 +184,8 @@ class StepData:
     def select(self, contacts: Sequence[int] | NDArray[np.intp]) -> StepData:
         """The same step with these contacts only, in this order."""
         i = np.asarray(contacts, dtype=np.intp)
-
-        def part(x: Vector | None) -> Vector | None:
-            return None if x is None else x[i]
-
-        return replace(
-            self, J_N=self.J_N[i], zeta_N=self.zeta_N[i], J_T=self.J_T[i], zeta_T=self.zeta_T[i], v_T=self.v_T[i],
-            mu=self.mu[i], g_N=part(self.g_N), gdot_N=part(self.gdot_N), e_N=part(self.e_N), e_T=part(self.e_T),
-            least_N=part(self.least_N),
-        )  # fmt: skip
+        given = {name: x for name in CONTACT_ARRAYS if (x := getattr(self, name)) is not None}
+        return replace(self, **{name: x[i] for name, x in given.items()})
 
     def with_forces(self, lam_N: Vector, lam_T: Matrix) -> StepData:
         """The step without contacts in which these contact forces are applied forces, (k,) and (k, d)."""

@@ -173,19 +173,12 @@ class Expressions(Arithmetic):
 
     def _both(self, op: ast.boolop, one: ir.Value, node: ast.expr, guarded: bool) -> ir.Value:
         """`and` and `or` of two sides."""
-        b = self._b
+        b, both = self._b, isinstance(op, ast.And)
         if not guarded:
-            return (b.and_ if isinstance(op, ast.And) else b.or_)(one, self._truth(self._value(node)))
-        before, further, behind = b.block, b.append_basic_block(), b.append_basic_block()
-        b.cbranch(one, *((further, behind) if isinstance(op, ast.And) else (behind, further)))
-        b.position_at_end(further)
-        other, after = self._truth(self._value(node)), b.block
-        b.branch(behind)
-        b.position_at_end(behind)
-        found = b.phi(TRUTH)
-        found.add_incoming(constant(not isinstance(op, ast.And)), before)
-        found.add_incoming(other, after)
-        return found
+            return (b.and_ if both else b.or_)(one, self._truth(self._value(node)))
+        other = ast.Call(ast.Name("bool"), [node], [])
+        sides = (other, ast.Constant(False)) if both else (ast.Constant(True), other)
+        return self._one_of(one, *sides)
 
     def _one_of(self, chosen: ir.Value, body: ast.expr, other: ast.expr) -> ir.Value:
         """A conditional expression of which one side is evaluated."""

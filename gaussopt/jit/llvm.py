@@ -21,7 +21,7 @@ from gaussopt.jit.abi import ENTRANCE
 from gaussopt.jit.entry import MachineCode, annotation_name
 from gaussopt.jit.translation import Source, Translation
 
-VERSION = "6"
+VERSION = "7"
 """Raised whenever the translation changes."""
 
 

@@ -54,30 +54,6 @@ class Dependency:
 
 
 @dataclass(frozen=True, slots=True)
-class NearDependency:
-    """Rows of J that nearly depend on each other.
-
-    The combination with these weights, (m,), of the rows taken at unit length nearly vanishes; `closeness` is its
-    length in coordinates of unit mass, relative to that of the weights.
-    """
-
-    weights: Vector
-    closeness: float
-
-    def sentence(self) -> str:
-        """In words, rows counted from 1."""
-        size = np.abs(self.weights)
-        rows = np.flatnonzero(size > 0.01 * size.max())
-        largest = np.sort(rows[np.argsort(-size[rows], kind="stable")][:MOST_NAMED])
-        names = ", ".join(str(i + 1) for i in largest)
-        more = f" and {len(rows) - len(largest)} more" if len(rows) > len(largest) else ""
-        return (
-            f"The rows {names}{more} of J nearly depend on each other, to {self.closeness:.2g} of their length: too "
-            "close for independent rows and not close enough for redundant ones. Remove one of them, or correct it."
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class RankReport:
     """Ranks of a step without contacts.
 
@@ -215,23 +191,37 @@ def _leading(w: Vector) -> int:
     return int(np.flatnonzero(size > (1.0 - 1e-6) * size.max())[-1])
 
 
-def near_dependency(step: StepData) -> NearDependency | None:
-    """The rows of J that come closest to a dependency without being one; None where they are far from it."""
+def near_dependency(step: StepData) -> str | None:
+    """A sentence on the rows of J that come closest to a dependency without being one; None where they are far from it.
+
+    A combination of the rows taken at unit length nearly vanishes: its length in coordinates of unit mass, relative to
+    that of its weights, is below NEAR.
+    """
     if not step.m:
         return None
     if step.sparse:
         found = _idle_combination(step)
         if found is None:
             return None
-        near = NearDependency(found[0], found[2])
+        weights, _, closeness = found
     else:
         data = Balanced.of(step)
-        space = data.space
-        if not space.rank:
+        last = data.space.rank - 1
+        if last < 0:
             return None
         U, s, _ = np.linalg.svd(data.J, full_matrices=False)
-        near = NearDependency(U[:, space.rank - 1], float(s[space.rank - 1]))
-    return near if near.closeness < NEAR else None
+        weights, closeness = U[:, last], float(s[last])
+    if not closeness < NEAR:
+        return None
+    size = np.abs(weights)
+    rows = np.flatnonzero(size > 0.01 * size.max())
+    largest = np.sort(rows[np.argsort(-size[rows], kind="stable")][:MOST_NAMED])
+    names = ", ".join(str(i + 1) for i in largest)
+    more = f" and {len(rows) - len(largest)} more" if len(rows) > len(largest) else ""
+    return (
+        f"The rows {names}{more} of J nearly depend on each other, to {closeness:.2g} of their length: too close for "
+        "independent rows and not close enough for redundant ones. Remove one of them, or correct it."
+    )
 
 
 def open_forces(step: StepData) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:

@@ -50,8 +50,7 @@ def judge(step: StepData, raw: RawSolution, certificate: Certificate, tolerance:
         why = explain(certificate, tolerance)
         if certificate.rounding_floor > tolerance * (1.0 + certificate.norm_a):
             # No solver and no option can change that.
-            near = near_dependency(step)
-            return Status.INACCURATE, f"{why} {ILL_CONDITIONED if near is None else near.sentence()}"
+            return Status.INACCURATE, f"{why} {near_dependency(step) or ILL_CONDITIONED}"
         return Status.INACCURATE, f"{why} {Status.INACCURATE.sentence}"
     if raw.claim in (Status.INFEASIBLE, Status.UNBOUNDED):
         return (
