@@ -26,7 +26,7 @@ import math
 from math import floor
 from typing import Any
 
-from gaussopt.linalg.sparse_factors import DEPENDENT
+from gaussopt.linalg.saddle_point import DEPENDENT
 
 # Rows of the table: inverse mass and inertia, mass and inertia, the arms in the frame of the body (to the next pin, to
 # the last pin), free acceleration along y.

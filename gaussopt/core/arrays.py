@@ -112,6 +112,13 @@ def is_absent(value: Any) -> bool:
     return value is None or (isinstance(value, list | tuple | np.ndarray) and len(value) == 0)
 
 
+def require(what: str, data: Mapping[str, Any], *keys: str) -> None:
+    """See that entries of a file, such as "A step", are given; raises BadInput."""
+    for key in keys:
+        if data.get(key) is None:
+            raise BadInput(f"{what} needs {key!r}; it is missing.")
+
+
 def with_axis(value: Any, flat: int) -> Any:
     """Planar data with the tangent axis put back; anything else as it is, for `as_array` to judge."""
     try:

@@ -34,16 +34,12 @@ class Contact:
     position : expressions (x, y) or (x, y, z), optional
         The material contact point; the last entry is its height over the floor. The gap is the height, the slip
         the rate of the others.
-    gap : expression in the coordinates and time, optional
-        Positive where open, m.
+    gap : expression in the coordinates and time, optional, positive where open, m
     slip : expressions linear in the velocities, optional
         Tangential velocity of the contact point relative to the ground, d entries, m/s.
-    mu : expression in the parameters
-        Friction coefficient.
-    e_N, e_T : expressions in the parameters
-        Coefficients of restitution, normal and tangential.
-    two_sided : bool
-        A guide without clearance: the contact always has one bearing wall, and changes walls instead of opening.
+    mu : expression in the parameters, friction coefficient
+    e_N, e_T : expressions in the parameters, coefficients of restitution, normal and tangential
+    two_sided : a guide without clearance: the contact always has one bearing wall, and changes walls instead of opening
     """
 
     name: str
@@ -62,18 +58,13 @@ class ContactData:
 
     Attributes
     ----------
-    g_N : (k,)
-        Gaps, m.
-    J_N, zeta_N : (k, n), (k,)
-        Normal rows and their bias: gap acceleration J_N a + zeta_N.
-    gdot_N : (k,), optional
-        Gap rates, m/s; J_N v if absent, which is right where the gap does not depend on time.
+    g_N : (k,), gaps, m
+    J_N, zeta_N : (k, n), (k,), normal rows and their bias: gap acceleration J_N a + zeta_N
+    gdot_N : (k,), optional, gap rates, m/s; J_N v if absent, which is right where the gap does not depend on time
     J_T, zeta_T : (k, d, n), (k, d), optional
         Tangential rows and their bias; in the plane the axis d may be left out. Absent: no friction.
-    v_T : (k, d), optional
-        Slip velocities, m/s; J_T v if absent.
-    mu, e_N, e_T : float or (k,), optional
-        Friction coefficients and coefficients of restitution; 0 if absent.
+    v_T : (k, d), optional, slip velocities, m/s; J_T v if absent
+    mu, e_N, e_T : float or (k,), optional, friction coefficients and coefficients of restitution; 0 if absent
     """
 
     g_N: ArrayLike

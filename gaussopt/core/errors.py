@@ -71,8 +71,7 @@ class IllPosed(GaussoptError, ValueError):
 
     Attributes
     ----------
-    status : Status
-        infeasible or unbounded.
+    status : infeasible or unbounded
     """
 
     def __init__(self, status: Status, sentence: str) -> None:

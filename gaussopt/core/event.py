@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gaussopt.core.errors import BadInput, one_line
+from gaussopt.core.foreign import WRITES, Changed, call_with_copies
 from gaussopt.core.machine import pass_on
-from gaussopt.core.state_functions import WRITES, Changed, call_with_copies
 from gaussopt.core.step_data import Matrix, Vector
 
 
@@ -22,10 +22,8 @@ class Event:
     ----------
     name : str
     function : (t, q, v) -> float
-    direction : int
-        -1: falling through zero, +1: rising, 0: either.
-    terminal : bool
-        Whether the motion ends there.
+    direction : -1: falling through zero, +1: rising, 0: either
+    terminal : whether the motion ends there
     """
 
     name: str

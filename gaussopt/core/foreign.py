@@ -33,6 +33,8 @@ LONGEST_NOTE = 500
 MOST_ITERATIONS = 2**63
 """Iterations that no solver has made."""
 
+WRITES = "writes into the q or v that it is given; let it work on copies, such as q.copy()"
+
 
 class Malformed(GaussoptError):
     """A value returned by foreign code is of the wrong kind; the sentence has no subject."""
@@ -61,6 +63,28 @@ def call(what: str, function: Callable[..., T], *arguments: Any) -> T:
     except BaseException as error:
         pass_on(f"{what} was stopped", error)
         raise BadInput(f"{what} raised {raised(error).rstrip('.')}.") from error
+
+
+class Changed(Exception):
+    """A function has written into the state that it was given."""
+
+
+def call_with_copies(function: Callable[..., Any], t: float, q: Vector, v: Vector | None) -> Any:
+    """A function of (t, q) or (t, q, v) at copies of a state; raises Changed if they are other numbers afterwards.
+
+    What is changed and put back, as for a difference quotient, passes.
+    """
+    mine = q.copy()
+    if v is None:
+        value = function(t, mine)
+        if mine.tobytes() != q.tobytes():
+            raise Changed
+        return value
+    mine_v = v.copy()
+    value = function(t, mine, mine_v)
+    if mine.tobytes() != q.tobytes() or mine_v.tobytes() != v.tobytes():
+        raise Changed
+    return value
 
 
 def private(data: Data) -> Data:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.core.arrays import DEFINITE_TOLERANCE, given_sparse, is_absent, is_sparse, real_array
+from gaussopt.core.arrays import DEFINITE_TOLERANCE, given_sparse, is_absent, is_sparse, real_array, require
 from gaussopt.core.errors import BadInput
 from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.sparse_arrays import Pattern, as_sparse, check_sparse_mass, from_triplets, to_triplets
@@ -37,12 +37,10 @@ class QP:
 
     Attributes
     ----------
-    P : (n, n)
-        Symmetric positive semidefinite.
+    P : (n, n), symmetric positive semidefinite
     q : (n,)
     A : (m, n)
-    l, u : (m,)
-        Bounds; equal where the row is an equality, infinite where absent.
+    l, u : (m,), bounds; equal where the row is an equality, infinite where absent
     """
 
     P: Matrix
@@ -100,9 +98,7 @@ class QP:
             Wrong shapes, NaN, asymmetric or indefinite P, a lower bound above its upper bound, inequalities where P
             or A is sparse.
         """
-        for key in ("P", "q"):
-            if data.get(key) is None:
-                raise BadInput(f"A qp needs {key!r}; it is missing.")
+        require("A qp", data, "P", "q")
         q = as_array("q", data["q"], (None,))
         n = len(q)
         if n == 0:
@@ -186,11 +182,8 @@ class LeastSquares:
     ----------
     A : (r, n)
     b : (r,)
-    rank : int
-        Rank of A known from the construction: singular values beyond it are rounding noise and must
-        not be inverted.
-    minimum_norm : bool
-        Whether the minimiser of least norm is the only right one, or any minimiser will do.
+    rank : rank of A known from the construction: singular values beyond it are rounding noise and must not be inverted
+    minimum_norm : whether the minimiser of least norm is the only right one, or any minimiser will do
     """
 
     A: Matrix
@@ -233,10 +226,8 @@ class LCP:
 
     Attributes
     ----------
-    M : (n, n)
-        Any square matrix; for contacts the operator `delassus`, in 1/kg.
-    q : (n,)
-        For contacts `bias`, in m/s^2.
+    M : (n, n), any square matrix; for contacts the operator `delassus`, in 1/kg
+    q : (n,), for contacts `bias`, in m/s^2
     """
 
     M: Matrix
@@ -261,9 +252,7 @@ class LCP:
         BadInput
             Missing entries, non-square M, wrong shapes, NaN, entries whose quotients overflow.
         """
-        for key in ("M", "q"):
-            if data.get(key) is None:
-                raise BadInput(f"An lcp needs {key!r}; it is missing.")
+        require("An lcp", data, "M", "q")
         M = as_array("M", data["M"], (None, None))
         if M.shape[0] != M.shape[1]:
             raise BadInput(f"M has shape {M.shape}; an lcp needs a square matrix.")

@@ -88,8 +88,7 @@ def register(path: str | os.PathLike[str], source: bytes | None = None, wanted: 
     Parameters
     ----------
     path : the file
-    source : bytes, optional
-        What is in it, if it need not be there: another process may have read it.
+    source : bytes, optional, what is in it, if it need not be there: another process may have read it
     wanted : the kind that it must be, optional
 
     Raises

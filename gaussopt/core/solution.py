@@ -46,10 +46,8 @@ class RawSolution:
 
     Attributes
     ----------
-    x : (n,) or None
-        The point, None if there is none.
-    y : (m,) or None
-        Duals in gaussopt's sign, None if the solver gives none.
+    x : (n,) or None, the point, None if there is none
+    y : (m,) or None, duals in gaussopt's sign, None if the solver gives none
     claim : what the solver says of it
     iterations : int
     backend : seconds by the solver's own clock, NaN if it reports none
@@ -76,17 +74,13 @@ class Solution:
 
     Attributes
     ----------
-    x, y : arrays or None
-        Point and duals (forces).
+    x, y : arrays or None, point and duals (forces)
     status, message
         Verified status and its sentence; `claim` is what the solver said.
     iterations, timing
-    certificate : dict
-        What was verified of the returned point: residuals, error bound, verdict.
-    solutions : tuple of (n,)
-        All solutions of an LCP where they were enumerated; of a continuum its vertices.
-    history : tuple of float
-        The solver's record of its convergence, see RawSolution.
+    certificate : dict, what was verified of the returned point: residuals, error bound, verdict
+    solutions : tuple of (n,), all solutions of an LCP where they were enumerated; of a continuum its vertices
+    history : tuple of float, the solver's record of its convergence, see RawSolution
     """
 
     x: Vector | None

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gaussopt.core.arrays import Matrix as Matrix
 from gaussopt.core.arrays import Vector as Vector
 from gaussopt.core.arrays import as_array as as_array
-from gaussopt.core.arrays import check_mass_matrix, given_sparse, is_absent, is_sparse, with_axis
+from gaussopt.core.arrays import check_mass_matrix, given_sparse, is_absent, is_sparse, require, with_axis
 from gaussopt.core.errors import BadInput
 from gaussopt.core.fast_frozen import fast_frozen
 from gaussopt.core.sparse_arrays import Sparse, as_sparse, check_sparse_mass, from_triplets, to_triplets
@@ -48,31 +48,20 @@ class StepData:
 
     Attributes
     ----------
-    M : (n, n)
-        Mass matrix, symmetric positive semidefinite.
-    h : (n,)
-        Velocity-dependent inertia terms, on the left-hand side.
-    Q : (n,)
-        Generalised applied forces.
-    J, gamma : (m, n), (m,)
-        Equality constraints on the acceleration, J a = gamma; the force on the system is J^T lam.
-    J_N, zeta_N : (k, n), (k,)
-        Normal contact rows; gap acceleration J_N a + zeta_N >= 0.
-    J_T, zeta_T, v_T : (k, d, n), (k, d), (k, d)
-        Tangential contact rows, bias and slip velocity.
-    mu : (k,)
-        Friction coefficients.
-    g_N, gdot_N : (k,), optional
-        Gaps in m and their rates; None if only the rows of closed contacts are given.
-    e_N, e_T : (k,), optional
-        Coefficients of restitution; None means 0.
+    M : (n, n), mass matrix, symmetric positive semidefinite
+    h : (n,), velocity-dependent inertia terms, on the left-hand side
+    Q : (n,), generalised applied forces
+    J, gamma : (m, n), (m,), equality constraints on the acceleration, J a = gamma; the force on the system is J^T lam
+    J_N, zeta_N : (k, n), (k,), normal contact rows; gap acceleration J_N a + zeta_N >= 0
+    J_T, zeta_T, v_T : (k, d, n), (k, d), (k, d), tangential contact rows, bias and slip velocity
+    mu : (k,), friction coefficients
+    g_N, gdot_N : (k,), optional, gaps in m and their rates; None if only the rows of closed contacts are given
+    e_N, e_T : (k,), optional, coefficients of restitution; None means 0
     least_N : (k,), optional
         Smallest normal forces that the contact laws allow: 0 <= lam_N - least_N complementary to w; None means 0. The
         restitution phase of an impact after Poisson has its own.
-    dt : float, optional
-        Length of the time step in s, for formulations at velocity level.
-    D_omega, w_omega : (n, p), (n,), optional
-        Quasi-velocities: a = D_omega omega' + w_omega with J D_omega = 0.
+    dt : length of the time step in s, for formulations at velocity level, optional
+    D_omega, w_omega : (n, p), (n,), optional, quasi-velocities: a = D_omega omega' + w_omega with J D_omega = 0
     arithmetic
         Generated straight-line certificate and the flat step it reads, if the system has one.
     t, q, v
@@ -121,9 +110,7 @@ class StepData:
         BadInput
             Missing M or Q, wrong shapes, NaN, asymmetric or indefinite M.
         """
-        for key in ("M", "Q"):
-            if data.get(key) is None:
-                raise BadInput(f"A step needs {key!r}; it is missing.")
+        require("A step", data, "M", "Q")
         return (_sparse if any(given_sparse(data.get(key)) for key in ("M", "J")) else _dense)(data)
 
     @property

@@ -143,15 +143,11 @@ class Stepper(ABC):
     Class attributes
     ----------------
     name, title, source : str
-    order, stages : int
-        Stages are the accelerations of a step.
+    order, stages : stages are the accelerations of a step
     adaptive : bool
-    loop : str
-        Name of the loop that drives it, where it is not the usual one (see `gaussopt.integration.loops`).
-    pair : (formulation, solver), optional
-        What it is meant to be used with, taken if none are named.
-    tableau : Tableau, optional
-        Of an explicit Runge-Kutta method.
+    loop : name of the loop that drives it, where it is not the usual one (see `gaussopt.integration.loops`)
+    pair : (formulation, solver), optional, what it is meant to be used with, taken if none are named
+    tableau : Tableau, optional, of an explicit Runge-Kutta method
     """
 
     name: ClassVar[str]

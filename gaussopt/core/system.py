@@ -67,8 +67,6 @@ class AbstractSystem(ABC):
         """Raise BadInput where rows of J and J_N contradict the functions beside them; derived rows cannot."""
         return
 
-    # -- contacts ----------------------------------------------------------------------------------
-
     @property
     def contact_names(self) -> tuple[str, ...]:
         """Names of the contacts, in the order of the step data; empty if there are none."""
@@ -87,8 +85,6 @@ class AbstractSystem(ABC):
         """Gap rates of all contacts, (k,), m/s."""
         return np.zeros(0)
 
-    # -- constraints and energies ------------------------------------------------------------------
-
     def position_residual(self, t: float, q: Vector) -> Vector | None:
         """Holonomic constraint functions phi(t, q), (m_h,); None if the system does not give them."""
         return None
@@ -106,8 +102,6 @@ class AbstractSystem(ABC):
     def energy(self, t: float, q: Vector, v: Vector) -> Energy | None:
         """Energies of the state; None if the system does not give them."""
         return None
-
-    # -- quasi-velocities --------------------------------------------------------------------------
 
     @property
     def has_quasi_velocities(self) -> bool:

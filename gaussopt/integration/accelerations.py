@@ -7,7 +7,7 @@ from time import perf_counter
 import numpy as np
 
 from gaussopt.core.errors import BadInput, GaussoptError
-from gaussopt.core.state_functions import WRITES
+from gaussopt.core.foreign import WRITES
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData, Vector
 from gaussopt.core.stepper import Stabilisation

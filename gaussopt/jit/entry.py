@@ -1,4 +1,8 @@
-"""Calls of machine code from Python, through ctypes; they release the interpreter's lock."""
+"""Calls of machine code from Python, through ctypes; they release the interpreter's lock.
+
+Arguments are places of eight bytes, one behind the other: a number takes one place; an array the address of its first
+entry and its shape; a record the places of its fields. The result takes the first place, or two of them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,19 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.jit.abi import ADDRESS, ARRAYS, NUMBERS
+ENTRANCE = "_entrance"
+"""Behind the name of a function, where it is called from outside."""
+
+NUMBERS = {"float": "d", "int": "q", "bool": "q"}
+"""Formats of `struct` by annotation."""
+
+ADDRESS = "N"
+
+ARRAYS: dict[str, tuple[str, int]] = {
+    "list": ("float", 0), "Vector": ("float", 1), "Array": ("float", 1), "Matrix": ("float", 2), "Table": ("float", 2),
+    "Index": ("int", 1), "Active": ("int", 1), "Indices": ("int", 2),
+}  # fmt: skip
+"""Kinds of entries and numbers of axes by annotation; 0 where no shape is handed over."""
 
 Taker: TypeAlias = Callable[[Any, list[Any]], None]
 """Appends the places of an argument to those before."""
@@ -102,16 +118,10 @@ def _results(annotation: str) -> str:
 
 
 class MachineCode:
-    """Machine code that is called as the function of the module is called.
+    """Machine code that is called as an annotated function of a module is called.
 
-    Parameters
-    ----------
-    function : of the module, annotated
-    entrance : where it is called from outside
-
-    Attributes
-    ----------
-    address : where the function begins that other machine code calls
+    It is called from outside at its entrance, by other machine code at its address. A call raises TypeError if an array
+    is of another kind.
     """
 
     def __init__(self, function: Any, entrance: int, address: int) -> None:
@@ -126,13 +136,7 @@ class MachineCode:
         self._places = ctypes.c_char * max(self._arguments.size, self._results.size, 1)
 
     def __call__(self, *arguments: Any) -> Any:
-        """The result of the function.
-
-        Raises
-        ------
-        TypeError
-            If an array is of another kind.
-        """
+        """The result of the function."""
         places = self._places()
         self._arguments.pack_into(places, 0, *self._parts(arguments))
         self._call(places)
@@ -142,11 +146,6 @@ class MachineCode:
         """A function without arguments that calls the code with these arrays, whose addresses are taken once.
 
         It is for one thread at a time.
-
-        Raises
-        ------
-        TypeError
-            If an array is of another kind.
         """
         packed, places = self._arguments.pack(*self._parts(arguments)), self._places()
         call, result, size = self._call, self._result, len(packed)
@@ -172,14 +171,8 @@ class MachineCode:
 class Workspace:
     """Memory for the arguments of one checked function, whose addresses are taken once; for one thread at a time.
 
-    Parameters
-    ----------
-    entrance : where the function is called from outside
-    sizes : entries of each argument, None for a number
-
-    Attributes
-    ----------
-    arguments : arrays to write into, of one entry for a number
+    Sizes are the entries of each argument, None for a number. `arguments` are arrays to write into, of one entry for a
+    number.
     """
 
     __slots__ = ("_begin", "_call", "_first", "_places", "arguments")

@@ -16,7 +16,6 @@ from gaussopt.jit.types import (
     INTEGER,
     REAL,
     SHORT,
-    TRUTH,
     Address,
     Array,
     Arrays,

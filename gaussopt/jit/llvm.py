@@ -17,8 +17,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from gaussopt.core import cache, generated_modules
-from gaussopt.jit.abi import ENTRANCE
-from gaussopt.jit.entry import MachineCode, annotation_name
+from gaussopt.jit.entry import ENTRANCE, MachineCode, annotation_name
 from gaussopt.jit.translation import Source, Translation
 
 VERSION = "7"

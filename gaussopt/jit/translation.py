@@ -23,9 +23,9 @@ from typing import NamedTuple
 
 from llvmlite import ir
 
-from gaussopt.jit.abi import ENTRANCE
 from gaussopt.jit.arithmetic import Unit
 from gaussopt.jit.checked import CheckedBody
+from gaussopt.jit.entry import ENTRANCE
 from gaussopt.jit.statements import Body
 from gaussopt.jit.types import (
     INTEGER,
@@ -158,7 +158,7 @@ class Translation(Unit):
 
 
 class _Entrance:
-    """What calls a function with arguments from outside, see `gaussopt.jit.abi`."""
+    """What calls a function with arguments from outside, see `gaussopt.jit.entry`."""
 
     def __init__(self, function: ir.Function) -> None:
         self.b = ir.IRBuilder(function.append_basic_block())

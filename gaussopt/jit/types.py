@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 from llvmlite import ir
 
 from gaussopt.core.errors import NotCompiled
-from gaussopt.jit.abi import ARRAYS
+from gaussopt.jit.entry import ARRAYS
 
 REAL, INTEGER, SHORT, TRUTH, FLOATS, BYTES = (
     ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(1), ir.DoubleType().as_pointer(),

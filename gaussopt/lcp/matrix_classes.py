@@ -113,8 +113,7 @@ def classify_matrix(M: Matrix, max_minors: int = MAX_MINORS) -> MatrixClass:
     Parameters
     ----------
     M : (n, n)
-    max_minors : int
-        Largest n whose principal minors are computed.
+    max_minors : largest n whose principal minors are computed
     """
     n = len(M)
     if n == 0:

@@ -62,8 +62,7 @@ class RankReport:
     rank_M, rank_J, rank_MJ : of M, J and [M; J], coordinates scaled by their masses and rows to unit length
     dependencies : rows of J that are combinations of others
     open_multipliers : (0-based) multipliers that are not determined
-    free_directions : (n, n - rank_MJ)
-        Accelerations that neither mass nor constraint resists.
+    free_directions : (n, n - rank_MJ), accelerations that neither mass nor constraint resists
     """
 
     n: int

@@ -13,9 +13,7 @@ from gaussopt.core.solver import backend
 from gaussopt.core.sparse_arrays import Indices
 from gaussopt.core.step_data import Vector
 from gaussopt.linalg.dense import lapack
-
-DEPENDENT = 1e-8
-"""Pivot of S, relative to its diagonal, below which rows may be dependent; as in `gaussopt.linalg.saddle_point`."""
+from gaussopt.linalg.saddle_point import DEPENDENT
 
 
 class Factor(Protocol):

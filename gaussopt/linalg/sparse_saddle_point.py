@@ -32,7 +32,8 @@ import scipy
 from gaussopt.core.sparse_arrays import LARGEST_BLOCK, Indices, Pattern, Sparse, block_layout, is_diagonal, times
 from gaussopt.core.step_data import Vector
 from gaussopt.linalg.dense import EPS, mass_scale, norm
-from gaussopt.linalg.sparse_factors import DEPENDENT, Band, Factor, SuperLU, factorise
+from gaussopt.linalg.saddle_point import DEPENDENT
+from gaussopt.linalg.sparse_factors import Band, Factor, SuperLU, factorise
 
 MOST_PRODUCTS = 64
 """Products an entry of J beyond which J M^-1 J^T counts as full: a body with so many joints ties them all together."""

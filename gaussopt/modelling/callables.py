@@ -19,9 +19,9 @@ from gaussopt.core.contacts import (
     check_normals,
 )
 from gaussopt.core.errors import BadInput, one_line
+from gaussopt.core.foreign import WRITES, Changed, call_with_copies
 from gaussopt.core.machine import pass_on
 from gaussopt.core.sparse_arrays import as_sparse, check_sparse_mass
-from gaussopt.core.state_functions import WRITES, Changed, call_with_copies
 from gaussopt.core.step_data import StepData, Vector, as_array, sparse_step
 from gaussopt.core.system import AbstractSystem, Energy, state_in_words
 from gaussopt.modelling.consistency import check_rows
