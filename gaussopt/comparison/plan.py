@@ -20,9 +20,9 @@ from gaussopt.comparison.sources import ProblemStates, Spec, plain_settings, pro
 from gaussopt.core import registry
 from gaussopt.core.errors import BadInput
 from gaussopt.core.step_data import StepData
-from gaussopt.execution.versions import versions
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find_problem
+from gaussopt.processes.environment import versions
 from gaussopt.processes.job import Job
 from gaussopt.simulation.settings import check_settings, check_start
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from gaussopt.core.arrays import DEFINITE_TOLERANCE, given_sparse, is_absent, is_sparse, real_array, require
 from gaussopt.core.errors import BadInput
 from gaussopt.core.fast_frozen import fast_frozen
-from gaussopt.core.sparse_arrays import Pattern, as_sparse, check_sparse_mass, from_triplets, to_triplets
+from gaussopt.core.sparse_arrays import Pattern, check_sparse_mass, read_sparse, to_triplets
 from gaussopt.core.step_data import Matrix, Vector, as_array
 
 INFINITE_BOUND = 1e20
@@ -118,13 +118,10 @@ class QP:
 
     @classmethod
     def _sparse_from_mapping(cls, data: Mapping[str, Any], q: Vector) -> QP:
-        def matrix(name: str, rows: int) -> Any:
-            value = np.zeros((0, len(q))) if data.get(name) is None else data[name]
-            shape = (rows, len(q))
-            return from_triplets(name, value, shape) if isinstance(value, Mapping) else as_sparse(name, value, shape)
-
+        n = len(q)
+        P = check_sparse_mass(read_sparse("P", data["P"], (n, n)), "P")
         rows = len(data["l"]) if isinstance(data.get("l"), list | tuple | np.ndarray) else 0  # all are equalities
-        P, A = check_sparse_mass(matrix("P", len(q)), "P"), matrix("A", rows)
+        A = read_sparse("A", np.zeros((0, n)) if data.get("A") is None else data["A"], (rows, n))
         l, u = _both_bounds(data, A.shape[0])
         if not np.array_equal(l, u):
             i = int(np.argmax(l != u))

@@ -172,7 +172,12 @@ def to_triplets(A: Sparse) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def from_triplets(name: str, data: Mapping[str, Any], shape: tuple[int, int]) -> Sparse:
+def read_sparse(name: str, value: Any, shape: tuple[int | None, int]) -> Sparse:
+    """A matrix of a file, or of a mapping like one, as a canonical sparse one of a given shape; raises BadInput."""
+    return (from_triplets if isinstance(value, Mapping) else as_sparse)(name, value, shape)
+
+
+def from_triplets(name: str, data: Mapping[str, Any], shape: tuple[int | None, int]) -> Sparse:
     """The canonical sparse matrix of a given shape with the entries that `to_triplets` wrote; raises BadInput.
 
     The shape is what the vectors beside the matrix call for. Nothing is made of a declared shape before it is known to

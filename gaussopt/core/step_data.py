@@ -19,7 +19,7 @@ from gaussopt.core.arrays import as_array as as_array
 from gaussopt.core.arrays import check_mass_matrix, given_sparse, is_absent, is_sparse, require, with_axis
 from gaussopt.core.errors import BadInput
 from gaussopt.core.fast_frozen import fast_frozen
-from gaussopt.core.sparse_arrays import Sparse, as_sparse, check_sparse_mass, from_triplets, to_triplets
+from gaussopt.core.sparse_arrays import Sparse, check_sparse_mass, read_sparse, to_triplets
 
 
 class StepCertifier(Protocol):
@@ -279,18 +279,11 @@ def _sparse(data: Mapping[str, Any]) -> StepData:
             raise BadInput(f"A step with sparse matrices holds {key!r}; contacts and quasi-velocities need dense ones.")
     Q = as_array("Q", data["Q"], (None,))
     n = len(Q)
-
-    def matrix(name: str, rows: int | None) -> Sparse:
-        value = data[name]
-        if isinstance(value, Mapping):
-            known = len(as_array("gamma", data["gamma"], (None,))) if rows is None else rows
-            return from_triplets(name, value, (known, n))
-        return as_sparse(name, value, (rows, n))
-
-    M = check_sparse_mass(matrix("M", n))
+    M = check_sparse_mass(read_sparse("M", data["M"], (n, n)))
     given = data.get("J") is not None
     _see_pair(data, "J", "gamma", given)
-    J = matrix("J", None) if given else as_sparse("J", np.zeros((0, n)), (0, n))
+    rows = len(as_array("gamma", data["gamma"], (None,))) if isinstance(data.get("J"), Mapping) else None
+    J = read_sparse("J", data["J"] if given else np.zeros((0, n)), (rows, n))
     gamma = as_array("gamma", data["gamma"], (J.shape[0],)) if given else np.zeros(0)
     t, q, v = _state(data, n)
     return sparse_step(M, _or_zeros(data, "h", n), Q, J, gamma, t, q, v)

@@ -52,8 +52,8 @@ def functions(module: ModuleType, names: Sequence[str], contract: bool, vectors:
 def checked_functions(module: ModuleType, names: Sequence[str]) -> dict[str, int]:
     """Where machine code of straight lines of a module is called that returns whether all is defined.
 
-    The addresses are for `gaussopt.jit.entry.Workspace`; see `gaussopt.jit.checked.CheckedBody`. Raises NotCompiled if
-    the source holds anything but straight lines.
+    The addresses are for `gaussopt.jit.entry.Workspace`; see `gaussopt.jit.statements.CheckedBody`. Raises NotCompiled
+    if the source holds anything but straight lines.
     """
     address = _compiled(module, names, False, False, True)
     return {name: address(name + ENTRANCE) for name in names}

@@ -24,9 +24,8 @@ from typing import NamedTuple
 from llvmlite import ir
 
 from gaussopt.jit.arithmetic import Unit
-from gaussopt.jit.checked import CheckedBody
 from gaussopt.jit.entry import ENTRANCE
-from gaussopt.jit.statements import Body
+from gaussopt.jit.statements import Body, CheckedBody
 from gaussopt.jit.types import (
     INTEGER,
     PAIR,

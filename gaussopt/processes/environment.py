@@ -7,6 +7,7 @@ A problem from a file may read other files, so that its source alone does not de
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -14,12 +15,20 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gaussopt._version import __version__
 from gaussopt.core import registry
 from gaussopt.processes.fingerprint import fingerprint
 
 ALWAYS = ("numpy", "scipy", "sympy")
 """Packages that the core computes with."""
+
+LISTED = (
+    "numpy", "scipy", "cvxpy", "osqp", "clarabel", "deap", "daqp", "piqp", "proxsuite", "qpsolvers", "quadprog",
+    "highspy", "scs", "sympy", "matplotlib", "xarray", "h5netcdf", "h5py", "dask", "distributed",
+)  # fmt: skip
+"""Packages whose versions reports name."""
 
 ABSENT = "not installed"
 
@@ -105,16 +114,34 @@ def _backend(variant: str) -> tuple[str, ...]:
     return (variant.lower(),) if variant and _version(variant.lower())[1] != ABSENT else ()
 
 
+def versions() -> dict[str, str]:
+    """gaussopt, Python, the packages that matter, the system, its cores and their vector units.
+
+    Numbers agree to the last digit only where the vector units do: libraries choose their kernels by them.
+    """
+    found = {"gaussopt": __version__, "Python": platform.python_version()}
+    found |= {name: _installed(name) for name in LISTED}
+    units = np.show_config(mode="dicts")["SIMD Extensions"]
+    return found | {
+        "system": f"{platform.system()} {platform.machine()}", "cores": str(os.cpu_count()),
+        "vector units": " ".join([*units["baseline"], *units["found"]]),
+    }  # fmt: skip
+
+
 @cache
 def _version(package: str) -> tuple[str, str]:
     """The distribution that installs a package, and its version."""
+    name = package
+    if _installed(package) == ABSENT:  # a distribution may be called otherwise than what one imports; looking is slow
+        name = next(iter(_distributions().get(package, [])), package)
+    return name, _installed(name)
+
+
+def _installed(distribution: str) -> str:
     try:
-        return package, metadata.version(package)
+        return metadata.version(distribution)
     except metadata.PackageNotFoundError:
-        pass  # a distribution may be called otherwise than what one imports; looking is slow
-    for name in _distributions().get(package, []):
-        return name, metadata.version(name)
-    return package, ABSENT
+        return ABSENT
 
 
 @cache

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections import OrderedDict
-from typing import Any, Protocol
+from typing import Any
 
 from gaussopt.core import registry
 from gaussopt.core.errors import GaussoptError
@@ -37,15 +37,7 @@ _kept: OrderedDict[tuple[int, int], Solver[Any]] = OrderedDict()
 """In the helper process: what it was asked to set up."""
 
 
-class Answering(Protocol):
-    """A solver that follows a sequence of programs, here or in a helper process."""
-
-    def setup(self, program: Program) -> None: ...  # noqa: D102
-    def update(self, program: Program) -> None: ...  # noqa: D102
-    def solve(self, start: Start) -> RawSolution: ...  # noqa: D102
-
-
-def answering(solver: Solver[Any]) -> Answering:
+def answering(solver: Solver[Any]) -> Solver[Any] | Remote:
     """The solver itself, or a stand-in for it that asks a helper process, where it may end the process it runs in."""
     return Remote(solver) if solver.may_abort() and not is_guarded() else solver
 

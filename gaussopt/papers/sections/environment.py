@@ -9,7 +9,7 @@ from typing import Any
 from gaussopt.comparison.pairing import installed_solvers
 from gaussopt.comparison.solver_spec import solver_class
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
-from gaussopt.execution.versions import versions
+from gaussopt.processes.environment import versions
 from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.document import Paragraph, Section, Table, Timed
 
