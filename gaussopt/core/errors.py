@@ -67,12 +67,7 @@ class MotionStopped(BadInput):
 
 
 class IllPosed(GaussoptError, ValueError):
-    """A formulation found, while it was built, that its program has no minimiser.
-
-    Attributes
-    ----------
-    status : infeasible or unbounded
-    """
+    """A formulation found while it was built that its program has no minimiser; `status` is infeasible or unbounded."""
 
     def __init__(self, status: Status, sentence: str) -> None:
         self.status = status

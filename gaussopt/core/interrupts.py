@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import threading
-from types import FrameType, TracebackType
 from typing import Any
 
 
@@ -28,14 +27,12 @@ class Interrupts:
             self._before = signal.signal(signal.SIGINT, self._hear)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         """Give back."""
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
 
-    def _hear(self, number: int, frame: FrameType | None) -> None:
+    def _hear(self, *_: object) -> None:
         if self.listening:
             self.listening = False
             raise KeyboardInterrupt

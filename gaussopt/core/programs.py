@@ -92,11 +92,8 @@ class QP:
     def from_mapping(cls, data: Mapping[str, Any]) -> QP:
         """Checked program from the contents of a `qp` file; a null bound is infinite.
 
-        Raises
-        ------
-        BadInput
-            Wrong shapes, NaN, asymmetric or indefinite P, a lower bound above its upper bound, inequalities where P
-            or A is sparse.
+        Raises BadInput for wrong shapes, NaN, asymmetric or indefinite P, a lower bound above its upper bound, and
+        inequalities where P or A is sparse.
         """
         require("A qp", data, "P", "q")
         q = as_array("q", data["q"], (None,))
@@ -144,13 +141,7 @@ class QP:
 
 @dataclass(frozen=True)
 class LinearSystem:
-    """A square system K x = b; of several solutions the one of least norm is wanted.
-
-    Attributes
-    ----------
-    K : (N, N)
-    b : (N,)
-    """
+    """A square system K x = b, (N, N) and (N,); of several solutions the one of least norm is wanted."""
 
     K: Matrix
     b: Vector
@@ -244,10 +235,7 @@ class LCP:
     def from_mapping(cls, data: Mapping[str, Any]) -> LCP:
         """Checked problem from the contents of an `lcp` file.
 
-        Raises
-        ------
-        BadInput
-            Missing entries, non-square M, wrong shapes, NaN, entries whose quotients overflow.
+        Raises BadInput for missing entries, non-square M, wrong shapes, NaN, entries whose quotients overflow.
         """
         require("An lcp", data, "M", "q")
         M = as_array("M", data["M"], (None, None))

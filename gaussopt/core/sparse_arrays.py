@@ -82,7 +82,7 @@ def check_sparse_mass(M: Sparse, what: str = "the mass matrix M") -> Sparse:
     Raises BadInput if M is asymmetric or has a negative eigenvalue beyond rounding, or couples more coordinates than
     LARGEST_BLOCK.
     """
-    if is_diagonal(M):
+    if is_diagonal(Pattern.of(M)):
         if (M.data < 0).any():
             i = int(M.indices[int(np.argmax(M.data < 0))])
             raise BadInput(f"{what} is indefinite: entry [{i}, {i}] is {M[i, i]:.6g}; a mass is not negative.")
@@ -118,12 +118,10 @@ def times(A: Any, x: Vector) -> Vector:
     return np.asarray(A @ x)
 
 
-def is_diagonal(M: Sparse) -> bool:
+def is_diagonal(pattern: Pattern) -> bool:
     """Whether all entries lie on the diagonal."""
-    n = M.shape[0]
-    if len(M.indices) == n and bool((M.indptr[1:] == M.indices + 1).all()):
-        return True
-    return bool((Pattern.of(M).rows == M.indices).all())
+    full = len(pattern.indices) == pattern.shape[0] and bool((pattern.indptr[1:] == pattern.indices + 1).all())
+    return full or bool((pattern.rows == pattern.indices).all())
 
 
 class DiagonalBlocks(NamedTuple):

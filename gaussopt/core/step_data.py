@@ -105,10 +105,7 @@ class StepData:
     def from_mapping(cls, data: Mapping[str, Any]) -> StepData:
         """Checked step data from named arrays, as in a `step` file (absent = none, h = 0).
 
-        Raises
-        ------
-        BadInput
-            Missing M or Q, wrong shapes, NaN, asymmetric or indefinite M.
+        Raises BadInput for missing M or Q, wrong shapes, NaN, asymmetric or indefinite M.
         """
         require("A step", data, "M", "Q")
         return (_sparse if any(given_sparse(data.get(key)) for key in ("M", "J")) else _dense)(data)

@@ -63,7 +63,7 @@ def run_jobs(
     cases: Sequence[Job], jobs: int = 1, progress: Callable[[float], None] | None = None, *,
     executor: Executor | None = None, store: Store | None = None,
 ) -> dict[str, JobOutcome]:  # fmt: skip
-    """Run all cases, long ones first; one that fails is recorded and stops nothing.
+    """Run all cases, long ones first; one that fails is recorded and stops nothing. Outcomes by key, in their order.
 
     Parameters
     ----------
@@ -75,10 +75,6 @@ def run_jobs(
     store : Store
         What it holds already is not computed again; what is computed is put there at once, and returned as it will be
         read. Cases that were lost for reasons outside them are not kept.
-
-    Returns
-    -------
-    Outcomes by key, in the order of the cases.
 
     Raises
     ------

@@ -95,9 +95,7 @@ class Expressions(Arithmetic):
                 return record.fields[name]
             case ast.Call() if node in self._spaces:
                 return self._space(node)
-            case ast.Call(func=ast.Name(id=name), args=arguments):
-                return self._call(node, name, arguments)
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="math"), attr=name), args=arguments):
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(value=ast.Name(id="math"), attr=name), args=arguments):
                 return self._call(node, name, arguments)
             case _:
                 raise untranslated(node)

@@ -117,17 +117,12 @@ def enumerate_lcp(
     observe, offset : (r, n), (r,), optional
         What must be the same for the problem to count as solved, y = observe z + offset; w if absent. For contacts
         the acceleration.
-    limit : int
+    limit : largest n; beyond it NotAccepted is raised
     size : (n,), optional
         Size of the terms that q was summed from, |q| if absent. Where they cancelled, q_i is rounding noise relative
         to them, and whether it is 1e-17 or -1e-17 must decide nothing.
     supports : (s, n) bool, optional
         The complementary bases to visit, if it is known that the others hold no further solutions.
-
-    Raises
-    ------
-    NotAccepted
-        If n is above the limit.
     """
     n = lcp.n
     if n > limit:

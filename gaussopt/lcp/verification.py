@@ -13,12 +13,7 @@ from gaussopt.lcp.certificate import LCPCertificate, certify_lcp
 
 
 def check_lcp(lcp: LCP) -> LCP:
-    """A problem made by hand, checked like one from a file; it may be empty.
-
-    Raises
-    ------
-    BadInput
-    """
+    """A problem made by hand, checked like one from a file; it may be empty. Raises BadInput."""
     q = as_array("q", lcp.q, (None,))
     if not len(q):
         return LCP(as_array("M", lcp.M, (0, 0)), q)

@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 import threading
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,10 +102,10 @@ class Products:
 class MassBlocks:
     """Inverse Cholesky factors of the blocks of M, M^-1 = R^T R with R lower triangular and of a fixed pattern."""
 
-    def __init__(self, M: Sparse) -> None:
-        n = int(M.shape[0])
-        self.diagonal = is_diagonal(M) and len(M.indices) == n
-        self._layout = [] if self.diagonal else block_layout(Pattern.of(M))
+    def __init__(self, mass: Pattern) -> None:
+        n = mass.shape[0]
+        self.diagonal = is_diagonal(mass) and len(mass.indices) == n
+        self._layout = [] if self.diagonal else block_layout(mass)
         self.largest = max((x.members.shape[1] for x in self._layout), default=1)
         if self.diagonal or self.largest > LARGEST_BLOCK:
             self.root = Pattern((n, n), np.arange(n + 1), np.arange(n))
@@ -144,15 +145,14 @@ class Structure:
     where another order is taken.
     """
 
-    def __init__(self, M: Sparse, J: Sparse) -> None:
-        self.key = Pattern.of(M), Pattern.of(J)
-        self.blocks = MassBlocks(M)
+    def __init__(self, mass: Pattern, rows: Pattern) -> None:
+        self.blocks = MassBlocks(mass)
         self.half_band = 0
         self.eliminates = self.blocks.largest <= LARGEST_BLOCK
         if not self.eliminates:
             return
         self._whitened: Products | None = None
-        W = self.key[1]
+        W = rows
         if not self.blocks.diagonal:
             self._whitened = Products(W, *transposed(self.blocks.root))
             W = self._whitened.pattern
@@ -178,18 +178,6 @@ class Structure:
             lower = self._gram.pattern
             self._place = lower.indices * (self.half_band + 1) + (lower.rows - lower.indices)
 
-    @classmethod
-    def of(cls, M: Sparse, J: Sparse) -> Structure:
-        """The structure of these matrices; the last few are remembered."""
-        key = Pattern.of(M), Pattern.of(J)
-        for known in _REMEMBERED:
-            if known.key == key:
-                return known
-        found = cls(M, J)
-        _REMEMBERED.insert(0, found)
-        del _REMEMBERED[REMEMBERED:]
-        return found
-
     def schur(self, root: Vector, J: Sparse, before: Factor | None) -> Factor | None:
         """Factors of J M^-1 J^T; None where the rows may be dependent."""
         m = J.shape[0]
@@ -207,8 +195,8 @@ class Structure:
         return factor
 
 
-REMEMBERED = 4
-_REMEMBERED: list[Structure] = []
+structure_of = lru_cache(maxsize=4)(Structure)
+"""The structure of matrices with these patterns; the last few are remembered."""
 
 
 def transposed(pattern: Pattern) -> tuple[Pattern, Indices]:
@@ -259,7 +247,7 @@ class Saddle:
 
         None where even the regularised system has no factors.
         """
-        structure = Structure.of(M, J)
+        structure = structure_of(Pattern.of(M), Pattern.of(J))
         usable = before if before is not None and before.structure is structure else None
         root = structure.blocks.inverse_root(M)
         scale = mass_scale(M)

@@ -124,11 +124,7 @@ def save_dataset(data: xr.Dataset, path: str | os.PathLike[str]) -> Path:
     Parameters
     ----------
     data : xarray.Dataset
-    path : of the file; what is there already is replaced
-
-    Returns
-    -------
-    Path
+    path : of the file, which is returned; what is there already is replaced
 
     Raises
     ------
@@ -139,13 +135,7 @@ def save_dataset(data: xr.Dataset, path: str | os.PathLike[str]) -> Path:
 
 
 def load_dataset(path: str | os.PathLike[str]) -> xr.Dataset:
-    """Read what `save_dataset` wrote, once its checksum is verified.
-
-    Raises
-    ------
-    BadInput
-        If the file is missing or damaged.
-    """
+    """Read what `save_dataset` wrote, once its checksum is verified; raises BadInput if it is missing or damaged."""
     return read(path, "a NetCDF file")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         pytest.skip("qdldl is not installed")
     monkeypatch.setattr(sparse_saddle_point, "NARROW", 4)  # so that trees of this size are worth another order
     monkeypatch.setattr(sparse_saddle_point, "BAND_ADVANTAGE", 1)
-    monkeypatch.setattr(sparse_saddle_point, "_REMEMBERED", [])
+    monkeypatch.setattr(sparse_saddle_point, "structure_of", lru_cache(maxsize=4)(sparse_saddle_point.Structure))
     return str(request.param)
 
 
