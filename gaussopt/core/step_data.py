@@ -227,10 +227,8 @@ def sparse_step(
 
 def parts(step: StepData) -> tuple[Sparse, Sparse]:
     """M and J of a sparse step, typed as sparse matrices."""
-    M, J = step.M, step.J
-    assert is_sparse(M)
-    assert is_sparse(J)
-    return M, J  # type: ignore[return-value]
+    assert all(map(is_sparse, (step.M, step.J)))
+    return step.M, step.J  # type: ignore[return-value]
 
 
 def memory(step: StepData) -> int:

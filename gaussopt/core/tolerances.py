@@ -12,6 +12,8 @@ from gaussopt.core.errors import BadInput
 DEFAULT_TOLERANCE = 1e-7
 """Relative distance to the true acceleration that a step may have."""
 
+RECORDED = "Recorded: the tolerance is infinite, only the error bound is known."
+
 
 def residuals_pass(tolerance: float, residual: float, bound: float, error: float) -> bool:
     """Whether a point of a program passes: its relative residual, and its relative error where that has a bound."""

@@ -9,6 +9,7 @@ from gaussopt.core.programs import LCP
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector, as_array
+from gaussopt.core.tolerances import RECORDED
 from gaussopt.lcp.certificate import LCPCertificate, certify_lcp
 
 
@@ -39,7 +40,7 @@ def judge_certificate(lcp: LCP, certificate: LCPCertificate, raw: RawSolution, t
         return verdict, explain_verdict(lcp, certificate)
     if certificate.passed(tolerance):
         if math.isinf(tolerance) and not certificate.passed():
-            return Status.SOLVED, "Recorded: the tolerance is infinite, only the error bound is known."
+            return Status.SOLVED, RECORDED
         return Status.SOLVED, _solved_sentence(lcp, certificate)
     note = f" ({raw.note})" if raw.note else ""
     if math.isfinite(certificate.relative_residual) and raw.claim in (Status.SOLVED, Status.INACCURATE):

@@ -14,9 +14,8 @@ from gaussopt.contact.laws import Uniqueness, UniquenessProof
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
+from gaussopt.core.tolerances import RECORDED
 from gaussopt.linalg.redundancy import contradictions, near_dependency
-
-RECORDED = "Recorded: the tolerance is infinite, only the error bound is known."
 
 ILL_CONDITIONED = "Look for masses of very different size and for rows that nearly depend on each other."
 
