@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -50,10 +50,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A displayed formula in LaTeX, and how it is read aloud or without LaTeX.
-
-    Formulas side by side are parted by a quad, where a narrow page breaks the line.
-    """
+    """A displayed formula in LaTeX, and its text; formulas side by side are parted by a quad, where lines may break."""
 
     latex: str
     text: str
@@ -68,21 +65,9 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure, the data it shows, and what to see in it.
+    """A figure: its file name without extension, what to see in it, and the same in words.
 
-    Attributes
-    ----------
-    name : str
-        File name without extension.
-    caption : str
-        What to see.
-    alt : str
-        The figure in words.
-    svg : str
-    data : DataFrame
-        Written beside the report as CSV.
-    timed : bool
-        Whether measured times are drawn, which differ from run to run.
+    Its data are written beside the report as CSV; `timed` marks drawings of measured times.
     """
 
     name: str
@@ -95,17 +80,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Animation:
-    """A motion: a picture that a reader may start and stop, and a still one for print.
-
-    Attributes
-    ----------
-    name, caption, alt, data
-        As of a figure; `alt` says in words how it moves.
-    svg : str
-        Animated by SMIL, begins at once where it is a file of its own.
-    still : str
-        SVG with start, end and path.
-    """
+    """A motion as a figure: `svg` is animated by SMIL, `still` shows start, end and path."""
 
     name: str
     caption: str
@@ -124,15 +99,10 @@ class Gallery:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; numbers are formatted by `text_of`.
+    """A table of numbers, texts and links, also written as CSV; `text_of` formats numbers.
 
     Attributes
     ----------
-    name : str
-        File name of its CSV without extension.
-    caption : str
-    columns : header texts
-    rows : cells, numbers, texts or links
     timed : the columns that hold measured times; a single cell may be `Timed`
     rounded : the columns, such as means and errors, whose digits behind the fourth say nothing
     """
@@ -157,17 +127,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """A table too long for the page: it is written as CSV, and the page links to it.
-
-    Attributes
-    ----------
-    name : str
-        File name without extension.
-    caption : str
-        What is in it.
-    frame : DataFrame
-    timed : the columns that hold measured times
-    """
+    """A table too long for the page: it is written as CSV, and the page links to it; `timed` as of a table."""
 
     name: str
     caption: str
@@ -190,16 +150,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Highlight:
-    """One of the few findings on the first screen, with its figure and where more is said.
-
-    Attributes
-    ----------
-    text : str
-    figure : Figure
-        Drawn small; it appears again where it belongs.
-    anchor : str
-        Of the section that says more.
-    """
+    """A finding on the first screen: its figure, which appears again where it belongs, and where more is said."""
 
     text: str
     figure: Figure
@@ -217,15 +168,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Findings on one subject.
-
-    Attributes
-    ----------
-    title : str
-    anchor : str
-        Of the section that says more.
-    items : texts
-    """
+    """Findings on one subject, and the anchor of the section that says more."""
 
     title: str
     anchor: str
@@ -239,9 +182,17 @@ class Document:
     title: str
     lead: str
     findings: tuple[str, ...]
-    sections: tuple[Section, ...] = field(default=())
+    sections: tuple[Section, ...] = ()
     summary: Summary | None = None
     by_subject: tuple[Findings, ...] = ()
+
+    @property
+    def blocks(self) -> Iterator[Block]:
+        """All blocks, first those of the summary; its figures appear again where they belong."""
+        if self.summary is not None:
+            yield self.summary.counts
+            yield from (h.figure for h in self.summary.highlights)
+        yield from blocks_of(self.sections)
 
     @property
     def all_findings(self) -> tuple[Findings, ...]:
@@ -280,16 +231,15 @@ def text_of(cell: Any, *, digits: int = 6) -> str:
     return str(cell)
 
 
-def blocks_of(sections: Sequence[Section]) -> Iterator[Block]:
-    """All blocks, in order; figures of a gallery one by one."""
-    for section in sections:
-        for block in section.blocks:
-            yield from block.figures if isinstance(block, Gallery) else (block,)
-        yield from blocks_of(section.sections)
-
-
 def sections_of(sections: Sequence[Section]) -> Iterator[Section]:
     """All sections, in order, each before its parts."""
     for section in sections:
         yield section
         yield from sections_of(section.sections)
+
+
+def blocks_of(sections: Sequence[Section]) -> Iterator[Block]:
+    """All blocks, in order; figures of a gallery one by one."""
+    for section in sections_of(sections):
+        for block in section.blocks:
+            yield from block.figures if isinstance(block, Gallery) else (block,)

@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from gaussopt.reporting.document import (
-    Animation,
-    Block,
-    Data,
-    Document,
-    Figure,
-    Items,
-    Link,
-    Paragraph,
-    Section,
-    Table,
-    blocks_of,
-    sections_of,
-)
+from gaussopt.reporting import document as parts
+from gaussopt.reporting.document import Document, Link, blocks_of, sections_of
 
 RESERVED = ("main", "contents", "findings", "summary", "status")
 """Anchors that every page has."""
@@ -32,28 +20,23 @@ def check(document: Document) -> None:
     ValueError
         If a link or a highlight leads nowhere, or two sections, figures, tables or files have the same name.
     """
-    blocks = list(blocks_of(document.sections))
+    blocks: list[parts.Block] = [] if document.summary is None else [document.summary.counts]
+    blocks += blocks_of(document.sections)
     anchors = [*RESERVED, *(s.anchor for s in sections_of(document.sections))]
-    figures = [b for b in blocks if isinstance(b, Figure | Animation)]
-    tables = [b for b in blocks if isinstance(b, Table)]
-    if document.summary is not None:
-        tables.append(document.summary.counts)
-    animated = [f"{b.name}-animated" for b in blocks if isinstance(b, Animation)]
-    data = [b.name for b in blocks if isinstance(b, Data)]
-    _unique("files", [*(b.name for b in (*figures, *tables)), *animated, *data])
-    anchors += [f"figure-{f.name}" for f in figures] + [f"table-{t.name}" for t in tables]
+    files = []
+    for block in blocks:
+        match block:
+            case parts.Figure() | parts.Animation():
+                anchors.append(f"figure-{block.name}")
+            case parts.Table():
+                anchors.append(f"table-{block.name}")
+        files += [block.name] if hasattr(block, "name") else []
+        files += [f"{block.name}-animated"] if isinstance(block, parts.Animation) else []
+    _unique("files", files)
     _unique("anchors", anchors)
-    asked = [link.anchor for link in _links(document, blocks, tables)]
-    if document.summary is not None:
-        asked += [h.anchor for h in document.summary.highlights]
-    lost = sorted(set(asked) - set(anchors))
+    lost = sorted(set(_targets(document, blocks)) - set(anchors))
     if lost:
         raise ValueError(f"Links of the report {document.title!r} lead nowhere: {', '.join(lost)}.")
-
-
-def titles(sections: Sequence[Section]) -> dict[str, str]:
-    """Titles of all sections by anchor."""
-    return {s.anchor: s.title for s in sections_of(sections)}
 
 
 def _unique(what: str, names: Iterable[str]) -> None:
@@ -62,13 +45,15 @@ def _unique(what: str, names: Iterable[str]) -> None:
         raise ValueError(f"Two {what} of the report have the same name: {', '.join(twice)}.")
 
 
-def _links(document: Document, blocks: Iterable[Block], tables: Iterable[Table]) -> Iterator[Link]:
+def _targets(document: Document, blocks: Iterable[parts.Block]) -> Iterator[str]:
+    """Anchors to which the document leads."""
     texts: list[object] = [f for group in document.all_findings for f in group.items]
-    texts += [Link(group.title, group.anchor) for group in document.all_findings if group.anchor]
     for block in blocks:
-        if isinstance(block, Items):
-            texts.extend(block.items)
-        elif isinstance(block, Paragraph):
-            texts.append(block.text)
-    texts.extend(cell for table in tables for row in table.rows for cell in row)
-    return (text for text in texts if isinstance(text, Link))
+        match block:
+            case parts.Items():
+                texts += block.items
+            case parts.Table():
+                texts += [cell for row in block.rows for cell in row]
+    yield from (text.anchor for text in texts if isinstance(text, Link))
+    yield from (group.anchor for group in document.all_findings if group.anchor)
+    yield from () if document.summary is None else (h.anchor for h in document.summary.highlights)

@@ -13,18 +13,7 @@ from gaussopt.reporting.sections.comparison import document
 
 
 def write_comparison(results: Results, folder: Path) -> dict[str, Any]:
-    """Write a comparison into a folder: all records, tables, report.
-
-    Returns
-    -------
-    dict
-        As `write_report`, and the paths of the tables.
-
-    Raises
-    ------
-    BadInput
-        If the folder cannot be written.
-    """
+    """Write all records, tables and the report into a folder; as `write_report`, with the paths of the tables."""
     write_results(results, folder)
     written = tables.write(folder / "tables", results.answers, results.times, results.motions)
     return {**write_report(results, folder), "tables": [str(path) for path in written]}

@@ -111,8 +111,6 @@ def test_figure_of_newton() -> None:
     assert figure.data["iteration"].min() == 0
     assert "quadratic" in figure.caption
     assert figure.svg == figures.newton().svg
-    box = {"box": figures.contact_programs()["LCP, tipping box"]}
-    check(figures.newton(box), 1, "iteration")
 
 
 def test_figure_of_the_evolutions() -> None:
@@ -122,8 +120,3 @@ def test_figure_of_the_evolutions() -> None:
     assert last["CMA-ES, full with penalty"] < 1e-6 * last["genetic algorithm, full with penalty"]
     assert last["CMA-ES, null-space"] < 1e-9
     assert figure.data["generation"].min() == 1
-
-
-def test_figure_of_another_program() -> None:
-    program = go.QP(np.eye(3), np.array([1.0, 2.0, 3.0]), np.array([[1.0, 1.0, 0.0]]), np.ones(1), np.ones(1))
-    check(figures.evolution(program), 4, "generation")

@@ -131,7 +131,7 @@ def test_arrows_vanish_with_the_force() -> None:
     open_ = np.flatnonzero(s.frames.t > traj.events[0]["t"] + 1e-9)
     assert len(open_)
     for arrow in s.arrows:
-        *_, sx, _sy, _shown = arrow.at(int(open_[0]))
+        *_, sx, _sy = arrow.at(int(open_[0]))
         assert sx == 0.0
 
 

@@ -16,11 +16,10 @@ from gaussopt.modelling.problem import Problem, sketch_of
 from gaussopt.modelling.problem import problem as find_problem
 from gaussopt.modelling.sketch import ContactPoint, Point, as_sketch, words
 from gaussopt.reporting.animation.gif import gif
-from gaussopt.reporting.animation.marks import Part, Stroke, Word, fixed, page, pair, placed
+from gaussopt.reporting.animation.marks import Part, Stroke, Word, fixed, page, placed, plain
 from gaussopt.reporting.animation.playback import HOLD, SAME, speed_words
-from gaussopt.reporting.animation.scene import SMALL, Scene, scene_of, words_beside
-from gaussopt.reporting.animation.smil import animated_svg, thinned
-from gaussopt.reporting.colours import INK
+from gaussopt.reporting.animation.scene import Scene, clock_word, scene_of, words_beside
+from gaussopt.reporting.animation.smil import animated_svg, outline
 from gaussopt.reporting.document import Animation
 from gaussopt.reporting.html.page import template
 
@@ -77,12 +76,7 @@ def animate(
 
 
 def check_ending(path: Path) -> str:
-    """Return the ending of a file; BadInput if no animation has it.
-
-    Raises
-    ------
-    BadInput
-    """
+    """Return the ending of a file; BadInput if no animation has it."""
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         raise BadInput(f"{path} ends in {path.suffix or 'nothing'!r}; an animation ends in {', '.join(ENDINGS)}.")
@@ -129,14 +123,13 @@ def animation_block(
 def _content(ending: str, scene: Scene, trajectory: Trajectory, title: str) -> bytes:
     if ending == ".gif":
         return gif(scene)
-    alt = description(scene, trajectory, title)
+    alt, frames = description(scene, trajectory, title), scene.frames
     svg = animated_svg(scene, alt)
     if ending == ".svg":
         return svg.encode()
     values = {
-        "title": title, "alt": alt, "svg": svg, "still": still_svg(scene, alt), "playback": scene.frames.playback,
-        "start": float(scene.frames.t[0]), "speed": scene.frames.speed, "pace": speed_words(scene.frames.speed),
-        "hold": HOLD,
+        "title": title, "alt": alt, "svg": svg, "still": still_svg(scene, alt), "playback": frames.playback,
+        "start": float(frames.t[0]), "speed": frames.speed, "pace": speed_words(frames.speed), "hold": HOLD,
     }  # fmt: skip
     return str(template("animation.html.j2").render(**values)).encode()
 
@@ -162,26 +155,15 @@ def _parameters(trajectory: Trajectory, entry: Problem | None) -> Mapping[str, f
     return {**(entry.parameter_values if entry is not None else {}), **own}
 
 
-# -- the still picture -----------------------------------------------------------------------------------------
-
-
 def still_svg(scene: Scene, label: str) -> str:
     """Still picture as SVG: start (pale), places between (paler), end, and paths."""
     frames = scene.frames
     last = len(frames.t) - 1
     between = [int(np.searchsorted(frames.t, frames.t[0] + share * frames.span)) for share in BETWEEN]
-    paths = [
-        f'<path d="M{" ".join(pair(x, y) for x, y in thinned(track.points))}" fill="none" stroke="{track.colour}" '
-        'stroke-width="1.4"/>'
-        for track in scene.tracks
-    ]
     ghosts = [(i, 0.16) for i in between] + [(0, 0.42)] if frames.span > 0 else []
     body = [
-        *paths,
-        *(
-            "<g opacity=" + f'"{shade}">' + "".join(placed(p, i) for p in _bodies(scene)) + "</g>"
-            for i, shade in ghosts
-        ),
+        *(f'<path {outline(track)} stroke-width="1.4"/>' for track in scene.tracks),
+        *(f'<g opacity="{shade}">{"".join(placed(p, i) for p in _bodies(scene))}</g>' for i, shade in ghosts),
         *(placed(p, last) for p in (*scene.parts, *scene.arrows)),
         *(placed(p) for p in (*_read_out(scene), *words_beside(scene, still=True))),
     ]
@@ -200,17 +182,13 @@ def _bodies(scene: Scene) -> list[Part]:
 def _read_out(scene: Scene) -> list[Part]:
     frames = scene.frames
     text = f"t = {frames.t[0]:g} s (pale) to {frames.t[-1]:.4g} s" if frames.span > 0 else f"t = {frames.t[0]:g} s"
-    found = [fixed(Word((14, 22), text, "start", SMALL, INK, letter=False))]
+    found = [fixed(clock_word(text))]
     if scene.tracks and not scene.names:
         names = ", ".join(dict.fromkeys(words(t.label) for t in scene.tracks if t.label))
         x, y = 14.0, scene.view.height - 14
         line = Stroke((((x, y - 4), (x + 20, y - 4)),), scene.tracks[0].colour, 1.6)
-        of = f"path of {names}" if names else "path"
-        found.append(fixed(line, Word((x + 26, y), of, "start", SMALL, INK, letter=False)))
+        found.append(fixed(line, plain((x + 26, y), f"path of {names}" if names else "path")))
     return found
-
-
-# -- words and data --------------------------------------------------------------------------------------------
 
 
 def description(scene: Scene, trajectory: Trajectory, title: str) -> str:
@@ -218,11 +196,9 @@ def description(scene: Scene, trajectory: Trajectory, title: str) -> str:
     frames = scene.frames
     said = [f"{title}, t = {frames.t[0]:g} s to {frames.t[-1]:.4g} s."]
     moves = []
-    for i, name in enumerate(trajectory.coordinates[:MOST_COORDINATES]):
-        c = frames.q[:, i]
+    for name, c in zip(trajectory.coordinates[:MOST_COORDINATES], frames.q.T, strict=False):
         low, high = float(c.min()), float(c.max())
-        size = max(abs(low), abs(high))
-        if high - low <= 1e-9 * (1 + size):
+        if high - low <= 1e-9 * (1 + max(abs(low), abs(high))):
             moves.append(f"{name} stays at {_short(c[0])}")
             continue
         inside = min(c[0], c[-1]) - low > 0.02 * (high - low) or high - max(c[0], c[-1]) > 0.02 * (high - low)
@@ -230,8 +206,7 @@ def description(scene: Scene, trajectory: Trajectory, title: str) -> str:
         moves.append(f"{name} goes from {_short(c[0])} to {_short(c[-1])}{between}")
     more = len(trajectory.coordinates) - MOST_COORDINATES
     said.append("; ".join(moves) + (f"; {more} more coordinates" if more > 0 else "") + ".")
-    for i, name in enumerate(trajectory.contacts):
-        N = frames.lam_N[:, i]
+    for name, N in zip(trajectory.contacts, frames.lam_N.T, strict=True):
         top = int(np.abs(N).argmax())
         if abs(N[top]) <= 1e-9 * float(np.abs(frames.lam_N).max(initial=0.0)) or N[top] == 0:
             said.append(f"Contact {name} bears no force.")
@@ -241,11 +216,11 @@ def description(scene: Scene, trajectory: Trajectory, title: str) -> str:
     if events:
         rest = len(scene.captions) - len(events)
         said.append("Events: " + "; ".join(events) + (f"; and {rest} more" if rest > 0 else "") + ".")
-    paths = {track.label: track for track in scene.tracks}
+    ends = {track.label: track.points[-1] for track in scene.tracks}
     for label, _ in scene.names[1:]:
         apart = ""
-        if label in paths and scene.names[0][0] in paths:
-            gap = float(np.hypot(*(paths[label].points[-1] - paths[scene.names[0][0]].points[-1]))) / scene.view.scale
+        if label in ends and scene.names[0][0] in ends:
+            gap = float(np.hypot(*(ends[label] - ends[scene.names[0][0]]))) / scene.view.scale
             apart = f", {_short(gap)} m away at the end"
         said.append(f"Beside it: {label}{apart}.")
     if str(trajectory.status) != "solved":

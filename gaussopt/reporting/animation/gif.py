@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from gaussopt.core.step_data import Matrix
 from gaussopt.reporting.animation.marks import Mark, Part, Ring, Stroke, Word
-from gaussopt.reporting.animation.playback import CAPTION, HOLD
-from gaussopt.reporting.animation.scene import SECOND, SMALL, Scene, caption_at, stamps, timeline, words_beside
+from gaussopt.reporting.animation.playback import CAPTION, FLASH, HOLD
+from gaussopt.reporting.animation.scene import SECOND, Scene, caption_word, clock_word, stamps, timeline, words_beside
 from gaussopt.reporting.colours import BODY, EDGE, FRICTION, INK, NORMAL, OTHER, PALE, PATH, WHITE, mixed
 
 FINER = 2
@@ -25,6 +25,9 @@ RATE = 20.0
 STEPS = 24
 """Shades of each colour."""
 
+IN_PLACE = np.eye(3)
+"""The transformation of marks that are not moved."""
+
 
 def gif(scene: Scene) -> bytes:
     """Write a scene as a GIF that repeats and rests on its last frame."""
@@ -32,8 +35,7 @@ def gif(scene: Scene) -> bytes:
     count = max(2, round(playback * RATE) + 1)
     seconds = np.linspace(0.0, playback, count)
     rows = np.clip(np.searchsorted(scene.frames.clock, seconds - 1e-9), 0, len(scene.frames.t) - 1)
-    pictures = [_picture(scene, int(i), float(s)) for i, s in zip(rows, seconds, strict=True)]
-    frames = [_indexed(p) for p in pictures]
+    frames = [_indexed(_picture(scene, int(i), float(s))) for i, s in zip(rows, seconds, strict=True)]
     times = [round(1000 / RATE)] * (count - 1) + [round(1000 * HOLD)]
     out = io.BytesIO()
     frames[0].save(out, format="GIF", save_all=True, append_images=frames[1:], duration=times, loop=0, optimize=False,
@@ -43,11 +45,9 @@ def gif(scene: Scene) -> bytes:
 
 @cache
 def _palette() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """One palette for all pictures, (P, 3), and the entry that is nearest to a colour, (64, 64, 64).
-
-    Every colour in steps to white, and edges on the bodies they surround.
-    """
+    """One palette for all pictures, (P, 3), and the entry that is nearest to a colour, (64, 64, 64)."""
     inks = (INK, PALE, EDGE, NORMAL, FRICTION, PATH, OTHER)
+    # Every colour in steps to white, and edges on the bodies they surround.
     colours = ["#ffffff", *(mixed(c, i / STEPS) for c in inks for i in range(1, STEPS + 1))]
     for fill, edge in ((BODY, EDGE), (SECOND.fill, OTHER)):
         colours += [mixed(edge, i / STEPS, fill) for i in range(STEPS)]
@@ -84,26 +84,24 @@ def _picture(scene: Scene, frame: int, second: float) -> Any:
         brush.line(track.points[: frame + 1], track.colour, 1.6)
     for part in scene.parts:
         brush.part(part, frame)
-    t0, speed = float(scene.frames.t[0]), scene.frames.speed
     for caption, at in scene.struck:
-        age = second - (caption.t - t0) / speed
-        if 0 <= age < 0.45:
-            brush.mark(Ring(at, 13.0, mixed(NORMAL, 1 - age / 0.45), 2.5), np.eye(3))
+        age = second - scene.frames.second(caption.t)
+        if 0 <= age < FLASH:
+            brush.mark(Ring(at, 13.0, mixed(NORMAL, 1 - age / FLASH), 2.5))
     for part in scene.arrows:
         brush.part(part, frame)
     axis, left, right, y = timeline(scene)
     for part in (*axis, *words_beside(scene)):
         brush.part(part, 0)
     x = left + (right - left) * min(second / scene.frames.playback, 1.0)
-    brush.mark(Ring((x, y), 5.0, INK, 0.0, INK), np.eye(3))
+    brush.mark(Ring((x, y), 5.0, INK, 0.0, INK))
     times, texts = stamps(scene.frames)
-    now = t0 + second * speed
+    now = float(scene.frames.t[0]) + second * scene.frames.speed
     text = texts[max(0, int(np.searchsorted(times, now + 1e-9 * (1 + abs(now)), side="right")) - 1)]
-    brush.mark(Word((14, 22), text, "start", SMALL, INK, letter=False), np.eye(3))
-    said = [c for c in scene.captions if 0 <= second - (c.t - t0) / speed <= CAPTION]
+    brush.mark(clock_word(text))
+    said = [c for c in scene.captions if 0 <= second - scene.frames.second(c.t) <= CAPTION]
     if said:
-        colour = NORMAL if said[-1].impacts else INK
-        brush.mark(Word(caption_at(scene), said[-1].text, "start", SMALL, colour, letter=False), np.eye(3))
+        brush.mark(caption_word(scene, said[-1]))
     return image.reduce(FINER)
 
 
@@ -117,6 +115,10 @@ def _font(size: int, letter: bool) -> Any:
     return ImageFont.truetype(f"{matplotlib.get_data_path()}/fonts/ttf/{name}", size)
 
 
+def _width(mark: Stroke | Ring) -> int:
+    return max(1, round(mark.width * FINER))
+
+
 class _Brush:
     """Draws marks on a picture that is FINER times larger than their pixels."""
 
@@ -127,15 +129,15 @@ class _Brush:
 
     def part(self, part: Part, frame: int) -> None:
         """Draw a part at a frame."""
-        x, y, angle, sx, sy, shown = part.at(frame)
-        if not shown or sx == 0 or sy == 0:
+        x, y, angle, sx, sy = part.at(frame)
+        if sx == 0 or sy == 0:
             return
         c, s = math.cos(math.radians(angle)), math.sin(math.radians(angle))
         place = np.array([[c * sx, -s * sy, x], [s * sx, c * sy, y], [0.0, 0.0, 1.0]])
         for mark in part.marks:
             self.mark(mark, place)
 
-    def mark(self, mark: Mark, place: Matrix) -> None:
+    def mark(self, mark: Mark, place: Matrix = IN_PLACE) -> None:
         """Draw a mark under a transformation, (3, 3)."""
         if isinstance(mark, Stroke):
             for line in mark.lines:
@@ -145,23 +147,21 @@ class _Brush:
             x, y = (place @ np.array([*mark.centre, 1.0]))[:2] * FINER
             r = mark.radius * FINER
             outline = mark.colour if mark.width else None
-            width = max(1, round(mark.width * FINER))
-            self.draw.ellipse((x - r, y - r, x + r, y + r), mark.fill or None, outline, width)
+            self.draw.ellipse((x - r, y - r, x + r, y + r), mark.fill or None, outline, _width(mark))
         else:
             self._word(mark, place)
 
     def line(self, points: Matrix, colour: str, width: float) -> None:
         """Draw a line through points (P, 2), px."""
         if len(points) > 1:
-            xy = [tuple(p) for p in (points * FINER).tolist()]
-            self.draw.line(xy, colour, max(1, round(width * FINER)), joint="curve")
+            self._stroke(Stroke((), colour, width), points)
 
     def _stroke(self, mark: Stroke, points: Matrix) -> None:
         xy = [tuple(p) for p in (points * FINER).tolist()]
         if mark.fill:
             self.draw.polygon(xy, mark.fill)
         if mark.width:
-            width = max(1, round(mark.width * FINER))
+            width = _width(mark)
             if mark.dash:
                 xy = xy[:2]
             self.draw.line([*xy, *xy[:2]] if mark.closed else xy, mark.colour, width, joint="curve")

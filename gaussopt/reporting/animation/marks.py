@@ -7,21 +7,19 @@ many make an animation. Nothing here has an id, a script or a reference, so that
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 import numpy as np
 
-from gaussopt.core.step_data import Vector
+from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.reporting.colours import INK, WHITE
+from gaussopt.reporting.html.inline_svg import number
 
 Pixels = tuple[float, float]
 
-LETTER = 17.0
-"""Size of the letters of formulas."""
-
-
-# -- marks ---------------------------------------------------------------------------------------------------
+LETTER, SMALL = 17.0, 13.0
+"""Sizes of the letters of formulas and of words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +83,6 @@ class Part:
         Clockwise on the screen, degrees.
     sx, sy : (F,) or float
         Stretching along the part's own axes.
-    shown : (F,) or float
-        1 where it is drawn, 0 where it is not.
     """
 
     marks: tuple[Mark, ...]
@@ -95,12 +91,15 @@ class Part:
     angle: Vector | float = 0.0
     sx: Vector | float = 1.0
     sy: Vector | float = 1.0
-    shown: Vector | float = 1.0
 
-    def at(self, frame: int) -> tuple[float, float, float, float, float, float]:
-        """x, y, angle, sx, sy and shown of a frame."""
-        values = (self.x, self.y, self.angle, self.sx, self.sy, self.shown)
-        return tuple(float(v if np.ndim(v) == 0 else np.asarray(v)[frame]) for v in values)  # type: ignore[return-value]
+    @property
+    def motion(self) -> tuple[Vector | float, ...]:
+        """x, y, angle, sx, sy."""
+        return self.x, self.y, self.angle, self.sx, self.sy
+
+    def at(self, frame: int) -> tuple[float, ...]:
+        """x, y, angle, sx, sy of a frame."""
+        return tuple(float(v if np.ndim(v) == 0 else np.asarray(v)[frame]) for v in self.motion)
 
 
 def fixed(*marks: Mark) -> Part:
@@ -108,15 +107,9 @@ def fixed(*marks: Mark) -> Part:
     return Part(marks)
 
 
-# -- SVG -----------------------------------------------------------------------------------------------------
-
-
-def number(value: float, digits: int = 1) -> str:
-    """Format a number to so many decimals, without trailing zeros."""
-    text = f"{value:.{digits}f}"
-    if "." in text:
-        text = text.rstrip("0").rstrip(".")
-    return "0" if text in ("-0", "") else text
+def plain(at: Pixels, text: str, anchor: str = "start", colour: str = INK) -> Word:
+    """Small upright words beside the drawing."""
+    return Word(at, text, anchor, SMALL, colour, letter=False)
 
 
 def pair(x: float, y: float, digits: int = 1) -> str:
@@ -147,7 +140,7 @@ def _paint(fill: str, colour: str, width: float) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escape a text for elements and attributes, with its quotes, so that a picture may stand in an attribute."""
+    """Escape quotes as well, so that a picture may stand in an attribute."""
     return escape(text, {'"': "&quot;", "'": "&#39;"})
 
 
@@ -176,8 +169,8 @@ def _word_svg(word: Word) -> str:
 
 def placed(part: Part, frame: int = 0) -> str:
     """Write a part at one frame as SVG; "" where it is not drawn."""
-    x, y, angle, sx, sy, shown = part.at(frame)
-    if not shown or sx == 0 or sy == 0:
+    x, y, angle, sx, sy = part.at(frame)
+    if sx == 0 or sy == 0:
         return ""
     moves = [f"translate({pair(x, y)})"] if x or y else []
     moves += [f"rotate({number(angle, 2)})"] if angle else []
@@ -194,9 +187,6 @@ def page(body: Sequence[str], width: float, height: float, label: str, extra: st
     return "\n".join([head, ground, *(b for b in body if b), "</svg>"]) + "\n"
 
 
-# -- from metres to pixels -----------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class View:
     """Map from the plane (m) to the picture (px): pixels per metre, and the place of the origin."""
@@ -206,57 +196,41 @@ class View:
     y0: float
     width: float
     height: float
-    clear: tuple[float, float] = field(default=(0.0, 0.0))
+    clear: tuple[float, float]
     """Rows of pixels above and below that grounds leave free."""
 
-    def px(self, x: Vector) -> Vector:
-        """Columns of abscissae, px."""
-        return np.asarray(self.x0 + self.scale * np.asarray(x))
-
-    def py(self, y: Vector) -> Vector:
-        """Rows of ordinates, px."""
-        return np.asarray(self.y0 - self.scale * np.asarray(y))
+    def points(self, places: Matrix) -> Matrix:
+        """Columns and rows of points (P, 2) in m, px."""
+        return np.stack((self.x0 + self.scale * places[:, 0], self.y0 - self.scale * places[:, 1]), axis=1)
 
     def pixels(self, place: tuple[float, float]) -> Pixels:
         """Column and row of a point (m), px."""
-        return float(self.px(np.float64(place[0]))), float(self.py(np.float64(place[1])))  # type: ignore[arg-type]
+        return float(self.x0 + self.scale * place[0]), float(self.y0 - self.scale * place[1])
 
 
-@dataclass(frozen=True, slots=True)
-class Margins:
-    """Pixels around what is drawn."""
-
-    left: float
-    top: float
-    right: float
-    bottom: float
+Margins = tuple[float, float, float, float]
+"""Pixels around what is drawn: left, top, right, bottom."""
 
 
-def fit(
-    places: np.ndarray, size: tuple[float, float], margins: Margins, more: np.ndarray | None = None,
-    least: float = 0.0,
-) -> View:  # fmt: skip
+def fit(places: Matrix, more: Matrix, size: tuple[float, float], margins: Margins, least: float) -> View:
     """Choose a view in which all points lie within the margins, as large as a size (px) allows.
 
     Parameters
     ----------
     places : (P, 2), m
-    more : (P, 4), optional
+    more : (R, 4)
         Points that lie a fixed number of pixels from others: x, y in m and right, down in px.
     least : float
         Least width of the picture, px.
     """
+    left, top, right, bottom = margins
     low, high = places.min(axis=0), places.max(axis=0)
     span = np.maximum(high - low, 1e-12 * max(1.0, float(np.abs(places).max())))
     scale = float(min(size[0] / span[0], size[1] / span[1]))
-    if more is not None and len(more):
-        x = np.concatenate((scale * places[:, 0], scale * more[:, 0] + more[:, 2]))
-        y = np.concatenate((-scale * places[:, 1], -scale * more[:, 1] + more[:, 3]))
-    else:
-        x, y = scale * places[:, 0], -scale * places[:, 1]
-    width = margins.left + float(x.max() - x.min()) + margins.right
+    x = np.concatenate((scale * places[:, 0], scale * more[:, 0] + more[:, 2]))
+    y = np.concatenate((-scale * places[:, 1], -scale * more[:, 1] + more[:, 3]))
+    width = left + float(x.max() - x.min()) + right
+    height = top + float(y.max() - y.min()) + bottom
     pad = max(0.0, (least - width) / 2)
-    return View(
-        scale, margins.left + pad - float(x.min()), margins.top - float(y.min()), float(np.ceil(width + 2 * pad)),
-        float(np.ceil(margins.top + float(y.max() - y.min()) + margins.bottom)), (margins.top, margins.bottom),
-    )  # fmt: skip
+    origin = left + pad - float(x.min()), top - float(y.min())
+    return View(scale, *origin, float(np.ceil(width + 2 * pad)), float(np.ceil(height)), (top, bottom))

@@ -37,28 +37,28 @@ def arrow(start: Pixels, end: Pixels, colour: str = INK, width: float = 1.6, siz
 
 def room(shape: sketch.Shape) -> list[tuple[float, float, float, float]]:
     """Space that a note needs beside its point: x, y in m, and right, down in px."""
-    if isinstance(shape, sketch.Force):
-        reach = FORCE + 22
-        return [(*shape.at, reach * math.cos(shape.angle), -reach * math.sin(shape.angle))]
-    if isinstance(shape, sketch.Torque):
-        return [(*shape.at, sx * 26.0, sy * 26.0) for sx in (-1.6, 1.0) for sy in (-1.0, 1.0)]
-    if isinstance(shape, sketch.Axes):
-        ends = [(shape.angle + turned, label) for turned, label in zip((0, math.pi / 2), shape.labels, strict=True)]
-        return [(*shape.at, 62 * math.cos(a), -62 * math.sin(a)) for a, label in ends if label]
-    if isinstance(shape, sketch.Angle):
-        return [(*shape.at, 62 * math.cos(a), -62 * math.sin(a)) for a in (shape.start, shape.end)]
-    if isinstance(shape, sketch.Bearing):
-        return [(*shape.at, 0.0, 24.0)]
-    return []
+    match shape:
+        case sketch.Force():
+            angles, reach = [shape.angle], FORCE + 22
+        case sketch.Axes():
+            angles, reach = [angle for angle, _ in _axes_of(shape)], 62.0
+        case sketch.Angle():
+            angles, reach = [shape.start, shape.end], 62.0
+        case sketch.Torque():
+            return [(*shape.at, sx * 26.0, sy * 26.0) for sx in (-1.6, 1.0) for sy in (-1.0, 1.0)]
+        case sketch.Bearing():
+            return [(*shape.at, 0.0, 24.0)]
+        case _:
+            return []
+    return [(*shape.at, reach * math.cos(a), -reach * math.sin(a)) for a in angles]
 
 
 def _force(shape: sketch.Force, view: View) -> list[Part]:
     x, y = view.pixels(shape.at)
     u = (math.cos(shape.angle), -math.sin(shape.angle))
     tip = (x + FORCE * u[0], y + FORCE * u[1])
-    side = 13 if abs(u[0]) < 0.7 else 4
-    word = Word((tip[0] + 4 * u[0] + side, tip[1] + 10 * u[1] + (0.32 * LETTER if side == 13 else -6)),
-                shape.label, "start" if side == 13 else "middle")  # fmt: skip
+    right, down, anchor = (13, 0.32 * LETTER, "start") if abs(u[0]) < 0.7 else (4, -6, "middle")
+    word = Word((tip[0] + 4 * u[0] + right, tip[1] + 10 * u[1] + down), shape.label, anchor)
     return [fixed(*arrow((x, y), tip, LOAD, 1.9)), fixed(word)]
 
 
@@ -112,14 +112,18 @@ def _length(shape: sketch.Length, view: View) -> list[Part]:
 def _axes(shape: sketch.Axes, view: View) -> list[Part]:
     x, y = view.pixels(shape.at)
     parts = []
-    for angle, label in ((shape.angle, shape.labels[0]), (shape.angle + math.pi / 2, shape.labels[1])):
-        if not label:
-            continue
+    for angle, label in _axes_of(shape):
         u = (math.cos(angle), -math.sin(angle))
         parts.append(fixed(*arrow((x, y), (x + 44 * u[0], y + 44 * u[1]), PALE, 1.2, 0.8)))
         at = (x + 55 * u[0], y + 55 * u[1] + 0.3 * LETTER)
         parts.append(fixed(Word(at, label, colour=AXIS)))
     return parts
+
+
+def _axes_of(shape: sketch.Axes) -> list[tuple[float, str]]:
+    """Directions and letters of the axes that have one."""
+    directions = (shape.angle, shape.angle + math.pi / 2)
+    return [(angle, label) for angle, label in zip(directions, shape.labels, strict=True) if label]
 
 
 NOTES: dict[type, Callable[[Any, View], list[Part]]] = {

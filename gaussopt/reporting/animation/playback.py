@@ -29,8 +29,8 @@ SAME = 1e-12
 TOGETHER = 0.25
 """Events that lie closer in seconds of playback share a caption."""
 
-CAPTION = 1.6
-"""Seconds of playback for which an event's caption stays, if no other follows."""
+CAPTION, FLASH = 1.6, 0.45
+"""Seconds of playback for which an event's caption stays, if no other follows, and for which an impact flashes."""
 
 
 def nice_below(value: float) -> float:
@@ -47,9 +47,8 @@ def speed_of(span: float) -> float:
     if span <= 0:
         return 1.0
     least, most = span / LONGEST * (1 - 1e-9), span / SHORTEST * (1 + 1e-9)
-    known = [
-        f * 10.0**k for k in range(math.floor(math.log10(least)), 2 + math.ceil(math.log10(most))) for f in (1, 2, 5)
-    ]
+    powers = range(math.floor(math.log10(least)), 2 + math.ceil(math.log10(most)))
+    known = (f * 10.0**k for k in powers for f in (1, 2, 5))
     return min((f for f in known if least <= f <= most), key=lambda f: abs(math.log(f)))
 
 
@@ -99,15 +98,13 @@ class Frames:
         """Instants of the frames in seconds of playback, (F,)."""
         return np.asarray((self.t - self.t[0]) / self.speed)
 
+    def second(self, t: float) -> float:
+        """An instant in seconds of playback."""
+        return float((t - self.t[0]) / self.speed)
+
 
 def usable(trajectory: Trajectory) -> int:
-    """Count the recorded instants that can be drawn: those before the first state that is not finite.
-
-    Raises
-    ------
-    BadInput
-        If there is none.
-    """
+    """Count the recorded instants before the first state that is not finite; BadInput if there is none."""
     finite = np.asarray(np.isfinite(trajectory.q).all(axis=1) & np.isfinite(trajectory.v).all(axis=1))
     rows = len(finite) if finite.all() else int(np.argmin(finite))
     if not rows:
@@ -115,18 +112,17 @@ def usable(trajectory: Trajectory) -> int:
     return rows
 
 
-def frames_of(trajectory: Trajectory, t_end: float | None = None, rate: float = RATE) -> Frames:
-    """The frames of a motion, about `rate` in a second of playback.
+def frames_of(trajectory: Trajectory, t_end: float | None = None) -> Frames:
+    """The frames of a motion, about `RATE` in a second of playback.
 
     Between recorded instants coordinates follow the cubic through places and velocities, forces a straight line.
     """
     rows = usable(trajectory)
     t = trajectory.t[:rows]
-    last = float(t[-1]) if t_end is None else min(float(t[-1]), t_end)
-    speed = speed_of(last - float(t[0]))
-    count = max(2, round((last - float(t[0])) / speed * rate) + 1)
-    grid = np.linspace(float(t[0]), last, count)
-    return sampled(trajectory, grid, speed)
+    start, last = float(t[0]), float(t[-1]) if t_end is None else min(float(t[-1]), t_end)
+    speed = speed_of(last - start)
+    count = max(2, round((last - start) / speed * RATE) + 1)
+    return sampled(trajectory, np.linspace(start, last, count), speed)
 
 
 def sampled(trajectory: Trajectory, grid: Vector, speed: float) -> Frames:
@@ -134,9 +130,9 @@ def sampled(trajectory: Trajectory, grid: Vector, speed: float) -> Frames:
     rows = usable(trajectory)
     t = trajectory.t[:rows]
     k = len(trajectory.contacts)
-    lam_N = trajectory.lam_N[:rows] if k else np.zeros((rows, 0))
-    lam_T = trajectory.lam_T[:rows, :, 0] if k else np.zeros((rows, 0))
-    table = np.concatenate((np.nan_to_num(lam_N), np.nan_to_num(lam_T)), axis=1)
+    table = np.zeros((rows, 0))
+    if k:
+        table = np.nan_to_num(np.concatenate((trajectory.lam_N[:rows], trajectory.lam_T[:rows, :, 0]), axis=1))
     times, places, forces = [], [], []
     begins = np.flatnonzero(np.diff(t) <= SAME * (1 + np.abs(t[1:]))) + 1
     for first, behind in zip([0, *begins], [*begins, rows], strict=True):
@@ -151,11 +147,9 @@ def sampled(trajectory: Trajectory, grid: Vector, speed: float) -> Frames:
             at = own if long else own[:0]
         times.append(at)
         places.append(_cubic(own, trajectory.q[first:behind], trajectory.v[first:behind], at))
-        forces.append(np.stack([np.interp(at, own, c) for c in table[first:behind].T], axis=1)
-                      if table.shape[1] else np.zeros((len(at), 0)))  # fmt: skip
+        forces.append(np.reshape([np.interp(at, own, c) for c in table[first:behind].T], (2 * k, len(at))).T)
     force = np.concatenate(forces)
-    when = np.concatenate(times)
-    return Frames(when, np.concatenate(places), force[:, :k], force[:, k:], speed)
+    return Frames(np.concatenate(times), np.concatenate(places), force[:, :k], force[:, k:], speed)
 
 
 def _cubic(t: Vector, q: Matrix, v: Matrix, at: Vector) -> Matrix:
@@ -181,14 +175,8 @@ def captions_of(trajectory: Trajectory, frames: Frames) -> tuple[Caption, ...]:
         if not groups or t - float(groups[-1][0]["t"]) > TOGETHER * frames.speed:
             groups.append([])
         groups[-1].append(event)
-    return tuple(
-        Caption(
-            float(g[0]["t"]),
-            event_words(g),
-            tuple(dict.fromkeys(c for e in g if e["kind"] == "impact" for c in _who(e))),
-        )
-        for g in groups
-    )
+    struck = [dict.fromkeys(c for e in g if e["kind"] == "impact" for c in _who(e)) for g in groups]
+    return tuple(Caption(float(g[0]["t"]), event_words(g), tuple(s)) for g, s in zip(groups, struck, strict=True))
 
 
 def event_words(events: Sequence[Mapping[str, Any]]) -> str:

@@ -12,29 +12,19 @@ import numpy as np
 from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.integration.trajectory import Trajectory
-from gaussopt.modelling.sketch import NOTES, Bearing, ContactPoint, Parameters, Pin, Point, Shape, Sketch, segments
-from gaussopt.reporting.animation.marks import Margins, Part, Stroke, View, Word, fit, fixed
+from gaussopt.modelling.sketch import NOTES, Bearing, ContactPoint, Parameters, Pin, Point, Sketch, segments
+from gaussopt.reporting.animation import playback
+from gaussopt.reporting.animation.marks import Mark, Part, Pixels, Stroke, View, Word, fit, fixed, plain
 from gaussopt.reporting.animation.notes import HEAD, arrow_head, room
-from gaussopt.reporting.animation.playback import (
-    Caption,
-    Frames,
-    captions_of,
-    frames_of,
-    nice_below,
-    sampled,
-    speed_words,
-)
+from gaussopt.reporting.animation.playback import Caption, Frames, nice_below
 from gaussopt.reporting.animation.shapes import FIXED, LETTERED, Look, column, over_frames, parts_of, turn
 from gaussopt.reporting.colours import FRICTION, INK, NORMAL, OTHER, OTHER_BODY, PALE, PATH
 
 SIZE = (580.0, 300.0)
-MARGINS = Margins(26.0, 62.0, 26.0, 52.0)
+MARGINS = (26.0, 62.0, 26.0, 52.0)
 LEAST = 460.0
 LONGEST_ARROW = 72.0
 """Of the largest contact force, px."""
-
-SMALL = 13.0
-"""Size of the words, px."""
 
 LINE = 18.0
 """Height of a line of words, px."""
@@ -56,16 +46,9 @@ class Track:
 
 @dataclass(frozen=True)
 class Legend:
-    """Scale of the arrows of the contact forces.
+    """Scale of the arrows of the contact forces, px/N; force and length (N, px) of the arrow that shows it.
 
-    Attributes
-    ----------
-    scale : float
-        Pixels per newton.
-    value, length : float
-        Force in N of the arrow that is drawn as the scale, and its length in px.
-    friction : bool
-        Whether there is friction to be named.
+    `friction` tells whether there is friction to be named.
     """
 
     scale: float
@@ -95,13 +78,13 @@ class Scene:
     frames: Frames
     captions: tuple[Caption, ...]
     view: View
-    parts: tuple[Part, ...]
-    arrows: tuple[Part, ...]
-    struck: tuple[tuple[Caption, tuple[float, float]], ...]
-    tracks: tuple[Track, ...]
+    parts: Sequence[Part]
+    arrows: Sequence[Part]
+    struck: Sequence[tuple[Caption, Pixels]]
+    tracks: Sequence[Track]
     legend: Legend | None
-    names: tuple[tuple[str, str], ...]
-    shapes: tuple[tuple[Any, ...], ...]
+    names: Sequence[tuple[str, str]]
+    shapes: Sequence[Sequence[Any]]
 
 
 def scene_of(
@@ -113,17 +96,7 @@ def scene_of(
     label: str = "",
     t_end: float | None = None,
 ) -> Scene:
-    """Lay out a motion.
-
-    Parameters
-    ----------
-    trajectory, sketch, parameters
-    beside : label to Trajectory, optional
-        Further motions of the same mechanism, drawn in another colour at the same instants.
-    label : str
-        Of the motion itself, where others are beside it.
-    t_end : float, optional
-        Where the animation ends, s; with the shortest of the motions if not given.
+    """Lay out a motion until `t_end` (s) or the end of the shortest, others `beside` it in another colour.
 
     Raises
     ------
@@ -135,22 +108,24 @@ def scene_of(
     owner = str(trajectory.meta.get("problem", "the problem"))
     others = dict(beside or {})
     ends = [float(x.t[-1]) for x in others.values() if len(x.t)] + ([] if t_end is None else [t_end])
-    frames = frames_of(trajectory, min(ends) if ends else None)
+    frames = playback.frames_of(trajectory, min(ends) if ends else None)
     shapes = _tracks(sketch, frames, parameters, owner)
     contacts = _contacts(shapes, trajectory, owner)
     legend = _legend(frames, [i for _, i in contacts])
-    tips = [row for c, i in contacts for row in _tips(c, frames, i, legend)] if legend else []
+    forces = [force for c, i in contacts for force in _forces(c, frames, i)]
     near = [row for s in shapes if isinstance(s[0], Bearing) for row in room(s[0])]
     seen = np.array([p for track in shapes for p in _seen(track)], dtype=np.float64).reshape(-1, 2)
     ghosts = {name: _beside(sketch, other, frames, parameters, owner) for name, other in others.items()}
     for ghost in ghosts.values():
         seen = np.concatenate((seen, _near(np.array([p for s in ghost for p in _seen(s)]).reshape(-1, 2), seen)))
+    tips = [force.tips(legend) for force in forces] if legend else []
     more = np.concatenate([np.array(near, dtype=np.float64).reshape(-1, 4), *tips])
-    captions = captions_of(trajectory, frames)
+    captions = playback.captions_of(trajectory, frames)
     # Captions have a line of their own below the scale of the forces.
     line = LINE if legend is not None and captions else 0.0
-    view = fit(seen, SIZE, replace(MARGINS, top=MARGINS.top + line), more, LEAST)
-    parts = list(parts_of(shapes, view, Look()))
+    left, top, right, bottom = MARGINS
+    view = fit(seen, more, SIZE, (left, top + line, right, bottom), LEAST)
+    parts = parts_of(shapes, view, Look())
     tracks = _paths(shapes, view, PATH, label)
     names = [(label, PATH)] if others else []
     for i, (name, ghost) in enumerate(ghosts.items()):
@@ -158,11 +133,9 @@ def scene_of(
         parts[:0] = parts_of(ghost, view, replace(SECOND, edge=colour))
         tracks += _paths(ghost, view, colour, name)
         names.append((name, colour))
-    arrows = [p for c, i in contacts for p in _arrows(c, frames, i, legend, view)] if legend else []
-    return Scene(
-        frames, captions, view, tuple(parts), tuple(arrows), tuple(_struck(captions, contacts, frames, view)),
-        tuple(tracks), legend, tuple(names), tuple(tuple(s) for s in shapes),
-    )  # fmt: skip
+    arrows = [part for force in forces for part in force.arrow(legend, view)] if legend else []
+    struck = _struck(captions, contacts, frames, view)
+    return Scene(frames, captions, view, parts, arrows, struck, tracks, legend, names, shapes)
 
 
 def _contacts(shapes: Sequence[Sequence[Any]], trajectory: Trajectory, owner: str) -> list[tuple[Sequence[Any], int]]:
@@ -176,7 +149,7 @@ def _contacts(shapes: Sequence[Sequence[Any]], trajectory: Trajectory, owner: st
 
 def _beside(sketch: Sketch, other: Trajectory, frames: Frames, parameters: Parameters, owner: str) -> list[list[Any]]:
     """The bodies of another motion at the same frames; what happens to it on the way is left to its own picture."""
-    own = sampled(other, np.unique(frames.t), frames.speed)
+    own = playback.sampled(other, np.unique(frames.t), frames.speed)
     at = np.clip(np.searchsorted(own.t, frames.t), 0, len(own.t) - 1)
     bodies = [s for s in _tracks(sketch, own, parameters, owner) if not isinstance(s[0], FIXED)]
     return [[s[j] for j in at] for s in bodies]
@@ -193,32 +166,21 @@ def _tracks(sketch: Sketch, frames: Frames, parameters: Parameters, owner: str) 
     """The shapes over all frames, without what belongs to the labelled drawing."""
     drawn = []
     for q in frames.q:
-        shapes: list[Shape] = []
-        for s in sketch.shapes(q, parameters, owner):
-            if isinstance(s, NOTES):
-                continue
-            # Only points keep their letters while they move.
-            shapes.append(replace(s, label="") if isinstance(s, LETTERED) and s.label else s)
+        shapes = [s for s in sketch.shapes(q, parameters, owner) if not isinstance(s, NOTES)]
         if not shapes:
             raise BadInput(f"The sketch of {owner} returned nothing that moves; angles and the like are notes only.")
-        drawn.append(shapes)
+        # Only points keep their letters while they move.
+        drawn.append([replace(s, label="") if isinstance(s, LETTERED) and s.label else s for s in shapes])
     return over_frames(drawn, owner)
 
 
 def _seen(track: Sequence[Any]) -> list[tuple[float, float]]:
     """Points of a shape that the picture must contain."""
-    if isinstance(track[0], FIXED):
-        return list(segments(track[0]))
-    return [p for s in track for p in segments(s)]
-
-
-# -- forces ----------------------------------------------------------------------------------------------------
+    return [p for s in (track[:1] if isinstance(track[0], FIXED) else track) for p in segments(s)]
 
 
 def _legend(frames: Frames, contacts: Sequence[int]) -> Legend | None:
-    if not contacts:
-        return None
-    normal, friction = (float(np.abs(x[:, contacts]).max()) for x in (frames.lam_N, frames.lam_T))
+    normal, friction = (float(np.abs(x[:, contacts]).max(initial=0.0)) for x in (frames.lam_N, frames.lam_T))
     largest = max(normal, friction)
     if largest <= 0:
         return None
@@ -227,77 +189,64 @@ def _legend(frames: Frames, contacts: Sequence[int]) -> Legend | None:
     return Legend(scale, value, value * scale, friction > 1e-9 * largest)
 
 
-def _ends(track: Sequence[ContactPoint], N: Vector) -> Matrix:
-    """Points of action of a contact force, (F, 2), m: on the other wall of a two-sided contact where that one bears."""
+@dataclass(frozen=True)
+class _Force:
+    """A contact force over all frames: where it acts (F, 2), along what (F, 2), its size (F,), and its colour."""
+
+    at: Matrix
+    direction: Matrix
+    size: Vector
+    colour: str
+
+    def tips(self, legend: Legend) -> Matrix:
+        """Tips of the arrow: x, y in m and right, down in px, (F, 4)."""
+        u = self.direction * (legend.scale * self.size)[:, None]
+        return np.column_stack((self.at, u[:, 0], -u[:, 1]))
+
+    def arrow(self, legend: Legend, view: View) -> list[Part]:
+        """Shaft and head; both vanish with the force."""
+        length = legend.scale * self.size
+        if float(np.abs(length).max()) < 0.05:
+            return []
+        x, y = view.points(self.at).T
+        angle = turn(np.arctan2(self.direction[:, 1], self.direction[:, 0]))
+        size = np.minimum(1.0, np.abs(length) / HEAD[0])
+        shaft = np.sign(length) * np.maximum(np.abs(length) - 0.7 * HEAD[0] * size, 0.0)
+        tip = x + length * np.cos(np.radians(angle)), y + length * np.sin(np.radians(angle))
+        return [
+            Part((Stroke((((0.0, 0.0), (1.0, 0.0)),), self.colour, 2.4),), x, y, angle, shaft),
+            Part((arrow_head((0.0, 0.0), 0.0, self.colour),), *tip, angle, np.sign(length) * size, size),
+        ]
+
+
+def _forces(track: Sequence[ContactPoint], frames: Frames, i: int) -> list[_Force]:
+    """Normal force and friction, on the other wall of a two-sided contact where that one bears."""
+    N, T = frames.lam_N[:, i], frames.lam_T[:, i]
     at = column(track, "at")
     if track[0].other is not None:
         at = np.where((N < 0)[:, None], column(track, "other"), at)
-    return np.asarray(at)
-
-
-def _tips(track: Sequence[ContactPoint], frames: Frames, i: int, legend: Legend) -> list[Matrix]:
-    """Tips of the arrows: x, y in m and right, down in px, (F, 4) each."""
-    N, T = frames.lam_N[:, i], frames.lam_T[:, i]
-    at = _ends(track, N)
-    found = []
-    for name, force in (("normal", N), ("tangent", T)):
-        u = column(track, name) * (legend.scale * force)[:, None]
-        found.append(np.column_stack((at, u[:, 0], -u[:, 1])))
-    return found
-
-
-def _arrows(track: Sequence[ContactPoint], frames: Frames, i: int, legend: Legend, view: View) -> list[Part]:
-    """Shaft and head of normal force and friction; both vanish with the force."""
-    N, T = frames.lam_N[:, i], frames.lam_T[:, i]
-    at = _ends(track, N)
-    x, y = view.px(at[:, 0]), view.py(at[:, 1])
-    found = []
-    for name, force, colour in (("normal", N, NORMAL), ("tangent", T, FRICTION)):
-        length = legend.scale * force
-        if float(np.abs(length).max()) < 0.05:
-            continue
-        direction = column(track, name)
-        angle = turn(np.arctan2(direction[:, 1], direction[:, 0]))
-        size = np.minimum(1.0, np.abs(length) / HEAD[0])
-        shaft = np.sign(length) * np.maximum(np.abs(length) - 0.7 * HEAD[0] * size, 0.0)
-        tip = np.radians(angle)
-        found.append(Part((Stroke((((0.0, 0.0), (1.0, 0.0)),), colour, 2.4),), x, y, angle, shaft))
-        found.append(Part(
-            (arrow_head((0.0, 0.0), 0.0, colour),), x + length * np.cos(tip), y + length * np.sin(tip), angle,
-            np.sign(length) * size, size,
-        ))  # fmt: skip
-    return found
+    return [_Force(at, column(track, "normal"), N, NORMAL), _Force(at, column(track, "tangent"), T, FRICTION)]
 
 
 def _struck(
     captions: Sequence[Caption], contacts: Sequence[tuple[Sequence[ContactPoint], int]], frames: Frames, view: View
-) -> list[tuple[Caption, tuple[float, float]]]:
+) -> list[tuple[Caption, Pixels]]:
     """Places of impacts, px, with their captions."""
     found = []
     for caption in captions:
         frame = min(int(np.searchsorted(frames.t, caption.t)), len(frames.t) - 1)
-        for track, _ in contacts:
-            if track[0].name in caption.impacts:
-                found.append((caption, view.pixels(track[frame].at)))
+        found += [(caption, view.pixels(t[frame].at)) for t, _ in contacts if t[0].name in caption.impacts]
     return found
-
-
-# -- paths and words -------------------------------------------------------------------------------------------
 
 
 def _paths(shapes: Sequence[Sequence[Any]], view: View, colour: str, label: str) -> list[Track]:
     found = []
     for s in shapes:
         if isinstance(s[0], Point) and s[0].trace:
-            at = column(s, "at")
-            name = label or s[0].label or _name_at(shapes, s[0].at)
-            found.append(Track(np.stack((view.px(at[:, 0]), view.py(at[:, 1])), axis=1), colour, name))
+            hinges = (h[0].label for h in shapes if isinstance(h[0], Pin | Bearing) and h[0].at == s[0].at)
+            name = label or s[0].label or next(hinges, "")
+            found.append(Track(view.points(column(s, "at")), colour, name))
     return found
-
-
-def _name_at(shapes: Sequence[Sequence[Any]], at: tuple[float, float]) -> str:
-    """The letter of a hinge at a place."""
-    return next((s[0].label for s in shapes if isinstance(s[0], Pin | Bearing) and s[0].at == at), "")
 
 
 def words_beside(scene: Scene, still: bool = False) -> list[Part]:
@@ -305,15 +254,14 @@ def words_beside(scene: Scene, still: bool = False) -> list[Part]:
     right = scene.view.width - 14
     found = []
     if not still:
-        words = speed_words(scene.frames.speed)
-        found.append(fixed(Word((right, 22), words, "end", SMALL, INK, letter=False)))
+        found.append(fixed(plain((right, 22), playback.speed_words(scene.frames.speed), "end")))
     if scene.legend is not None:
         found.append(_scale(scene.legend, right))
     x = 14.0
     for name, colour in scene.names:
         y = scene.view.height - (12 if still else 36)
         line = Stroke((((x, y - 4), (x + 20, y - 4)),), colour, 3.0)
-        found.append(fixed(line, Word((x + 26, y), name, "start", SMALL, colour, letter=False)))
+        found.append(fixed(line, plain((x + 26, y), name, colour=colour)))
         x += 44 + 7.0 * len(name)
     return found
 
@@ -322,37 +270,42 @@ def _scale(legend: Legend, right: float) -> Part:
     """Arrows of the scale with the force that they stand for."""
     text = f"= {legend.value:g} N"
     x, y = right - 8.0 * len(text), 40.0
-    marks: list[Any] = [Word((right, y + 4), text, "end", SMALL, INK, letter=False)]
+    marks: list[Mark] = [plain((right, y + 4), text, "end")]
     kinds = [("friction", FRICTION)] if legend.friction else []
     for name, colour in [*kinds, ("normal force", NORMAL)]:
         tip = x - 8
         marks += [
             Stroke((((tip - legend.length, y), (tip - min(0.7 * HEAD[0], legend.length), y)),), colour, 2.4),
             arrow_head((tip, y), 0.0, colour, min(1.0, legend.length / HEAD[0])),
-            Word((tip - legend.length - 6, y + 4), name, "end", SMALL, colour, letter=False),
+            plain((tip - legend.length - 6, y + 4), name, "end", colour),
         ]
         x = tip - legend.length - 6 - 7.2 * len(name) - 6
     return fixed(*marks)
 
 
-def caption_at(scene: Scene) -> tuple[float, float]:
-    """Place of the captions, px."""
-    return 14.0, 44.0 + (LINE if scene.legend is not None else 0.0)
+def clock_word(text: str) -> Word:
+    """The time as it is displayed."""
+    return plain((14, 22), text)
+
+
+def caption_word(scene: Scene, caption: Caption) -> Word:
+    """A caption at its place, below the scale of the forces."""
+    place = 14.0, 44.0 + (LINE if scene.legend is not None else 0.0)
+    return plain(place, caption.text, colour=NORMAL if caption.impacts else INK)
 
 
 def timeline(scene: Scene) -> tuple[list[Part], float, float, float]:
     """The axis of time at the lower edge with its events; its ends and its height, px."""
     left, right, y = 44.0, scene.view.width - 76.0, scene.view.height - 18.0
     t0, span = float(scene.frames.t[0]), scene.frames.span
-    marks: list[Any] = [
+    marks: list[Mark] = [
         Stroke((((left, y), (right, y)),), PALE, 1.6),
-        Word((left - 9, y + 4), f"{t0:g}", "end", SMALL, INK, letter=False),
-        Word((right + 11, y + 4), f"{scene.frames.t[-1]:.4g} s", "start", SMALL, INK, letter=False),
+        plain((left - 9, y + 4), f"{t0:g}", "end"),
+        plain((right + 11, y + 4), f"{scene.frames.t[-1]:.4g} s"),
     ]
     for caption in scene.captions:
         x = left + (right - left) * ((caption.t - t0) / span if span else 0.0)
-        colour = NORMAL if caption.impacts else INK
-        marks.append(Stroke((((x, y - 6), (x, y + 6)),), colour, 1.6))
+        marks.append(Stroke((((x, y - 6), (x, y + 6)),), NORMAL if caption.impacts else INK, 1.6))
     return [fixed(*marks)], left, right, y
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.core.step_data import Vector
 from gaussopt.modelling import sketch
-from gaussopt.reporting.animation.marks import LETTER, Part, Pixels, Ring, Stroke, View, Word, fixed
+from gaussopt.reporting.animation.marks import LETTER, Mark, Part, Pixels, Ring, Stroke, View, Word, fixed
 from gaussopt.reporting.animation.notes import NOTES
 from gaussopt.reporting.colours import BODY, EDGE, INK, WHITE
 
@@ -46,18 +46,12 @@ def column(shapes: Sequence[Any], name: str) -> Any:
 
 
 def over_frames(frames: Sequence[Sequence[sketch.Shape]], owner: str) -> list[list[Any]]:
-    """Collect the frames of each shape.
-
-    Raises
-    ------
-    BadInput
-        If number or kinds of the shapes change on the way.
-    """
-    kinds = [type(s) for s in frames[0]]
-    for i, frame in enumerate(frames):
-        if [type(s) for s in frame] != kinds:
+    """Collect the frames of each shape; BadInput if number or kinds of the shapes change on the way."""
+    kinds = [[type(s) for s in frame] for frame in frames]
+    for i, own in enumerate(kinds, 1):
+        if own != kinds[0]:
             raise BadInput(
-                f"The sketch of {owner} returns other shapes at frame {i + 1} than at the first; number and kinds must "
+                f"The sketch of {owner} returns other shapes at frame {i} than at the first; number and kinds must "
                 "stay the same."
             )
     return [list(shape) for shape in zip(*frames, strict=True)]
@@ -78,12 +72,10 @@ def parts_of(tracks: Sequence[Sequence[Any]], view: View, look: Look) -> list[Pa
 # -- placing -------------------------------------------------------------------------------------------------
 
 
-def _direction(shapes: Sequence[Any], view: View) -> tuple[Matrix, Vector, Vector]:
-    """Start on the picture (F, 2), angle clockwise in degrees (F,), and length in px (F,) of what has two ends."""
-    a, b = column(shapes, "start"), column(shapes, "end")
-    d = b - a
-    start = np.stack((view.px(a[:, 0]), view.py(a[:, 1])), axis=1)
-    return start, turn(np.arctan2(d[:, 1], d[:, 0])), view.scale * np.hypot(d[:, 0], d[:, 1])
+def _direction(track: Sequence[Any], view: View) -> tuple[tuple[Vector, Vector], Vector, Vector]:
+    """Start (px), angle (degrees, clockwise) and length (px) of what has two ends, each (F,)."""
+    d = column(track, "end") - column(track, "start")
+    return _moving(track, view, "start"), turn(np.arctan2(d[:, 1], d[:, 0])), view.scale * np.hypot(d[:, 0], d[:, 1])
 
 
 def turn(angle: Vector) -> Vector:
@@ -91,20 +83,23 @@ def turn(angle: Vector) -> Vector:
     return np.asarray(-np.degrees(np.unwrap(angle)))
 
 
-def _moving(track: Sequence[Any], view: View, name: str = "at") -> tuple[Vector, Vector]:
-    place = column(track, name)
-    return view.px(place[:, 0]), view.py(place[:, 1])
+def _moving(track: Sequence[Any], view: View, name: str) -> tuple[Vector, Vector]:
+    x, y = view.points(column(track, name)).T
+    return x, y
 
 
-def _letter(track: Sequence[Any], view: View, x: Vector, y: Vector, gap: float = 11.0) -> list[Part]:
-    label = track[0].label
-    if not label:
-        return []
-    dx, dy = sketch.SIDES[getattr(track[0], "side", "e")]
+def _labelled(track: Sequence[Any], at: Pixels, x: Vector, y: Vector, anchor: str = "middle") -> list[Part]:
+    """The letter of a shape, if it has one, at a place beside (x, y)."""
+    return [Part((Word(at, track[0].label, anchor),), x, y)] if track[0].label else []
+
+
+def _joint(track: Sequence[Any], view: View, marks: tuple[Mark, ...], gap: float) -> list[Part]:
+    """Marks at a point, and its letter on the side that the sketch states."""
+    x, y = _moving(track, view, "at")
+    dx, dy = sketch.SIDES[track[0].side]
     norm = math.hypot(dx, dy)
     anchor = {1: "start", 0: "middle", -1: "end"}[dx]
-    at = (gap * dx / norm, -gap * dy / norm + 0.3 * LETTER)
-    return [Part((Word(at, label, anchor),), x, y)]
+    return [Part(marks, x, y), *_labelled(track, (gap * dx / norm, -gap * dy / norm + 0.3 * LETTER), x, y, anchor)]
 
 
 # -- bodies ------------------------------------------------------------------------------------------------
@@ -116,15 +111,12 @@ def _bar(track: Sequence[sketch.Bar], view: View, look: Look) -> list[Part]:
     line = (((0.0, 0.0), (size, 0.0)),)
     marks = (Stroke(line, look.edge, BAR, round=True), Stroke(line, look.fill, BAR - 2.6, round=True))
     sx = np.where(np.abs(length - size) < 0.05, 1.0, length / size)
-    parts = [Part(marks, start[:, 0], start[:, 1], angle, sx)]
-    if track[0].label:
-        middle = (column(track, "start") + column(track, "end")) / 2
-        # Above the bar as it is drawn first.
-        a = math.radians(angle[0])
-        up = (math.sin(a), -math.cos(a)) if math.cos(a) >= -1e-9 else (-math.sin(a), math.cos(a))
-        at = (15 * up[0], 15 * up[1] + 0.3 * LETTER)
-        parts.append(Part((Word(at, track[0].label),), view.px(middle[:, 0]), view.py(middle[:, 1])))
-    return parts
+    x, y = view.points((column(track, "start") + column(track, "end")) / 2).T
+    # The letter is above the bar as it is drawn first.
+    a = math.radians(angle[0])
+    up = (math.sin(a), -math.cos(a)) if math.cos(a) >= -1e-9 else (-math.sin(a), math.cos(a))
+    letter = _labelled(track, (15 * up[0], 15 * up[1] + 0.3 * LETTER), x, y)
+    return [Part(marks, *start, angle, sx), *letter]
 
 
 def _block(track: Sequence[sketch.Block], view: View, look: Look) -> list[Part]:
@@ -133,8 +125,7 @@ def _block(track: Sequence[sketch.Block], view: View, look: Look) -> list[Part]:
     outline = ((-w, -h), (w, -h), (w, h), (-w, h))
     body = Part((Stroke((outline,), look.edge, 1.8, look.fill, closed=True),), x, y, turn(column(track, "angle")))
     # Beside the middle, which a contact force may cross.
-    label = track[0].label
-    return [body, *([Part((Word((-0.5 * w, 0.32 * LETTER), label),), x, y)] if label else [])]
+    return [body, *_labelled(track, (-0.5 * w, 0.32 * LETTER), x, y)]
 
 
 def _disk(track: Sequence[sketch.Disk], view: View, look: Look) -> list[Part]:
@@ -145,8 +136,7 @@ def _disk(track: Sequence[sketch.Disk], view: View, look: Look) -> list[Part]:
         Stroke((((0.25 * r, 0.0), (r, 0.0)),), look.edge, 1.8),
         Ring((0.0, 0.0), min(2.0, 0.2 * r), look.edge, 1.0, look.edge),
     )
-    letters = [Part((Word((-0.45 * r, 0.32 * LETTER), track[0].label),), x, y)] if track[0].label else []
-    return [Part(marks, x, y, turn(column(track, "angle"))), *letters]
+    return [Part(marks, x, y, turn(column(track, "angle"))), *_labelled(track, (-0.45 * r, 0.32 * LETTER), x, y)]
 
 
 def _blade(track: Sequence[sketch.Blade], view: View, look: Look) -> list[Part]:
@@ -160,17 +150,15 @@ def _blade(track: Sequence[sketch.Blade], view: View, look: Look) -> list[Part]:
 
 
 def _pin(track: Sequence[sketch.Pin], view: View, look: Look) -> list[Part]:
-    x, y = _moving(track, view)
-    return [Part((Ring((0.0, 0.0), 3.6, look.edge, 1.6, WHITE),), x, y), *_letter(track, view, x, y)]
+    return _joint(track, view, (Ring((0.0, 0.0), 3.6, look.edge, 1.6, WHITE),), 11.0)
 
 
 def _bearing(track: Sequence[sketch.Bearing], view: View, look: Look) -> list[Part]:
-    x, y = _moving(track, view)
     foot = (((0.0, 0.0), (-9.0, 16.0), (9.0, 16.0)),)
     ground = hatching((-15.0, 16.0), (15.0, 16.0), 6.0)
     marks = (Stroke(foot, look.edge, 1.5, WHITE, closed=True, round=True), *ground,
              Ring((0.0, 0.0), 3.6, look.edge, 1.6, WHITE))  # fmt: skip
-    return [Part(marks, x, y), *_letter(track, view, x, y, 13.0)]
+    return _joint(track, view, marks, 13.0)
 
 
 def _spring(track: Sequence[sketch.Spring], view: View, look: Look) -> list[Part]:
@@ -180,23 +168,19 @@ def _spring(track: Sequence[sketch.Spring], view: View, look: Look) -> list[Part
     coil = [(ends + (1 - 2 * ends) * (i + 0.5) / (2 * COILS), amplitude * (-1) ** i) for i in range(2 * COILS)]
     line = ((0.0, 0.0), (ends * size, 0.0), *((size * s, d) for s, d in coil), ((1 - ends) * size, 0.0), (size, 0.0))
     marks = (Stroke((line,), look.edge, 1.5, round=True, rigid=True),)
-    part = Part(marks, start[:, 0], start[:, 1], angle, length / size)
-    return [part, *_beside(track, start, angle, length, -17.0)]
+    return [Part(marks, *start, angle, length / size), *_beside(track, view, -17.0)]
 
 
-def _beside(track: Sequence[Any], start: Matrix, angle: Vector, length: Vector, away: float) -> list[Part]:
+def _beside(track: Sequence[Any], view: View, away: float) -> list[Part]:
     """The letter of a spring or damper, below its middle as it is drawn first, or above it if `away` is negative."""
-    if not track[0].label:
-        return []
-    a = np.radians(angle)
-    away = math.copysign(away, away * math.cos(a[0]))
-    x = start[:, 0] + length / 2 * np.cos(a) - away * np.sin(a)
-    y = start[:, 1] + length / 2 * np.sin(a) + away * np.cos(a)
-    return [Part((Word((0.0, 0.3 * LETTER), track[0].label),), x, y)]
+    (x, y), angle, length = _direction(track, view)
+    c, s = np.cos(np.radians(angle)), np.sin(np.radians(angle))
+    away = math.copysign(away, away * c[0])
+    return _labelled(track, (0.0, 0.3 * LETTER), x + length / 2 * c - away * s, y + length / 2 * s + away * c)
 
 
 def _damper(track: Sequence[sketch.Damper], view: View, look: Look) -> list[Part]:
-    start, angle, length = _direction(track, view)
+    (x, y), angle, length = _direction(track, view)
     low, high = float(length.min()), float(length.max())
     # The piston stays in its cylinder at all lengths, where there is room for that.
     rod = min(0.92 * low, 0.65 * high)
@@ -204,13 +188,11 @@ def _damper(track: Sequence[sketch.Damper], view: View, look: Look) -> list[Part
     cylinder = Stroke((((0.0, 0.0), (stub, 0.0)), ((cup, -half), (stub, -half), (stub, half), (cup, half))),
                       look.edge, 1.5)  # fmt: skip
     piston = Stroke((((0.0, 0.0), (-rod, 0.0)), ((-rod, -half + 2.0), (-rod, half - 2.0))), look.edge, 1.5)
-    a = np.radians(angle)
-    end = start + np.stack((length * np.cos(a), length * np.sin(a)), axis=1)
-    parts = [Part((cylinder,), start[:, 0], start[:, 1], angle), Part((piston,), end[:, 0], end[:, 1], angle)]
-    return [*parts, *_beside(track, start, angle, length, 18.0)]
+    end = x + length * np.cos(np.radians(angle)), y + length * np.sin(np.radians(angle))
+    return [Part((cylinder,), x, y, angle), Part((piston,), *end, angle), *_beside(track, view, 18.0)]
 
 
-def hatching(start: Pixels, end: Pixels, depth: float = 9.0, step: float = HATCH) -> tuple[Stroke, Stroke]:
+def hatching(start: Pixels, end: Pixels, depth: float = 9.0) -> tuple[Stroke, Stroke]:
     """A surface and its hatching on the right-hand side of the direction, as seen on the screen."""
     dx, dy = end[0] - start[0], end[1] - start[1]
     length = math.hypot(dx, dy)
@@ -218,18 +200,16 @@ def hatching(start: Pixels, end: Pixels, depth: float = 9.0, step: float = HATCH
         return Stroke((), INK), Stroke((), INK)
     u, n = (dx / length, dy / length), (-dy / length, dx / length)
     lines = []
-    for i in range(int(length // step) + 1):
-        s = i * step + min(step / 2, length / 2)
-        if s > length:
-            break
-        foot = (start[0] + s * u[0], start[1] + s * u[1])
-        lines.append((foot, (foot[0] + depth * (n[0] - u[0]), foot[1] + depth * (n[1] - u[1]))))
+    for s in np.arange(int(length // HATCH) + 1) * HATCH + min(HATCH / 2, length / 2):
+        if s <= length:
+            foot = (start[0] + s * u[0], start[1] + s * u[1])
+            lines.append((foot, (foot[0] + depth * (n[0] - u[0]), foot[1] + depth * (n[1] - u[1]))))
     return Stroke(((start, end),), EDGE, 1.8), Stroke(tuple(lines), EDGE, 0.8)
 
 
 def _wall(track: Sequence[sketch.Wall], view: View, look: Look) -> list[Part]:
     start, angle, length = _direction(track, view)
-    return [Part(hatching((0.0, 0.0), (float(length[0]), 0.0)), start[:, 0], start[:, 1], angle)]
+    return [Part(hatching((0.0, 0.0), (float(length[0]), 0.0)), *start, angle)]
 
 
 def _ground(track: Sequence[sketch.Ground], view: View, look: Look) -> list[Part]:
@@ -245,13 +225,12 @@ def _ground(track: Sequence[sketch.Ground], view: View, look: Look) -> list[Part
             low, high = max(low, a), min(high, b)
     if low >= high:
         return []
-    ends = [(x + s * u[0], y + s * u[1]) for s in (low, high)]
-    return [fixed(*hatching(ends[0], ends[1]))]
+    start, end = ((x + s * u[0], y + s * u[1]) for s in (low, high))
+    return [fixed(*hatching(start, end))]
 
 
 def _point(track: Sequence[sketch.Point], view: View, look: Look) -> list[Part]:
-    x, y = _moving(track, view)
-    return [Part((Ring((0.0, 0.0), 2.2, look.edge, 1.0, look.edge),), x, y), *_letter(track, view, x, y, 9.0)]
+    return _joint(track, view, (Ring((0.0, 0.0), 2.2, look.edge, 1.0, look.edge),), 9.0)
 
 
 def _note(track: Sequence[Any], view: View, look: Look) -> list[Part]:

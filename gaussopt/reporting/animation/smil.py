@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.reporting.animation.marks import Mark, Part, Ring, Stroke, Word, mark_svg, number, page, pair, placed
-from gaussopt.reporting.animation.playback import CAPTION, HOLD
-from gaussopt.reporting.animation.scene import SMALL, Scene, Track, caption_at, stamps, timeline, words_beside
+from gaussopt.reporting.animation import scene as layout
+from gaussopt.reporting.animation.marks import Mark, Part, Ring, Stroke, Word, mark_svg, page, pair, placed
+from gaussopt.reporting.animation.playback import CAPTION, FLASH, HOLD
+from gaussopt.reporting.animation.scene import Scene, Track
 from gaussopt.reporting.colours import INK, NORMAL
+from gaussopt.reporting.html.inline_svg import number
 
 CLOSE = 0.12
 """Pixels by which a mark may be off between key frames."""
-
-FLASH = 0.45
-"""Seconds for which an impact flashes."""
 
 
 def animated_svg(scene: Scene, label: str) -> str:
@@ -27,16 +26,15 @@ def animated_svg(scene: Scene, label: str) -> str:
     """
     clock, end = scene.frames.clock, scene.frames.playback
     film = _Film(clock, end + HOLD)
-    axis, left, right, y = timeline(scene)
+    axis, left, right, y = layout.timeline(scene)
     body = [
         *(film.path(track) for track in scene.tracks),
         *(film.part(part) for part in scene.parts),
-        *(film.flash(at, (caption.t - scene.frames.t[0]) / scene.frames.speed) for caption, at in scene.struck),
+        *(film.flash(at, scene.frames.second(caption.t)) for caption, at in scene.struck),
         *(film.part(part) for part in scene.arrows),
-        *(placed(part) for part in (*axis, *words_beside(scene))),
+        *(placed(part) for part in (*axis, *layout.words_beside(scene))),
         film.runner(left, right, y, end),
-        *film.clock_words(scene),
-        *film.captions(scene),
+        *(film.words(*words) for words in _timed_words(scene, film.cycle)),
     ]
     extra = f' data-playback="{number(end, 3)}" data-speed="{scene.frames.speed:g}"'
     return page(body, scene.view.width, scene.view.height, label, extra)
@@ -54,8 +52,8 @@ def kept(t: Vector, values: Matrix, tolerance: float) -> list[int]:
     return _divided(len(t), errors, tolerance)
 
 
-def thinned(points: Matrix, tolerance: float = 0.15) -> Matrix:
-    """Points (P, 2) of a line without those that deviate less from it than a tolerance, px."""
+def thinned(points: Matrix) -> Matrix:
+    """Points (P, 2) of a line without those that deviate less from it than 0.15 px."""
 
     def errors(a: int, b: int) -> Vector:
         d = points[b] - points[a]
@@ -66,7 +64,7 @@ def thinned(points: Matrix, tolerance: float = 0.15) -> Matrix:
             away = away - share[:, None] * d
         return np.asarray(np.hypot(away[:, 0], away[:, 1]))
 
-    return points[_divided(len(points), errors, tolerance)]
+    return points[_divided(len(points), errors, 0.15)]
 
 
 def _divided(count: int, errors: Callable[[int, int], Vector], tolerance: float) -> list[int]:
@@ -86,6 +84,11 @@ def _divided(count: int, errors: Callable[[int, int], Vector], tolerance: float)
     return sorted(keep)
 
 
+def outline(track: Track) -> str:
+    """Attributes of the line of a path."""
+    return f'd="M{" ".join(pair(x, y) for x, y in thinned(track.points))}" fill="none" stroke="{track.colour}"'
+
+
 class _Film:
     """Writes elements whose attributes follow a clock (F,) in seconds, within a cycle of so many."""
 
@@ -96,53 +99,47 @@ class _Film:
     def _keys(self, at: Sequence[float]) -> str:
         return ";".join(number(min(max(t / self.cycle, 0.0), 1.0), 5) for t in at)
 
-    def _smooth(self, what: str, rows: Sequence[int], texts: Sequence[str]) -> str:
+    def _smooth(self, what: str, rows: Sequence[int], texts: Iterable[str]) -> str:
         """An animation through values at frames; the last one stays until the cycle ends."""
         keys = self._keys([*(float(self.clock[i]) for i in rows), self.cycle])
-        return f'{what} values="{";".join([*texts, texts[-1]])}" keyTimes="{keys}" {self.tail}/>'
+        *first, last = texts
+        return f'{what} values="{";".join([*first, last, last])}" keyTimes="{keys}" {self.tail}/>'
 
     def part(self, part: Part) -> str:
         """A part that moves, or stays."""
         extent = _extent(part.marks)
         marks = "".join(mark_svg(m) for m in part.marks)
-        x, y, angle, sx, sy, _ = (_column(v, len(self.clock)) for v in
-                                  (part.x, part.y, part.angle, part.sx, part.sy, part.shown))  # fmt: skip
+        x, y, angle, sx, sy = (np.broadcast_to(np.asarray(v, dtype=float), len(self.clock)) for v in part.motion)
         digits = 1 if extent <= 2 else 4
-        inner = self._move("scale", np.stack((sx, sy), axis=1), CLOSE / extent, digits, (1.0, 1.0), marks)
-        inner = self._move("rotate", angle[:, None], float(np.degrees(CLOSE / max(extent, 1.0))), 2, (0.0,), inner)
-        return self._move("translate", np.stack((x, y), axis=1), CLOSE, 1, (0.0, 0.0), inner)
+        inner = self._move("scale", (sx, sy), CLOSE / extent, digits, marks)
+        inner = self._move("rotate", (angle,), float(np.degrees(CLOSE / extent)), 2, inner)
+        return self._move("translate", (x, y), CLOSE, 1, inner)
 
-    def _move(
-        self, kind: str, values: Matrix, tolerance: float, digits: int, rest: tuple[float, ...], inner: str
-    ) -> str:
+    def _move(self, kind: str, columns: Sequence[Vector], tolerance: float, digits: int, inner: str) -> str:
         """Wrap elements in one layer of a transformation."""
+        values = np.stack(columns, axis=1)
 
-        def text(v: Vector) -> str:
-            return number(float(v[0]), digits) if len(v) == 1 else pair(float(v[0]), float(v[1]), digits)
+        def text(frame: int) -> str:
+            return ",".join(number(float(v), digits) for v in values[frame])
 
-        first = text(values[0])
-        if float(np.abs(values - values[0]).max()) <= tolerance:
-            still = np.allclose(values[0], rest, atol=1e-9)
-            return inner if still else f'<g transform="{kind}({first})">{inner}</g>'
-        rows = kept(self.clock, values, tolerance)
-        move = self._smooth(
-            f'<animateTransform attributeName="transform" type="{kind}"', rows, [text(values[i]) for i in rows]
-        )
-        return f'<g transform="{kind}({first})">{move}{inner}</g>'
+        move = ""
+        if float(np.abs(values - values[0]).max()) > tolerance:
+            rows = kept(self.clock, values, tolerance)
+            move = self._smooth(f'<animateTransform attributeName="transform" type="{kind}"', rows, map(text, rows))
+        elif np.allclose(values[0], 1.0 if kind == "scale" else 0.0, atol=1e-9):
+            return inner
+        return f'<g transform="{kind}({text(0)})">{move}{inner}</g>'
 
     def path(self, track: Track) -> str:
         """A path that grows with the motion over its pale whole."""
-        line = thinned(track.points)
         steps = np.concatenate(([0.0], np.cumsum(np.hypot(*np.diff(track.points, axis=0).T))))
         if steps[-1] < 1.0:
             return ""
-        d = "M" + " ".join(pair(x, y) for x, y in line)
         left = 1.0 - steps / steps[-1]
         rows = kept(self.clock, left[:, None], 0.5 / steps[-1])
-        grow = self._smooth(
-            '<animate attributeName="stroke-dashoffset"', rows, [number(float(left[i]), 4) for i in rows]
-        )
-        look = f'd="{d}" fill="none" stroke="{track.colour}"'
+        texts = (number(float(left[i]), 4) for i in rows)
+        grow = self._smooth('<animate attributeName="stroke-dashoffset"', rows, texts)
+        look = outline(track)
         return (
             f'<path {look} stroke-width="1" opacity="0.3"/>'
             f'<path {look} stroke-width="1.6" pathLength="1" stroke-dasharray="1 1" stroke-dashoffset="1">{grow}</path>'
@@ -161,53 +158,38 @@ class _Film:
         move = f'<animate attributeName="cx" values="{number(left)};{number(right)};{number(right)}" keyTimes="{keys}"'
         return f'<circle cx="{number(left)}" cy="{number(y)}" r="5" fill="{INK}">{move} {self.tail}/></circle>'
 
-    def clock_words(self, scene: Scene) -> list[str]:
-        """The time, as one text for each of its values, of which one is visible."""
-        times, texts = stamps(scene.frames)
-        begins = [float((t - scene.frames.t[0]) / scene.frames.speed) for t in times]
-        return [
-            self._while(Word((14, 22), text, "start", SMALL, INK, letter=False), a, b)
-            for text, a, b in zip(texts, begins, [*begins[1:], self.cycle], strict=True)
-        ]
-
-    def captions(self, scene: Scene) -> list[str]:
-        """Captions of the events, each visible when it happens."""
-        begins = [(c.t - float(scene.frames.t[0])) / scene.frames.speed for c in scene.captions]
-        found = []
-        for caption, a, b in zip(scene.captions, begins, [*begins, self.cycle][1:], strict=True):
-            colour = NORMAL if caption.impacts else INK
-            word = Word(caption_at(scene), caption.text, "start", SMALL, colour, letter=False)
-            found.append(self._while(word, a, min(b, a + CAPTION) if b < self.cycle else self.cycle))
-        return found
-
-    def _while(self, word: Word, begin: float, end: float) -> str:
+    def words(self, word: Word, begin: float, end: float) -> str:
         """A text that is visible from one second of the cycle to another."""
-        switches = [(0.0, "hidden")] if begin > 0 else []
-        switches += [(begin, "visible")] + ([(end, "hidden")] if end < self.cycle else [])
-        text = mark_svg(word)
-        opening = text.index(">")
-        shown = switches[0][1]
+        switches = [(0.0, "hidden")] * (begin > 0) + [(begin, "visible")] + [(end, "hidden")] * (end < self.cycle)
+        change = ""
         if len(switches) > 1:
             keys, values = self._keys([t for t, _ in switches]), ";".join(v for _, v in switches)
             how = f'calcMode="discrete" values="{values}" keyTimes="{keys}" {self.tail}'
             change = f'<animate attributeName="visibility" {how}/>'
-        else:
-            change = ""
-        return f'{text[:opening]} visibility="{shown}">{change}{text[opening + 1 :]}'
+        opening, _, rest = mark_svg(word).partition(">")
+        return f'{opening} visibility="{switches[0][1]}">{change}{rest}'
 
 
-def _column(value: Vector | float, length: int) -> Vector:
-    return np.broadcast_to(np.asarray(value, dtype=np.float64), (length,))
+def _timed_words(scene: Scene, cycle: float) -> Iterator[tuple[Word, float, float]]:
+    """The time, one text for each of its values, and captions of events, each with the seconds of its begin and end."""
+    times, texts = layout.stamps(scene.frames)
+    begins = [scene.frames.second(t) for t in times]
+    for text, begin, end in zip(texts, begins, [*begins[1:], cycle], strict=True):
+        yield layout.clock_word(text), begin, end
+    begins = [scene.frames.second(c.t) for c in scene.captions]
+    for caption, begin, end in zip(scene.captions, begins, [*begins, cycle][1:], strict=True):
+        yield layout.caption_word(scene, caption), begin, min(end, begin + CAPTION) if end < cycle else cycle
 
 
 def _extent(marks: Sequence[Mark]) -> float:
     """Largest distance of a mark from the part's origin, px."""
     found = [1.0]
     for mark in marks:
-        if isinstance(mark, Stroke):
-            found += [max(abs(x), abs(y)) for line in mark.lines for x, y in line]
-        elif isinstance(mark, Ring):
-            found.append(mark.radius + max(map(abs, mark.centre)))
-        else:
-            found.append(max(map(abs, mark.at)))
+        match mark:
+            case Stroke():
+                found += [abs(c) for line in mark.lines for point in line for c in point]
+            case Ring():
+                found.append(mark.radius + max(map(abs, mark.centre)))
+            case Word():
+                found += map(abs, mark.at)
     return max(found)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gaussopt.modelling import sketch
 from gaussopt.modelling.problem import Problem, sketch_of
-from gaussopt.reporting.animation.marks import LETTER, Margins, Part, View, Word, fit, fixed, page, placed
+from gaussopt.reporting.animation.marks import LETTER, Part, View, Word, fit, fixed, page, placed
 from gaussopt.reporting.animation.notes import arrow, room
 from gaussopt.reporting.animation.shapes import Look, over_frames, parts_of
 from gaussopt.reporting.colours import FRICTION, NORMAL
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SIZE = (520.0, 260.0)
-MARGINS = Margins(30.0, 30.0, 30.0, 30.0)
+MARGINS = (30.0, 30.0, 30.0, 30.0)
 ARROWS = (44.0, 34.0)
 """Length of the arrows of normal force and friction, px."""
 NOUNS: dict[type, tuple[str, str]] = {
@@ -35,36 +35,16 @@ NOUNS: dict[type, tuple[str, str]] = {
 }  # fmt: skip
 
 
-def drawing_figure(problem: Problem, name: str, caption: str = "") -> Figure:
-    """Figure of a mechanism at one configuration with its letters: bodies, joints, angles, lengths, forces.
-
-    Parameters
-    ----------
-    problem : Problem
-        With a sketch; drawn at the sketch's pose, or at the problem's start.
-    name : str
-        Of the figure.
-    caption : str, optional
-
-    Raises
-    ------
-    BadInput
-        If there is no sketch, or it fails.
-    """
+def drawing_figure(problem: Problem, name: str) -> Figure:
+    """Figure of a mechanism with its letters, at its sketch's pose or its start; BadInput if there is no sketch."""
     shapes, posed = drawn_shapes(problem)
     alt = f"Drawing of the mechanism “{problem.title}”: {inventory(shapes)}."
     at = "at a configuration that shows all its parts" if posed else "at its start"
-    caption = caption or f"{problem.title}, drawn {at}."
-    return Figure(name, caption, alt, _svg(problem, shapes, alt), _data(shapes))
+    return Figure(name, f"{problem.title}, drawn {at}.", alt, _svg(problem, shapes, alt), _data(shapes))
 
 
 def drawn_shapes(problem: Problem) -> tuple[tuple[sketch.Shape, ...], bool]:
-    """The shapes of the drawing, and whether they are at the sketch's pose and not at the start.
-
-    Raises
-    ------
-    BadInput
-    """
+    """The shapes of the drawing, and whether they are at the sketch's pose and not at the start."""
     drawn = sketch_of(problem)
     parameters = problem.parameter_values
     posed = drawn.pose is not None and problem.state is None
@@ -79,33 +59,33 @@ def inventory(shapes: Sequence[sketch.Shape]) -> str:
         of = [s for s in shapes if type(s) is kind]
         if not of:
             continue
-        letters = [sketch.words(getattr(s, "label", "") or getattr(s, "name", "")) for s in of]
+        letters = [sketch.words(_label(s)) for s in of]
         named = ", ".join(x for x in letters if x)
         head = f"{len(of)} {many}" if len(of) > 1 else one
         said.append(f"{head} ({named})" if named else head)
     return "; ".join(said)
 
 
-def places_of(shapes: Sequence[sketch.Shape]) -> np.ndarray:
-    """Points that a picture of these shapes must contain, (P, 2), m."""
-    return np.array([p for s in shapes for p in sketch.segments(s)], dtype=np.float64).reshape(-1, 2)
+def _label(shape: sketch.Shape) -> str:
+    return str(getattr(shape, "label", "") or getattr(shape, "name", ""))
 
 
 def _svg(problem: Problem, shapes: Sequence[sketch.Shape], alt: str) -> str:
+    places = np.array([p for s in shapes for p in sketch.segments(s)], dtype=np.float64).reshape(-1, 2)
     near = [row for s in shapes for row in (*room(s), *_contact_room(s))]
-    view = fit(places_of(shapes), SIZE, MARGINS, np.array(near, dtype=np.float64).reshape(-1, 4), least=260.0)
+    view = fit(places, np.array(near, dtype=np.float64).reshape(-1, 4), SIZE, MARGINS, least=260.0)
     parts = parts_of(over_frames([shapes], problem.name), view, Look())
     rough = _rough(problem)
-    contacts = [
-        p for s in shapes if isinstance(s, sketch.ContactPoint) for p in _contact(s, view, rough.get(s.name, False))
-    ]
-    return page([placed(p) for p in [*parts, *contacts]], view.width, view.height, alt)
+    for s in shapes:
+        if isinstance(s, sketch.ContactPoint):
+            parts += _contact(s, view, rough.get(s.name, False))
+    return page([placed(p) for p in parts], view.width, view.height, alt)
 
 
 def _rough(problem: Problem) -> dict[str, bool]:
     """Whether each contact has friction."""
     step = problem.system.evaluate(0.0, problem.q0, problem.v0)
-    return {name: bool(mu > 0) for name, mu in zip(problem.system.contact_names, step.mu, strict=True)}
+    return dict(zip(problem.system.contact_names, step.mu > 0, strict=True))
 
 
 def _contact_room(shape: sketch.Shape) -> list[tuple[float, float, float, float]]:
@@ -119,12 +99,11 @@ def _contact(contact: sketch.ContactPoint, view: View, rough: bool) -> list[Part
     """The forces of a contact as letters and arrows."""
     x, y = view.pixels(contact.at)
     name = contact.name if len(contact.name) <= 2 else ""
+    forces = [("N", contact.normal, NORMAL, ARROWS[0])]
+    if rough:
+        forces.append(("T", contact.tangent, FRICTION, ARROWS[1]))
     found = []
-    for letter, direction, colour, size, there in (
-        ("N", contact.normal, NORMAL, ARROWS[0], True), ("T", contact.tangent, FRICTION, ARROWS[1], rough),
-    ):  # fmt: skip
-        if not there:
-            continue
+    for letter, direction, colour, size in forces:
         u = (direction[0], -direction[1])
         tip = (x + size * u[0], y + size * u[1])
         upright = abs(u[1]) > 0.7
@@ -139,13 +118,9 @@ def _data(shapes: Sequence[sketch.Shape]) -> pd.DataFrame:
     """Table of the shapes and their places, m and rad."""
     import pandas as pd
 
-    rows: list[dict[str, Any]] = []
-    for s in shapes:
+    rows = []
+    for s in (s for s in shapes if not isinstance(s, sketch.Axes)):
         ends = sketch.segments(s) if not isinstance(s, sketch.Block | sketch.Disk | sketch.Blade) else (s.centre,)
-        angle = getattr(s, "angle", math.nan)
-        rows.append({
-            "what": type(s).__name__, "label": getattr(s, "label", "") or getattr(s, "name", ""), "x": ends[0][0],
-            "y": ends[0][1], "x2": ends[-1][0] if len(ends) > 1 else math.nan,
-            "y2": ends[-1][1] if len(ends) > 1 else math.nan, "angle": angle,
-        })  # fmt: skip
-    return pd.DataFrame([r for r, s in zip(rows, shapes, strict=True) if not isinstance(s, sketch.Axes)])
+        end = ends[-1] if len(ends) > 1 else (math.nan, math.nan)
+        rows.append((type(s).__name__, _label(s), *ends[0], *end, getattr(s, "angle", math.nan)))
+    return pd.DataFrame(rows, columns=["what", "label", "x", "y", "x2", "y2", "angle"])

@@ -29,12 +29,9 @@ class Frame:
 
     Attributes
     ----------
-    log, logx : bool
-        Whether ordinate and abscissa are logarithmic; zeros are then drawn at `ZERO_IS`.
-    ylim : (low, high), optional
-        Where curves leave the picture.
-    above : bool
-        Whether the legend stands over the picture.
+    log, logx : whether ordinate and abscissa are logarithmic; zeros are then drawn at `ZERO_IS`
+    ylim : where curves leave the picture
+    above : whether the legend stands over the picture
     size : width and height, inches
     """
 
@@ -110,11 +107,7 @@ def look(place: int) -> dict[str, Any]:
 
 
 def profiles(
-    taus: Vector,
-    curves: Mapping[str, Vector],
-    xlabel: str,
-    ylabel: str,
-    looks: Mapping[str, int] | None = None,
+    taus: Vector, curves: Mapping[str, Vector], xlabel: str, ylabel: str, looks: Mapping[str, int] | None = None
 ) -> str:
     """Step functions of shares over a logarithmic abscissa that begins at 1."""
     figure, axes = _new((6.8, 3.9), xlabel, ylabel)
@@ -142,16 +135,15 @@ def sweeps(
     joined: Collection[str] | None = None,
     hollow: Mapping[str, NDArray[np.bool_]] | None = None,
     looks: Mapping[str, int] | None = None,
-    title: str = "",
 ) -> str:
     """Points (x, y) of each competitor on logarithmic axes.
 
     Parameters
     ----------
-    joined : labels, optional
-        Whose points are joined by lines; all if not given.
     bands : label to (low, high), optional
         Drawn as bars through the points.
+    joined : labels, optional
+        Whose points are joined by lines; all if not given.
     hollow : label to (k,) bool, optional
         Points drawn without filling.
     looks : label to place, optional
@@ -172,8 +164,6 @@ def sweeps(
     positive = [x for xs, _ in curves.values() for x in xs if np.isfinite(x)]
     if positive and min(positive) > 0:
         _logarithmic(axes)
-    if title:
-        axes.set_title(title, fontsize=9)
     _legend_beside(axes, len(curves))
     return svg_of(figure)
 
@@ -201,8 +191,7 @@ def boxes(names: Sequence[str], groups: Mapping[str, Sequence[Sequence[float]]],
 
 def _legend(axes: Any, columns: int, middle: float = 0.4) -> None:
     """Put the legend above the picture, `middle` from 0 to 1 of its width."""
-    place = {"loc": "lower center", "bbox_to_anchor": (middle, 1.0)}
-    axes.legend(fontsize=8, frameon=False, ncols=columns, **place)
+    axes.legend(fontsize=8, frameon=False, ncols=columns, loc="lower center", bbox_to_anchor=(middle, 1.0))
 
 
 def _legend_beside(axes: Any, count: int) -> None:
@@ -242,8 +231,8 @@ def svg_of(figure: Any) -> str:
     import matplotlib
 
     for axes in figure.axes:
-        for axis in (axes.xaxis, axes.yaxis):
-            _plain_powers(axis)
+        _plain_powers(axes.xaxis)
+        _plain_powers(axes.yaxis)
     out = io.StringIO()
     # Fixed ids and no date: the same data give the same bytes. `savefig` would draw everything twice.
     with matplotlib.rc_context({"svg.hashsalt": "gaussopt", "svg.fonttype": "path"}):

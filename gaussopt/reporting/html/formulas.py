@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import groupby
 from xml.etree import ElementTree
 
 from markupsafe import Markup, escape
@@ -43,16 +44,8 @@ _LONG = 18
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|$~&#])")
 
 
-# -- HTML ----------------------------------------------------------------------------------------------
-
-
 def html(text: object) -> Markup:
-    """A text, a link or a formula text as HTML.
-
-    Only a `Tex` is read as having formulas; any other text is shown as it is, with minus signs in its numbers. A
-    formula that
-    cannot be read is shown as it was typed.
-    """
+    """A text or link as HTML; only a `Tex` has formulas, and one that cannot be read is shown as it was typed."""
     if isinstance(text, Link):
         return Markup('<a href="#{}">{}</a>').format(text.anchor, typeset(text.text))
     if not isinstance(text, Tex):
@@ -90,9 +83,7 @@ def _parts(text: str) -> Iterator[tuple[bool, str]]:
 
 def _fragment(latex: str) -> Markup:
     pieces = _pieces(latex, displayed=False)
-    if pieces is None:
-        return Markup('<code class="tex">{}</code>').format(latex)
-    return Markup("".join(pieces))
+    return Markup('<code class="tex">{}</code>').format(latex) if pieces is None else Markup("".join(pieces))
 
 
 @lru_cache(maxsize=4096)
@@ -113,18 +104,12 @@ def _pieces(latex: str, *, displayed: bool) -> tuple[str, ...] | None:
 
 def _between(children: list[ElementTree.Element]) -> list[list[ElementTree.Element]]:
     """Cut at wide spaces, which are dropped."""
-    pieces: list[list[ElementTree.Element]] = [[]]
-    for child in children:
-        if child.tag == "mspace" and _em(child) >= 1:
-            pieces.append([])
-        else:
-            pieces[-1].append(child)
-    return pieces
 
+    def wide(element: ElementTree.Element) -> bool:
+        width = element.get("width", "")
+        return element.tag == "mspace" and width.endswith("em") and float(width.removesuffix("em")) >= 1
 
-def _em(space: ElementTree.Element) -> float:
-    width = space.get("width", "")
-    return float(width.removesuffix("em")) if width.endswith("em") else 0.0
+    return [list(piece) for dropped, piece in groupby(children, wide) if not dropped]
 
 
 def _behind_relations(children: list[ElementTree.Element]) -> list[list[ElementTree.Element]]:
@@ -213,9 +198,6 @@ def _balanced(latex: str) -> bool:
         if depth < 0:
             return False
     return depth == 0
-
-
-# -- Markdown ------------------------------------------------------------------------------------------
 
 
 def markdown(text: object) -> str:

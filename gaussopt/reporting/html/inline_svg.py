@@ -14,13 +14,14 @@ _UNSAFE = re.compile(r"[^\w !$&'()*+,\-./:;<=>?@\[\]~]+", re.ASCII)
 
 
 def compact(svg: str) -> str:
-    """Write a picture in fewer bytes: coordinates to 0.01, no metadata, no names of groups, no groups of one.
+    """Write a picture in fewer bytes: coordinates to 0.01, no metadata, no names of groups, no groups of one."""
 
-    Equal pictures stay equal byte for byte.
-    """
+    def short(found: re.Match[str]) -> str:
+        return number(float(found[0]), 2)
+
     svg = re.sub(r"\s*<metadata>.*?</metadata>|\s*<!--.*?-->", "", svg, flags=re.DOTALL)
     svg = re.sub(r'<g id="[^"]*"', "<g", svg)
-    svg = _COORDINATES.sub(lambda m: f' {m[1]}="{_LONG.sub(_rounded, " ".join(m[2].split()))}"', svg)
+    svg = _COORDINATES.sub(lambda m: f' {m[1]}="{_LONG.sub(short, " ".join(m[2].split()))}"', svg)
     svg = re.sub(r"\n\s+", "\n", svg)
     found = 1
     while found:
@@ -28,8 +29,11 @@ def compact(svg: str) -> str:
     return svg
 
 
-def _rounded(number: re.Match[str]) -> str:
-    text = f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
+def number(value: float, digits: int = 1) -> str:
+    """Format a number to so many decimals, without trailing zeros."""
+    text = f"{value:.{digits}f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
 
 
@@ -39,13 +43,7 @@ def element(svg: str) -> str:
 
 
 def inline(svg: str, name: str) -> str:
-    """A picture as a part of the page itself.
-
-    Raises
-    ------
-    ValueError
-        If it has ids, which would meet those of the page, or anything but a drawing.
-    """
+    """A picture as a part of the page; ValueError if it has ids, which would meet others, or is more than a drawing."""
     found = element(svg)
     forbidden = re.search(r"\s(id|on\w+|href|xlink:href)\s*=|<(script|style|image|foreignObject|a)\b", found)
     if forbidden:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import csv
 import hashlib
+import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,23 +13,11 @@ from typing import TYPE_CHECKING
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import prepare_folder, write_text
 from gaussopt.reporting import document_checks
-from gaussopt.reporting.document import (
-    Animation,
-    Data,
-    Document,
-    Figure,
-    Link,
-    Table,
-    Timed,
-    blocks_of,
-    text_of,
-    typeset,
-)
+from gaussopt.reporting.document import Animation, Data, Document, Figure, Table, Timed, sections_of, typeset
 from gaussopt.reporting.html import formulas, inline_svg, measured_times, tables
 
 if TYPE_CHECKING:
     import jinja2
-    import pandas as pd
 
 GENERATOR = '<meta name="generator" content="gaussopt">'
 """By which a page is known to be a report of this project."""
@@ -59,35 +49,25 @@ def write(document: Document, out: Path) -> Path:
         # Hundreds of files, all of which can be written again: waiting for the disk at each would take longer than all.
         write_text(out / name, text, durable=False)
     environment = _environment()
-    given = {"document": document, "titles": document_checks.titles(document.sections)}
-    write_text(out / "index.md", environment.get_template("report.md.j2").render(given))
     script, style = (_source(environment, name) for name in ("report.js", "report.css"))
-    page = environment.get_template("report.html.j2").render(
-        given,
-        script=script,
-        style=style,
-        script_hash=_hash(script),
-        open_findings=OPEN_FINDINGS,
-        open_rows=OPEN_ROWS,
-        generator=GENERATOR,
-    )
-    write_text(out / "index.html", page)
+    given = {
+        "document": document, "titles": {s.anchor: s.title for s in sections_of(document.sections)},
+        "script": script, "style": style, "script_hash": _hash(script),
+        "open_findings": OPEN_FINDINGS, "open_rows": OPEN_ROWS, "generator": GENERATOR,
+    }  # fmt: skip
+    for page in ("index.md", "index.html"):
+        write_text(out / page, environment.get_template(page.replace("index", "report") + ".j2").render(given))
     return out / "index.html"
 
 
 def prepare_report(folder: Path, *, keep: bool = False) -> None:
     """Make the folder of a report and check that it can be written.
 
-    Parameters
-    ----------
-    folder : Path
-    keep : bool
-        Whether other things beside a report are let alone; if not, they are a reason to refuse.
-
     Raises
     ------
     BadInput
-        If it cannot be written, or a page there, or what else is there, is none of gaussopt's.
+        If it cannot be written, if a page there is none of gaussopt's, or if other things lie there; `keep` lets these
+        alone.
     """
     refuse_foreign(folder)
     prepare_folder(folder)
@@ -114,22 +94,18 @@ def _is_own(page: Path) -> bool:
 
 def _files(document: Document) -> Iterator[tuple[str, str]]:
     """Names and texts of the files beside the page."""
-    blocks = list(blocks_of(document.sections))
-    if document.summary is not None:
-        blocks = [document.summary.counts, *(h.figure for h in document.summary.highlights), *blocks]
-    for block in blocks:
+    for block in document.blocks:
         match block:
             case Figure():
                 yield f"figures/{block.name}.svg", block.svg
-                yield f"data/{block.name}.csv", _frame_csv(block.data)
             case Animation():
                 yield f"figures/{block.name}.svg", block.still
                 yield f"figures/{block.name}-animated.svg", block.svg
-                yield f"data/{block.name}.csv", _frame_csv(block.data)
-            case Table():
-                yield f"data/{block.name}.csv", _csv(block)
-            case Data():
-                yield f"data/{block.name}.csv", _frame_csv(block.frame)
+        if isinstance(block, Table):
+            yield f"data/{block.name}.csv", _csv(block)
+        elif isinstance(block, Figure | Animation | Data):
+            frame = block.frame if isinstance(block, Data) else block.data
+            yield f"data/{block.name}.csv", str(frame.to_csv(index=False, lineterminator="\n"))
     yield f"data/{measured_times.NAME}", measured_times.listing(document)
 
 
@@ -161,9 +137,7 @@ def _environment() -> jinja2.Environment:
         "tex": formulas.html,
         "typeset": typeset,
         "timed": lambda text: isinstance(text, Timed),
-        "md": lambda cell, digits=6: formulas.markdown(
-            cell if isinstance(cell, str | Link) else text_of(cell, digits=digits)
-        ),
+        "md": lambda cell, digits=6: formulas.markdown(tables.text(cell, digits)),
     }
     return environment
 
@@ -179,16 +153,7 @@ def _hash(script: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def _frame_csv(frame: pd.DataFrame) -> str:
-    return str(frame.to_csv(index=False, lineterminator="\n"))
-
-
 def _csv(table: Table) -> str:
-    import csv
-    import io
-
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows(table.rows)
+    csv.writer(out, lineterminator="\n").writerows((table.columns, *table.rows))
     return out.getvalue()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,15 +22,10 @@ class Cell:
 
     Attributes
     ----------
-    html : Markup
-    value : str
-        The number in full, by which is sorted and which is copied; "" for a text.
-    source : str
-        A text with formulas or negative numbers as typed, which is copied; "" where the text shown says the same.
-    timed : bool
-        Whether it holds a measured time.
-    kind : str
-        Of the head of a column: "n" if it holds numbers, "p" prose, "" words.
+    value : the number in full, by which is sorted and which is copied; "" for a text
+    source : a text with formulas or negative numbers as typed, which is copied; "" where the text shown says the same
+    timed : whether it holds a measured time
+    kind : of the head of a column: "n" if it holds numbers, "p" prose, "" words
     """
 
     html: Markup
@@ -72,22 +67,18 @@ def is_number(cell: Any) -> bool:
     return not is_truth(cell) and (isinstance(cell, int | float) or hasattr(cell, "dtype"))
 
 
+def text(cell: Any, digits: int) -> str | Link:
+    """What a cell shows: its text or link, or its number to so many digits."""
+    return cell if isinstance(cell, str | Link) else text_of(cell, digits=digits)
+
+
 def _cell(cell: Any, timed: bool, digits: int) -> Cell:
     return Cell(
-        html(cell if isinstance(cell, str | Link) else text_of(cell, digits=digits)),
-        _exact(cell) if is_number(cell) else "",
+        html(text(cell, digits)),
+        json.dumps(cell if isinstance(cell, int) else float(cell)) if is_number(cell) else "",
         str(cell) if has_formulas(cell) or (isinstance(cell, str) and typeset(cell) != cell) else "",
         timed or isinstance(cell, Timed),
     )
-
-
-def _exact(number: Any) -> str:
-    if isinstance(number, int):
-        return str(number)
-    value = float(number)
-    if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    return "NaN" if math.isnan(value) else repr(value)
 
 
 def _kind(cells: Sequence[Any], timed: bool) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from gaussopt.atlas.contact_study import CLASSES
 from gaussopt.atlas.scan import Atlas, slip_label
@@ -16,27 +17,10 @@ from gaussopt.core.step_data import Vector
 from gaussopt.modelling.problem import problem
 from gaussopt.reporting.document import Block, Document, Figure, Paragraph, Section, Table
 from gaussopt.reporting.figures.heatmaps import Panel, Scale, class_map, value_map
+from gaussopt.reporting.wording import wording
 
 MAX_PANELS = 9
 """Most maps side by side; the file of the atlas holds all."""
-
-TITLES = {
-    "lcp": "Solutions of the contact laws (LCP)",
-    "matrix": "Class of the contact operator",
-    "qp": "The printed normal-force QP beside the LCP",
-    "joint": "The QP over all ideal forces beside the LCP",
-    "weighted": "The weighted QP beside the LCP",
-}
-
-SEEN = {
-    "lcp": "Where the colour changes, solutions of the contact laws appear or vanish.",
-    "matrix": "With a P-matrix (all principal minors positive; positive definite is more) the contact laws have one "
-    "solution whatever the load is.",
-    "qp": "Light is the mechanics; where it is tensile the program lets a contact pull.",
-    "joint": "Light is the mechanics; where it is tensile the program lets a contact pull.",
-    "weighted": "Where there are no weights, no diagonal D > 0 makes D A symmetric.",
-}
-"""Explanation of a map of classes."""
 
 SMALLEST = 1e-6
 """Relative differences below this are drawn like it."""
@@ -44,25 +28,20 @@ SMALLEST = 1e-6
 
 @dataclass(frozen=True)
 class _View:
-    """Two dimensions that are drawn, and the panels that the others make."""
+    """Dimensions that are drawn up and across, values and labels of x and y, and the panels that the others make."""
 
-    x: tuple[str, Vector]
-    y: tuple[str, Vector]
+    drawn: tuple[str, ...]
+    axes: tuple[Vector, Vector, str, str]
     panels: tuple[tuple[str, dict[str, int]], ...]
-    left_out: int
-    rows_are_slips: bool
+    left_out: str
 
     def of(self, atlas: Atlas, name: str) -> list[Panel]:
         """Panels of a variable."""
-        dims = [d for d in atlas.data[name].dims if d in _dimensions(atlas)]
-        found = []
-        for title, index in self.panels:
-            part = atlas.data[name].isel(index)
-            kept = [d for d in dims if d not in index]
-            order = [d for d in (self.y[0], self.x[0]) if d in kept]
-            values = np.asarray(part.transpose(*order).values, dtype=float)
-            found.append(Panel(title, values.reshape(len(self.y[1]), len(self.x[1]))))
-        return found
+        x, y, *_ = self.axes
+        return [
+            Panel(title, np.asarray(atlas.data[name].isel(index).transpose(*self.drawn), float).reshape(len(y), len(x)))
+            for title, index in self.panels
+        ]
 
 
 GREEK = {"theta": "θ", "omega": "ω", "phi": "φ", "mu": "μ"}
@@ -87,12 +66,11 @@ def _dimensions(atlas: Atlas, plain: bool = False) -> dict[str, tuple[str, Vecto
         unit = unit if plain else unit.replace("degrees", "°").replace("^2", "²")
         found[axis.name] = (name if unit in ("", "1") else f"{name}{per}{unit}", values)
     found["slip"] = ("signs of slip", np.arange(len(atlas.slips), dtype=float))
-    if atlas.loads is not None:
-        angle = (
-            np.degrees(np.arctan2(atlas.loads[:, 1], atlas.loads[:, 0])) % 360 if atlas.loads.shape[1] == 2 else None
-        )
-        label = "direction of the bias / °" if angle is not None else "number of the load direction"
-        found["load"] = (label, np.arange(len(atlas.loads), dtype=float) if angle is None else angle)
+    if atlas.loads is not None and atlas.loads.shape[1] == 2:
+        angle = np.degrees(np.arctan2(atlas.loads[:, 1], atlas.loads[:, 0])) % 360
+        found["load"] = ("direction of the bias / °", angle)
+    elif atlas.loads is not None:
+        found["load"] = ("number of the load direction", np.arange(len(atlas.loads), dtype=float))
     return found
 
 
@@ -110,18 +88,13 @@ def _view(atlas: Atlas) -> _View:
             for d, i in zip(names, index, strict=True)
         ]
         panels.append(("\n".join(words), dict(zip(names, index, strict=True))))
-    nothing = ("", np.zeros(1))
-    shown = panels[:MAX_PANELS]
-    return _View(
-        (x, dims[x][1]), (y, dims[y][1]) if y else nothing, tuple(shown), len(panels) - len(shown), y == "slip"
-    )
-
-
-def _labels(atlas: Atlas, view: _View) -> tuple[str, str]:
-    dims = _dimensions(atlas)
     signs = ", ".join(f"{i} is {_signs(s)}" for i, s in enumerate(atlas.slips))
-    named = {d: (f"{dims[d][0]}: {signs}" if d == "slip" else dims[d][0]) for d in dims}
-    return named[view.x[0]], named.get(view.y[0], "")
+    dims["slip"] = (f"{dims['slip'][0]}: {signs}", dims["slip"][1])
+    ylabel, rows = dims.get(y, ("", np.zeros(1)))
+    left = len(panels) - MAX_PANELS
+    more = f" {left} more panels are in the NetCDF file only." if left > 0 else ""
+    drawn = tuple(d for d in (y, x) if d)
+    return _View(drawn, (dims[x][1], rows, dims[x][0], ylabel), tuple(panels[:MAX_PANELS]), more)
 
 
 def _signs(row: Any) -> str:
@@ -137,42 +110,36 @@ def _slips(atlas: Atlas, index: int) -> str:
 
 def _frame(atlas: Atlas, columns: dict[str, Any]) -> Any:
     """One row for each point."""
-    import pandas as pd
+    dims: dict[str, Any] = {label: values.round(6) for label, values in _dimensions(atlas, plain=True).values()}
+    dims["signs of slip"] = [slip_label(s) for s in atlas.slips]
+    return pd.MultiIndex.from_product(list(dims.values()), names=list(dims)).to_frame(index=False).assign(**columns)
 
-    dims = _dimensions(atlas, plain=True)
-    names = [*(a.name for a in atlas.axes), "slip", *(["load"] if atlas.loads is not None else [])]
-    mesh = np.meshgrid(*(np.arange(len(dims[d][1])) for d in names), indexing="ij")
-    frame: dict[str, Any] = {}
-    for d, index in zip(names, mesh, strict=True):
-        flat = index.ravel()
-        frame[dims[d][0]] = (
-            np.array([slip_label(s) for s in atlas.slips])[flat] if d == "slip" else dims[d][1][flat].round(6)
-        )
-    return pd.DataFrame({**frame, **columns})
+
+def _numbers(atlas: Atlas, name: str) -> Any:
+    """A variable of the atlas at each point, to six digits."""
+    return _frame(atlas, {name: [float(f"{v:.6g}") for v in np.asarray(atlas.data[name].values).ravel()]})
 
 
 def class_figure(atlas: Atlas, name: str, prefix: str = "atlas") -> Figure:
     """The map of the classes of "lcp", "matrix", "qp", "joint" or "weighted"."""
     view, classes = _view(atlas), CLASSES[name]
-    xlabel, ylabel = _labels(atlas, view)
+    *_, xlabel, ylabel = view.axes
     codes = atlas.codes(name)
     counts = "; ".join(f"{label} at {(codes == i).sum()}" for i, label in enumerate(classes) if (codes == i).any())
-    caption = f"{TITLES[name]}: {counts} of {atlas.points} points. {SEEN[name]}{_left_out(view)}"
+    title = wording("atlas-titles", name)
+    caption = f"{title}: {counts} of {atlas.points} points. {wording('atlas-maps', name)}{view.left_out}"
     alt = (
-        f"Map of {TITLES[name][0].lower()}{TITLES[name][1:]} over {xlabel} (across) and {ylabel or 'nothing'} (up), "
+        f"Map of {title[0].lower()}{title[1:]} over {xlabel} (across) and {ylabel or 'nothing'} (up), "
         f"{len(view.panels)} panels. {counts}."
     )
-    return Figure(
-        f"{prefix}-{name}", caption, alt,
-        class_map(view.of(atlas, name), view.x[1], view.y[1], xlabel, ylabel, classes),
-        _frame(atlas, {name: np.array(classes)[codes.ravel()]}),
-    )  # fmt: skip
+    svg = class_map(view.of(atlas, name), *view.axes, classes)
+    return Figure(f"{prefix}-{name}", caption, alt, svg, _frame(atlas, {name: np.array(classes)[codes.ravel()]}))
 
 
 def difference_figure(atlas: Atlas, name: str = "force_difference", prefix: str = "atlas") -> Figure:
     """The map of a relative difference, on a logarithmic scale; white where it is not defined."""
     view = _view(atlas)
-    xlabel, ylabel = _labels(atlas, view)
+    *_, xlabel, ylabel = view.axes
     values = np.asarray(atlas.data[name].values)
     finite = values[np.isfinite(values)]
     top = float(finite.max()) if len(finite) else 1.0
@@ -182,58 +149,47 @@ def difference_figure(atlas: Atlas, name: str = "force_difference", prefix: str 
     different = finite[finite > SMALLEST]
     typical = f", median {np.median(different):.3g}" if len(different) else ""
     sentence = f"{len(different)} of {len(finite)} points above {SMALLEST:g}{typical}, largest {top:.3g}"
-    return Figure(
-        f"{prefix}-{name.replace('_', '-')}", f"The {what}: {sentence}. Dark is equal, bright is "
-        f"far apart, white is not defined.{_left_out(view)}",
-        f"Map of the {what} over {xlabel} and {ylabel}, from {SMALLEST:g} (dark) up (bright): {sentence}.",
-        value_map(panels, view.x[1], view.y[1], xlabel, ylabel,
-                  Scale("relative difference", SMALLEST, max(1.0, min(top, 10.0)), log=True)),
-        _frame(atlas, {name: [float(f"{v:.6g}") for v in values.ravel()]}),
-    )  # fmt: skip
+    caption = f"The {what}: {sentence}. Dark is equal, bright is far apart, white is not defined.{view.left_out}"
+    alt = f"Map of the {what} over {xlabel} and {ylabel}, from {SMALLEST:g} (dark) up (bright): {sentence}."
+    scale = Scale("relative difference", SMALLEST, max(1.0, min(top, 10.0)), log=True)
+    svg = value_map(panels, *view.axes, scale)
+    return Figure(f"{prefix}-{name.replace('_', '-')}", caption, alt, svg, _numbers(atlas, name))
 
 
 def contraction_figure(atlas: Atlas, prefix: str = "atlas") -> Figure:
     """The map of ϱ of frozen friction; the line is ϱ = 1."""
     view = _view(atlas)
-    xlabel, ylabel = _labels(atlas, view)
+    *_, xlabel, ylabel = view.axes
     values = np.asarray(atlas.data["contraction"].values)
     below, above, none = int((values < 1).sum()), int((values >= 1).sum()), int(np.isnan(values).sum())
     sentence = f"below 1 at {below}, not below 1 at {above}, not defined (redundant contacts) at {none} points"
-    return Figure(
-        f"{prefix}-contraction",
-        f"Contraction factor ϱ of frozen friction: {sentence}. Each iteration shrinks the error at least by the factor "
-        f"ϱ; the line is ϱ = 1, above which the formulation refuses.{_left_out(view)}",
-        f"Map of ϱ over {xlabel} and {ylabel}, from 0 (dark) to 2 and more (bright): {sentence}.",
-        value_map(view.of(atlas, "contraction"), view.x[1], view.y[1], xlabel, ylabel, Scale("ϱ", 0.0, 2.0),
-                  contour=1.0),
-        _frame(atlas, {"contraction": [float(f"{v:.6g}") for v in values.ravel()]}),
-    )  # fmt: skip
-
-
-def _left_out(view: _View) -> str:
-    return f" {view.left_out} more panels are in the NetCDF file only." if view.left_out else ""
+    caption = wording("atlas", "contraction", sentence=sentence, left_out=view.left_out)
+    alt = f"Map of ϱ over {xlabel} and {ylabel}, from 0 (dark) to 2 and more (bright): {sentence}."
+    svg = value_map(view.of(atlas, "contraction"), *view.axes, Scale("ϱ", 0.0, 2.0), contour=1.0)
+    return Figure(f"{prefix}-contraction", caption, alt, svg, _numbers(atlas, "contraction"))
 
 
 def counts_table(atlas: Atlas, name: str = "atlas-counts") -> Table:
     """Numbers of points in each class, by signs of slip."""
     rows: list[tuple[Any, ...]] = []
-    axis = len(atlas.axes)
+
+    def count(title: str, label: str, points: Any) -> None:
+        by_slip = np.moveaxis(points, len(atlas.axes), 0)
+        rows.append((title, label, *(int(p.sum()) for p in by_slip), int(points.sum())))
+
     for variable, classes in CLASSES.items():
-        codes = np.moveaxis(atlas.codes(variable), axis, 0)
+        codes = atlas.codes(variable)
         for i, label in enumerate(classes):
             if (codes == i).any():
-                rows.append((TITLES[variable], label, *(int((c == i).sum()) for c in codes), int((codes == i).sum())))
+                count(wording("atlas-titles", variable), label, codes == i)
     for variable, title in (("agrees", "Criterion η"), ("joint_agrees", "Criterion, all ideal forces")):
-        codes = np.moveaxis(atlas.codes(variable), axis, 0)
+        codes = atlas.codes(variable)
         for i, label in ((1, "right"), (0, "wrong")):
             if (codes == i).any() or (i == 0 and (codes == 1).any()):
-                rows.append((title, label, *(int((c == i).sum()) for c in codes), int((codes == i).sum())))
-    border = np.moveaxis(np.asarray(atlas.data["borderline"].values, dtype=int), axis, 0)
-    rows.append(("Criterion η", "borderline", *(int(c.sum()) for c in border), int(border.sum())))
-    return Table(
-        name, f"Points of the atlas of {atlas.problem} by class and signs of slip ({', '.join(atlas.contacts)}).",
-        ("what", "class", *map(_signs, atlas.slips), "all"), tuple(rows),
-    )  # fmt: skip
+                count(title, label, codes == i)
+    count("Criterion η", "borderline", np.asarray(atlas.data["borderline"].values, dtype=int))
+    caption = f"Points of the atlas of {atlas.problem} by class and signs of slip ({', '.join(atlas.contacts)})."
+    return Table(name, caption, ("what", "class", *map(_signs, atlas.slips), "all"), tuple(rows))
 
 
 def agreement_table(atlas: Atlas, name: str = "atlas-criterion") -> Table:
@@ -243,10 +199,8 @@ def agreement_table(atlas: Atlas, name: str = "atlas-criterion") -> Table:
     for code, label in enumerate(CLASSES["qp"]):
         if (qp == code).any():
             rows.append((label, *(int(((qp == code) & (predicted == p)).sum()) for p in (1, 0, -1))))
-    return Table(
-        name, "The printed QP's answers by what the criterion predicts; it applies to positive definite operators.",
-        ("printed QP", "predicted equal", "predicted different", "does not apply"), tuple(rows),
-    )  # fmt: skip
+    caption = "The printed QP's answers by what the criterion predicts; it applies to positive definite operators."
+    return Table(name, caption, ("printed QP", "predicted equal", "predicted different", "does not apply"), tuple(rows))
 
 
 def atlas_section(atlas: Atlas, anchor: str = "atlas", title: str | None = None) -> tuple[Section, list[str]]:
@@ -267,7 +221,7 @@ def atlas_section(atlas: Atlas, anchor: str = "atlas", title: str | None = None)
     for name in mapped:
         if name not in several:
             label = CLASSES[name][int(atlas.codes(name).flat[0])]
-            blocks.append(Paragraph(f"{TITLES[name]}: {label} at every point."))
+            blocks.append(Paragraph(f"{wording('atlas-titles', name)}: {label} at every point."))
     return Section(anchor, title or f"Atlas of {atlas.problem}", tuple(blocks)), findings(atlas)
 
 
@@ -278,10 +232,8 @@ def _lead(atlas: Atlas) -> str:
         for a in atlas.axes
     )
     loads = "" if atlas.loads is None else f", {len(atlas.loads)} directions of the load"
-    return (
-        f"{atlas.points} states: {axes or 'the start'}; {len(atlas.slips)} combinations of slip signs{loads}. All "
-        "contacts are closed and slide. The sign + is slip in the positive direction of the contact's tangent."
-    )
+    slips = len(atlas.slips)
+    return wording("atlas", "points", points=atlas.points, axes=axes or "the start", slips=slips, loads=loads)
 
 
 def findings(atlas: Atlas) -> list[str]:
@@ -290,12 +242,11 @@ def findings(atlas: Atlas) -> list[str]:
     criterion = s["criterion"]
     total = criterion["right"] + criterion["wrong"]
     border = f"; {criterion['borderline']} more are borderline" if criterion["borderline"] else ""
+    equal, different, tensile = (s["qp"].get(name, 0) for name in ("equal", "different", "tensile"))
+    several = sum(s["qp"].values()) - equal - different - tensile
     lines = [
         f"The contact laws have one solution at {s['lcp'].get('one solution', 0)} of {atlas.points} states.",
-        f"The printed QP equals the LCP at {s['qp'].get('equal', 0)} and differs at "
-        f"{s['qp'].get('different', 0) + s['qp'].get('tensile', 0)}, with a tensile force at "
-        f"{s['qp'].get('tensile', 0)}; it has no unique minimiser at "
-        f"{sum(v for k, v in s['qp'].items() if k not in ('equal', 'different', 'tensile'))}.",
+        wording("atlas", "printed", equal=equal, differs=different + tensile, tensile=tensile, none=several),
         f"Criterion η predicts that at {criterion['right']} of {total} states to which it applies{border}."
         if total
         else "Criterion η applies nowhere: the contact operator is not positive definite at any state.",
@@ -304,11 +255,9 @@ def findings(atlas: Atlas) -> list[str]:
     ]
     joint = s["joint"]
     if "not mapped" not in joint:
+        differs = joint.get("different", 0) + joint.get("tensile", 0)
         wrong = criterion["wrong for all ideal forces"]
-        lines.append(
-            f"The printed QP over all ideal forces equals the LCP at {joint.get('equal', 0)} and differs at "
-            f"{joint.get('different', 0) + joint.get('tensile', 0)} states; its criterion is wrong at {wrong}."
-        )
+        lines.append(wording("atlas", "joint", equal=joint.get("equal", 0), differs=differs, wrong=wrong))
     return lines
 
 
@@ -322,8 +271,5 @@ def document(atlas: Atlas, name: str, tables: Sequence[Table] = (), *, quick: bo
     if blocks:
         lead = Paragraph("Boundaries found by root finding and stated values beside them.")
         sections.append(Section("boundaries", "Boundaries and tables", (lead, *blocks)))
-    lead_text = (
-        f"What the linear complementarity problem of the contact laws, the printed quadratic program and its relatives "
-        f"do on a grid of states of {atlas.problem}. All numbers were computed by the run that wrote this."
-    )
-    return Document(f"Atlas of {atlas.problem}", lead_text, tuple(lines), tuple(sections))
+    opening = wording("atlas", "lead", problem=atlas.problem)
+    return Document(f"Atlas of {atlas.problem}", opening, tuple(lines), tuple(sections))

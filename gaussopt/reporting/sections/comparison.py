@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from gaussopt.reporting.document import Block, Data, Document, Items, Section, T
 from gaussopt.reporting.figures import convergence
 from gaussopt.reporting.sections import correctness, problems, speed, sweeps
 from gaussopt.reporting.sections.grouping import first, groups, listed, looks_of, plural, shape_of, short
+from gaussopt.reporting.wording import wording
 
 MOST_ROWS = 24
 """Longest table on the page where a file holds the rest."""
@@ -59,29 +60,13 @@ def document(results: Results) -> Document:
     ]
     if not judged:
         findings.insert(0, "No pair answered any step.")
-    lead = (
-        "Formulations and solvers on equal terms: the same steps, timed in turns, and every answer judged by the same "
-        "certificate, whatever the solver says of it."
-    )
-    return Document("Comparison", lead, tuple(findings), tuple(s for s in sections if s is not None))
+    given = tuple(s for s in sections if s is not None)
+    return Document("Comparison", wording("comparison", "lead"), tuple(findings), given)
 
 
 def _how_to_read() -> Section:
-    return Section("reading", "How to read this", (Items((
-        "Confirmed: the certificate, which knows nothing of formulation or solver, bounds the distance of the answer "
-        "to the true acceleration. Claimed: the solver calls it solved. Recognised: the step is ill-posed, and the "
-        "solver says just so. Confirmed and recognised answers are successes, all others failures.",
-        "Failures are charged, never dropped: infinite cost in profiles, ten times the slowest right answer in "
-        "means, infinite error where there is no answer.",
-        "Three rows for each solver: set up anew at every step; updated and started from its default (cold); updated "
-        "and started from the answer before (warm). A solver that cannot be updated or makes no use of a start lacks "
-        "the rows in which it would not differ. Where one row must do, it is the last, as in a simulation.",
-        "Times are of this machine and this Python: read ratios and where they reverse, not microseconds. Differences "
-        "below a factor of 1.1 are called none.",
-        "Limits: steps of one motion are alike, so shares over them are not shares of all mechanics; a profile or a "
-        "mean depends on who takes part; small programs measure the adapters as much as the algorithms, which is why "
-        "the backends' own times stand beside ours.",
-    )),))  # fmt: skip
+    subjects = ("confirmed", "charged", "starts", "times", "limits")
+    return Section("reading", "How to read this", (Items(tuple(wording("how-to-read", s) for s in subjects)),))
 
 
 def _convergence(judged: Sequence[Answers]) -> Section | None:
@@ -91,9 +76,6 @@ def _convergence(judged: Sequence[Answers]) -> Section | None:
     if present & {"deap", "deap-cma"}:
         figures.append(convergence.evolution())
     return Section("convergence", "Convergence", tuple(figures)) if figures else None
-
-
-# -- trajectories --------------------------------------------------------------------------------------
 
 
 def _trajectories(motions: Sequence[MotionRecord]) -> Section:
@@ -106,33 +88,22 @@ def _trajectories(motions: Sequence[MotionRecord]) -> Section:
             ["problem", "formulation", "stepper", "dt"], sort=False
         )
     )  # fmt: skip
-    blocks: list[Block] = [
-        Table(
-            "motions",
-            "Trajectories by formulation, all its solvers together: how many reached their end; "
-            "the largest error against the reference, certified relative error of a step, violation of the constraints "
-            "in position and velocity, and drift of the energy relative to its largest value.",
-            ("problem", "formulation", "stepper", "to the end", "evaluations", "error", "certified",
-             "position drift", "velocity drift", "energy drift"),
-            rows,
-        ),
-        Data("motions-all", "All trajectories.", frame),
-    ]  # fmt: skip
+    columns = ("problem", "formulation", "stepper", "to the end", "evaluations", "error", "certified",
+               "position drift", "velocity drift", "energy drift")  # fmt: skip
+    table = Table("motions", wording("comparison", "motions"), columns, rows)
+    blocks: list[Block] = [table, Data("motions-all", "All trajectories.", frame)]
     ended = [m for m in motions if m.status != "solved"]
     if ended:
         shown, more = first(ended, MOST_ROWS)
-        rows = tuple((m.problem, label_of(m.formulation, m.solver), m.stepper, m.status, m.message) for m in shown)
-        columns = ("problem", "pair", "stepper", "status", "why")
-        blocks.append(Table("motions-ended", f"Trajectories that ended early.{more}", columns, rows))
+        why = tuple((m.problem, label_of(m.formulation, m.solver), m.stepper, m.status, m.message) for m in shown)
+        heads = ("problem", "pair", "stepper", "status", "why")
+        blocks.append(Table("motions-ended", f"Trajectories that ended early.{more}", heads, why))
     return Section("motions", "Trajectories", tuple(blocks))
 
 
 def _range(values: Iterable[int]) -> str | int:
     low, high = min(values), max(values)
     return low if low == high else f"{low} to {high}"
-
-
-# -- claims --------------------------------------------------------------------------------------------
 
 
 def _claims_section(answered: Sequence[MeasuredClaim]) -> Section | None:
@@ -161,9 +132,6 @@ def _evidence(claim: MeasuredClaim) -> list[Block]:
     return blocks
 
 
-# -- what did not work ---------------------------------------------------------------------------------
-
-
 def _refused(refused: Sequence[Answers]) -> Section | None:
     """Refusals by reason; the names and numbers in a reason do not make it another one."""
     if not refused:
@@ -183,12 +151,8 @@ def _refused(refused: Sequence[Answers]) -> Section | None:
          listed(list(where), 4), reason)
         for (who, _), (reason, formulations, solvers, where) in sorted(by.items(), key=lambda x: x[0][0])
     )  # fmt: skip
-    return Section("refused", "Refused", (Table(
-        "refused",
-        "Pairs that do not apply, by reason. A refusal is no failure; only in profiles and means over sources of which "
-        "a pair takes some does it count as one. Each refusal with its words is in the files of 'Who is right'.",
-        ("who refuses", "formulations", "solvers", "on", "reason"), rows,
-    ),))  # fmt: skip
+    columns = ("who refuses", "formulations", "solvers", "on", "reason")
+    return Section("refused", "Refused", (Table("refused", wording("comparison", "refused"), columns, rows),))
 
 
 def _failures(failures: Mapping[str, str], answers: Sequence[Answers]) -> Section | None:
@@ -201,13 +165,9 @@ def _failures(failures: Mapping[str, str], answers: Sequence[Answers]) -> Sectio
              *(worst(np.array(x, dtype=float)) for x in (a.certified, a.primal, a.dual, a.gap)))
             for a in shown
         )  # fmt: skip
-        blocks.append(Table(
-            "ended-early",
-            f"Cases that ended before their last step ({kinds_of(a.failure for a in early)}), with what they had "
-            "answered until then: largest certified error and residuals. The steps they did not reach count as "
-            f"failures.{more}",
-            ("steps", "pair", "start", "why", "answered", "certified", "primal", "dual", "gap"), rows,
-        ))  # fmt: skip
+        caption = wording("comparison", "ended-early", kinds=kinds_of(a.failure for a in early), more=more)
+        columns = ("steps", "pair", "start", "why", "answered", "certified", "primal", "dual", "gap")
+        blocks.append(Table("ended-early", caption, columns, rows))
     if failures:
         caption = f"Cases without a result: {kinds_of(failures.values())}."
         blocks.append(Table("failures", caption, ("case", "reason"), tuple(failures.items())))
@@ -215,10 +175,10 @@ def _failures(failures: Mapping[str, str], answers: Sequence[Answers]) -> Sectio
 
 
 def _broken(failures: Mapping[str, str], answers: Sequence[Answers]) -> list[str]:
-    early = sorted({a.solver for a in answers if a.failure})
+    texts = [a.failure for a in answers if a.failure]
     lines = []
-    if early:
-        texts = [a.failure for a in answers if a.failure]
+    if texts:
+        early = sorted({a.solver for a in answers if a.failure})
         lines.append(f"{plural(len(texts), 'case')} ended early ({kinds_of(texts)}): {listed(early)}.")
     if failures:
         have = "has" if len(failures) == 1 else "have"
@@ -242,12 +202,10 @@ def _environment(meta: Mapping[str, Any]) -> Section:
     return Section("environment", "Environment", (table,))
 
 
-def _flat(prefix: str, meta: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
+def _flat(prefix: str, meta: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for key, value in meta.items():
         if isinstance(value, Mapping):
-            found += _flat(f"{prefix}{key}: ", value)
+            yield from _flat(f"{prefix}{key}: ", value)
         else:
             text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
-            found.append((f"{prefix}{key}", "–" if text is None else text))
-    return found
+            yield f"{prefix}{key}", "–" if text is None else text

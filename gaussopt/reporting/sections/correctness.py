@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from gaussopt.comparison import metrics, tables
-from gaussopt.comparison.records import Answers, SourceKey
+from gaussopt.comparison.records import Answers
 from gaussopt.comparison.step_table import PROGRAM_TOLERANCE, SEVERAL, TimedAnswers, base_of, join, stacked, step_table
 from gaussopt.reporting.document import Block, Data, Paragraph, Section, Table
-from gaussopt.reporting.sections.grouping import Group, in_words, listed, per_cent, plural, shape_of, short
+from gaussopt.reporting.sections.grouping import Group, gathered, in_words, listed, per_cent, plural, shape_of, short
+from gaussopt.reporting.wording import wording
 
 MOST_ROWS = 30
 MOST_REASONS = 12
@@ -32,13 +32,9 @@ def section(groups: Sequence[Group], answers: Sequence[Answers]) -> Section:
     wrong = metrics.wrong_programs(answers)
     if wrong:
         rows = tuple((w.formulation, w.source, w.steps, w.wrong, w.worst) for w in wrong)
-        blocks.append(Table(
-            "wrong-programs",
-            "Formulations that are wrong on their own account: answers that solve their program (residuals at most "
-            f"{PROGRAM_TOLERANCE:g}) and are not the mechanics. Answers of all solvers from "
-            "all starts are counted; no solver is blamed for these.",
-            ("formulation", "steps of", "answers that solve it", "not confirmed", "largest certified"), rows,
-        ))  # fmt: skip
+        columns = ("formulation", "steps of", "answers that solve it", "not confirmed", "largest certified")
+        caption = wording("correctness", "wrong-programs", tolerance=PROGRAM_TOLERANCE)
+        blocks.append(Table("wrong-programs", caption, columns, rows))
     blocks += _reasons(answers)
     parts = tuple(Section(f"right-{g.anchor}", g.title, tuple(_matrices(g))) for g in groups)
     return Section("right", "Who is right", tuple(blocks), parts)
@@ -54,19 +50,11 @@ def _words_table(words: Sequence[Any]) -> Block:
          listed(w.where, 2))
         for w in told[:MOST_ROWS]
     )  # fmt: skip
-    more = f" The {MOST_ROWS} worst of {len(told)}." if len(told) > MOST_ROWS else ""
+    more = f" The {MOST_ROWS} worst of {len(told)}." * (len(told) > MOST_ROWS)
     more += f" Not listed, since claim and certificate agree at every step: {listed(rest, 40)}." if rest else ""
-    return Table(
-        "words",
-        "What the word of each solver is worth, the worst first, over all kinds of start. 'False claims' are answers "
-        "that it calls solved and the certificate does not confirm, and 'denied' ones: it calls a step infeasible or "
-        "otherwise ill-posed that is not so. 'Missed' are confirmed and called neither; the correct rate is the share "
-        "of steps of which it says what is true. To stop at a limit claims nothing. A tolerance that is "
-        f"too loose makes false claims as surely as a bug does: the size of the error tells them apart.{more}",
-        ("solver", "steps", "claims", "false claims", "denied", "missed", "correct rate",
-         "largest certified among false claims", "most of them in"),
-        rows,
-    )  # fmt: skip
+    columns = ("solver", "steps", "claims", "false claims", "denied", "missed", "correct rate",
+               "largest certified among false claims", "most of them in")  # fmt: skip
+    return Table("words", wording("correctness", "words", more=more), columns, rows)
 
 
 def _words_frame(words: Sequence[Any]) -> pd.DataFrame:
@@ -77,9 +65,7 @@ def _words_frame(words: Sequence[Any]) -> pd.DataFrame:
 
 def _matrices(group: Group) -> list[Block]:
     main, _ = group.main()
-    by: dict[tuple[str, str], list[TimedAnswers]] = {}
-    for c in join(main, ()):
-        by.setdefault((c.answers.solver, c.answers.formulation), []).append(c)
+    by = gathered(join(main, ()), lambda c: (c.answers.solver, c.answers.formulation))
     used = [k for k, of in by.items() if not all(c.answers.refused for c in of)]
     if not used:
         return [Paragraph("Every pair refuses these steps; the reasons are listed under Refused.")]
@@ -91,22 +77,18 @@ def _matrices(group: Group) -> list[Block]:
     cells = tuple((s, *(_cell(by.get((s, f))) for f in wide)) for s in solvers)
     parts = len({(c.source.part, tuple(c.source.dials.items())) for of in by.values() for c in of})
     over = f", the worst of {parts} sets of steps" if parts > 1 else ""
-    caption = (
-        f"Largest certified relative error{over} and all kinds of start. A bare number: every answer is confirmed and "
-        "every claim true. Otherwise the share of steps confirmed follows, and the correct rate of the claims where it "
-        "is below one. 'Recognised as': ill-posed steps that the solver calls just so. Steps with several solutions, "
-        "where nobody can be confirmed, are left out. '–': refused, or not asked. '*': a formulation that does not "
-        "claim to be exact."
-    )
     inexact = {c.answers.formulation for of in by.values() for c in of if not c.answers.exact}
     header = ("solver", *(f"{f}{'*' * (f in inexact)}" or "largest certified" for f in wide))
-    blocks: list[Block] = [Table(f"right-{group.anchor}", caption, header, cells)]
+    blocks: list[Block] = [Table(f"right-{group.anchor}", wording("correctness", "matrices", over=over), header, cells)]
     narrow = [(f, s) for f in formulations if f not in wide for s, g in used if g == f]
     if narrow:
         rows = tuple((f, s, _cell(by[s, f])) for f, s in narrow)
         text = "The same for formulations that one solver takes."
         blocks.append(Table(f"right-one-{group.anchor}", text, ("formulation", "solver", "largest certified"), rows))
-    return [*blocks, _long(group)]
+    frame = tables.summary(group.answers, group.times)
+    of_time = ("backend", "overhead", "timed", "repetitions")
+    timed = tuple(c for c in frame.columns if c.startswith("work_") or c in of_time)
+    return [*blocks, Data(f"summary-{group.anchor}", wording("correctness", "summary"), frame, timed)]
 
 
 def _cell(cases: Sequence[TimedAnswers] | None) -> float | str:
@@ -135,18 +117,6 @@ def _cell(cases: Sequence[TimedAnswers] | None) -> float | str:
     return ", ".join(parts).replace(" %", "\u202f%")
 
 
-def _long(group: Group) -> Data:
-    frame = tables.summary(group.answers, group.times)
-    of_time = ("backend", "overhead", "timed", "repetitions")
-    return Data(
-        f"summary-{group.anchor}",
-        "Every source, formulation, solver (with all sets of options) and start: counts, rates, quantiles of errors "
-        "and work, largest primal, dual and gap residuals, iterations.",
-        frame,
-        tuple(c for c in frame.columns if c.startswith("work_") or c in of_time),
-    )
-
-
 def findings(groups: Sequence[Group], answers: Sequence[Answers]) -> list[str]:
     """Findings: solvers that are confirmed everywhere, false claims, failures with reasons, wrong formulations."""
     swept = frozenset[str]().union(*(g.sweeps for g in groups))
@@ -160,48 +130,40 @@ def findings(groups: Sequence[Group], answers: Sequence[Answers]) -> list[str]:
     everywhere = counted[~counted["solver"].isin(swept)].groupby("solver")["right"].all()
     sure = list(everywhere.index[everywhere])
     known = " or recognise it as ill-posed" if exact["recognised"].any() else ""
-    lines = [
-        f"{pairs.sum()} of {len(pairs)} pairs of an exact formulation and a solver are confirmed on every step "
-        f"they were asked{known}. Solvers confirmed throughout: {listed(sure, 16) if sure else 'none'}."
-    ]
-    lines += _lies(answers, swept)
-    lines += _differing(table)
-    lines += _several(exact)
-    lines += _failing([c for c in join(answers) if c.answers.exact and c.answers.solver not in swept])
     wrong = [f"{w.formulation} on {w.source} ({w.wrong} of {w.steps})" for w in metrics.wrong_programs(answers)]
-    if wrong:
-        lines.append(
-            "Programs that were solved and are not the mechanics, whoever solves them, in answers over all starts: "
-            f"{listed(wrong)}."
-        )
-    return lines
+    return [
+        wording("correctness", "everywhere", right=pairs.sum(), pairs=len(pairs), known=known,
+                sure=listed(sure, 16) if sure else "none"),
+        *_lies(answers, swept),
+        *_differing(table),
+        *_several(exact),
+        *_failing([c for c in join(answers) if c.answers.exact and c.answers.solver not in swept]),
+        *([wording("correctness", "programs", wrong=listed(wrong))] if wrong else []),
+    ]  # fmt: skip
 
 
 def _lies(answers: Sequence[Answers], swept: frozenset[str]) -> list[str]:
     """Claims that do not survive, "solved" and "infeasible" alike."""
-    liars = metrics.liars(answers)
+    judged = metrics.liars(answers)
+    liars = [r for r in judged if r.solver not in swept]
     lines = [
-        f"{r.solver} is never right: the certificate refutes all {r.refuted} answers that it calls solved; its correct "
-        f"rate is {r.correct:.2g}, its largest certified error "
-        f"{f'{r.worst:.1e}' if np.isfinite(r.worst) else 'infinite'}."
-        for r in liars if r.never_right and r.solver not in swept
+        wording("correctness", "never-right", solver=r.solver, refuted=r.refuted, correct=r.correct,
+                worst=f"{r.worst:.1e}" if np.isfinite(r.worst) else "infinite")
+        for r in liars if r.never_right
     ]  # fmt: skip
-    others = [r for r in liars if r.refuted and not r.never_right and r.solver not in swept]
+    others = [r for r in liars if r.refuted and not r.never_right]
     if others:
         named = [f"{r.solver} {r.refuted} of {r.claims} (correct rate {r.correct:.3g})" for r in others]
         lines.append(f"Claims of 'solved' that the certificate does not confirm: {listed(named)}.")
     lines += [
-        f"{r.solver} calls solvable steps {in_words(r.said)}: {r.denied} of its {r.steps} answers (correct rate "
-        f"{r.correct:.3g})."
-        for r in liars if r.denied and r.solver not in swept
+        wording("correctness", "denied", solver=r.solver, said=in_words(r.said), denied=r.denied, steps=r.steps,
+                correct=r.correct)
+        for r in liars if r.denied
     ]  # fmt: skip
-    loose = [r for r in liars if r.solver in swept]
+    loose = [base_of(r.solver) for r in judged if r.solver in swept]
     if loose:
-        lines.append(
-            f"Of the sets of options that trade accuracy for time, {len(loose)} make false claims too: "
-            f"{listed(sorted({base_of(r.solver) for r in loose}))}."
-        )
-    if not any(r.refuted for r in liars):
+        lines.append(wording("correctness", "loose", count=len(loose), solvers=listed(sorted(set(loose)))))
+    if not any(r.refuted for r in judged):
         lines.append("Every claim of 'solved' survives the certificate.")
     return lines
 
@@ -210,12 +172,7 @@ def _differing(table: pd.DataFrame) -> list[str]:
     """Solvers whose answers on the clock are not those on record."""
     counts = table.groupby("solver", sort=False)["differs"].sum().sort_values(ascending=False, kind="stable")
     named = [f"{solver} (at {plural(n, 'step')}, over all starts)" for solver, n in counts.items() if n]
-    if not named:
-        return []
-    return [
-        f"Answers differently on the clock, confirmed on record and not when timed: {listed(named)}. These steps count "
-        "as failures wherever times are compared."
-    ]
+    return [wording("correctness", "differing", named=listed(named))] if named else []
 
 
 def _several(table: pd.DataFrame) -> list[str]:
@@ -225,24 +182,18 @@ def _several(table: pd.DataFrame) -> list[str]:
         f"{of.sum()} of {plural(len(of), 'step')} of {name}"
         for name, of in there.groupby(level="name", sort=False) if of.any()
     ]  # fmt: skip
-    if not named:
-        return []
-    return [f"Several solutions: {listed(named)}. Nobody can be confirmed there, and nobody is blamed."]
+    sentence = f"Several solutions: {listed(named)}. Nobody can be confirmed there, and nobody is blamed."
+    return [sentence] if named else []
 
 
 def _failing(cases: Sequence[TimedAnswers]) -> list[str]:
     """Solvers without a right answer to any step of a source, however it is formulated exactly and started."""
-    by: dict[tuple[str, SourceKey], list[TimedAnswers]] = {}
-    for c in cases:
-        if not c.answers.refused and ((~c["open"]).any() or c.answers.failure):
-            by.setdefault((c.answers.solver, c.source.key), []).append(c)
-    failing: dict[str, list[list[Answers]]] = {}
-    for (solver, _), of in by.items():
-        if not stacked(of, "right").any():
-            failing.setdefault(solver, []).append([c.answers for c in of])
+    asked = (c for c in cases if not c.answers.refused and ((~c["open"]).any() or c.answers.failure))
+    by = gathered(asked, lambda c: (c.answers.solver, c.source.key))
+    failing = gathered((of for of in by.values() if not stacked(of, "right").any()), lambda of: of[0].answers.solver)
     named = []
     for solver, sources in sorted(failing.items(), key=lambda x: -len(x[1])):
-        why = ranked_reasons(chain.from_iterable(sources))
+        why = ranked_reasons(c.answers for of in sources for c in of)
         reason = why[0][0].rstrip(".") if why else "no reason on record"
         named.append(f"{solver} on {plural(len(sources), 'source')} ({cut(reason)})")
     return [f"Solvers that fail at every step of a source: {'; '.join(named)}."] if named else []
@@ -268,22 +219,15 @@ def cut(text: str, most: int = 150) -> str:
 
 def _reasons(answers: Sequence[Answers]) -> list[Block]:
     """Reasons for which steps were not confirmed, by solver, formulation and problem or family."""
-    by: dict[tuple[str, str, str], list[Answers]] = {}
-    for a in answers:
-        if a.reasons:
-            by.setdefault((a.solver, a.formulation, a.source.name), []).append(a)
+    by = gathered((a for a in answers if a.reasons), lambda a: (a.solver, a.formulation, a.source.name))
     rows = [(*key, count, reason) for key, of in by.items() for reason, count in ranked_reasons(of)]
     if not rows:
         return []
     rows.sort(key=lambda r: -r[3])
     columns = ("solver", "formulation", "steps of", "steps", "reason")
-    more = f" The {MOST_REASONS} most frequent of {len(rows)}." if len(rows) > MOST_REASONS else ""
-    blocks: list[Block] = [Table(
-        "reasons",
-        "Why steps were not confirmed, over all starts; reasons that differ in numbers only are one, in the words of "
-        f"the most frequent.{more}",
-        columns, tuple((*row[:-1], cut(row[-1])) for row in rows[:MOST_REASONS]),
-    )]  # fmt: skip
+    more = f" The {MOST_REASONS} most frequent of {len(rows)}." * (len(rows) > MOST_REASONS)
+    shown = tuple((*row[:-1], cut(row[-1])) for row in rows[:MOST_REASONS])
+    blocks: list[Block] = [Table("reasons", wording("correctness", "reasons", more=more), columns, shown)]
     if more:
         frame = pd.DataFrame(rows, columns=["solver", "formulation", "source", "steps", "reason"])
         blocks.append(Data("reasons-all", "All reasons.", frame))

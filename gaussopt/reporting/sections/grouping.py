@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from gaussopt.comparison.records import Answers, StepSource, Times
+from gaussopt.comparison.records import Answers, Times
 from gaussopt.comparison.results import Results
 from gaussopt.comparison.step_table import base_of
 
 T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 
 SWEEP = 3
 """From so many sets of options on, a solver's options are a sweep of its accuracy, shown where accuracy is."""
@@ -23,13 +23,9 @@ FIRST = ("gauss", "lcp-qp", "lcp")
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """All records of a problem, a family, a folder of programs, or of the single programs.
+    """All records of a problem, a family, a folder of programs, or of the single programs, refusals included.
 
-    Attributes
-    ----------
-    answers, times : `answers` includes refusals
-    sweeps : solvers whose options are a sweep; `main` leaves these out
-    formulation : the one that most solvers take, by which solvers are compared
+    `sweeps` are solvers whose options are a sweep; solvers are compared by the formulation that most of them take.
     """
 
     kind: str
@@ -40,12 +36,10 @@ class Group:
     sweeps: frozenset[str]
     formulation: str
 
-    def main(self) -> tuple[tuple[Answers, ...], tuple[Times, ...]]:
+    def main(self) -> tuple[list[Answers], list[Times]]:
         """Records without sweeps of options."""
-        return (
-            tuple(a for a in self.answers if a.solver not in self.sweeps),
-            tuple(t for t in self.times if t.solver not in self.sweeps),
-        )
+        answers = [a for a in self.answers if a.solver not in self.sweeps]
+        return answers, [t for t in self.times if t.solver not in self.sweeps]
 
     @property
     def title(self) -> str:
@@ -54,40 +48,41 @@ class Group:
         return titles.get(self.kind, self.name)
 
 
+def gathered(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Rows by a key, in the order in which keys first occur."""
+    found: dict[K, list[T]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return found
+
+
 def _widest(answers: Sequence[Answers]) -> str:
     """The exact formulation that most solvers take."""
-    taken: dict[str, set[str]] = {}
-    right: Counter[str] = Counter()
-    for a in answers:
-        if not a.refused and a.exact:
-            taken.setdefault(a.formulation, set()).add(a.solver)
-            right[a.formulation] += sum(a.confirmed)
-    order = sorted(taken, key=lambda f: (-len(taken[f]), f not in FIRST, -right[f], f))
-    return order[0] if order else ""
+    taken = gathered((a for a in answers if not a.refused and a.exact), lambda a: a.formulation)
+
+    def rank(formulation: str) -> tuple[Any, ...]:
+        of = taken[formulation]
+        right = sum(sum(a.confirmed) for a in of)
+        return -len({a.solver for a in of}), formulation not in FIRST, -right, formulation
+
+    return min(taken, key=rank, default="")
 
 
-def group_of(source: StepSource) -> tuple[str, str]:
+def group_of(record: Answers | Times) -> tuple[str, str]:
     """Kind and name; single programs belong together."""
+    source = record.source
     return source.kind, "" if source.kind == "qp" else source.name
 
 
 def groups(results: Results) -> list[Group]:
     """Records by problem or family, in the order of the answers."""
-    sets: dict[str, set[str]] = {}
-    for a in results.answers:
-        sets.setdefault(base_of(a.solver), set()).add(a.solver)
+    sets = gathered({a.solver for a in results.answers}, base_of)
     sweeps = frozenset(s for base, of in sets.items() if len(of) > SWEEP for s in of if s != base)
-    answers: dict[tuple[str, str], list[Answers]] = {}
-    times: dict[tuple[str, str], list[Times]] = {}
-    for a in results.answers:
-        answers.setdefault(group_of(a.source), []).append(a)
-    for t in results.times:
-        times.setdefault(group_of(t.source), []).append(t)
+    times = gathered(results.times, group_of)
     return [
-        Group(kind, name, anchor_of(kind, name), tuple(of), tuple(times.get((kind, name), ())), sweeps,
-              _widest(of))
-        for (kind, name), of in answers.items()
-    ]  # fmt: skip
+        Group(*key, anchor_of(*key), tuple(of), tuple(times.get(key, ())), sweeps, _widest(of))
+        for key, of in gathered(results.answers, group_of).items()
+    ]
 
 
 def anchor_of(*words: str) -> str:

@@ -9,25 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gaussopt.comparison.performance_profiles import (
-    PENALTY,
-    SHIFT,
-    TARGETS,
-    Costs,
-    Mean,
-    Profile,
-    costs,
-    fastest_at,
-    geometric_means,
-    profile_of,
-    work_precision,
-)
+from gaussopt.comparison import performance_profiles as performance
+from gaussopt.comparison.performance_profiles import Costs, Mean, Profile, profile_of
 from gaussopt.comparison.records import STARTS
 from gaussopt.comparison.step_table import TimedAnswers, join, quantiles, stacked
 from gaussopt.comparison.warm_starts import WarmGain, warm_gain
 from gaussopt.reporting.document import Block, Data, Figure, Paragraph, Section, Table
 from gaussopt.reporting.figures import plots
-from gaussopt.reporting.sections.grouping import SWEEP, Group, listed, per_cent, plural, short
+from gaussopt.reporting.sections.grouping import SWEEP, Group, gathered, listed, per_cent, plural, short
+from gaussopt.reporting.wording import wording
 
 DRAWN = 12
 """Most pairs in a figure; its data hold all."""
@@ -63,111 +53,83 @@ class Speed:
         """Costs and means of solvers of the main formulation, and of all pairs."""
         answers, times = group.main()
         exact = [a for a in answers if a.exact]
-        solvers = costs(exact, times, formulation=group.formulation)
-        pairs = costs(exact, times)
-        return cls(group, solvers, geometric_means(solvers), pairs, geometric_means(pairs))
+        solvers = performance.costs(exact, times, formulation=group.formulation)
+        pairs = performance.costs(exact, times)
+        return cls(group, solvers, performance.geometric_means(solvers), pairs, performance.geometric_means(pairs))
 
     @property
     def several(self) -> bool:
-        """True if there is more than one formulation."""
+        """Whether there is more than one formulation."""
         return len({a.formulation for a in self.group.answers if not a.refused and a.exact}) > 1
 
 
-def by_formulation(speed: Speed) -> str:
+def by_formulation(group: Group) -> str:
     """The formulation as it stands in captions."""
-    f = speed.group.formulation
-    return f"formulation {f}, " if f else ""
-
-
-# -- how fast ------------------------------------------------------------------------------------------
+    return f"formulation {group.formulation}, " if group.formulation else ""
 
 
 def section(speeds: Sequence[Speed], looks: Mapping[str, int]) -> Section:
     """Times by kind of start, means and profiles for each problem; families follow in their own section."""
-    lead = Paragraph(
-        "Work is what a solver is responsible for: set-up, update and solve. 'Reported by the backend' is what it says "
-        "of itself; the rest is Python, copying and checking. A mean is the shifted geometric mean (shift "
-        f"{1e6 * SHIFT:.0f} µs) of the work at all steps; a failure, which is an answer neither confirmed (on record "
-        f"and on the clock) nor rightly calling the step ill-posed, costs {PENALTY:.0f} times the slowest right answer "
-        "to the same step. Steps behind those that a slow solver was timed on cost the "
-        "median of its timed ones, and are counted as estimated. Formulations are compared by work, formulating and "
-        "recovering together, because some of them do in the formulation what others leave to the solver."
-    )
+    lead = Paragraph(wording("speed", "lead", shift=1e6 * performance.SHIFT, penalty=performance.PENALTY))
     parts = [_group_section(s, looks) for s in speeds if s.group.kind != "family" and s.means]
     return Section("fast", "How fast", (lead,), tuple(parts))
 
 
 def _group_section(speed: Speed, looks: Mapping[str, int]) -> Section:
     group = speed.group
-    blocks: list[Block] = [means_table(speed), *_starts(speed)]
+    caption = wording("speed", "means", formulation=by_formulation(group), as_used=AS_USED)
+    blocks: list[Block] = [_means_table(f"means-{group.anchor}", caption, "solver", speed.means), *_starts(speed)]
     if len(speed.solvers.names) > 1:
         what = f"solvers of {group.formulation or 'these programs'}"
         blocks.append(profile_figure(f"profile-{group.anchor}", profile_of(speed.solvers), what, looks))
     if speed.several and len(speed.pairs.names) > 1:
         frame = pd.DataFrame(speed.pair_means).rename(columns={"name": "pair"})
+        shown = _first_of_each(speed)
+        caption = wording("speed", "pairs", shown=len(shown), all=len(speed.pair_means))
         what = "pairs of formulation and solver"
         blocks += [
-            pairs_table(speed),
+            _means_table(f"means-pairs-{group.anchor}", caption, "pair", shown),
             Data(f"means-all-{group.anchor}", "The means of all pairs.", frame, tuple(frame.columns)),
             profile_figure(f"profile-pairs-{group.anchor}", profile_of(speed.pairs), what, None),
         ]
     return Section(f"fast-{group.anchor}", group.title, tuple(blocks))
 
 
-def means_table(speed: Speed) -> Table:
-    """Shifted geometric means of the solvers."""
-    rows = tuple(_mean(m) for m in speed.means)
-    columns = ("solver", *MEAN)
-    return Table(
-        f"means-{speed.group.anchor}",
-        f"Shifted geometric means of the times of all steps, failures charged, {by_formulation(speed)}{AS_USED}.",
-        columns, rows, columns,
-    )  # fmt: skip
+def _means_table(name: str, caption: str, who: str, means: Sequence[Mean]) -> Table:
+    columns = (who, *MEAN)
+    rows = tuple((m.name, short(1e6 * m.seconds), short(m.factor), m.failures, m.estimated, m.steps) for m in means)
+    return Table(name, caption, columns, rows, columns)
 
 
-def _mean(m: Mean) -> tuple[Any, ...]:
-    return m.name, short(1e6 * m.seconds), short(m.factor), m.failures, m.estimated, m.steps
-
-
-def pairs_table(speed: Speed) -> Table:
-    """Shifted geometric means of pairs: the fastest of each solver and of each formulation."""
+def _first_of_each(speed: Speed) -> list[Mean]:
+    """The fastest pair of each solver and of each formulation."""
     parts = {c.label: (c.answers.formulation, c.answers.solver) for c in join(*speed.group.main())}
     seen: set[tuple[int, str]] = set()
-    rows = []
+    found = []
     for m in speed.pair_means:
-        names = {(i, name) for i, name in enumerate(parts[m.name])}
+        names = set(enumerate(parts[m.name]))
         if not names <= seen:
-            rows.append(_mean(m))
+            found.append(m)
         seen |= names
-    columns = ("pair", *MEAN)
-    return Table(
-        f"means-pairs-{speed.group.anchor}",
-        "Shifted geometric means for pairs of formulation and solver, formulating and recovering included: the fastest "
-        f"pair of each solver and of each formulation, {len(rows)} of {len(speed.pair_means)}.",
-        columns, tuple(rows), columns,
-    )  # fmt: skip
+    return found
 
 
 def _starts(speed: Speed) -> tuple[Table, Figure]:
     """Quantiles of the work by solver and kind of start, as a table and as boxes."""
     group = speed.group
     answers, times = group.main()
-    cases: dict[tuple[str, str], list[TimedAnswers]] = {}
-    for c in join(answers, times):
-        if c.times is not None and c.answers.formulation == group.formulation and not c.answers.refused:
-            cases.setdefault((c.answers.solver, c.answers.start), []).append(c)
+    timed = (c for c in join(answers, times) if c.times is not None and not c.answers.refused)
+    own = (c for c in timed if c.answers.formulation == group.formulation)
+    cases = gathered(own, lambda c: (c.answers.solver, c.answers.start))
     nothing = [float("nan")] * 5
     rows: list[tuple[Any, ...]] = []
     drawn: dict[str, list[list[float]]] = {START_WORDS[s]: [] for s in STARTS if any(k[1] == s for k in cases)}
     names = [m.name for m in speed.means if any(k[0] == m.name for k in cases)]
     for name in names:
-        for start in STARTS:
-            word = START_WORDS[start]
-            if word not in drawn:
-                continue
+        for start in (s for s in STARTS if START_WORDS[s] in drawn):
             of = cases.get((name, start))
             q = _work(of) if of else nothing
-            drawn[word].append(q)
+            drawn[START_WORDS[start]].append(q)
             if of:
                 backend = 1e6 * float(np.median([c.times.parts["backend"][2] for c in of if c.times is not None]))
                 right = stacked(of, "right") & ~stacked(of, "differs")
@@ -176,24 +138,13 @@ def _starts(speed: Speed) -> tuple[Table, Figure]:
     pooled = "steps of all sources, of the median of each step" if several else "steps and repetitions"
     columns = ("solver", "start", "5 %", "25 %", "median", "75 %", "95 %", "reported by the backend", "the rest",
                "right")  # fmt: skip
-    table = Table(
-        f"starts-{group.anchor}",
-        f"Microseconds of work, {by_formulation(speed)}by kind of start (a solver has a row where it differs: one that "
-        f"cannot be updated has no cold start, one that makes no use of an answer no warm one); quantiles over "
-        f"{pooled}. The share of steps that are right (confirmed, or recognised as ill-posed) stands beside the "
-        "times, which count all answers.",
-        columns, tuple(tuple(short(x) for x in row) for row in rows), columns,
-    )  # fmt: skip
+    caption = wording("speed", "starts", formulation=by_formulation(group), pooled=pooled)
+    shown = tuple(tuple(short(x) for x in row) for row in rows)
+    table = Table(f"starts-{group.anchor}", caption, columns, shown, columns)
+    alt = f"Boxes of microseconds on a logarithmic axis for {plural(len(names), 'solver')}{_medians(rows)}."
+    svg = plots.boxes(names, drawn, "microseconds of work")
     data = pd.DataFrame(rows, columns=list(columns))
-    figure = Figure(
-        f"work-{group.anchor}",
-        "Work of a step by kind of start: line from 5 to 95 %, box from 25 to 75 %, mark at the median. Boxes that do "
-        "not overlap are differences; solvers stand in the order of their means, so a short time far down belongs to "
-        "one that fails.",
-        f"Boxes of microseconds on a logarithmic axis for {plural(len(names), 'solver')}{_medians(rows)}.",
-        plots.boxes(names, drawn, "microseconds of work"), data, timed=True,
-    )  # fmt: skip
-    return table, figure
+    return table, Figure(f"work-{group.anchor}", wording("speed", "work"), alt, svg, data, timed=True)
 
 
 def _medians(rows: Sequence[tuple[Any, ...]]) -> str:
@@ -218,22 +169,14 @@ def profile_figure(name: str, profile: Profile, what: str, looks: Mapping[str, i
     first = sorted(order, key=lambda j: -profile.rho[0, j])[:3]
     wins = ", ".join(f"{profile.names[j]} {per_cent(float(profile.rho[0, j]))}" for j in first if profile.rho[0, j] > 0)
     more = f" The {len(shown)} with the largest area of {len(order)}." if len(shown) < len(order) else ""
-    caption = (
-        f"Performance profile of {what}, {AS_USED}, over {profile.problems} steps: share of the steps that each "
-        "answers rightly within τ times the time of the fastest on that step. Left: how often it is the fastest "
-        f"({wins or 'nobody'}); right: how often it is right at all. With more than two curves their "
-        f"order says how often each is near the best, not who beats whom.{more}"
-    )
+    wins = wins or "nobody"
+    caption = wording("speed", "profile", what=what, as_used=AS_USED, steps=profile.problems, wins=wins, more=more)
     curves = {profile.names[j]: profile.rho[:, j] for j in shown}
     sound = sum(bool(profile.solved[j] >= 1.0) for j in shown)
+    alt = wording("speed", "profile-alt", shown=len(shown), wins=wins, sound=sound)
+    svg = plots.profiles(profile.taus, curves, "τ, time by that of the fastest", "share of steps", looks)
     data = pd.DataFrame({"tau": profile.taus, **{profile.names[j]: profile.rho[:, j] for j in order}})
-    return Figure(
-        name, caption,
-        f"Step curves of {len(shown)} competitors; most often the fastest: {wins or 'nobody'}; {sound} answer every "
-        "step.",
-        plots.profiles(profile.taus, curves, "τ, time by that of the fastest", "share of steps", looks), data,
-        timed=True,
-    )  # fmt: skip
+    return Figure(name, caption, alt, svg, data, timed=True)
 
 
 def findings(speeds: Sequence[Speed]) -> list[str]:
@@ -255,27 +198,18 @@ def findings(speeds: Sequence[Speed]) -> list[str]:
     return lines
 
 
-# -- accuracy against time -----------------------------------------------------------------------------
-
-
 def precision_section(groups: Sequence[Group], looks: Mapping[str, int]) -> Section | None:
     """Error against time, and the fastest at an accuracy, for each problem or family."""
     parts = []
     for group in groups:
         exact = [a for a in group.answers if a.exact]
-        points = work_precision(exact, group.times, formulation=group.formulation)
-        if len(points) < 2:
-            continue
-        parts.append(Section(f"precision-{group.anchor}", group.title, (
-            _precision_figure(group, points, looks), *_fastest(group, points),
-        )))  # fmt: skip
+        points = performance.work_precision(exact, group.times, formulation=group.formulation)
+        if len(points) > 1:
+            blocks = _precision_figure(group, points, looks), _fastest(group, points)
+            parts.append(Section(f"precision-{group.anchor}", group.title, blocks))
     if not parts:
         return None
-    lead = Paragraph(
-        "Solvers are matched by the accuracy they achieve, certified, not by the tolerance they were asked for: two "
-        "solvers with the same option 1e-6 may differ by six digits. Each point is one set of options. Times are "
-        "medians over the steps, not the means of 'How fast'."
-    )
+    lead = Paragraph(wording("speed", "precision-lead"))
     return Section("precision", "Accuracy against time", (lead,), tuple(parts))
 
 
@@ -288,43 +222,31 @@ def _precision_figure(group: Group, points: Sequence[Any], looks: Mapping[str, i
     front = list(frame["solver"][frame["front"]])
     absent = sorted(set(frame["solver"][np.isinf(frame["error"])]))
     left_out = f" Not drawn, because some steps have no answer: {listed(absent)}." if absent else ""
-    of = f"formulation {group.formulation}, " if group.formulation else ""
-    return Figure(
-        f"precision-{group.anchor}",
-        f"Median time of a step against accuracy, {of}each set of options a point, joined where a solver has "
-        f"several: left is more exact, down is faster. Filled points are those that no other beats in both.{left_out}",
-        f"Points of certified error and microseconds. On the front: {listed(front)}.",
-        plots.sweeps(curves, "largest certified relative error", "microseconds of work, median", hollow=hollow,
-                     looks=looks, joined={base for base, of in by.items() if len(of) >= SWEEP}),
-        data, timed=True,
-    )  # fmt: skip
+    caption = wording("speed", "precision", formulation=by_formulation(group), left_out=left_out)
+    alt = f"Points of certified error and microseconds. On the front: {listed(front)}."
+    joined = {base for base, of in by.items() if len(of) >= SWEEP}
+    svg = plots.sweeps(curves, "largest certified relative error", "microseconds of work, median", hollow=hollow,
+                       looks=looks, joined=joined)  # fmt: skip
+    return Figure(f"precision-{group.anchor}", caption, alt, svg, data, timed=True)
 
 
-def _fastest(group: Group, points: Sequence[Any]) -> list[Block]:
+def _fastest(group: Group, points: Sequence[Any]) -> Table:
     rows = []
     rough = group.kind in PROGRAMS
-    targets = [t for t in TARGETS if t >= FLOOR or not rough]
-    for target, best in fastest_at(points, targets).items():
+    targets = [t for t in performance.TARGETS if t >= FLOOR or not rough]
+    for target, best in performance.fastest_at(points, targets).items():
         names = [f"{p.solver} {1e6 * p.work:.3g} µs" for p in best[:3]]
         rows.append((f"{target:.0e}", *(*names, "–", "–", "–")[:3], len(best)))
-    return [Table(
-        f"fastest-{group.anchor}",
-        "The fastest whose largest certified error reaches a target, whatever options that takes; each solver counts "
-        "once, with its fastest set of options. Times are medians over the steps."
-        + f" No targets below {FLOOR:.0e}: the certified error of a program without mechanics has a floor there, about "
-        "the square root of rounding." * rough,
-        ("accuracy", "first", "second", "third", "solvers that reach it"), tuple(rows), ("first", "second", "third"),
-    )]  # fmt: skip
-
-
-# -- warm starts ---------------------------------------------------------------------------------------
+    floor = f" {wording('speed', 'floor', floor=FLOOR)}" if rough else ""
+    places = ("first", "second", "third")
+    columns = ("accuracy", *places, "solvers that reach it")
+    caption = wording("speed", "fastest", floor=floor)
+    return Table(f"fastest-{group.anchor}", caption, columns, tuple(rows), places)
 
 
 def warm_section(groups: Sequence[Group]) -> tuple[Section | None, list[str]]:
     """Gains and losses of warm starts over the sequences of each problem or family, and their findings."""
-    found: list[tuple[Group, WarmGain]] = []
-    for group in groups:
-        found += [(group, gain) for gain in warm_gain(*group.main())]
+    found = [(group, gain) for group in groups for gain in warm_gain(*group.main())]
     if not found:
         return None, []
 
@@ -339,14 +261,7 @@ def warm_section(groups: Sequence[Group]) -> tuple[Section | None, list[str]]:
         if g.formulation == group.formulation and (g.verdict in ("gain", "loss") or g.lost or g.won
                                                    or (np.isfinite(g.iterations) and abs(g.iterations - 1) > 0.01))
     ]  # fmt: skip
-    blocks: list[Block] = [Paragraph(
-        "Ratios of a warm start to a cold one (to setting up anew for solvers that cannot be updated) at the same "
-        "steps, the first step of a sequence left out; below one is a gain. 'Update by set-up' is the median ratio of "
-        "an updated solver to one that is set up anew, both cold. 'Lost' are steps confirmed from a cold start only, "
-        "'won' from a warm one only. A verdict needs three quarters of the steps on one side of one and the median "
-        "outside the noise; a gain also needs fewer iterations, or less time by the backend's own account beyond the "
-        "noise, since what else a call does is no gain of the start."
-    )]  # fmt: skip
+    blocks: list[Block] = [Paragraph(wording("speed", "warm"))]
     if telling:
         caption = "Solvers that a warm start changes, by the formulation that most solvers take."
         blocks.append(Table("warm", caption, columns, tuple(row(*x) for x in telling), columns))

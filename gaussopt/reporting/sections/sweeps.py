@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from gaussopt.comparison.rank_reversals import Place, Reversal, places, reversal
 from gaussopt.comparison.records import Answers, Times
 from gaussopt.reporting.document import Block, Data, Figure, Paragraph, Section, Table
 from gaussopt.reporting.figures import plots
-from gaussopt.reporting.sections.grouping import Group, anchor_of, first, in_words, listed, per_cent, short
+from gaussopt.reporting.sections.grouping import Group, anchor_of, first, gathered, in_words, listed, per_cent, short
 from gaussopt.reporting.sections.speed import DRAWN
+from gaussopt.reporting.wording import wording
 
 MOST_REVERSALS = 12
 MOST_VALUES = 9
@@ -33,11 +35,7 @@ def section(groups: Sequence[Group], looks: Mapping[str, int]) -> tuple[Section 
             lines += found
     if not parts:
         return None, lines
-    lead = Paragraph(
-        "One dial is turned, the others stay. A ranking is by the median work of a step, a failure counting as "
-        "infinite. A reversal is printed only where both orders are beyond the noise: medians a factor 1.1 apart, and "
-        "quartiles that do not overlap or three quarters of the common steps in favour of the same one."
-    )
+    lead = Paragraph(wording("sweeps", "lead"))
     return Section("families", "Families: along each dial", (lead,), tuple(parts)), lines
 
 
@@ -54,20 +52,17 @@ def _dial(
     lines: list[str] = []
     if main:
         what = f"{dial}, by formulation {group.formulation}" if group.formulation else dial
-        caption = f"Work of a step against {what}: median over the steps, bars from quartile to quartile."
-        blocks.append(_figure(f"dial-{anchor}", caption, main, [p.solver for p in main], looks))
+        caption = wording("sweeps", "work", what=what)
+        blocks.append(_figure(f"dial-{anchor}", caption, main, "solver", looks))
         blocks.append(_accuracy(f"dial-accuracy-{anchor}", dial, main))
         turned = reversals_of(main)
         blocks += _reversals(f"reversals-{anchor}", dial, turned, "solvers", group.formulation)
         lines += _lines(group, dial, turned)
     if len({p.formulation for p in pairs}) > 1:
         fast = _fast(pairs)
-        caption = (
-            f"The same for pairs of formulation and solver, formulating and recovering included: the {len(fast)} with "
-            "the least time along the dial."
-        )
+        caption = wording("sweeps", "pairs", count=len(fast))
         shown = [p for p in pairs if p.label in fast]
-        blocks.append(_figure(f"dial-pairs-{anchor}", caption, shown, [p.label for p in shown], None))
+        blocks.append(_figure(f"dial-pairs-{anchor}", caption, shown, "label", None))
         turned = reversals_of(shown)
         blocks += _reversals(f"reversals-pairs-{anchor}", dial, turned, "these pairs")
         lines += _lines(group, dial, turned)
@@ -98,21 +93,17 @@ def _frame(found: Sequence[Place]) -> Any:
     return pd.DataFrame(rows, columns=columns)
 
 
-def _figure(
-    name: str, caption: str, found: Sequence[Place], labels: Sequence[str], looks: Mapping[str, int] | None
-) -> Figure:
+def _figure(name: str, caption: str, found: Sequence[Place], label: str, looks: Mapping[str, int] | None) -> Figure:
     dial = found[0].dial
-    by: dict[str, list[Place]] = {}
-    for label, p in zip(labels, found, strict=True):
-        by.setdefault(label, []).append(p)
+    by = gathered(found, attrgetter(label))
     several = len({p.others for p in found}) > 1
     curves, bands, hollow = {}, {}, {}
-    for label in sorted(by, key=lambda k: (looks or {}).get(k, 0)):
-        of = sorted((p for p in by[label] if np.isfinite(p.work)), key=lambda p: (p.others, p.value))
+    for who in sorted(by, key=lambda k: (looks or {}).get(k, 0)):
+        of = sorted((p for p in by[who] if np.isfinite(p.work)), key=lambda p: (p.others, p.value))
         if of:
-            curves[label] = np.array([p.value for p in of]), np.array([1e6 * p.work for p in of])
-            bands[label] = np.array([1e6 * p.band[0] for p in of]), np.array([1e6 * p.band[1] for p in of])
-            hollow[label] = np.array([p.success < 1 for p in of])
+            curves[who] = np.array([p.value for p in of]), np.array([1e6 * p.work for p in of])
+            bands[who] = np.array([1e6 * p.band[0] for p in of]), np.array([1e6 * p.band[1] for p in of])
+            hollow[who] = np.array([p.success < 1 for p in of])
     failing = sorted({k for k, of in by.items() if any(np.isinf(p.work) for p in of)})
     missing = f" Not drawn where half of the steps fail or more: {listed(failing)}." if failing else ""
     mixed = " Other dials were turned as well; their points are joined." if several else ""
@@ -128,17 +119,9 @@ def _accuracy(name: str, dial: str, found: Sequence[Place]) -> Table:
     values = sorted({p.value for p in found})
     if len(values) > MOST_VALUES:
         values = [values[i] for i in np.unique(np.linspace(0, len(values) - 1, MOST_VALUES).round().astype(int))]
-    cells: dict[str, dict[float, list[Place]]] = {}
-    for p in found:
-        cells.setdefault(p.solver, {}).setdefault(p.value, []).append(p)
-    rows = tuple((s, *(_cell(of.get(v, ())) for v in values)) for s, of in sorted(cells.items()))
-    return Table(
-        name,
-        f"Largest certified relative error by {dial}; with the share of steps confirmed, or recognised as "
-        "ill-posed, where it is not all of them. "
-        "'–': refused, or not measured.",
-        ("solver", *(f"{v:g}" for v in values)), rows,
-    )  # fmt: skip
+    cells = gathered(found, lambda p: (p.solver, p.value))
+    rows = tuple((s, *(_cell(cells.get((s, v), ())) for v in values)) for s in sorted({p.solver for p in found}))
+    return Table(name, wording("sweeps", "accuracy", dial=dial), ("solver", *(f"{v:g}" for v in values)), rows)
 
 
 def _cell(of: Sequence[Place]) -> Any:
@@ -167,13 +150,7 @@ def _reversals(name: str, dial: str, turned: Sequence[Reversal], what: str, form
     )  # fmt: skip
     columns = ("faster before", "faster after", f"{dial} before", f"{dial} after", "factor before", "factor after",
                "leads")  # fmt: skip
-    table = Table(
-        name,
-        f"Where the ranking of {what} reverses along {dial}: the first is faster at the value before, the second at "
-        "the value after, by the factors given. '∞': the slower one fails there; 'leads': the first place of all "
-        f"changes hands.{more}",
-        columns, rows, columns,
-    )  # fmt: skip
+    table = Table(name, wording("sweeps", "reversals", what=what, dial=dial, more=more), columns, rows, columns)
     if not more:
         return [table]
     data = pd.DataFrame(turned)
@@ -186,9 +163,9 @@ def _lines(group: Group, dial: str, turned: Sequence[Reversal]) -> list[str]:
     """Changes of the first place; if there is none, the clearest of the others."""
     leads = [r for r in turned if r.leads] or sorted(turned, key=lambda r: -min(r.ratio_before, r.ratio_after))[:1]
     return [
-        f"{group.title}: the ranking reverses between {dial} = {r.before:g} and {r.after:g}: {r.first} is "
-        f"{_times(r.ratio_before, r.then)} before, {r.then} is {_times(r.ratio_after, r.first)} after"
-        f"{', and the first place changes hands' if r.leads else ''}."
+        wording("sweeps", "finding", group=group.title, dial=dial, before=r.before, after=r.after, first=r.first,
+                then=r.then, ratio_before=_times(r.ratio_before, r.then), ratio_after=_times(r.ratio_after, r.first),
+                leads=", and the first place changes hands" * r.leads)
         for r in leads[:2]
     ]  # fmt: skip
 
