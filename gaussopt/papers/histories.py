@@ -10,7 +10,10 @@ from scipy.integrate import cumulative_simpson
 from gaussopt.core.step_data import Vector
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.papers.figures import line_figure, remarks, thin
-from gaussopt.reporting.document import Figure, Gallery, Paragraph, Section, Table, Tex
+from gaussopt.papers.texts import Texts
+from gaussopt.reporting.document import Figure, Gallery, Paragraph, Section, Tex
+
+texts = Texts(__file__)
 
 
 def energy_residual(traj: Trajectory) -> Vector:
@@ -53,19 +56,10 @@ def balance_section(number: str, runs: Mapping[str, Trajectory], forces: Sequenc
     runs : label to motion
     forces : figures of `forces_figure`
     """
-    rows = tuple(
+    rows = (
         (label, v.t[-1], v.position_drift.max(), v.velocity_drift.max(), v.energy[0], v.energy[-1],
          float(np.abs(energy_residual(v)).max()))
         for label, v in runs.items()
-    )  # fmt: skip
-    table = Table(
-        f"balance-{number}",
-        "Constraint drift (largest violation of the constraints in position and velocity) and energy. The energy "
-        "residual is the largest |E(t) − E(0) − W(t)|, W the work of the forces without a potential, by Simpson's rule "
-        "over the recorded instants.",
-        ("run", "end / s", "position drift", "velocity drift", "E at the start / J", "E at the end / J",
-         "energy residual / J"),
-        rows,
     )  # fmt: skip
     drift, energy = (
         _figure(f"paper-{number}-{name}", what, runs, quantity, label, log)
@@ -74,6 +68,7 @@ def balance_section(number: str, runs: Mapping[str, Trajectory], forces: Sequenc
             ("balance-energy", "Mechanical energy", "energy", "E / J", False),
         )
     )
+    table = texts.table("balance", rows, anchor=f"balance-{number}")
     blocks = (Paragraph(Tex(lead)), Gallery((*forces, drift, energy)), table)
     return Section(f"balance-{number}", "Forces, constraint drift and energy", blocks)
 

@@ -10,11 +10,16 @@ from collections.abc import Mapping
 from functools import cache
 
 from gaussopt.papers.claim import Claim, ClaimVerdict, Judgement
+from gaussopt.papers.texts import Texts
 from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.document import Block, Link, Paragraph, Section, Table, Tex, Timed
 
 CLAIM = re.compile(r"c\d\d_\w+")
 """Names of the files that hold a claim."""
+
+NOT_COMPUTED = "not computed"
+
+texts = Texts(__file__)
 
 
 @cache
@@ -55,26 +60,13 @@ def counts(found: Mapping[str, Judgement | str]) -> dict[str, int]:
     return {v: number[v] for v in (*map(str, ClaimVerdict), NOT_COMPUTED) if number[v] or v != NOT_COMPUTED}
 
 
-NOT_COMPUTED = "not computed"
-
-
 def overview(found: Mapping[str, Judgement | str]) -> Section:
     """All claims with their verdicts, each leading to its evidence."""
-    rows = tuple(
+    rows = (
         (Link(c.id, _anchor(c)), c.paper, _verdict(found[c.id]), Tex(c.says), _conditions(found[c.id]))
         for c in ledger()
     )
-    table = Table(
-        "claims", "What the papers claim and what became of it. Every verdict was computed on this run from the "
-        "evidence that the number leads to.",
-        ("claim", "paper", "verdict", "says", "where it holds, or why"), rows,
-    )  # fmt: skip
-    text = (
-        "Each claim is judged by a derivation of our own, checked by numbers, and by a search that tries to refute "
-        "the result; what the search covered is said with it. A claim may be read in more than one way; the reading "
-        "is given where that matters."
-    )
-    return Section("claims", "The claims", (Paragraph(text), table))
+    return Section("claims", "The claims", (*texts.blocks("lead"), texts.table("claims", rows)))
 
 
 def section(paper: str, found: Mapping[str, Judgement | str]) -> Section:
@@ -94,15 +86,11 @@ def _claim(claim: Claim, judged: Judgement | str) -> Section:
     blocks.append(Paragraph(text(judged.sentence)))
     if judged.conditions:
         blocks.append(Paragraph(Tex(f"Where it holds: {judged.conditions}")))
-    name = f"claim-{claim.id.lower()}"
-    blocks.append(Table(
-        f"{name}-derivation", f"{claim.id}, derived independently.", ("statement", "computed on this run", "confirmed"),
-        tuple((Tex(d.statement), text(d.computed), d.holds) for d in judged.derivations),
-    ))  # fmt: skip
-    blocks.append(Table(
-        f"{name}-search", f"{claim.id}, attempts to refute this.", ("sought", "covered", "found", "refuted"),
-        tuple((Tex(s.sought), Tex(s.covered), text(s.found), s.refutes) for s in judged.searches),
-    ))  # fmt: skip
+    name = _anchor(claim)
+    derived = ((Tex(d.statement), text(d.computed), d.holds) for d in judged.derivations)
+    sought = ((Tex(s.sought), Tex(s.covered), text(s.found), s.refutes) for s in judged.searches)
+    blocks.append(texts.table("derivation", derived, anchor=f"{name}-derivation", claim=claim))
+    blocks.append(texts.table("search", sought, anchor=f"{name}-search", claim=claim))
     if judged.rows:
         blocks.append(Table(name, f"{claim.id}, the numbers behind it.", judged.columns, judged.rows, judged.timed))
     return Section(_anchor(claim), title, tuple(blocks))

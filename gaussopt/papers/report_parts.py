@@ -17,11 +17,14 @@ from gaussopt.core import registry
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.erratum import Evidence
 from gaussopt.modelling.problem import Problem, problem
+from gaussopt.papers.texts import Texts
 from gaussopt.processes.job import Job, JobOutcome
-from gaussopt.reporting.document import Block, Figure, Formula, Items, Paragraph, Section, Table, Tex, Timed
+from gaussopt.reporting.document import Block, Figure, Formula, Items, Section, Table, Tex, Timed
 from gaussopt.reporting.figures import plots
 from gaussopt.reporting.sections.problems import parameters_table as parameters_table
 from gaussopt.simulation.simulate import simulate
+
+texts = Texts(__file__)
 
 SLOW = {"cvxpy": 10, "deap": 50, "deap-cma": 50}
 """Solvers that are shown fewer states of a reference, by this factor."""
@@ -160,22 +163,6 @@ class PaperResults:
         return {k: v for k, v in self.group(prefix).items() if len(v.t)}
 
 
-def states_table(name: str, pairs: Mapping[str, PairResult], lead: str) -> Table:
-    """Table of the errors and certificates of every pair on given states."""
-    rows = tuple(
-        (k, r.exact, r.states, r.solved, r.claimed, r.error, r.certified, r.constraint_residual, r.iterations)
-        for k, r in pairs.items()
-    )
-    return Table(
-        name,
-        f"{lead} 'Confirmed' counts the answers that the certificate accepts at 1e-7, 'claimed' those that the solver "
-        "calls solved. Errors are relative to 1 + the largest acceleration.",
-        ("formulation by solver", "exact", "states", "confirmed", "claimed", "error", "certified",
-         "constraint residual", "iterations"),
-        rows, rounded=("error", "certified", "constraint residual", "iterations"),
-    )  # fmt: skip
-
-
 def time_parts(pairs: Mapping[str, PairResult]) -> dict[str, list[float]]:
     """Microseconds of the parts of a step, by part, in the order of the pairs."""
     seconds = {k: (r.model, r.build, r.update or r.setup, r.solve, r.recover, r.verify) for k, r in pairs.items()}
@@ -184,17 +171,9 @@ def time_parts(pairs: Mapping[str, PairResult]) -> dict[str, list[float]]:
 
 def times_table(name: str, pairs: Mapping[str, PairResult]) -> Table:
     """Table of the parts of the time of one step."""
-    parts = time_parts(pairs)
-    return Table(
-        name,
-        "Time of the parts of one step in microseconds, medians; 'hand over' is the update, or the set-up where the "
-        "solver keeps nothing; 'solver itself' is what the backend reports of 'solve'.",
-        ("formulation by solver", *parts, "solver itself"),
-        tuple(
-            (k, *(values[j] for values in parts.values()), 1e6 * r.backend) for j, (k, r) in enumerate(pairs.items())
-        ),
-        (*parts, "solver itself"),
-    )
+    of_parts = zip(*time_parts(pairs).values(), strict=True)
+    rows = ((k, *values, 1e6 * r.backend) for (k, r), values in zip(pairs.items(), of_parts, strict=True))
+    return texts.table("times", rows, anchor=name, timed=(*TIME_PARTS, "solver itself"))
 
 
 def times_figure(name: str, pairs: Mapping[str, PairResult]) -> Figure:
@@ -208,10 +187,7 @@ def times_figure(name: str, pairs: Mapping[str, PairResult]) -> Figure:
     sentence = f"fastest {first} with {totals[first]:.0f} µs, slowest {last} with {totals[last]:.0f} µs"
     return Figure(
         name,
-        Timed.plain(
-            f"Where the time of one step goes: {sentence}. The largest part is {most} of {len(pairs)} pairs. Linear up "
-            "to 50 µs, logarithmic beyond, where equal lengths are equal ratios."
-        ),
+        Timed.plain(texts("time", sentence=sentence, most=most, pairs=len(pairs))),
         f"Stacked bars of the time of one step for {len(pairs)} pairs: {sentence}.",
         svg, pd.DataFrame({"pair": list(pairs), **parts}), timed=True,
     )  # fmt: skip
@@ -232,14 +208,11 @@ def formulations_and_solvers(number: str, results: PaperResults, lead: str) -> l
                 reasons.setdefault((r.solver, r.refused), []).append(r.formulation)
     refusals += [("solver", f"{s} for {', '.join(of)}", why) for (s, why), of in reasons.items()]
     if refusals:
-        blocks.append(Table(f"refused-{number}", "What does not apply, and why it says so.",
-                            ("what refuses", "name", "reason"), tuple(refusals)))  # fmt: skip
+        blocks.append(texts.table("refused", refusals, anchor=f"refused-{number}"))
     lucky = [g.formulation for g in judged if not g.pairs[0].exact and g.pairs[0].error < 1e-10]
     if lucky:
-        blocks.append(Paragraph(
-            f"{' and '.join(f'{f} (see paper {SHOWN_WRONG[f]})' if f in SHOWN_WRONG else f for f in lucky)}: wrong in "
-            "general, but right on these states."
-        ))  # fmt: skip
+        who = " and ".join(f"{f} (see paper {SHOWN_WRONG[f]})" if f in SHOWN_WRONG else f for f in lucky)
+        blocks += texts.blocks("lucky", who=who)
     # In detail: each formulation by its first solver, and Gauss's own program by all of them.
     shown = {
         f"{r.formulation} by {r.solver}": r
@@ -248,10 +221,12 @@ def formulations_and_solvers(number: str, results: PaperResults, lead: str) -> l
         if j == 0 or g.formulation == "gauss"
     }
     if shown:
-        blocks.append(states_table(
-            f"states-{number}", shown,
-            "In detail: each formulation by direct linear algebra, and Gauss's own program by every solver.",
-        ))  # fmt: skip
+        rows = (
+            (k, r.exact, r.states, r.solved, r.claimed, r.error, r.certified, r.constraint_residual, r.iterations)
+            for k, r in shown.items()
+        )
+        rounded = ("error", "certified", "constraint residual", "iterations")
+        blocks.append(texts.table("states", rows, anchor=f"states-{number}", rounded=rounded))
         blocks += [times_table(f"times-{number}", shown), times_figure(f"paper-{number}-time", shown)]
     return blocks
 
@@ -268,11 +243,7 @@ def pairs_matrix(number: str, judged: Sequence[ByFormulation], lead: str) -> Tab
     for solver in solvers:
         of = {r.formulation: r for g in wide for r in g.pairs if r.solver == solver}
         rows.append((solver, *(_cell(of.get(g.formulation)) for g in wide)))
-    caption = (
-        f"{lead} Largest error of each pair, relative to 1 + the largest acceleration; in words where the certificate "
-        "does not confirm every answer."
-    )
-    return Table(f"pairs-{number}", caption, ("solver", *(g.formulation for g in wide)), tuple(rows))
+    return Table(f"pairs-{number}", texts("pairs", lead=lead), ("solver", *(g.formulation for g in wide)), tuple(rows))
 
 
 def _cell(result: PairResult | None) -> float | str:
@@ -309,17 +280,9 @@ def errata_section(entry: Problem, number: str, results: PaperResults, findings:
         numbers += [(item.id, name, float(value)) for name, value in evidence.numbers.items()]
     if confirmed < len(entry.errata):  # that all are is said by the table on the first screen
         findings.append(f"{confirmed} of {len(entry.errata)} checkable errata are confirmed by computation.")
-    blocks: list[Block] = [
-        Table(
-            f"errata-{number}-list", f"Errata of paper {number}: what is printed, what is right, and what shows it.",
-            ("erratum", "printed", "correct", "verdict", "what the computation shows"), tuple(found),
-        ),
-    ]  # fmt: skip
+    blocks: list[Block] = [texts.table("errata-list", found, anchor=f"errata-{number}-list", number=number)]
     if numbers:
-        blocks.append(Table(
-            f"errata-{number}", "The numbers that decide, computed on this run.",
-            ("erratum", "computed", "value"), tuple(numbers),
-        ))  # fmt: skip
+        blocks.append(texts.table("errata", numbers, anchor=f"errata-{number}"))
     if entry.notes:
         blocks.append(Items(tuple(Tex(note) for note in entry.notes)))
     return Section(f"errata-{number}", "Errata", tuple(blocks))

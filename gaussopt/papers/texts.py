@@ -2,14 +2,14 @@
 
 A heading names an entry, blank lines part its paragraphs, and the lines of a paragraph are joined. Values stand in
 double braces as in a format string: `{{worst:.1e}}`. Formulas are LaTeX between dollar signs; a displayed one is
-`$$ LaTeX $$`, followed by the same formula without LaTeX. The caption of a table precedes the heads of its columns, and
+`$$ LaTeX $$`, followed by the same formula without LaTeX. A caption of a table precedes the heads of its columns, and
 its rows if they are texts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -70,10 +70,10 @@ class Texts:
         anchor : the table's name, that of the entry if ""
         timed, rounded : see `Table`
         """
-        caption, grid = self.entries[name]
+        *caption, grid = self.entries[name]
         columns, _, *texts = (self._cells(line, values) for line in grid.split("\n"))
         told = tuple(tuple(map(Tex, row)) for row in texts) if rows is None else tuple(rows)
-        return Table(anchor or name, Tex(self._filled(caption, values)), columns, told, timed, rounded)
+        return Table(anchor or name, Tex(self._filled(" ".join(caption), values)), columns, told, timed, rounded)
 
     def columns(self, name: str, /, **values: Any) -> tuple[str, ...]:
         """The heads of the columns of a table without a caption."""
@@ -89,6 +89,12 @@ class Texts:
         """An entry with what was sought, where, and what was found."""
         sought, covered, found = self.paragraphs(name, **values)
         return Attempt(sought, covered, found, refutes)
+
+    def circumstances(self, holds: Mapping[str, bool]) -> str:
+        """Under which of the named circumstances something holds, and under which not."""
+        yes, no = ("; ".join(self(name) for name, value in holds.items() if value is truth) for truth in (True, False))
+        told = f"{yes[0].upper()}{yes[1:]}." if yes else "Nowhere."
+        return f"{told} Not {no}." if no else told
 
     def claim(self, identifier: str, paper: str, check: Callable[[bool], Judgement], weight: float) -> Claim:
         """The entry named as the claim: where it stands, what it says, and how it is read if that is not plain."""

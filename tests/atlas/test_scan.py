@@ -277,7 +277,7 @@ def test_redundant_contacts_are_named() -> None:
 
 
 def test_boundaries_against_closed_forms_and_stated_values() -> None:
-    rows = boundaries.boundaries().rows
+    rows = (*boundaries.two_bar_boundaries(), *boundaries.rod_boundaries())
     assert len(rows) == 27
     for name, mu, computed, exact, _, stated, _ in rows:
         assert computed == pytest.approx(exact, rel=1e-7), (name, mu)

@@ -14,6 +14,7 @@ from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.p001_friction.boundaries import TABLES
 from gaussopt.papers.report_parts import Important
+from gaussopt.papers.texts import Texts
 from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.colours import CLASS_NAMES
 from gaussopt.reporting.document import Figure, Paragraph, Section
@@ -26,10 +27,12 @@ PAPER = "001"
 
 TITLE = "Atlas: quadratic program against LCP"
 
+texts = Texts(__file__)
+
 
 def cases(quick: bool) -> list[Job]:
     """Maps and boundaries of the two bars and of the rod."""
-    return [Job(KEY, paper_section, {"quick": quick, "anchor": KEY, "title": TITLE}, 12.0)]
+    return [Job(KEY, paper_section, {"quick": quick}, 12.0)]
 
 
 def section(outcomes: Mapping[str, JobOutcome]) -> tuple[Section, list[str]]:
@@ -42,9 +45,7 @@ def section(outcomes: Mapping[str, JobOutcome]) -> tuple[Section, list[str]]:
     return whole, [Important(first, f"{KEY}-two-bar-qp-sliding", f"{KEY}-two-bar"), *others]
 
 
-def paper_section(
-    quick: bool = False, anchor: str = "atlas", title: str = "Quadratic program against LCP"
-) -> tuple[Section, list[str]]:
+def paper_section(quick: bool) -> tuple[Section, list[str]]:
     """The atlas of the two bars and of the rod with their tables, as one section, and its findings.
 
     The first finding is the one that `sliding_together` draws.
@@ -53,20 +54,15 @@ def paper_section(
     rod = scan("sliding-rod", _thinned("sliding-rod", 12 if quick else 45, 2 if quick else 3, 8 if quick else 25))
     parts, lines = [], []
     for atlas, name, who in ((bars, "two-bar", "The two bars"), (rod, "sliding-rod", "The rod")):
-        section, found = atlas_section(atlas, f"{anchor}-{name}", who)
+        section, found = atlas_section(atlas, f"{KEY}-{name}", who)
         # Tables of several problems in one report need names of their own.
         tables = (replace(t, name=f"{t.name}-{name}") if t.name == "boundaries" else t for t in TABLES[name](quick))
         parts.append(replace(section, blocks=(*section.blocks, *tables)))
         lines += [f"{who}: {line[0].lower()}{line[1:]}" for line in found]
-    sentence, figure = sliding_together(bars, f"{anchor}-two-bar-qp-sliding")
+    sentence, figure = sliding_together(bars, f"{KEY}-two-bar-qp-sliding")
     parts[0] = replace(parts[0], blocks=(parts[0].blocks[0], figure, *parts[0].blocks[1:]))
     lines.insert(0, sentence)
-    lead = Paragraph(
-        "Where the printed quadratic program is the mechanics and where it is not: maps over states, and the "
-        "boundaries between them beside their closed forms. 'Stated' values were computed beforehand, apart from this "
-        "program, and stand beside its own as a check."
-    )
-    return Section(anchor, title, (lead,), tuple(parts)), lines
+    return Section(KEY, TITLE, tuple(texts.blocks("lead")), tuple(parts)), lines
 
 
 ANSWERS = {
@@ -94,11 +90,8 @@ def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
     counts = {i: int((part == i).sum()) for i in range(len(CLASSES["qp"])) if (part == i).any()}
     key = "; ".join(f"it {ANSWERS[CLASSES['qp'][i]]} at {n} ({CLASS_NAMES[i]})" for i, n in counts.items())
     apart = int((np.delete(codes, index, axis=2) == 0).sum())
-    sentence = (
-        f"The printed program (29) on the two bars with both ends sliding to the left (slip A −, C −), at {part.size} "
-        f"pairs of an angle and a friction coefficient: {key}. With the other signs of slip it returns those forces at "
-        f"{apart} of {codes.size - part.size}."
-    )
+    others = codes.size - part.size
+    sentence = texts("sliding-together", states=part.size, key=key, apart=apart, others=others)
     svg = class_map(
         [Panel("both ends slide to the left", part.T.astype(float))], np.degrees(theta.values), mu.values,
         "angle of AB / degrees", "friction coefficient μ", CLASSES["qp"], small=True,

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
 
 from gaussopt.atlas.contact_study import LCP_CLASSES, QP_CLASSES, solve_printed, study
@@ -27,8 +26,6 @@ from gaussopt.solving.lcp_batch import solve_batch
 CO_SLIDING = (-1, -1)
 SPREADING = (-1, 1)
 CLOSING = (1, -1)
-
-_COLUMNS = ("boundary", "μ", "computed", "closed form", "difference", "stated", "unit")
 
 texts = Texts(__file__)
 
@@ -96,7 +93,7 @@ STATED_NO_WEIGHTS = {
 
 
 def two_bar_boundaries() -> tuple[tuple[Any, ...], ...]:
-    """Rows of `boundaries` for the two bars."""
+    """Boundaries found by root finding, each beside its closed form and the stated value."""
     rows = []
     for mu, stated in STATED_QP_LIFTS.items():
         limit = float(np.degrees(np.arctan(2 / mu)))
@@ -126,7 +123,7 @@ def two_bar_boundaries() -> tuple[tuple[Any, ...], ...]:
 
 
 def rod_boundaries() -> tuple[tuple[Any, ...], ...]:
-    """Rows of `boundaries` for the rod: where A changes its sign."""
+    """The same for the rod: where A changes its sign."""
 
     def A(theta: float, mu: float) -> float:
         return float(rod_stack(theta, mu=mu).delassus[0, 0, 0])
@@ -147,24 +144,6 @@ def rod_boundaries() -> tuple[tuple[Any, ...], ...]:
     rows.append(_row("rod: smallest μ with A = 0 somewhere", touch, touch, 4 / 3, "4/3", "1"))
     rows.append(_row("rod: tan θ there", touch, float(np.tan(lowest(touch).x)), 2.0, "2", "1"))
     return tuple(rows)
-
-
-def boundaries(problem_name: str | None = None) -> Table:
-    """Boundaries found by root finding, each beside its closed form and the stated value.
-
-    Parameters
-    ----------
-    problem_name : "two-bar" or "sliding-rod", both if None
-    """
-    rows: tuple[tuple[Any, ...], ...] = ()
-    if problem_name in (None, "two-bar"):
-        rows += two_bar_boundaries()
-    if problem_name in (None, "sliding-rod"):
-        rows += rod_boundaries()
-    return Table(
-        "boundaries", "Boundaries between states, found by root finding on the step data of the problem, beside their "
-        "closed forms and the stated values.", _COLUMNS, rows,
-    )  # fmt: skip
 
 
 SIGNS = (
@@ -262,21 +241,17 @@ STATED_FRACTIONS: dict[tuple[float, float], str] = {
 def load_fractions(quick: bool = False) -> Table:
     """The fraction of all directions of the load on which the printed QP differs from the LCP, and by how much."""
     directions = load_directions(360 if quick else 1440, 2)
+    states = [
+        ("co-sliding", CO_SLIDING, degrees, mu) for mu in (0.2, 0.5) for degrees in (45.0, 60.0, 30.0, 70.0, 80.0)
+    ]
     rows: list[tuple[Any, ...]] = []
-    for mu in (0.2, 0.5):
-        for degrees in (45.0, 60.0, 30.0, 70.0, 80.0):
-            stack = two_bar_stack(np.radians(degrees), mu=mu).with_bias(directions)
-            found = study(stack)
-            strong = np.linalg.norm(found["lam_lcp"], axis=1) > 0.05
-            differs = found["qp"] > 0
-            largest = found["force_difference"][differs & strong].max(initial=0.0)
-            stated = STATED_FRACTIONS.get((mu, degrees), "–")
-            rows.append(("co-sliding", degrees, mu, float(100 * differs.mean()), stated, float(100 * largest),
-                         int((found["agrees"] == 0).sum()), int(found["borderline"].sum())))  # fmt: skip
-    for name, slips in (("spreading", SPREADING), ("closing", CLOSING)):
-        stack = two_bar_stack(np.radians(60.0), slips).with_bias(directions)
-        found = study(stack)
-        rows.append((name, 60.0, 0.2, float(100 * (found["qp"] > 0).mean()), "never", 0.0,
+    for name, slips, degrees, mu in (*states, ("spreading", SPREADING, 60.0, 0.2), ("closing", CLOSING, 60.0, 0.2)):
+        found = study(two_bar_stack(np.radians(degrees), slips, mu).with_bias(directions))
+        strong = np.linalg.norm(found["lam_lcp"], axis=1) > 0.05
+        differs = found["qp"] > 0
+        largest = found["force_difference"][differs & strong].max(initial=0.0)
+        stated = STATED_FRACTIONS.get((mu, degrees), "–") if slips == CO_SLIDING else "never"
+        rows.append((name, degrees, mu, float(100 * differs.mean()), stated, float(100 * largest),
                      int((found["agrees"] == 0).sum()), int(found["borderline"].sum())))  # fmt: skip
     return texts.table("load-directions", rows, directions=len(directions))
 
@@ -290,25 +265,17 @@ FROZEN = (
 """State, angle, pull, stated bound, last ratio, spectral radius and iterations."""
 
 
-def frozen_iteration(stack: ContactStack, tolerance: float = 1e-12, limit: int = 200) -> tuple[Vector, NDArray[Any]]:
-    """Frozen friction of one state from lam_N = 0: errors in the norm of A_0, and the iterates.
-
-    Returns
-    -------
-    errors : (i,)
-        Distance to the LCP's solution, up to the iteration that is within the relative tolerance.
-    iterates : (i, k)
-    """
+def _frozen_iteration(stack: ContactStack) -> tuple[Vector, Vector]:
+    """Errors of frozen friction in the norm of A_0, from no force until one is 1e-12 of that, and its first iterate."""
     A, A_0, b = stack.delassus[0], stack.smooth[0], stack.bias[0]
     true = solve_batch(A[None], b[None], "newton").z[0]
-    z = np.zeros_like(b)
-    size = float(np.sqrt(true @ A_0 @ true))
-    errors, iterates = [size], [z]
-    while errors[-1] > tolerance * size and len(errors) <= limit:
-        z = solve_batch(A_0[None], (b + (A - A_0) @ z)[None], "newton").z[0]
+    iterates = [np.zeros_like(b)]
+    errors = [float(np.sqrt(true @ A_0 @ true))]
+    while errors[-1] > 1e-12 * errors[0] and len(errors) <= 200:
+        z = solve_batch(A_0[None], (b + (A - A_0) @ iterates[-1])[None], "newton").z[0]
         errors.append(float(np.sqrt((z - true) @ A_0 @ (z - true))))
         iterates.append(z)
-    return np.array(errors), np.array(iterates)
+    return np.array(errors), iterates[1]
 
 
 def frozen_table() -> Table:
@@ -317,7 +284,7 @@ def frozen_table() -> Table:
     for name, degrees, pull, stated in FROZEN:
         stack = two_bar_stack(np.radians(degrees), F_C=pull)
         found = study(stack)
-        errors, iterates = frozen_iteration(stack)
+        errors, first = _frozen_iteration(stack)
         active = found["lam_lcp"][0] > 1e-9 * found["lam_lcp"][0].max()
         A_0, C = stack.smooth[0], stack.delassus[0] - stack.smooth[0]
         part = np.ix_(active, active)
@@ -325,20 +292,26 @@ def frozen_table() -> Table:
         ratios = errors[1:] / errors[:-1]
         # The last ratio that rounding has not touched.
         clear = ratios[errors[1:] > 1e-9 * errors[0]]
-        first = float(np.abs(iterates[1] - found["lam_lcp"][0]).max())
-        rows.append((name, float(found["contraction"][0]), stated[0], float(clear[-1]), float(clear[-2:].max()),
-                     stated[1], radius, stated[2], len(errors) - 1, stated[3], first))  # fmt: skip
+        wrong = float(np.abs(first - found["lam_lcp"][0]).max())
+        rows.append((name, float(found["contraction"][0]), stated[0], float(clear[-1]), float(clear[-2:].max()), stated[1],
+                     radius, stated[2], len(errors) - 1, stated[3], wrong))  # fmt: skip
     return texts.table("frozen-friction", rows)
 
 
 def two_bar_tables(quick: bool = False) -> tuple[Table, ...]:
     """Tables beside the maps of the two bars' atlas."""
-    return boundaries("two-bar"), table_25(), joint_table(), load_fractions(quick), frozen_table()
+    return (
+        texts.table("boundaries", two_bar_boundaries()),
+        table_25(),
+        joint_table(),
+        load_fractions(quick),
+        frozen_table(),
+    )
 
 
 def rod_tables(quick: bool = False) -> tuple[Table, ...]:
     """Tables beside the maps of the rod's atlas."""
-    return boundaries("sliding-rod"), painleve_table(), painleve_counts(quick)
+    return texts.table("boundaries", rod_boundaries()), painleve_table(), painleve_counts(quick)
 
 
 TABLES = {"two-bar": two_bar_tables, "sliding-rod": rod_tables}

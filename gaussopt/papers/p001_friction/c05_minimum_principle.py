@@ -22,11 +22,6 @@ SMALLEST = [[2, 1], [0, 2]], [-2, 1]
 
 texts = Texts(__file__, seed=SEED, skews=SKEWS, definite=samples.DEFINITE, poses="; ".join(POSES))
 
-SYMMETRIC, SCALAR, CRITERION = "for symmetric $A$", "for one contact with the joints eliminated", (
-    "where $\\eta=\\frac12(I+A^{-T}A)\\lambda\\ge0$ and $\\eta_i=0$ wherever $w_i>0$"
-)  # fmt: skip
-GENERAL, JOINTS = "for two and more contacts with friction in general", "for (24) with joints kept, at one contact"
-
 
 def check(quick: bool) -> Judgement:
     """Compute the evidence."""
@@ -37,17 +32,17 @@ def check(quick: bool) -> Judgement:
     ratio = _adversary(quick)
     joints, one_joint, wrong_joint = _joints(quick)
     holds = {
-        SYMMETRIC: not symmetric.refutes,
-        SCALAR: not scalar.refutes,
-        CRITERION: criterion.holds and not ratio.refutes and joints.holds,
-        GENERAL: not (sampled.refutes or bars.refutes),
-        JOINTS: not wrong_joint,
+        "if-symmetric": not symmetric.refutes,
+        "if-one-contact": not scalar.refutes,
+        "if-criterion": criterion.holds and not ratio.refutes and joints.holds,
+        "if-several-contacts": not (sampled.refutes or bars.refutes),
+        "if-joints-kept": not wrong_joint,
     }
     is_or_not = "is" if criterion.holds else "is not"
     sentence = texts("sentence", is_or_not=is_or_not, criterion=criterion, bars=bars, one_joint=one_joint)
     return Judgement(
         ClaimVerdict.of(list(holds.values())), sentence, (*derived, criterion, joints),
-        (symmetric, scalar, ratio, sampled, bars, one_joint), samples.circumstances(holds), columns, rows,
+        (symmetric, scalar, ratio, sampled, bars, one_joint), texts.circumstances(holds), columns, rows,
     )  # fmt: skip
 
 

@@ -40,9 +40,8 @@ def check(quick: bool) -> Judgement:
     random, physical, bearing = _random(quick)
     holds = {name: not (bars[name] or random[name] or physical[name]) for name in READINGS}
     where = {
-        "for one contact": scalar.holds, "for symmetric $A$": same.holds,
-        "with weights $\\frac12\\lambda^TDA\\lambda$, $D>0$ diagonal, $DA=(DA)^T$, for P-matrices": weighted.holds,
-        "for two and more contacts with friction": all(holds.values()),
+        "if-one-contact": scalar.holds, "if-symmetric": same.holds, "if-weighted": weighted.holds,
+        "if-several-contacts": all(holds.values()),
     }  # fmt: skip
     failing = [READINGS[name] for name, truth in holds.items() if not truth]
     sentence = (
@@ -60,7 +59,7 @@ def check(quick: bool) -> Judgement:
     )  # fmt: skip
     return Judgement(
         ClaimVerdict.of(list(holds.values())), sentence, (exact, scalar, same, weighted), searches,
-        samples.circumstances(where), columns, rows,
+        texts.circumstances(where), columns, rows,
     )  # fmt: skip
 
 

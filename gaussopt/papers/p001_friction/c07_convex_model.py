@@ -29,11 +29,6 @@ ROUND = np.array([[3.0, 1.0, 2.0], [2.0, 3.0, 1.0], [1.0, 2.0, 3.0]])
 DIRECTIONS = 12
 """Loads on which an objective is tried."""
 
-PRINTED = "for the printed objective $\\frac12\\lambda^TA\\lambda$"
-WEIGHTED = "for $\\frac12\\lambda^TDA\\lambda$ where a diagonal $D>0$ with $DA=(DA)^T$ exists and $A$ is a P-matrix"
-ROWS = "for any other quadratic objective over $A\\lambda+B\\ge0$ that does not depend on $B$, where no such $D$ exists"
-AS_QP = "for $\\min\\lambda^T(A\\lambda+B)$ over $\\lambda\\ge0$, $A\\lambda+B\\ge0$, whose value must be 0"
-
 texts = Texts(__file__, seed=SEED, mu=MU, poses="; ".join(POSES))
 
 
@@ -44,15 +39,15 @@ def check(quick: bool) -> Judgement:
     product, bars, other = _product(quick), _two_bars(quick), _any_objective(quick)
     adversary = _weighted_adversary(quick)
     holds = {
-        PRINTED: not printed.refutes,
-        WEIGHTED: weighted.holds and cycles.holds and not adversary.refutes,
-        ROWS: other.refutes or not necessary.holds,
-        AS_QP: product.holds,
+        "if-printed": not printed.refutes,
+        "if-weighted": weighted.holds and cycles.holds and not adversary.refutes,
+        "if-any-other": other.refutes or not necessary.holds,
+        "if-least-value-0": product.holds,
     }
     sentence = texts("sentence", printed=printed, share=share, other=other, product=product)
     return Judgement(
         ClaimVerdict.of(list(holds.values())), sentence, (weighted, cycles, necessary, product, bars),
-        (printed, adversary, other), samples.circumstances(holds),
+        (printed, adversary, other), texts.circumstances(holds),
     )  # fmt: skip
 
 

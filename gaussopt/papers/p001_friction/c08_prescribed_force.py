@@ -41,14 +41,12 @@ def check(quick: bool) -> Judgement:
     holds = (known.holds, once.refutes, not converges)
     sentence = texts("sentence", known=known, once=once, contraction=contraction, beyond=beyond)
     where = {
-        "Gauss's principle for a force known in advance, by one solve": known.holds,
-        "for friction, iterated, if $\\varrho=\\|A_0^{-1/2}CA_0^{-1/2}\\|<1$": converges,
-        "for friction by one solve": not once.refutes,
-        "for friction, iterated, with $\\varrho\\ge1$ in general": not beyond.refutes,
-    }
+        "if-force-known": known.holds, "if-factor-below-1": converges, "if-one-solve": not once.refutes,
+        "if-factor-from-1": not beyond.refutes,
+    }  # fmt: skip
     return Judgement(
         ClaimVerdict.of(holds), sentence, (known, fixed, closed, program),
-        (once, contraction, adversary, beyond), samples.circumstances(where), columns, rows,
+        (once, contraction, adversary, beyond), texts.circumstances(where), columns, rows,
     )  # fmt: skip
 
 

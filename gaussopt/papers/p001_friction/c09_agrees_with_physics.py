@@ -18,6 +18,7 @@ from gaussopt.papers.p001_friction.contact_samples import Contacts
 from gaussopt.papers.p001_friction.sliding_motion import energies, slide
 from gaussopt.papers.texts import Texts
 from gaussopt.problems import two_bar
+from gaussopt.reporting.document import Table
 
 SEED = 90
 FED = 0.09
@@ -52,9 +53,10 @@ def check(quick: bool) -> Judgement:
     )  # fmt: skip
     if starts.refutes:
         conditions = f"For some readings: {starts.found}."
+    data = _data(least, kept, _least_bias(), gained, off)
     return Judgement(
         verdict, sentence, (start, idle, sign, rows_of, motion), (starts, formulas, along, other), conditions,
-        ("datum", "printed", "gives", "consistent would be"), _table(least, kept, _least_bias(), gained, off),
+        data.columns, data.rows,
     )  # fmt: skip
 
 
@@ -292,36 +294,15 @@ def _other_states(quick: bool) -> Attempt:
     return texts.attempt("other-states", wrong > 0, states=len(steps), wrong=wrong)
 
 
-def _table(
-    least: float, kept: dict[str, list[str]], bias: float, gained: float, off: tuple[float, float]
-) -> tuple[tuple[object, ...], ...]:
-    """The printed data beside consistent ones.
-
-    Parameters
-    ----------
-    least : speed of the fastest end in any reading of the start, m/s
-    kept : the readings of the formulas that are consistent
-    bias : least entry of B without loads, m/s²
-    gained : energy that friction along the slip feeds, J
-    off : errors of the printed rows and of the printed bias, m/s and m/s²
-    """
-    literal = next(starts())
+def _data(least: float, kept: dict[str, list[str]], bias: float, gained: float, off: tuple[float, float]) -> Table:
+    """The printed data beside consistent ones; the arguments are what the searches found, see `check`."""
     p = _printed()
-    half = p["l"] / 2
-    c, s = np.cos(p["theta1_0"]), np.sin(p["theta1_0"])
-    idle = f"B ≥ {bias:.2g} m/s² for F = g = 0{', so no contact force' if bias >= 0 else ''}"
-    found = {key: " or ".join(values) if values else "none of those tried" for key, values in kept.items()}
-    return (
-        ("height at the start", "y = l sin π/4", f"gaps {literal.gaps[0]:.5f} m, {literal.gaps[1]:.5f} m",
-         f"y = (l/2) sin π/4 = {half * s:.5f} m"),
-        ("velocity at the start", "y' = 1 m/s", f"gap rates {literal.rates[0]:.5f} m/s, {literal.rates[1]:.5f} m/s; at "
-         f"least {least:.4g} m/s in every reading", f"y' = (l/2) cos(θ₁) θ₁' = {half * c * p['omega1_0']:.7f} m/s"),
-        ("force F", "no value", idle, "any that presses the bars down"),
-        ("gravity", "none", idle, f"g = {found['g']} m/s² with some F"),
-        ("sign of friction", "s = sgn v_T", f"energy changes by {gained:+.4g} J in {FED:g} s", found["sign"]),
-        ("rows of the gaps", "W_N", f"gap rates wrong by {off[0]:.3g} m/s", found["W_N"]),
-        ("bias of the gaps", "W_N bias", f"gap accelerations wrong by {off[1]:.3g} m/s²", found["bias"]),
-        ("inertia terms", "none", f"balance of energy misses {_missed_power():.3g} W", found["h"]),
+    rise = p["l"] / 2 * np.cos(p["theta1_0"]) * p["omega1_0"]
+    return texts.table(
+        "data", literal=next(starts()), height=p["l"] / 2 * np.sin(p["theta1_0"]), rise=rise, least=least,
+        idle=texts("idle", bias=bias, so=", so no contact force" if bias >= 0 else ""), gained=gained, off=off,
+        found={key: " or ".join(values) if values else "none of those tried" for key, values in kept.items()},
+        missed=_missed_power(),
     )  # fmt: skip
 
 

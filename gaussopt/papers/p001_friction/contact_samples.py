@@ -7,7 +7,7 @@ that the formulations use. All draws are seeded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -390,10 +390,3 @@ def maximise(function: Callable[[Matrix], Vector], bounds: Sequence[tuple[float,
     with np.errstate(all="ignore"):
         found = minimise(cost, bounds, generations, seed=1, population=15, together=True)
     return -found.value, found.at
-
-
-def circumstances(holds: Mapping[str, bool]) -> str:
-    """Circumstances in words: those under which something holds, and those under which it does not."""
-    parts = ["; ".join(name for name, value in holds.items() if value is truth) for truth in (True, False)]
-    yes = f"{parts[0][:1].upper()}{parts[0][1:]}." if parts[0] else "Nowhere."
-    return f"{yes} Not {parts[1]}." if parts[1] else yes

@@ -132,8 +132,10 @@ def section(results: PaperResults, findings: list[str]) -> Section:
     blocks = texts.blocks("lead")
     rows: list[RodState] | None = results.value("painleve: states")
     if rows:
-        blocks.append(texts.table("painleve-001", tuple((r.label, r.degrees, r.omega, r.mu, r.slip, r.A, r.B, r.signs,
-                   "; ".join(f"{x:.6g}" for x in r.forces) or "–", r.found) for r in rows)))  # fmt: skip
+        blocks.append(texts.table("painleve-001", (
+            (r.label, r.degrees, r.omega, r.mu, r.slip, r.A, r.B, r.signs,
+             "; ".join(f"{x:.6g}" for x in r.forces) or "–", r.found) for r in rows
+        )))  # fmt: skip
         blocks.append(Table(
             "painleve-statuses-001", "The status that each pair reports for these states.",
             ("formulation by solver", *(r.label for r in rows)),

@@ -15,7 +15,7 @@ from gaussopt.papers.p001_friction.steps import EQUAL, Programs
 from gaussopt.papers.report_parts import PaperResults
 from gaussopt.papers.texts import Texts
 from gaussopt.processes.job import Job, JobOutcome
-from gaussopt.reporting.document import Block, Gallery, Paragraph, Section, Table
+from gaussopt.reporting.document import Block, Gallery, Paragraph, Section
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
 
 PROBLEM = "two-bar"
@@ -60,19 +60,14 @@ def _both(bars: Problem, rod: Problem) -> Problem:
 
 
 def _model(bars: Problem, rod: Problem) -> Section:
-    starts = Table(
-        "cases-001", "Cases; what is not listed is as in the tables of parameters.",
-        ("problem", "case", "what", "values", "end / s"),
-        tuple(
-            (entry.name, name, case.description, ", ".join(f"{k} = {v:.6g}" for k, v in case.values.items()),
-             case.t_end)
-            for entry in (bars, rod) for name, case in entry.cases.items()
-        ),
+    starts = (
+        (entry.name, name, case.description, ", ".join(f"{k} = {v:.6g}" for k, v in case.values.items()), case.t_end)
+        for entry in (bars, rod) for name, case in entry.cases.items()
     )  # fmt: skip
     tables = (
         common.parameters_table(bars, "parameters-001", "Parameters of the two bars."),
         common.parameters_table(rod, "parameters-001-rod", "Parameters of the rod."),
-        starts,
+        texts.table("cases-001", starts),
     )
     drawings = Gallery((drawing_figure(bars, "paper-001-drawing-bars"), drawing_figure(rod, "paper-001-drawing-rod")))
     return Section("model-001", "Model", (*texts.blocks("model"), drawings, *tables))
@@ -95,11 +90,6 @@ def _printed_program(found: Sequence[Programs]) -> str:
     same = [p for p in found if p.misses(p.printed) <= EQUAL]
     lifts = sum(float(p.w[1]) > 0 and p.lcp[1] == 0 for p in found if p.misses(p.printed) > EQUAL)
     predicted = sum(p.predicts == (p.misses(p.printed) <= EQUAL) for p in found)
-    text = (
-        f"The printed program (29) returns the forces of mechanics on {len(same)} of {len(found)} states of the two "
-        "bars listed in the method"
-    )
     tensile = min((float(p.printed.min()) for p in found if p.printed is not None), default=0.0)
-    if tensile < 0:
-        text += f", and forces down to {tensile:.4g} N on the others ({lifts} of which lift C off)"
-    return f"{text}. The criterion predicts {predicted} of {len(found)}."
+    others = texts("tensile", tensile=tensile, lifts=lifts) if tensile < 0 else ""
+    return texts("printed-program", same=len(same), states=len(found), others=others, predicted=predicted)

@@ -30,6 +30,7 @@ from gaussopt.papers.texts import Texts
 from gaussopt.problems import two_bar
 from gaussopt.processes.job import Job
 from gaussopt.reporting.document import Block, Data, Section, Table
+from gaussopt.solving.answer import Answer
 from gaussopt.solving.solve import solve_step
 from gaussopt.solving.step_solver import StepSolver
 
@@ -183,37 +184,33 @@ def _program(formulation: Formulation, step: StepData) -> Program | None:
 def judge_on_steps(group: str, steps: Sequence[ContactStep], formulation: str, solver: str) -> StepsResult:
     """Solve the steps by one pair and compare with the truth."""
     pair = StepSolver(formulation, solver)
-    parts: dict[str, list[float]] = {k: [] for k in ("model", *PARTS)}
+    answers: list[tuple[ContactStep, Answer]] = []
     statuses: Counter[str] = Counter()
-    errors, forces, certified, residuals, iterations, claimed = [0.0], [0.0], [0.0], [0.0], 0, 0
     reason = ""
     for item in steps:
-        # An own copy: the contact operator of a step is computed once and would be found again.
-        step = replace(item.step)
         try:
-            answer = pair.solve(step)
+            # An own copy: the contact operator of a step is computed once and would be found again.
+            answers.append((item, pair.solve(replace(item.step))))
+            statuses[str(answers[-1][1].status)] += 1
         except NotAccepted as refusal:
             statuses["refused"] += 1
             reason = str(refusal)
-            continue
-        parts["model"].append(item.seconds)
-        for part in PARTS:
-            parts[part].append(getattr(answer.timing, part))
-        statuses[str(answer.status)] += 1
-        claimed += answer.claim is Status.SOLVED
-        iterations += answer.iterations
+    parts = {"model": [item.seconds for item, _ in answers]}
+    parts |= {part: [getattr(answer.timing, part) for _, answer in answers] for part in PARTS}
+    medians: dict[str, Any] = {k: median(x) if x else float("nan") for k, x in parts.items()}
+    medians["setup"] = min(parts["setup"], default=float("nan"))  # the first one contains the import of the backend
+    errors, forces, certified, residuals = [0.0], [0.0], [0.0], [0.0]
+    for item, answer in answers:
         if answer.a is not None:
             errors.append(float(np.abs(answer.a - item.a).max() / (1.0 + np.abs(item.a).max())))
             forces.append(float(np.abs(answer.lam_N - item.lam_N).max()))
             certified.append(answer.certificate.relative_error)
             residuals.append(answer.certificate.constraint_residual)
-    answered = len(parts["build"])
-    medians: dict[str, Any] = {k: median(x) if x else float("nan") for k, x in parts.items()}
-    medians["setup"] = min(parts["setup"], default=float("nan"))  # the first one contains the import of the backend
     result = PairResult(
-        group, group, formulation, solver, len(steps), statuses["solved"], claimed, max(errors), max(certified),
-        max(residuals), iterations=iterations / max(answered, 1), exact=pair.formulation.exact,
-        refused="" if answered else reason, **medians,
+        group, group, formulation, solver, len(steps), statuses["solved"],
+        sum(answer.claim is Status.SOLVED for _, answer in answers), max(errors), max(certified), max(residuals),
+        iterations=sum(answer.iterations for _, answer in answers) / max(len(answers), 1),
+        exact=pair.formulation.exact, refused="" if answers else reason, **medians,
     )  # fmt: skip
     return StepsResult(result, dict(statuses), max(forces))
 

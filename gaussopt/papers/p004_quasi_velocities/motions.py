@@ -20,12 +20,8 @@ from gaussopt.processes.job import Job
 
 PROBLEM = "knife-edge-body"
 REFERENCES = ("NH-A", "NH-B", "NH-C")
-QUASI, FORMULA, REGULAR, TAN = (
-    "quasi-velocities",
-    "quasi-velocities, formula only",
-    "Routh, regular row",
-    "Routh, tan row",
-)
+QUASI, FORMULA = "quasi-velocities", "quasi-velocities, formula only"
+REGULAR, TAN = "Routh, regular row", "Routh, tan row"
 METHODS: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
     QUASI: ("quasi-velocity", {}, {"state": "quasi-velocity"}),
     FORMULA: ("quasi-velocity", {}, {"state": "velocity"}),

@@ -105,22 +105,13 @@ def _balance(results: PaperResults) -> list[Section]:
     carried = {m: v for m, v in runs.items() if m in (REGULAR, TAN)}
     if not carried:
         return []
-    forces = [
-        histories.forces_figure(
-            f"paper-004-forces-{'tan' if m == TAN else 'regular'}", v, {"λ": 0},
-            f"NH-A, multiplier by {m}: " + (
-                "it is the force of the blade times cos φ, and so passes through zero where the row is infinite."
-                if m == TAN else "the force of the blade."
-            ), "N",
-        )
-        for m, v in carried.items()
-    ]  # fmt: skip
+    forces = []
+    for m, v in carried.items():
+        row = "tan" if m == TAN else "regular"
+        caption = texts("force-by-the-tan-row" if m == TAN else "force-by-the-regular-row", method=m)
+        forces.append(histories.forces_figure(f"paper-004-forces-{row}", v, {"λ": 0}, caption, "N"))
     balance = ", ".join(f"{m} {float(np.abs(histories.energy_residual(v)).max()):.1e} J" for m, v in runs.items())
-    lead = (
-        f"NH-A by {DRAWN_STEP} steps. The blade does no work, so the energy changes by the work of $F$ alone; drift is "
-        f"the residual of the row that each run uses. Largest energy less work: {balance}."
-    )
-    return [histories.balance_section("004", runs, forces, lead)]
+    return [histories.balance_section("004", runs, forces, texts("balance", balance=balance))]
 
 
 def _apart(one: Trajectory, other: Trajectory, end: float) -> float:
