@@ -293,8 +293,8 @@ def frozen_table() -> Table:
         # The last ratio that rounding has not touched.
         clear = ratios[errors[1:] > 1e-9 * errors[0]]
         wrong = float(np.abs(first - found["lam_lcp"][0]).max())
-        rows.append((name, float(found["contraction"][0]), stated[0], float(clear[-1]), float(clear[-2:].max()), stated[1],
-                     radius, stated[2], len(errors) - 1, stated[3], wrong))  # fmt: skip
+        rows.append((name, float(found["contraction"][0]), stated[0], float(clear[-1]), float(clear[-2:].max()),
+                     stated[1], radius, stated[2], len(errors) - 1, stated[3], wrong))  # fmt: skip
     return texts.table("frozen-friction", rows)
 
 

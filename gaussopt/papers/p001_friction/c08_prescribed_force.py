@@ -52,13 +52,7 @@ def check(quick: bool) -> Judgement:
 
 @dataclass(frozen=True)
 class Iteration:
-    """Frozen friction on a stack: N' = LCP(A_0, B + C N).
-
-    Attributes
-    ----------
-    path : (iterations + 1, B, k)
-        From N = 0.
-    """
+    """Frozen friction on a stack, N' = LCP(A_0, B + C N): the forces from the first on, (iterations + 1, B, k)."""
 
     path: Matrix
 

@@ -67,20 +67,12 @@ def _printed() -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Start:
-    """A reading of the printed start.
-
-    Attributes
-    ----------
-    point : str
-        What x and y are the coordinates of.
-    doubled : bool
-        Whether the bars have the length 2 l, as the source's rod.
-    gaps, rates : (2,)
-        Of A and C, m and m/s.
-    """
+    """A reading of the printed start with the gaps and gap rates of A and C, (2,), in m and m/s."""
 
     point: str
+    """What x and y are the coordinates of."""
     doubled: bool
+    """Whether the bars have the length 2 l, as the source's rod."""
     gaps: Vector
     rates: Vector
 

@@ -124,20 +124,13 @@ def special_states() -> list[ContactStep]:
 
 @dataclass(frozen=True, slots=True)
 class StepsResult:
-    """Results of a formulation by a solver on steps with contacts.
-
-    Attributes
-    ----------
-    pair : PairResult
-        Errors are those of the answers that have an acceleration.
-    statuses : status to number of steps; "refused" where the formulation does not fit
-    force_error : float
-        Largest error of a normal force, N.
-    """
+    """Results of a formulation by a solver on steps with contacts; errors of the answers that have an acceleration."""
 
     pair: PairResult
     statuses: Mapping[str, int]
+    """Numbers of steps; "refused" where the formulation does not fit."""
     force_error: float
+    """Largest error of a normal force, N."""
 
 
 @dataclass(frozen=True, slots=True)
