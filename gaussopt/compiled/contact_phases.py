@@ -22,7 +22,7 @@ from gaussopt.integration.events.fast_forward import PhaseSegment
 from gaussopt.integration.events.modes import STICKING, ContactModes
 from gaussopt.integration.events.turning import TURN, turning_of, turns
 from gaussopt.integration.stabilisation import Unstabilised
-from gaussopt.integration.trajectory import Recorder
+from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, Recorder
 from gaussopt.jit.kernel import COMPILED, prepare
 from gaussopt.modelling.lagrangian import LagrangianSystem
 
@@ -153,15 +153,8 @@ class PhaseMarcher:
 
     def record(self, segment: PhaseSegment) -> None:
         """Write down every step; an empty segment leaves nothing."""
-        if not len(segment):
-            return
-        part = segment
-        self._recorder.extend(
-            part.t, part.q, part.v, part.a, part.lam, part.error_bound, part.relative_error, part.position_drift,
-            part.velocity_drift, *part.energies.T, part.forces_unique.astype(np.float64),
-        )  # fmt: skip
-        modes = np.tile(self._motion.phase.modes().astype(float), (len(segment), 1))
-        self._recorder.extend_contacts(segment.lam_N, segment.lam_T, segment.gap, segment.slip, modes)
+        if len(segment):
+            self._recorder.extend(*segment.columns.values())
 
     def _read(self, t: Vector, rows: Matrix) -> PhaseSegment:
         """The segment that the rows hold."""
@@ -178,8 +171,9 @@ class PhaseMarcher:
         def largest(*residuals: Matrix) -> Vector:
             return np.asarray(np.abs(np.hstack(residuals)).max(axis=1, initial=0.0))
 
-        return PhaseSegment(
+        columns = (
             t, q, v, a, lam, error[:, 0], error[:, 0] / (1.0 + norm_a[:, 0]), largest(phi, gap[:, closed]),
-            largest(velocity, rate[:, closed], slip[:, sticking]), energies, lam_N, lam_T, gap, slip[:, :, None],
-            how[:, 0] == UNDECIDED, how[:, 0] < MONOTONE,
+            largest(velocity, rate[:, closed], slip[:, sticking]), *energies.T, (how[:, 0] < MONOTONE).astype(float),
+            lam_N, gap, np.tile(phase.modes().astype(float), (len(t), 1)), lam_T, slip[:, :, None],
         )  # fmt: skip
+        return PhaseSegment(dict(zip(("t", *COLUMNS, *CONTACT_COLUMNS), columns, strict=True)), how[:, 0] == UNDECIDED)

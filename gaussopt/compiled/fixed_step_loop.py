@@ -86,7 +86,8 @@ class GeneratedFixedStepLoop(GeneratedLoop):
         self.steps, q, v = behind
         self.t = t = float(self._times(np.array([self.steps]), last + 1)[0])
         control = replace(self.control, t_end=self._suspect or min(t + AGAIN * dt, end), origin=self.origin)
-        again = BilateralLoop(self.motion, self.method, control, lambda *state: None, None)
+        again = BilateralLoop(self.motion, self.method, control, self.recorder)
+        again.record = lambda *state: None
         try:
             again.integrate(t, q, v)
         except GaussoptError:

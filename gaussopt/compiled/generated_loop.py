@@ -22,13 +22,12 @@ from gaussopt.codegen.loop import ROW
 from gaussopt.core.arrays import Matrix, Vector
 from gaussopt.core.errors import BadInput, NotCompiled
 from gaussopt.core.step_data import StepData
-from gaussopt.core.stepper import Control, Stabilisation, Stepper
+from gaussopt.core.stepper import Stabilisation, Stepper
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.integration.bilateral_loop import DIVERGED
-from gaussopt.integration.loops import MotionLoop, Progress, Record
+from gaussopt.integration.loops import MotionLoop
 from gaussopt.integration.stabilisation import Projection, Unstabilised
-from gaussopt.integration.trajectory import Recorder
 from gaussopt.linalg.dense import EPS
 from gaussopt.modelling.lagrangian import LagrangianSystem
 from gaussopt.solving.answer import Answer
@@ -65,15 +64,7 @@ def passing(table: NDArray[np.float64], found: NDArray[np.float64], tolerance: f
 class GeneratedLoop(MotionLoop):
     """One integration from start to end by generated code: what all methods share.
 
-    Parameters
-    ----------
-    motion : the same motion interpreted, for what is handed over; counts evaluations and worst certificates
-    method : a stepper with a generated loop
-    control : from where to where
-    every : steps between two recorded states
-    recorder : takes whole blocks of rows
-    record : writes down a state that was interpreted
-    progress : called with the fraction done
+    Its motion is the same one interpreted, for what is handed over; it counts evaluations and worst certificates.
 
     Class attributes
     ----------------
@@ -85,12 +76,8 @@ class GeneratedLoop(MotionLoop):
     diverged = DIVERGED
     solver: ClassVar[str] = "kkt"
 
-    def __init__(
-        self, motion: CertifiedAccelerations, method: Stepper, control: Control, every: int, recorder: Recorder,
-        record: Record, progress: Progress | None,
-    ) -> None:  # fmt: skip
-        super().__init__(motion, method, control, record, progress, every)
-        self._recorder = recorder
+    def __init__(self, motion: CertifiedAccelerations, *settings: Any) -> None:
+        super().__init__(motion, *settings)
         self.handed_over = 0
         self.residuals = [0.0, 0.0]
         self._suspect: float | None = None
@@ -234,7 +221,7 @@ class GeneratedLoop(MotionLoop):
         ):  # fmt: skip
             worst[name] = max(worst[name], float(values.max()))
         kinetic, potential, power, drift, speed = table[:, 10:ROW].T
-        self._recorder.extend(
+        self.recorder.extend(
             times, states[:, :n], states[:, n:], table[:, ROW : ROW + n], table[:, ROW + n : inverse], error, relative,
             drift, speed, kinetic, potential, power, np.ones(len(times)),
         )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from time import perf_counter
+from typing import ClassVar
 
 import numpy as np
 
@@ -52,6 +53,7 @@ class CertifiedAccelerations:
 
     Attributes
     ----------
+    state : "velocity" or "quasi-velocity", integrated beside q
     open_forces : set of (name, number)
         Forces that were found to be some of many where a state was recorded: lam, lam_N or lam_T, and the row or the
         contact, counted from 0.
@@ -60,6 +62,8 @@ class CertifiedAccelerations:
     singular : SingularWatch
         How independent the rows were at recorded states.
     """
+
+    state: ClassVar[str] = "velocity"
 
     def __init__(self, system: AbstractSystem, solver: StepSolver, stabiliser: Stabilisation) -> None:
         self.system, self.solver, self.stabiliser = system, solver, stabiliser
@@ -205,6 +209,7 @@ class CertifiedAccelerations:
 class QuasiVelocityAccelerations(CertifiedAccelerations):
     """The same with quasi-velocities as the state: velocity constraints hold identically."""
 
+    state = "quasi-velocity"
     _seen: tuple[float, Vector, Vector, Vector] | None = None
 
     def velocity(self, t: float, q: Vector, u: Vector) -> Vector:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gaussopt.contact.impact_laws import ImpactLaw
+from gaussopt.contact.impact_laws import ImpactLaw, newton
 from gaussopt.core.arrays import Vector, all_finite
 from gaussopt.core.errors import BadInput
 from gaussopt.core.event import Event
@@ -17,10 +17,8 @@ from gaussopt.core.status import Status
 from gaussopt.core.stepper import Control, Stepper
 from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.integration.motion_events import MotionEvent
-from gaussopt.solving.answer import Answer
-
-Record = Callable[[float, Vector, Vector, Answer], None]
-"""Writes down a state (t, q, v) with the certified answer there."""
+from gaussopt.integration.recording import recording
+from gaussopt.integration.trajectory import Recorder
 
 Progress = Callable[[float], None]
 """Told the fraction of the motion that is done."""
@@ -41,8 +39,8 @@ class ContactRules:
         Whether a contact whose impacts accumulate is closed, with e_N = 0, instead of ending the motion.
     """
 
-    impact: ImpactLaw
-    events: Sequence[Event]
+    impact: ImpactLaw = newton
+    events: Sequence[Event] = ()
     close: bool = False
 
 
@@ -54,10 +52,11 @@ class MotionLoop(ABC):
     motion : CertifiedAccelerations
     method : Stepper
     control : Control
-    record : called with every state that is due
+    recorder : takes every state that is due
     progress : called with the fraction done, or None
     every : int
         Steps between two recorded states; start, end and events are recorded in any case.
+    rules : ContactRules, of motions with contacts
 
     Attributes
     ----------
@@ -72,11 +71,12 @@ class MotionLoop(ABC):
     diverged = "the motion diverged and is no longer finite; use a smaller step."
 
     def __init__(
-        self, motion: CertifiedAccelerations, method: Stepper, control: Control, record: Record,
-        progress: Progress | None = None, every: int = 1,
+        self, motion: CertifiedAccelerations, method: Stepper, control: Control, recorder: Recorder,
+        progress: Progress | None = None, every: int = 1, rules: ContactRules | None = None,
     ) -> None:  # fmt: skip
-        self.motion, self.method, self.control = motion, method, control
-        self.record, self.progress, self.every = record, progress, every
+        self.motion, self.method, self.control, self.recorder = motion, method, control, recorder
+        self.progress, self.every, self.rules = progress, every, rules or ContactRules()
+        self.record = recording(recorder, motion)
         self.system = motion.system
         self.events: list[MotionEvent] = []
         self.steps = 0

@@ -14,11 +14,10 @@ import numpy as np
 
 from gaussopt.core.arrays import Vector
 from gaussopt.core.step_data import StepData
-from gaussopt.core.stepper import Control, Stepper
 from gaussopt.integration.bilateral_loop import BilateralLoop
 from gaussopt.integration.events.accelerations import ContactAccelerations
 from gaussopt.integration.events.modes import ContactModes
-from gaussopt.integration.loops import ContactRules, MotionLoop, Progress, Record
+from gaussopt.integration.loops import MotionLoop
 
 
 class AllClosed(ContactModes):
@@ -34,12 +33,6 @@ class PrintedLoop(BilateralLoop):
 
     motion: ContactAccelerations
     diverged = MotionLoop.diverged
-
-    def __init__(
-        self, motion: ContactAccelerations, method: Stepper, control: Control, record: Record,
-        progress: Progress | None, every: int, rules: ContactRules,
-    ) -> None:  # fmt: skip
-        super().__init__(motion, method, control, record, progress, every)
 
     def begin(self) -> None:
         """Close all contacts, whatever their gaps."""

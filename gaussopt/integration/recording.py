@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +13,11 @@ from gaussopt.core.step_data import StepData
 from gaussopt.integration.accelerations import CertifiedAccelerations
 from gaussopt.integration.events.accelerations import ContactAccelerations
 from gaussopt.integration.events.modes import ContactModes
-from gaussopt.integration.loops import Record
 from gaussopt.integration.trajectory import Recorder
 from gaussopt.solving.answer import Answer
+
+Record = Callable[[float, Vector, Vector, Answer], None]
+"""Writes down a state (t, q, v) with the certified answer there."""
 
 FEW = 50
 """Numbers up to which a list is faster than an array."""
@@ -30,18 +34,16 @@ def recording(recorder: Recorder, motion: CertifiedAccelerations) -> Record:
         motion.singular.note(t, c.independence, c.closeness)
         if isinstance(motion, ContactAccelerations):
             drift = _with_contacts(drift, motion.whole(t, q, v), motion.phase)
-        row = (
+        row: tuple[Any, ...] = (
             t, q, v, answer.a, answer.lam, c.error_bound, c.relative_error, *drift,
             *((math.nan,) * 3 if energy is None else (energy.kinetic, energy.potential, energy.power)),
             motion.determined(t, q, v, answer),
         )  # fmt: skip
         if isinstance(motion, ContactAccelerations):
             step = motion.whole(t, q, v)
-            contacts = (*motion.forces(answer), step.g_N, step.v_T, motion.phase.modes())
-            recorder.add(*row)
-            recorder.add_contacts(*contacts)
-        else:
-            recorder.add(*row)
+            lam_N, lam_T = motion.forces(answer)
+            row = (*row, lam_N, step.g_N, motion.phase.modes(), lam_T, step.v_T)
+        recorder.add(*row)
 
     return record
 

@@ -24,13 +24,12 @@ from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
-from gaussopt.core.stepper import Control, Stepper
 from gaussopt.integration.events.accelerations import ContactAccelerations, undecided
 from gaussopt.integration.events.modes import ContactModes
 from gaussopt.integration.events.scanning import SHALLOW, CrossingSearch, HermitePoint
 from gaussopt.integration.events.tolerances import TOLERANCES
 from gaussopt.integration.events.turning import MOST, TURN, Turning, turn, turning_of
-from gaussopt.integration.loops import ContactRules, End, MotionLoop, Progress, Record
+from gaussopt.integration.loops import End, MotionLoop
 from gaussopt.integration.motion_events import EventKind, MotionEvent
 from gaussopt.solving.answer import Answer
 
@@ -49,23 +48,16 @@ class TimeSteppingLoop(MotionLoop):
 
     motion: ContactAccelerations
 
-    def __init__(
-        self, motion: ContactAccelerations, method: Stepper, control: Control, record: Record,
-        progress: Progress | None, every: int, rules: ContactRules,
-    ) -> None:  # fmt: skip
-        super().__init__(motion, method, control, record, progress, every)
-        if rules.impact is not newton:
-            raise BadInput(
-                f"The stepper {method.name!r} has Newton's impact law built in; choose the impact law newton."
-            )
-        self.user_events = rules.events
-        self._turning: Turning | None = None
-
     def begin(self) -> None:
         """Refuse a start inside an obstacle; the start is recorded with the forces of the first step."""
+        if self.rules.impact is not newton:
+            raise BadInput(
+                f"The stepper {self.method.name!r} has Newton's impact law built in; choose the impact law newton."
+            )
+        self._turning: Turning | None = None
         refuse_penetration(self.system, self.motion.whole(self.t, self.q, self.v))
         self._idle: dict[int, int] = {}
-        self._sides = [event.value(self.t, self.q, self.v) for event in self.user_events]
+        self._sides = [event.value(self.t, self.q, self.v) for event in self.rules.events]
 
     def advance(self) -> End | None:
         """Take one step."""
@@ -100,7 +92,7 @@ class TimeSteppingLoop(MotionLoop):
 
     def _passed(self) -> End | None:
         """Note the user's events that the step passed; how the motion ends at the first terminal one."""
-        for j, event in enumerate(self.user_events):
+        for j, event in enumerate(self.rules.events):
             value, before = event.value(self.t, self.q, self.v), self._sides[j]
             self._sides[j] = value
             if value * before < 0 and event.direction * (value - before) >= 0:

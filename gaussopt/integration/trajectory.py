@@ -26,7 +26,17 @@ if TYPE_CHECKING:
 MOST_BYTES = 4 * 2**30
 """Size of a recording beyond which it is refused."""
 
-PER_TIME = ("error_bound", "relative_error", "position_drift", "velocity_drift", "kinetic", "potential", "power")
+PER_TIME = (
+    "error_bound", "relative_error", "position_drift", "velocity_drift", "kinetic", "potential", "power",
+    "forces_unique",
+)  # fmt: skip
+COLUMNS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("q", "v", "a"), ("coordinate",)), "lam": ("row",), **dict.fromkeys(PER_TIME, ())
+}  # fmt: skip
+CONTACT_COLUMNS = {
+    **dict.fromkeys(("lam_N", "gap", "mode"), ("contact",)), **dict.fromkeys(("lam_T", "slip"), ("contact", "tangent"))
+}  # fmt: skip
+"""Arrays of a trajectory and of its contacts, with their dimensions beside time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,37 +143,25 @@ class Trajectory:
         return self.kinetic + self.potential
 
     @property
-    def _per_time(self) -> tuple[str, ...]:
-        """What there is one number of at each instant."""
-        known = len(self.forces_unique) == len(self.t)
-        return PER_TIME + (("forces_unique",) if known else ())
+    def _known(self) -> dict[str, tuple[str, ...]]:
+        """The arrays that there are, with their dimensions."""
+        known = COLUMNS | (CONTACT_COLUMNS if self.contacts else {})
+        return {k: x for k, x in known.items() if k != "forces_unique" or len(self.forces_unique) == len(self.t)}
 
     def to_xarray(self) -> xr.Dataset:
         """As an xarray Dataset with dimensions time, coordinate and row."""
         import xarray as xr
 
-        variables: dict[str, Any] = {
-            "q": (("time", "coordinate"), self.q),
-            "v": (("time", "coordinate"), self.v),
-            "a": (("time", "coordinate"), self.a),
-            "lam": (("time", "row"), self.lam),
-            **{name: (("time",), getattr(self, name)) for name in self._per_time},
-        }
+        variables = {name: (("time", *dimensions), getattr(self, name)) for name, dimensions in self._known.items()}
         coords: dict[str, Any] = {"time": self.t, "coordinate": list(self.coordinates)}
         if self.contacts:
             coords["contact"] = list(self.contacts)
-            variables |= {name: (("time", "contact"), getattr(self, name)) for name in ("lam_N", "gap", "mode")}
-            variables |= {name: (("time", "contact", "tangent"), getattr(self, name)) for name in ("lam_T", "slip")}
         data = xr.Dataset(variables, coords=coords)
         data.attrs.update(
-            events=json.dumps(list(self.events)),
-            warnings=json.dumps(list(self.warnings)),
-            status=str(self.status),
-            message=self.message,
-            worst=json.dumps(self.worst.to_mapping()),
-            timing=json.dumps(dict(self.timing)),
+            events=json.dumps(list(self.events)), warnings=json.dumps(list(self.warnings)), status=str(self.status),
+            message=self.message, worst=json.dumps(self.worst.to_mapping()), timing=json.dumps(dict(self.timing)),
             meta=json.dumps(dict(self.meta)),
-        )
+        )  # fmt: skip
         return data
 
     def to_pandas(self) -> pd.DataFrame:
@@ -174,7 +172,7 @@ class Trajectory:
         for prefix, block in (("", self.q), ("v_", self.v), ("a_", self.a)):
             columns |= {prefix + name: block[:, i] for i, name in enumerate(self.coordinates)}
         columns |= {f"lam{i + 1}": self.lam[:, i] for i in range(self.lam.shape[1])}
-        columns |= {name: getattr(self, name) for name in self._per_time}
+        columns |= {name: getattr(self, name) for name in PER_TIME if name in self._known}
         for i, name in enumerate(self.contacts):
             columns |= {f"{what}_{name}": getattr(self, what)[:, i] for what in ("lam_N", "gap", "mode")}
             for j in range(self.lam_T.shape[2]):
@@ -262,23 +260,18 @@ def _columns(data: xr.Dataset) -> dict[str, Any]:
     """
     found: dict[str, Any] = {str(name): np.asarray(data[name].values) for name in data.data_vars}
     found["t"] = np.asarray(data["time"].values)
-    N, n, m = len(found["t"]), *(found[name].shape[-1] for name in ("q", "lam"))
     k, d = found["lam_T"].shape[1:] if "lam_T" in found else (0, 1)
-    shapes = {"t": (N,), "lam": (N, m)} | dict.fromkeys(("q", "v", "a"), (N, n)) | dict.fromkeys(PER_TIME, (N,))
-    contacts = dict.fromkeys(("lam_N", "gap", "mode"), (N, k)) | dict.fromkeys(("lam_T", "slip"), (N, k, d))
-    if "lam_T" not in found:
-        found |= {name: np.zeros(shape) for name, shape in contacts.items() if name not in found}
-    for name, shape in (shapes | contacts).items():
-        array = found[name]
+    sizes = {"coordinate": found["q"].shape[-1], "row": found["lam"].shape[-1], "contact": k, "tangent": d}
+    optional = {"forces_unique", *(() if "lam_T" in found else CONTACT_COLUMNS)}
+    for name, dimensions in {"t": (), **COLUMNS, **CONTACT_COLUMNS}.items():
+        shape = len(found["t"]), *(sizes[x] for x in dimensions)
+        array = found.get(name, np.zeros(shape)) if name in optional else found[name]
         if array.shape != shape or array.dtype.kind not in "fiub":
             raise ValueError(f"{name} is of shape {array.shape} and type {array.dtype}, expected numbers of {shape}")
         found[name] = array.astype(np.float64)
-    unique = found.get("forces_unique", np.zeros(N))
-    if unique.shape != (N,):
-        raise ValueError(f"forces_unique is of shape {unique.shape}, expected {(N,)}")
     if not (np.isfinite(found["t"]).all() and (np.diff(found["t"]) >= 0).all()):
         raise ValueError("its instants do not follow each other")
-    return found | {"forces_unique": unique > 0}
+    return found | {"forces_unique": found["forces_unique"] > 0}
 
 
 def _attributes(attrs: Mapping[str, Any]) -> dict[str, Any]:
@@ -307,64 +300,41 @@ def _attributes(attrs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Recorder:
-    """Collects rows of a trajectory while it is computed."""
+    """Collects rows of a trajectory while it is computed: t, `COLUMNS` and, with contacts, `CONTACT_COLUMNS`."""
 
     def __init__(self, contacts: int = 0) -> None:
         self._rows: list[tuple[Any, ...]] = []
         self._blocks: list[tuple[NDArray[np.float64], ...]] = []
-        self._contact_rows: list[tuple[Any, ...]] = []
-        self._contact_blocks: list[tuple[NDArray[np.float64], ...]] = []
         self._k = contacts
 
     def add(self, *row: Any) -> None:
-        """One instant: t, q, v, a, lam, error_bound, relative_error, drifts, energies, power, forces_unique."""
+        """One instant."""
         self._rows.append(row)
 
-    def add_contacts(self, *row: Any) -> None:
-        """The contacts of the instant just added: lam_N, lam_T, gap, slip, mode."""
-        self._contact_rows.append(row)
-
     def extend(self, *columns: NDArray[np.float64]) -> None:
-        """Several instants: the columns of `add`."""
+        """Several instants."""
         self._pack()
         self._blocks.append(columns)
 
-    def extend_contacts(self, *columns: NDArray[np.float64]) -> None:
-        """The contacts of the instants just added: the columns of `add_contacts`."""
-        self._contact_blocks.append(columns)
-
     def _pack(self) -> None:
-        """Rows to blocks."""
-        for rows, blocks in ((self._rows, self._blocks), (self._contact_rows, self._contact_blocks)):
-            if rows:
-                blocks.append(tuple(np.array(column, dtype=np.float64) for column in zip(*rows, strict=True)))
-                rows.clear()
+        """Rows to a block."""
+        if self._rows:
+            self._blocks.append(tuple(np.array(column, dtype=np.float64) for column in zip(*self._rows, strict=True)))
+            self._rows.clear()
 
     def __len__(self) -> int:
         return len(self._rows) + sum(len(block[0]) for block in self._blocks)
 
     def arrays(self, n: int) -> dict[str, Any]:
-        """The columns of `Trajectory`."""
-        names = (
-            "t", "q", "v", "a", "lam", "error_bound", "relative_error", "position_drift", "velocity_drift",
-            "kinetic", "potential", "power", "forces_unique",
-        )  # fmt: skip
-        rows = len(self)
+        """The columns of `Trajectory`, of n coordinates."""
         self._pack()
-        if self._k:
-            # An interrupt may come between an instant and its contacts.
-            rows = min(rows, sum(len(block[0]) for block in self._contact_blocks))
-        out: dict[str, Any] = {}
-        for i, name in enumerate(names):
-            wide = (0, 0 if name == "lam" else n) if name in ("q", "v", "a", "lam") else (0,)
-            out[name] = np.concatenate([block[i] for block in self._blocks])[:rows] if rows else np.zeros(wide)
-        out["forces_unique"] = out["forces_unique"] > 0
-        for i, name in enumerate(("lam_N", "lam_T", "gap", "slip", "mode")):
-            blocks = [block[i] for block in self._contact_blocks]
-            flat = np.concatenate(blocks)[:rows] if blocks else np.zeros(0)
-            shape = (rows, self._k, -1 if flat.size else 1) if name in ("lam_T", "slip") else (rows, self._k)
-            out[name] = flat.reshape(shape)
-        return out
+        sizes = {"coordinate": n, "row": 0, "contact": self._k, "tangent": 1}
+        table = {"t": (), **COLUMNS, **CONTACT_COLUMNS}
+        out = dict(zip(table, map(np.concatenate, zip(*self._blocks, strict=True)), strict=False))
+        for name, dimensions in table.items():
+            if name not in out:
+                out[name] = np.zeros((len(self), *(sizes[x] for x in dimensions)))
+        return out | {"forces_unique": out["forces_unique"] > 0}
 
 
 def _plane(forces: Any) -> Any:

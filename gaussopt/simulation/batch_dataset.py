@@ -19,7 +19,7 @@ from gaussopt.core.stepper import Stabilisation, Stepper
 from gaussopt.integration.accelerations import CertifiedAccelerations, Rejected
 from gaussopt.integration.recording import recording
 from gaussopt.integration.time_grid import TimeGrid
-from gaussopt.integration.trajectory import MOST_BYTES, Recorder, Trajectory
+from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, MOST_BYTES, Recorder, Trajectory
 from gaussopt.modelling.lagrangian import LagrangianSystem
 from gaussopt.modelling.problem import Problem
 from gaussopt.simulation.batch_members import BatchMembers
@@ -33,17 +33,8 @@ if TYPE_CHECKING:
 MARCHING = 0.8
 """What marching all members together counts for in the progress."""
 
-STATES = {"q": ("coordinate",), "v": ("coordinate",)}
-CERTIFIED = {
-    "a": ("coordinate",), "lam": ("row",), "error_bound": (), "relative_error": (), "position_drift": (),
-    "velocity_drift": (), "kinetic": (), "potential": (), "power": (), "forces_unique": (),
-}  # fmt: skip
-CONTACTS = {
-    "lam_N": ("contact",), "gap": ("contact",), "mode": ("contact",), "lam_T": ("contact", "tangent"),
-    "slip": ("contact", "tangent"),
-}  # fmt: skip
-"""Variables of a dataset, with their dimensions beside trajectory and time."""
-
+STATES, CERTIFIED = tuple(COLUMNS)[:2], tuple(COLUMNS)[2:]
+"""Variables of a dataset; the others are recorded where a batch is certified."""
 
 DIMENSIONS = ("trajectory", "time", "coordinate", "row", "contact", "tangent")
 """Names that no parameter has in a dataset."""
@@ -228,7 +219,7 @@ class Batch:
         times, near = self.instants.times, 1e-9 * self.instants.dt
         rows = np.searchsorted(motion.t, times + near, side="right") - 1
         there = (rows >= 0) & (np.abs(motion.t[rows] - times) <= near) if len(motion.t) else np.zeros(len(times), bool)
-        names = STATES if not self.certify else {**STATES, **CERTIFIED, **(CONTACTS if motion.contacts else {})}
+        names = STATES if not self.certify else (*COLUMNS, *(CONTACT_COLUMNS if motion.contacts else ()))
         for name in names if len(motion.t) else ():
             values = getattr(motion, name)
             self._column(name, values.shape[1:])[i, there] = values[rows[there]]
@@ -240,7 +231,7 @@ class Batch:
         """Everything that is known after so many seconds."""
         import xarray as xr
 
-        members, dimensions = self.members, {**STATES, **CERTIFIED, **CONTACTS}
+        members, dimensions = self.members, COLUMNS | CONTACT_COLUMNS
         n = members.q.shape[1]
         for name in STATES:
             self._column(name, (n,))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass
 from time import perf_counter
 
 from gaussopt.compiled import loop_of
@@ -20,7 +19,6 @@ from gaussopt.integration.events.regular_stages import StageKernel
 from gaussopt.integration.events.solvers import ContactSolvers
 from gaussopt.integration.loops import MotionLoop, Progress
 from gaussopt.integration.printed_loop import PrintedLoop
-from gaussopt.integration.recording import recording
 from gaussopt.integration.time_stepping import TimeSteppingLoop
 from gaussopt.integration.trajectory import Recorder
 from gaussopt.simulation.settings import RunSettings
@@ -41,45 +39,20 @@ CONTACT_LOOPS: dict[str, type[EventLoop | TimeSteppingLoop | PrintedLoop]] = {
 """Loops of motions with contacts, by the name that a stepper gives."""
 
 
-@dataclass(frozen=True)
-class PreparedRun:
-    """A motion that is ready to be integrated.
-
-    Attributes
-    ----------
-    motion : its accelerations
-    loop : what integrates it
-    recorder : what the loop writes to
-    state : "velocity" or "quasi-velocity"
-    engine : its name where the loop does not tell it
-    """
-
-    motion: CertifiedAccelerations
-    loop: MotionLoop
-    recorder: Recorder
-    state: str
-    engine: str = ""
-
-    def about(self) -> dict[str, object]:
-        """Entries of `Trajectory.meta` on the engine and its steps, once the loop has run."""
-        return {**self.loop.about(), **({"engine": self.engine} if self.engine else {})}
-
-
-def choose_engine(settings: RunSettings, progress: Progress | None) -> PreparedRun:
-    """The run of checked settings, by the engine asked for or by the one that is worth it.
+def choose_engine(settings: RunSettings, progress: Progress | None) -> MotionLoop:
+    """The loop of checked settings, by the engine asked for or by the one that is worth it, ready to integrate.
 
     Raises
     ------
     NotAccepted
         If compiled code was asked for and cannot run this motion, or the stepper does not fit.
     """
-    if settings.with_contacts or settings.method.loop:
-        return _contact_run(settings, progress)
-    return _bilateral_run(settings, progress)
+    with_contacts = settings.with_contacts or settings.method.loop
+    return (_contact_loop if with_contacts else _bilateral_loop)(settings, progress)
 
 
-def _bilateral_run(settings: RunSettings, progress: Progress | None) -> PreparedRun:
-    """The run of a motion without contacts."""
+def _bilateral_loop(settings: RunSettings, progress: Progress | None) -> MotionLoop:
+    """The loop of a motion without contacts."""
     s = settings
     solver = StepSolver(s.formulation, s.solver, s.solver_options, s.tolerance, s.warm_start)
     state = _state(s, solver)
@@ -87,25 +60,22 @@ def _bilateral_run(settings: RunSettings, progress: Progress | None) -> Prepared
     kinds = {"velocity": CertifiedAccelerations, "quasi-velocity": QuasiVelocityAccelerations}
     motion = kinds[state](s.system, solver, s.stabiliser)
     motion.know(s.first, s.first.t, s.start.q, s.start.v)
-    recorder = Recorder()
-    record = recording(recorder, motion)
+    given = motion, s.method, s.control, Recorder(), progress, s.record_every
     reason = None if s.engine != "auto" or _many(s) else "long runs only"
     if s.engine != "interpreted" and reason is None:
         kind = loop_of(motion.system, s.method)
         reason = _why_interpreted(s, state, kind)
         if kind is not None and reason is None:
-            loop = kind(motion, s.method, s.control, s.record_every, recorder, record, progress)
+            loop = kind(*given)
             try:
                 loop.prepare(s.first)
-                return PreparedRun(motion, loop, recorder, state)
+                return loop
             except NotCompiled as obstacle:
                 reason = str(obstacle)
     if s.engine == "compiled":
         raise NotAccepted(_refused(reason))
     motion.system.prepare(_evaluations(s))
-    return PreparedRun(
-        motion, BilateralLoop(motion, s.method, s.control, record, progress, s.record_every), recorder, state
-    )
+    return BilateralLoop(*given)
 
 
 def _state(settings: RunSettings, solver: StepSolver) -> str:
@@ -133,8 +103,8 @@ def _why_interpreted(settings: RunSettings, state: str, kind: type[GeneratedLoop
     return kind.why_not(s.method, s.stabiliser)
 
 
-def _contact_run(settings: RunSettings, progress: Progress | None) -> PreparedRun:
-    """The run of a motion with contacts."""
+def _contact_loop(settings: RunSettings, progress: Progress | None) -> MotionLoop:
+    """The loop of a motion with contacts."""
     s, method = settings, settings.method
     s.check_stepper("velocity")
     solvers = ContactSolvers.of(s.formulation, s.solver, s.solver_options, s.tolerance, s.warm_start)
@@ -144,16 +114,16 @@ def _contact_run(settings: RunSettings, progress: Progress | None) -> PreparedRu
     motion.know(s.first, s.first.t, s.start.q, s.start.v)
     motion.system.prepare(math.inf if kernel is not None else _evaluations(s))
     recorder = Recorder(len(s.system.contact_names))
-    record = recording(recorder, motion)
-    loop = CONTACT_LOOPS[method.loop](motion, method, s.control, record, progress, s.record_every, s.rules)
+    loop = CONTACT_LOOPS[method.loop](motion, method, s.control, recorder, progress, s.record_every, s.rules)
     if kernel is None:
-        return PreparedRun(motion, loop, recorder, "velocity")
+        return loop
+    loop.engine = "compiled"
     if isinstance(loop, EventLoop) and PhaseMarcher.fit(motion, method, s.control):
         begin = perf_counter()
         with suppress(NotCompiled):  # it goes stage by stage then
             loop.fast_forward = PhaseMarcher(motion, method, s.control, recorder)
         motion.timing["compile"] = perf_counter() - begin
-    return PreparedRun(motion, loop, recorder, "velocity", "compiled")
+    return loop
 
 
 def _stage_kernel(settings: RunSettings, solvers: ContactSolvers) -> StageKernel | None:

@@ -23,11 +23,12 @@ from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.integration.accelerations import Rejected
+from gaussopt.integration.loops import MotionLoop
 from gaussopt.integration.singular_positions import abrupt_sentence
 from gaussopt.integration.trajectory import Trajectory, WorstCertificate
 from gaussopt.linalg.redundancy import named_forces
 from gaussopt.modelling.problem import Problem
-from gaussopt.simulation.engine import PreparedRun, choose_engine
+from gaussopt.simulation.engine import choose_engine
 from gaussopt.simulation.failed_step import save_failed
 from gaussopt.simulation.settings import RunSettings
 
@@ -92,8 +93,8 @@ def simulate(
         "progress": progress, "engine": engine, "record_every": record_every,
     }  # fmt: skip
     settings = RunSettings.of(problem, formulation, solver, given)
-    run = choose_engine(settings, progress)
-    return _trajectory(settings, run, _integrate(settings, run, keep_interrupted), step_folder)
+    loop = choose_engine(settings, progress)
+    return _trajectory(settings, loop, _integrate(settings, loop, keep_interrupted), step_folder)
 
 
 @dataclass(frozen=True)
@@ -107,9 +108,8 @@ class _End:
     machine: bool = False
 
 
-def _integrate(settings: RunSettings, run: PreparedRun, keep_interrupted: bool) -> _End:
+def _integrate(settings: RunSettings, loop: MotionLoop, keep_interrupted: bool) -> _End:
     """Integrate from the start to the end, or to what stops the motion."""
-    loop, recorder = run.loop, run.recorder
     start = settings.consistent_start()
     failed: StepData | None = None
     machine = False
@@ -120,12 +120,12 @@ def _integrate(settings: RunSettings, run: PreparedRun, keep_interrupted: bool) 
         failed, status, message = rejected.step, *_rejected(rejected)
     except Exception as error:
         # Whatever it is, a defect of this package included: what was computed until then is not lost.
-        if not len(recorder):
+        if not len(loop.recorder):
             raise
         machine = is_machine(error)
         status, message = _ended_by(error, loop.t)
     except KeyboardInterrupt:
-        if not (keep_interrupted and len(recorder)):
+        if not (keep_interrupted and len(loop.recorder)):
             raise
         status, message = Status.INTERRUPTED, f"Interrupted after t = {loop.t:.9g}; the motion up to there is kept."
     return _End(status, message, perf_counter() - begin, failed, machine)
@@ -164,10 +164,10 @@ def _ended_by(error: Exception, t: float) -> tuple[Status, str]:
     return status, f"Stopped after t = {t:.9g}: {reason}"
 
 
-def _trajectory(settings: RunSettings, run: PreparedRun, end: _End, step_folder: str | Path | None) -> Trajectory:
-    """The trajectory of a run with what there is to say of it."""
-    motion, start = run.motion, settings.start
-    columns = run.recorder.arrays(len(start.q))
+def _trajectory(settings: RunSettings, loop: MotionLoop, end: _End, step_folder: str | Path | None) -> Trajectory:
+    """The trajectory of a motion with what there is to say of it."""
+    motion, start = loop.motion, settings.start
+    columns = loop.recorder.arrays(len(start.q))
     message = end.message
     if end.status is Status.BAD_INPUT and len(columns["t"]) and "diverged" not in message:
         size = max(float(np.abs(columns[name][-1]).max(initial=0.0)) for name in ("q", "v"))
@@ -176,7 +176,7 @@ def _trajectory(settings: RunSettings, run: PreparedRun, end: _End, step_folder:
     message += _in_words(many, columns["forces_unique"])
     abrupt = None
     if not settings.with_contacts:
-        abrupt = abrupt_sentence(columns["t"], columns["v"], columns["a"], run.loop.steps)
+        abrupt = abrupt_sentence(columns["t"], columns["v"], columns["a"], loop.steps)
     found = (*motion.warnings, motion.singular.sentence(), abrupt)
     warnings = tuple(sentence for sentence in found if sentence is not None)
     message = " ".join([message, *warnings])
@@ -189,14 +189,14 @@ def _trajectory(settings: RunSettings, run: PreparedRun, end: _End, step_folder:
     return Trajectory(
         **columns, status=end.status, message=message, timing=timing, warnings=warnings, failed_step=end.failed,
         worst=WorstCertificate(**motion.worst, evaluations=motion.evaluations), failed_step_file=file,
-        events=tuple(event.to_mapping() for event in run.loop.events),
-        meta={**_about(settings, run, many), **({"machine_failure": True} if end.machine else {})},
+        events=tuple(event.to_mapping() for event in loop.events),
+        meta={**_about(settings, loop, many), **({"machine_failure": True} if end.machine else {})},
     )  # fmt: skip
 
 
-def _about(settings: RunSettings, run: PreparedRun, open_forces: Mapping[str, list[Any]]) -> dict[str, Any]:
+def _about(settings: RunSettings, loop: MotionLoop, open_forces: Mapping[str, list[Any]]) -> dict[str, Any]:
     """Entries of `Trajectory.meta`: what was run."""
-    s, start, control, motion = settings, settings.start, settings.control, run.motion
+    s, start, control, motion = settings, settings.start, settings.control, loop.motion
     adaptive = s.method.adaptive
     return {
         "problem": start.name, "variant": start.variant, "parameters": start.parameters,
@@ -205,10 +205,10 @@ def _about(settings: RunSettings, run: PreparedRun, open_forces: Mapping[str, li
         "dt": control.dt, "t_end": control.t_end, "rtol": control.rtol if adaptive else None,
         "atol": control.atol if adaptive else None,
         "tolerance": s.tolerance if math.isfinite(s.tolerance) else "inf", "stabilisation": s.stabiliser.name,
-        "warm_start": s.warm_start, "state": run.state, "coordinates": list(s.system.coordinates(len(start.q))),
+        "warm_start": s.warm_start, "state": motion.state, "coordinates": list(s.system.coordinates(len(start.q))),
         "evaluations": motion.evaluations, "iterations": motion.iterations, "record_every": s.record_every,
         "open_forces": open_forces,
-        "contacts": list(s.system.contact_names), "impact": s.impact if s.with_contacts else None, **run.about(),
+        "contacts": list(s.system.contact_names), "impact": s.impact if s.with_contacts else None, **loop.about(),
     }  # fmt: skip
 
 

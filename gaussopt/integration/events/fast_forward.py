@@ -2,54 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.core.arrays import Matrix, Vector
+from gaussopt.core.arrays import Vector
 
 
 @dataclass(frozen=True)
 class PhaseSegment:
-    """Steps taken, N of them, with what is recorded of each; see `gaussopt.integration.trajectory.Trajectory`.
+    """Steps taken, N of them.
 
     Attributes
     ----------
+    columns : arrays of N rows
+        What is recorded of every step, in the order and by the names of `gaussopt.integration.trajectory.Recorder`.
     undecided : (N,)
         Whether uniqueness of the contact forces is still to be confirmed.
-    forces_unique : (N,)
-        Whether it is known.
     """
 
-    t: Vector
-    q: Matrix
-    v: Matrix
-    a: Matrix
-    lam: Matrix
-    error_bound: Vector
-    relative_error: Vector
-    position_drift: Vector
-    velocity_drift: Vector
-    energies: Matrix
-    lam_N: Matrix
-    lam_T: NDArray[np.float64]
-    gap: Matrix
-    slip: NDArray[np.float64]
+    columns: Mapping[str, NDArray[np.float64]]
     undecided: NDArray[np.bool_]
-    forces_unique: NDArray[np.bool_]
 
     def __len__(self) -> int:
-        return len(self.t)
+        return len(self.undecided)
 
     def __getitem__(self, part: slice | NDArray[np.intp]) -> PhaseSegment:
         """Some of the steps."""
-        return PhaseSegment(*(getattr(self, name)[part] for name in self.__dataclass_fields__))
+        return PhaseSegment({name: column[part] for name, column in self.columns.items()}, self.undecided[part])
 
     def state(self, i: int) -> tuple[float, Vector, Vector]:
         """T, q and v behind step i."""
-        return float(self.t[i]), self.q[i].copy(), self.v[i].copy()
+        return float(self.columns["t"][i]), self.columns["q"][i].copy(), self.columns["v"][i].copy()
 
 
 class FastForward(Protocol):

@@ -21,7 +21,6 @@ from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput, MotionStopped
 from gaussopt.core.event import Event
 from gaussopt.core.status import Status
-from gaussopt.core.stepper import Control, Stepper
 from gaussopt.integration.accelerations import Rejected
 from gaussopt.integration.events.accelerations import ContactAccelerations, undecided
 from gaussopt.integration.events.crossings import Crossings
@@ -30,19 +29,13 @@ from gaussopt.integration.events.functions import EventFunction, PhaseFunctions,
 from gaussopt.integration.events.scanning import unmoved
 from gaussopt.integration.events.tolerances import TOLERANCES
 from gaussopt.integration.events.transitions import Hint, Transitions
-from gaussopt.integration.loops import ContactRules, End, MotionLoop, Progress, Record
+from gaussopt.integration.loops import End, MotionLoop
 from gaussopt.integration.motion_events import EventKind, MotionEvent
 from gaussopt.integration.stabilisation import Projection
 
 
 class EventLoop(MotionLoop):
-    """The loop around phases.
-
-    Parameters
-    ----------
-    motion, method, control, record, progress, every : as of `MotionLoop`
-        dt is the recording interval of an adaptive method.
-    rules : ContactRules
+    """The loop around phases; dt is the recording interval of an adaptive method.
 
     Attributes
     ----------
@@ -51,18 +44,7 @@ class EventLoop(MotionLoop):
     """
 
     motion: ContactAccelerations
-
-    def __init__(
-        self, motion: ContactAccelerations, method: Stepper, control: Control, record: Record,
-        progress: Progress | None, every: int, rules: ContactRules,
-    ) -> None:  # fmt: skip
-        super().__init__(motion, method, control, record, progress, every)
-        self.rules = rules
-        self.fast_forward: FastForward | None = None
-        self._functions = PhaseFunctions(motion, rules.events)
-        self._crossings = Crossings(self._functions, method, control)
-        self._transitions = Transitions(motion, rules, self.events)
-        self._changes: tuple[float, list[str]] = (0.0, [])
+    fast_forward: FastForward | None = None
 
     # -- the loop ----------------------------------------------------------------------------------------------
 
@@ -75,6 +57,10 @@ class EventLoop(MotionLoop):
             If the start penetrates, an impact has no law, or the modes do not settle.
         """
         refuse_penetration(self.system, self.motion.whole(self.t, self.q, self.v))
+        self._functions = PhaseFunctions(self.motion, self.rules.events)
+        self._crossings = Crossings(self._functions, self.method, self.control)
+        self._transitions = Transitions(self.motion, self.rules, self.events)
+        self._changes: tuple[float, list[str]] = (0.0, [])
         self._settle({}, {})
         # The modes at the start are no events; an impact there is one.
         self.events[:] = [e for e in self.events if e.kind in (EventKind.IMPACT, EventKind.ENERGY_GAIN)]
@@ -157,9 +143,10 @@ class EventLoop(MotionLoop):
         self.steps += len(segment)
         dt = self.control.dt
         assert dt is not None
-        due = np.round((segment.t - self.origin) / dt).astype(int) % self.every == 0
-        power = np.einsum("Nkd,Nkd->N", segment.lam_T, segment.slip)
-        extent = np.abs(segment.lam_T).max(axis=(1, 2), initial=0.0) * np.linalg.norm(segment.v, axis=1)
+        t, v, lam_T, slip = (segment.columns[name] for name in ("t", "v", "lam_T", "slip"))
+        due = np.round((t - self.origin) / dt).astype(int) % self.every == 0
+        power = np.einsum("Nkd,Nkd->N", lam_T, slip)
+        extent = np.abs(lam_T).max(axis=(1, 2), initial=0.0) * np.linalg.norm(v, axis=1)
         looked_at = np.flatnonzero(segment.undecided | (power > TOLERANCES.fed * (1.0 + extent)))
         begin = 0
         for i in looked_at.tolist():
@@ -174,7 +161,8 @@ class EventLoop(MotionLoop):
 
     def _uneventful(self, segment: PhaseSegment) -> int:
         """The number of steps, from the first, in which no user's function comes near zero."""
-        t, q, v = np.append(self.t, segment.t), np.vstack((self.q, segment.q)), np.vstack((self.v, segment.v))
+        columns = segment.columns
+        t, q, v = np.append(self.t, columns["t"]), np.vstack((self.q, columns["q"])), np.vstack((self.v, columns["v"]))
         events = enumerate(self.rules.events)
         return unmoved(np.array([self._functions.side(j) * event.values(t, q, v) for j, event in events]))
 
