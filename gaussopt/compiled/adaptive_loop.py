@@ -51,13 +51,7 @@ class GeneratedAdaptiveLoop(GeneratedLoop):
         )  # fmt: skip
 
     def advance(self) -> End | None:
-        """Take some accepted steps; records what is due.
-
-        Raises
-        ------
-        BadInput
-            If the step size vanishes.
-        """
+        """Take some accepted steps; records what is due, raises BadInput if the step size vanishes."""
         clock, q, v = self._clock, self.q, self.v
         n, own = len(q), self.control.dt is None
         y, worst = self._array([*q.tolist(), *v.tolist()]), self._array([0.0, 0.0])

@@ -65,10 +65,7 @@ class GeneratedFixedStepLoop(GeneratedLoop):
         Generated code goes again from the last recorded state, step by step, and the interpreted motion does the last
         steps, to say what is wrong.
 
-        Raises
-        ------
-        GaussoptError
-            What the interpreted motion says; nothing if it does not fail.
+        Raises what the interpreted motion says; nothing if it does not fail.
         """
         t, q, v = self._known
         dt, end = self.control.dt, self.control.t_end

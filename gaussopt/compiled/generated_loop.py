@@ -103,10 +103,7 @@ class GeneratedLoop(MotionLoop):
     def prepare(self, first: StepData) -> None:
         """Generate and compile for motions that start with this step.
 
-        Raises
-        ------
-        NotCompiled
-            If the equations cannot be unrolled.
+        Raises NotCompiled if the equations cannot be unrolled.
         """
         begin = perf_counter()
         self.t = self.origin = first.t
@@ -171,12 +168,8 @@ class GeneratedLoop(MotionLoop):
     def _write_down(self, times: Vector, states: Matrix) -> None:
         """Certify and write down states.
 
-        Raises
-        ------
-        Rejected
-            At the first state whose certificate does not pass and cannot be had otherwise; what is before is kept.
-        BadInput
-            If the motion is no longer finite.
+        Raises Rejected at the first state whose certificate does not pass and cannot be had otherwise; what is before
+        is kept. Raises BadInput if the motion is no longer finite.
         """
         n, count = self.equations.n, len(times)
         begin = perf_counter()

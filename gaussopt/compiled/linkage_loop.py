@@ -139,10 +139,7 @@ class LinkageKernels:
     linkage : Linkage
     method : one of `METHODS`
 
-    Raises
-    ------
-    NotCompiled
-        If the pins do not form a row.
+    Raises NotCompiled if the pins do not form a row.
     """
 
     def __init__(self, linkage: Linkage, method: str) -> None:
@@ -206,10 +203,7 @@ class LinkageLoop(GeneratedFixedStepLoop):
     def prepare(self, first: StepData) -> None:
         """Find the order, and compile the kernels if that was not done before.
 
-        Raises
-        ------
-        NotCompiled
-            If the pins do not form a row.
+        Raises NotCompiled if the pins do not form a row.
         """
         begin = perf_counter()
         self.t = self.origin = first.t
@@ -241,12 +235,8 @@ class LinkageLoop(GeneratedFixedStepLoop):
     def _write_down(self, times: Vector, states: Matrix) -> None:
         """Certify and write down states, one by one.
 
-        Raises
-        ------
-        Rejected
-            At the first state whose certificate does not pass and cannot be had otherwise; what is before is kept.
-        BadInput
-            If the motion is no longer finite.
+        Raises Rejected at the first state whose certificate does not pass and cannot be had otherwise; what is before
+        is kept. Raises BadInput if the motion is no longer finite.
         """
         motion, n = self.motion, states.shape[1] // 2
         for t, state in zip(times.tolist(), states, strict=True):

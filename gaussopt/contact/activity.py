@@ -26,10 +26,7 @@ def tolerances(step: StepData) -> tuple[float, float]:
 def closed_contacts(step: StepData, names: tuple[str, ...] = ()) -> NDArray[np.intp]:
     """The contacts that touch and stay in touch; all of them where the step knows no gaps.
 
-    Raises
-    ------
-    BadInput
-        If a contact penetrates, or touches and approaches.
+    Raises BadInput if a contact penetrates, or touches and approaches.
     """
     if step.g_N is None or not step.k:
         return np.arange(step.k)
@@ -53,10 +50,7 @@ def closed_contacts(step: StepData, names: tuple[str, ...] = ()) -> NDArray[np.i
 def refuse_penetration(system: AbstractSystem, step: StepData) -> None:
     """See that a motion starts with no contact inside its obstacle; a two-sided contact has no gap to violate.
 
-    Raises
-    ------
-    BadInput
-        With gap and gap rate.
+    Raises BadInput with gap and gap rate.
     """
     if step.g_N is None:
         return

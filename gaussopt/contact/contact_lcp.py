@@ -106,10 +106,7 @@ class ContactLCP:
     def enumerated(self) -> LCPSolutions:
         """All solutions of the LCP, told apart by their accelerations in units in which masses are 1.
 
-        Raises
-        ------
-        NotAccepted
-            If there are too many contacts.
+        Raises NotAccepted if there are too many contacts.
         """
         op, d = self.op, self.op.scale
         # Coordinates that the joints hold move by rounding only.

@@ -125,12 +125,7 @@ LAWS: dict[str, ImpactLaw] = {"newton": newton, "poisson": poisson, "none": no_l
 
 
 def impact_law(name: str) -> ImpactLaw:
-    """An impact law by name.
-
-    Raises
-    ------
-    UnknownName
-    """
+    """An impact law by name; raises UnknownName."""
     if name not in LAWS:
         raise UnknownName("impact law", name, LAWS)
     return LAWS[name]

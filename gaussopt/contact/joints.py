@@ -39,10 +39,7 @@ class Joints:
 def eliminate_joints(step: StepData) -> Joints:
     """Solve the joints of a step once for every force.
 
-    Raises
-    ------
-    NotAccepted
-        If the joints contradict each other or leave a direction without mass (rank [M; J] < n).
+    Raises NotAccepted if the joints contradict each other or leave a direction without mass (rank [M; J] < n).
     """
     joints = _regular(step)
     return _careful(step) if joints is None else joints

@@ -24,11 +24,8 @@ class ContactOperator(ContactResponse):
     def of(cls, step: StepData) -> ContactOperator:
         """Eliminate the joints.
 
-        Raises
-        ------
-        NotAccepted
-            If the joints are ill-posed, a contact in space (two tangents) has no slip, or a number overflows or
-            underflows.
+        Raises NotAccepted if the joints are ill-posed, a contact in space (two tangents) has no slip, or a number
+        overflows or underflows.
         """
         refusal = ComplementarityLaws.refuses(step)
         if refusal is not None:

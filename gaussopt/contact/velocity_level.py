@@ -31,10 +31,7 @@ def jump_step(step: StepData, dt: float = 0.0, drift: Vector | None = None) -> S
     drift : (m,), optional
         Residuals of the velocity constraints, which the jump removes; none for an impact on the constraints.
 
-    Raises
-    ------
-    BadInput
-        If the velocity is not known.
+    Raises BadInput if the velocity is not known.
     """
     if step.gdot_N is None and step.v is None:
         raise BadInput("An impact needs the velocity v before it, or the gap rates gdot_N; both are missing.")

@@ -101,6 +101,16 @@ class Control:
             return 1
         return math.floor((t - self.origin) / self.dt + 1e-9) + 1
 
+    def instant(self, number: int) -> float:
+        """The multiple of dt of this number from the origin, or the end where no more than a sliver would be left.
+
+        Multiples of dt, not a running sum, so that rounding does not add up.
+        """
+        assert self.dt is not None
+        assert self.origin is not None
+        t = self.origin + number * self.dt
+        return self.t_end if t > self.t_end - 1e-9 * self.dt else t
+
 
 @dataclass(frozen=True, slots=True)
 class Tableau:

@@ -30,10 +30,7 @@ class Rejected(GaussoptError):
 def evaluated(system: AbstractSystem, t: float, q: Vector, v: Vector) -> StepData:
     """The step data of a state.
 
-    Raises
-    ------
-    BadInput
-        Where the equations are undefined, or the system writes into the state.
+    Raises BadInput where the equations are undefined, or the system writes into the state.
     """
     before = q.tobytes() + v.tobytes()
     step = system.evaluate(t, q, v)
@@ -104,10 +101,7 @@ class CertifiedAccelerations:
     def whole(self, t: float, q: Vector, v: Vector) -> StepData:
         """Step data as the system gives them, with all contacts; for the same state once.
 
-        Raises
-        ------
-        BadInput
-            If the number of rows changes, or the system writes into the state.
+        Raises BadInput if the number of rows changes, or the system writes into the state.
         """
         known = self._whole
         if known is not None and known[0] == t and known[1] == q.tobytes() + v.tobytes():
@@ -121,12 +115,7 @@ class CertifiedAccelerations:
         self._whole = t, q.tobytes() + v.tobytes(), step
 
     def _of_this_motion(self, step: StepData) -> StepData:
-        """The step itself, if it has as many rows as all others of the motion.
-
-        Raises
-        ------
-        BadInput
-        """
+        """The step itself, if it has as many rows as all others of the motion; raises BadInput."""
         shape = step.m, step.k, step.v_T.shape[1]
         if self._shape is None:
             self._shape = shape
@@ -138,23 +127,11 @@ class CertifiedAccelerations:
         return step
 
     def solve(self, step: StepData, solver: StepSolver | None = None) -> Answer:
-        """Solve and certify, keeping count.
-
-        Raises
-        ------
-        Rejected
-            If the answer is not accepted.
-        """
+        """Solve and certify, keeping count; raises Rejected if the answer is not accepted."""
         return self.counted(step, (self.solver if solver is None else solver).solve(step))
 
     def counted(self, step: StepData, answer: Answer) -> Answer:
-        """Keep count of an answer, wherever it comes from.
-
-        Raises
-        ------
-        Rejected
-            If the answer is not accepted.
-        """
+        """Keep count of an answer, wherever it comes from; raises Rejected if the answer is not accepted."""
         self._count(answer)
         if answer.status is not Status.SOLVED or answer.a is None:
             raise Rejected(step, answer)

@@ -85,12 +85,8 @@ class MotionLoop(ABC):
     def integrate(self, t: float, q: Vector, v: Vector) -> End:
         """Go from a state to the end; returns status and message.
 
-        Raises
-        ------
-        Rejected
-            If a step has no accepted answer.
-        BadInput
-            If the motion cannot begin there or is no longer finite.
+        Raises Rejected if a step has no accepted answer. Raises BadInput if the motion cannot begin there or is no
+        longer finite.
         """
         self.t, self.q, self.v, self.origin = t, q, v, t
         end = self.control.t_end

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -41,23 +41,49 @@ class Surface(Protocol):
         """Zero where the velocity keeps to the constraints."""
 
 
-@dataclass(frozen=True)
-class Unstabilised:
-    """Constraint errors stay as they come."""
+LOST = 1e6
+"""Growth of a residual at which an iteration is given up."""
 
-    name: str = "none"
+
+class Settling:
+    """When an iteration ends: at a tolerance, or close to it where rounding keeps the residual from halving.
+
+    More iterations would only shuffle digits.
+    """
+
+    def __init__(self, tolerance: float) -> None:
+        self._tolerance, self._best, self.lost = tolerance, math.inf, False
+
+    def ended(self, size: float, reach: float) -> bool:
+        """Whether a residual of this size will do beside entries as large as `reach`; `lost` where it grows."""
+        goal = self._tolerance * (1.0 + reach)
+        ended = size <= goal or (size < 1e3 * goal and size > 0.5 * self._best)
+        self.lost = not (ended or size <= LOST * self._best)
+        self._best = min(self._best, size)
+        return ended
+
+
+class _Inactive:
+    """What a stabilisation does that acts elsewhere."""
 
     def shape(self, system: AbstractSystem, step: StepData) -> StepData:
         """The step itself."""
         return step
 
-    def correct(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
+    def correct(self, system: Any, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
         """None: the state stays as it is."""
         return None
 
 
 @dataclass(frozen=True)
-class Baumgarte:
+class Unstabilised(_Inactive):
+    """Constraint errors stay as they come."""
+
+    name: str = "none"
+
+
+@dataclass(frozen=True)
+class Baumgarte(_Inactive):
     """J a = gamma - 2 alpha phi' - beta^2 phi: errors decay like a damped oscillator.
 
     Attributes
@@ -87,13 +113,9 @@ class Baumgarte:
             gamma[: len(phi)] -= self.beta**2 * phi
         return step.with_gamma(gamma)
 
-    def correct(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
-        """None: the state stays as it is."""
-        return None
-
 
 @dataclass(frozen=True)
-class Projection:
+class Projection(_Inactive):
     """After every step the state is moved to the nearest one on the constraints, in the mass metric.
 
     Attributes
@@ -106,11 +128,7 @@ class Projection:
     max_iter: int = 20
     name: str = "projection"
 
-    def shape(self, system: AbstractSystem, step: StepData) -> StepData:
-        """The step itself."""
-        return step
-
-    def correct(self, system: Surface, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
+    def correct(self, system: Surface, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
         """Newton's method on phi(q) = 0, then one linear step on phi'(q, v) = 0.
 
         Raises
@@ -121,14 +139,10 @@ class Projection:
         phi = system.position_residual(t, q)
         step: StepData | None = None
         if phi is not None and len(phi):
-            goal = self.tolerance * (1.0 + float(np.abs(q).max()))
-            best = math.inf
+            reach, settling = float(np.abs(q).max()), Settling(self.tolerance)
             for _ in range(self.max_iter):
-                size = float(np.abs(phi).max())
-                # At rounding level the residual stops halving; more iterations only shuffle digits.
-                if size <= goal or (size < 1e3 * goal and size > 0.5 * best):
+                if settling.ended(float(np.abs(phi).max()), reach):
                     break
-                best = min(best, size)
                 J = system.position_jacobian(t, q)
                 step = system.evaluate(t, q, v)
                 q = q - least_motion(step.M, J, phi)
@@ -160,26 +174,16 @@ def least_motion(M: Matrix, J: Matrix, r: Vector) -> Vector:
     return np.asarray(np.linalg.solve(L.T, y))
 
 
-NAMES = ("none", "baumgarte", "projection")
+STABILISATIONS: dict[str, Stabilisation] = {x.name: x for x in (Unstabilised(), Baumgarte(), Projection())}
 
 
 def make(stabilisation: str | Stabilisation) -> Stabilisation:
-    """A stabilisation by name, or the object itself.
-
-    Raises
-    ------
-    UnknownName
-    """
+    """A stabilisation by name, or the object itself; raises UnknownName."""
     if not isinstance(stabilisation, str):
         return stabilisation
-    table: dict[str, Stabilisation] = {
-        "none": Unstabilised(),
-        "baumgarte": Baumgarte(),
-        "projection": Projection(),
-    }
-    if stabilisation not in table:
-        raise UnknownName("stabilisation", stabilisation, NAMES)
-    return table[stabilisation]
+    if stabilisation not in STABILISATIONS:
+        raise UnknownName("stabilisation", stabilisation, STABILISATIONS)
+    return STABILISATIONS[stabilisation]
 
 
 class ContactSurface:

@@ -61,11 +61,8 @@ class TimeSteppingLoop(MotionLoop):
 
     def advance(self) -> End | None:
         """Take one step."""
-        t, q, v, end, dt = self.t, self.q, self.v, self.control.t_end, self.control.dt
-        assert dt is not None
-        following = min(self.origin + (self.steps + 1) * dt, end)
-        if following > end - 1e-9 * dt:
-            following = end
+        t, q, v = self.t, self.q, self.v
+        following = replace(self.control, origin=self.origin).instant(self.steps + 1)
         h = following - t
         answer, active, dv = self._step(t, q, v, h)
         lam = None if answer.lam is None else answer.lam / h
@@ -82,7 +79,7 @@ class TimeSteppingLoop(MotionLoop):
             q, v = corrected
         self.t, self.q, self.v = t, q, v
         self.steps += 1
-        due = self.steps % self.every == 0 or t >= end
+        due = self.steps % self.every == 0 or t >= self.control.t_end
         if due:
             self.record(t, q, v, force)
         ending = self._passed()

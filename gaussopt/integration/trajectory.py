@@ -253,10 +253,7 @@ class Trajectory:
 def _columns(data: xr.Dataset) -> dict[str, Any]:
     """The arrays of a trajectory in a file, each of the shape that the others call for.
 
-    Raises
-    ------
-    KeyError, ValueError, TypeError
-        Where they are not those of a trajectory.
+    Raises KeyError, ValueError, TypeError where they are not those of a trajectory.
     """
     found: dict[str, Any] = {str(name): np.asarray(data[name].values) for name in data.data_vars}
     found["t"] = np.asarray(data["time"].values)
@@ -277,10 +274,7 @@ def _columns(data: xr.Dataset) -> dict[str, Any]:
 def _attributes(attrs: Mapping[str, Any]) -> dict[str, Any]:
     """What a trajectory is beside its arrays.
 
-    Raises
-    ------
-    KeyError, ValueError, TypeError, AttributeError
-        Where it is not that of a trajectory.
+    Raises KeyError, ValueError, TypeError, AttributeError where it is not that of a trajectory.
     """
     read: dict[str, Any] = {key: json.loads(attrs[key]) for key in ("worst", "timing", "meta")}
     lists = {key: json.loads(attrs.get(key, "[]")) for key in ("events", "warnings")}

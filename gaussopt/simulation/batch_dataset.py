@@ -41,12 +41,7 @@ DIMENSIONS = ("trajectory", "time", "coordinate", "row", "contact", "tangent")
 
 
 def check_size(members: BatchMembers, instants: TimeGrid, certify: bool) -> None:
-    """Refuse a recording that does not fit into a usual memory.
-
-    Raises
-    ------
-    BadInput
-    """
+    """Refuse a recording that does not fit into a usual memory; raises BadInput."""
     N, n = members.q.shape
     m, k = getattr(members.system, "m", n), len(members.system.contact_names)
     size = 8 * N * instants.count * (2 * n + (n + m + 16 + 8 * k if certify else 0))
@@ -197,12 +192,7 @@ class Batch:
             self.timing["alone"] = perf_counter() - begin
 
     def _simulate(self, i: int) -> Trajectory:
-        """Member i by itself, by generated code if that exists.
-
-        Raises
-        ------
-        GaussoptError
-        """
+        """Member i by itself, by generated code if that exists; raises GaussoptError."""
         members = self.members
         one, contacts = members.one(i), bool(members.system.contact_names)
         given: dict[str, Any] = dict(self._settings, q0=members.q[i], v0=members.v[i])

@@ -41,14 +41,7 @@ class BatchMembers:
     def of(
         cls, problem: Problem | AbstractSystem, parameters: Mapping[str, Any] | None, initial: Mapping[str, Any] | None
     ) -> BatchMembers:
-        """From what a person gives.
-
-        Raises
-        ------
-        BadInput
-            If shapes do not fit together.
-        UnknownName
-        """
+        """From what a person gives; raises BadInput, UnknownName."""
         base = problem.parameter_values if isinstance(problem, Problem) else problem.parameters
         given = {k: _numbers(f"parameters[{k!r}]", x, (0, 1)) for k, x in _mapping("parameters", parameters).items()}
         for name in given:

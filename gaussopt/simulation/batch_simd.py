@@ -55,9 +55,7 @@ class SimdBatch:
     certified : (N,)
         How many recorded states have a row.
 
-    Raises
-    ------
-    NotCompiled
+    Raises NotCompiled where the equations cannot be unrolled.
     """
 
     def __init__(

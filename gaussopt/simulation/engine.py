@@ -42,10 +42,7 @@ CONTACT_LOOPS: dict[str, type[EventLoop | TimeSteppingLoop | PrintedLoop]] = {
 def choose_engine(settings: RunSettings, progress: Progress | None) -> MotionLoop:
     """The loop of checked settings, by the engine asked for or by the one that is worth it, ready to integrate.
 
-    Raises
-    ------
-    NotAccepted
-        If compiled code was asked for and cannot run this motion, or the stepper does not fit.
+    Raises NotAccepted if compiled code was asked for and cannot run this motion, or the stepper does not fit.
     """
     with_contacts = settings.with_contacts or settings.method.loop
     return (_contact_loop if with_contacts else _bilateral_loop)(settings, progress)
@@ -129,10 +126,7 @@ def _contact_loop(settings: RunSettings, progress: Progress | None) -> MotionLoo
 def _stage_kernel(settings: RunSettings, solvers: ContactSolvers) -> StageKernel | None:
     """The compiled kernel of contact steps where it was asked for or is worth it, else None.
 
-    Raises
-    ------
-    NotAccepted
-        If the kernel was asked for and does not stand for formulation, solver and stepper.
+    Raises NotAccepted if the kernel was asked for and does not stand for formulation, solver and stepper.
     """
     s, name = settings, settings.method.name
     reason = f"the stepper {name!r} has a loop of its own" if s.method.loop else solvers.why_interpreted()

@@ -71,12 +71,7 @@ class RunStart:
 
     @classmethod
     def of(cls, given: Any, q0: Any, v0: Any, dt: float | None, t_end: float | None) -> RunStart:
-        """From what a user gives.
-
-        Raises
-        ------
-        BadInput, UnknownName
-        """
+        """From what a user gives; raises BadInput, UnknownName."""
         problem = problem_or_system(given)
         if isinstance(problem, AbstractSystem):
             if q0 is None or v0 is None or t_end is None:
@@ -129,10 +124,7 @@ class RunSettings:
     def of(cls, problem: Any, formulation: str | None, solver: str | None, given: Mapping[str, Any]) -> RunSettings:
         """From the arguments of `simulate`; `given` holds those by keyword.
 
-        Raises
-        ------
-        GaussoptError
-            If the run cannot begin.
+        Raises GaussoptError if the run cannot begin.
         """
         check_kinds(given["stabilise"], given["progress"])
         if not isinstance(given["solver_options"], Mapping | None):
@@ -172,12 +164,7 @@ class RunSettings:
         return bool(self.system.contact_names)
 
     def check_stepper(self, state: str) -> None:
-        """Refuse a motion in this state that the stepper cannot integrate.
-
-        Raises
-        ------
-        NotAccepted
-        """
+        """Refuse a motion in this state that the stepper cannot integrate; raises NotAccepted."""
         reason = self.method.refuses(self.system, state, self.stabiliser)
         if reason is not None:
             raise NotAccepted(f"The stepper {self.method.name!r} does not fit: {reason}.")
@@ -185,11 +172,8 @@ class RunSettings:
     def consistent_start(self) -> tuple[float, Vector, Vector]:
         """Time and state from which the loop goes, on the constraints.
 
-        Raises
-        ------
-        BadInput
-            If the start is off the constraints and nothing moves it there, or the rows of the system contradict each
-            other.
+        Raises BadInput if the start is off the constraints and nothing moves it there, or the rows of the system
+        contradict each other.
         """
         t, q, v = self.first.t, self.start.q, self.start.v
         _check_residuals(self.system, self.first.m, t, q, v)
@@ -199,12 +183,7 @@ class RunSettings:
 
 
 def problem_or_system(given: Any) -> Problem | AbstractSystem:
-    """What a person names or gives.
-
-    Raises
-    ------
-    BadInput, UnknownName
-    """
+    """What a person names or gives; raises BadInput, UnknownName."""
     if isinstance(given, str | os.PathLike):
         return find_problem(given)
     if isinstance(given, AbstractSystem | Problem):
@@ -215,12 +194,7 @@ def problem_or_system(given: Any) -> Problem | AbstractSystem:
 
 
 def stride(record_every: Any) -> int:
-    """The number of steps between two recorded states.
-
-    Raises
-    ------
-    BadInput
-    """
+    """The number of steps between two recorded states; raises BadInput."""
     whole = isinstance(record_every, int | np.integer) and not isinstance(record_every, bool)
     if not whole or record_every < 1:
         raise BadInput(f"record_every is {record_every!r}; give a whole number of steps, 1 or more.")
@@ -230,12 +204,7 @@ def stride(record_every: Any) -> int:
 def check_settings(
     dt: float | None, t_end: float, stepper: str, t0: float = 0.0, rtol: float = 1e-9, atol: float = 1e-9
 ) -> Stepper:
-    """The stepper, if it can run with these settings.
-
-    Raises
-    ------
-    UnknownName, BadInput
-    """
+    """The stepper, if it can run with these settings; raises UnknownName, BadInput."""
     method: Stepper = registry.load("stepper", stepper)
     for label, value in (("t0", t0), ("dt", dt), ("t_end", t_end), ("rtol", rtol), ("atol", atol)):
         if value is not None and (isinstance(value, str) or not hasattr(value, "__float__")):
@@ -261,12 +230,7 @@ def check_settings(
 
 
 def check_kinds(stabilise: Any, progress: Any) -> None:
-    """Refuse a stabilisation or a progress function of the wrong type.
-
-    Raises
-    ------
-    BadInput
-    """
+    """Refuse a stabilisation or a progress function of the wrong type; raises BadInput."""
     if not (isinstance(stabilise, str) or hasattr(stabilise, "correct")):
         raise BadInput(f"stabilise is {stabilise!r}; give none, baumgarte, projection or a Stabilisation.")
     if progress is not None and not callable(progress):
@@ -274,24 +238,14 @@ def check_kinds(stabilise: Any, progress: Any) -> None:
 
 
 def check_impacts(impact: str, accumulation: str) -> ImpactLaw:
-    """The impact law of this name; also checks the treatment of accumulations.
-
-    Raises
-    ------
-    UnknownName
-    """
+    """The impact law of this name; also checks the treatment of accumulations, raises UnknownName."""
     if accumulation not in ACCUMULATION:
         raise UnknownName("way through accumulations", accumulation, ACCUMULATION)
     return impact_law(impact)
 
 
 def check_start(problem: Problem) -> None:
-    """Refuse a start that is off the constraints.
-
-    Raises
-    ------
-    BadInput
-    """
+    """Refuse a start that is off the constraints; raises BadInput."""
     system, q, v = problem.system, problem.q0, problem.v0
     _check_residuals(system, system.evaluate(0.0, q, v).m, 0.0, q, v)
     _consistent(system, 0.0, q, v, stabilisation.make("none"))
@@ -335,9 +289,7 @@ def _consistent(
 ) -> tuple[Vector, Vector]:
     """The initial state on the constraints, or a sentence on how far off it is."""
     if isinstance(stabiliser, Projection):
-        corrected = stabiliser.correct(system, t, q, v)
-        assert corrected is not None
-        return corrected
+        return stabiliser.correct(system, t, q, v)
     phi = system.position_residual(t, q)
     rate = system.velocity_residual(t, q, v)
     for what, residual, state in (("position", phi, q), ("velocity", rate, v)):

@@ -174,7 +174,7 @@ def test_baumgarte_adds_its_feedback_to_gamma(pendulum: go.System) -> None:
 
 def test_own_settings_and_names(pendulum: go.System) -> None:
     assert swing(pendulum, stabilise=Baumgarte(alpha=5.0, beta=5.0), t_end=0.1).meta["stabilisation"] == "baumgarte"
-    for name in stabilisation.NAMES:
+    for name in stabilisation.STABILISATIONS:
         assert stabilisation.make(name).name == name
 
 

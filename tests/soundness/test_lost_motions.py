@@ -18,7 +18,6 @@ from gaussopt.core.programs import QP, Program
 from gaussopt.core.solution import RawSolution
 from gaussopt.core.solver import Options, Solver
 from gaussopt.core.status import Status
-from gaussopt.integration.trajectory import Recorder
 from gaussopt.solvers.kkt import KKT
 
 BREAK = 0.055
@@ -288,18 +287,6 @@ def test_a_progress_that_raises_keeps_the_motion(tmp_path: Path) -> None:
 def test_a_failure_at_the_start_is_an_error_as_ever() -> None:
     with pytest.raises(go.BadInput, match="force of 'mine' raised ZeroDivisionError"):
         go.simulate(system_of(SMOOTH | {"force": fail}), **SETTINGS)
-
-
-def test_an_interrupt_between_an_instant_and_its_contacts_loses_that_instant_only() -> None:
-    recorder = Recorder(1)
-    for i in range(3):
-        recorder.add(float(i), np.zeros(2), np.zeros(2), np.zeros(2), np.zeros(0), *[0.0] * 7, True)
-        if i < 2:
-            recorder.add_contacts(np.zeros(1), np.zeros((1, 1)), np.ones(1), np.zeros((1, 1)), np.zeros(1))
-    columns = recorder.arrays(2)
-    assert columns["t"].tolist() == [0.0, 1.0]
-    assert columns["gap"].tolist() == [[1.0], [1.0]]
-    assert {len(column) for column in columns.values()} == {2}
 
 
 FILE = """

@@ -143,10 +143,7 @@ class ContactAccelerations(CertifiedAccelerations):
 
         Redundant contacts, whose modes are many singular systems, are looked at where a phase begins.
 
-        Raises
-        ------
-        Rejected
-            If it is not.
+        Raises Rejected if it is not.
         """
         laws = ContactOperator.of(step).complementarity
         if laws.quick and laws.uniqueness().status is not Status.SOLVED:

@@ -51,17 +51,14 @@ class EventLoop(MotionLoop):
     def begin(self) -> None:
         """Find the modes at the start.
 
-        Raises
-        ------
-        BadInput
-            If the start penetrates, an impact has no law, or the modes do not settle.
+        Raises BadInput if the start penetrates, an impact has no law, or the modes do not settle.
         """
         refuse_penetration(self.system, self.motion.whole(self.t, self.q, self.v))
         self._functions = PhaseFunctions(self.motion, self.rules.events)
         self._crossings = Crossings(self._functions, self.method, self.control)
-        self._transitions = Transitions(self.motion, self.rules, self.events)
+        self._transitions = Transitions(self, self.motion)
         self._changes: tuple[float, list[str]] = (0.0, [])
-        self._settle({}, {})
+        self._transitions.settle({}, {})
         # The modes at the start are no events; an impact there is one.
         self.events[:] = [e for e in self.events if e.kind in (EventKind.IMPACT, EventKind.ENERGY_GAIN)]
         self._functions.begin(self.t, self.q, self.v)
@@ -113,9 +110,7 @@ class EventLoop(MotionLoop):
         """Turn friction with the slip, project, and record the step just taken."""
         self._turn()
         if isinstance(self.motion.stabiliser, Projection):
-            modes, transitions = self.motion.phase, self._transitions.at(self.t, self.q, self.v)
-            transitions.project(modes.closed, modes.sticking)
-            self.q, self.v = transitions.q, transitions.v
+            self._transitions.project(self.motion.phase.closed, self.motion.phase.sticking)
             self._integration.replace(self.q, self.v)
             self._before = self._sample(self.t, self.q, self.v)
         number = self._number()
@@ -204,10 +199,7 @@ class EventLoop(MotionLoop):
     def _ended_by(self, error: Rejected | BadInput) -> End:
         """How a motion ends where the contact operator loses its definiteness.
 
-        Raises
-        ------
-        Rejected, BadInput
-            The error itself where that is not its cause.
+        Raises the error itself where that is not its cause.
         """
         if isinstance(error, Rejected):
             left = self._approach_failure()
@@ -271,7 +263,7 @@ class EventLoop(MotionLoop):
             return None
         walls = self.motion.phase.wall
         loose = {w.index: self._friction_direction(w.index, after) for w in hits if w.kind is Watched.STICK}
-        accumulation = self._settle(hints, loose)
+        accumulation = self._transitions.settle(hints, loose)
         for c in np.flatnonzero(self.motion.phase.wall != walls):
             self.note(EventKind.WALL_CHANGE, int(c))
         if accumulation is not None:
@@ -280,13 +272,7 @@ class EventLoop(MotionLoop):
         return None
 
     def _count_changes(self, only_users: bool) -> None:
-        """Count the changes at the present instant.
-
-        Raises
-        ------
-        MotionStopped
-            If the modes do not settle.
-        """
+        """Count the changes at the present instant; raises MotionStopped if the modes do not settle."""
         t, left = self._changes
         left = left if abs(self.t - t) <= 1e-12 * (1 + abs(t)) else []
         here = f"user {len(left)}" if only_users else self.motion.phase.key(self.v)
@@ -317,13 +303,6 @@ class EventLoop(MotionLoop):
             elif watch.kind is Watched.DEFINITE:
                 self.note(EventKind.INDEFINITE, smallest_eigenvalue=0.0)
         return hints
-
-    def _settle(self, hints: dict[int, Hint], loose: dict[int, Vector]) -> ImpactAccumulation | None:
-        """Find the phase that follows, with the state on its constraints."""
-        transitions = self._transitions.at(self.t, self.q, self.v)
-        found = transitions.settle(hints, loose)
-        self.q, self.v = transitions.q, transitions.v
-        return found
 
     def _accumulated(self, found: ImpactAccumulation) -> End:
         """How a motion ends where impacts accumulate."""

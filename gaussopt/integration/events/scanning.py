@@ -66,10 +66,7 @@ class CrossingSearch:
         begin, end : its ends
         number : pieces that are looked at one by one
 
-        Raises
-        ------
-        MotionStopped
-            If the function is too rough to tell.
+        Raises MotionStopped if the function is too rough to tell.
         """
         left = begin
         for i in range(1, number + 1):

@@ -13,11 +13,12 @@ from gaussopt.contact.activity import tolerances
 from gaussopt.contact.joints import eliminate_joints
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput, MotionStopped
+from gaussopt.core.step_data import StepData
 from gaussopt.integration.events.accelerations import ContactAccelerations
 from gaussopt.integration.events.modes import ContactModes
 from gaussopt.integration.events.tolerances import TOLERANCES
-from gaussopt.integration.loops import ContactRules
-from gaussopt.integration.motion_events import EventKind, MotionEvent
+from gaussopt.integration.loops import MotionLoop
+from gaussopt.integration.motion_events import EventKind
 from gaussopt.integration.stabilisation import ContactSurface, Projection
 from gaussopt.linalg.dense import mass_scale
 from gaussopt.solving.answer import Answer
@@ -36,27 +37,21 @@ class Transitions:
 
     Parameters
     ----------
+    loop : MotionLoop
+        At the present state, which is moved onto its constraints and jumps in impacts; takes the events.
     motion : ContactAccelerations
-        Its phase is replaced.
-    rules : ContactRules
-    events : list of MotionEvent, written to
+        That of the loop; its phase is replaced.
     """
 
-    def __init__(self, motion: ContactAccelerations, rules: ContactRules, events: list[MotionEvent]) -> None:
-        self.motion, self.system, self.rules, self.events = motion, motion.system, rules, events
+    def __init__(self, loop: MotionLoop, motion: ContactAccelerations) -> None:
+        self.loop, self.motion, self.system = loop, motion, motion.system
         self._impacts: dict[int, list[float]] = {}
         self._loose: Mapping[int, Vector] = {}
-        self.t, self.q, self.v = 0.0, np.zeros(0), np.zeros(0)
 
-    def at(self, t: float, q: Vector, v: Vector) -> Transitions:
-        """The same, at a state."""
-        self.t, self.q, self.v = t, q, v
-        return self
-
-    def note(self, kind: str, contact: int | None = None, **details: object) -> None:
-        """Note an event at the present instant."""
-        name = None if contact is None else self.system.contact_names[contact]
-        self.events.append(MotionEvent(self.t, kind, name, details))
+    @property
+    def _whole(self) -> StepData:
+        """The step of all contacts at the present state."""
+        return self.motion.whole(self.loop.t, self.loop.q, self.loop.v)
 
     def settle(self, hints: dict[int, Hint], loose: Mapping[int, Vector]) -> ImpactAccumulation | None:
         """Find the phase that follows at the present instant: impacts, then modes.
@@ -66,22 +61,19 @@ class Transitions:
         hints : what events announce of their contacts
         loose : directions of friction of the contacts that start to slip
 
-        Raises
-        ------
-        BadInput
-            If the modes do not settle.
+        Raises BadInput if the modes do not settle.
         """
         self._loose = loose
         # What has drifted during the phase is neither a separation nor an impact.
         self.project(self.motion.phase.closed, frozenset())
         for _ in range(TOLERANCES.changes):
             phase = self.motion.phase
-            step = self.motion.whole(self.t, self.q, self.v)
+            step = self._whole
             assert step.g_N is not None
             gap, rate = tolerances(step)
             touching = [i for i in range(step.k) if i in phase.closed or self.system.two_sided[i] or step.g_N[i] <= gap]
             self.project(tuple(touching), frozenset(), positions_only=True)
-            step = self.motion.whole(self.t, self.q, self.v)
+            step = self._whole
             assert step.gdot_N is not None
             if any(step.gdot_N[i] < -rate and not self.system.two_sided[i] for i in touching):
                 accumulation = self._impact(touching, rate)
@@ -93,38 +85,38 @@ class Transitions:
                 return None
             hints = {}
         raise BadInput(
-            f"the contact modes do not settle at t = {self.t:.9g}; use a time-stepping method (moreau-jean)."
+            f"the contact modes do not settle at t = {self.loop.t:.9g}; use a time-stepping method (moreau-jean)."
         )
 
     def _impact(self, touching: list[int], rate: float) -> ImpactAccumulation | None:
         """Jump to the velocity after the impact."""
-        step = self.motion.whole(self.t, self.q, self.v).select(touching)
+        step = self._whole.select(touching)
         assert step.gdot_N is not None
         found: ImpactAccumulation | None = None
         for place, i in enumerate(touching):
             if step.gdot_N[place] < -rate:
                 history = self._impacts.setdefault(i, [])
-                history.append(self.t)
+                history.append(self.loop.t)
                 found = found or accumulates(i, history)
-        if found is not None and self.rules.close:
-            self.note(EventKind.ACCUMULATION, found.contact, time_estimate=found.time, ratio=found.ratio)
+        if found is not None and self.loop.rules.close:
+            self.loop.note(EventKind.ACCUMULATION, found.contact, time_estimate=found.time, ratio=found.ratio)
             self._impacts[found.contact] = []
             e_N = np.zeros(step.k) if step.e_N is None else step.e_N.copy()
             e_N[touching.index(found.contact)] = 0.0
             step, found = replace(step, e_N=e_N), None
-        impact = self.rules.impact(step, self.motion.solve_impact)
+        impact = self.loop.rules.impact(step, self.motion.solve_impact)
         names = [self.system.contact_names[i] for i in touching]
         change = impact.energy_change(step)
-        kinetic = 0.5 * float(self.v @ step.M @ self.v)
-        before = self.v
-        self.v = self.v + impact.dv
-        self.note(
+        kinetic = 0.5 * float(self.loop.v @ step.M @ self.loop.v)
+        before = self.loop.v
+        self.loop.v = self.loop.v + impact.dv
+        self.loop.note(
             EventKind.IMPACT, contacts=names, gap_rates=np.asarray(step.gdot_N).tolist(), **impact.to_mapping(),
-            energy_change=change, v_before=before.tolist(), v_after=self.v.tolist(),
+            energy_change=change, v_before=before.tolist(), v_after=self.loop.v.tolist(),
         )  # fmt: skip
         fed = impact.energy_fed(step)
         if fed > TOLERANCES.energy * (1.0 + kinetic):
-            self.note(EventKind.ENERGY_GAIN, contacts=names, gain=fed)
+            self.loop.note(EventKind.ENERGY_GAIN, contacts=names, gain=fed)
         phase = self.motion.phase
         self.motion.phase = ContactModes(phase.closed, frozenset(), np.zeros_like(phase.sigma), phase.wall)
         return found
@@ -132,7 +124,7 @@ class Transitions:
     def _classify(self, touching: list[int], rate: float, hints: dict[int, Hint]) -> bool:
         """Modes of the touching contacts from the contact laws; False if another round is needed."""
         motion, old = self.motion, self.motion.phase
-        step = motion.whole(self.t, self.q, self.v)
+        step = self._whole
         assert step.gdot_N is not None
         wall = old.wall.copy()
         for i, hint in hints.items():
@@ -159,13 +151,13 @@ class Transitions:
         self.project(closed, frozenset())
         if not closed:
             return True
-        answer = motion.solve_thoroughly(motion.step(self.t, self.q, self.v))
+        answer = motion.solve_thoroughly(motion.step(self.loop.t, self.loop.q, self.loop.v))
         return self._read_modes(answer, old, resting)
 
     def _read_modes(self, answer: Answer, old: ContactModes, resting: set[int]) -> bool:
         """The phase that the solved contact laws name."""
         motion, phase = self.motion, self.motion.phase
-        step = motion.whole(self.t, self.q, self.v)
+        step = self._whole
         a = answer.a
         assert a is not None
         sigma, wall = phase.sigma.copy(), phase.wall.copy()
@@ -183,14 +175,14 @@ class Transitions:
                     wall[i], again = -wall[i], True
                     closed.append(i)
                 elif i in old.closed:
-                    self.note(EventKind.LIFT_OFF, i)
+                    self.loop.note(EventKind.LIFT_OFF, i)
                 continue
             closed.append(i)
             if i not in old.closed:
-                self.note(EventKind.LANDING, i)
+                self.loop.note(EventKind.LANDING, i)
             if i not in resting:
                 if i in old.sticking and sigma[i].any():
-                    self.note(EventKind.SLIP, i)
+                    self.loop.note(EventKind.SLIP, i)
                 continue
             s = step.J_T[i] @ a + step.zeta_T[i]
             terms = float(np.linalg.norm(step.J_T[i] * d) * np.linalg.norm(a / d) + np.abs(step.zeta_T[i]).max())
@@ -198,13 +190,13 @@ class Transitions:
             if np.linalg.norm(s) <= TOLERANCES.vanishing * (terms + friction):
                 sticking.add(i)
                 if i not in old.sticking:
-                    self.note(EventKind.STICK, i)
+                    self.loop.note(EventKind.STICK, i)
             else:
                 sigma[i] = -s / np.linalg.norm(s)
                 if old.sigma[i].any():
-                    self.note(EventKind.REVERSAL, i)
+                    self.loop.note(EventKind.REVERSAL, i)
                 else:
-                    self.note(EventKind.SLIP, i)
+                    self.loop.note(EventKind.SLIP, i)
         motion.phase = ContactModes(tuple(closed), frozenset(sticking), sigma, wall)
         if sticking and not again:
             self.project(tuple(closed), frozenset(sticking))
@@ -217,28 +209,22 @@ class Transitions:
 
         A slip that no force can change (a dead centre) is not corrected: that would change everything else.
         """
-        held = tuple(i for i in sorted(sticking) if self._mobile(i))
+        loop, held = self.loop, tuple(i for i in sorted(sticking) if self._mobile(i))
         surface = ContactSurface(self.system, self.motion.whole, closed, held)
-        corrected = Projection().correct(surface, self.t, self.q, self.v)
-        if corrected is None:
-            return
-        q, v = corrected
+        q, v = Projection().correct(surface, loop.t, loop.q, loop.v)
         if positions_only:
-            v = self.v
-        moved = max(
-            float(np.abs(q - self.q).max()) / (1.0 + float(np.abs(self.q).max())),
-            float(np.abs(v - self.v).max()) / (1.0 + float(np.abs(self.v).max())),
-        )
+            v = loop.v
+        moved = max(np.abs(new - x).max() / (1.0 + np.abs(x).max()) for new, x in ((q, loop.q), (v, loop.v)))
         if moved > TOLERANCES.correction:
             raise MotionStopped(
-                f"at t = {self.t:.9g} the state is too far from its closed contacts (a correction of {moved:.2g}); use "
+                f"at t = {loop.t:.9g} the state is too far from its closed contacts (a correction of {moved:.2g}); use "
                 "smaller steps or tolerances."
             )
-        self.q, self.v = q, v
+        loop.q, loop.v = q, v
 
     def _mobile(self, i: int) -> bool:
         """Whether joints let contact i slip."""
-        step = self.motion.whole(self.t, self.q, self.v)
+        step = self._whole
         row = step.J_T[i]
         moved = np.linalg.norm(row @ eliminate_joints(step.select([])).root)
         return bool(moved > TOLERANCES.mobile * np.linalg.norm(row * mass_scale(step.M)))

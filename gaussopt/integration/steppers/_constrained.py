@@ -9,19 +9,14 @@ so that every formulation and solver serves, and every solve is certified.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from gaussopt.core.arrays import is_sparse
 from gaussopt.core.step_data import StepData, Vector
-from gaussopt.core.stepper import SHARP, CertifiedAnswer, Motion, Stabilisation
+from gaussopt.core.stepper import CertifiedAnswer, Motion, Stabilisation
 from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.stabilisation import Baumgarte, least_motion
 from gaussopt.integration.steppers.base import FixedStep
-
-LOST = 1e6
-"""Growth of a residual at which an iteration is given up."""
 
 
 class ConstrainedStep(FixedStep):
@@ -36,21 +31,6 @@ class ConstrainedStep(FixedStep):
         if isinstance(stabiliser, Baumgarte):
             return "Baumgarte's feedback acts on accelerations, and this stepper keeps the constraints by itself"
         return None
-
-
-class Settling:
-    """When an iteration ends: at `SHARP`, or where rounding keeps the residual from halving close to it."""
-
-    def __init__(self) -> None:
-        self._best, self.lost = math.inf, False
-
-    def ended(self, size: float, reach: float) -> bool:
-        """Whether a residual of this size will do beside entries as large as `reach`; `lost` where it grows."""
-        goal = SHARP * (1.0 + reach)
-        ended = size <= goal or (size < 1e3 * goal and size > 0.5 * self._best)
-        self.lost = not (ended or size <= LOST * self._best)
-        self._best = min(self._best, size)
-        return ended
 
 
 def prescribed(motion: Motion, step: StepData, gamma: Vector, unique: bool) -> CertifiedAnswer:

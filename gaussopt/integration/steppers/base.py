@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,26 +32,14 @@ class FixedStep(Stepper):
 
 
 class _Fixed(Integration):
-    def __init__(
-        self,
-        method: FixedStep,
-        motion: Motion,
-        t: float,
-        q: Vector,
-        u: Vector,
-        control: Control,
-    ) -> None:
-        assert control.dt is not None
+    def __init__(self, method: FixedStep, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> None:
         self._method, self._motion = method, motion
-        self._t0, self._dt, self._t_end = t if control.origin is None else control.origin, control.dt, control.t_end
+        self._control = replace(control, origin=t) if control.origin is None else control
         self._t, self._q, self._u, self._count = t, q, u, control.grid_index(t) - 1
 
     def advance(self) -> State:
         self._count += 1
-        # Multiples of dt, not a running sum, so that rounding does not add up; a sliver joins the last step.
-        t = self._t0 + self._count * self._dt
-        if t > self._t_end - 1e-9 * self._dt:
-            t = self._t_end
+        t = self._control.instant(self._count)
         self._q, self._u = self._method.step(self._motion, self._t, self._q, self._u, t - self._t)
         self._t = t
         return t, self._q, self._u
@@ -96,8 +85,8 @@ class ScipyIntegration(Integration):
             q, u = y[:n], y[n:]
             return np.concatenate((motion.velocity(t, q, u), motion.rate(t, q, u)))
 
-        self._field, self._n, self._control = field, n, control
-        self._t0 = t if control.origin is None else control.origin
+        self._field, self._n = field, n
+        self._control = replace(control, origin=t) if control.origin is None else control
         self._count = control.grid_index(t) - 1
         self._begin(t, np.concatenate((q, u)), control.first_step)
 
@@ -106,9 +95,7 @@ class ScipyIntegration(Integration):
         bound = c.t_end
         if c.dt is not None:
             self._count += 1
-            bound = self._t0 + self._count * c.dt
-            if bound > c.t_end - 1e-9 * c.dt:
-                bound = c.t_end
+            bound = c.instant(self._count)
         if first is not None:
             first = min(first, bound - t)
         self._solver = self._make(self._field, t, y, bound, rtol=c.rtol, atol=c.atol, first_step=first)

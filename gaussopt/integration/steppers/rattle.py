@@ -22,14 +22,9 @@ import numpy as np
 
 from gaussopt.core.errors import MotionStopped
 from gaussopt.core.step_data import StepData, Vector
-from gaussopt.core.stepper import MOST_ITERATIONS, CertifiedAnswer, Motion
-from gaussopt.integration.steppers._constrained import (
-    ConstrainedStep,
-    Settling,
-    depend_on_velocity,
-    largest,
-    prescribed,
-)
+from gaussopt.core.stepper import MOST_ITERATIONS, SHARP, CertifiedAnswer, Motion
+from gaussopt.integration.stabilisation import Settling
+from gaussopt.integration.steppers._constrained import ConstrainedStep, depend_on_velocity, largest, prescribed
 
 
 class Rattle(ConstrainedStep):
@@ -41,13 +36,7 @@ class Rattle(ConstrainedStep):
     order, stages = 2, 2
 
     def step(self, motion: Motion, t: float, q: Vector, u: Vector, dt: float) -> tuple[Vector, Vector]:
-        """One step.
-
-        Raises
-        ------
-        MotionStopped
-            If an iteration does not settle.
-        """
+        """One step; raises MotionStopped if an iteration does not settle."""
         first = self._positions(motion, t, q, u, dt)
         assert first.a is not None
         half = u + 0.5 * dt * first.a
@@ -58,7 +47,7 @@ class Rattle(ConstrainedStep):
         """The first half: the acceleration whose drift ends on the constraints."""
         system, answer = motion.system, motion.answer(t, q, v)
         step: StepData | None = None
-        gamma, settling = np.zeros(0), Settling()
+        gamma, settling = np.zeros(0), Settling(SHARP)
         for _ in range(MOST_ITERATIONS):
             assert answer.a is not None
             end = q + dt * (v + 0.5 * dt * answer.a)
@@ -80,7 +69,7 @@ class Rattle(ConstrainedStep):
         self, motion: Motion, t: float, q: Vector, half: Vector, v: Vector, dt: float, unique: bool
     ) -> Vector:
         """The second half: the velocity at the end of the step, (n,), from that of its half and a guess."""
-        system, settling = motion.system, Settling()
+        system, settling = motion.system, Settling(SHARP)
         before: StepData | None = None
         for _ in range(MOST_ITERATIONS):
             step = system.evaluate(t, q, v)
