@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
@@ -43,23 +42,19 @@ class GeneratedAdaptiveLoop(GeneratedLoop):
         assert isinstance(found, ScipyIntegration)
         return found
 
-    def _call(self, bounds: Any, count: int, y: Any, clock: Any, worst: Any, trace: Any) -> int:
-        control = self.control
-        return self._march.march(
-            bounds, len(bounds), count, control.dt is None, control.rtol, control.atol, y, clock, self._p, self.limit,
-            self.sharp, self._work, worst, trace,
-        )  # fmt: skip
-
     def advance(self) -> End | None:
         """Take some accepted steps; records what is due, raises BadInput if the step size vanishes."""
-        clock, q, v = self._clock, self.q, self.v
-        n, own = len(q), self.control.dt is None
-        y, worst = self._array([*q.tolist(), *v.tolist()]), self._array([0.0, 0.0])
+        clock, control, n = self._clock, self.control, len(self.q)
+        own = control.dt is None
+        y, worst = self._array([*self.q.tolist(), *self.v.tolist()]), self._array([0.0, 0.0])
         width, landed = 2 * n + 1, int(clock[4])
         trace = self._zeros(LEAP * width)
         before, begin = (y.copy(), clock.copy()), perf_counter()
         try:
-            done = self._call(self._flat(self._bounds), LEAP, y, clock, worst, trace)
+            done = self._march.march(
+                self._flat(self._bounds), len(self._bounds), LEAP, own, control.rtol, control.atol, y, clock, self._p,
+                self.limit, self.sharp, self._work, worst, trace,
+            )  # fmt: skip
         except INTERPRETER_ERRORS:
             y[:], clock[:] = before
             done, clock[5] = 0, 1.0
@@ -68,7 +63,7 @@ class GeneratedAdaptiveLoop(GeneratedLoop):
         clock[3] = 0.0
         self._note_residuals(worst)
         t, state = float(clock[0]), np.array(y)
-        q, v = self.q, self.v = state[:n], state[n:]
+        self.q, self.v = state[:n], state[n:]
         stuck = done < 0
         done = -1 - done if stuck else done
         first = self.steps if own else landed
@@ -76,7 +71,7 @@ class GeneratedAdaptiveLoop(GeneratedLoop):
         count = done if own else int(clock[4]) - landed
         rows = np.asarray(trace)[: width * count].reshape(count, width)
         number = np.arange(first + 1, first + count + 1)
-        rows = rows[(number % self.every == 0) | (rows[:, 0] >= self.control.t_end)]
+        rows = rows[(number % self.every == 0) | (rows[:, 0] >= control.t_end)]
         self._write_down(rows[:, 0], rows[:, 1:])
         self.t = t
         if stuck:

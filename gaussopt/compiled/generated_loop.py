@@ -124,17 +124,12 @@ class GeneratedLoop(MotionLoop):
         if self._rows is None:
             return None
         width = ROW + self.equations.n + 2 * self.equations.m
-        p = self.system.parameters.values()
-        if self._array is np.array:
-            table = np.zeros(len(times) * width)
-            self._rows(len(times), np.ascontiguousarray(times), states.ravel(), np.array(list(p)), table)
-            return table.reshape(len(times), width)
-        flat = [0.0] * (len(times) * width)
+        table = self._zeros(len(times) * width)
         try:
-            self._rows(len(times), times.tolist(), states.ravel().tolist(), list(p), flat)
+            self._rows(len(times), self._flat(times), self._flat(states), self._p, table)
         except INTERPRETER_ERRORS:
             return None
-        return np.array(flat).reshape(len(times), width)
+        return np.asarray(table).reshape(len(times), width)
 
     def _flat(self, values: Vector | Matrix) -> Any:
         """Values as generated code reads them; a copy where it is CPython that does."""

@@ -23,7 +23,7 @@ def tolerances(step: StepData) -> tuple[float, float]:
     return TOUCHING * (1.0 + q), RESTING * (1.0 + v)
 
 
-def closed_contacts(step: StepData, names: tuple[str, ...] = ()) -> NDArray[np.intp]:
+def closed_contacts(step: StepData) -> NDArray[np.intp]:
     """The contacts that touch and stay in touch; all of them where the step knows no gaps.
 
     Raises BadInput if a contact penetrates, or touches and approaches.
@@ -32,17 +32,14 @@ def closed_contacts(step: StepData, names: tuple[str, ...] = ()) -> NDArray[np.i
         return np.arange(step.k)
     gap, rate = tolerances(step)
     gdot = np.zeros(step.k) if step.gdot_N is None else step.gdot_N
-    label = names or tuple(str(i + 1) for i in range(step.k))
     for i in range(step.k):
+        numbers = f"its gap is {step.g_N[i]:.6g} m, its gap rate {gdot[i]:.6g} m/s"
         if step.g_N[i] < -gap:
-            raise BadInput(
-                f"Contact {label[i]} penetrates: its gap is {step.g_N[i]:.6g} m, its gap rate {gdot[i]:.6g} m/s; start "
-                "with closed or open contacts."
-            )
+            raise BadInput(f"Contact {i + 1} penetrates: {numbers}; start with closed or open contacts.")
         if step.g_N[i] <= gap and gdot[i] < -rate:
             raise BadInput(
-                f"Contact {label[i]} impacts: its gap is {step.g_N[i]:.6g} m, its gap rate {gdot[i]:.6g} m/s; no "
-                "finite force stops it, so solve an impact first (simulate does)."
+                f"Contact {i + 1} impacts: {numbers}; no finite force stops it, so solve an impact first (simulate "
+                "does)."
             )
     return np.flatnonzero((step.g_N <= gap) & (gdot <= rate))
 

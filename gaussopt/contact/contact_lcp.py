@@ -94,13 +94,7 @@ class ContactLCP:
         """
         op = self.op
         free = np.maximum(np.abs(op.joints.a_J), CANCELLED / FEASIBLE * op.free_size)
-        size = np.abs(op.rows) @ free + np.abs(op.zeta) + np.abs(op.response) @ np.abs(self.x_0)
-        return np.asarray(size)
-
-    @cached_property
-    def lcp_size(self) -> Vector:
-        """Size of the terms that the LCP's q was summed from, (k + 2 r,)."""
-        return np.concatenate((self.start_size, np.zeros(int(self.op.resting.sum()))))
+        return np.asarray(np.abs(op.rows) @ free + np.abs(op.zeta) + np.abs(op.response) @ np.abs(self.x_0))
 
     @cached_property
     def enumerated(self) -> LCPSolutions:
@@ -113,7 +107,8 @@ class ContactLCP:
         moved = np.linalg.norm(op.joints.root, axis=1) > INERT * d
         effect = without_rounding(op.effect @ self.to_x, op.effect_size @ np.abs(self.to_x))
         observe, offset = effect * (moved / d)[:, None], op.acceleration(self.x_0) / d
-        return enumerate_lcp(self.lcp, observe, offset, size=self.lcp_size, supports=self.supports)
+        size = np.concatenate((self.start_size, np.zeros(int(op.resting.sum()))))  # of the terms of the LCP's q
+        return enumerate_lcp(self.lcp, observe, offset, size=size, supports=self.supports)
 
     @cached_property
     def x_0(self) -> Vector:

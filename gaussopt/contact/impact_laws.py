@@ -27,14 +27,11 @@ class VelocityJump:
     Attributes
     ----------
     dv : (n,)
-    Lam : (m,)
-        Impulses of the joints, N s.
     Lam_N, Lam_T : (k,), (k, d)
         Impulses of the contacts, N s.
     """
 
     dv: Vector
-    Lam: Vector
     Lam_N: Vector
     Lam_T: Matrix
 
@@ -67,10 +64,6 @@ class Impulses(Protocol):
         """Change of velocity, (n,); None where there is no answer."""
 
     @property
-    def lam(self) -> Vector | None:
-        """Impulses of the joints, (m,), N s."""
-
-    @property
     def lam_N(self) -> Vector:
         """Normal impulses, (k,), N s."""
 
@@ -88,8 +81,7 @@ ImpactLaw = Callable[[StepData, ImpactSolver], VelocityJump]
 
 def _jump(found: Impulses) -> VelocityJump:
     assert found.a is not None
-    lam = np.zeros(0) if found.lam is None else found.lam
-    return VelocityJump(found.a, lam, found.lam_N, found.lam_T)
+    return VelocityJump(found.a, found.lam_N, found.lam_T)
 
 
 def newton(step: StepData, solve: ImpactSolver) -> VelocityJump:
@@ -107,9 +99,7 @@ def poisson(step: StepData, solve: ImpactSolver) -> VelocityJump:
     if step.e_N is None or not (step.e_N * first.Lam_N).any():
         return first
     second = _jump(solve(restitution_step(step, first.dv, first.Lam_N)))
-    return VelocityJump(
-        first.dv + second.dv, first.Lam + second.Lam, first.Lam_N + second.Lam_N, first.Lam_T + second.Lam_T
-    )  # fmt: skip
+    return VelocityJump(first.dv + second.dv, first.Lam_N + second.Lam_N, first.Lam_T + second.Lam_T)
 
 
 def no_law(step: StepData, solve: ImpactSolver) -> VelocityJump:

@@ -37,7 +37,7 @@ class PrintedLoop(BilateralLoop):
     def begin(self) -> None:
         """Close all contacts, whatever their gaps."""
         k, d = self.motion.phase.sigma.shape
-        self.motion.phase = AllClosed(tuple(range(k)), frozenset(), np.zeros((k, d)), np.ones(k))
+        self.motion.phase = replace(AllClosed.flight(k, d), closed=tuple(range(k)))
         super().begin()
 
     def corrected(self, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:

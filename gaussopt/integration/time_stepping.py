@@ -74,10 +74,7 @@ class TimeSteppingLoop(MotionLoop):
             return Status.INACCURATE, through
         self._note_contacts(following, dv, answer, active)
         q, v, t = q + h * (v + THETA * dv), v + dv, following
-        corrected = self.motion.stabiliser.correct(self.system, t, q, v)
-        if corrected is not None:
-            q, v = corrected
-        self.t, self.q, self.v = t, q, v
+        self.t, (self.q, self.v) = t, self.motion.stabiliser.correct(self.system, t, q, v) or (q, v)
         self.steps += 1
         due = self.steps % self.every == 0 or t >= self.control.t_end
         if due:
@@ -110,9 +107,7 @@ class TimeSteppingLoop(MotionLoop):
                 f"{self.system.name!r} has a two-sided contact, whose bearing wall {self.method.name!r} does not "
                 "follow; use an event-driven stepper."
             )
-        motion.phase = ContactModes(
-            tuple(active), frozenset(), np.zeros((whole.k, whole.J_T.shape[1])), np.ones(whole.k)
-        )
+        motion.phase = replace(ContactModes.flight(whole.k, whole.J_T.shape[1]), closed=tuple(active))
         step = whole.select(active)
         drift = self.system.velocity_residual(t, q, v)
         force = whole.force
@@ -189,7 +184,7 @@ class TimeSteppingLoop(MotionLoop):
         if not landed:
             return  # between impacts what contacts seem to feed is the error of the step
         step = self.motion.whole(self.t, self.q, self.v).select(active)
-        fed = VelocityJump(dv, np.zeros(0), answer.lam_N, answer.lam_T).energy_fed(step)
+        fed = VelocityJump(dv, answer.lam_N, answer.lam_T).energy_fed(step)
         if fed > TOLERANCES.energy * (1.0 + 0.5 * float(self.v @ step.M @ self.v)):
             gaining = {"contacts": [names[i] for i in sorted(now)], "gain": fed}
             self.events.append(MotionEvent(t, EventKind.ENERGY_GAIN, None, gaining))

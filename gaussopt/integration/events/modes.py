@@ -33,9 +33,9 @@ class ContactModes:
     wall: Vector
 
     @classmethod
-    def flight(cls, k: int, d: int, wall: Vector | None = None) -> ContactModes:
+    def flight(cls, k: int, d: int) -> ContactModes:
         """All contacts open."""
-        return cls((), frozenset(), np.zeros((k, d)), np.ones(k) if wall is None else wall)
+        return cls((), frozenset(), np.zeros((k, d)), np.ones(k))
 
     def shape(self, step: StepData) -> StepData:
         """The step with the closed contacts, whose slips carry no more than this phase's directions.
