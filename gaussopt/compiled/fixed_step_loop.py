@@ -8,7 +8,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gaussopt.compiled.generated_loop import CHUNK, INTERPRETER_ERRORS, GeneratedLoop
 from gaussopt.core.arrays import Matrix, Vector
@@ -16,6 +15,7 @@ from gaussopt.core.errors import BadInput, GaussoptError
 from gaussopt.integration.accelerations import Rejected
 from gaussopt.integration.bilateral_loop import BilateralLoop
 from gaussopt.integration.loops import End
+from gaussopt.integration.time_grid import TimeGrid
 
 FIRST = 1000
 """Steps before the first report."""
@@ -45,7 +45,8 @@ class GeneratedFixedStepLoop(GeneratedLoop):
     def begin(self) -> None:
         """Record the start."""
         assert self.control.dt is not None
-        self._total = max(1, math.ceil((self.control.t_end - self.origin) / self.control.dt - 1e-9))
+        self._grid = TimeGrid(self.origin, self.control.t_end, self.control.dt, self.every)
+        self._total = self._grid.steps
         self._count = self.least
         self._write_down(np.array([self.t]), np.concatenate((self.q, self.v))[None, :])
 
@@ -81,7 +82,7 @@ class GeneratedFixedStepLoop(GeneratedLoop):
             self.steps += 1
             q, v = reached
         self.steps, q, v = behind
-        self.t = t = float(self._times(np.array([self.steps]), last + 1)[0])
+        self.t = t = self._instant()
         control = replace(self.control, t_end=self._suspect or min(t + AGAIN * dt, end), origin=self.origin)
         again = BilateralLoop(self.motion, self.method, control, self.recorder)
         again.record = lambda *state: None
@@ -136,8 +137,8 @@ class GeneratedFixedStepLoop(GeneratedLoop):
             reached += done
             if self.steps == total and total % self.every and done:
                 due, states = np.append(due, total), np.vstack((states, np.array(y)))
-            self._write_down(self._times(due, total), self._unpacked(states))
-            self.t = float(self._times(np.array([self.steps]), total)[0])
+            self._write_down(self._grid.at(due), self._unpacked(states))
+            self.t = self._instant()
             if done < some:
                 break
         state = self._unpacked(np.array(y)[None, :])[0]
@@ -166,9 +167,9 @@ class GeneratedFixedStepLoop(GeneratedLoop):
                 place += len(y)
         return done
 
-    def _times(self, steps: NDArray[np.int64], total: int) -> Vector:
-        assert self.control.dt is not None
-        return np.where(steps >= total, self.control.t_end, self.origin + steps * self.control.dt)
+    def _instant(self) -> float:
+        """The instant behind the steps done."""
+        return float(self._grid.at(np.array([self.steps]))[0])
 
     def _interpret(self) -> None:
         """One step by the interpreted motion."""

@@ -13,7 +13,7 @@ from gaussopt.contact.laws import ContactLaws
 from gaussopt.contact.response import ContactResponse
 from gaussopt.core.errors import NotAccepted, StickInSpace
 from gaussopt.core.programs import LCP
-from gaussopt.core.step_data import StepData, Vector
+from gaussopt.core.step_data import Matrix, StepData, Vector
 
 
 @dataclass(frozen=True)
@@ -63,5 +63,23 @@ class ContactOperator(ContactResponse):
         """The unknowns of a solution z of the LCP."""
         return self.complementarity.x(z)
 
+    @property
+    def definiteness(self) -> float:
+        """Smallest eigenvalue of sym(delassus), scaled so that without friction its diagonal is 1.
+
+        Of one contact it is what friction leaves of the response to a normal force.
+        """
+        own = np.linalg.norm(self.step.J_N @ self.joints.root, axis=1)
+        if (own <= 0).any():
+            return 0.0
+        return smallest_eigenvalue(0.5 * (self.delassus + self.delassus.T) / np.outer(own, own))
+
 
 _latest: ContactOperator | None = None
+
+
+def smallest_eigenvalue(S: Matrix) -> float:
+    """Smallest eigenvalue of a symmetric matrix of entries near 1, zero where it is rounding, (c, c)."""
+    value = float(S[0, 0]) if len(S) == 1 else float(np.linalg.eigvalsh(S)[0])
+    # Redundant contacts have a zero there for good, which is no event.
+    return 0.0 if abs(value) <= 1e-9 else value

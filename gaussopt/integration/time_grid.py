@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gaussopt.core.step_data import Vector
 
@@ -35,8 +36,11 @@ class TimeGrid:
     @cached_property
     def times(self) -> Vector:
         """The recorded instants, s."""
-        due = np.append(np.arange(0, self.steps, self.every), self.steps)
-        return np.where(due >= self.steps, self.end, self.begin + due * self.dt)
+        return self.at(np.append(np.arange(0, self.steps, self.every), self.steps))
+
+    def at(self, steps: NDArray[np.int64]) -> Vector:
+        """The instants behind so many steps, s."""
+        return np.where(steps >= self.steps, self.end, self.begin + steps * self.dt)
 
     @property
     def count(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -13,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gaussopt.core.errors import GaussoptError, MotionStopped, NotAccepted, StickInSpace
+from gaussopt.core.errors import BadInput, GaussoptError, MotionStopped, NotAccepted, StickInSpace
 from gaussopt.core.event import Event
+from gaussopt.core.files import write_text
 from gaussopt.core.foreign import raised
 from gaussopt.core.machine import is_machine, machine_failure
 from gaussopt.core.status import Status
@@ -29,7 +31,6 @@ from gaussopt.integration.trajectory import Trajectory, WorstCertificate
 from gaussopt.linalg.redundancy import named_forces
 from gaussopt.modelling.problem import Problem
 from gaussopt.simulation.engine import choose_engine
-from gaussopt.simulation.failed_step import save_failed
 from gaussopt.simulation.settings import RunSettings
 
 DIVERGED = 1e15
@@ -183,7 +184,7 @@ def _trajectory(settings: RunSettings, loop: MotionLoop, end: _End, step_folder:
     timing = {**motion.timing, "total": end.seconds}
     if math.isnan(timing["backend"]):
         del timing["backend"]
-    file = save_failed(end.failed, start.name, message, step_folder)
+    file = _save_failed(end.failed, start.name, message, step_folder)
     if file is not None:
         message = f"{message} The step is saved in {file}."
     return Trajectory(
@@ -227,3 +228,16 @@ def _in_words(many: Mapping[str, list[Any]], unique: NDArray[np.bool_]) -> str:
         return ""
     forces = f"the forces ({named})" if named else "the forces"
     return f" At {some} of {len(unique)} recorded instants {forces} are one choice of many."
+
+
+def _save_failed(step: StepData | None, name: str, message: str, folder: str | Path | None) -> str | None:
+    """Save a step in a folder that exists; the path, or None where nothing was saved."""
+    if step is None or folder is None or not Path(folder).is_dir():
+        return None
+    safe = "".join(c if c.isalnum() else "-" for c in name)
+    path = Path(folder) / f"gaussopt-step-{safe}-t{step.t:.6g}.json"
+    try:
+        write_text(path, json.dumps({**step.to_mapping(), "name": name, "note": message}, indent=1))
+    except BadInput:
+        return None  # the step is still on the trajectory; a read-only folder must not hide the reason
+    return str(path)

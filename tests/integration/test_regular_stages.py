@@ -58,8 +58,9 @@ def sliding() -> tuple[go.StepData, ContactModes]:
 
 def test_the_certificate_is_that_of_the_general_path() -> None:
     step, phase = sliding()
-    ours = StageKernel(1e-7).answer(step, phase)
-    assert ours is not None
+    found = StageKernel(1e-7).solve(step, phase)
+    assert found is not None
+    ours = found.answer()
     own = certify_contact(phase.shape(step), ours.a, ours.lam, ours.lam_N, ours.lam_T)
     c = ours.certificate
     assert own.passed()
@@ -100,18 +101,19 @@ def test_long_runs_that_name_nothing_use_the_kernel() -> None:
 def test_what_is_not_regular_goes_the_general_way() -> None:
     step, phase = sliding()
     stages = StageKernel(1e-7)
-    assert stages.answer(replace(step, M=np.diag([1.0, 1.0, 0.0])), phase) is None
-    assert stages.answer(step, ContactModes.flight(step.k, 1)) is None
+    assert stages.solve(replace(step, M=np.diag([1.0, 1.0, 0.0])), phase) is None
+    assert stages.solve(step, ContactModes.flight(step.k, 1)) is None
     # A tolerance that rounding cannot meet.
-    assert StageKernel(1e-18).answer(step, phase) is None
+    assert StageKernel(1e-18).solve(step, phase) is None
 
 
 def test_redundant_contacts_that_slide_are_known_to_be_monotone() -> None:
     entry = go.problem("box")
     step = entry.system.evaluate(0.0, np.zeros(3), np.array([1.0, 0.0, 0.0]))
     phase = ContactModes((0, 1, 2), frozenset(), step.sigma, np.ones(step.k))
-    ours = StageKernel(1e-7).answer(step, phase)
-    assert ours is not None
+    found = StageKernel(1e-7).solve(step, phase)
+    assert found is not None
+    ours = found.answer()
     general = StepSolver("stick-slip", "lemke", thorough=False).solve(phase.shape(step))
     assert ours.contact is not None
     assert general.contact is not None

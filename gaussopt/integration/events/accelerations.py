@@ -15,7 +15,6 @@ from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
 from gaussopt.integration.accelerations import CertifiedAccelerations
-from gaussopt.integration.events.definiteness import definiteness
 from gaussopt.integration.events.modes import ContactModes
 from gaussopt.integration.events.regular_stages import CertifiedStage, StageKernel
 from gaussopt.integration.events.solvers import ContactSolvers
@@ -92,10 +91,10 @@ class ContactAccelerations(CertifiedAccelerations):
         return found
 
     def definiteness(self, t: float, q: Vector, v: Vector) -> float:
-        """Smallest eigenvalue of the scaled sym(delassus) of the sliding contacts; see `definiteness`."""
+        """`ContactOperator.definiteness` of the sliding contacts."""
         if self.kernel is not None and self._regular(t, q, v) is not None:
             return self.kernel.smallest_eigenvalue
-        return definiteness(self.step(t, q, v))
+        return ContactOperator.of(self.step(t, q, v)).definiteness
 
     @property
     def phase(self) -> ContactModes:

@@ -18,12 +18,12 @@ from gaussopt.certificates.acceptance import accepts
 from gaussopt.certificates.contact import ContactCertificate
 from gaussopt.contact.complementarity import monotone
 from gaussopt.contact.laws import Uniqueness, UniquenessProof
+from gaussopt.contact.operator import smallest_eigenvalue
 from gaussopt.contact.stage_kernel import stage
 from gaussopt.contact.stage_workspace import MONOTONE, NUMBERS, OPEN, stage_workspace
 from gaussopt.core.solution import Timing
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
-from gaussopt.integration.events.definiteness import smallest_eigenvalue
 from gaussopt.integration.events.modes import ContactModes
 from gaussopt.jit.kernel import COMPILED, bound
 from gaussopt.lcp.pivoting import SOLVED
@@ -184,11 +184,6 @@ class StageKernel:
         found = CertifiedStage(out[:n], out, (m, c, d), self._numbers.tolist(), how, perf_counter() - begin)
         return found if found.passed(self.tolerance) else None
 
-    def answer(self, step: StepData, phase: ContactModes) -> Answer | None:
-        """The answer to a step of all contacts, None if it is for the general path."""
-        found = self.solve(step, phase)
-        return None if found is None else found.answer()
-
     def _monotone(self, M: Matrix, c: int) -> bool:
         """Whether the accelerations are unique although forces are not; see `contact.complementarity.monotone`."""
         motion = np.linalg.cholesky(M).T @ (self._memory.motion[c : 2 * c, : len(M)].T / self._memory.norm[:c])
@@ -196,5 +191,5 @@ class StageKernel:
 
     @property
     def smallest_eigenvalue(self) -> float:
-        """Of sym(delassus) of the latest answer; see `definiteness`."""
+        """Of sym(delassus) of the latest answer; see `ContactOperator.definiteness`."""
         return smallest_eigenvalue(self._memory.S)
