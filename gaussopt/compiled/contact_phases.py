@@ -38,10 +38,8 @@ class PhaseMarcher:
 
     Parameters
     ----------
-    motion : ContactAccelerations
-        Of a system with generated equations; counts evaluations and worst certificates.
+    motion : of a system with generated equations; counts evaluations and worst certificates
     method : an explicit Runge-Kutta method of constant step
-    control : Control
     recorder : takes whole segments
     """
 
@@ -83,11 +81,7 @@ class PhaseMarcher:
 
         After that it rests for a while: a phase that is not regular, as of redundant contacts that slide, stays so.
 
-        Parameters
-        ----------
-        t, q, v : the state
-        mu : (k,)
-        origin : the instant whose multiples of dt the steps end at
+        `origin` is the instant whose multiples of dt the steps end at.
         """
         control, motion = self._control, self._motion
         dt, end = control.dt, control.t_end
@@ -138,14 +132,7 @@ class PhaseMarcher:
         self._rest = self._pause
 
     def _seen(self, t: Vector, q: Vector, v: Vector, rows: Matrix) -> int:
-        """The number of steps, from the first, in which no angle turns so far that more looks are needed.
-
-        Parameters
-        ----------
-        t : (N + 1,)
-        q, v : the state at t[0]
-        rows : (N, width), those of the steps
-        """
+        """The number of steps, from (q, v) at t[0], in which no angle turns so far that more looks are needed."""
         n = self._n
         states = np.vstack((np.concatenate((q, v)), rows[:, : 2 * n]))
         far = turns(self._turning, t, states[:, :n], states[:, n:]) > TURN

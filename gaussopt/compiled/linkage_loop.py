@@ -132,12 +132,7 @@ class PinRow:
 
 
 class LinkageKernels:
-    """Kernels with the tables and the space of one linkage.
-
-    Parameters
-    ----------
-    linkage : Linkage
-    method : one of `METHODS`
+    """Kernels with the tables and the space of one linkage, for one of `METHODS`.
 
     Raises NotCompiled if the pins do not form a row.
     """

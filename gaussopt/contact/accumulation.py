@@ -14,16 +14,7 @@ STEADY = 0.05
 
 @dataclass(frozen=True, slots=True)
 class ImpactAccumulation:
-    """Where impacts accumulate.
-
-    Attributes
-    ----------
-    contact : int
-    time : float
-        Estimated instant, s.
-    ratio : float
-        Of successive intervals.
-    """
+    """The contact whose impacts accumulate, the estimated instant, s, and the ratio of successive intervals."""
 
     contact: int
     time: float

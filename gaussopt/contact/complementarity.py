@@ -251,12 +251,8 @@ class ComplementarityLaws(ContactLCP):
 def monotone(sym: Matrix, motion: Matrix) -> bool:
     """Whether sym A is positive semidefinite and its null vectors cause no acceleration; then a is unique.
 
-    Parameters
-    ----------
-    sym : (k, k)
-        sym(delassus), scaled.
-    motion : (r, k)
-        Acceleration by each contact, scaled alike, in coordinates in which the mass norm is the 2-norm.
+    Given are sym(delassus), scaled, (k, k), and the acceleration by each contact, (r, k), scaled alike, in coordinates
+    in which the mass norm is the 2-norm.
     """
     values, vectors = np.linalg.eigh(sym)
     size = max(float(np.abs(values).max()), 1e-300)

@@ -22,12 +22,7 @@ from gaussopt.lcp.polyhedra import FEASIBLE
 
 @dataclass(frozen=True)
 class ContactLCP:
-    """The contact laws of one step as an LCP in the contact forces.
-
-    Attributes
-    ----------
-    op : ContactResponse
-    """
+    """The contact laws of one step as an LCP in the contact forces."""
 
     op: ContactResponse
 

@@ -54,12 +54,9 @@ def restitution_step(step: StepData, compression: Vector, impulses: Vector) -> S
 
     Parameters
     ----------
-    step : StepData
-        As for `jump_step`, before the impact.
-    compression : (n,)
-        Jump of the velocity in the compression phase (e_N = 0).
-    impulses : (k,)
-        Normal impulses of that phase.
+    step : as for `jump_step`, before the impact
+    compression, impulses : (n,), (k,)
+        Jump of the velocity in the compression phase (e_N = 0), and the normal impulses of that phase.
     """
     e_N = np.zeros(step.k) if step.e_N is None else step.e_N
     plastic = replace(step, e_N=np.zeros(step.k), e_T=np.zeros(step.k))

@@ -29,14 +29,9 @@ End = tuple[Status, str]
 
 @dataclass(frozen=True, slots=True)
 class ContactRules:
-    """Rules of a motion with contacts.
+    """Rules of a motion with contacts; `events` are the user's.
 
-    Attributes
-    ----------
-    impact : ImpactLaw
-    events : the user's events
-    close : bool
-        Whether a contact whose impacts accumulate is closed, with e_N = 0, instead of ending the motion.
+    `close` tells whether a contact whose impacts accumulate is closed, with e_N = 0, instead of ending the motion.
     """
 
     impact: ImpactLaw = newton
@@ -49,14 +44,10 @@ class MotionLoop(ABC):
 
     Parameters
     ----------
-    motion : CertifiedAccelerations
-    method : Stepper
-    control : Control
     recorder : takes every state that is due
     progress : called with the fraction done, or None
     every : int
         Steps between two recorded states; start, end and events are recorded in any case.
-    rules : ContactRules, of motions with contacts
 
     Attributes
     ----------

@@ -25,15 +25,7 @@ class EventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MotionEvent:
-    """An event of a motion.
-
-    Attributes
-    ----------
-    t : float, s
-    kind : EventKind, or the name of a user's event
-    contact : name of the contact, where it is one
-    details : whatever else belongs to the kind, as JSON holds it
-    """
+    """An event of a motion: its kind, or the name of a user's event, and whatever belongs to it, as JSON holds it."""
 
     t: float
     kind: str

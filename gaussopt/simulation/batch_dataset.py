@@ -54,15 +54,7 @@ def check_size(members: BatchMembers, instants: TimeGrid, certify: bool) -> None
 
 
 class Batch:
-    """Members on their way to a dataset.
-
-    Parameters
-    ----------
-    members, method, instants : what to integrate, and when to record
-    settings : of `simulate`, for members that go alone
-    certify : whether more than states is recorded
-    progress : called with the fraction done
-    """
+    """Members on their way to a dataset; `settings` are those of `simulate`, for members that go alone."""
 
     def __init__(
         self, members: BatchMembers, method: Stepper, instants: TimeGrid, settings: Mapping[str, Any], certify: bool,

@@ -23,7 +23,6 @@ class BatchMembers:
 
     Attributes
     ----------
-    problem : Problem or System
     values : parameter values by name, one for each member
     varied : names of the parameters that were given
     q, v : (N, n), initial states

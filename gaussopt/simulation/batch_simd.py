@@ -38,10 +38,7 @@ class SimdBatch:
     Parameters
     ----------
     members : at least one without fault; the others are marked as failed
-    method : a Runge-Kutta method with stages that each start from the one before
-    stabiliser : none or projection
-    instants : from where to where, and what is recorded
-    tolerance : of the certificates
+    method, stabiliser : a Runge-Kutta method with stages that each start from the one before; none or projection
     threads : how many, None for all cores
 
     Attributes
@@ -51,9 +48,7 @@ class SimdBatch:
     table : (N, T, 14 + n + m), or None
         What `modules.rows` records, None where the certificate has no generated form.
     steps : done so far
-    failed : (N,), number of the step that failed, counted from 1; 0 where none did
-    certified : (N,)
-        How many recorded states have a row.
+    certified : (N,), how many recorded states have a row
 
     Raises NotCompiled where the equations cannot be unrolled.
     """

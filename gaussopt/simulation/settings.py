@@ -47,17 +47,7 @@ NEVER = 2**40
 
 @dataclass(frozen=True)
 class RunStart:
-    """A problem with its start and its times.
-
-    Attributes
-    ----------
-    system : AbstractSystem
-    name, variant : of the problem
-    parameters : values by name
-    q, v : (n,)
-    dt, t_end : s; dt None where nothing gives it
-    events : the problem's own
-    """
+    """A problem with its start, (n,), its own events and its times, s; dt is None where nothing gives it."""
 
     system: AbstractSystem
     name: str
@@ -92,14 +82,9 @@ class RunSettings:
 
     Attributes
     ----------
-    start : Start
-    system : AbstractSystem
-        That of the start, for one motion.
-    first : StepData
-        The step at the start, which is evaluated here and nowhere else.
-    method, control, stabiliser, rules : what the names stand for
-    formulation, solver : names, chosen where none were given
-    named : whether one of them was given
+    system : that of the start, for one motion
+    first : the step at the start, which is evaluated here and nowhere else
+    formulation, solver, named : names, chosen where none were given; whether one of them was given
     """
 
     start: RunStart

@@ -30,16 +30,7 @@ def undecided(answer: Answer) -> bool:
 
 
 class ContactAccelerations(CertifiedAccelerations):
-    """Accelerations in a phase.
-
-    Parameters
-    ----------
-    system, stabiliser : as of `CertifiedAccelerations`
-    solvers : ContactSolvers
-    phase : the contact modes at the start
-    kernel : StageKernel, optional
-        Answers regular stages by compiled code.
-    """
+    """Accelerations in a phase, at first that of the start; a kernel answers regular stages by compiled code."""
 
     def __init__(
         self, system: AbstractSystem, solvers: ContactSolvers, stabiliser: Stabilisation, phase: ContactModes,

@@ -20,14 +20,7 @@ At = Callable[[float], Sample]
 
 
 class Crossings:
-    """Finds the first event of each step of a motion.
-
-    Parameters
-    ----------
-    functions : PhaseFunctions
-    method : Stepper
-    control : Control
-    """
+    """Finds the first event of each step of a motion."""
 
     def __init__(self, functions: PhaseFunctions, method: Stepper, control: Control) -> None:
         self._functions, self._method, self._control = functions, method, control

@@ -68,13 +68,7 @@ Value = tuple[float, float, float, float]
 
 
 class PhaseFunctions:
-    """The watched functions of a motion.
-
-    Parameters
-    ----------
-    motion : ContactAccelerations
-    events : the user's
-    """
+    """The watched functions of a motion; `events` are the user's."""
 
     def __init__(self, motion: ContactAccelerations, events: Sequence[Event]) -> None:
         self.motion, self.events = motion, events

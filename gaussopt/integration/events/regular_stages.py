@@ -53,13 +53,10 @@ class CertifiedStage(NamedTuple):
     Attributes
     ----------
     a : (n,)
-    out : flat
-        a, lam, lam_N, lam_T.
+    out : flat; a, lam, lam_N, lam_T
     shape : m, c, d
     numbers : those of `gaussopt.contact.stage_workspace.NUMBERS`
-    how : int
-        How uniqueness is known.
-    seconds : float
+    how : how uniqueness is known
     """
 
     a: Vector
@@ -109,15 +106,10 @@ class CertifiedStage(NamedTuple):
 class StageKernel:
     """The stages of a motion, each starting from the active set of the one before.
 
-    Parameters
-    ----------
-    tolerance : float
-        Of the certificate, as for `StepSolver`.
-
     Attributes
     ----------
-    compiling : float or None
-        Seconds in which the kernel was loaded or compiled, None before.
+    tolerance : of the certificate, as for `StepSolver`
+    compiling : seconds in which the kernel was loaded or compiled, None before
     """
 
     def __init__(self, tolerance: float) -> None:

@@ -43,15 +43,9 @@ class HermitePoint:
 
 
 class CrossingSearch:
-    """A search for the first fall below zero within a step.
+    """A search for the first fall below zero within a step, whose length is `span`.
 
-    Parameters
-    ----------
-    function : Function
-    span : length of the step
-    depth : of falls that need not be found
-    noise : value below zero that is rounding
-    name : of the function, for messages
+    Falls of less than `depth` need not be found; a value below zero by less than `noise` is rounding.
     """
 
     def __init__(self, function: Function, span: float, depth: float, noise: float, name: str) -> None:
@@ -61,12 +55,7 @@ class CrossingSearch:
     def first(self, begin: HermitePoint, end: HermitePoint, number: int) -> tuple[float, float] | None:
         """An interval in which the function falls through zero for the first time, in the step or a part of it.
 
-        Parameters
-        ----------
-        begin, end : its ends
-        number : pieces that are looked at one by one
-
-        Raises MotionStopped if the function is too rough to tell.
+        So many pieces are looked at one by one; raises MotionStopped if the function is too rough to tell.
         """
         left = begin
         for i in range(1, number + 1):
@@ -104,13 +93,7 @@ class CrossingSearch:
 
 
 def above(a: HermitePoint, b: HermitePoint, curvature: float) -> bool:
-    """Whether a function stays above zero in a piece without any look inside.
-
-    Parameters
-    ----------
-    a, b : its ends
-    curvature : largest second derivative at the ends
-    """
+    """Whether a function stays above zero in a piece, by its largest second derivative at the ends."""
     h = b.s - a.s
     curvature = max(curvature, abs(b.rate - a.rate) / h)
     return _lowest(a, b) > CURVED * curvature * h**2 / 8.0

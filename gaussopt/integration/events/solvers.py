@@ -23,16 +23,11 @@ class ContactSolvers:
 
     Attributes
     ----------
-    main : StepSolver
-        The formulation and solver asked for.
-    stick : StepSolver
-        For steps with a contact without slip where the main formulation knows only sliding ones.
-    flight : StepSolver
-        Where no contact is closed.
-    impact : StepSolver
-        For the jumps of velocity, by lemke.
-    last_resort : StepSolver
-        Stick-slip by lemke, for steps that the solver of the others refuses.
+    main : the formulation and solver asked for
+    stick : for steps with a contact without slip where the main formulation knows only sliding ones
+    flight : where no contact is closed
+    impact : for the jumps of velocity, by lemke
+    last_resort : stick-slip by lemke, for steps that the solver of the others refuses
     """
 
     main: StepSolver

@@ -56,12 +56,8 @@ class Transitions:
     def settle(self, hints: dict[int, Hint], loose: Mapping[int, Vector]) -> ImpactAccumulation | None:
         """Find the phase that follows at the present instant: impacts, then modes.
 
-        Parameters
-        ----------
-        hints : what events announce of their contacts
-        loose : directions of friction of the contacts that start to slip
-
-        Raises BadInput if the modes do not settle.
+        `hints` are what events announce of their contacts, `loose` the directions of friction of those that start to
+        slip. Raises BadInput if the modes do not settle.
         """
         self._loose = loose
         # What has drifted during the phase is neither a separation nor an impact.

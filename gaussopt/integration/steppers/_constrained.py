@@ -36,14 +36,8 @@ class ConstrainedStep(FixedStep):
 def prescribed(motion: Motion, step: StepData, gamma: Vector, unique: bool) -> CertifiedAnswer:
     """The answer to a step under J a = gamma; where rows are redundant, under what they agree on.
 
-    Residuals of redundant constraints agree to first order only, and what is left would be a contradiction.
-
-    Parameters
-    ----------
-    motion : Motion
-    step : StepData
-    gamma : (m,)
-    unique : whether the multipliers of the step are unique, so that no row is redundant
+    Residuals of redundant constraints agree to first order only, and what is left would be a contradiction. `unique`
+    tells whether the multipliers of the step are, so that no row is redundant.
     """
     if not unique:
         gamma = step.J @ least_motion(step.M, step.J, gamma)
