@@ -107,18 +107,9 @@ def certified(numbers: Vector, tolerance: float, worst: Vector) -> bool:
     """Whether the certificate of a stage passes; `worst` keeps the largest numbers."""
     error, own = numbers[0], min(tolerance, math.sqrt(tolerance))
     if not accepts(
-        tolerance,
-        own,
-        error,
-        numbers[3],
-        numbers[8],
-        numbers[4],
-        numbers[2],
-        math.nan,
-        numbers[7],
-        numbers[5],
+        tolerance, own, error, numbers[3], numbers[8], numbers[4], numbers[2], math.nan, numbers[7], numbers[5],
         numbers[10],
-    ):
+    ):  # fmt: skip
         return False
     worst[0], worst[1] = max(worst[0], error), max(worst[1], error / (1.0 + numbers[5]))
     worst[2], worst[3], worst[4] = max(worst[2], numbers[2]), max(worst[3], numbers[3]), max(worst[4], numbers[4])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from gaussopt.core.event import Event
 from gaussopt.core.status import Status
 from gaussopt.core.stepper import Control, Stepper
 from gaussopt.integration.accelerations import CertifiedAccelerations
-from gaussopt.integration.motion_events import MotionEvent
 from gaussopt.integration.recording import recording
 from gaussopt.integration.trajectory import Recorder
 
@@ -25,6 +25,41 @@ Progress = Callable[[float], None]
 
 End = tuple[Status, str]
 """How a motion ended: status and message."""
+
+
+class EventKind(StrEnum):
+    """Kinds of events beside those that a user defines, whose kind is their name."""
+
+    IMPACT = "impact"
+    LANDING = "landing"
+    LIFT_OFF = "lift_off"
+    WALL_CHANGE = "wall_change"
+    STICK = "stick"
+    SLIP = "slip"
+    REVERSAL = "reversal"
+    ENERGY_GAIN = "energy_gain"
+    INDEFINITE = "indefinite"
+    ACCUMULATION = "accumulation"
+
+
+@dataclass(frozen=True, slots=True)
+class MotionEvent:
+    """An event of a motion: its kind, or the name of a user's event, and whatever belongs to it, as JSON holds it."""
+
+    t: float
+    kind: str
+    contact: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """The event as trajectories and JSON hold it: {"t", "kind", "contact" if any, ...}."""
+        where = {} if self.contact is None else {"contact": self.contact}
+        return {"t": self.t, "kind": str(self.kind), **where, **self.details}
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Kind and contact or contacts: equal for repetitions of an event."""
+        return str(self.kind), str(self.contact or self.details.get("contacts"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,7 @@ from gaussopt.integration.events.modes import ContactModes
 from gaussopt.integration.events.scanning import SHALLOW, CrossingSearch, HermitePoint
 from gaussopt.integration.events.tolerances import TOLERANCES
 from gaussopt.integration.events.turning import MOST, TURN, Turning, turn, turning_of
-from gaussopt.integration.loops import End, MotionLoop
-from gaussopt.integration.motion_events import EventKind, MotionEvent
+from gaussopt.integration.loops import End, EventKind, MotionEvent, MotionLoop
 from gaussopt.solving.answer import Answer
 
 THETA = 0.5

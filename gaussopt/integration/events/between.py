@@ -10,16 +10,18 @@ import numpy as np
 from gaussopt.core.errors import MotionStopped
 from gaussopt.core.step_data import Vector
 from gaussopt.core.system import AbstractSystem
-from gaussopt.integration.events.brackets import culmination
 from gaussopt.integration.events.functions import Sample
 from gaussopt.integration.events.scanning import SHALLOW, CrossingSearch, Function, HermitePoint, above
-from gaussopt.integration.events.turning import MOST, TURN, Angles, Turning, turn, turning_of
+from gaussopt.integration.events.turning import MOST, TURN, Angles, Turning, turn
 
 OFTEN = 4
 """Looks at a person's function within a step of an adaptive method, at least, and as many middles."""
 
 NEIGHBOURS = 1e-5
 """Distance, relative to the step, of the instants from which the rate of a person's function is taken."""
+
+FIRST = 1e-12
+"""Time after the beginning of a step, relative to its length, that counts as its beginning."""
 
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 """Multiples of it, less their whole parts, are spread evenly over a step and meet no halving of it."""
@@ -52,23 +54,15 @@ class StepInterior:
 
     Parameters
     ----------
-    system : AbstractSystem
-    turning : Turning
-        What bends its gaps.
-    before, after : Sample
+    turning, angles : what bends its gaps, and its values at both ends
     dense : the step as a function of time, (q, v) in one array; None: a quintic does
-    adaptive : bool
-        Whether the length of the step is the method's own choice.
+    adaptive : whether the length of the step is the method's own choice
 
     Attributes
     ----------
-    number : int
-        Pieces between which no angle turns by more than `TURN`.
+    number : pieces between which no angle turns by more than `TURN`
 
-    Raises
-    ------
-    MotionStopped
-        If there were more than `MOST`.
+    Raises MotionStopped if there were more than `MOST`.
     """
 
     def __init__(
@@ -133,10 +127,7 @@ class StepInterior:
     def closing(self, j: int, i: int, at: At) -> tuple[float, float] | None:
         """An interval in which gap i, watch j, falls through zero first, or None.
 
-        Raises
-        ------
-        MotionStopped
-            If the gap is too rough to tell.
+        Raises MotionStopped if the gap is too rough to tell.
         """
         if self.open(j):
             return None
@@ -154,7 +145,7 @@ class StepInterior:
         low, high = found
         if low == 0.0 and begin.value <= noise and begin.rate > 0:
             # It starts at zero and rises: a bound below the first crossing is where it culminates.
-            low = min(culmination(self.before, j, self.h), 0.5 * high)
+            low = min(self.before.culmination(j, self.h), 0.5 * high)
         while low > FIRST * self.h and at(low).values[j] <= 0:
             low *= 0.5
         return (low if low > FIRST * self.h else 0.0), high
@@ -163,15 +154,9 @@ class StepInterior:
         self, j: int, function: Function, begin: HermitePoint, end: HermitePoint, number: int,
         small: tuple[float, float], name: str, at: At,
     ) -> tuple[float, float] | None:  # fmt: skip
-        """The first fall that the method's own step makes as well as the path within the step.
+        """The first fall of watch j that the method's own step `at` makes as well as `function`, its interpolation.
 
-        Parameters
-        ----------
-        j : watch
-        function : its value and rate on the path
-        begin, end, number : as for `CrossingSearch.first`
-        small : depth and noise, as for `CrossingSearch`
-        name, at : for messages; the method's own step of another length
+        `begin`, `end`, `number` and `small`, depth and noise, are those of `CrossingSearch`.
         """
         depth, noise = small
         fallen, above = end.value < -noise, 0.0
@@ -189,17 +174,9 @@ class StepInterior:
             noise, above = 2.0 * (own - function(found[1])[0]), found[1]
 
     def pierced(self, fraction: float, watches: list[tuple[int, int]], at: At) -> tuple[int, float, float] | None:
-        """A contact inside its obstacle at one instant of the step that no search has chosen.
+        """A contact inside its obstacle at one instant of the step that no search has chosen, this fraction of it.
 
-        Parameters
-        ----------
-        fraction : of the step
-        watches : watch and contact of the open ones
-        at : the method's own step of another length
-
-        Returns
-        -------
-        (contact, time after the beginning, gap), or None
+        Given are watch and contact of the open ones; found are contact, time after the beginning and gap, or None.
         """
         near = [(j, i) for j, i in watches if not self.open(j)]
         if not near:
@@ -216,12 +193,7 @@ class StepInterior:
     def happening(self, j: int, value: Value, live: bool, name: str, at: At) -> tuple[float, float] | None:
         """An interval in which a person's function, watch j, falls through zero first, or None.
 
-        Parameters
-        ----------
-        j : watch
-        value : (t, q, v) -> float
-        live : whether it is above zero at the beginning; if not it has to rise first
-        name, at : of the event; the method's own step of another length
+        `live` tells whether it is above zero at the beginning; if not it has to rise first.
         """
         delta = NEIGHBOURS * self.h
 
@@ -250,34 +222,3 @@ class StepInterior:
                 return None
             begin = HermitePoint(risen[1], *down(risen[1]))
         return self._confirmed(j, down, begin, end, number, (depth, 0.0), title, at)
-
-
-FIRST = 1e-12
-"""Time after the beginning of a step, relative to its length, that counts as its beginning."""
-
-
-class StepInspector:
-    """Makes the steps of one motion to be looked at; remembers the angles at the end of the latest."""
-
-    def __init__(self, system: AbstractSystem, adaptive: bool) -> None:
-        self._system, self._adaptive = system, adaptive
-        self._turning: Turning | None = None
-        self._known: tuple[Sample, Angles] | None = None
-
-    @property
-    def turning(self) -> Turning | None:
-        """What bends the gaps; None before the first step."""
-        return self._turning
-
-    def between(
-        self, before: Sample, after: Sample, dense: Callable[[], Callable[[float], Vector] | None]
-    ) -> StepInterior:
-        """One step."""
-        turning = self._turning
-        if turning is None:
-            turning = self._turning = turning_of(self._system, before.t, before.q)
-        known = self._known
-        begin = known[1] if known is not None and known[0] is before else turning.at(before.t, before.q, before.v)
-        end = turning.at(after.t, after.q, after.v)
-        self._known = after, end
-        return StepInterior(self._system, turning, (begin, end), before, after, dense, self._adaptive)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
@@ -10,10 +11,10 @@ from numpy.typing import NDArray
 
 from gaussopt.core.arrays import Vector
 from gaussopt.core.stepper import Control, Integration, Stepper
-from gaussopt.integration.events.between import GOLDEN, StepInspector, StepInterior
-from gaussopt.integration.events.brackets import bracket
+from gaussopt.integration.events.between import GOLDEN, StepInterior
 from gaussopt.integration.events.functions import EventFunction, PhaseFunctions, Sample, Watched
 from gaussopt.integration.events.tolerances import TOLERANCES
+from gaussopt.integration.events.turning import Angles, Turning, turning_of
 
 At = Callable[[float], Sample]
 """The method's own step of another length, by the time after its beginning."""
@@ -25,7 +26,8 @@ class Crossings:
     def __init__(self, functions: PhaseFunctions, method: Stepper, control: Control) -> None:
         self._functions, self._method, self._control = functions, method, control
         self._motion, self._system = functions.motion, functions.motion.system
-        self._inspector = StepInspector(self._system, method.adaptive)
+        self._turning: Turning | None = None
+        self._known: tuple[Sample, Angles] | None = None
 
     def repeat(self, before: Sample, s: float, least_tolerance: float = 0.0) -> tuple[float, Vector, Vector]:
         """The state a time s after `before`, by the same method."""
@@ -65,7 +67,7 @@ class Crossings:
                 known[s] = self._functions.sample(watches, *self.repeat(before, s))
             return known[s]
 
-        step = self._inspector.between(before, after, integration.within)
+        step = self._interior(before, after, integration)
         inner = self._inner(watches, step)
         roots: dict[int, float] = {}
         for j in range(len(watches)):
@@ -83,6 +85,18 @@ class Crossings:
             loose = reached.values <= np.maximum(1e3 * reached.noise, 0.0)
             hits = sorted({*hits, *(j for j, w in enumerate(watches) if w.kind is Watched.STICK and loose[j])})
         return hits, reached, None
+
+    def _interior(self, before: Sample, after: Sample, integration: Integration) -> StepInterior:
+        """The step to be looked at; the angles at its end are remembered for the next one."""
+        if self._turning is None:
+            self._turning = turning_of(self._system, before.t, before.q)
+        turning, known = self._turning, self._known
+        begin = known[1] if known is not None and known[0] is before else turning.at(before.t, before.q, before.v)
+        end = turning.at(after.t, after.q, after.v)
+        self._known = after, end
+        return StepInterior(
+            self._system, turning, (begin, end), before, after, integration.within, self._method.adaptive
+        )
 
     def _inner(self, watches: Sequence[EventFunction], step: StepInterior) -> list[Sample]:
         """Samples at the ends of a step; of its pieces where more is watched than gaps and a user's functions."""
@@ -151,3 +165,46 @@ class Crossings:
             f"{self._system.contact_names[contact]!r} was {-gap:.3g} inside its obstacle, and its impact was not "
             "found; limit the steps by dt."
         )
+
+
+def bracket(
+    before: Sample, after: Sample, j: int, h: float, at: Callable[[float], Sample]
+) -> tuple[float, float] | None:
+    """An interval of the step in which the watched function falls through zero, or None.
+
+    Where its rates are known the function is looked at through its cubic, so that a dip between the ends is seen and
+    the first of several crossings is found.
+    """
+    y0, y1, r0, r1 = before.values[j], after.values[j], before.rates[j], after.rates[j]
+    noise = max(before.noise[j], after.noise[j])
+    if not math.isfinite(r0 + r1):
+        return (0.0, h) if y1 < -noise else None
+    start = max(y0, 0.0)
+    low = 0.0
+    if start <= noise and r0 > 0:
+        # It starts at zero and rises: a bound below the first crossing is where it culminates.
+        low = before.culmination(j, h)
+    if y1 >= -noise and not (r0 < 0 < r1):
+        return None
+    high = h
+    crossing = _first_fall(start, h * r0, y1, h * r1, low / h)
+    if crossing is not None and at(h * crossing).values[j] < 0:
+        high = h * crossing
+    elif y1 >= -noise:
+        return None
+    while low > 1e-12 * h and (low >= high or at(low).values[j] <= 0):
+        low *= 0.5
+    return (low if low > 1e-12 * h else 0.0), high
+
+
+def _first_fall(y0: float, r0: float, y1: float, r1: float, beyond: float) -> float | None:
+    """Middle of the first interval in (beyond, 1] in which the cubic with these ends and slopes is negative."""
+    cubic = np.polynomial.Polynomial((y0, r0, 3 * (y1 - y0) - 2 * r0 - r1, 2 * (y0 - y1) + r0 + r1))
+    roots = cubic.roots()
+    real = np.sort(roots.real[np.abs(roots.imag) < 1e-9])
+    ends = [*(float(x) for x in real if beyond < x < 1.0), 1.0]
+    for left, right in pairwise(ends):
+        middle = 0.5 * (left + right)
+        if cubic(middle) < 0:
+            return float(middle)
+    return None

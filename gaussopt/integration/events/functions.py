@@ -62,6 +62,13 @@ class Sample:
     accelerations: Vector
     noise: Vector
 
+    def culmination(self, j: int, h: float) -> float:
+        """Time after it at which function j, which starts at zero and rises, is highest, by its acceleration."""
+        rate, acceleration = self.rates[j], self.accelerations[j]
+        if math.isfinite(acceleration) and acceleration < 0:
+            return float(min(-rate / acceleration, 0.5 * h))
+        return 0.5 * h
+
 
 Value = tuple[float, float, float, float]
 """Value, rate and acceleration (NaN where unknown), and noise."""

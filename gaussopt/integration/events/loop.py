@@ -29,8 +29,7 @@ from gaussopt.integration.events.functions import EventFunction, PhaseFunctions,
 from gaussopt.integration.events.scanning import unmoved
 from gaussopt.integration.events.tolerances import TOLERANCES
 from gaussopt.integration.events.transitions import Hint, Transitions
-from gaussopt.integration.loops import End, MotionLoop
-from gaussopt.integration.motion_events import EventKind, MotionEvent
+from gaussopt.integration.loops import End, EventKind, MotionEvent, MotionLoop
 from gaussopt.integration.stabilisation import Projection
 
 

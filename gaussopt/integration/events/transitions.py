@@ -17,8 +17,7 @@ from gaussopt.core.step_data import StepData
 from gaussopt.integration.events.accelerations import ContactAccelerations
 from gaussopt.integration.events.modes import ContactModes
 from gaussopt.integration.events.tolerances import TOLERANCES
-from gaussopt.integration.loops import MotionLoop
-from gaussopt.integration.motion_events import EventKind
+from gaussopt.integration.loops import EventKind, MotionLoop
 from gaussopt.integration.stabilisation import ContactSurface, Projection
 from gaussopt.linalg.dense import mass_scale
 from gaussopt.solving.answer import Answer
