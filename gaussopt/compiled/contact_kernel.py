@@ -42,12 +42,9 @@ class PhaseWorkspace(NamedTuple):
 
     Attributes
     ----------
-    closed, kinds, modes : (c,), (k,), (2 k,)
-        The closed contacts; the mode of every contact; sigma and walls.
-    active : (c + 2 r,)
-        See `stage`.
-    memory : StageWorkspace
-        Of `stage`.
+    closed, kinds, modes : (c,), (k,), (2 k,); the closed contacts; the mode of every contact; sigma and walls
+    active : (c + 2 r,), see `stage`
+    memory : StageWorkspace, of `stage`
     flat, data : the step as the equations and as `stage` order it
     out, numbers : what `stage` writes
     start, slopes : (2 n,), (stages, 2 n)

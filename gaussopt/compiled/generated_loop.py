@@ -68,8 +68,7 @@ class GeneratedLoop(MotionLoop):
 
     Class attributes
     ----------------
-    solver : str
-        What the generated code stands for, with the formulation gauss.
+    solver : what the generated code stands for, with the formulation gauss
     """
 
     engine = "compiled"

@@ -242,14 +242,11 @@ def march(
     Parameters
     ----------
     method : SEMI_IMPLICIT or RK4
-    y : (6 K,)
-        The state (q, v); that before the offending step where one fails.
+    y : (6 K,), the state (q, v); that before the offending step where one fails
     store : (STORE, 3 K + 3)
     sharp : tolerance of the projection after every step, 0 for none
-    worst : (2,)
-        Largest squared residuals so far.
-    trace : (r, 6 K)
-        Takes the states whose number is a multiple of `every`.
+    worst : (2,), largest squared residuals so far
+    trace : (r, 6 K), takes the states whose number is a multiple of `every`
     """
     n = 3 * table.shape[1]
     q0, v0, q, v = y[:n], y[n:], store[3, :n], store[4, :n]

@@ -48,12 +48,9 @@ class PinRow:
 
     Attributes
     ----------
-    bodies : (K,)
-        Bodies by place, GROUND at either end where it begins or ends at the ground.
-    pins : (K - 1,)
-        The pin between the places k and k + 1.
-    forward : (K - 1,)
-        Whether `first` of that pin lies at place k.
+    bodies : (K,), bodies by place, GROUND at either end where it begins or ends at the ground
+    pins : (K - 1,), the pin between the places k and k + 1
+    forward : (K - 1,), whether `first` of that pin lies at place k
     """
 
     bodies: NDArray[np.intp]

@@ -27,8 +27,7 @@ class VelocityJump:
     Attributes
     ----------
     dv : (n,)
-    Lam_N, Lam_T : (k,), (k, d)
-        Impulses of the contacts, N s.
+    Lam_N, Lam_T : (k,), (k, d); impulses of the contacts, N s
     """
 
     dv: Vector

@@ -19,14 +19,11 @@ class Joints:
 
     Attributes
     ----------
-    K : (n, n)
-        a = a_J + K f.
+    K : (n, n), a = a_J + K f
     a_J : (n,)
-    lam_J : (m,)
-        lam = lam_J + lift f; of dependent rows the multipliers of least norm.
+    lam_J : (m,), lam = lam_J + lift f; of dependent rows the multipliers of least norm
     lift : (m, n)
-    root : (n, r)
-        K = root root^T, so that |root^T f| is the mass norm of K f.
+    root : (n, r), K = root root^T, so that |root^T f| is the mass norm of K f
     """
 
     K: Matrix

@@ -43,8 +43,7 @@ class Uniqueness:
 
     Attributes
     ----------
-    status : Status
-        solved (one acceleration), no_solution, multiple_solutions or acceleration_not_unique.
+    status : solved (one acceleration), no_solution, multiple_solutions or acceleration_not_unique
     reason : UniquenessProof
     forces_unique : bool
     solutions : the different accelerations, if several and isolated
@@ -89,10 +88,8 @@ class ContactLaws(Protocol):
 
         Parameters
         ----------
-        thorough : bool
-            Whether all contact modes may be enumerated; else only quick proofs are tried.
-        joints_unique : bool
-            Whether the multipliers of the joints are determined by the contact forces.
+        thorough : whether all contact modes may be enumerated; else only quick proofs are tried
+        joints_unique : whether the multipliers of the joints are determined by the contact forces
         """
 
     def distance(
@@ -102,10 +99,8 @@ class ContactLaws(Protocol):
 
         Parameters
         ----------
-        own_error : float
-            Distance from a to the acceleration that x causes, in the mass norm.
-        residual : float
-            `residual` at the reported point.
+        own_error : distance from a to the acceleration that x causes, in the mass norm
+        residual : `residual` at the reported point
 
         Returns
         -------

@@ -25,8 +25,7 @@ def complete(op: ContactResponse, x: Vector, start_size: Vector) -> tuple[Vector
 
     Parameters
     ----------
-    start_size : (k + r,)
-        Size of the terms that accelerations without contact forces are summed from.
+    start_size : (k + r,), size of the terms that accelerations without contact forces are summed from
 
     Returns
     -------
@@ -68,8 +67,7 @@ class _Mode:
     Attributes
     ----------
     closed, stick, slip : (k,), (r,), (r,) bool
-    side : (r,)
-        Direction of the friction of those that slip.
+    side : (r,), direction of the friction of those that slip
     P, p : (k + r, s), (k + r,)
         Scaled forces f = P m + p: m holds the normal forces of closed contacts, then the friction of those that stick.
     """

@@ -47,8 +47,7 @@ class ContactResponse:
     ----------
     step : StepData
     joints : Joints
-    resting : (k,) bool
-        Contacts with friction and without slip.
+    resting : (k,) bool, contacts with friction and without slip
     """
 
     step: StepData

@@ -26,12 +26,9 @@ def factorise(K: Matrix, L: Matrix, first: Index, n: int) -> int:
 
     Parameters
     ----------
-    K : (n + m, n + m)
-        Its lower triangle is read.
-    L : at least of its size
-        Written: L below the diagonal, from `first` on in every row, and 1 / D on it.
-    first : (n + m,)
-        Column of the first entry of every row.
+    K : (n + m, n + m), its lower triangle is read
+    L : at least of its size, written: L below the diagonal, from `first` on in every row, and 1 / D on it
+    first : (n + m,), column of the first entry of every row
 
     Returns
     -------
@@ -96,12 +93,9 @@ def respond(
 
     Parameters
     ----------
-    b, x : (rows, n + m)
-        Forces and gamma; acceleration and -lam.
-    norm : (rows,)
-        Written at p: mass norm of the acceleration.
-    rest : (n + m,)
-        Memory.
+    b, x : (rows, n + m); forces and gamma; acceleration and -lam
+    norm : (rows,), written at p: mass norm of the acceleration
+    rest : (n + m,), Memory
     """
     size = len(K)
     for i in range(size):

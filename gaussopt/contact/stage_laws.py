@@ -141,10 +141,8 @@ def invert(B: Matrix, active: Active, T: Matrix, place: Index, taken: Index) -> 
 
     Parameters
     ----------
-    T : (size, size)
-        Written: z_t = sum of T[place[t], u] b[place[u]] over the active u solves B z = b.
-    place, taken : (size,)
-        Written: the row in which an active pair stands, -1 at others; whether a row is one.
+    T : (size, size), written: z_t = sum of T[place[t], u] b[place[u]] over the active u solves B z = b
+    place, taken : (size,); written: the row in which an active pair stands, -1 at others; whether a row is one
     """
     size, largest = len(B), 0.0
     for i in range(size):

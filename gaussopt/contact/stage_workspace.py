@@ -27,14 +27,12 @@ class StageWorkspace(NamedTuple):
 
     Attributes
     ----------
-    K, L, first, body : (n + m, n + m) twice, (n + m,), (3, n + m)
-        The block of the joints in K must be zero.
+    K, L, first, body : (n + m, n + m) twice, (n + m,), (3, n + m); the block of the joints in K must be zero
     rows, sigma, law, order, B, T : (2 p + 1, n + m), (c, d), (7, 2 p - c), (3, 2 p - c), (2 p - c, 2 p - c) twice
         Columns of `rows` behind n must be zero.
     motion, norm : (2 p + 1, n + m), (2 p + 1,)
         Written: what the rows, their forces, and the forces without contacts cause; its mass norm.
-    S : (c, c)
-        Written: sym(delassus) in the unit of the mass norm.
+    S : (c, c), written: sym(delassus) in the unit of the mass norm
     """
 
     K: Matrix

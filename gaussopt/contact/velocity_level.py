@@ -24,10 +24,8 @@ def jump_step(step: StepData, dt: float = 0.0, drift: Vector | None = None) -> S
 
     Parameters
     ----------
-    step : StepData
-        The contacts that take part, with `v`; gap rates default to J_N v, slips are v_T.
-    dt : float
-        Time over which Q - h acts, s; 0 for an impact.
+    step : the contacts that take part, with `v`; gap rates default to J_N v, slips are v_T
+    dt : time over which Q - h acts, s; 0 for an impact
     drift : (m,), optional
         Residuals of the velocity constraints, which the jump removes; none for an impact on the constraints.
 

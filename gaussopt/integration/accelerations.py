@@ -54,10 +54,8 @@ class CertifiedAccelerations:
     open_forces : set of (name, number)
         Forces that were found to be some of many where a state was recorded: lam, lam_N or lam_T, and the row or the
         contact, counted from 0.
-    warnings : list of str
-        Sentences about the motion as a whole, for `Trajectory.warnings` and its message.
-    singular : SingularWatch
-        How independent the rows were at recorded states.
+    warnings : list of str, sentences about the motion as a whole, for `Trajectory.warnings` and its message
+    singular : SingularWatch, how independent the rows were at recorded states
     """
 
     state: ClassVar[str] = "velocity"

@@ -81,14 +81,12 @@ class MotionLoop(ABC):
     ----------
     recorder : takes every state that is due
     progress : called with the fraction done, or None
-    every : int
-        Steps between two recorded states; start, end and events are recorded in any case.
+    every : steps between two recorded states; start, end and events are recorded in any case
 
     Attributes
     ----------
     t, q, v : the last state reached
-    steps : int
-        Steps of the method taken up to there; those of an adaptive one are its own, recorded or not.
+    steps : steps of the method taken up to there; those of an adaptive one are its own, recorded or not
     events : list of MotionEvent
     engine : "interpreted" or "compiled"
     """

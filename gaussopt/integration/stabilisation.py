@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -20,26 +20,6 @@ from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
 from gaussopt.linalg.dense import cholesky, nearest, solve_lower
 from gaussopt.linalg.sparse_saddle_point import nearest_sparse
-
-
-class Surface(Protocol):
-    """Constraints that a state can be projected onto; a System is one.
-
-    `evaluate` gives M, and J with the rows of `velocity_residual`.
-    """
-
-    def evaluate(self, t: float, q: Vector, v: Vector) -> StepData:
-        """Step data."""
-
-    def position_residual(self, t: float, q: Vector) -> Vector | None:
-        """Zero on the constraints."""
-
-    def position_jacobian(self, t: float, q: Vector) -> Matrix:
-        """Its Jacobian."""
-
-    def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector | None:
-        """Zero where the velocity keeps to the constraints."""
-
 
 LOST = 1e6
 """Growth of a residual at which an iteration is given up."""
@@ -70,7 +50,7 @@ class _Inactive:
         """The step itself."""
         return step
 
-    def correct(self, system: Any, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
+    def correct(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
         """None: the state stays as it is."""
         return None
 
@@ -128,7 +108,7 @@ class Projection(_Inactive):
     max_iter: int = 20
     name: str = "projection"
 
-    def correct(self, system: Surface, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
+    def correct(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
         """Newton's method on phi(q) = 0, then one linear step on phi'(q, v) = 0.
 
         Raises
@@ -186,7 +166,7 @@ def make(stabilisation: str | Stabilisation) -> Stabilisation:
     return STABILISATIONS[stabilisation]
 
 
-class ContactSurface:
+class ContactSurface(AbstractSystem):
     """The constraints of a phase as one set: joints, closed gaps, and contacts that stick. For projection.
 
     Parameters
@@ -202,7 +182,7 @@ class ContactSurface:
     ) -> None:  # fmt: skip
         self.system, self._whole, self.closed, self.sticking = system, whole, list(closed), list(sticking)
 
-    def evaluate(self, t: float, q: Vector, v: Vector) -> StepData:
+    def evaluate(self, t: float, q: Any, v: Any) -> StepData:
         """Step data whose J has the rows of `velocity_residual`."""
         step = self._whole(t, q, v)
         J = np.vstack((step.J, step.J_N[self.closed], step.J_T[self.sticking].reshape(-1, step.n)))

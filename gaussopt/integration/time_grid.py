@@ -19,8 +19,7 @@ class TimeGrid:
     Attributes
     ----------
     begin, end, dt : float, s
-    every : int
-        Steps between two recorded states; start and end are always recorded.
+    every : steps between two recorded states; start and end are always recorded
     """
 
     begin: float

@@ -43,10 +43,8 @@ class SimdBatch:
 
     Attributes
     ----------
-    states : (N, T, 2 n)
-        q and v at the recorded instants; without meaning behind `steps` and where a member failed.
-    table : (N, T, 14 + n + m), or None
-        What `modules.rows` records, None where the certificate has no generated form.
+    states : (N, T, 2 n), q and v at the recorded instants; without meaning behind `steps` and where a member failed
+    table : (N, T, 14 + n + m), or None, what `modules.rows` records, None where the certificate has no generated form
     steps : done so far
     certified : (N,), how many recorded states have a row
 

@@ -20,8 +20,7 @@ class PhaseSegment:
     ----------
     columns : arrays of N rows
         What is recorded of every step, in the order and by the names of `gaussopt.integration.trajectory.Recorder`.
-    undecided : (N,)
-        Whether uniqueness of the contact forces is still to be confirmed.
+    undecided : (N,), whether uniqueness of the contact forces is still to be confirmed
     """
 
     columns: Mapping[str, NDArray[np.float64]]

@@ -38,8 +38,7 @@ class EventLoop(MotionLoop):
 
     Attributes
     ----------
-    fast_forward : FastForward or None
-        Takes many steps at once where nothing happens.
+    fast_forward : FastForward or None, takes many steps at once where nothing happens
     """
 
     motion: ContactAccelerations

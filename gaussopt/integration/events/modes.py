@@ -23,8 +23,7 @@ class ContactModes:
     sigma : (k, d)
         Direction of friction of the sliding contacts, kept although the slip may vanish within a trial step; zero
         elsewhere.
-    wall : (k,)
-        -1 where a two-sided contact bears on its other wall, else 1.
+    wall : (k,), -1 where a two-sided contact bears on its other wall, else 1
     """
 
     closed: tuple[int, ...]

@@ -36,10 +36,8 @@ class Transitions:
 
     Parameters
     ----------
-    loop : MotionLoop
-        At the present state, which is moved onto its constraints and jumps in impacts; takes the events.
-    motion : ContactAccelerations
-        That of the loop; its phase is replaced.
+    loop : MotionLoop, at the present state, which is moved onto its constraints and jumps in impacts; takes the events
+    motion : ContactAccelerations, that of the loop; its phase is replaced
     """
 
     def __init__(self, loop: MotionLoop, motion: ContactAccelerations) -> None:
