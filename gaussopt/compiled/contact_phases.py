@@ -18,7 +18,7 @@ from gaussopt.contact.stage_workspace import MONOTONE, UNDECIDED
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.core.stepper import Control, Stepper
 from gaussopt.integration.events.accelerations import ContactAccelerations
-from gaussopt.integration.events.fast_forward import PhaseSegment
+from gaussopt.integration.events.loop import PhaseSegment
 from gaussopt.integration.events.modes import STICKING, ContactModes
 from gaussopt.integration.events.turning import TURN, turning_of, turns
 from gaussopt.integration.stabilisation import Unstabilised

@@ -225,11 +225,7 @@ class LinkageLoop(GeneratedFixedStepLoop):
         return max(1, MEMORY // width) * self.every
 
     def _write_down(self, times: Vector, states: Matrix) -> None:
-        """Certify and write down states, one by one.
-
-        Raises Rejected at the first state whose certificate does not pass and cannot be had otherwise; what is before
-        is kept. Raises BadInput if the motion is no longer finite.
-        """
+        """Certify and write down states, one by one."""
         motion, n = self.motion, states.shape[1] // 2
         for t, state in zip(times.tolist(), states, strict=True):
             self._suspect = t

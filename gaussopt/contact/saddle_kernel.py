@@ -95,7 +95,7 @@ def respond(
     ----------
     b, x : (rows, n + m); forces and gamma; acceleration and -lam
     norm : (rows,), written at p: mass norm of the acceleration
-    rest : (n + m,), Memory
+    rest : (n + m,), memory
     """
     size = len(K)
     for i in range(size):

@@ -38,15 +38,15 @@ def stage(
 
     Parameters
     ----------
-    data : flat, M, Q - h, J, gamma, J_N, zeta_N, J_T, zeta_T, v_T, mu of all k contacts, each in rows
+    data : flat; M, Q - h, J, gamma, J_N, zeta_N, J_T, zeta_T, v_T, mu of all k contacts, each in rows
     n, m, k, d : coordinates, joint rows, contacts, tangents
     closed : (c,), the contacts that are closed
-    modes : flat, sigma (k, d) of the phase, then its walls (k,)
+    modes : flat; sigma (k, d) of the phase, then its walls (k,)
     active : (2 p - c,)
         In and out: the pairs of the complementarity problem with w_i = 0: normals, then stick, then slip.
     space : Memory
-    out : flat, written: a (n,), lam (m,), lam_N (c,), lam_T (c, d)
-    numbers : (`NUMBERS`,), Written
+    out : flat; written: a (n,), lam (m,), lam_N (c,), lam_T (c, d)
+    numbers : (`NUMBERS`,), written
 
     Returns
     -------

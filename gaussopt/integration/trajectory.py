@@ -251,10 +251,7 @@ class Trajectory:
 
 
 def _columns(data: xr.Dataset) -> dict[str, Any]:
-    """The arrays of a trajectory in a file, each of the shape that the others call for.
-
-    Raises KeyError, ValueError, TypeError where they are not those of a trajectory.
-    """
+    """The arrays of a trajectory in a file, each of the shape that the others call for; raises where they are not."""
     found: dict[str, Any] = {str(name): np.asarray(data[name].values) for name in data.data_vars}
     found["t"] = np.asarray(data["time"].values)
     k, d = found["lam_T"].shape[1:] if "lam_T" in found else (0, 1)
@@ -272,10 +269,7 @@ def _columns(data: xr.Dataset) -> dict[str, Any]:
 
 
 def _attributes(attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """What a trajectory is beside its arrays.
-
-    Raises KeyError, ValueError, TypeError, AttributeError where it is not that of a trajectory.
-    """
+    """What a trajectory is beside its arrays; raises where it is not that of a trajectory."""
     read: dict[str, Any] = {key: json.loads(attrs[key]) for key in ("worst", "timing", "meta")}
     lists = {key: json.loads(attrs.get(key, "[]")) for key in ("events", "warnings")}
     worst: dict[str, Any] = {k: math.nan if v is None else v for k, v in read["worst"].items()}

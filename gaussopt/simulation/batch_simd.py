@@ -104,16 +104,11 @@ class SimdBatch:
             self._rows(0, N, 1, np.array([self.instants.begin]), self.states[:, 0].copy(), self._p, table)
             drift = table[:, 13:ROW]
         else:
-            system, t = self.members.system, self.instants.begin
-            for i in range(N):
-                if i not in self.members.faults:
-                    one, q, v = (
-                        system.with_parameters(**self.members.parameters(i)),
-                        self.members.q[i],
-                        self.members.v[i],
-                    )
-                    for j, residual in enumerate((one.position_residual(t, q), one.velocity_residual(t, q, v))):
-                        drift[i, j] = np.abs(residual).max(initial=0.0) if residual is not None else 0.0
+            members, t = self.members, self.instants.begin
+            for i in set(range(N)).difference(members.faults):
+                one, q, v = members.system.with_parameters(**members.parameters(i)), members.q[i], members.v[i]
+                for j, residual in enumerate((one.position_residual(t, q), one.velocity_residual(t, q, v))):
+                    drift[i, j] = np.abs(residual).max(initial=0.0) if residual is not None else 0.0
         size = np.abs(self.states[:, 0]).reshape(N, 2, n).max(axis=2)
         off: NDArray[np.bool_] = ~(drift <= START_TOLERANCE * (1.0 + size)).all(axis=1)
         return off

@@ -12,11 +12,10 @@ from gaussopt.compiled.generated_loop import GeneratedLoop
 from gaussopt.core.errors import BadInput, NotAccepted, NotCompiled, UnknownName
 from gaussopt.integration.accelerations import CertifiedAccelerations, QuasiVelocityAccelerations
 from gaussopt.integration.bilateral_loop import BilateralLoop
-from gaussopt.integration.events.accelerations import ContactAccelerations
+from gaussopt.integration.events.accelerations import ContactAccelerations, ContactSolvers
 from gaussopt.integration.events.loop import EventLoop
 from gaussopt.integration.events.modes import ContactModes
 from gaussopt.integration.events.regular_stages import StageKernel
-from gaussopt.integration.events.solvers import ContactSolvers
 from gaussopt.integration.loops import MotionLoop, Progress
 from gaussopt.integration.printed_loop import PrintedLoop
 from gaussopt.integration.time_stepping import TimeSteppingLoop

@@ -10,9 +10,9 @@ import pytest
 import gaussopt as go
 from gaussopt.certificates.contact import certify_contact
 from gaussopt.core.errors import NotAccepted
+from gaussopt.integration.events.accelerations import ContactSolvers
 from gaussopt.integration.events.modes import ContactModes
 from gaussopt.integration.events.regular_stages import StageKernel
-from gaussopt.integration.events.solvers import ContactSolvers
 from gaussopt.solving.step_solver import StepSolver
 
 RUNS = [

@@ -10,12 +10,13 @@ integration.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gaussopt.contact.accumulation import ImpactAccumulation
 from gaussopt.contact.activity import refuse_penetration
 from gaussopt.core.arrays import Vector
 from gaussopt.core.errors import BadInput, MotionStopped
@@ -24,13 +25,51 @@ from gaussopt.core.status import Status
 from gaussopt.integration.accelerations import Rejected
 from gaussopt.integration.events.accelerations import ContactAccelerations, undecided
 from gaussopt.integration.events.crossings import Crossings
-from gaussopt.integration.events.fast_forward import FastForward, PhaseSegment
 from gaussopt.integration.events.functions import EventFunction, PhaseFunctions, Sample, Watched
 from gaussopt.integration.events.scanning import unmoved
 from gaussopt.integration.events.tolerances import TOLERANCES
-from gaussopt.integration.events.transitions import Hint, Transitions
+from gaussopt.integration.events.transitions import Hint, ImpactAccumulation, Transitions
 from gaussopt.integration.loops import End, EventKind, MotionEvent, MotionLoop
 from gaussopt.integration.stabilisation import Projection
+
+
+@dataclass(frozen=True)
+class PhaseSegment:
+    """Steps taken, N of them.
+
+    Attributes
+    ----------
+    columns : arrays of N rows
+        What is recorded of every step, in the order and by the names of `gaussopt.integration.trajectory.Recorder`.
+    undecided : (N,), whether uniqueness of the contact forces is still to be confirmed
+    """
+
+    columns: Mapping[str, NDArray[np.float64]]
+    undecided: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.undecided)
+
+    def __getitem__(self, part: slice | NDArray[np.intp]) -> PhaseSegment:
+        """Some of the steps."""
+        return PhaseSegment({name: column[part] for name, column in self.columns.items()}, self.undecided[part])
+
+    def state(self, i: int) -> tuple[float, Vector, Vector]:
+        """T, q and v behind step i."""
+        return float(self.columns["t"][i]), self.columns["q"][i].copy(), self.columns["v"][i].copy()
+
+
+class FastForward(Protocol):
+    """Takes the steps in which nothing happens; see `gaussopt.compiled.contact_phases`."""
+
+    def take(self, t: float, q: Vector, v: Vector, mu: Vector, origin: float) -> PhaseSegment | None:
+        """Steps from a state of the present phase; None where not a single one is sure."""
+
+    def shortened(self, steps: int) -> None:
+        """Take note that no more than the first steps of the latest segment were of use."""
+
+    def record(self, segment: PhaseSegment) -> None:
+        """Write down every step."""
 
 
 class EventLoop(MotionLoop):
@@ -195,10 +234,7 @@ class EventLoop(MotionLoop):
     # -- failures ----------------------------------------------------------------------------------------------
 
     def _ended_by(self, error: Rejected | BadInput) -> End:
-        """How a motion ends where the contact operator loses its definiteness.
-
-        Raises the error itself where that is not its cause.
-        """
+        """How a motion ends where the contact operator loses its definiteness; raises an error of another cause."""
         if isinstance(error, Rejected):
             left = self._approach_failure()
             if error.answer.status is not Status.INACCURATE or left > TOLERANCES.lost:
@@ -214,13 +250,7 @@ class EventLoop(MotionLoop):
         )
 
     def _approach_failure(self) -> float:
-        """Where a step fails because the contact operator becomes indefinite, go near to the failure.
-
-        Returns
-        -------
-        float
-            The smallest eigenvalue there; infinite if it is not watched.
-        """
+        """Go near to a failure of a step by indefiniteness; the smallest eigenvalue there, infinite if not watched."""
         before = self._before
         if not any(w.kind is Watched.DEFINITE for w in self._watches):
             return math.inf
