@@ -24,6 +24,13 @@ AGAIN = 3
 """Steps that are interpreted where a motion fails: the one that does, and its neighbours."""
 
 
+class _UnrecordedLoop(BilateralLoop):
+    """An interpreted motion of which nothing is kept."""
+
+    def record(self, *state: Any) -> None:
+        pass
+
+
 class GeneratedFixedStepLoop(GeneratedLoop):
     """Steps of constant length.
 
@@ -84,8 +91,7 @@ class GeneratedFixedStepLoop(GeneratedLoop):
         self.steps, q, v = behind
         self.t = t = self._instant()
         control = replace(self.control, t_end=self._suspect or min(t + AGAIN * dt, end), origin=self.origin)
-        again = BilateralLoop(self.motion, self.method, control, self.recorder)
-        again.record = lambda *state: None
+        again = _UnrecordedLoop(self.motion, self.method, control, self.recorder)
         try:
             again.integrate(t, q, v)
         except GaussoptError:

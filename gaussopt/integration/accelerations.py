@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from time import perf_counter
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from gaussopt.integration.singular_positions import SingularWatch
 from gaussopt.linalg.redundancy import open_forces
 from gaussopt.solving.answer import Answer
 from gaussopt.solving.step_solver import StepSolver
+
+FEW = 50
+"""Numbers up to which a list is faster than an array."""
 
 
 class Rejected(GaussoptError):
@@ -43,6 +47,16 @@ def _rows(m: int, k: int, d: int) -> str:
     """Numbers of rows in words."""
     contacts = f" and {k} contacts with {d} directions of friction" if k else ""
     return f"{m} equality row{'' if m == 1 else 's'}{contacts}"
+
+
+def largest(residual: Vector | None) -> float:
+    """Largest absolute entry, zero of none; NaN where one is not finite or nothing is known."""
+    if residual is None:
+        return math.nan
+    if not 0 < len(residual) <= FEW:
+        return float(np.abs(residual).max(initial=0.0))
+    values = residual.ravel().tolist()
+    return max(0.0, max(values), -min(values)) if math.isfinite(sum(values)) else math.nan
 
 
 class CertifiedAccelerations:
@@ -165,6 +179,20 @@ class CertifiedAccelerations:
             rows = range(0) if step.sparse else open_forces(step)[0]
             self.open_forces.update(("lam", i) for i in rows)
         return answer.forces_unique
+
+    def row(self, t: float, q: Vector, v: Vector, answer: Answer) -> tuple[Any, ...]:
+        """What is recorded of a state with the certified answer there, in the order of `Recorder`."""
+        c, energy = answer.certificate, self.system.energy(t, q, v)
+        self.singular.note(t, c.independence, c.closeness)
+        return (
+            t, q, v, answer.a, answer.lam, c.error_bound, c.relative_error, *self.drift(t, q, v),
+            *((math.nan,) * 3 if energy is None else (energy.kinetic, energy.potential, energy.power)),
+            self.determined(t, q, v, answer),
+        )  # fmt: skip
+
+    def drift(self, t: float, q: Vector, v: Vector) -> tuple[float, float]:
+        """Largest constraint residuals at position and velocity level; NaN where the system does not give them."""
+        return largest(self.system.position_residual(t, q)), largest(self.system.velocity_residual(t, q, v))
 
     def velocity(self, t: float, q: Vector, u: Vector) -> Vector:
         """dq/dt: u is the velocity."""

@@ -17,8 +17,8 @@ from gaussopt.core.event import Event
 from gaussopt.core.status import Status
 from gaussopt.core.stepper import Control, Stepper
 from gaussopt.integration.accelerations import CertifiedAccelerations
-from gaussopt.integration.recording import recording
 from gaussopt.integration.trajectory import Recorder
+from gaussopt.solving.answer import Answer
 
 Progress = Callable[[float], None]
 """Told the fraction of the motion that is done."""
@@ -100,7 +100,6 @@ class MotionLoop(ABC):
     ) -> None:  # fmt: skip
         self.motion, self.method, self.control, self.recorder = motion, method, control, recorder
         self.progress, self.every, self.rules = progress, every, rules or ContactRules()
-        self.record = recording(recorder, motion)
         self.system = motion.system
         self.events: list[MotionEvent] = []
         self.steps = 0
@@ -139,6 +138,10 @@ class MotionLoop(ABC):
         """Raise BadInput for a state that is not finite."""
         if not (all_finite(q) and all_finite(u)):
             raise BadInput(self.diverged)
+
+    def record(self, t: float, q: Vector, v: Vector, answer: Answer) -> None:
+        """Write down a state with the certified answer there."""
+        self.recorder.add(*self.motion.row(t, q, v, answer))
 
     def note(self, kind: str, contact: int | None = None, **details: Any) -> None:
         """Note an event at the present instant."""

@@ -17,7 +17,6 @@ from gaussopt.core.errors import BadInput, GaussoptError, NotAccepted, NotCompil
 from gaussopt.core.status import Status
 from gaussopt.core.stepper import Stabilisation, Stepper
 from gaussopt.integration.accelerations import CertifiedAccelerations, Rejected
-from gaussopt.integration.recording import recording
 from gaussopt.integration.time_grid import TimeGrid
 from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, MOST_BYTES, Recorder, Trajectory
 from gaussopt.modelling.lagrangian import LagrangianSystem
@@ -147,11 +146,10 @@ class Batch:
             system, StepSolver("gauss", "kkt", None, self._settings["tolerance"]), self.stabiliser
         )
         recorder = Recorder()
-        record = recording(recorder, motion)
         try:
             for k, t in enumerate(self.instants.times[:recorded].tolist()):
                 q, v = self.columns["q"][i, k].copy(), self.columns["v"][i, k].copy()
-                record(t, q, v, motion.answer(t, q, v))
+                recorder.add(*motion.row(t, q, v, motion.answer(t, q, v)))
         except (Rejected, BadInput):
             return False
         arrays = recorder.arrays(n)

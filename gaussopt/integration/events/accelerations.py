@@ -17,7 +17,7 @@ from gaussopt.core.status import Status
 from gaussopt.core.step_data import StepData
 from gaussopt.core.stepper import Stabilisation
 from gaussopt.core.system import AbstractSystem
-from gaussopt.integration.accelerations import CertifiedAccelerations
+from gaussopt.integration.accelerations import CertifiedAccelerations, largest
 from gaussopt.integration.events.modes import ContactModes
 from gaussopt.integration.events.regular_stages import CertifiedStage, StageKernel
 from gaussopt.integration.stabilisation import Baumgarte
@@ -230,3 +230,20 @@ class ContactAccelerations(CertifiedAccelerations):
         if index:
             lam_N[index], lam_T[index] = answer.lam_N * phase.wall[index], answer.lam_T
         return lam_N, lam_T
+
+    def row(self, t: float, q: Vector, v: Vector, answer: Answer) -> tuple[Any, ...]:
+        """What is recorded of a state, its contacts included."""
+        step, (lam_N, lam_T) = self.whole(t, q, v), self.forces(answer)
+        return (*super().row(t, q, v, answer), lam_N, step.g_N, self.phase.modes(), lam_T, step.v_T)
+
+    def drift(self, t: float, q: Vector, v: Vector) -> tuple[float, float]:
+        """Largest residuals of joints, closed gaps and sticking slips."""
+        drift, step, phase = super().drift(t, q, v), self.whole(t, q, v), self.phase
+        closed = list(phase.closed)
+        if not closed or step.g_N is None or step.gdot_N is None:
+            return drift
+        # A NaN, where there are no joints, loses the comparison.
+        position, velocity = largest(step.g_N[closed]), largest(step.gdot_N[closed])
+        if phase.sticking:
+            velocity = max(velocity, largest(step.v_T[list(phase.sticking)]))
+        return max(position, drift[0]), max(velocity, drift[1])
