@@ -29,7 +29,6 @@ class GeneratedAdaptiveLoop(GeneratedLoop):
         self._bounds = self._landings(t)
 
     def _landings(self, t: float) -> Vector:
-        """Instants to land on."""
         dt, end = self.control.dt, self.control.t_end
         if dt is None:
             return np.array([end])

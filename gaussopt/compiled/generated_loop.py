@@ -156,7 +156,6 @@ class GeneratedLoop(MotionLoop):
         return super().reached() + note
 
     def _note_residuals(self, worst: Any) -> None:
-        """Remember the largest residuals."""
         self.residuals = [max(r, math.sqrt(w)) for r, w in zip(self.residuals, worst, strict=True)]
 
     def _write_down(self, times: Vector, states: Matrix) -> None:

@@ -86,7 +86,6 @@ class ComplementarityLaws(ContactLCP):
         return monotone(0.5 * (A + A.T) / np.outer(scale, scale), motion)
 
     def _by_enumeration(self, joints_unique: bool) -> Uniqueness:
-        """Uniqueness from all solutions of the LCP."""
         op, step, found = self.op, self.op.step, self.enumerated
         to_a = op.effect @ self.to_x
         a_0 = op.acceleration(self.x_0)

@@ -62,14 +62,10 @@ def complete(op: ContactResponse, x: Vector, start_size: Vector) -> tuple[Vector
 
 @dataclass(frozen=True, slots=True)
 class _Mode:
-    """Which contacts are closed, which of those without slip stick, and the forces that this leaves open.
+    """Which contacts are closed, (k,), which of those without slip stick or slip, (r,), and to which side.
 
-    Attributes
-    ----------
-    closed, stick, slip : (k,), (r,), (r,) bool
-    side : (r,), direction of the friction of those that slip
-    P, p : (k + r, s), (k + r,)
-        Scaled forces f = P m + p: m holds the normal forces of closed contacts, then the friction of those that stick.
+    This leaves open scaled forces f = P m + p: m holds the normal forces of closed contacts, then the friction of those
+    that stick.
     """
 
     closed: NDArray[np.bool_]

@@ -29,14 +29,7 @@ def multipliers(A: Matrix, z: Vector, ell: Vector | None = None) -> Vector:
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """Whether a printed program returns the LCP's solution z.
-
-    Attributes
-    ----------
-    eta : (k,)
-    predicts : bool
-        True: the program returns z. False: it returns something else.
-    """
+    """The multipliers eta, (k,), and whether a printed program returns the LCP's solution z or something else."""
 
     eta: Vector
     predicts: bool

@@ -44,7 +44,6 @@ def evaluated(system: AbstractSystem, t: float, q: Vector, v: Vector) -> StepDat
 
 
 def _rows(m: int, k: int, d: int) -> str:
-    """Numbers of rows in words."""
     contacts = f" and {k} contacts with {d} directions of friction" if k else ""
     return f"{m} equality row{'' if m == 1 else 's'}{contacts}"
 

@@ -47,11 +47,9 @@ class _Inactive:
     """What a stabilisation does that acts elsewhere."""
 
     def shape(self, system: AbstractSystem, step: StepData) -> StepData:
-        """The step itself."""
         return step
 
     def correct(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector] | None:
-        """None: the state stays as it is."""
         return None
 
 

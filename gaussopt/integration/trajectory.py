@@ -305,7 +305,6 @@ class Recorder:
         self._blocks.append(columns)
 
     def _pack(self) -> None:
-        """Rows to a block."""
         if self._rows:
             self._blocks.append(tuple(np.array(column, dtype=np.float64) for column in zip(*self._rows, strict=True)))
             self._rows.clear()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -18,11 +17,12 @@ from gaussopt.core.status import Status
 from gaussopt.core.stepper import Stabilisation, Stepper
 from gaussopt.integration.accelerations import CertifiedAccelerations, Rejected
 from gaussopt.integration.time_grid import TimeGrid
-from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, MOST_BYTES, Recorder, Trajectory
+from gaussopt.integration.trajectory import COLUMNS, CONTACT_COLUMNS, Recorder, Trajectory
 from gaussopt.modelling.lagrangian import LagrangianSystem
 from gaussopt.modelling.problem import Problem
 from gaussopt.simulation.batch_members import BatchMembers
 from gaussopt.simulation.batch_simd import SimdBatch
+from gaussopt.simulation.settings import refuse_large
 from gaussopt.simulation.simulate import simulate
 from gaussopt.solving.step_solver import StepSolver
 
@@ -44,12 +44,8 @@ def check_size(members: BatchMembers, instants: TimeGrid, certify: bool) -> None
     N, n = members.q.shape
     m, k = getattr(members.system, "m", n), len(members.system.contact_names)
     size = 8 * N * instants.count * (2 * n + (n + m + 16 + 8 * k if certify else 0))
-    if size > MOST_BYTES:
-        every = math.ceil(instants.every * size / MOST_BYTES)
-        raise BadInput(
-            f"Recording {instants.count} instants of {N} trajectories takes {size / 2**30:.1f} GiB, more than "
-            f"{MOST_BYTES / 2**30:g}; raise record_every to {every}, or record less with certify=False."
-        )
+    what, instead = f"{instants.count} instants of {N} trajectories", ", or record less with certify=False"
+    refuse_large(what, size, instants.every, instead)
 
 
 class Batch:
@@ -164,7 +160,6 @@ class Batch:
         return self.columns[name]
 
     def _go_alone(self) -> None:
-        """Every member that has no status yet."""
         begin = perf_counter()
         left = [i for i, status in enumerate(self.status) if status is None]
         share = (1.0 - MARCHING) if self._run is not None else 1.0

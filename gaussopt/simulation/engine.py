@@ -48,7 +48,6 @@ def choose_engine(settings: RunSettings, progress: Progress | None) -> MotionLoo
 
 
 def _bilateral_loop(settings: RunSettings, progress: Progress | None) -> MotionLoop:
-    """The loop of a motion without contacts."""
     s = settings
     solver = StepSolver(s.formulation, s.solver, s.solver_options, s.tolerance, s.warm_start)
     state = _state(s, solver)
@@ -100,7 +99,6 @@ def _why_interpreted(settings: RunSettings, state: str, kind: type[GeneratedLoop
 
 
 def _contact_loop(settings: RunSettings, progress: Progress | None) -> MotionLoop:
-    """The loop of a motion with contacts."""
     s, method = settings, settings.method
     s.check_stepper("velocity")
     solvers = ContactSolvers.of(s.formulation, s.solver, s.solver_options, s.tolerance, s.warm_start)

@@ -237,15 +237,18 @@ def check_start(problem: Problem) -> None:
 
 
 def _check_size(step: StepData, dt: float | None, duration: float, every: int) -> None:
-    """Refuse a recording that does not fit into a usual memory."""
-    if dt is None:
-        return
-    instants = duration / dt / every
-    size = 8 * instants * (3 * step.n + step.m + 16 + step.k * (3 + 2 * step.J_T.shape[1]))
+    if dt is not None:
+        instants = duration / dt / every
+        size = 8 * instants * (3 * step.n + step.m + 16 + step.k * (3 + 2 * step.J_T.shape[1]))
+        refuse_large(f"{instants:.3g} instants", size, every)
+
+
+def refuse_large(what: str, size: float, every: int, instead: str = "") -> None:
+    """Refuse a recording of so many bytes that does not fit into a usual memory; raises BadInput."""
     if size > MOST_BYTES:
         raise BadInput(
-            f"Recording {instants:.3g} instants takes {size / 2**30:.1f} GiB, more than {MOST_BYTES / 2**30:g}; raise "
-            f"record_every to {math.ceil(every * size / MOST_BYTES)}."
+            f"Recording {what} takes {size / 2**30:.1f} GiB, more than {MOST_BYTES / 2**30:g}; raise record_every to "
+            f"{math.ceil(every * size / MOST_BYTES)}{instead}."
         )
 
 

@@ -333,7 +333,6 @@ class EventLoop(MotionLoop):
         return hints
 
     def _accumulated(self, found: ImpactAccumulation) -> End:
-        """How a motion ends where impacts accumulate."""
         self.note(EventKind.ACCUMULATION, found.contact, time_estimate=found.time, ratio=found.ratio)
         return Status.ACCUMULATION, (
             f"The impacts of contact {self.system.contact_names[found.contact]!r} accumulate at t = {found.time:.12g} "

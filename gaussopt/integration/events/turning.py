@@ -68,7 +68,6 @@ class _OfEnergies:
         self._function, self.periodic = gap_angles(system.model)
 
     def angles(self, t: ArrayLike, q: Matrix, v: Matrix) -> tuple[Matrix, Matrix]:
-        """Of many states."""
         found = self._function(t, q.T, v.T, self._p)
         rows = np.empty((len(found), len(q)))
         for row, x in zip(rows, found, strict=True):
@@ -76,7 +75,6 @@ class _OfEnergies:
         return rows[: len(rows) // 2], rows[len(rows) // 2 :]
 
     def at(self, t: float, q: Vector, v: Vector) -> Angles:
-        """Of one state."""
         found = self._function(t, q.tolist(), v.tolist(), self._p)
         half = len(found) // 2
         return found[:half], found[half:]
@@ -92,11 +90,9 @@ class _OfCoordinates:
         self._bend = [j for j in range(len(q)) if _bends(system, t, q, j)]
 
     def angles(self, t: ArrayLike, q: Matrix, v: Matrix) -> tuple[Matrix, Matrix]:
-        """Of many states."""
         return q.T[self._bend], v.T[self._bend]
 
     def at(self, t: float, q: Vector, v: Vector) -> Angles:
-        """Of one state."""
         return q[self._bend].tolist(), v[self._bend].tolist()
 
 
