@@ -56,6 +56,9 @@ _INFINITY = 1e30
 _WELL_SCALED = 1e3
 """Scaling is left out where all its factors lie between this and its inverse, no further apart than this."""
 
+_ROUNDING = 1e-14
+"""Size of the objective's linear part, relative to that of bounds, that is rounding of zero."""
+
 _SINGULAR = 1e-10
 """Smallest eigenvalue of P, relative to the largest, that DAQP's Cholesky factor is trusted with."""
 
@@ -169,9 +172,10 @@ def _units(qp: QP) -> tuple[Vector, Vector, float] | None:
     # Inequalities may be far away and say nothing of the size of the answer.
     held = e[qp.equality] * qp.l[qp.equality]
     size = max(float(np.abs(d * qp.q).max()), float(np.abs(held).max(initial=0.0)))
-    if not size:
-        near = np.minimum(np.abs(qp.l), np.abs(qp.u))[qp.A.any(axis=1)] * e[qp.A.any(axis=1)]
-        size = float(near[near < np.inf].max(initial=0.0)) or 1.0
+    near = (np.minimum(np.abs(qp.l), np.abs(qp.u)) * e)[qp.A.any(axis=1)]
+    reach = float(near[near < np.inf].max(initial=0.0))
+    if size <= _ROUNDING * reach:  # the bounds alone set the size of the answer
+        size = reach or 1.0
     factors = np.concatenate((d, e))
     low, high = float(factors.min()), float(factors.max())
     if high < _WELL_SCALED * min(low, 1.0) and low > 1.0 / _WELL_SCALED and 1e-6 < size < 1e6:
