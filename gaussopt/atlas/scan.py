@@ -113,10 +113,7 @@ class Atlas:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write everything as NetCDF, whole or not at all.
 
-        Raises
-        ------
-        BadInput
-            If the file cannot be written.
+        Raises BadInput if the file cannot be written.
         """
         packed = {str(name): {"zlib": True, "complevel": 4} for name in self.data.data_vars}
         return netcdf.write(self.data, path, packed)
@@ -125,10 +122,7 @@ class Atlas:
     def load(cls, path: str | os.PathLike[str]) -> Atlas:
         """Read what `save` wrote.
 
-        Raises
-        ------
-        BadInput
-            If the file is missing or is no atlas.
+        Raises BadInput if the file is missing or is no atlas.
         """
         data = netcdf.read(path, "an atlas file")
         try:
@@ -182,8 +176,7 @@ def scan(
         Number of directions of the bias, evenly spaced on the circle for two contacts, both signs for one, and drawn
         evenly from the sphere (with a fixed seed) for more; 0: the problem's own bias.
     progress : called with the fraction done
-    settings
-        Parameters, `case` or `variant` of the problem.
+    settings : parameters, `case` or `variant` of the problem
 
     Raises
     ------

@@ -19,10 +19,8 @@ def certify(step: StepData, a: Vector | None, lam: Vector | None = None) -> Cert
     Parameters
     ----------
     step : StepData
-    a : (n,) or None
-        The candidate; None only classifies the step.
-    lam : (m,) or None
-        Reported multipliers, to be certified too.
+    a : (n,) or None, the candidate; without one the step is only classified
+    lam : (m,) or None, reported multipliers, to be certified too
 
     Raises
     ------

@@ -19,13 +19,11 @@ def accepts(
 
     Parameters
     ----------
-    tolerance : float
-        Relative to 1 + ||a||_M and 1 + ||gamma||; infinite where bounds are only recorded.
+    tolerance : relative to 1 + ||a||_M and 1 + ||gamma||; infinite where bounds are only recorded
     own : float
         The same relative to what the step itself calls for, `natural` + ||a||_M: the "1 +" has a unit, and where
         everything is far below it errors must be small beside this.
-    share : float
-        Largest residual of a row beside its own terms, instead of one norm of rows of several units; NaN if unknown.
+    share : largest residual of a row beside its own terms, instead of one norm of rows of several units; NaN if unknown
     """
     scale, size = tolerance * (1.0 + norm_a), own * (natural + norm_a)
     finite = (error < math.inf) & (laws < math.inf) & (norm_a < math.inf) & (norm_gamma < math.inf)

@@ -26,29 +26,21 @@ class Certificate:
 
     Attributes
     ----------
-    error_bound : float
-        ||a - a*||_M, exact up to `rounding_floor`; infinite where no unique a* exists. Unit kg^(1/2) m/s^2.
-    error_norm : float
-        ||a - a*||_2; the M-norm sees nothing in the null space of a singular M.
-    constraint_residual : float
-        ||J a - gamma||_2.
+    error_bound : ||a - a*||_M, exact up to `rounding_floor`; infinite where no unique a* exists. Unit kg^(1/2) m/s^2
+    error_norm : ||a - a*||_2; the M-norm sees nothing in the null space of a singular M
+    constraint_residual : ||J a - gamma||_2
     force_residual : float
         ||M a + h - Q - J^T lam||_{M^-1} for the reported lam: how far the reported forces are from
         explaining a (in the 2-norm if M is singular); 0 if none were reported.
-    rounding_floor : float
-        The bound cannot be trusted below this value.
-    condition : float
-        Condition number of the system that the certificate solved (NaN on the regular path).
-    norm_a, norm_a_2, norm_gamma : float
-        ||a||_M, ||a||_2, ||gamma||_2, the scales of `passed`.
+    rounding_floor : the bound cannot be trusted below this value
+    condition : condition number of the system that the certificate solved (NaN on the regular path)
+    norm_a, norm_a_2, norm_gamma : ||a||_M, ||a||_2, ||gamma||_2, the scales of `passed`
     verdict : Status
         What the mechanics say of the step itself: solved (a unique acceleration exists), infeasible,
         unbounded or acceleration_not_unique.
-    forces_unique : bool
-        Whether the multipliers are determined.
+    forces_unique : whether the multipliers are determined
     singular_mass : bool
-    lam : (m,)
-        Multipliers that best explain a.
+    lam : (m,), multipliers that best explain a
     natural_scale : float
         Size of the accelerations that the forces and constraints of the step call for, in the mass norm; infinite
         where errors are so small beside ||a||_M that it is not needed.

@@ -31,14 +31,10 @@ class ContactCertificate(Certificate):
 
     Attributes
     ----------
-    law_residual : float
-        Natural map of the contact and friction laws, in the unit of ||a||_M.
-    friction_power : float
-        Power that friction feeds, W; positive means that it points along the slip.
-    smallest_w : float
-        Smallest gap acceleration, m/s^2; NaN without contacts.
-    uniqueness : str
-        How uniqueness is known.
+    law_residual : natural map of the contact and friction laws, in the unit of ||a||_M
+    friction_power : power that friction feeds, W; positive means that it points along the slip
+    smallest_w : smallest gap acceleration, m/s^2; NaN without contacts
+    uniqueness : how uniqueness is known
     contact : Uniqueness
     """
 
@@ -80,12 +76,10 @@ def certify_contact(
     Parameters
     ----------
     step : StepData
-    a : (n,) or None
-        None only classifies the step.
+    a : (n,) or None, which only classifies the step
     lam, lam_N, lam_T : (m,), (k,), (k, d) or None
         Reported forces; without them those of the true solution next to a are used.
-    operator : ContactOperator, optional
-        If it is known already.
+    operator : ContactOperator, where it is known already
     thorough : bool
         Whether all contact modes may be enumerated with linear programs to decide uniqueness. Without it only quick
         proofs are tried, and `contact.decided` may be False.

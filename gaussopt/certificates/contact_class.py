@@ -21,18 +21,14 @@ class ContactClass:
 
     Attributes
     ----------
-    delassus, bias : (k, k), (k,)
-        The contact operator with the joints eliminated.
-    matrix : MatrixClass
-        Symmetric, positive definite, P-matrix.
+    delassus, bias : (k, k), (k,), the contact operator with the joints eliminated
+    matrix : symmetric, positive definite, P-matrix
     painleve : bool
         Whether friction, and not redundancy, takes away the P-property: with mu = 0 the operator is a P-matrix, with
         friction it is not.
     resting : contacts without slip, whose friction is not part of the operator
-    weights : (k,) or None
-        Positive D with D delassus symmetric, if there is one.
-    verdict : Uniqueness
-        How many accelerations the laws allow, and how that is known.
+    weights : (k,) or None, positive D with D delassus symmetric, if there is one
+    verdict : how many accelerations the laws allow, and how that is known
     printed_is_lcp : bool or None
         What criterion eta says of the printed normal-force program; None where it does not apply.
     """

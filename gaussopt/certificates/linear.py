@@ -27,15 +27,12 @@ class LinearCertificate:
 
     Attributes
     ----------
-    residual : float
-        Largest entry of K x - b, or of A^T (A x - b).
-    relative_residual : float
-        The largest of the residuals, each relative to the size of its own terms.
+    residual : largest entry of K x - b, or of A^T (A x - b)
+    relative_residual : the largest of the residuals, each relative to the size of its own terms
     relative_error : float
         Distance to the nearest solution relative to the point: of linear systems the largest of all coordinates, of
         least squares in the units named above; NaN for sparse systems.
-    contradictory : bool
-        Whether the system has no solution.
+    contradictory : whether the system has no solution
     """
 
     residual: float

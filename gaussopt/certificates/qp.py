@@ -59,29 +59,19 @@ class QPCertificate:
 
     Attributes
     ----------
-    verdict : Status
-        Of the program itself: solved (a minimiser exists), infeasible or unbounded.
-    primal_residual : float
-        Largest violation of l <= A x <= u.
-    dual_residual : float
-        Largest entry of P x + q - A^T y.
-    complementarity : float
-        Sum over rows of |y_i| times the distance to the bound that y_i names.
-    error_bound : float
-        On ||x - x*||_P; infinite if P is zero or no bound was found.
-    norm_x : float
-        ||x||_P.
-    relative_residual : float
-        The largest of the residuals, each relative to the size of its own terms.
-    y : (m,)
-        The duals used.
-    scale : float
-        What the error bound is judged by, in its unit.
+    verdict : of the program itself: solved (a minimiser exists), infeasible or unbounded
+    primal_residual : largest violation of l <= A x <= u
+    dual_residual : largest entry of P x + q - A^T y
+    complementarity : sum over rows of |y_i| times the distance to the bound that y_i names
+    error_bound : on ||x - x*||_P; infinite if P is zero or no bound was found
+    norm_x : ||x||_P
+    relative_residual : the largest of the residuals, each relative to the size of its own terms
+    y : (m,), the duals used
+    scale : what the error bound is judged by, in its unit
     objective_gap : float
         On f(x) - f*, in the unit of the objective; for singular P among the feasible points whose part in flat
         directions is no further away than the terms of x are large. Infinite if not known.
-    definite : bool
-        Whether P is positive definite, so that ||.||_P sees all directions.
+    definite : whether P is positive definite, so that ||.||_P sees all directions
     """
 
     verdict: Status
@@ -140,10 +130,8 @@ def certify_qp(
     Parameters
     ----------
     qp : QP
-    x : (n,) or None
-        None only classifies the program.
-    y : (m,) or None
-        Duals with P x + q = A^T y, positive on lower bounds.
+    x : (n,) or None, which only classifies the program
+    y : (m,) or None, duals with P x + q = A^T y, positive on lower bounds
     """
     if x is None or not np.isfinite(x).all():
         inf = math.inf

@@ -47,8 +47,7 @@ class System(AbstractSystem):
     mass : (n, n) array or callable (t, q, v) -> (n, n)
         Mass matrix M, symmetric positive semidefinite; a SciPy sparse matrix for systems of many bodies, block
         diagonal. Where one of M and J is sparse the other becomes so.
-    force : (n,) array or callable (t, q, v) -> (n,)
-        Generalised applied force Q.
+    force : (n,) array or callable (t, q, v) -> (n,), generalised applied force Q
     equality : callable (t, q, v) -> (J, gamma), optional
         Equality constraints on the acceleration, J (m, n) and gamma (m,). Rows of holonomic
         constraints come first, in the order of `position`.
@@ -65,8 +64,7 @@ class System(AbstractSystem):
         Gaps and directions of k unilateral contacts, always the same k; `contact_points` makes such a callable
         from the positions of the contact points.
     contact_names : k names, optional
-    two_sided : k bools, optional
-        Guides without clearance; see `Contact.two_sided`.
+    two_sided : k bools, optional, guides without clearance; see `Contact.two_sided`
     coordinates : names of the coordinates, optional
     name : str
 
@@ -164,10 +162,7 @@ class System(AbstractSystem):
         -------
         StepData
 
-        Raises
-        ------
-        BadInput
-            If a callable fails, returns NaN or the wrong shape, or M is no mass matrix.
+        Raises BadInput if a callable fails, returns NaN or the wrong shape, or M is no mass matrix.
         """
         t, q, v = float(t), np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
         n = len(q)
@@ -279,9 +274,7 @@ class System(AbstractSystem):
     def check_rows(self, t: float, q: Vector, v: Vector) -> None:
         """Refuse rows that contradict `position` or the gaps, see `gaussopt.modelling.consistency`.
 
-        Raises
-        ------
-        BadInput
+        Raises BadInput.
         """
         check_rows(self, t, q, v, gaps=not isinstance(self._contacts, ContactPoints))
 
@@ -356,10 +349,8 @@ class System(AbstractSystem):
     def _call(self, label: str, function: Callable[..., Any], t: float, q: Vector, v: Vector | None = None) -> Any:
         """What a person's function returns at a state, which it is given as copies.
 
-        Raises
-        ------
-        BadInput
-            If it raises, or changes the copies: it would compute with another state than the one that is meant.
+        Raises BadInput if it raises, or changes the copies: it would compute with another state than the one that is
+        meant.
         """
         try:
             value = call_with_copies(function, t, q, v)

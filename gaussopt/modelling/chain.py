@@ -33,17 +33,13 @@ class Chain:
 
     Attributes
     ----------
-    links : int
-        Number of links N; n = 3 N coordinates.
+    links : number of links N; n = 3 N coordinates
     end : (x, y) or None
         Where the head of the last link is pinned to the ground, m; None leaves it free. m = 2 N rows, or 2 N + 2.
         Of two links or more.
-    length : float
-        Of a link, m.
-    mass : float or (N,)
-        Of a link, kg.
-    gravity : float
-        m/s^2.
+    length : of a link, m
+    mass : float or (N,), of a link, kg
+    gravity : m/s^2
 
     Raises BadInput for no links, lengths or masses that are not positive, numbers that are none, or an end that the
     chain does not reach.

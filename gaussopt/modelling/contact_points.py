@@ -47,8 +47,7 @@ def contact_points(
         The contact points, m; the last column is the height over the floor. The gap is the height, the slip the
         rate of the others. If it computes with complex numbers (numpy functions do), derivatives are exact to
         rounding; otherwise they are central differences of eighth order.
-    mu, e_N, e_T : float or (k,)
-        Friction coefficients and coefficients of restitution.
+    mu, e_N, e_T : float or (k,), friction coefficients and coefficients of restitution
     names : k names, optional
     two_sided : k bools, optional
 

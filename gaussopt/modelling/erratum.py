@@ -17,10 +17,8 @@ class Evidence:
     Attributes
     ----------
     numbers : name to value
-    sentence : str
-        What the numbers show.
-    holds : bool
-        Whether the printed formula survives; False means the erratum is confirmed.
+    sentence : what the numbers show
+    holds : whether the printed formula survives; False means the erratum is confirmed
     """
 
     numbers: Mapping[str, float]

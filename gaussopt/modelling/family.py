@@ -25,12 +25,9 @@ class Dial:
 
     Attributes
     ----------
-    default, low, high : float
-        The value where the dial is not turned, and the range it can be turned through.
-    integer : bool
-        Whether only whole numbers make sense.
-    logarithmic : bool
-        Whether a sweep spaces its points by ratio.
+    default, low, high : the value where the dial is not turned, and the range it can be turned through
+    integer : whether only whole numbers make sense
+    logarithmic : whether a sweep spaces its points by ratio
     """
 
     name: str
@@ -77,8 +74,7 @@ class Family(ABC):
 
         Parameters
         ----------
-        dials : mapping
-            Values by name; the others stay at their defaults.
+        dials : mapping, values by name; the others stay at their defaults
         count : int
 
         Raises BadInput for a dial that the family does not have, or a value where it does not go.

@@ -53,14 +53,10 @@ class Linkage:
 
     Attributes
     ----------
-    mass, inertia : (N,)
-        kg, and kg m^2 about the centre of mass.
-    first, second : (p,)
-        Numbers of the bodies that each pin joins; GROUND for the ground.
-    at_first, at_second : (p, 2)
-        The pin in the frames of its bodies, m.
-    gravity : float
-        m/s^2, along -y.
+    mass, inertia : (N,), kg, and kg m^2 about the centre of mass
+    first, second : (p,), numbers of the bodies that each pin joins; GROUND for the ground
+    at_first, at_second : (p, 2), the pin in the frames of its bodies, m
+    gravity : m/s^2, along -y
     name : str
 
     Raises BadInput for no bodies, tables of the wrong shape, masses that are not positive, pins of bodies that do not

@@ -40,9 +40,7 @@ class Axis:
     def parse(cls, text: str) -> Axis:
         """An axis from NAME=LOW:HIGH:COUNT, or NAME=VALUE for one value.
 
-        Raises
-        ------
-        BadInput
+        Raises BadInput.
         """
         name, equals, span = text.partition("=")
         parts = span.split(":")

@@ -45,8 +45,7 @@ class Problem:
     Attributes
     ----------
     name, title, source : str
-    build : () -> AbstractSystem
-        Derives the system once, with the default parameters.
+    build : () -> AbstractSystem, derives the system once, with the default parameters
     start : parameters -> (q0, v0)
     starts : starts of the variants that have other coordinates, by the variant's name
     events : parameters -> the instants to be located beside the mechanics' own, or None
@@ -107,23 +106,16 @@ class Problem:
 
         Parameters
         ----------
-        system : AbstractSystem
-            Its parameters become the problem's.
-        q0, v0 : (n,), or functions of the parameter values that return them
-            At rest if no v0 is given.
+        system : AbstractSystem, its parameters become the problem's
+        q0, v0 : (n,), or functions of the parameter values that return them, at rest if no v0 is given
         t_end : s
-        dt : s
-            A thousandth of t_end if not given.
+        dt : s, a thousandth of t_end if not given
         title : in words; the name if not given
         more : name (that of the file if not given), source, description, parameters, events, cases and the like, as in
             `Problem`
 
-        Raises
-        ------
-        BadInput
-            If the system is none, the start does not fit it, or a time is none.
-        UnknownName
-            For a setting that a problem does not have.
+        Raises BadInput if the system is none, the start does not fit it, or a time is none; UnknownName for a setting
+        that a problem does not have.
         """
         if not isinstance(system, AbstractSystem):
             raise BadInput(
@@ -162,9 +154,7 @@ class Problem:
 
         Parameters given beside a case override the case's.
 
-        Raises
-        ------
-        UnknownName, BadInput
+        Raises UnknownName and BadInput.
         """
         known = {p.name for p in self.parameters}
         values = dict(self.values)
@@ -286,9 +276,7 @@ class Problem:
     def reference(self, name: str) -> ReferenceData:
         """A reference trajectory by name.
 
-        Raises
-        ------
-        UnknownName
+        Raises UnknownName.
         """
         for reference in self.references:
             if reference.name == name:

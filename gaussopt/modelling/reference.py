@@ -21,8 +21,7 @@ class Reference:
     Attributes
     ----------
     name : str
-    file : str
-        CSV in problems/data.
+    file : CSV in problems/data
     columns : names of the coordinates in the file; velocities and accelerations have d_ and dd_ before them
     multipliers, energy : their columns; "" if there is no energy
     normal_forces : columns of the normal contact forces, in the order of the system's contacts
@@ -30,8 +29,7 @@ class Reference:
     events : (kind, time) of the events on the way, in the order of time; kinds are "reversal", "stick", "slip",
         "lift_off", "landing", or the name of a user event, with the contact's name behind a colon where one is meant
     parameters : the parameter values it belongs to
-    accuracy : float
-        Absolute error stated for it.
+    accuracy : absolute error stated for it
     """
 
     name: str

@@ -158,13 +158,10 @@ class ContactPoint:
 
     Attributes
     ----------
-    name : str
-        Of the contact in the system.
+    name : of the contact in the system
     at : Place
-    normal, tangent : unit vectors
-        The normal points from the ground into the body.
-    other : Place, optional
-        Of a two-sided contact: where the other wall bears (lam_N < 0).
+    normal, tangent : unit vectors, the normal points from the ground into the body
+    other : Place, optional, of a two-sided contact: where the other wall bears (lam_N < 0)
     """
 
     name: str
@@ -243,8 +240,7 @@ def chain(origin: Place, *links: tuple[float, float], labels: str = "") -> tuple
 
     Parameters
     ----------
-    origin : Place
-        Of the bearing.
+    origin : Place, of the bearing
     links : (length in m, angle in rad from the x axis) of each bar
     labels : letters of the hinges and the end, in order; none if not given
     """
@@ -271,8 +267,7 @@ class Sketch:
     Attributes
     ----------
     draw : (q, parameters) -> shapes
-    pose : parameters -> q, optional
-        The configuration of the labelled drawing; the start of the problem if not given.
+    pose : parameters -> q, optional, the configuration of the labelled drawing; the start of the problem if not given
     """
 
     draw: Draw
@@ -281,10 +276,7 @@ class Sketch:
     def shapes(self, q: Vector, parameters: Parameters, owner: str = "the problem") -> tuple[Shape, ...]:
         """The shapes at a configuration.
 
-        Raises
-        ------
-        BadInput
-            If the function fails, or returns nothing or something else than finite shapes.
+        Raises BadInput if the function fails, or returns nothing or something else than finite shapes.
         """
         try:
             found = tuple(self.draw(q, parameters))

@@ -22,20 +22,14 @@ class Answer:
     Attributes
     ----------
     a : (n,) or None
-    lam : (m,) or None
-        Multipliers; those of the certificate where the formulation gives none.
-    lam_N, lam_T : (k,), (k, d)
-        Contact forces; NaN where there is no answer.
-    status, message
-        Verified; `claim` is what the solver said.
-    certificate : Certificate
-        A ContactCertificate if the step has contacts.
+    lam : (m,) or None, multipliers; those of the certificate where the formulation gives none
+    lam_N, lam_T : (k,), (k, d), contact forces; NaN where there is no answer
+    status, message : verified; `claim` is what the solver said
+    certificate : Certificate, a ContactCertificate if the step has contacts
     iterations : int
     timing : Timing
-    details : dict
-        What the formulation says beside the answer, such as a contraction factor.
-    history : tuple of float
-        The solver's record of its convergence, see RawSolution.
+    details : what the formulation says beside the answer, such as a contraction factor
+    history : tuple of float, the solver's record of its convergence, see RawSolution
     """
 
     a: Vector | None

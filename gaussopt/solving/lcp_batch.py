@@ -29,13 +29,10 @@ class BatchSolution:
 
     Attributes
     ----------
-    z, w : (B, n)
-        NaN where the solver found no point.
-    status : tuple of B Status
-        What `solve` says of each problem: several solutions are never called solved.
+    z, w : (B, n), NaN where the solver found no point
+    status : tuple of B Status, what `solve` says of each problem: several solutions are never called solved
     iterations : (B,)
-    residual : (B,)
-        Natural residual relative to the size of the data, infinite where there is no point.
+    residual : (B,), natural residual relative to the size of the data, infinite where there is no point
     """
 
     z: Matrix
@@ -57,15 +54,11 @@ def solve_batch(
 
     Parameters
     ----------
-    M : (B, n, n) or (n, n)
-        One matrix serves all q.
+    M : (B, n, n) or (n, n), one matrix serves all q
     q : (B, n)
-    solver : str
-        Any that accepts LCPs; `newton`, `enumerate` and `pgs` work on all problems at once.
-    tolerance : float
-        Of the verification, relative.
-    options
-        Of the solver.
+    solver : any that accepts LCPs; `newton`, `enumerate` and `pgs` work on all problems at once
+    tolerance : of the verification, relative
+    options : of the solver
 
     Raises
     ------

@@ -76,10 +76,8 @@ def solve(
     ----------
     program : QP, LinearSystem, LeastSquares or LCP
     solver : str
-    tolerance : float
-        Of the verification, relative.
-    start : (x, y), optional
-        Warm start.
+    tolerance : of the verification, relative
+    start : (x, y), optional, warm start
     options, solver_options
         Of the solver; by the latter also those that have the name of a parameter here, such as `tolerance`.
 
@@ -122,10 +120,7 @@ def solve_lcp(
     Solution, details
         x is z; the solver, and what the formulation says beside it, such as the multipliers eta.
 
-    Raises
-    ------
-    NotAccepted
-        If the formulation needs a step, or does not fit.
+    Raises NotAccepted if the formulation needs a step, or does not fit.
     """
     entry: Formulation = registry.load("formulation", formulation)
     lcp = check_lcp(lcp)

@@ -24,16 +24,13 @@ class SolverSequence:
     Parameters
     ----------
     solver : str or Solver
-    warm_start : bool
-        Start each solve from the previous answer.
-    reuse : bool
-        Update what was set up where the pattern allows; if not, every program is set up anew.
+    warm_start : start each solve from the previous answer
+    reuse : update what was set up where the pattern allows; if not, every program is set up anew
 
     Attributes
     ----------
     answering : the solver, or its stand-in where it runs in a helper process
-    latest : (Program, RawSolution) or None
-        The program solved last and the solver's word on it.
+    latest : (Program, RawSolution) or None, the program solved last and the solver's word on it
     """
 
     def __init__(
@@ -58,10 +55,7 @@ class SolverSequence:
         A solver from outside the package gets copies of the program and of the start; what any solver returns is
         copied, so that nothing it does later changes an answer.
 
-        Raises
-        ------
-        NotAccepted
-            Before anything is solved, if the solver does not take the program.
+        Raises NotAccepted before anything is solved, if the solver does not take the program.
         """
         given = private(program) if self._foreign else program
         pattern = (type(program), *program.pattern)

@@ -33,12 +33,9 @@ class StepSolver:
     ----------
     formulation, solver : names
     options : solver options
-    tolerance : float
-        Of the certificate, relative; `inf` records bounds and refuses nothing that has an acceleration.
-    warm_start, reuse : bool
-        Of the solver sequence.
-    thorough : bool
-        Whether uniqueness of contact solutions may be decided by enumeration with linear programs.
+    tolerance : of the certificate, relative; `inf` records bounds and refuses nothing that has an acceleration
+    warm_start, reuse : of the solver sequence
+    thorough : whether uniqueness of contact solutions may be decided by enumeration with linear programs
     """
 
     def __init__(
@@ -60,12 +57,8 @@ class StepSolver:
     def solve(self, step: StepData) -> Answer:
         """Formulate, solve, recover and certify one step.
 
-        Raises
-        ------
-        NotAccepted
-            If the formulation does not fit the step or the solver does not take the program.
-        BadInput
-            If M is asymmetric or indefinite.
+        Raises NotAccepted if the formulation does not fit the step or the solver does not take the program, BadInput if
+        M is asymmetric or indefinite.
         """
         begin = perf_counter()
         step = self.formulation.prepare(step)

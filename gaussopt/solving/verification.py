@@ -89,10 +89,7 @@ def verify_answer(data: StepData | QP | LCP, answer: Mapping[str, Any], toleranc
     dict
         status, message, certificate and, where forces are asked for, forces_unique; for JSON.
 
-    Raises
-    ------
-    BadInput
-        If an open contact has a force.
+    Raises BadInput if an open contact has a force.
     """
     if isinstance(data, LCP):
         return verify_lcp(data, answer["z"], tolerance)
