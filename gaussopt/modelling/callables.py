@@ -272,10 +272,7 @@ class System(AbstractSystem):
         return super().velocity_residual(t, q, v)
 
     def check_rows(self, t: float, q: Vector, v: Vector) -> None:
-        """Refuse rows that contradict `position` or the gaps, see `gaussopt.modelling.consistency`.
-
-        Raises BadInput.
-        """
+        """Raise BadInput where rows contradict `position` or the gaps, see `gaussopt.modelling.consistency`."""
         check_rows(self, t, q, v, gaps=not isinstance(self._contacts, ContactPoints))
 
     def energy(self, t: float, q: Vector, v: Vector) -> Energy | None:

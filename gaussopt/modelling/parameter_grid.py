@@ -38,10 +38,7 @@ class Axis:
 
     @classmethod
     def parse(cls, text: str) -> Axis:
-        """An axis from NAME=LOW:HIGH:COUNT, or NAME=VALUE for one value.
-
-        Raises BadInput.
-        """
+        """An axis from NAME=LOW:HIGH:COUNT, or NAME=VALUE for one value; raises BadInput."""
         name, equals, span = text.partition("=")
         parts = span.split(":")
         problem = f"The axis {text!r} is not of the form NAME=LOW:HIGH:COUNT."

@@ -152,9 +152,7 @@ class Problem:
     def at(self, /, **settings: Any) -> Problem:
         """The same problem with other parameter values, another start `q0`, `v0`, a `case` or a `variant`.
 
-        Parameters given beside a case override the case's.
-
-        Raises UnknownName and BadInput.
+        Parameters given beside a case override the case's. Raises UnknownName and BadInput.
         """
         known = {p.name for p in self.parameters}
         values = dict(self.values)
@@ -274,10 +272,7 @@ class Problem:
         return self.system.coordinates(len(self.q0))
 
     def reference(self, name: str) -> ReferenceData:
-        """A reference trajectory by name.
-
-        Raises UnknownName.
-        """
+        """A reference trajectory by name; raises UnknownName."""
         for reference in self.references:
             if reference.name == name:
                 return reference.load()
