@@ -63,14 +63,9 @@ class ContactCertificate(Certificate):
 
 
 def certify_contact(
-    step: StepData,
-    a: Vector | None,
-    lam: Vector | None = None,
-    lam_N: Vector | None = None,
-    lam_T: Matrix | None = None,
-    operator: ContactOperator | None = None,
-    thorough: bool = True,
-) -> ContactCertificate:
+    step: StepData, a: Vector | None, lam: Vector | None = None, lam_N: Vector | None = None,
+    lam_T: Matrix | None = None, operator: ContactOperator | None = None, thorough: bool = True,
+) -> ContactCertificate:  # fmt: skip
     """Certify a candidate of a step with contacts, all of them closed.
 
     Parameters

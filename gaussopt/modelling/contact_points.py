@@ -31,14 +31,9 @@ AGREE = 1e-6
 
 
 def contact_points(
-    position: Positions,
-    *,
-    mu: ArrayLike = 0.0,
-    e_N: ArrayLike = 0.0,
-    e_T: ArrayLike = 0.0,
-    names: Sequence[str] | None = None,
-    two_sided: Sequence[bool] | None = None,
-) -> ContactPoints:
+    position: Positions, *, mu: ArrayLike = 0.0, e_N: ArrayLike = 0.0, e_T: ArrayLike = 0.0,
+    names: Sequence[str] | None = None, two_sided: Sequence[bool] | None = None,
+) -> ContactPoints:  # fmt: skip
     """Contacts of a plain system from the positions of its material contact points alone.
 
     Parameters

@@ -27,14 +27,9 @@ from gaussopt.solving.verification import verified
 
 
 def solve_step(
-    step: StepData,
-    formulation: str = "gauss",
-    solver: str = "kkt",
-    *,
-    tolerance: float = DEFAULT_TOLERANCE,
-    solver_options: Mapping[str, Any] | None = None,
-    **options: Any,
-) -> Answer:
+    step: StepData, formulation: str = "gauss", solver: str = "kkt", *, tolerance: float = DEFAULT_TOLERANCE,
+    solver_options: Mapping[str, Any] | None = None, **options: Any,
+) -> Answer:  # fmt: skip
     """Formulate, solve and certify one step.
 
     Of a step that knows its gaps, the contacts that are open take no part; their forces are zero. Options of the
@@ -62,14 +57,10 @@ def _spread(answer: Answer, step: StepData, closed: NDArray[np.intp]) -> Answer:
 
 
 def solve(
-    program: Program,
-    solver: str = "kkt",
-    *,
-    tolerance: float = DEFAULT_TOLERANCE,
-    start: tuple[Vector, Vector | None] | None = None,
-    solver_options: Mapping[str, Any] | None = None,
+    program: Program, solver: str = "kkt", *, tolerance: float = DEFAULT_TOLERANCE,
+    start: tuple[Vector, Vector | None] | None = None, solver_options: Mapping[str, Any] | None = None,
     **options: Any,
-) -> Solution:
+) -> Solution:  # fmt: skip
     """Solve a program and verify the answer.
 
     Parameters
@@ -103,14 +94,9 @@ def solve(
 
 
 def solve_lcp(
-    lcp: LCP,
-    formulation: str = "lcp",
-    solver: str | None = None,
-    *,
-    tolerance: float = DEFAULT_TOLERANCE,
-    solver_options: Mapping[str, Any] | None = None,
-    **options: Any,
-) -> tuple[Solution, dict[str, Any]]:
+    lcp: LCP, formulation: str = "lcp", solver: str | None = None, *, tolerance: float = DEFAULT_TOLERANCE,
+    solver_options: Mapping[str, Any] | None = None, **options: Any,
+) -> tuple[Solution, dict[str, Any]]:  # fmt: skip
     """Solve an LCP (delassus, bias) by a formulation in the normal forces, and judge the answer by the LCP itself.
 
     Options of the solver are given as in `solve`.

@@ -52,13 +52,9 @@ class Layout:
 
 
 def read_contacts(
-    contacts: Sequence[Contact],
-    clean: Clean,
-    along: Callable[[Any], Any],
-    vs: Sequence[Any],
-    parameters: Sequence[Any],
-    owner: str,
-) -> tuple[list[ContactSymbols], Layout]:
+    contacts: Sequence[Contact], clean: Clean, along: Callable[[Any], Any], vs: Sequence[Any],
+    parameters: Sequence[Any], owner: str,
+) -> tuple[list[ContactSymbols], Layout]:  # fmt: skip
     """A person's contacts in our symbols, checked.
 
     `clean` brings an expression into our symbols, `along` is the time derivative of one in q and t; vs and `parameters`
@@ -83,14 +79,9 @@ def read_contacts(
 
 
 def _read(
-    contact: Contact,
-    label: str,
-    clean: Clean,
-    along: Callable[[Any], Any],
-    vs: Sequence[Any],
-    parameters: Sequence[Any],
-    owner: str,
-) -> ContactSymbols:
+    contact: Contact, label: str, clean: Clean, along: Callable[[Any], Any], vs: Sequence[Any],
+    parameters: Sequence[Any], owner: str,
+) -> ContactSymbols:  # fmt: skip
     where = f"{label} of {owner!r}"
     if (contact.position is None) == (contact.gap is None):
         raise BadInput(f"{where} needs either a position or a gap.")
@@ -153,11 +144,6 @@ def flat_contacts(
     rates = [along(e) for e in gaps]
     slips = [e for c in contacts for e in (c.slip or zero)]
     return [
-        *gaps,
-        *rates,
-        *(sp.diff(e, a) for e in gaps for a in qs),
-        *(along(e) for e in rates),
-        *(sp.diff(e, b) for e in slips for b in vs),
-        *(along(e) for e in slips),
-        *slips,
-    ]
+        *gaps, *rates, *(sp.diff(e, a) for e in gaps for a in qs), *(along(e) for e in rates),
+        *(sp.diff(e, b) for e in slips for b in vs), *(along(e) for e in slips), *slips,
+    ]  # fmt: skip
