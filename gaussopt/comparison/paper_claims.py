@@ -51,12 +51,10 @@ class MeasuredClaim:
     ----------
     id : number in the list of claims
     paper, claim : who says it, and what
-    verdict : str
-        One of TRUE, CONDITIONAL, FALSE, IRREPRODUCIBLE (measured, but nothing confirmed to compare with) and
-        NOT_MEASURED.
+    verdict : one of TRUE, CONDITIONAL, FALSE, IRREPRODUCIBLE (measured, but nothing confirmed to compare with) and
+        NOT_MEASURED
     sentence : the verdict's reason, with measured numbers
-    columns, rows
-        The table behind it.
+    columns, rows : the table behind it
     """
 
     id: str

@@ -109,13 +109,11 @@ class Answers(Record):
     start : one of STARTS
     exact : whether the formulation claims to be exact
     status, claim : verified, and what the solver says
-    certified : list of float
-        Certified distance to the true acceleration relative to 1 + its size, in the mass norm; of a program without
-        mechanics, the relative error bound or, where there is none, the relative residual.
+    certified : distance to the true acceleration relative to 1 + its size, in the mass norm, as a bound; of a program
+        without mechanics, the relative error bound or, where there is none, the relative residual
     error : against the reference, relative to 1 + max |a|; NaN where there is none
-    primal, dual, gap : list of float
-        Residuals of the program at the point returned: violation of constraints, stationarity, complementarity,
-        relative to the size of their terms. Of an LCP: negative parts of z and w, 0, and min(z, w).
+    primal, dual, gap : residuals of the program at the point returned: violation of constraints, stationarity,
+        complementarity, relative to the size of their terms. Of an LCP: negative parts of z and w, 0, and min(z, w).
     refused : why the pair does not apply; then the lists are empty
     failure : why the lists end early: "crashed: ..." or "time limit: ..."
     size : of the first step its coordinates, rows and contacts; of a program its unknowns and rows
@@ -166,9 +164,8 @@ class Times(Record):
     ----------
     source, formulation, solver, start : as of Answers
     parts : of each of PARTS the QUANTILES over all steps and repetitions; NaN where the solver reports nothing
-    per_step : list of float
-        Median of `work` at each step over the repetitions. May be shorter than the source: slow solvers are timed on
-        the leading steps only.
+    per_step : median of `work` at each step over the repetitions; shorter than the source where a slow solver was timed
+        on the leading steps only
     unconfirmed : how many of the answers given on the clock were not confirmed, at each step that was timed
     """
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import median
 from time import perf_counter
-from typing import Any
 
 from gaussopt.comparison.cases import NOWHERE
 from gaussopt.comparison.items import states_of
@@ -21,7 +20,7 @@ from gaussopt.modelling.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class PairResult:
-    """Errors, certificates and times of one pair on the states of references, whose names `reference` lists.
+    """Errors, certificates and times of one pair on steps.
 
     Attributes
     ----------
@@ -30,14 +29,12 @@ class PairResult:
     error : largest error against the reference acceleration, relative to 1 + max |a| of the row
     certified : largest certified relative distance to the true acceleration
     constraint_residual : largest ||J a - gamma||
-    model, build, setup, update, solve, recover, verify : median seconds a step; `setup` is that of a first step
-    backend : median of what the solver itself reports, NaN if nothing
     iterations : mean
+    times : median seconds of a step by part, see `typical_times`
     exact : whether the formulation claims to be exact
+    statuses, force_error : with contacts, numbers of steps by status, and the largest error of a normal force, N
     """
 
-    problem: str
-    reference: str
     formulation: str
     solver: str
     states: int = 0
@@ -46,17 +43,21 @@ class PairResult:
     error: float = math.nan
     certified: float = math.nan
     constraint_residual: float = math.nan
-    model: float = math.nan
-    build: float = math.nan
-    setup: float = math.nan
-    update: float = math.nan
-    solve: float = math.nan
-    recover: float = math.nan
-    verify: float = math.nan
-    backend: float = math.nan
     iterations: float = math.nan
+    times: Mapping[str, float] = field(default_factory=dict)
     exact: bool = True
     refused: str = ""
+    statuses: Mapping[str, int] = field(default_factory=dict)
+    force_error: float = math.nan
+
+
+def typical_times(model: Sequence[float], timings: Sequence[Timing], setups: Sequence[float]) -> dict[str, float]:
+    """Median seconds of a step in each part, NaN where there are none.
+
+    The set-up is the least of those of first steps, since one of them contains the import of the backend.
+    """
+    parts = {"model": model} | {part: [getattr(t, part) for t in timings] for part in Timing._fields}
+    return {k: median(x) if x else math.nan for k, x in parts.items()} | {"setup": min(setups, default=math.nan)}
 
 
 def compare_on_states(
@@ -66,7 +67,7 @@ def compare_on_states(
 
     `refused` is set, and nothing measured, if the pair does not apply.
     """
-    blank = PairResult(problem.name, ", ".join(references), formulation, solver, exact=is_exact(formulation))
+    blank = PairResult(formulation, solver, exact=is_exact(formulation))
     replies: list[Reply] = []
     model: list[float] = []
     setup = []
@@ -84,13 +85,11 @@ def compare_on_states(
         if len(replies) == before:
             return replace(blank, refused=NOWHERE)
         setup.append(replies[before].timing.setup)
-    times: dict[str, Any] = {part: median(getattr(r.timing, part) for r in replies) for part in Timing._fields}
-    # The set-up of the first reference contains the import of the backend.
-    times["setup"] = min(setup)
     return replace(
         blank, states=len(replies),
         solved=sum(r.status is Status.SOLVED for r in replies), claimed=sum(r.claim is Status.SOLVED for r in replies),
         error=max(r.error for r in replies), certified=max(r.certified for r in replies),
-        constraint_residual=max(r.violation for r in replies), model=median(model),
-        iterations=sum(r.iterations for r in replies) / len(replies), **times,
+        constraint_residual=max(r.violation for r in replies),
+        iterations=sum(r.iterations for r in replies) / len(replies),
+        times=typical_times(model, [r.timing for r in replies], setup),
     )  # fmt: skip

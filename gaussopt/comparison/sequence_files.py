@@ -61,24 +61,9 @@ def export_sequence(
 ) -> dict[str, Any]:
     """Write the step programs along a reference trajectory, each with its certified solution.
 
-    Parameters
-    ----------
-    folder : new or empty
-    reference : the first one of the problem if not given; its own motion if it has none
-    stride : every how many states
-
-    Returns
-    -------
-    dict
-        The manifest.
-
-    Raises
-    ------
-    UnknownName
-    NotAccepted
-        If the formulation does not fit, or makes no quadratic program and no LCP.
-    BadInput
-        If the folder holds something already or cannot be written.
+    Of the reference, the first one of the problem or else its own motion if not given, every `stride`-th state is
+    taken. Returns the manifest. Raises UnknownName, NotAccepted if the formulation does not fit or makes no quadratic
+    program and no LCP, and BadInput if the folder holds something already or cannot be written.
     """
     known = [r.name for r in problem.references] or [SIMULATED]
     name = known[0] if reference is None else reference

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -32,12 +32,9 @@ class Derivation:
 
     Attributes
     ----------
-    statement : str
-        A theorem, identity or closed form, in words and formulas (LaTeX between dollar signs).
-    computed : str
-        The numbers that confirm or contradict it on this run.
-    holds : bool
-        Whether they confirm it.
+    statement : a theorem, identity or closed form, in words and formulas (LaTeX between dollar signs)
+    computed : the numbers that confirm or contradict it on this run
+    holds : whether they confirm it
     """
 
     statement: str
@@ -51,14 +48,10 @@ class Attempt:
 
     Attributes
     ----------
-    sought : str
-        What would refute it.
-    covered : str
-        Where it was looked for: which samples, sizes, ranges, seeds, optimisers.
-    found : str
-        What came out, with numbers.
-    refutes : bool
-        Whether something was found.
+    sought : what would refute it
+    covered : where it was looked for: which samples, sizes, ranges, seeds, optimisers
+    found : what came out, with numbers
+    refutes : whether something was found
     """
 
     sought: str
@@ -73,20 +66,13 @@ class Judgement:
 
     Attributes
     ----------
-    verdict : Verdict
-        Follows from the derivations and searches, never from what was expected.
-    sentence : str
-        The reason in one or two sentences, with the numbers that decide.
-    conditions : str
-        Where it holds and where it does not; "" for a plain verdict.
-    derivations, searches
-        At least one each.
-    columns, rows
-        A table of numbers behind it; () if there is none.
-    timed : tuple of str
-        The columns that hold measured times.
-    times_decide : bool
-        Whether `sentence`, `computed` and `found` quote measured times.
+    verdict : follows from the derivations and searches, never from what was expected
+    sentence : the reason in one or two sentences, with the numbers that decide
+    derivations, searches : at least one each
+    conditions : where it holds and where it does not; "" for a plain verdict
+    columns, rows : a table of numbers behind it; () if there is none
+    timed : the columns that hold measured times
+    times_decide : whether `sentence`, `computed` and `found` quote measured times
     """
 
     verdict: ClaimVerdict
@@ -97,7 +83,7 @@ class Judgement:
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[Any, ...], ...] = ()
     timed: tuple[str, ...] = ()
-    times_decide: bool = field(default=False)
+    times_decide: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,20 +92,13 @@ class Claim:
 
     Attributes
     ----------
-    id : str
-        "C1", "C2", ...
-    paper : str
-        "000", "001", "002" or "004".
-    where : str
-        Equation or section of the paper.
-    says : str
-        The claim, in our words.
-    reading : str
-        What was taken as its meaning, where that is not plain; "" if it is.
-    check : quick -> Judgement
-        Computes the evidence; `quick` searches less far. Deterministic but for measured times: draws are seeded.
-    weight : float
-        About how many seconds it takes.
+    id : "C1", "C2", ...
+    paper : "000", "001", "002" or "004"
+    where : equation or section of the paper
+    says : the claim, in our words
+    check : computes the evidence, the same on every run but for measured times; `check(True)` searches less far
+    reading : what was taken as its meaning, where that is not plain; "" if it is
+    weight : about how many seconds it takes
     """
 
     id: str

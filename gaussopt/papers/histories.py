@@ -27,13 +27,7 @@ def energy_residual(traj: Trajectory) -> Vector:
 
 
 def forces_figure(name: str, traj: Trajectory, labels: Mapping[str, int], caption: str, unit: str) -> Figure:
-    """Constraint forces over time.
-
-    Parameters
-    ----------
-    labels : label to the index of the multiplier
-    caption : the multipliers in words
-    """
+    """Constraint forces over time; `labels` leads to the index of each multiplier, `caption` names them in words."""
     cut = thin(len(traj.t))
     curves = {label: traj.lam[cut, i] for label, i in labels.items()}
     words = ", ".join(
@@ -48,14 +42,7 @@ def forces_figure(name: str, traj: Trajectory, labels: Mapping[str, int], captio
 
 
 def balance_section(number: str, runs: Mapping[str, Trajectory], forces: Sequence[Figure], lead: str) -> Section:
-    """Forces as figures, drift and energy as a table and figures.
-
-    Parameters
-    ----------
-    number : of the paper
-    runs : label to motion
-    forces : figures of `forces_figure`
-    """
+    """Forces as figures of `forces_figure`, drift and energy as a table and figures; `number` is that of the paper."""
     rows = (
         (label, v.t[-1], v.position_drift.max(), v.velocity_drift.max(), v.energy[0], v.energy[-1],
          float(np.abs(energy_residual(v)).max()))

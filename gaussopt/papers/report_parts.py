@@ -57,6 +57,7 @@ GAUSS = Formula(
 """Gauss's principle, multiplied out."""
 
 TIME_PARTS = ("model", "build", "hand over", "solve", "recover", "verify")
+"""Of a step; a solver is handed over a program by its update, or by its set-up where it keeps nothing."""
 
 
 def motion(name: str, formulation: str, solver: str, settings: Mapping[str, Any], **options: Any) -> Trajectory:
@@ -73,20 +74,11 @@ def motion_case(
     return Job(key, motion, arguments, weight)
 
 
-def on_states(name: str, references: Sequence[str], formulation: str, solver: str, stride: int) -> PairResult:
-    """Judge a pair on the states of references of a problem, taken together."""
-    return compare_on_states(problem(name), references, formulation, solver, stride)
-
-
 @dataclass(frozen=True, slots=True)
 class ByFormulation:
     """A formulation with every installed solver that takes its program.
 
-    Attributes
-    ----------
-    refused : str
-        Why the formulation does not fit the problem, "" if it does.
-    pairs : what each solver did; `refused` is set where the solver does not take the program
+    `refused` says why the formulation does not fit, that of a pair why the solver does not take its program.
     """
 
     formulation: str
@@ -95,14 +87,9 @@ class ByFormulation:
 
 
 def by_formulation(name: str, references: Sequence[str], formulation: str, stride: int, widest: int) -> ByFormulation:
-    """Judge a formulation with all installed solvers on the states of references; slow ones on fewer.
+    """Judge a formulation with all installed solvers on every `stride`-th state of references.
 
-    Parameters
-    ----------
-    stride : int
-        Every how many rows of the references are taken.
-    widest : int
-        The same for the slowest solvers at most.
+    Slow solvers are judged on fewer, but at least on every `widest`-th.
     """
     entry = problem(name)
     start = entry.system.evaluate(0.0, entry.q0, entry.v0)
@@ -110,7 +97,7 @@ def by_formulation(name: str, references: Sequence[str], formulation: str, strid
     if reason:
         return ByFormulation(formulation, reason, ())
     found = [
-        on_states(name, references, formulation, solver, min(widest, stride * SLOW.get(solver, 1)))
+        compare_on_states(entry, references, formulation, solver, min(widest, stride * SLOW.get(solver, 1)))
         for _, solver in pairs([formulation], installed_solvers(), typical_step(entry))
     ]
     # Direct linear algebra first: it is what the others are measured against.
@@ -165,14 +152,14 @@ class PaperResults:
 
 def time_parts(pairs: Mapping[str, PairResult]) -> dict[str, list[float]]:
     """Microseconds of the parts of a step, by part, in the order of the pairs."""
-    seconds = {k: (r.model, r.build, r.update or r.setup, r.solve, r.recover, r.verify) for k, r in pairs.items()}
-    return {part: [1e6 * s[j] for s in seconds.values()] for j, part in enumerate(TIME_PARTS)}
+    seconds = [{**r.times, "hand over": r.times["update"] or r.times["setup"]} for r in pairs.values()]
+    return {part: [1e6 * s[part] for s in seconds] for part in TIME_PARTS}
 
 
 def times_table(name: str, pairs: Mapping[str, PairResult]) -> Table:
     """Table of the parts of the time of one step."""
     of_parts = zip(*time_parts(pairs).values(), strict=True)
-    rows = ((k, *values, 1e6 * r.backend) for (k, r), values in zip(pairs.items(), of_parts, strict=True))
+    rows = ((k, *values, 1e6 * r.times["backend"]) for (k, r), values in zip(pairs.items(), of_parts, strict=True))
     return texts.table("times", rows, anchor=name, timed=(*TIME_PARTS, "solver itself"))
 
 

@@ -17,10 +17,11 @@ from gaussopt.papers.p001_friction import section as paper_001
 from gaussopt.papers.p002_singular_mass import section as paper_002
 from gaussopt.papers.p004_quasi_velocities import section as paper_004
 from gaussopt.papers.report_parts import Important
-from gaussopt.papers.sections import environment, limitations, solver_comparison
+from gaussopt.papers.sections import environment, solver_comparison
 from gaussopt.papers.sections.summary import summary
+from gaussopt.papers.texts import Texts
 from gaussopt.processes.job import Job, JobOutcome
-from gaussopt.reporting.document import Document, Findings, Section
+from gaussopt.reporting.document import Document, Findings, Items, Section
 from gaussopt.reporting.html.page import prepare_report, write
 
 PAPERS = {"000": paper_000, "001": paper_001, "002": paper_002, "004": paper_004}
@@ -29,38 +30,17 @@ PAPERS = {"000": paper_000, "001": paper_001, "002": paper_002, "004": paper_004
 COMPARED, DRAWING_BEGINS = 0.15, 0.85
 """Share of the time after which the solvers are compared, and after which the cases are computed."""
 
-LEAD = (
-    "Every time step of a mechanical system with ideal constraints is a convex program (Gauss 1829); with Coulomb "
-    "friction it is a complementarity problem. This report runs the systems of four papers by several formulations "
-    "and solvers, certifies every step from the mechanics alone, and states what the papers got right and wrong. "
-    "Its numbers come from the run that wrote it; parameters and values called stated are given beforehand."
-)
+texts = Texts(__file__)
 
 
 def reproduce(
     out: Path, *, quick: bool = False, jobs: int = 1, progress: Callable[[float], None] | None = None
 ) -> dict[str, Any]:
-    """Run every case of every paper and write the report.
+    """Run every case of every paper in so many processes and write the report into a folder.
 
-    Parameters
-    ----------
-    out : Path
-        Folder of the report.
-    quick : bool
-        Shorter motions and fewer states.
-    jobs : int
-        Processes.
-    progress : called with the fraction done
-
-    Returns
-    -------
-    dict
-        status, message, report (path of index.html), cases, failed, claims (verdict by number).
-
-    Raises
-    ------
-    BadInput
-        If the folder cannot be written, before anything is computed.
+    `quick` means shorter motions and fewer states; `progress` is called with the fraction done. Returns status,
+    message, report (path of index.html), cases, failed and claims (verdict by number). Raises BadInput if the folder
+    cannot be written, before anything is computed.
     """
     check_jobs(max(1, jobs))
     prepare_report(out, keep=True)
@@ -123,7 +103,8 @@ def document(
             findings = (*findings, *(f for f in mapped if isinstance(f, Important)))
         found[f"Paper {number}"] = section.anchor, findings
     found["Atlas"] = maps.anchor, [f for f in mapped if not isinstance(f, Important)]
-    sections += [maps, drawn["solvers"], environment.section(outcomes), limitations.section()]
+    sections += [maps, drawn["solvers"], environment.section(outcomes)]
+    sections.append(Section("limitations", "Known limitations", (Items(tuple(texts.paragraphs("limitations"))),)))
     named = [_of_paper(subject, f) for subject, (_, of) in found.items() for f in of]
     first = summary(outcomes, judged, named, sections, list(PAPERS), quick)
     above = {h.text for h in first.highlights}
@@ -133,7 +114,7 @@ def document(
     )
     return Document(
         "Gauss's principle of least constraint: four papers reproduced, claim by claim",
-        LEAD,
+        texts("lead"),
         (),
         (ledger.overview(judged), *sections),
         first,

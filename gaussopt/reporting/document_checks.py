@@ -13,13 +13,7 @@ RESERVED = ("main", "contents", "findings", "summary", "status")
 
 
 def check(document: Document) -> None:
-    """Check the names of a document.
-
-    Raises
-    ------
-    ValueError
-        If a link or a highlight leads nowhere, or two sections, figures, tables or files have the same name.
-    """
+    """Raise ValueError if a link or highlight leads nowhere, or two sections, figures, tables or files share a name."""
     blocks: list[parts.Block] = [] if document.summary is None else [document.summary.counts]
     blocks += blocks_of(document.sections)
     anchors = [*RESERVED, *(s.anchor for s in sections_of(document.sections))]

@@ -20,18 +20,10 @@ def write_comparison(results: Results, folder: Path) -> dict[str, Any]:
 
 
 def write_report(results: Results, folder: Path) -> dict[str, Any]:
-    """Write the report on a comparison.
+    """Write the report on a comparison; raises BadInput if the folder cannot be written.
 
-    Returns
-    -------
-    dict
-        status, message, report, findings, counts, motions, failures, and "unanswered": the sources that nobody
-        answered to, with the reason; for JSON.
-
-    Raises
-    ------
-    BadInput
-        If the folder cannot be written.
+    Returns status, message, report, findings, counts, motions, failures, and "unanswered": the sources that nobody
+    answered to, with the reason; for JSON.
     """
     if folder == results.store:  # a report there is the store's own
         prepare_folder(folder)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gaussopt.comparison.step_table import TimedAnswers
 from gaussopt.papers import ledger
 from gaussopt.papers.claim import ClaimVerdict, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
@@ -280,6 +281,15 @@ def test_tan_row_loses_digits_towards_the_pole() -> None:
 
 
 # -- C16, C17 ----------------------------------------------------------------------------------------------
+
+
+def test_the_load_of_the_machine_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = {"quasi-velocity": 1.0, "routh": 1e3}
+    monkeypatch.setattr(TimedAnswers, "median", lambda case, *_: seconds[case.answers.formulation])
+    slow, told = again("C16"), judged("C16")
+    assert "routh 1000000000 µs" in slow.derivations[2].computed
+    assert [d.holds for d in slow.derivations] == [d.holds for d in told.derivations]
+    assert (slow.verdict, slow.conditions, slow.rows) == (told.verdict, told.conditions, told.rows)
 
 
 def test_evaluations() -> None:

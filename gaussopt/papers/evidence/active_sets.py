@@ -24,13 +24,7 @@ Rational = Sequence[Sequence[Fraction | int]]
 
 @dataclass(frozen=True, slots=True)
 class ActiveSetPoints:
-    """One point for each problem of a stack: that whose inequalities hold best.
-
-    Attributes
-    ----------
-    x : (B, m)
-    y, w : (B, k)
-    """
+    """One point for each problem of a stack, that whose inequalities hold best: x is (B, m), y and w are (B, k)."""
 
     x: Matrix
     y: Matrix

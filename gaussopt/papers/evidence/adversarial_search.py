@@ -36,14 +36,10 @@ def minimise(
     ----------
     cost : (d,) to a number; if `together`, (d, S) to (S,)
     bounds : lower and upper bound of each number
-    generations : int
-        After the first population; all are run.
-    seed : int or Generator
-        A Generator goes on from where it is.
-    population : int
-        Points of a population by d.
-    start : (d,), optional
-        One point of the first population.
+    generations : after the first population; all are run
+    seed : a Generator goes on from where it is
+    population : points of a population divided by d
+    start : (d,), one point of the first population
 
     Source: R. Storn, K. Price, "Differential evolution", J. Global Optim. 11, 1997, in SciPy's implementation.
     """

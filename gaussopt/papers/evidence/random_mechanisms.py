@@ -35,11 +35,9 @@ class Mechanism:
     ----------
     tree : the pin of every body to one that comes before it or to the ground, which is b
     loops : pins beyond the tree
-    phi, omega : (bodies,)
-        Angles and rates; the loops are closed in both.
+    phi, omega : (bodies,), angles and rates; the loops are closed in both
     mass, inertia : (bodies,)
-    force : (3 bodies,)
-        Generalised, in absolute coordinates.
+    force : (3 bodies,), generalised, in absolute coordinates
     """
 
     tree: tuple[PinJoint, ...]
@@ -140,8 +138,7 @@ def mechanism(x: Vector, parents: tuple[int, ...], pairs: tuple[tuple[int, int],
     x : (12 bodies + 2 loops,)
     parents : what each body hangs on: one before it, or GROUND
     pairs : the two bodies, or a body and the ground, that each loop pins together, at a point that both reach
-    spread : float
-        Largest ratio of masses.
+    spread : largest ratio of masses
     """
     bodies = len(parents)
     parts = np.split(x, np.cumsum([bodies, bodies, bodies, bodies, 2 * bodies, 2 * bodies, 3 * bodies, bodies]))

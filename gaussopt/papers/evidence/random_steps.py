@@ -26,10 +26,8 @@ def step_of(x: Vector, n: int, m: int, mass_condition: float, row_condition: flo
 
     Parameters
     ----------
-    x : (entries(n, m),)
-        Logarithms of eigenvalues, then matrices whose orthonormal factors are taken, then Q, h and gamma.
-    mass_condition, row_condition : float
-        Largest condition numbers of M and J, reached at the ends of the range.
+    x : (entries(n, m),), logarithms of eigenvalues, then matrices whose orthonormal factors are taken, then Q, h, gamma
+    mass_condition, row_condition : largest condition numbers of M and J, reached at the ends of the range
     """
     parts = np.split(x, np.cumsum([n, n * n, m, m * m, n * m, n, n]))
     masses, lengths = mass_condition ** (0.5 * parts[0]), row_condition ** (0.5 * parts[2])

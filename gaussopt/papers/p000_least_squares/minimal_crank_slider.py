@@ -145,13 +145,10 @@ class CrankRun:
 
     Attributes
     ----------
-    covered : (steps + 1,)
-        rad.
-    kinetic : (steps + 1, ...)
-        J, of every mechanism; 0 from where it stopped.
-    stops : (...)
-        Whether it stops. Started from rest it is then caught for ever: its energy only falls, and the potential has
-        barriers on both sides that are higher.
+    covered : (steps + 1,), rad
+    kinetic : (steps + 1, ...), J, of every mechanism; 0 from where it stopped
+    stops : (...), whether it stops. Started from rest it is then caught for ever: its energy only falls, and the
+        potential has barriers on both sides that are higher.
     """
 
     covered: Vector
@@ -165,11 +162,8 @@ def backwards(
     """Follow the kinetic energy T of cranks over the angle: dT/ds = U' - c x3'^2 |omega| with theta = start - s.
 
     The energy instead of the time: whether a crank passes the next barrier is then a question of sign. Runge-Kutta of
-    fourth order with `per_turn` steps a turn, all cranks at once.
-
-    Parameters
-    ----------
-    start : angles where it has the energy `kinetic`; U' must be positive there if that is zero
+    fourth order with `per_turn` steps a turn, all cranks at once. At the angles `start` they have the energy `kinetic`;
+    where that is zero U' must be positive.
     """
     step, count = 2 * np.pi / per_turn, round(turns * per_turn)
     shape = np.broadcast_shapes(

@@ -76,12 +76,7 @@ ANSWERS = {
 def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
     """A sentence and a small map of the printed QP where both ends of the two bars slide to the left.
 
-    Parameters
-    ----------
-    bars : Atlas
-        Of the two bars over angle and friction coefficient, all signs of slip.
-    name : str
-        Of the figure.
+    The atlas is that of the two bars over angle and friction coefficient with all signs of slip.
     """
     theta, mu = bars.axes
     codes = bars.codes("qp")

@@ -46,12 +46,10 @@ class Contacts:
 
     Attributes
     ----------
-    M, force : (B, n, n), (B, n)
-        M a = force + J^T lam + (J_N + friction)^T lam_N.
+    M, force : (B, n, n), (B, n); M a = force + J^T lam + (J_N + friction)^T lam_N
     J, gamma : (B, m, n), (B, m)
     J_N, zeta_N : (B, k, n), (B, k)
-    friction : (B, k, n)
-        sigma mu J_T.
+    friction : (B, k, n), sigma mu J_T
     """
 
     M: Matrix
@@ -130,10 +128,7 @@ class Contacts:
     def solve(self, friction: Matrix | None = None) -> sets.ActiveSetPoints:
         """The contact laws with the joints kept; x = (a, lam), y = lam_N.
 
-        Parameters
-        ----------
-        friction : (B, n), optional
-            Generalised forces that are known in advance and replace friction: Gauss's principle with contacts.
+        `friction`, (B, n), are forces known in advance that replace friction: Gauss's principle with contacts.
         """
         given = 0.0 if friction is None else friction
         p = np.concatenate((self.force + given, self.gamma), axis=1)
@@ -177,14 +172,10 @@ def hinged_bars(
 
     Parameters
     ----------
-    length, mass, angle, spin : (B, bars)
-        m, kg, rad, rad/s.
-    place : (B, k)
-        Of the contacts, from -1/2 to 1/2 of the bar.
-    load : (B, bars, 3)
-        Forces at the centroids beside gravity, N, and torques, N m.
-    mu, slip : (B, k)
-        Friction coefficients, and the signs of the slips.
+    length, mass, angle, spin : (B, bars), m, kg, rad, rad/s
+    place : (B, k), of the contacts, from -1/2 to 1/2 of the bar
+    load : (B, bars, 3), forces at the centroids beside gravity, N, and torques, N m
+    mu, slip : (B, k), friction coefficients, and the signs of the slips
     """
     count, bars = length.shape
     k = place.shape[1]
@@ -309,12 +300,9 @@ class Comparison:
 
     Attributes
     ----------
-    laws, program : (B, k)
-        Normal forces.
-    difference : (B,)
-        Of the two, relative, in the unit of each contact.
-    violation : (B,)
-        How far eta >= 0, eta . w = 0 fail at the laws' forces, relative.
+    laws, program : (B, k), normal forces
+    difference : (B,), of the two, relative, in the unit of each contact
+    violation : (B,), how far eta >= 0, eta . w = 0 fail at the laws' forces, relative
     """
 
     laws: Matrix

@@ -121,18 +121,8 @@ def energy(results: PaperResults, findings: list[str]) -> Section:
     blocks = texts.blocks("sign-of-friction", fed=motions.FED, later=motions.LATER)
     if not runs:
         return Section("energy-001", "Energy and the sign of friction", tuple(blocks))
-    rows = [
-        (
-            k,
-            v.energy[0],
-            float(np.interp(motions.FED, v.t, v.energy)),
-            v.t[-1],
-            v.energy[-1],
-            motions.rise(v),
-            v.message,
-        )
-        for k, v in runs.items()
-    ]
+    fed = {k: float(np.interp(motions.FED, v.t, v.energy)) for k, v in runs.items()}
+    rows = [(k, v.energy[0], fed[k], v.t[-1], v.energy[-1], motions.rise(v), v.message) for k, v in runs.items()]
     blocks.append(texts.table("energy-001", rows, fed=motions.FED))
     drawn = {k: v for k, v in runs.items() if "," in k}
     if drawn:
@@ -193,7 +183,7 @@ def _rod_tables(results: PaperResults, findings: list[str]) -> list[Block]:
             rows.append((case, "printed loop", *_rod_row(loop)))
     if not rows:
         return []
-    blocks: list[Block] = [texts.table("rod-001", rows)]  # fmt: skip
+    blocks: list[Block] = [texts.table("rod-001", rows)]
     stop = next(iter(motions.pair_of(results, "rod-stop").values()), None)
     loop = results.trajectory("rod loop: stop")
     stuck = None if stop is None else next((e["t"] for e in stop.events if e["kind"] == "stick"), None)

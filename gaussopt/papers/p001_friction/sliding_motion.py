@@ -26,11 +26,9 @@ class SlidingMotion:
     Attributes
     ----------
     states : of (q, v) between the events
-    forces : (T, 2)
-        N_A and N_C of the reduced equations, N.
+    forces : (T, 2), N_A and N_C of the reduced equations, N
     events : reversals of C and the end on the floor, s
-    passes : bool
-        Whether C goes through every reversal instead of sticking.
+    passes : whether C goes through every reversal instead of sticking
     """
 
     states: list[tuple[Vector, Vector]]

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import median
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from gaussopt.comparison.reference_states import PairResult
+from gaussopt.comparison.reference_states import PairResult, typical_times
 from gaussopt.contact.activity import closed_contacts
 from gaussopt.contact.operator import ContactOperator
 from gaussopt.contact.qp_equivalence import criterion
@@ -25,7 +24,7 @@ from gaussopt.core.step_data import StepData, Vector
 from gaussopt.formulations.base import Formulation
 from gaussopt.modelling.problem import problem
 from gaussopt.papers import report_parts as common
-from gaussopt.papers.report_parts import PaperResults
+from gaussopt.papers.report_parts import ByFormulation, PaperResults
 from gaussopt.papers.texts import Texts
 from gaussopt.problems import two_bar
 from gaussopt.processes.job import Job
@@ -61,9 +60,6 @@ POSES: dict[str, tuple[float, dict[str, float]]] = {
 
 SLIDES = 1e-9
 """Slip below which a row of a reference is left out, m/s: sliding friction has no sign there."""
-
-PARTS = ("build", "setup", "update", "solve", "recover", "verify", "backend")
-"""Timed parts of an answer."""
 
 EQUAL = 1e-9
 """Relative difference of forces up to which two programs count as equal."""
@@ -122,40 +118,14 @@ def special_states() -> list[ContactStep]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class StepsResult:
-    """Results of a formulation by a solver on steps with contacts; errors of the answers that have an acceleration."""
-
-    pair: PairResult
-    statuses: Mapping[str, int]
-    """Numbers of steps; "refused" where the formulation does not fit."""
-    force_error: float
-    """Largest error of a normal force, N."""
-
-
-@dataclass(frozen=True, slots=True)
-class OnSteps:
-    """A formulation with the solvers that take its program; `refused` says why it does not fit."""
-
-    formulation: str
-    refused: str
-    results: tuple[StepsResult, ...]
-
-    @property
-    def plain(self) -> common.ByFormulation:
-        """The results without forces and statuses, and without solvers that refuse."""
-        taken = tuple(r.pair for r in self.results if not r.pair.refused)
-        return common.ByFormulation(self.formulation, self.refused, taken)
-
-
-def contact_formulation(group: str, formulation: str, stride: int, quick: bool) -> OnSteps:
+def contact_formulation(group: str, formulation: str, stride: int, quick: bool) -> ByFormulation:
     """Judge a formulation with all installed solvers on the states of a group; slow ones on fewer."""
     steps = special_states() if group == SPECIAL else on_references(group, stride)
     entry: Formulation = registry.load("formulation", formulation)
     velocity = "it is at velocity level, and references hold accelerations" if entry.level == "velocity" else None
     reason = velocity or entry.refuses(steps[0].step)
     if reason:
-        return OnSteps(formulation, reason, ())
+        return ByFormulation(formulation, reason, ())
     program = next(p for s in steps if (p := _program(entry, s.step)) is not None)
     found = []
     for name in registry.names("solver"):
@@ -163,8 +133,8 @@ def contact_formulation(group: str, formulation: str, stride: int, quick: bool) 
         if missing_packages(solver) or not (solver.dense and isinstance(program, solver.accepts)):
             continue
         slow = 1 if group == SPECIAL and not quick else common.SLOW.get(name, 1)
-        found.append(judge_on_steps(group, steps[::slow], formulation, name))
-    return OnSteps(formulation, "", tuple(found))
+        found.append(judge_on_steps(steps[::slow], formulation, name))
+    return ByFormulation(formulation, "", tuple(found))
 
 
 def _program(formulation: Formulation, step: StepData) -> Program | None:
@@ -174,8 +144,8 @@ def _program(formulation: Formulation, step: StepData) -> Program | None:
         return None
 
 
-def judge_on_steps(group: str, steps: Sequence[ContactStep], formulation: str, solver: str) -> StepsResult:
-    """Solve the steps by one pair and compare with the truth."""
+def judge_on_steps(steps: Sequence[ContactStep], formulation: str, solver: str) -> PairResult:
+    """Solve the steps by one pair and compare with the truth the answers that have an acceleration."""
     pair = StepSolver(formulation, solver)
     answers: list[tuple[ContactStep, Answer]] = []
     statuses: Counter[str] = Counter()
@@ -188,10 +158,7 @@ def judge_on_steps(group: str, steps: Sequence[ContactStep], formulation: str, s
         except NotAccepted as refusal:
             statuses["refused"] += 1
             reason = str(refusal)
-    parts = {"model": [item.seconds for item, _ in answers]}
-    parts |= {part: [getattr(answer.timing, part) for _, answer in answers] for part in PARTS}
-    medians: dict[str, Any] = {k: median(x) if x else float("nan") for k, x in parts.items()}
-    medians["setup"] = min(parts["setup"], default=float("nan"))  # the first one contains the import of the backend
+    timings = [answer.timing for _, answer in answers]
     errors, forces, certified, residuals = [0.0], [0.0], [0.0], [0.0]
     for item, answer in answers:
         if answer.a is not None:
@@ -199,13 +166,13 @@ def judge_on_steps(group: str, steps: Sequence[ContactStep], formulation: str, s
             forces.append(float(np.abs(answer.lam_N - item.lam_N).max()))
             certified.append(answer.certificate.relative_error)
             residuals.append(answer.certificate.constraint_residual)
-    result = PairResult(
-        group, group, formulation, solver, len(steps), statuses["solved"],
+    return PairResult(
+        formulation, solver, len(steps), statuses["solved"],
         sum(answer.claim is Status.SOLVED for _, answer in answers), max(errors), max(certified), max(residuals),
-        iterations=sum(answer.iterations for _, answer in answers) / max(len(answers), 1),
-        exact=pair.formulation.exact, refused="" if answers else reason, **medians,
+        sum(answer.iterations for _, answer in answers) / max(len(answers), 1),
+        typical_times([item.seconds for item, _ in answers], timings, [t.setup for t in timings]),
+        pair.formulation.exact, "" if answers else reason, dict(statuses), max(forces),
     )  # fmt: skip
-    return StepsResult(result, dict(statuses), max(forces))
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,18 +252,18 @@ def section(results: PaperResults, findings: list[str]) -> Section:
     refusals: dict[tuple[str, str], dict[str, bool]] = {}
     counts = Counter[str]()
     for group in GROUPS:
-        found: list[OnSteps] = list(results.group(f"steps: {group}: ").values())
+        found: list[ByFormulation] = list(results.group(f"steps: {group}: ").values())
         judged = [g for g in found if not g.refused]
         for g in found:
             if g.refused:
                 refusals.setdefault(("formulation", g.refused), {})[g.formulation] = True
-            for r in g.results:
-                if r.pair.refused:
-                    refusals.setdefault((f"solver {r.pair.solver}", r.pair.refused), {})[g.formulation] = True
+            for r in g.pairs:
+                if r.refused:
+                    refusals.setdefault((f"solver {r.solver}", r.refused), {})[g.formulation] = True
                 else:
                     counts["pairs"] += 1
-                    counts["confirmed"] += r.pair.solved == r.pair.states
-                    counts["overruled"] += r.pair.claimed > r.pair.solved
+                    counts["confirmed"] += r.solved == r.states
+                    counts["overruled"] += r.claimed > r.solved
         if judged:
             blocks += _group_blocks(group, judged)
     if refusals:
@@ -307,29 +274,28 @@ def section(results: PaperResults, findings: list[str]) -> Section:
     return Section("states-001", "Formulations and solvers on contact steps", tuple(blocks))
 
 
-def _group_blocks(group: str, judged: Sequence[OnSteps]) -> list[Block]:
+def _group_blocks(group: str, judged: Sequence[ByFormulation]) -> list[Block]:
     anchor = group.replace(" ", "-")
-    shown = {f"{g.formulation} by {r.pair.solver}": r for g in judged for r in g.results if not r.pair.refused}
+    taken = [replace(g, pairs=tuple(r for r in g.pairs if not r.refused)) for g in judged if g.pairs]
+    shown = {f"{g.formulation} by {r.solver}": r for g in taken for r in g.pairs}
     if not shown:
         return []
-    plain = {k: r.pair for k, r in shown.items()}
-    states = max(r.pair.states for r in shown.values())
+    states = max(r.states for r in shown.values())
     # All solvers of the LCP, and of each program the active-set method, show where the time goes.
-    drawn = {k: p for k, p in plain.items() if p.formulation == "lcp" or p.solver in ("daqp", "newton")}
-    drawn = drawn or plain
+    drawn = {k: r for k, r in shown.items() if r.formulation == "lcp" or r.solver in ("daqp", "newton")}
     details = texts.table("details", tuple(
-            (k, r.pair.exact, r.pair.states, ", ".join(f"{n} {s}" for s, n in r.statuses.items()), r.pair.claimed,
-             r.pair.error, r.force_error, r.pair.certified, r.pair.iterations)
+            (k, r.exact, r.states, ", ".join(f"{n} {s}" for s, n in r.statuses.items()), r.claimed, r.error,
+             r.force_error, r.certified, r.iterations)
             for k, r in shown.items()
         ), anchor=f"states-001-{anchor}", group=group.capitalize())  # fmt: skip
-    times = common.times_table(f"times-001-{anchor}", plain)
-    told = _worth_telling(plain)
+    times = common.times_table(f"times-001-{anchor}", shown)
+    told = _worth_telling(shown)
     return [
-        common.pairs_matrix(f"001-{anchor}", [g.plain for g in judged if g.results],
+        common.pairs_matrix(f"001-{anchor}", taken,
                             f"{group.capitalize()}: up to {states} states, fewer for slow solvers."),
         *_shortened(details, told, "All pairs."),
         *_shortened(times, told, "The times of all pairs."),
-        *([common.times_figure("paper-001-time", drawn)] if group == GROUPS[0] else []),
+        *([common.times_figure("paper-001-time", drawn or shown)] if group == GROUPS[0] else []),
     ]  # fmt: skip
 
 

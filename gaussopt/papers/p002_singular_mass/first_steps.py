@@ -22,12 +22,9 @@ class Branch:
 
     Attributes
     ----------
-    singular : bool
-        Whether M is singular: the question of the flow chart.
-    chart, plain : float
-        First acceleration by the flow chart and by 1/2 a^T M a - a^T Q~, rad/s^2.
-    outside : float
-        Part of (I - M M^+) Q~ outside the range of J^T, which the flow chart loses.
+    singular : whether M is singular: the question of the flow chart
+    chart, plain : first acceleration by the flow chart and by 1/2 a^T M a - a^T Q~, rad/s^2
+    outside : part of (I - M M^+) Q~ outside the range of J^T, which the flow chart loses
     """
 
     label: str

@@ -28,11 +28,9 @@ REFERENCE = "four-bar-A"
 
 
 def search(step: StepData, solver: str = "deap", before: Sequence[StepData] = (), **options: Any) -> tuple[Vector, int]:
-    """Gauss's program of the step by an evolution, from no earlier answer or from those of the steps `before`.
+    """Solve Gauss's program of the step by an evolution, from no earlier answer or from those of the steps `before`.
 
-    Returns
-    -------
-    a, (n,), and how often the cost was evaluated
+    Returns the acceleration, (n,), and how often the cost was evaluated.
     """
     sequence = SolverSequence(solver, options)
     for earlier in before:

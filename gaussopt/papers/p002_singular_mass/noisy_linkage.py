@@ -100,13 +100,9 @@ def end(rates: Rates, dt: Any, steps: Any, error: Errors, count: int) -> Vector:
 
 @dataclass(frozen=True, slots=True)
 class NoiseResult:
-    """Runs with noisy accelerations.
+    """Runs with noisy accelerations: instants, (N,), s, and |theta1 - theta2|, (runs, N), rad.
 
-    Attributes
-    ----------
-    t : (N,), s
-    gaps : (runs, N)
-        |theta1 - theta2| in rad; infinite from where a run has left the finite numbers.
+    The angle is infinite from where a run has left the finite numbers.
     """
 
     t: Vector

@@ -31,10 +31,7 @@ SHOWN = ("right", "fast", "precision", "warm")
 def results(quick: bool, executor: Executor, progress: Callable[[float], None] | None = None) -> Results:
     """Compare all installed solvers that are not stochastic on a few steps of each problem.
 
-    Parameters
-    ----------
-    quick : one reference of each problem, fewer formulations and steps, less time on the clock
-    progress : called with the fraction done
+    `quick` means one reference of each problem, fewer formulations and steps, and less time on the clock.
     """
     sources: list[Spec] = []
     for name in PROBLEMS:

@@ -21,13 +21,9 @@ def summary(
     papers: Sequence[str],
     quick: bool,
 ) -> Summary:
-    """The first screen.
+    """The first screen, from the evidence `found` for each claim and all findings.
 
-    Parameters
-    ----------
-    found : evidence for each claim
-    findings : all findings; the `Important` ones name a figure of `sections`
-    papers : their numbers
+    The `Important` findings name a figure of `sections`; `papers` are their numbers.
     """
     failed = sum(bool(o.failure) for o in outcomes.values())
     done = f"{len(outcomes) - failed} of {len(outcomes)} cases computed"

@@ -45,14 +45,10 @@ def animate(
 
     Parameters
     ----------
-    trajectory : Trajectory
-        What `simulate` returned or `Trajectory.load` read; also one that ended early.
-    path : path
-        Ends in .gif, .svg (animated by SMIL) or .html (a page with a slider over the time).
-    problem : name or Problem, optional
-        Whose sketch is drawn; the one that was simulated if not given.
-    sketch : Sketch or callable (q, parameters) -> shapes, optional
-        Drawn instead, for instance for a bare System.
+    trajectory : what `simulate` returned or `Trajectory.load` read; also one that ended early
+    path : ends in .gif, .svg (animated by SMIL) or .html (a page with a slider over the time)
+    problem : name or Problem whose sketch is drawn; the one that was simulated if not given
+    sketch : Sketch or callable (q, parameters) -> shapes, drawn instead, for instance for a bare System
 
     Returns
     -------
@@ -93,24 +89,11 @@ def animation_block(
     label: str = "",
     t_end: float | None = None,
 ) -> Animation:
-    """Block of a report on a motion: animated, still, in words, and its data.
+    """Block of a report on a motion until `t_end` (s): animated, still, in words, and its data.
 
-    Parameters
-    ----------
-    trajectory : Trajectory
-    problem : Problem
-        Whose sketch is drawn, in the variant of the trajectory.
-    name, caption : str
-        The speed of playback is added to the caption.
-    beside : label to Trajectory, optional
-        Further motions in the same picture; `label` then names the first.
-    t_end : float, optional
-        Where to end, s.
-
-    Raises
-    ------
-    BadInput
-        If there is no sketch, or it fails.
+    The sketch is that of the problem in the variant of the trajectory; the speed of playback is added to the caption.
+    Further motions `beside` it are drawn in the same picture, where `label` names the first. Raises BadInput if there
+    is no sketch, or it fails.
     """
     scene = scene_of(
         trajectory, sketch_of(problem), _parameters(trajectory, problem), beside=beside, label=label, t_end=t_end

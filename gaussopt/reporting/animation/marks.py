@@ -77,12 +77,9 @@ class Part:
     Attributes
     ----------
     marks : in pixels of the part
-    x, y : (F,) or float
-        Where the part's origin is at each frame.
-    angle : (F,) or float
-        Clockwise on the screen, degrees.
-    sx, sy : (F,) or float
-        Stretching along the part's own axes.
+    x, y : (F,) or float, where the part's origin is at each frame
+    angle : (F,) or float, clockwise on the screen, degrees
+    sx, sy : (F,) or float, stretching along the part's own axes
     """
 
     marks: tuple[Mark, ...]
@@ -215,13 +212,8 @@ Margins = tuple[float, float, float, float]
 def fit(places: Matrix, more: Matrix, size: tuple[float, float], margins: Margins, least: float) -> View:
     """Choose a view in which all points lie within the margins, as large as a size (px) allows.
 
-    Parameters
-    ----------
-    places : (P, 2), m
-    more : (R, 4)
-        Points that lie a fixed number of pixels from others: x, y in m and right, down in px.
-    least : float
-        Least width of the picture, px.
+    The points are `places`, (P, 2), m, and those of `more`, (R, 4), which lie a fixed number of pixels from others:
+    x, y in m and right, down in px. The picture is at least `least` pixels wide.
     """
     left, top, right, bottom = margins
     low, high = places.min(axis=0), places.max(axis=0)

@@ -67,14 +67,10 @@ class Frames:
 
     Attributes
     ----------
-    t : (F,), s
-        Instants of the frames; both sides of an event are frames of their own.
+    t : (F,), s, instants of the frames; both sides of an event are frames of their own
     q : (F, n)
-    lam_N : (F, k), N
-    lam_T : (F, k), N
-        Friction along the first tangent.
-    speed : float
-        Seconds of motion in a second of playback.
+    lam_N, lam_T : (F, k), N, normal forces, and friction along the first tangent
+    speed : seconds of motion in a second of playback
     """
 
     t: Vector

@@ -98,12 +98,7 @@ def scene_of(
 ) -> Scene:
     """Lay out a motion until `t_end` (s) or the end of the shortest, others `beside` it in another colour.
 
-    Raises
-    ------
-    BadInput
-        If there is nothing to draw, or the sketch fails.
-    UnknownName
-        If the sketch has a contact that the motion has not.
+    Raises BadInput if there is nothing to draw or the sketch fails, UnknownName if only the sketch has a contact.
     """
     owner = str(trajectory.meta.get("problem", "the problem"))
     others = dict(beside or {})

@@ -136,18 +136,14 @@ def sweeps(
     hollow: Mapping[str, NDArray[np.bool_]] | None = None,
     looks: Mapping[str, int] | None = None,
 ) -> str:
-    """Points (x, y) of each competitor on logarithmic axes.
+    """Points (x, y) of each competitor on logarithmic axes, by label.
 
     Parameters
     ----------
-    bands : label to (low, high), optional
-        Drawn as bars through the points.
-    joined : labels, optional
-        Whose points are joined by lines; all if not given.
-    hollow : label to (k,) bool, optional
-        Points drawn without filling.
-    looks : label to place, optional
-        So that a competitor looks the same in all figures.
+    bands : (low, high), drawn as bars through the points
+    joined : labels whose points are joined by lines; all if not given
+    hollow : (k,) bool, points drawn without filling
+    looks : the place of each competitor, so that it looks the same in all figures
     """
     figure, axes = _new((6.8, 3.9), xlabel, ylabel)
     for i, (label, (x, y)) in enumerate(curves.items()):

@@ -14,11 +14,8 @@ NAME = "timed.json"
 def timed_parts(document: Document) -> dict[str, Any]:
     """List the measured times in the data and figures of a report.
 
-    Returns
-    -------
-    dict
-        "figures": names of the figures that draw times, whose data hold them as well; "tables": by name, the
-        "columns" that hold times and single "cells" as (row, column), rows counted from 0 below the header.
+    "figures" are the names of those that draw times, whose data hold them as well; "tables" have by name the "columns"
+    that hold times, and single "cells" as (row, column), rows counted from 0 below the header.
     """
     blocks = list(document.blocks)
     figures = {b.name for b in blocks if isinstance(b, Figure) and b.timed}

@@ -30,19 +30,9 @@ OPEN_ROWS = 40
 
 
 def write(document: Document, out: Path) -> Path:
-    """Write all forms of the report into a folder; the index files come last.
+    """Write all forms of the report into a folder, the index files last, and return the path of index.html.
 
-    Returns
-    -------
-    Path
-        Of index.html.
-
-    Raises
-    ------
-    BadInput
-        If the folder cannot be written.
-    ValueError
-        If a link of the document leads nowhere or a name occurs twice.
+    Raises BadInput if the folder cannot be written, ValueError as `document_checks.check`.
     """
     document_checks.check(document)
     for name, text in _files(document):
@@ -63,11 +53,7 @@ def write(document: Document, out: Path) -> Path:
 def prepare_report(folder: Path, *, keep: bool = False) -> None:
     """Make the folder of a report and check that it can be written.
 
-    Raises
-    ------
-    BadInput
-        If it cannot be written, if a page there is none of gaussopt's, or if other things lie there; `keep` lets these
-        alone.
+    Raises BadInput if it cannot, if a page there is none of gaussopt's, or, without `keep`, if other things lie there.
     """
     refuse_foreign(folder)
     prepare_folder(folder)
