@@ -11,7 +11,6 @@ import sympy as sp
 from gaussopt.codegen import source
 from gaussopt.codegen.certificate import certificate_source
 from gaussopt.core import generated_modules
-from gaussopt.symbolic.contacts import flat_contacts
 from gaussopt.symbolic.model import Model
 
 
@@ -38,7 +37,7 @@ def equations_source(model: Model) -> str:
     doc = "M (n*n), h (n), Q (n), J (m*n), gamma (m), row by row."
     if model.contacts:
         # In one function with the smooth part, so that sines and cosines are shared.
-        flat += flat_contacts(model.contacts, model.tangents, model.along, model.q, model.v)
+        flat += model.flat_contacts()
         doc = doc[:-1] + "; then g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T."
     gradients = [x for row in e.J[: len(model.holonomic)] for x in row]
     functions = [

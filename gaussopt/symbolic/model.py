@@ -96,6 +96,16 @@ class Model:
             energy=[T, self.potential, sum((f * b for f, b in zip(self.forces, vs, strict=True)), sp.Integer(0))],
         )
 
+    def flat_contacts(self) -> list[Any]:
+        """g_N, gdot_N, J_N, zeta_N, J_T, zeta_T, v_T, row by row, in the order of `Layout.cuts`."""
+        gaps, zero = [c.gap for c in self.contacts], (sp.Integer(0),) * self.tangents
+        rates = [self.along(e) for e in gaps]
+        slips = [e for c in self.contacts for e in (c.slip or zero)]
+        return [
+            *gaps, *rates, *(sp.diff(e, a) for e in gaps for a in self.q), *(self.along(e) for e in rates),
+            *(sp.diff(e, b) for e in slips for b in self.v), *(self.along(e) for e in slips), *slips,
+        ]  # fmt: skip
+
     def along(self, expr: Any) -> Any:
         """Time derivative at constant v: expr_q v + expr_t."""
         return along(expr, self.q, self.v)

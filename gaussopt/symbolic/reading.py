@@ -14,7 +14,7 @@ from sympy.core.function import AppliedUndef
 
 from gaussopt.core.contacts import Contact
 from gaussopt.core.errors import BadInput
-from gaussopt.symbolic.contacts import Layout, read_contacts
+from gaussopt.symbolic.contacts import ContactSymbols, Layout
 from gaussopt.symbolic.model import TIME, Model, along
 
 
@@ -53,9 +53,7 @@ def read_model(
     if omega and len(omega) != n - m:
         raise BadInput(f"{name!r} needs n - m = {n - m} quasi-velocities, not {len(omega)}.")
     contacts = [parts["contacts"]] if isinstance(parts["contacts"], Contact) else parts["contacts"]
-    touching, layout = read_contacts(
-        _listed("contacts", contacts, name), clean, lambda e: along(e, symbols.q, symbols.v), symbols.v, symbols.p, name
-    )
+    touching, layout = _read_contacts(_listed("contacts", contacts, name), symbols, name)
     model = Model(
         name, symbols.q, symbols.v, symbols.p, T, V, F, phi, f, omega, touching, layout.d, symbols.velocity_names
     )
@@ -116,6 +114,75 @@ class Symbols:
             if moving:
                 raise BadInput(f"{label} of {name!r} depends on the velocity of {moving[0]!r}; it must not.")
         return expr
+
+
+def _read_contacts(contacts: list[Any], symbols: Symbols, owner: str) -> tuple[list[ContactSymbols], Layout]:
+    """A person's contacts in our symbols; raises BadInput naming the contact and what does not fit."""
+    found: list[ContactSymbols] = []
+    for i, contact in enumerate(contacts):
+        if not isinstance(contact, Contact):
+            raise BadInput(f"contacts[{i}] of {owner!r} is {type(contact).__name__}, expected a Contact.")
+        found.append(_read_contact(contact, symbols, owner))
+    names = tuple(str(c.name) for c in contacts)
+    if len(set(names)) != len(names):
+        twice = next(s for s in names if names.count(s) > 1)
+        raise BadInput(f"Two contacts of {owner!r} are called {twice!r}; give each a name of its own.")
+    sizes = {len(c.slip) for c in found if c.slip}
+    if len(sizes) > 1:
+        raise BadInput(f"The contacts of {owner!r} mix planar and spatial slip; all have one tangent dimension.")
+    d = sizes.pop() if sizes else 1
+    return found, Layout(names, tuple(bool(c.two_sided) for c in contacts), d)
+
+
+def _read_contact(contact: Contact, symbols: Symbols, owner: str) -> ContactSymbols:
+    clean, vs, label = symbols.clean, symbols.v, f"contact {contact.name!r}"
+    where = f"{label} of {owner!r}"
+    if (contact.position is None) == (contact.gap is None):
+        raise BadInput(f"{where} needs either a position or a gap.")
+    if contact.position is not None:
+        if contact.slip is not None:
+            raise BadInput(f"{where} gives a position and a slip; the slip follows from the position.")
+        place = [
+            clean(f"position of {label}", e, "qt") for e in _listed(f"position of {label}", contact.position, owner)
+        ]
+        if len(place) not in (2, 3):
+            raise BadInput(f"position of {where} has {len(place)} entries, expected (x, y) or (x, y, z).")
+        gap, slip = place[-1], tuple(along(e, symbols.q, vs) for e in place[:-1])
+    else:
+        gap = clean(f"gap of {label}", contact.gap, "qt")
+        slip = tuple(
+            clean(f"slip of {label}", e, "qvt") for e in _listed(f"slip of {label}", contact.slip or (), owner)
+        )
+        if len(slip) > 2:
+            raise BadInput(f"slip of {where} has {len(slip)} entries, expected one or two.")
+    coefficients = tuple(clean(f"{name} of {label}", getattr(contact, name), "p") for name in ("mu", "e_N", "e_T"))
+    for name, e in zip(("mu", "e_N", "e_T"), coefficients, strict=True):
+        if e.free_symbols - set(symbols.p):
+            raise BadInput(f"{name} of {where} depends on the state or on time; it may hold parameters only.")
+    if all(_is_zero(sp.diff(along(gap, symbols.q, vs), b)) for b in vs):
+        raise BadInput(f"The normal direction of {where} is identically zero: its gap holds no coordinate.")
+    for entry in slip:
+        rows = [sp.diff(entry, b) for b in vs]
+        if any(not _is_zero(sp.diff(row, b)) for row in rows for b in vs):
+            raise BadInput(f"slip of {where} is not linear in the velocities.")
+        if all(_is_zero(row) for row in rows):
+            raise BadInput(
+                f"A tangential direction of {where} is identically zero; give its gap without slip if it has no "
+                "friction."
+            )
+    if not slip and coefficients[0] != 0:
+        raise BadInput(f"{where} has friction (mu) but neither a position nor a slip.")
+    return ContactSymbols(gap, slip, (coefficients[0], coefficients[1], coefficients[2]))
+
+
+def _is_zero(expr: Any) -> bool:
+    """Whether an expression vanishes identically: a number at some place settles most cases quickly."""
+    symbols = sorted(expr.free_symbols, key=str)
+    place = {s: sp.Float(0.37 + 0.11 * i) for i, s in enumerate(symbols)}
+    value = sp.N(expr.subs(place))
+    if value.is_number and value.is_finite and abs(complex(value)) > 1e-9:
+        return False
+    return bool(sp.simplify(expr) == 0)
 
 
 def _state_symbols(q: list[Any], v: Sequence[Any] | None, t: Any, name: str) -> tuple[list[Any], Any, list[str]]:
