@@ -36,13 +36,10 @@ PARAMETERS = (
 
 
 def build(constraint: str = "regular", weight: float = 0.5, sign: int = 1) -> AbstractSystem:
-    """Derive the equations.
+    """Derive the equations; the constraint is theta1 = theta2, or "printed" l sin theta1 = l sin theta2.
 
-    Parameters
-    ----------
-    constraint : "regular" (theta1 = theta2) or "printed" (l sin theta1 = l sin theta2)
-    weight : share of m g l sin(theta2) in the potential; the printed force makes it 1
-    sign : -1 reverses all forces, as the printed objective does
+    `weight` is the share of m g l sin(theta2) in the potential, which the printed force makes 1; a `sign` of -1
+    reverses all forces, as the printed objective does.
     """
     import sympy as sp
 

@@ -55,13 +55,9 @@ class EvolutionOptions(Options):
 
 @dataclass(slots=True)
 class Run:
-    """A search under way.
+    """A search under way: the best point (d,), and whether it came to rest, or left for infinity.
 
-    Attributes
-    ----------
-    best : (d,)
-    history : cost of the best point after each generation, infinite until one is feasible
-    rests, runs_away : whether it came to rest, or left for infinity
+    The history holds the cost of the best point after each generation, infinite until one is feasible.
     """
 
     best: Vector

@@ -97,13 +97,9 @@ class Complementarity:
 
 @dataclass(frozen=True, slots=True)
 class NewtonRun:
-    """Result and record of the iteration.
+    """Result z (N,), after the active-set solve, and record of the iteration, ||Phi||_inf before it.
 
-    Attributes
-    ----------
-    z : (N,), after the active-set solve
-    residuals : ||Phi||_inf at the start and after each iteration, before the active-set solve
-    singular : whether it met a singular matrix
+    `residuals` has that of the start too; `singular` says whether a singular matrix was met.
     """
 
     z: Vector

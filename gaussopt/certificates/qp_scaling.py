@@ -20,14 +20,7 @@ _TIE = 0.5123
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """A dense program in its own units.
-
-    Attributes
-    ----------
-    qp : the scaled program
-    d : (n,), units of the coordinates, x = d x'
-    row : (m,), factors of the rows, y = row y'
-    """
+    """A dense program in its own units: those of the coordinates, x = d x', (n,), and of the rows, y = row y', (m,)."""
 
     qp: QP
     d: Vector

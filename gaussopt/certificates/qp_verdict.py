@@ -50,13 +50,9 @@ def rounding(n: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Feasibility:
-    """Whether l <= A x <= u has a solution.
+    """Whether l <= A x <= u has a solution, None where the linear programs failed to decide.
 
-    Attributes
-    ----------
-    possible : None where the linear programs failed to decide
-    x : (n,), a point that meets every row to rounding of its bound, or None
-    y : (m,), multipliers that prove a contradiction, or None
+    x (n,) meets every row to rounding of its bound, y (m,) are multipliers that prove a contradiction.
     """
 
     possible: bool | None

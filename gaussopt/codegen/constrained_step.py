@@ -13,7 +13,7 @@ import sympy as sp
 
 from gaussopt.codegen.ldl import Entry, StepFactors, Writer
 from gaussopt.codegen.loop import LoopWriter, Parts, value
-from gaussopt.codegen.step import Lines, StepWriter, all_hold, names_used, step_matrix
+from gaussopt.codegen.step import Lines, StepWriter, all_hold, names_used, relative_squares, step_matrix, unbalanced
 from gaussopt.symbolic.model import TIME, Model
 
 END = sp.Symbol("stop", real=True)
@@ -32,16 +32,10 @@ def _misfit(
     w: Writer, M: list[list[Entry]], J: list[list[Entry]], f: Sequence[Entry], missed: Sequence[Entry]
 ) -> list[Entry]:
     """Squares of what constraints are missed by, to 1 + |J a|^2, and of M a - f - J^T lam, to 1 + |f|^2."""
-    n, m = len(M), len(J)
-    a: list[Entry] = [f"a_{i}" for i in range(n)]
-    lam: list[Entry] = [f"lam_{r}" for r in range(m)]
-    columns = [[J[r][j] for r in range(m)] for j in range(n)]
-    d = [w.let(w.total([w.dot(M[j], a)], [f[j], *map(w.product, columns[j], lam)])) for j in range(n)]
-    found = []
-    for part, scale in ((missed, [w.let(w.dot(row, a)) for row in J]), (d, f)):
-        size = w.total([w.dot(scale, scale), "1.0"])
-        found.append(w.let(f"({square})/({size})") if (square := w.dot(part, part)) else None)
-    return found
+    a: list[Entry] = [f"a_{i}" for i in range(len(M))]
+    lam: list[Entry] = [f"lam_{r}" for r in range(len(J))]
+    d = unbalanced(w, M, J, f, a, lam)
+    return relative_squares(w, (missed, [w.let(w.dot(row, a)) for row in J]), (d, f))
 
 
 def _repeated(
@@ -110,12 +104,7 @@ def _linearised(
 
 
 def velocity_step(model: Model, order: Sequence[int], polynomials: bool) -> Lines:
-    """Change of velocity over h, and impulses over h.
-
-    Results
-    -------
-    a (n), lam (m)
-    """
+    """Change of velocity over h, a (n), and impulses over h, lam (m)."""
     writer = StepWriter(model, polynomials, "s")
     w, v = writer.w, [str(s) for s in model.v]
     M, J, f, phi, rates = _linearised(writer)
@@ -163,13 +152,9 @@ def missed_positions(m: int) -> list[str]:
 
 
 def half_step(model: Model, order: Sequence[int], polynomials: bool) -> tuple[Lines, Lines]:
-    """A half of RATTLE at its own state, `part` 0 or 1: what its iteration repeats comes second.
+    """A half of RATTLE at its own state, `part` 0 or 1: what its iteration repeats, a (n) and lam (m), comes second.
 
     J a is that of Gauss's principle less what the positions miss, or 2/h (J (v - v_half) - rates).
-
-    Results
-    -------
-    none; a (n), lam (m)
     """
     writer = StepWriter(model, polynomials, "s")
     w, n, e = writer.w, len(model.q), model.equations
@@ -188,12 +173,7 @@ def half_step(model: Model, order: Sequence[int], polynomials: bool) -> tuple[Li
 
 
 def end_residuals(model: Model, polynomials: bool) -> Lines:
-    """Holonomic constraints at the end positions z and the end of time.
-
-    Results
-    -------
-    phi (m_h)
-    """
+    """Holonomic constraints phi (m_h) at the end positions z and the end of time."""
     writer = StepWriter(model, polynomials, "b")
     names = end_positions(len(model.q))
     ends = dict(zip(model.q, (sp.Symbol(z, real=True) for z in names), strict=True)) | {TIME: END}

@@ -24,13 +24,7 @@ MOST_LINES = 2500
 
 @dataclass(frozen=True)
 class Orders:
-    """Orders of pivots for the systems of a step.
-
-    Attributes
-    ----------
-    step : accelerations and multipliers; also the projection of velocities
-    positions : the projection of positions, with the holonomic rows alone
-    """
+    """Orders of pivots: of a `step` and of the projection of velocities, and of that of `positions` alone."""
 
     step: tuple[int, ...]
     positions: tuple[int, ...]
@@ -79,10 +73,7 @@ class LoopJob:
     fast: bool
 
     def parts(self) -> Parts:
-        """The lines of a step, of its check, and of a projection if there is one.
-
-        Raises NotCompiled if the step is too long.
-        """
+        """The lines of a step, its check, and a projection if there is one; raises NotCompiled if they are too long."""
         step, check = source.acceleration(self.model, self.orders.step, self.fast)
         within_limit(step)
         return Parts(step, check, self.correction())

@@ -90,9 +90,7 @@ class Pivot(NamedTuple):
 class Factors(ABC):
     """The factorisation of a matrix of names, written at once; fill-in is followed.
 
-    The first `positive` indices have positive pivots.
-
-    Raises StructurallySingular if a pivot is zero for every value of the entries.
+    The first `positive` indices have positive pivots. Raises StructurallySingular if one is zero for all entries.
     """
 
     def __init__(self, w: Writer, K: list[list[Entry]], order: Sequence[int], positive: int) -> None:
@@ -160,12 +158,7 @@ class DefiniteFactors(Factors):
 
 
 class StepFactors(Factors):
-    """Factors of the matrix of a step, whose first indices are coordinates.
-
-    Attributes
-    ----------
-    checks : conditions that hold where no pivot vanishes
-    """
+    """Factors of the matrix of a step, whose first indices are coordinates; `checks` hold where no pivot vanishes."""
 
     def __init__(self, w: Writer, K: list[list[Entry]], order: Sequence[int], n: int) -> None:
         self.checks: list[str] = []

@@ -29,14 +29,7 @@ MOST_CORRECTIONS = 20
 
 @dataclass(frozen=True)
 class Written:
-    """Source of generated functions.
-
-    Attributes
-    ----------
-    functions : their texts; the last one is what is called
-    imports : functions that they call
-    constants : of the module, by name
-    """
+    """Source of generated functions, of which the last is called; functions that they import; constants by name."""
 
     functions: Sequence[str]
     imports: frozenset[str]

@@ -112,10 +112,7 @@ def _function(f: Function, printer: Printer) -> str:
 
 
 def printed(printer: Printer, expr: Any) -> str:
-    """An expression as Python source.
-
-    Raises Unwritable if it holds a function that has no counterpart.
-    """
+    """An expression as Python source; raises Unwritable if it holds a function that has no counterpart."""
     try:
         # Rationals and integers become floats: exact ones would make integer arithmetic.
         text = str(printer.doprint(sp.Float(expr) if expr.is_Rational else expr))

@@ -155,17 +155,29 @@ def step_matrix(M: Sequence[Sequence[Entry]], J: Sequence[Sequence[Entry]]) -> l
     return K + [[*J[r], *[None] * m] for r in range(m)]
 
 
+def unbalanced(
+    w: Writer, M: list[list[Entry]], J: list[list[Entry]], f: Sequence[Entry], a: Sequence[Entry], lam: Sequence[Entry]
+) -> list[Entry]:
+    """M a - f - J^T lam, (n)."""
+    columns = [[row[j] for row in J] for j in range(len(M))]
+    return [w.let(w.total([w.dot(M[j], a)], [f[j], *map(w.product, columns[j], lam)])) for j in range(len(M))]
+
+
+def relative_squares(w: Writer, *pairs: tuple[Sequence[Entry], Sequence[Entry]]) -> list[Entry]:
+    """Squares of the first of each pair, relative to 1 + those of the second."""
+    found = []
+    for part, scale in pairs:
+        size = w.total([w.dot(scale, scale), "1.0"])
+        found.append(w.let(f"({square})/({size})") if (square := w.dot(part, part)) else None)
+    return found
+
+
 def acceleration(model: Model, order: Sequence[int], polynomials: bool) -> tuple[Lines, Lines]:
-    """Acceleration and multipliers of a state, and how well they satisfy its equations.
+    """Acceleration a (n) and multipliers lam (m) of a state, and `residuals`, how well they satisfy its equations.
 
-    The second lines stand behind the first ones and read the model's expressions from them, but nothing of the
-    elimination.
-
-    Results
-    -------
-    a (n), lam (m)
-    residuals : squares of J a - gamma and of M a + h - Q - J^T lam, each relative to 1 + the squares of what it is made
-        of, gamma and Q - h
+    These are the squares of J a - gamma and of M a + h - Q - J^T lam, each relative to 1 + the squares of what it is
+    made of, gamma and Q - h. The second lines stand behind the first ones and read the model's expressions from them,
+    but nothing of the elimination.
     """
     writer = StepWriter(model, polynomials, "s")
     w, e = writer.w, model.equations
@@ -176,12 +188,7 @@ def acceleration(model: Model, order: Sequence[int], polynomials: bool) -> tuple
     a, lam = x[:n], [w.let(f"-{entry}") if entry else None for entry in x[n:]]
     end = len(w.lines)
     c = [w.let(w.total([w.dot(J[r], a)], [g[r]])) for r in range(m)]
-    columns = [[J[r][j] for r in range(m)] for j in range(n)]
-    d = [w.let(w.total([w.dot(M[j], a)], [f[j], *map(w.product, columns[j], lam)])) for j in range(n)]
-    residuals = []
-    for part, scale in ((c, g), (d, f)):
-        size = w.total([w.dot(scale, scale), "1.0"])
-        residuals.append(w.let(f"({square})/({size})") if (square := w.dot(part, part)) else None)
+    residuals = relative_squares(w, (c, g), (unbalanced(w, M, J, f, a, lam), f))
     step = writer.lines({"a": a, "lam": lam}, [*writer.checks, *found.checks], 0, end)
     return step, writer.lines({"residuals": residuals}, (), end)
 
@@ -191,11 +198,8 @@ def projection(model: Model, orders: tuple[Sequence[int], Sequence[int]], polyno
 
     M dq = J_h^T l, J_h dq = phi with the rows J_h of the holonomic constraints; M dv = J^T l, J dv = rates.
 
-    `orders` are the pivots of the first and of the second system.
-
-    Results
-    -------
-    phi (m_h); dq (n), to be subtracted from q; dv (n), to be subtracted from v where phi vanishes
+    `orders` are the pivots of the first and of the second system. Results are phi (m_h); dq (n), to be subtracted from
+    q; dv (n), to be subtracted from v where phi vanishes.
     """
     writer = StepWriter(model, polynomials, "c")
     w, e = writer.w, model.equations

@@ -26,13 +26,7 @@ GROUND = -1
 
 @dataclass(frozen=True)
 class Points:
-    """Points that bodies carry.
-
-    Attributes
-    ----------
-    body : (p,) int, whose they are; -1 for the ground
-    place : (p, 2), where they sit in the frame of their body, m; on the ground in space
-    """
+    """Points of bodies (p,), -1 for the ground, at places (p, 2) in the frames of these, m; on the ground in space."""
 
     body: NDArray[np.intp]
     place: Matrix

@@ -31,17 +31,12 @@ class Formulation(ABC):
 
     Class attributes
     ----------------
-    name, title : str
-    source : str
-        Where the equation comes from.
-    exact : bool
-        Whether its solution is the Gauss minimiser. A formula reproduced although it is wrong says False.
-    state : str
-        What its natural state is beside q: "velocity" or "quasi-velocity".
-    level : str
-        What it solves for: "acceleration", or "velocity" for jumps.
-    sparse : bool
-        Whether it makes a sparse program of a sparse step; one that does not refuses the step.
+    name, title
+    source : where the equation comes from
+    exact : whether its solution is the Gauss minimiser; a formula reproduced although it is wrong says False
+    state : what its natural state is beside q, "velocity" or "quasi-velocity"
+    level : what it solves for, "acceleration", or "velocity" for jumps
+    sparse : whether it makes a sparse program of a sparse step; one that does not refuses the step
     """
 
     name: ClassVar[str]

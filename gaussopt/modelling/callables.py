@@ -135,16 +135,7 @@ class System(AbstractSystem):
         return super().coordinates(n)
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
-        """Step data of the state.
-
-        Parameters
-        ----------
-        t : float
-        q, v : (n,)
-
-        Returns
-        -------
-        StepData
+        """Step data of the state q, v, (n,).
 
         Raises BadInput if a callable fails, returns NaN or the wrong shape, or M is no mass matrix.
         """

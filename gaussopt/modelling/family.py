@@ -55,13 +55,7 @@ class Dial:
 
 
 class Family(ABC):
-    """Steps of mechanical systems with dials.
-
-    Class attributes
-    ----------------
-    name, title, source : str
-    dials : tuple of Dial
-    """
+    """Steps of mechanical systems with dials."""
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -72,19 +66,12 @@ class Family(ABC):
     def steps(self, dials: Mapping[str, float], count: int) -> tuple[StepData, ...]:
         """`count` related steps, as along a motion; the same for the same arguments.
 
-        Parameters
-        ----------
-        dials : mapping, values by name; the others stay at their defaults
-        count : int
-
-        Raises BadInput for a dial that the family does not have, or a value where it does not go.
+        Dials that are not given stay at their defaults. Raises BadInput for a dial that the family does not have, or a
+        value where it does not go.
         """
 
     def dial(self, name: str) -> Dial:
-        """The dial of that name.
-
-        Raises BadInput suggesting the nearest name.
-        """
+        """The dial of that name; raises BadInput suggesting the nearest name."""
         for dial in self.dials:
             if dial.name == name:
                 return dial

@@ -67,10 +67,7 @@ class _Workspaces(threading.local):
 class GeneratedFunctions:
     """The functions of a generated module, called with arrays; made by `of`, for all systems that share the module.
 
-    Attributes
-    ----------
-    module : the generated module
-    code : the functions that run as machine code: where they are called, by name
+    `code` says of the functions that run as machine code where they are called, by name.
     """
 
     def __init__(self, module: ModuleType, compiled: bool) -> None:
@@ -121,12 +118,8 @@ class GeneratedFunctions:
         """What the generated certificate finds of a step and a candidate, see `gaussopt.codegen.certificate`.
 
         `step` is what the function `step` wrote; a (n,) and lam (m,) are the candidate, which may lack multipliers.
-
-        Returns
-        -------
-        numbers, multipliers, inverse : (9,), (m,), (m,)
-            The last ones are reciprocal squares of the distances of rows from those before them.
-            None where a pivot is too small or a number is not finite.
+        Found are numbers (9,), multipliers (m,), and reciprocal squares of the distances of rows from those before
+        them (m,); None where a pivot is too small or a number is not finite.
         """
         if "certificate" in self.code:
             space = self._workspaces.certificate

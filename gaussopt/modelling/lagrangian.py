@@ -301,10 +301,6 @@ def derive(
     parameters : {symbol or name: value}; every other symbol is an error
     t : the time symbol; the symbol named "t" if not given
 
-    Returns
-    -------
-    LagrangianSystem
-
     Raises BadInput naming the unknown symbol, the wrong length, or the expression that does not fit.
     """
     given = read_model(q, v, parts, parameters, t, name)

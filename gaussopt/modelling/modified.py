@@ -26,13 +26,7 @@ def _property_of_regular(name: str) -> Any:
 
 @System.register
 class ModifiedSystem(AbstractSystem):
-    """The regular system with other step data; gaps, energies and residuals stay the regular ones.
-
-    Parameters
-    ----------
-    regular : AbstractSystem
-    change : callable (step, parameters) -> step
-    """
+    """The regular system with other step data; gaps, energies and residuals stay the regular ones."""
 
     def __init__(self, regular: AbstractSystem, change: Change) -> None:
         self.name = regular.name

@@ -55,13 +55,9 @@ class Axis:
 
 
 class PlainTable(NamedTuple):
-    """A table that a problem adds to the report of its atlas.
+    """A table that a problem adds to the report of its atlas; `name` is that of its file.
 
-    Attributes
-    ----------
-    name : of its file
-    caption, columns : what stands above it
-    rows : cells; numbers are printed with the digits that they need
+    Numbers in the cells of the rows are printed with the digits that they need.
     """
 
     name: str

@@ -99,14 +99,9 @@ def solve_lcp(
 ) -> tuple[Solution, dict[str, Any]]:  # fmt: skip
     """Solve an LCP (delassus, bias) by a formulation in the normal forces, and judge the answer by the LCP itself.
 
-    Options of the solver are given as in `solve`.
-
-    Returns
-    -------
-    Solution, details
-        x is z; the solver, and what the formulation says beside it, such as the multipliers eta.
-
-    Raises NotAccepted if the formulation needs a step, or does not fit.
+    Options of the solver are given as in `solve`. Of the solution x is z; the details are the solver and what the
+    formulation says beside it, such as the multipliers eta. Raises NotAccepted if the formulation needs a step, or does
+    not fit.
     """
     entry: Formulation = registry.load("formulation", formulation)
     lcp = check_lcp(lcp)

@@ -76,20 +76,11 @@ def _verify_linear(
 
 
 def verify_answer(data: StepData | QP | LCP, answer: Mapping[str, Any], tolerance: float) -> dict[str, Any]:
-    """Certify an answer that anybody computed.
+    """Certify an answer that anybody computed: status, message, certificate and, of a step, forces_unique, for JSON.
 
-    Parameters
-    ----------
-    answer : mapping of str to array or None
-        x and y of a quadratic program; z of a complementarity problem; a, lam and, with contacts, lam_N and lam_T of a
-        step. What is None is estimated, except x, z and a.
-
-    Returns
-    -------
-    dict
-        status, message, certificate and, where forces are asked for, forces_unique; for JSON.
-
-    Raises BadInput if an open contact has a force.
+    `answer` holds by name x and y of a quadratic program; z of a complementarity problem; a, lam and, with contacts,
+    lam_N and lam_T of a step. What is None is estimated, except x, z and a. Raises BadInput if an open contact has a
+    force.
     """
     if isinstance(data, LCP):
         return verify_lcp(data, answer["z"], tolerance)

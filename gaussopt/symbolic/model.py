@@ -62,11 +62,7 @@ class Model:
 
     @cached_property
     def equations(self) -> Equations:
-        """The model differentiated.
-
-        Raises BadInput if the kinetic energy is more than quadratic in the velocities, or a constraint constrains
-        nothing.
-        """
+        """The model differentiated; raises BadInput if T is more than quadratic in v, or a row constrains nothing."""
         d, along = sp.diff, self.along
         n, name, qs, vs = len(self.q), self.name, self.q, self.v
         T = sp.expand(self.kinetic)
@@ -113,13 +109,10 @@ class Model:
 
 @dataclass(frozen=True)
 class Equations:
-    """The derived expressions of one step.
+    """The derived expressions of one step: M, h, Q, J and gamma as in `gaussopt.core.step_data.StepData`.
 
-    Attributes
-    ----------
-    M, h, Q, J, gamma : as in `gaussopt.core.step_data.StepData`
-    rates : constraint residuals at velocity level, (m,)
-    energy : kinetic energy, potential energy, power of the forces without potential
+    `rates` are the constraint residuals at velocity level (m); `energy` is kinetic energy, potential energy and the
+    power of the forces without potential.
     """
 
     M: list[list[Any]]

@@ -61,15 +61,10 @@ def read_model(
 
 
 class Symbols:
-    """The user's symbols beside ours; `parameters` are names, `owner` is the system's for messages.
+    """The user's symbols beside ours: q, v and p of coordinates, velocities and parameters; raises BadInput.
 
-    Attributes
-    ----------
-    q, v, p : our symbols of coordinates, velocities and parameters
-    coordinates : names of the coordinates
-    velocity_names : names of the coordinates by our velocities
-
-    Raises BadInput.
+    `coordinates` are the names of the coordinates, `velocity_names` the same by our velocities. `parameters` are names,
+    `owner` is the system's for messages.
     """
 
     def __init__(self, q: list[Any], v: Sequence[Any] | None, parameters: Sequence[str], t: Any, owner: str) -> None:
