@@ -160,17 +160,12 @@ def sizes() -> Evidence:
     h, l, s, g = step.m, 0, step.k, 0
     G, force = step.J_N.T, np.ones(step.k)
     numbers = {
-        "rows of the hinge": float(step.J.shape[0]),
-        "size of b_1, printed h + s": float(h + s),
-        "size of b_1, correct h + l": float(h + l),
-        "contact rows": float(step.J_N.shape[0]),
-        "size of b_2, printed g": float(g),
-        "size of b_2, correct s + g": float(s + g),
-        "rows of G": float(G.shape[0]),
-        "columns of G": float(G.shape[1]),
-        "entries of F": float(len(force)),
+        "rows of the hinge": float(step.J.shape[0]), "size of b_1, printed h + s": float(h + s),
+        "size of b_1, correct h + l": float(h + l), "contact rows": float(step.J_N.shape[0]),
+        "size of b_2, printed g": float(g), "size of b_2, correct s + g": float(s + g),
+        "rows of G": float(G.shape[0]), "columns of G": float(G.shape[1]), "entries of F": float(len(force)),
         "entries of G F": float(len(G @ force)),
-    }
+    }  # fmt: skip
     text = (
         "Two bars with two holonomic hinge rows (h = 2, l = 0) and two holonomic contacts (s = 2, g = 0): the printed "
         "sizes are not those of the rows. F stands behind G, which has a column for each of its entries."

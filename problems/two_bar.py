@@ -245,23 +245,21 @@ CASES = {
 }  # fmt: skip
 
 
-REFERENCES = (
-    Reference(
-        "two-bar-contact", "twobar_contact.csv", CASES["contact"].values, 1e-13, CASES["contact"].description,
-        ("x", "y", "th1", "th2"), energy="E_mech", normal_forces=("N_A", "N_C"), phase="phase",
-        events=(
-            ("reversal:C", 0.0962534976909762782), ("reversal:C", 0.481324914435816354),
-            ("floor", 0.531209696578125137),
-        ),
+EVENTS = {
+    "contact": (
+        ("reversal:C", 0.0962534976909762782), ("reversal:C", 0.481324914435816354), ("floor", 0.531209696578125137),
     ),
-    Reference(
-        "two-bar-airborne", "twobar_airborne.csv", CASES["airborne"].values, 1e-13, CASES["airborne"].description,
-        ("x", "y", "th1", "th2"), energy="E_mech", normal_forces=("N_A", "N_C"), phase="phase",
-        events=(
-            ("landing:A", 0.504586063159988499), ("landing:C", 0.504586063159988499),
-            ("reversal:C", 0.748448743481781183), ("floor", 0.791250516921970846),
-        ),
+    "airborne": (
+        ("landing:A", 0.504586063159988499), ("landing:C", 0.504586063159988499),
+        ("reversal:C", 0.748448743481781183), ("floor", 0.791250516921970846),
     ),
+}  # fmt: skip
+REFERENCES = tuple(
+    Reference(
+        f"two-bar-{case}", f"twobar_{case}.csv", CASES[case].values, 1e-13, CASES[case].description,
+        ("x", "y", "th1", "th2"), energy="E_mech", normal_forces=("N_A", "N_C"), phase="phase", events=events,
+    )
+    for case, events in EVENTS.items()
 )  # fmt: skip
 
 problem = Problem(

@@ -27,12 +27,10 @@ from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
 
 _CLAIMS = {
-    "PROXQP_SOLVED": Status.SOLVED,
-    "PROXQP_MAX_ITER_REACHED": Status.ITERATION_LIMIT,
-    "PROXQP_PRIMAL_INFEASIBLE": Status.INFEASIBLE,
-    "PROXQP_SOLVED_CLOSEST_PRIMAL_FEASIBLE": Status.INFEASIBLE,
+    "PROXQP_SOLVED": Status.SOLVED, "PROXQP_MAX_ITER_REACHED": Status.ITERATION_LIMIT,
+    "PROXQP_PRIMAL_INFEASIBLE": Status.INFEASIBLE, "PROXQP_SOLVED_CLOSEST_PRIMAL_FEASIBLE": Status.INFEASIBLE,
     "PROXQP_DUAL_INFEASIBLE": Status.UNBOUNDED,
-}
+}  # fmt: skip
 """The remaining name (not run) is an error of the solver."""
 
 

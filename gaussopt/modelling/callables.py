@@ -129,7 +129,6 @@ class System(AbstractSystem):
     # -- what every system answers -------------------------------------------------------------
 
     def coordinates(self, n: int) -> tuple[str, ...]:
-        """Names of the n coordinates."""
         if self._coordinates is not None and len(self._coordinates) == n:
             return self._coordinates
         return super().coordinates(n)
@@ -221,25 +220,20 @@ class System(AbstractSystem):
 
     @property
     def two_sided(self) -> tuple[bool, ...]:
-        """Which contacts are guides without clearance, (k,)."""
         return self._two_sided or (False,) * len(self.contact_names)
 
     def gaps(self, t: float, q: Vector) -> Vector:
-        """Gaps g_N of all contacts, (k,), m."""
         return self._contact_arrays(t, q, np.zeros(len(q)))[0].g_N if self._contacts is not None else np.zeros(0)
 
     def gap_rates(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Gap rates of all contacts, (k,), m/s."""
         return self._contact_arrays(t, q, v)[0].gdot_N if self._contacts is not None else np.zeros(0)
 
     def position_residual(self, t: float, q: Vector) -> Vector | None:
-        """Holonomic constraint functions phi(t, q), (m_h,); None if the system does not give them."""
         if self._position is None:
             return None
         return self._checked("position", self._call("position", self._position, t, q), (None,), t, q, None)
 
     def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector | None:
-        """Constraint residuals at velocity level, (m,); None if nothing is known of them."""
         if self._velocity is not None:
             return self._checked("velocity", self._call("velocity", self._velocity, t, q, v), (None,), t, q, v)
         if self._equality is None:
@@ -251,7 +245,6 @@ class System(AbstractSystem):
         check_rows(self, t, q, v, gaps=not isinstance(self._contacts, ContactPoints))
 
     def energy(self, t: float, q: Vector, v: Vector) -> Energy | None:
-        """Energies of the state; None if the system does not give them."""
         if self._energy is None:
             return None
         kinetic, potential = self._checked("energy", self._call("energy", self._energy, t, q, v), (2,), t, q, v)

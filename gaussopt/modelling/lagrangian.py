@@ -90,7 +90,6 @@ class LagrangianSystem(AbstractSystem):
 
     @property
     def parameters(self) -> dict[str, float]:
-        """Parameter values by name."""
         return dict(self._parameters)
 
     def with_parameters(self, /, **values: float) -> LagrangianSystem:
@@ -114,7 +113,6 @@ class LagrangianSystem(AbstractSystem):
             self._functions = GeneratedFunctions.of(self._module, True)
 
     def coordinates(self, n: int) -> tuple[str, ...]:
-        """Names of the n coordinates."""
         return self._coordinates if len(self._coordinates) == n else super().coordinates(n)
 
     def evaluate(self, t: float, q: ArrayLike, v: ArrayLike) -> StepData:
@@ -171,12 +169,10 @@ class LagrangianSystem(AbstractSystem):
 
     @property
     def contact_names(self) -> tuple[str, ...]:
-        """Names of the contacts, in the order of the step data; empty if there are none."""
         return self._layout.names
 
     @property
     def two_sided(self) -> tuple[bool, ...]:
-        """Which contacts are guides without clearance, (k,)."""
         return self._layout.two_sided
 
     @property
@@ -185,32 +181,25 @@ class LagrangianSystem(AbstractSystem):
         return self._layout.d
 
     def gaps(self, t: float, q: Vector) -> Vector:
-        """Gaps g_N of all contacts, (k,), m."""
         return self._run("gaps", self._layout.k, t, q) if self._layout.names else _NOTHING
 
     def gap_rates(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Gap rates of all contacts, (k,), m/s."""
         return self._run("gap_rates", self._layout.k, t, q, v) if self._layout.names else _NOTHING
 
     def position_residual(self, t: float, q: Vector) -> Vector | None:
-        """Holonomic constraint functions, (m_h,)."""
         return self._run("position", self.m_h, t, q)
 
     def position_jacobian(self, t: float, q: Vector) -> Matrix:
-        """Jacobian of the holonomic constraints, (m_h, n)."""
         return self._run("position_jacobian", self.m_h * self.n, t, q).reshape(self.m_h, self.n)
 
     def velocity_residual(self, t: float, q: Vector, v: Vector) -> Vector | None:
-        """Constraint residuals at velocity level, (m,)."""
         return self._run("velocity", self.m, t, q, v)
 
     @property
     def has_quasi_velocities(self) -> bool:
-        """Whether quasi-velocities were given."""
         return self.p_omega > 0
 
     def quasi_velocity(self, t: float, q: Vector, v: Vector) -> Vector:
-        """The quasi-velocities omega(q, v, t), (p,)."""
         if not self.p_omega:
             return super().quasi_velocity(t, q, v)
         return self._run("omega", self.n, t, q, v)[: self.p_omega]

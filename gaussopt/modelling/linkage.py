@@ -88,19 +88,11 @@ class Linkage:
         if (first == second).any():
             raise BadInput(f"Pin {int(np.argmax(first == second))} joins a body to itself.")
         object.__setattr__(self, "gravity", finite_number("gravity", self.gravity))
-        points = [
-            as_array(
-                f"at_{what}",
-                np.zeros((0, 2)) if not len(first) and isinstance(x, list | tuple) and not x else x,
-                (len(first), 2),
-            )
-            for what, x in (("first", self.at_first), ("second", self.at_second))
-        ]
-        for what, value in zip(
-            ("mass", "inertia", "first", "second", "at_first", "at_second"),
-            (mass, inertia, first, second, *points),
-            strict=True,
-        ):
+        tables = {"mass": mass, "inertia": inertia, "first": first, "second": second}
+        for what, x in (("at_first", self.at_first), ("at_second", self.at_second)):
+            none = not len(first) and isinstance(x, list | tuple) and not x
+            tables[what] = as_array(what, np.zeros((0, 2)) if none else x, (len(first), 2))
+        for what, value in tables.items():
             object.__setattr__(self, what, value)
 
     @property
