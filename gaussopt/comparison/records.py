@@ -97,16 +97,35 @@ class StepSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers(Record):
-    """Answers of one solver to the steps of one source, cold, warm or set up anew. No times.
+class CaseRecord(Record):
+    """What one solver did on the steps of one source, cold, warm or set up anew: `start` is one of STARTS.
+
+    The formulation is "" where the source holds programs. The solver has its options where they differ from the
+    defaults, such as "osqp(eps_abs=1e-3)".
+    """
+
+    source: StepSource
+    formulation: str
+    solver: str
+    start: str
+
+    def check(self) -> None:
+        """See that the dial and the start are known; see `Record.check`."""
+        source = self.source
+        if source.swept and source.swept not in source.dials:
+            raise ValueError(f"{source.swept[:40]!r} is none of the dials of {source.name[:40]!r}")
+        if self.start not in STARTS:
+            raise ValueError(f"{self.start[:40]!r} is no way to start")
+
+
+@dataclass(frozen=True, slots=True)
+class Answers(CaseRecord):
+    """Answers to the steps of a source. No times.
 
     Lists have one entry a step. A step without an answer keeps its place: its errors are infinite.
 
     Attributes
     ----------
-    formulation : "" where the source holds programs
-    solver : with its options where they differ from the defaults, such as "osqp(eps_abs=1e-3)"
-    start : one of STARTS
     exact : whether the formulation claims to be exact
     status, claim : verified, and what the solver says
     certified : distance to the true acceleration relative to 1 + its size, in the mass norm, as a bound; of a program
@@ -120,10 +139,6 @@ class Answers(Record):
     reasons : why steps are not confirmed, in sentences, and how often each was said; at most MOST_REASONS
     """
 
-    source: StepSource
-    formulation: str
-    solver: str
-    start: str
     exact: bool
     status: list[str] = field(default_factory=list)
     claim: list[str] = field(default_factory=list)
@@ -140,7 +155,7 @@ class Answers(Record):
 
     def check(self) -> None:
         """See that lists have one entry a step; see `Record.check`."""
-        _check_case(self.source, self.start)
+        CaseRecord.check(self)
         steps = (self.status, self.claim, self.certified, self.error, self.primal, self.dual, self.gap)
         if len({len(x) for x in (*steps, self.iterations)}) > 1:
             raise ValueError(f"the lists of {self.solver[:40]!r} are of different lengths")
@@ -157,22 +172,17 @@ class Answers(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Times(Record):
-    """Seconds that one solver took on the steps of one source, interleaved with its rivals.
+class Times(CaseRecord):
+    """Seconds that a solver took on the steps of a source, interleaved with its rivals.
 
     Attributes
     ----------
-    source, formulation, solver, start : as of Answers
     parts : of each of PARTS the QUANTILES over all steps and repetitions; NaN where the solver reports nothing
     per_step : median of `work` at each step over the repetitions; shorter than the source where a slow solver was timed
         on the leading steps only
     unconfirmed : how many of the answers given on the clock were not confirmed, at each step that was timed
     """
 
-    source: StepSource
-    formulation: str
-    solver: str
-    start: str
     parts: dict[str, list[float]]
     per_step: list[float]
     repetitions: int
@@ -180,7 +190,7 @@ class Times(Record):
 
     def check(self) -> None:
         """See that every part is there; see `Record.check`."""
-        _check_case(self.source, self.start)
+        CaseRecord.check(self)
         if set(self.parts) != set(PARTS) or any(len(x) != len(QUANTILES) for x in self.parts.values()):
             raise ValueError(f"the times of {self.solver[:40]!r} are not {len(QUANTILES)} of each part")
 
@@ -219,13 +229,6 @@ class MotionRecord(Record):
     velocity_drift: float
     energy_drift: float
     trajectory: str = ""
-
-
-def _check_case(source: StepSource, start: str) -> None:
-    if source.swept and source.swept not in source.dials:
-        raise ValueError(f"{source.swept[:40]!r} is none of the dials of {source.name[:40]!r}")
-    if start not in STARTS:
-        raise ValueError(f"{start[:40]!r} is no way to start")
 
 
 def _check_types(cls: type[Any], data: Any) -> None:

@@ -71,12 +71,9 @@ def label_of(formulation: str, solver: str) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimedAnswers:
-    """Answers and times of one solver on one source from one kind of start: a part of the table.
+    """Answers and, if timed, times of one solver on one source from one kind of start: a part of the table.
 
-    Attributes
-    ----------
-    times : None where it was not timed
-    steps : of the source: the longest record that any solver has of it
+    `steps` is the length of the longest record that any solver has of the source.
     """
 
     answers: Answers

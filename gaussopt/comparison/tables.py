@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from gaussopt.comparison import metrics
-from gaussopt.comparison.records import PARTS, Answers, MotionRecord, Times
+from gaussopt.comparison.records import PARTS, Answers, CaseRecord, MotionRecord, Times
 from gaussopt.comparison.step_table import step_table
 from gaussopt.core.files import write_text
 
@@ -25,7 +25,7 @@ CASE = ("kind", "name", "part", "dial", "value", "dials", "formulation", "solver
 NAMED = ("q05", "q25", "q50", "q75", "q95")
 
 
-def _case_of(record: Answers | Times) -> tuple[Any, ...]:
+def _case_of(record: CaseRecord) -> tuple[Any, ...]:
     source = record.source
     dials = " ".join(f"{k}={v:g}" for k, v in source.dials.items())
     value = source.dials[source.swept] if source.swept else float("nan")
@@ -33,7 +33,7 @@ def _case_of(record: Answers | Times) -> tuple[Any, ...]:
             record.start)  # fmt: skip
 
 
-def _cases(records: Iterable[Answers | Times]) -> pd.DataFrame:
+def _cases(records: Iterable[CaseRecord]) -> pd.DataFrame:
     return pd.DataFrame([_case_of(r) for r in records], columns=list(CASE))
 
 

@@ -25,14 +25,10 @@ def line_figure(
     columns: tuple[str, str] = ("t", "curve"),
     **how: Any,
 ) -> Figure:
-    """Curves over one abscissa, or over one each, and their data.
+    """Curves over one abscissa, or over one each, and their data, which are the curves if not given.
 
-    Parameters
-    ----------
-    labels : of the axes
-    data : written beside the figure; the curves if None
-    columns : names of the data's columns with the abscissa and, if each curve has one of its own, with the labels
-    how : arguments of `plots.lines`
+    `labels` are those of the axes, `columns` the names of the data's columns with the abscissa and, if each curve has
+    one of its own, with the labels; `how` are arguments of `plots.lines`.
     """
     if data is None and isinstance(x, Mapping):
         data = pd.concat([pd.DataFrame({columns[1]: k, columns[0]: x[k], "value": y}) for k, y in curves.items()])

@@ -80,15 +80,10 @@ def document(
     executor: Executor | None = None,
     solvers: JobOutcome | None = None,
 ) -> Document:
-    """The report.
+    """The report, from the outcomes of all cases by key and the comparison of the solvers.
 
-    Parameters
-    ----------
-    outcomes : of all cases, by key
-    compared : the comparison of the solvers
-    quick : whether the cases were those of a quick run
-    executor : where to draw; in a process of its own if None
-    solvers : the section on the comparison, where that is drawn already
+    It is drawn on the executor, or in a process of its own without one; `solvers` is the section on the comparison,
+    where that is drawn already.
     """
     judged = ledger.judgements(outcomes)
     sections: list[Section] = []

@@ -63,13 +63,7 @@ class Texts:
         self, name: str, rows: Iterable[tuple[Any, ...]] | None = None, /, *, anchor: str = "",
         timed: tuple[str, ...] = (), rounded: tuple[str, ...] = (), **values: Any,
     ) -> Table:  # fmt: skip
-        """A table; its rows are those of the file if None is given.
-
-        Parameters
-        ----------
-        anchor : the table's name, that of the entry if ""
-        timed, rounded : see `Table`
-        """
+        """A table; its rows are those of the file if None is given, its name is that of the entry without an anchor."""
         *caption, grid = self.entries[name]
         columns, _, *texts = (self._cells(line, values) for line in grid.split("\n"))
         told = tuple(tuple(map(Tex, row)) for row in texts) if rows is None else tuple(rows)

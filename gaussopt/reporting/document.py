@@ -101,10 +101,8 @@ class Gallery:
 class Table:
     """A table of numbers, texts and links, also written as CSV; `text_of` formats numbers.
 
-    Attributes
-    ----------
-    timed : the columns that hold measured times; a single cell may be `Timed`
-    rounded : the columns, such as means and errors, whose digits behind the fourth say nothing
+    The `timed` columns hold measured times; a single cell may be `Timed`. Of the `rounded` ones, such as means and
+    errors, digits behind the fourth say nothing.
     """
 
     name: str

@@ -29,13 +29,10 @@ STEP = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """A way to search in full coordinates with a penalty.
+    """A way to search in full coordinates with a penalty, by options beside the coordinates, the penalty and the seed.
 
-    Attributes
-    ----------
-    options : of `solver`, beside the coordinates, the penalty and the seed
-    before : steps solved before, each from the answer to the one before it
-    other : whether it is not the solver `deap` with the operators of its defaults
+    So many steps are solved `before`, each from the answer to the one before it. `other` says whether it is not the
+    solver `deap` with the operators of its defaults.
     """
 
     label: str

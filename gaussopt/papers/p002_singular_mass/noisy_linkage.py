@@ -120,14 +120,10 @@ def runs(quick: bool) -> int:
 
 
 def noisy(row: str, amplitude: float, count: int, admissible: bool = False) -> NoiseResult:
-    """RK4 with an independent Gaussian error on each acceleration it asks for, up to END.
+    """RK4 with an independent Gaussian error on each acceleration it asks for, up to END, in so many runs.
 
-    Parameters
-    ----------
-    row : of ROWS
-    amplitude : standard deviation in rad/s^2
-    count : runs
-    admissible : project the errors of all three angles onto the accelerations that the printed rows allow
+    The amplitude is the standard deviation in rad/s^2. If `admissible` the errors of all three angles are projected
+    onto the accelerations that the printed rows allow.
     """
     random = np.random.default_rng(SEED)
 

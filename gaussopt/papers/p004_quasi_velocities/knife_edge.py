@@ -31,13 +31,9 @@ RANGES = (
 
 @dataclass(frozen=True, slots=True)
 class BladeBody:
-    """Parameters and start of the body, numbers or arrays (S,) for S bodies at once.
+    """Parameters and start of the body in SI units and radians, numbers or arrays (S,) for S bodies at once.
 
-    Attributes
-    ----------
-    M, I_C : kg, kg m^2
-    F0, nu, alpha, L_C : N, rad/s, rad, N m
-    phi, turning, speed : direction of the blade, turning rate and speed along the blade at t = 0
+    `phi`, `turning` and `speed` are direction of the blade, turning rate and speed along the blade at t = 0.
     """
 
     M: Any = 2.0

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from gaussopt.comparison.records import Answers, Times
+from gaussopt.comparison.records import Answers, CaseRecord, Times
 from gaussopt.comparison.results import Results
 from gaussopt.comparison.step_table import base_of
 
@@ -68,7 +68,7 @@ def _widest(answers: Sequence[Answers]) -> str:
     return min(taken, key=rank, default="")
 
 
-def group_of(record: Answers | Times) -> tuple[str, str]:
+def group_of(record: CaseRecord) -> tuple[str, str]:
     """Kind and name; single programs belong together."""
     source = record.source
     return source.kind, "" if source.kind == "qp" else source.name
