@@ -10,8 +10,8 @@ from scipy.integrate import cumulative_simpson
 from gaussopt.core.step_data import Vector
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.papers.figures import line_figure, remarks, thin
-from gaussopt.papers.texts import Texts
 from gaussopt.reporting.document import Figure, Gallery, Paragraph, Section, Tex
+from gaussopt.reporting.texts import Texts
 
 texts = Texts(__file__)
 

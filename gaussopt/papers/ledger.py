@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from functools import cache
 
 from gaussopt.papers.claim import Claim, ClaimVerdict, Judgement
-from gaussopt.papers.texts import Texts
 from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.document import Block, Link, Paragraph, Section, Table, Tex, Timed
+from gaussopt.reporting.texts import Texts
 
 CLAIM = re.compile(r"c\d\d_\w+")
 """Names of the files that hold a claim."""

@@ -17,11 +17,11 @@ from gaussopt.core import registry
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.erratum import Evidence
 from gaussopt.modelling.problem import Problem, problem
-from gaussopt.papers.texts import Texts
 from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.document import Block, Figure, Formula, Items, Section, Table, Tex, Timed
 from gaussopt.reporting.figures import plots
 from gaussopt.reporting.sections.problems import parameters_table as parameters_table
+from gaussopt.reporting.texts import Texts
 from gaussopt.simulation.simulate import simulate
 
 texts = Texts(__file__)

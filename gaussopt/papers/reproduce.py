@@ -19,10 +19,10 @@ from gaussopt.papers.p004_quasi_velocities import section as paper_004
 from gaussopt.papers.report_parts import Important
 from gaussopt.papers.sections import environment, solver_comparison
 from gaussopt.papers.sections.summary import summary
-from gaussopt.papers.texts import Texts
 from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.document import Document, Findings, Items, Section
 from gaussopt.reporting.html.page import prepare_report, write
+from gaussopt.reporting.texts import Texts
 
 PAPERS = {"000": paper_000, "001": paper_001, "002": paper_002, "004": paper_004}
 """The module of each paper's cases and section, by number."""

@@ -1,78 +1,16 @@
-"""Texts of the report, kept in Markdown beside the module that computes their numbers.
-
-A heading names an entry, blank lines part its paragraphs, and the lines of a paragraph are joined. Values stand in
-double braces as in a format string: `{{worst:.1e}}`. Formulas are LaTeX between dollar signs; a displayed one is
-`$$ LaTeX $$`, followed by the same formula without LaTeX. A caption of a table precedes the heads of its columns, and
-its rows if they are texts.
-"""
+"""Texts of claims: what was derived, what was sought, and the claim itself."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gaussopt.papers.claim import Attempt, Claim, Derivation, Judgement
-from gaussopt.reporting.document import Block, Formula, Paragraph, Table, Tex
-
-_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
-_VALUE = re.compile(r"\{\{(.+?)\}\}")
-_BETWEEN_CELLS = re.compile(r"(?<!\\)\|")
+from gaussopt.reporting.texts import Texts
 
 
-class Texts:
-    """The entries of a Markdown file.
-
-    Every method takes the name of an entry and the values in its text. It raises KeyError for an entry or a value that
-    is missing, and ValueError if the entry has another number of paragraphs than the method needs.
-    """
-
-    def __init__(self, module: str, **values: Any) -> None:
-        """The file is named as the module whose `__file__` is given and lies beside it; the values are known to all."""
-        self.file, self.values = Path(module).with_suffix(".md"), values
-
-    @cached_property
-    def entries(self) -> dict[str, list[str]]:
-        """Paragraphs by the name of the entry, as they stand in the file."""
-        _, *parts = _HEADING.split(self.file.read_text(encoding="utf-8"))
-        return {name: text.strip().split("\n\n") for name, text in zip(parts[::2], parts[1::2], strict=True)}
-
-    def paragraphs(self, name: str, /, **values: Any) -> list[str]:
-        """The paragraphs of an entry."""
-        return [self._filled(text, values) for text in self.entries[name]]
-
-    def __call__(self, name: str, /, **values: Any) -> str:
-        """The only paragraph of an entry."""
-        (text,) = self.paragraphs(name, **values)
-        return text
-
-    def blocks(self, name: str, /, **values: Any) -> list[Block]:
-        """The paragraphs and displayed formulas of an entry."""
-        found: list[Block] = []
-        for text in self.paragraphs(name, **values):
-            if text.startswith("$$"):
-                _, latex, plain = text.split("$$")
-                found.append(Formula(latex.strip(), plain.strip()))
-            else:
-                found.append(Paragraph(Tex(text)))
-        return found
-
-    def table(
-        self, name: str, rows: Iterable[tuple[Any, ...]] | None = None, /, *, anchor: str = "",
-        timed: tuple[str, ...] = (), rounded: tuple[str, ...] = (), **values: Any,
-    ) -> Table:  # fmt: skip
-        """A table; its rows are those of the file if None is given, its name is that of the entry without an anchor."""
-        *caption, grid = self.entries[name]
-        columns, _, *texts = (self._cells(line, values) for line in grid.split("\n"))
-        told = tuple(tuple(map(Tex, row)) for row in texts) if rows is None else tuple(rows)
-        return Table(anchor or name, Tex(self._filled(" ".join(caption), values)), columns, told, timed, rounded)
-
-    def columns(self, name: str, /, **values: Any) -> tuple[str, ...]:
-        """The heads of the columns of a table without a caption."""
-        (grid,) = self.entries[name]
-        return self._cells(grid.split("\n")[0], values)
+class ClaimTexts(Texts):
+    """The entries of the Markdown file of a claim."""
 
     def derivation(self, name: str, holds: bool, /, **values: Any) -> Derivation:
         """An entry with the statement and what was computed."""
@@ -94,12 +32,3 @@ class Texts:
         """The entry named as the claim: where it stands, what it says, and how it is read if that is not plain."""
         where, says, *reading = self.paragraphs(identifier)
         return Claim(identifier, paper, where, says, check, " ".join(reading), weight)
-
-    def _filled(self, text: str, values: dict[str, Any]) -> str:
-        # An empty value at the end leaves no space behind.
-        found = _VALUE.sub(lambda value: f"{{{value[1]}}}".format(**self.values, **values), text.replace("\n", " "))
-        return found.strip()
-
-    def _cells(self, line: str, values: dict[str, Any]) -> tuple[str, ...]:
-        cells = _BETWEEN_CELLS.split(line)[1:-1]
-        return tuple(self._filled(cell.strip().replace("\\|", "|"), values) for cell in cells)

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from gaussopt.papers.texts import Texts
+from gaussopt.papers.texts import ClaimTexts
 from gaussopt.reporting.document import Formula, Paragraph, Table, Tex
+from gaussopt.reporting.texts import Texts
 
-PAPERS = Path(__file__).parents[2] / "gaussopt" / "papers"
-FILES = sorted(PAPERS.rglob("*.md"))
+PACKAGE = Path(__file__).parents[2] / "gaussopt"
+FILES = sorted(file for room in ("papers", "reporting") for file in (PACKAGE / room).rglob("*.md"))
 
 CHAPTER = r"""# C18
 
@@ -44,35 +45,46 @@ mean for {{who}}.
 
 
 @pytest.fixture
-def texts(tmp_path: Path) -> Texts:
+def texts(tmp_path: Path) -> ClaimTexts:
     (tmp_path / "chapter.md").write_text(CHAPTER, encoding="utf-8")
-    return Texts(str(tmp_path / "chapter.py"), seed=18)
+    return ClaimTexts(str(tmp_path / "chapter.py"), seed=18)
 
 
-def test_values_are_written_into_the_text(texts: Texts) -> None:
+def test_values_are_written_into_the_text(texts: ClaimTexts) -> None:
     told = texts("one", worst=1e-3, tally={"all": 7})
     assert told == "It is 1.0e-03 in 7 states, $x_{i}$, seed 18"
 
 
-def test_blocks(texts: Texts) -> None:
+def test_blocks(texts: ClaimTexts) -> None:
     assert texts.blocks("method") == [
         Paragraph(Tex("By the principle")), Formula(r"\min_a a^T M a", "min a^T M a,   a free"),
     ]  # fmt: skip
 
 
-def test_table(texts: Texts) -> None:
+def test_table(texts: ClaimTexts) -> None:
     own = texts.table("words", who="us")
     columns = ("word", "meaning of $|x|$ us")
     assert own == Table("words", "What the words mean for us.", columns, (("one", "$x_{i}$"),))
     assert texts.table("words", [("two", 2)], who="us", anchor="other").rows == (("two", 2),)
 
 
-def test_claim(texts: Texts) -> None:
+def test_a_value_of_a_call_comes_before_that_of_the_file(texts: ClaimTexts) -> None:
+    assert texts("one", worst=1e-3, tally={"all": 7}, seed=19).endswith("seed 19")
+
+
+def test_texts_of_users_hold_no_formulas(texts: ClaimTexts) -> None:
+    plain = Texts(str(texts.file), str)
+    told = plain.table("words", who="$5$", timed=True)
+    assert {type(told.caption), *map(type, told.rows[0])} == {str}
+    assert told.timed == told.columns
+
+
+def test_claim(texts: ClaimTexts) -> None:
     claim = texts.claim("C18", "004", lambda quick: pytest.fail("not checked here"), 1.0)
     assert (claim.where, claim.says, claim.reading) == ("Eq. (1)", "the square of a norm is a scalar product", "")
 
 
-def test_what_is_missing_is_an_error(texts: Texts) -> None:
+def test_what_is_missing_is_an_error(texts: ClaimTexts) -> None:
     with pytest.raises(KeyError, match="worst"):
         texts("one", tally={"all": 7})
     with pytest.raises(KeyError, match="two"):

@@ -18,7 +18,7 @@ from gaussopt.papers.claim import Attempt, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence import random_steps as rs
 from gaussopt.papers.evidence.adversarial_search import largest_error, minimise
 from gaussopt.papers.p000_least_squares.minimal_crank_slider import Crank, reference_steps
-from gaussopt.papers.texts import Texts
+from gaussopt.papers.texts import ClaimTexts
 
 EXACT = DEFAULT_TOLERANCE
 """Relative error in the mass norm up to which an acceleration counts as exact: what the workbench accepts."""
@@ -28,7 +28,7 @@ CONDITIONS = 1e6, 1e3
 MOST = 12
 SEED = 14
 
-text = Texts(__file__, exact=EXACT, seed=SEED, largest=CONDITIONS)
+text = ClaimTexts(__file__, exact=EXACT, seed=SEED, largest=CONDITIONS)
 
 Samples = list[StepData]
 

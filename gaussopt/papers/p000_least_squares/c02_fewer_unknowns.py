@@ -20,9 +20,9 @@ from gaussopt.papers.claim import Attempt, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence import random_steps as rs
 from gaussopt.papers.evidence.recorded_steps import recorded, shortest
 from gaussopt.papers.p000_least_squares import operation_counts as plain
-from gaussopt.papers.texts import Texts
+from gaussopt.papers.texts import ClaimTexts
 
-text = Texts(__file__, noise=NOISE)
+text = ClaimTexts(__file__, noise=NOISE)
 
 FORMULATIONS = (*measured.WITH_MULTIPLIERS, *measured.FEWER_UNKNOWNS)
 SEED = 2

@@ -23,9 +23,9 @@ from gaussopt.papers.p000_least_squares.minimal_crank_slider import (
     phase,
     reference_steps,
 )
-from gaussopt.papers.texts import Texts
+from gaussopt.papers.texts import ClaimTexts
 
-text = Texts(__file__)
+text = ClaimTexts(__file__)
 
 SEED = 3
 PRINTED = "crank-A-2s"

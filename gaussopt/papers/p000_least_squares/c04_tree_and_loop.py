@@ -17,13 +17,13 @@ from gaussopt.papers.evidence import random_mechanisms as rm
 from gaussopt.papers.evidence import random_steps as rs
 from gaussopt.papers.evidence.adversarial_search import largest_error
 from gaussopt.papers.p000_least_squares.minimal_crank_slider import Crank, phase, reference_steps
-from gaussopt.papers.texts import Texts
+from gaussopt.papers.texts import ClaimTexts
 
 EXACT = DEFAULT_TOLERANCE
 MOST, SPREAD = 8, 1e3
 SEED = 4
 
-text = Texts(__file__, exact=EXACT, spread=SPREAD)
+text = ClaimTexts(__file__, exact=EXACT, spread=SPREAD)
 
 treatment = rs.by_formulation("least-squares")
 """Eq. (14) with the Moore-Penrose inverse of the product."""

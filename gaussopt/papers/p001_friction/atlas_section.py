@@ -14,12 +14,12 @@ from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.p001_friction.boundaries import TABLES
 from gaussopt.papers.report_parts import Important
-from gaussopt.papers.texts import Texts
 from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.colours import CLASS_NAMES
 from gaussopt.reporting.document import Figure, Paragraph, Section
 from gaussopt.reporting.figures.heatmaps import Panel, class_map
 from gaussopt.reporting.sections.atlas import atlas_section
+from gaussopt.reporting.texts import Texts
 
 KEY = "atlas"
 PAPER = "001"

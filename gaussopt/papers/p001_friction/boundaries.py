@@ -17,10 +17,10 @@ from gaussopt.atlas.stacked_steps import ContactStack
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import Problem, problem
-from gaussopt.papers.texts import Texts
 from gaussopt.problems.sliding_rod import painleve_region
 from gaussopt.problems.two_bar import delassus
 from gaussopt.reporting.document import Table
+from gaussopt.reporting.texts import Texts
 from gaussopt.solving.lcp_batch import solve_batch
 
 CO_SLIDING = (-1, -1)

@@ -13,14 +13,14 @@ from gaussopt.papers.evidence import active_sets as sets
 from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction.contact_samples import Comparison, Contacts
 from gaussopt.papers.p001_friction.steps import POSES
-from gaussopt.papers.texts import Texts
+from gaussopt.papers.texts import ClaimTexts
 
 SEED = 50
 SKEWS = (0.1, 0.3, 1.0, 3.0)
 SMALLEST = [[2, 1], [0, 2]], [-2, 1]
 """A and b of the smallest example."""
 
-texts = Texts(__file__, seed=SEED, skews=SKEWS, definite=samples.DEFINITE, poses="; ".join(POSES))
+texts = ClaimTexts(__file__, seed=SEED, skews=SKEWS, definite=samples.DEFINITE, poses="; ".join(POSES))
 
 
 def check(quick: bool) -> Judgement:

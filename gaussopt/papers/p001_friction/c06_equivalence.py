@@ -13,7 +13,7 @@ from gaussopt.papers.evidence import active_sets as sets
 from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction.contact_samples import Mask
 from gaussopt.papers.p001_friction.steps import POSES
-from gaussopt.papers.texts import Texts
+from gaussopt.papers.texts import ClaimTexts
 
 SEED = 60
 GAP = 1e-6
@@ -30,7 +30,7 @@ READINGS = {
 Broken = dict[str, Mask]
 """Where each reading fails on a stack, by its name, and where all contacts bear."""
 
-texts = Texts(__file__, seed=SEED)
+texts = ClaimTexts(__file__, seed=SEED)
 
 
 def check(quick: bool) -> Judgement:

@@ -14,7 +14,7 @@ from gaussopt.papers.claim import Attempt, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence import active_sets as sets
 from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction.steps import POSES
-from gaussopt.papers.texts import Texts
+from gaussopt.papers.texts import ClaimTexts
 from gaussopt.solving.solve import solve_lcp
 
 SEED = 70
@@ -29,7 +29,7 @@ ROUND = np.array([[3.0, 1.0, 2.0], [2.0, 3.0, 1.0], [1.0, 2.0, 3.0]])
 DIRECTIONS = 12
 """Loads on which an objective is tried."""
 
-texts = Texts(__file__, seed=SEED, mu=MU, poses="; ".join(POSES))
+texts = ClaimTexts(__file__, seed=SEED, mu=MU, poses="; ".join(POSES))
 
 
 def check(quick: bool) -> Judgement:

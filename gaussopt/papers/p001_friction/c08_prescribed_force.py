@@ -15,7 +15,7 @@ from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction import steps as contact_steps
 from gaussopt.papers.p001_friction.contact_samples import Contacts
 from gaussopt.papers.p001_friction.steps import POSES
-from gaussopt.papers.texts import Texts
+from gaussopt.papers.texts import ClaimTexts
 from gaussopt.solving.solve import solve_step
 
 SEED = 80
@@ -28,7 +28,7 @@ ROUNDING = 1e-6
 STEPS = 250
 """Most iterations where nothing bounds their number."""
 
-texts = Texts(__file__, seed=SEED, poses="; ".join(POSES))
+texts = ClaimTexts(__file__, seed=SEED, poses="; ".join(POSES))
 
 
 def check(quick: bool) -> Judgement:

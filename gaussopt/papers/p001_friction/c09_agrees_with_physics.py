@@ -16,7 +16,7 @@ from gaussopt.papers.evidence import active_sets as sets
 from gaussopt.papers.p001_friction import contact_samples as samples
 from gaussopt.papers.p001_friction.contact_samples import Contacts
 from gaussopt.papers.p001_friction.sliding_motion import energies, slide
-from gaussopt.papers.texts import Texts
+from gaussopt.papers.texts import ClaimTexts
 from gaussopt.problems import two_bar
 from gaussopt.reporting.document import Table
 
@@ -30,7 +30,7 @@ POINTS = {"the centroid of AB": 0.5, "the hinge B": 0.0, "the end A": 1.0}
 CONSISTENT = 1e-6
 """Gap accelerations and powers that count as zero, m/s² and W."""
 
-texts = Texts(__file__, fed=FED, consistent=CONSISTENT, seed=SEED)
+texts = ClaimTexts(__file__, fed=FED, consistent=CONSISTENT, seed=SEED)
 
 
 def check(quick: bool) -> Judgement:

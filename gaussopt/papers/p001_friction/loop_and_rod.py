@@ -12,9 +12,9 @@ from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.p001_friction import motions
 from gaussopt.papers.report_parts import PaperResults
-from gaussopt.papers.texts import Texts
 from gaussopt.reporting.animation.animate import animation_block
 from gaussopt.reporting.document import Block, Gallery, Section, Tex
+from gaussopt.reporting.texts import Texts
 
 texts = Texts(__file__)
 

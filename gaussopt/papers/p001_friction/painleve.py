@@ -13,10 +13,10 @@ from gaussopt.certificates.contact import certify_contact
 from gaussopt.core.errors import NotAccepted
 from gaussopt.modelling.problem import Problem, problem
 from gaussopt.papers.report_parts import PaperResults
-from gaussopt.papers.texts import Texts
 from gaussopt.problems import sliding_rod
 from gaussopt.processes.job import Job
 from gaussopt.reporting.document import Section, Table
+from gaussopt.reporting.texts import Texts
 from gaussopt.solving.step_solver import StepSolver
 
 PROBLEM = "sliding-rod"

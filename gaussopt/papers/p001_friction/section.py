@@ -13,10 +13,10 @@ from gaussopt.papers import report_parts as common
 from gaussopt.papers.p001_friction import loop_and_rod, motions, painleve, steps, two_bar_motions
 from gaussopt.papers.p001_friction.steps import EQUAL, Programs
 from gaussopt.papers.report_parts import PaperResults
-from gaussopt.papers.texts import Texts
 from gaussopt.processes.job import Job, JobOutcome
 from gaussopt.reporting.document import Block, Gallery, Paragraph, Section
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
+from gaussopt.reporting.texts import Texts
 
 PROBLEM = "two-bar"
 ROD = "sliding-rod"

@@ -25,10 +25,10 @@ from gaussopt.formulations.base import Formulation
 from gaussopt.modelling.problem import problem
 from gaussopt.papers import report_parts as common
 from gaussopt.papers.report_parts import ByFormulation, PaperResults
-from gaussopt.papers.texts import Texts
 from gaussopt.problems import two_bar
 from gaussopt.processes.job import Job
 from gaussopt.reporting.document import Block, Data, Section, Table
+from gaussopt.reporting.texts import Texts
 from gaussopt.solving.answer import Answer
 from gaussopt.solving.solve import solve_step
 from gaussopt.solving.step_solver import StepSolver

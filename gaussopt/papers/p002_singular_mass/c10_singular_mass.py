@@ -23,10 +23,10 @@ from gaussopt.papers.p002_singular_mass.singular_steps import (
     residual,
     step_of,
 )
-from gaussopt.papers.texts import Texts
+from gaussopt.papers.texts import ClaimTexts
 from gaussopt.solving.solver_sequence import SolverSequence
 
-text = Texts(__file__, eigenvalues=EIGENVALUES)
+text = ClaimTexts(__file__, eigenvalues=EIGENVALUES)
 
 SAME = 1e-9
 """Relative difference up to which two accelerations are the same."""

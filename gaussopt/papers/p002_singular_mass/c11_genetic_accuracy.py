@@ -16,9 +16,9 @@ from gaussopt.papers.claim import Attempt, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.p002_singular_mass import genetic_runs as runs
 from gaussopt.papers.p002_singular_mass.first_steps import PENALTIES, penalised
 from gaussopt.papers.p002_singular_mass.genetic_runs import FULL, NULL, distance, search, start, state
-from gaussopt.papers.texts import Texts
+from gaussopt.papers.texts import ClaimTexts
 
-text = Texts(__file__)
+text = ClaimTexts(__file__)
 
 ANGLES, RATES, TORQUES = (-math.pi, math.pi), (-10.0, 10.0), (-1000.0, 1000.0)
 """rad, rad/s and N m of the random states."""

@@ -15,10 +15,10 @@ from gaussopt.papers.evidence.adversarial_search import minimise
 from gaussopt.papers.evidence.recorded_steps import shortest
 from gaussopt.papers.p002_singular_mass import genetic_runs as runs
 from gaussopt.papers.p002_singular_mass.genetic_runs import FULL, NULL, WAYS, distance, search, start
-from gaussopt.papers.texts import Texts
+from gaussopt.papers.texts import ClaimTexts
 from gaussopt.solving.solver_sequence import SolverSequence
 
-text = Texts(__file__, small=SMALL)
+text = ClaimTexts(__file__, small=SMALL)
 
 EFFORTS = ((4.0, 40.0), (1.0, 40.0), (-1.0, 1.0), (-6.0, 0.0))
 """Population, generations, log10 of the width of the first population and of its shrinking."""

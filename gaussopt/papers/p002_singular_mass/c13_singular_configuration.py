@@ -12,12 +12,12 @@ from gaussopt.papers.claim import Attempt, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
 from gaussopt.papers.p002_singular_mass import noisy_linkage as linkage
 from gaussopt.papers.p002_singular_mass.noisy_linkage import END, M1, M2, MGL, NOISE, OFF, PRINTED, REGULAR, ROWS, STEP
-from gaussopt.papers.texts import Texts
+from gaussopt.papers.texts import ClaimTexts
 from gaussopt.problems.four_bar import at_angle, upright
 from gaussopt.simulation.simulate import simulate
 from gaussopt.solving.solve import solve_step
 
-text = Texts(__file__, end=END)
+text = ClaimTexts(__file__, end=END)
 
 RATE = 2.0
 """rad/s, at the configuration."""

@@ -16,9 +16,9 @@ from gaussopt.papers.figures import line_figure
 from gaussopt.papers.p002_singular_mass import noisy_linkage as linkage
 from gaussopt.papers.p002_singular_mass.noisy_linkage import END, NOISE, PRINTED, REGULAR, NoiseResult
 from gaussopt.papers.report_parts import PaperResults, motion_case
-from gaussopt.papers.texts import Texts
 from gaussopt.processes.job import Job
 from gaussopt.reporting.document import Block, Section
+from gaussopt.reporting.texts import Texts
 
 text = Texts(__file__)
 

@@ -11,7 +11,7 @@ from gaussopt.papers.evidence.adversarial_search import maximise
 from gaussopt.papers.p004_quasi_velocities import particle
 from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, BladeBody, on_trial
 from gaussopt.papers.p004_quasi_velocities.motions import reference_error, violation
-from gaussopt.papers.texts import Texts
+from gaussopt.papers.texts import ClaimTexts
 from gaussopt.simulation.simulate import simulate
 
 ROUNDING = 1e-12
@@ -26,7 +26,7 @@ STEP = 0.1
 HELD, FORMULA = "quasi-velocity", "velocity"
 """The quantity that is integrated beside q."""
 
-texts = Texts(__file__, step=STEP, ranges=RANGES)
+texts = ClaimTexts(__file__, step=STEP, ranges=RANGES)
 
 
 def check(quick: bool) -> Judgement:

@@ -15,7 +15,7 @@ from gaussopt.papers.evidence.adversarial_search import maximise
 from gaussopt.papers.evidence.random_steps import answer
 from gaussopt.papers.p004_quasi_velocities import particle
 from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, BladeBody, numbers, on_trial
-from gaussopt.papers.texts import Texts
+from gaussopt.papers.texts import ClaimTexts
 from gaussopt.solving.solver_sequence import SolverSequence
 
 SAME = 1e-9
@@ -30,7 +30,7 @@ NEAREST = 1e-15
 DISTANCES = (1e-1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-15)
 """Of the table."""
 
-texts = Texts(__file__, clear=CLEAR, nearest=NEAREST, ranges=RANGES)
+texts = ClaimTexts(__file__, clear=CLEAR, nearest=NEAREST, ranges=RANGES)
 
 
 def check(quick: bool) -> Judgement:

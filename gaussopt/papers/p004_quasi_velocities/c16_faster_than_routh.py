@@ -20,7 +20,7 @@ from gaussopt.papers.claim import Attempt, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
 from gaussopt.papers.evidence.recorded_steps import recorded
 from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, BladeBody, numbers
-from gaussopt.papers.texts import Texts
+from gaussopt.papers.texts import ClaimTexts
 from gaussopt.simulation.simulate import simulate
 
 CASES = {
@@ -41,7 +41,7 @@ SPAN, TOLERANCE = 10.0, 1e-6
 
 FORMULATIONS = ("quasi-velocity", "routh")
 
-texts = Texts(__file__, order=ORDER, span=SPAN, tolerance=TOLERANCE)
+texts = ClaimTexts(__file__, order=ORDER, span=SPAN, tolerance=TOLERANCE)
 
 
 def check(quick: bool) -> Judgement:

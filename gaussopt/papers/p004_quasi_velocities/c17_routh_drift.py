@@ -13,7 +13,7 @@ from gaussopt.papers.claim import Attempt, ClaimVerdict, Derivation, Judgement
 from gaussopt.papers.evidence.adversarial_search import minimise
 from gaussopt.papers.p004_quasi_velocities.knife_edge import BOUNDS, RANGES, BladeBody, Rates, across, numbers, rk4
 from gaussopt.papers.p004_quasi_velocities.motions import METHODS, QUASI, REGULAR, TAN, Convergence
-from gaussopt.papers.texts import Texts
+from gaussopt.papers.texts import ClaimTexts
 from gaussopt.simulation.simulate import simulate
 
 COUNTS = (25, 50, 100, 200, 400)
@@ -31,7 +31,7 @@ RESOLVED = (1e-9, 1e-3)
 LOST = 2.0
 """An order of convergence below which RK4, of order 4, has lost its order."""
 
-texts = Texts(__file__, resolved=RESOLVED, ranges=RANGES)
+texts = ClaimTexts(__file__, resolved=RESOLVED, ranges=RANGES)
 
 
 def check(quick: bool) -> Judgement:

@@ -16,11 +16,11 @@ from gaussopt.papers.p004_quasi_velocities import motions
 from gaussopt.papers.p004_quasi_velocities.motions import DRAWN, DRAWN_STEP, PROBLEM, QUASI, REGULAR, TAN, violation
 from gaussopt.papers.p004_quasi_velocities.motions import cases as cases
 from gaussopt.papers.report_parts import PaperResults
-from gaussopt.papers.texts import Texts
 from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.animation.animate import animation_block
 from gaussopt.reporting.document import Block, Figure, Gallery, Paragraph, Section, Table
 from gaussopt.reporting.figures.mechanism_drawing import drawing_figure
+from gaussopt.reporting.texts import Texts
 
 texts = Texts(__file__, drawn_step=DRAWN_STEP)
 

@@ -11,9 +11,9 @@ from gaussopt.comparison.results import Results
 from gaussopt.comparison.solver_spec import solver_class
 from gaussopt.comparison.sources import Spec, problem_specs
 from gaussopt.modelling.problem import problem
-from gaussopt.papers.texts import Texts
 from gaussopt.reporting.document import Items, Section
 from gaussopt.reporting.sections.comparison import document
+from gaussopt.reporting.texts import Texts
 
 ANCHOR = "solvers"
 

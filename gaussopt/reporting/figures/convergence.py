@@ -14,8 +14,10 @@ from gaussopt.core.programs import Program
 from gaussopt.modelling.problem import problem
 from gaussopt.reporting.document import Figure
 from gaussopt.reporting.figures import plots
-from gaussopt.reporting.wording import wording
+from gaussopt.reporting.texts import Texts
 from gaussopt.solving.defaults import formulate
+
+texts = Texts(__file__, str)
 
 ROUNDING = 1e-12
 """Residuals below this are rounding and tell nothing of an order of convergence."""
@@ -50,7 +52,7 @@ def newton() -> Figure:
     curves = {label: convergence(program, "newton") for label, program in contact_programs().items()}
     last = {label: exponent for label, r in curves.items() if (exponent := order(r)) is not None}
     words = "; ".join(f"{label} {value:.2f}" for label, value in last.items())
-    caption = wording("convergence", "newton", exponents=words)
+    caption = texts("newton", exponents=words)
     return _figure("newton-convergence", caption, "Residual of Newton's method", curves, "iteration", "max |Φ|", 0)
 
 
@@ -60,7 +62,7 @@ def evolution() -> Figure:
     rows = crank.reference("crank-A-2s")
     program = formulate(crank.system.evaluate(float(rows.t[STATE]), rows.q[STATE], rows.v[STATE]), "gauss")
     curves = {label: convergence(program, solver, **options) for label, (solver, options) in EVOLUTIONS.items()}
-    caption = wording("convergence", "evolution", time=rows.t[STATE])
+    caption = texts("evolution", time=rows.t[STATE])
     return _figure(
         "evolution-convergence", caption, "Cost above the least", curves, "generation", "cost above the least", 1
     )

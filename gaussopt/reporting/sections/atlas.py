@@ -17,7 +17,9 @@ from gaussopt.core.step_data import Vector
 from gaussopt.modelling.problem import problem
 from gaussopt.reporting.document import Block, Document, Figure, Paragraph, Section, Table
 from gaussopt.reporting.figures.heatmaps import Panel, Scale, class_map, value_map
-from gaussopt.reporting.wording import wording
+from gaussopt.reporting.texts import Texts
+
+texts = Texts(__file__, str)
 
 MAX_PANELS = 9
 """Most maps side by side; the file of the atlas holds all."""
@@ -120,14 +122,19 @@ def _numbers(atlas: Atlas, name: str) -> Any:
     return _frame(atlas, {name: [float(f"{v:.6g}") for v in np.asarray(atlas.data[name].values).ravel()]})
 
 
+def _classes() -> dict[str, tuple[str, str]]:
+    """Title of the map of each kind of classes, and what it shows."""
+    return {name: (title, shown) for name, title, shown in texts.table("classes").rows}
+
+
 def class_figure(atlas: Atlas, name: str, prefix: str = "atlas") -> Figure:
     """The map of the classes of "lcp", "matrix", "qp", "joint" or "weighted"."""
     view, classes = _view(atlas), CLASSES[name]
     *_, xlabel, ylabel = view.axes
     codes = atlas.codes(name)
     counts = "; ".join(f"{label} at {(codes == i).sum()}" for i, label in enumerate(classes) if (codes == i).any())
-    title = wording("atlas-titles", name)
-    caption = f"{title}: {counts} of {atlas.points} points. {wording('atlas-maps', name)}{view.left_out}"
+    title, shown = _classes()[name]
+    caption = f"{title}: {counts} of {atlas.points} points. {shown}{view.left_out}"
     alt = (
         f"Map of {title[0].lower()}{title[1:]} over {xlabel} (across) and {ylabel or 'nothing'} (up), "
         f"{len(view.panels)} panels. {counts}."
@@ -163,7 +170,7 @@ def contraction_figure(atlas: Atlas, prefix: str = "atlas") -> Figure:
     values = np.asarray(atlas.data["contraction"].values)
     below, above, none = int((values < 1).sum()), int((values >= 1).sum()), int(np.isnan(values).sum())
     sentence = f"below 1 at {below}, not below 1 at {above}, not defined (redundant contacts) at {none} points"
-    caption = wording("atlas", "contraction", sentence=sentence, left_out=view.left_out)
+    caption = texts("contraction", sentence=sentence, left_out=view.left_out)
     alt = f"Map of ϱ over {xlabel} and {ylabel}, from 0 (dark) to 2 and more (bright): {sentence}."
     svg = value_map(view.of(atlas, "contraction"), *view.axes, Scale("ϱ", 0.0, 2.0), contour=1.0)
     return Figure(f"{prefix}-contraction", caption, alt, svg, _numbers(atlas, "contraction"))
@@ -181,7 +188,7 @@ def counts_table(atlas: Atlas, name: str = "atlas-counts") -> Table:
         codes = atlas.codes(variable)
         for i, label in enumerate(classes):
             if (codes == i).any():
-                count(wording("atlas-titles", variable), label, codes == i)
+                count(_classes()[variable][0], label, codes == i)
     for variable, title in (("agrees", "Criterion η"), ("joint_agrees", "Criterion, all ideal forces")):
         codes = atlas.codes(variable)
         for i, label in ((1, "right"), (0, "wrong")):
@@ -199,8 +206,7 @@ def agreement_table(atlas: Atlas, name: str = "atlas-criterion") -> Table:
     for code, label in enumerate(CLASSES["qp"]):
         if (qp == code).any():
             rows.append((label, *(int(((qp == code) & (predicted == p)).sum()) for p in (1, 0, -1))))
-    caption = "The printed QP's answers by what the criterion predicts; it applies to positive definite operators."
-    return Table(name, caption, ("printed QP", "predicted equal", "predicted different", "does not apply"), tuple(rows))
+    return texts.table("criterion", rows, anchor=name)
 
 
 def atlas_section(atlas: Atlas, anchor: str = "atlas", title: str | None = None) -> tuple[Section, list[str]]:
@@ -221,7 +227,7 @@ def atlas_section(atlas: Atlas, anchor: str = "atlas", title: str | None = None)
     for name in mapped:
         if name not in several:
             label = CLASSES[name][int(atlas.codes(name).flat[0])]
-            blocks.append(Paragraph(f"{wording('atlas-titles', name)}: {label} at every point."))
+            blocks.append(Paragraph(f"{_classes()[name][0]}: {label} at every point."))
     return Section(anchor, title or f"Atlas of {atlas.problem}", tuple(blocks)), findings(atlas)
 
 
@@ -233,7 +239,7 @@ def _lead(atlas: Atlas) -> str:
     )
     loads = "" if atlas.loads is None else f", {len(atlas.loads)} directions of the load"
     slips = len(atlas.slips)
-    return wording("atlas", "points", points=atlas.points, axes=axes or "the start", slips=slips, loads=loads)
+    return texts("points", points=atlas.points, axes=axes or "the start", slips=slips, loads=loads)
 
 
 def findings(atlas: Atlas) -> list[str]:
@@ -246,7 +252,7 @@ def findings(atlas: Atlas) -> list[str]:
     several = sum(s["qp"].values()) - equal - different - tensile
     lines = [
         f"The contact laws have one solution at {s['lcp'].get('one solution', 0)} of {atlas.points} states.",
-        wording("atlas", "printed", equal=equal, differs=different + tensile, tensile=tensile, none=several),
+        texts("printed", equal=equal, differs=different + tensile, tensile=tensile, none=several),
         f"Criterion η predicts that at {criterion['right']} of {total} states to which it applies{border}."
         if total
         else "Criterion η applies nowhere: the contact operator is not positive definite at any state.",
@@ -257,7 +263,7 @@ def findings(atlas: Atlas) -> list[str]:
     if "not mapped" not in joint:
         differs = joint.get("different", 0) + joint.get("tensile", 0)
         wrong = criterion["wrong for all ideal forces"]
-        lines.append(wording("atlas", "joint", equal=joint.get("equal", 0), differs=differs, wrong=wrong))
+        lines.append(texts("joint", equal=joint.get("equal", 0), differs=differs, wrong=wrong))
     return lines
 
 
@@ -271,5 +277,5 @@ def document(atlas: Atlas, name: str, tables: Sequence[Table] = (), *, quick: bo
     if blocks:
         lead = Paragraph("Boundaries found by root finding and stated values beside them.")
         sections.append(Section("boundaries", "Boundaries and tables", (lead, *blocks)))
-    opening = wording("atlas", "lead", problem=atlas.problem)
+    opening = texts("lead", problem=atlas.problem)
     return Document(f"Atlas of {atlas.problem}", opening, tuple(lines), tuple(sections))

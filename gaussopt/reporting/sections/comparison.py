@@ -18,7 +18,9 @@ from gaussopt.reporting.document import Block, Data, Document, Items, Section, T
 from gaussopt.reporting.figures import convergence
 from gaussopt.reporting.sections import correctness, problems, speed, sweeps
 from gaussopt.reporting.sections.grouping import first, groups, listed, looks_of, plural, shape_of, short
-from gaussopt.reporting.wording import wording
+from gaussopt.reporting.texts import Texts
+
+texts = Texts(__file__, str)
 
 MOST_ROWS = 24
 """Longest table on the page where a file holds the rest."""
@@ -61,12 +63,11 @@ def document(results: Results) -> Document:
     if not judged:
         findings.insert(0, "No pair answered any step.")
     given = tuple(s for s in sections if s is not None)
-    return Document("Comparison", wording("comparison", "lead"), tuple(findings), given)
+    return Document("Comparison", texts("lead"), tuple(findings), given)
 
 
 def _how_to_read() -> Section:
-    subjects = ("confirmed", "charged", "starts", "times", "limits")
-    return Section("reading", "How to read this", (Items(tuple(wording("how-to-read", s) for s in subjects)),))
+    return Section("reading", "How to read this", (Items(tuple(texts.paragraphs("how-to-read"))),))
 
 
 def _convergence(judged: Sequence[Answers]) -> Section | None:
@@ -80,7 +81,7 @@ def _convergence(judged: Sequence[Answers]) -> Section | None:
 
 def _trajectories(motions: Sequence[MotionRecord]) -> Section:
     frame = tables.motions(motions)
-    rows = tuple(
+    rows = (
         (problem, formulation, f"{stepper}, {dt:g}" if dt else stepper,
          f"{(of['status'] == 'solved').sum()} of {len(of)}", _range(of["evaluations"]),
          *of[["error", "certified", "position_drift", "velocity_drift", "energy_drift"]].max())
@@ -88,16 +89,12 @@ def _trajectories(motions: Sequence[MotionRecord]) -> Section:
             ["problem", "formulation", "stepper", "dt"], sort=False
         )
     )  # fmt: skip
-    columns = ("problem", "formulation", "stepper", "to the end", "evaluations", "error", "certified",
-               "position drift", "velocity drift", "energy drift")  # fmt: skip
-    table = Table("motions", wording("comparison", "motions"), columns, rows)
-    blocks: list[Block] = [table, Data("motions-all", "All trajectories.", frame)]
+    blocks: list[Block] = [texts.table("motions", rows), Data("motions-all", "All trajectories.", frame)]
     ended = [m for m in motions if m.status != "solved"]
     if ended:
         shown, more = first(ended, MOST_ROWS)
-        why = tuple((m.problem, label_of(m.formulation, m.solver), m.stepper, m.status, m.message) for m in shown)
-        heads = ("problem", "pair", "stepper", "status", "why")
-        blocks.append(Table("motions-ended", f"Trajectories that ended early.{more}", heads, why))
+        why = ((m.problem, label_of(m.formulation, m.solver), m.stepper, m.status, m.message) for m in shown)
+        blocks.append(texts.table("motions-ended", why, more=more))
     return Section("motions", "Trajectories", tuple(blocks))
 
 
@@ -109,11 +106,8 @@ def _range(values: Iterable[int]) -> str | int:
 def _claims_section(answered: Sequence[MeasuredClaim]) -> Section | None:
     if all(c.verdict == NOT_MEASURED for c in answered):
         return None
-    table = Table(
-        "claims", "Claims of the papers on cost and accuracy; each verdict follows from numbers of this comparison.",
-        ("number", "paper", "claim", "verdict", "measured"),
-        tuple((c.id, c.paper, c.claim, c.verdict, c.sentence) for c in answered), ("verdict", "measured"),
-    )  # fmt: skip
+    rows = ((c.id, c.paper, c.claim, c.verdict, c.sentence) for c in answered)
+    table = texts.table("claims", rows, timed=("verdict", "measured"))
     parts = tuple(
         Section(f"claim-{c.id.lower()}", f"{c.id}: {c.claim}", tuple(_evidence(c))) for c in answered if c.rows
     )
@@ -146,13 +140,12 @@ def _refused(refused: Sequence[Answers]) -> Section | None:
         formulations.setdefault(a.formulation or "–")
         solvers.setdefault(a.solver or "all")
         where.setdefault(a.source.name)
-    rows = tuple(
+    rows = (
         (who or "–", listed(list(formulations), 6), "all" if who == "formulation" else listed(list(solvers), 6),
          listed(list(where), 4), reason)
         for (who, _), (reason, formulations, solvers, where) in sorted(by.items(), key=lambda x: x[0][0])
     )  # fmt: skip
-    columns = ("who refuses", "formulations", "solvers", "on", "reason")
-    return Section("refused", "Refused", (Table("refused", wording("comparison", "refused"), columns, rows),))
+    return Section("refused", "Refused", (texts.table("refused", rows),))
 
 
 def _failures(failures: Mapping[str, str], answers: Sequence[Answers]) -> Section | None:
@@ -160,36 +153,33 @@ def _failures(failures: Mapping[str, str], answers: Sequence[Answers]) -> Sectio
     blocks: list[Block] = []
     if early:
         shown, more = first(early, MOST_FAILURES)
-        rows = tuple(
+        rows = (
             (a.source.label, label_of(a.formulation, a.solver), a.start, a.failure, len(a.status),
              *(worst(np.array(x, dtype=float)) for x in (a.certified, a.primal, a.dual, a.gap)))
             for a in shown
         )  # fmt: skip
-        caption = wording("comparison", "ended-early", kinds=kinds_of(a.failure for a in early), more=more)
-        columns = ("steps", "pair", "start", "why", "answered", "certified", "primal", "dual", "gap")
-        blocks.append(Table("ended-early", caption, columns, rows))
+        blocks.append(texts.table("ended-early", rows, kinds=kinds_of(a.failure for a in early), more=more))
     if failures:
-        caption = f"Cases without a result: {kinds_of(failures.values())}."
-        blocks.append(Table("failures", caption, ("case", "reason"), tuple(failures.items())))
+        blocks.append(texts.table("failures", failures.items(), kinds=kinds_of(failures.values())))
     return Section("failures", "Failures", tuple(blocks)) if blocks else None
 
 
 def _broken(failures: Mapping[str, str], answers: Sequence[Answers]) -> list[str]:
-    texts = [a.failure for a in answers if a.failure]
+    early = [a for a in answers if a.failure]
     lines = []
-    if texts:
-        early = sorted({a.solver for a in answers if a.failure})
-        lines.append(f"{plural(len(texts), 'case')} ended early ({kinds_of(texts)}): {listed(early)}.")
+    if early:
+        kinds, who = kinds_of(a.failure for a in early), sorted({a.solver for a in early})
+        lines.append(f"{plural(len(early), 'case')} ended early ({kinds}): {listed(who)}.")
     if failures:
         have = "has" if len(failures) == 1 else "have"
         lines.append(f"{plural(len(failures), 'case')} {have} no result ({kinds_of(failures.values())}); see Failures.")
     return lines
 
 
-def kinds_of(texts: Iterable[str]) -> str:
+def kinds_of(failures: Iterable[str]) -> str:
     """Count failures of each kind, by how their texts begin."""
     kinds = {"crashed": "crashed", "time limit": "at the time limit", "lost": "lost"}
-    counts = Counter(kinds.get(text.partition(":")[0], "") for text in texts)
+    counts = Counter(kinds.get(text.partition(":")[0], "") for text in failures)
     errors = counts.pop("", 0)
     return ", ".join(
         [f"{counts[k]} {k}" for k in kinds.values() if counts[k]] + [plural(errors, "error")] * bool(errors)
@@ -197,9 +187,7 @@ def kinds_of(texts: Iterable[str]) -> str:
 
 
 def _environment(meta: Mapping[str, Any]) -> Section:
-    caption = "Versions, machine and settings of this comparison."
-    table = Table("environment", caption, ("what", "value"), tuple(_flat("", meta)))
-    return Section("environment", "Environment", (table,))
+    return Section("environment", "Environment", (texts.table("environment", _flat("", meta)),))
 
 
 def _flat(prefix: str, meta: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -14,7 +14,9 @@ from gaussopt.comparison.records import Answers
 from gaussopt.comparison.step_table import PROGRAM_TOLERANCE, SEVERAL, TimedAnswers, base_of, join, stacked, step_table
 from gaussopt.reporting.document import Block, Data, Paragraph, Section, Table
 from gaussopt.reporting.sections.grouping import Group, gathered, in_words, listed, per_cent, plural, shape_of, short
-from gaussopt.reporting.wording import wording
+from gaussopt.reporting.texts import Texts
+
+texts = Texts(__file__, str)
 
 MOST_ROWS = 30
 MOST_REASONS = 12
@@ -31,10 +33,8 @@ def section(groups: Sequence[Group], answers: Sequence[Answers]) -> Section:
             blocks.append(Data("words-all", "The same with every set of options.", _words_frame(words)))
     wrong = metrics.wrong_programs(answers)
     if wrong:
-        rows = tuple((w.formulation, w.source, w.steps, w.wrong, w.worst) for w in wrong)
-        columns = ("formulation", "steps of", "answers that solve it", "not confirmed", "largest certified")
-        caption = wording("correctness", "wrong-programs", tolerance=PROGRAM_TOLERANCE)
-        blocks.append(Table("wrong-programs", caption, columns, rows))
+        rows = ((w.formulation, w.source, w.steps, w.wrong, w.worst) for w in wrong)
+        blocks.append(texts.table("wrong-programs", rows, tolerance=PROGRAM_TOLERANCE))
     blocks += _reasons(answers)
     parts = tuple(Section(f"right-{g.anchor}", g.title, tuple(_matrices(g))) for g in groups)
     return Section("right", "Who is right", tuple(blocks), parts)
@@ -45,16 +45,14 @@ def _words_table(words: Sequence[Any]) -> Block:
     rest = sorted(w.solver for w in words if not w.false_claims and not w.missed)
     if not told:
         return Paragraph(f"Every claim survives and no right answer is disowned: {listed(rest, 40)}.")
-    rows = tuple(
+    rows = (
         (w.solver, w.steps, w.claims, w.false_claims, w.denied, w.missed, short(w.correct), short(w.worst),
          listed(w.where, 2))
         for w in told[:MOST_ROWS]
     )  # fmt: skip
     more = f" The {MOST_ROWS} worst of {len(told)}." * (len(told) > MOST_ROWS)
     more += f" Not listed, since claim and certificate agree at every step: {listed(rest, 40)}." if rest else ""
-    columns = ("solver", "steps", "claims", "false claims", "denied", "missed", "correct rate",
-               "largest certified among false claims", "most of them in")  # fmt: skip
-    return Table("words", wording("correctness", "words", more=more), columns, rows)
+    return texts.table("words", rows, more=more)
 
 
 def _words_frame(words: Sequence[Any]) -> pd.DataFrame:
@@ -79,16 +77,15 @@ def _matrices(group: Group) -> list[Block]:
     over = f", the worst of {parts} sets of steps" if parts > 1 else ""
     inexact = {c.answers.formulation for of in by.values() for c in of if not c.answers.exact}
     header = ("solver", *(f"{f}{'*' * (f in inexact)}" or "largest certified" for f in wide))
-    blocks: list[Block] = [Table(f"right-{group.anchor}", wording("correctness", "matrices", over=over), header, cells)]
+    blocks: list[Block] = [Table(f"right-{group.anchor}", texts("matrices", over=over), header, cells)]
     narrow = [(f, s) for f in formulations if f not in wide for s, g in used if g == f]
     if narrow:
-        rows = tuple((f, s, _cell(by[s, f])) for f, s in narrow)
-        text = "The same for formulations that one solver takes."
-        blocks.append(Table(f"right-one-{group.anchor}", text, ("formulation", "solver", "largest certified"), rows))
+        rows = ((f, s, _cell(by[s, f])) for f, s in narrow)
+        blocks.append(texts.table("right-one", rows, anchor=f"right-one-{group.anchor}"))
     frame = tables.summary(group.answers, group.times)
     of_time = ("backend", "overhead", "timed", "repetitions")
     timed = tuple(c for c in frame.columns if c.startswith("work_") or c in of_time)
-    return [*blocks, Data(f"summary-{group.anchor}", wording("correctness", "summary"), frame, timed)]
+    return [*blocks, Data(f"summary-{group.anchor}", texts("summary"), frame, timed)]
 
 
 def _cell(cases: Sequence[TimedAnswers] | None) -> float | str:
@@ -132,13 +129,13 @@ def findings(groups: Sequence[Group], answers: Sequence[Answers]) -> list[str]:
     known = " or recognise it as ill-posed" if exact["recognised"].any() else ""
     wrong = [f"{w.formulation} on {w.source} ({w.wrong} of {w.steps})" for w in metrics.wrong_programs(answers)]
     return [
-        wording("correctness", "everywhere", right=pairs.sum(), pairs=len(pairs), known=known,
+        texts("everywhere", right=pairs.sum(), pairs=len(pairs), known=known,
                 sure=listed(sure, 16) if sure else "none"),
         *_lies(answers, swept),
         *_differing(table),
         *_several(exact),
         *_failing([c for c in join(answers) if c.answers.exact and c.answers.solver not in swept]),
-        *([wording("correctness", "programs", wrong=listed(wrong))] if wrong else []),
+        *([texts("programs", wrong=listed(wrong))] if wrong else []),
     ]  # fmt: skip
 
 
@@ -147,7 +144,7 @@ def _lies(answers: Sequence[Answers], swept: frozenset[str]) -> list[str]:
     judged = metrics.liars(answers)
     liars = [r for r in judged if r.solver not in swept]
     lines = [
-        wording("correctness", "never-right", solver=r.solver, refuted=r.refuted, correct=r.correct,
+        texts("never-right", solver=r.solver, refuted=r.refuted, correct=r.correct,
                 worst=f"{r.worst:.1e}" if np.isfinite(r.worst) else "infinite")
         for r in liars if r.never_right
     ]  # fmt: skip
@@ -156,13 +153,13 @@ def _lies(answers: Sequence[Answers], swept: frozenset[str]) -> list[str]:
         named = [f"{r.solver} {r.refuted} of {r.claims} (correct rate {r.correct:.3g})" for r in others]
         lines.append(f"Claims of 'solved' that the certificate does not confirm: {listed(named)}.")
     lines += [
-        wording("correctness", "denied", solver=r.solver, said=in_words(r.said), denied=r.denied, steps=r.steps,
+        texts("denied", solver=r.solver, said=in_words(r.said), denied=r.denied, steps=r.steps,
                 correct=r.correct)
         for r in liars if r.denied
     ]  # fmt: skip
     loose = [base_of(r.solver) for r in judged if r.solver in swept]
     if loose:
-        lines.append(wording("correctness", "loose", count=len(loose), solvers=listed(sorted(set(loose)))))
+        lines.append(texts("loose", count=len(loose), solvers=listed(sorted(set(loose)))))
     if not any(r.refuted for r in judged):
         lines.append("Every claim of 'solved' survives the certificate.")
     return lines
@@ -172,7 +169,7 @@ def _differing(table: pd.DataFrame) -> list[str]:
     """Solvers whose answers on the clock are not those on record."""
     counts = table.groupby("solver", sort=False)["differs"].sum().sort_values(ascending=False, kind="stable")
     named = [f"{solver} (at {plural(n, 'step')}, over all starts)" for solver, n in counts.items() if n]
-    return [wording("correctness", "differing", named=listed(named))] if named else []
+    return [texts("differing", named=listed(named))] if named else []
 
 
 def _several(table: pd.DataFrame) -> list[str]:
@@ -224,10 +221,9 @@ def _reasons(answers: Sequence[Answers]) -> list[Block]:
     if not rows:
         return []
     rows.sort(key=lambda r: -r[3])
-    columns = ("solver", "formulation", "steps of", "steps", "reason")
     more = f" The {MOST_REASONS} most frequent of {len(rows)}." * (len(rows) > MOST_REASONS)
     shown = tuple((*row[:-1], cut(row[-1])) for row in rows[:MOST_REASONS])
-    blocks: list[Block] = [Table("reasons", wording("correctness", "reasons", more=more), columns, shown)]
+    blocks: list[Block] = [texts.table("reasons", shown, more=more)]
     if more:
         frame = pd.DataFrame(rows, columns=["solver", "formulation", "source", "steps", "reason"])
         blocks.append(Data("reasons-all", "All reasons.", frame))

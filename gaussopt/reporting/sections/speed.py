@@ -17,7 +17,9 @@ from gaussopt.comparison.warm_starts import WarmGain, warm_gain
 from gaussopt.reporting.document import Block, Data, Figure, Paragraph, Section, Table
 from gaussopt.reporting.figures import plots
 from gaussopt.reporting.sections.grouping import SWEEP, Group, gathered, listed, per_cent, plural, short
-from gaussopt.reporting.wording import wording
+from gaussopt.reporting.texts import Texts
+
+texts = Texts(__file__, str)
 
 DRAWN = 12
 """Most pairs in a figure; its data hold all."""
@@ -70,14 +72,14 @@ def by_formulation(group: Group) -> str:
 
 def section(speeds: Sequence[Speed], looks: Mapping[str, int]) -> Section:
     """Times by kind of start, means and profiles for each problem; families follow in their own section."""
-    lead = Paragraph(wording("speed", "lead", shift=1e6 * performance.SHIFT, penalty=performance.PENALTY))
+    lead = Paragraph(texts("lead", shift=1e6 * performance.SHIFT, penalty=performance.PENALTY))
     parts = [_group_section(s, looks) for s in speeds if s.group.kind != "family" and s.means]
     return Section("fast", "How fast", (lead,), tuple(parts))
 
 
 def _group_section(speed: Speed, looks: Mapping[str, int]) -> Section:
     group = speed.group
-    caption = wording("speed", "means", formulation=by_formulation(group), as_used=AS_USED)
+    caption = texts("means", formulation=by_formulation(group), as_used=AS_USED)
     blocks: list[Block] = [_means_table(f"means-{group.anchor}", caption, "solver", speed.means), *_starts(speed)]
     if len(speed.solvers.names) > 1:
         what = f"solvers of {group.formulation or 'these programs'}"
@@ -85,7 +87,7 @@ def _group_section(speed: Speed, looks: Mapping[str, int]) -> Section:
     if speed.several and len(speed.pairs.names) > 1:
         frame = pd.DataFrame(speed.pair_means).rename(columns={"name": "pair"})
         shown = _first_of_each(speed)
-        caption = wording("speed", "pairs", shown=len(shown), all=len(speed.pair_means))
+        caption = texts("pairs", shown=len(shown), all=len(speed.pair_means))
         what = "pairs of formulation and solver"
         blocks += [
             _means_table(f"means-pairs-{group.anchor}", caption, "pair", shown),
@@ -136,15 +138,13 @@ def _starts(speed: Speed) -> tuple[Table, Figure]:
                 rows.append((name, start, *q, backend, q[2] - backend, per_cent(float(right.mean()))))
     several = len({c.source.label for of in cases.values() for c in of}) > 1
     pooled = "steps of all sources, of the median of each step" if several else "steps and repetitions"
-    columns = ("solver", "start", "5 %", "25 %", "median", "75 %", "95 %", "reported by the backend", "the rest",
-               "right")  # fmt: skip
-    caption = wording("speed", "starts", formulation=by_formulation(group), pooled=pooled)
-    shown = tuple(tuple(short(x) for x in row) for row in rows)
-    table = Table(f"starts-{group.anchor}", caption, columns, shown, columns)
+    shown = (tuple(map(short, row)) for row in rows)
+    table = texts.table("starts", shown, anchor=f"starts-{group.anchor}", timed=True, pooled=pooled,
+                        formulation=by_formulation(group))  # fmt: skip
     alt = f"Boxes of microseconds on a logarithmic axis for {plural(len(names), 'solver')}{_medians(rows)}."
     svg = plots.boxes(names, drawn, "microseconds of work")
-    data = pd.DataFrame(rows, columns=list(columns))
-    return table, Figure(f"work-{group.anchor}", wording("speed", "work"), alt, svg, data, timed=True)
+    data = pd.DataFrame(rows, columns=list(table.columns))
+    return table, Figure(f"work-{group.anchor}", texts("work"), alt, svg, data, timed=True)
 
 
 def _medians(rows: Sequence[tuple[Any, ...]]) -> str:
@@ -170,10 +170,10 @@ def profile_figure(name: str, profile: Profile, what: str, looks: Mapping[str, i
     wins = ", ".join(f"{profile.names[j]} {per_cent(float(profile.rho[0, j]))}" for j in first if profile.rho[0, j] > 0)
     more = f" The {len(shown)} with the largest area of {len(order)}." if len(shown) < len(order) else ""
     wins = wins or "nobody"
-    caption = wording("speed", "profile", what=what, as_used=AS_USED, steps=profile.problems, wins=wins, more=more)
+    caption = texts("profile", what=what, as_used=AS_USED, steps=profile.problems, wins=wins, more=more)
     curves = {profile.names[j]: profile.rho[:, j] for j in shown}
     sound = sum(bool(profile.solved[j] >= 1.0) for j in shown)
-    alt = wording("speed", "profile-alt", shown=len(shown), wins=wins, sound=sound)
+    alt = texts("profile-alt", shown=len(shown), wins=wins, sound=sound)
     svg = plots.profiles(profile.taus, curves, "τ, time by that of the fastest", "share of steps", looks)
     data = pd.DataFrame({"tau": profile.taus, **{profile.names[j]: profile.rho[:, j] for j in order}})
     return Figure(name, caption, alt, svg, data, timed=True)
@@ -209,7 +209,7 @@ def precision_section(groups: Sequence[Group], looks: Mapping[str, int]) -> Sect
             parts.append(Section(f"precision-{group.anchor}", group.title, blocks))
     if not parts:
         return None
-    lead = Paragraph(wording("speed", "precision-lead"))
+    lead = Paragraph(texts("precision-lead"))
     return Section("precision", "Accuracy against time", (lead,), tuple(parts))
 
 
@@ -222,7 +222,7 @@ def _precision_figure(group: Group, points: Sequence[Any], looks: Mapping[str, i
     front = list(frame["solver"][frame["front"]])
     absent = sorted(set(frame["solver"][np.isinf(frame["error"])]))
     left_out = f" Not drawn, because some steps have no answer: {listed(absent)}." if absent else ""
-    caption = wording("speed", "precision", formulation=by_formulation(group), left_out=left_out)
+    caption = texts("precision", formulation=by_formulation(group), left_out=left_out)
     alt = f"Points of certified error and microseconds. On the front: {listed(front)}."
     joined = {base for base, of in by.items() if len(of) >= SWEEP}
     svg = plots.sweeps(curves, "largest certified relative error", "microseconds of work, median", hollow=hollow,
@@ -237,11 +237,9 @@ def _fastest(group: Group, points: Sequence[Any]) -> Table:
     for target, best in performance.fastest_at(points, targets).items():
         names = [f"{p.solver} {1e6 * p.work:.3g} µs" for p in best[:3]]
         rows.append((f"{target:.0e}", *(*names, "–", "–", "–")[:3], len(best)))
-    floor = f" {wording('speed', 'floor', floor=FLOOR)}" if rough else ""
-    places = ("first", "second", "third")
-    columns = ("accuracy", *places, "solvers that reach it")
-    caption = wording("speed", "fastest", floor=floor)
-    return Table(f"fastest-{group.anchor}", caption, columns, tuple(rows), places)
+    floor = f" {texts('floor', floor=FLOOR)}" if rough else ""
+    anchor, places = f"fastest-{group.anchor}", ("first", "second", "third")
+    return texts.table("fastest", rows, anchor=anchor, timed=places, floor=floor)
 
 
 def warm_section(groups: Sequence[Group]) -> tuple[Section | None, list[str]]:
@@ -254,14 +252,13 @@ def warm_section(groups: Sequence[Group]) -> tuple[Section | None, list[str]]:
         ratios = (short(x) for x in (g.iterations, *g.work, g.update[1]))
         return (group.title, g.formulation, g.solver, g.steps, *ratios, g.lost, g.won, g.verdict)
 
-    columns = ("steps of", "formulation", "solver", "steps", "iterations", "work 25 %", "work, median", "work 75 %",
-               "update by set-up", "lost", "won", "verdict")  # fmt: skip
+    columns = texts.columns("warm-pairs")
     telling = [
         (group, g) for group, g in found
         if g.formulation == group.formulation and (g.verdict in ("gain", "loss") or g.lost or g.won
                                                    or (np.isfinite(g.iterations) and abs(g.iterations - 1) > 0.01))
     ]  # fmt: skip
-    blocks: list[Block] = [Paragraph(wording("speed", "warm"))]
+    blocks: list[Block] = [Paragraph(texts("warm"))]
     if telling:
         caption = "Solvers that a warm start changes, by the formulation that most solvers take."
         blocks.append(Table("warm", caption, columns, tuple(row(*x) for x in telling), columns))

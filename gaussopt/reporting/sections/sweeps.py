@@ -15,7 +15,9 @@ from gaussopt.reporting.document import Block, Data, Figure, Paragraph, Section,
 from gaussopt.reporting.figures import plots
 from gaussopt.reporting.sections.grouping import Group, anchor_of, first, gathered, in_words, listed, per_cent, short
 from gaussopt.reporting.sections.speed import DRAWN
-from gaussopt.reporting.wording import wording
+from gaussopt.reporting.texts import Texts
+
+texts = Texts(__file__, str)
 
 MOST_REVERSALS = 12
 MOST_VALUES = 9
@@ -35,7 +37,7 @@ def section(groups: Sequence[Group], looks: Mapping[str, int]) -> tuple[Section 
             lines += found
     if not parts:
         return None, lines
-    lead = Paragraph(wording("sweeps", "lead"))
+    lead = Paragraph(texts("lead"))
     return Section("families", "Families: along each dial", (lead,), tuple(parts)), lines
 
 
@@ -52,7 +54,7 @@ def _dial(
     lines: list[str] = []
     if main:
         what = f"{dial}, by formulation {group.formulation}" if group.formulation else dial
-        caption = wording("sweeps", "work", what=what)
+        caption = texts("work", what=what)
         blocks.append(_figure(f"dial-{anchor}", caption, main, "solver", looks))
         blocks.append(_accuracy(f"dial-accuracy-{anchor}", dial, main))
         turned = reversals_of(main)
@@ -60,7 +62,7 @@ def _dial(
         lines += _lines(group, dial, turned)
     if len({p.formulation for p in pairs}) > 1:
         fast = _fast(pairs)
-        caption = wording("sweeps", "pairs", count=len(fast))
+        caption = texts("pairs", count=len(fast))
         shown = [p for p in pairs if p.label in fast]
         blocks.append(_figure(f"dial-pairs-{anchor}", caption, shown, "label", None))
         turned = reversals_of(shown)
@@ -121,7 +123,7 @@ def _accuracy(name: str, dial: str, found: Sequence[Place]) -> Table:
         values = [values[i] for i in np.unique(np.linspace(0, len(values) - 1, MOST_VALUES).round().astype(int))]
     cells = gathered(found, lambda p: (p.solver, p.value))
     rows = tuple((s, *(_cell(cells.get((s, v), ())) for v in values)) for s in sorted({p.solver for p in found}))
-    return Table(name, wording("sweeps", "accuracy", dial=dial), ("solver", *(f"{v:g}" for v in values)), rows)
+    return Table(name, texts("accuracy", dial=dial), ("solver", *(f"{v:g}" for v in values)), rows)
 
 
 def _cell(of: Sequence[Place]) -> Any:
@@ -143,14 +145,12 @@ def _reversals(name: str, dial: str, turned: Sequence[Reversal], what: str, form
     if not turned:
         return [Paragraph(f"No order of {what} reverses beyond the noise along {dial}.")]
     shown, more = first(turned, MOST_REVERSALS, "; changes of the first place come first")
-    rows = tuple(
+    rows = (
         (r.first.removeprefix(shared), r.then.removeprefix(shared), r.before, r.after, short(r.ratio_before),
          short(r.ratio_after), "yes" if r.leads else "no")
         for r in shown
     )  # fmt: skip
-    columns = ("faster before", "faster after", f"{dial} before", f"{dial} after", "factor before", "factor after",
-               "leads")  # fmt: skip
-    table = Table(name, wording("sweeps", "reversals", what=what, dial=dial, more=more), columns, rows, columns)
+    table = texts.table("reversals", rows, anchor=name, timed=True, what=what, dial=dial, more=more)
     if not more:
         return [table]
     data = pd.DataFrame(turned)
@@ -163,7 +163,7 @@ def _lines(group: Group, dial: str, turned: Sequence[Reversal]) -> list[str]:
     """Changes of the first place; if there is none, the clearest of the others."""
     leads = [r for r in turned if r.leads] or sorted(turned, key=lambda r: -min(r.ratio_before, r.ratio_after))[:1]
     return [
-        wording("sweeps", "finding", group=group.title, dial=dial, before=r.before, after=r.after, first=r.first,
+        texts("finding", group=group.title, dial=dial, before=r.before, after=r.after, first=r.first,
                 then=r.then, ratio_before=_times(r.ratio_before, r.then), ratio_after=_times(r.ratio_after, r.first),
                 leads=", and the first place changes hands" * r.leads)
         for r in leads[:2]

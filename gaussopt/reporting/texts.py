@@ -1,0 +1,90 @@
+"""Texts of the report, kept in Markdown beside the module that computes their numbers.
+
+A heading names an entry, blank lines part its paragraphs, and the lines of a paragraph are joined. Values stand in
+double braces as in a format string: `{{worst:.1e}}`. Formulas are LaTeX between dollar signs; a displayed one is
+`$$ LaTeX $$`, followed by the same formula without LaTeX. A caption of a table precedes the heads of its columns, and
+its rows if they are texts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from gaussopt.reporting.document import Block, Formula, Paragraph, Table, Tex
+
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+_VALUE = re.compile(r"\{\{(.+?)\}\}")
+_BETWEEN_CELLS = re.compile(r"(?<!\\)\|")
+
+
+class Texts:
+    """The entries of a Markdown file.
+
+    Every method takes the name of an entry and the values in its text. It raises KeyError for an entry or a value that
+    is missing, and ValueError if the entry has another number of paragraphs than the method needs.
+    """
+
+    def __init__(self, module: str, kind: type[str] = Tex, **values: Any) -> None:
+        """The file is named as the module whose `__file__` is given and lies beside it; the values are known to all.
+
+        Paragraphs and cells are of a kind, `str` where texts of users are among the values.
+        """
+        self.file, self.kind, self.values = Path(module).with_suffix(".md"), kind, values
+
+    @cached_property
+    def entries(self) -> dict[str, list[str]]:
+        """Paragraphs by the name of the entry, as they stand in the file."""
+        _, *parts = _HEADING.split(self.file.read_text(encoding="utf-8"))
+        return {name: text.strip().split("\n\n") for name, text in zip(parts[::2], parts[1::2], strict=True)}
+
+    def paragraphs(self, name: str, /, **values: Any) -> list[str]:
+        """The paragraphs of an entry."""
+        return [self._filled(text, values) for text in self.entries[name]]
+
+    def __call__(self, name: str, /, **values: Any) -> str:
+        """The only paragraph of an entry."""
+        (text,) = self.paragraphs(name, **values)
+        return text
+
+    def blocks(self, name: str, /, **values: Any) -> list[Block]:
+        """The paragraphs and displayed formulas of an entry."""
+        found: list[Block] = []
+        for text in self.paragraphs(name, **values):
+            if text.startswith("$$"):
+                _, latex, plain = text.split("$$")
+                found.append(Formula(latex.strip(), plain.strip()))
+            else:
+                found.append(Paragraph(self.kind(text)))
+        return found
+
+    def table(
+        self, name: str, rows: Iterable[tuple[Any, ...]] | None = None, /, *, anchor: str = "",
+        timed: tuple[str, ...] | Literal[True] = (), rounded: tuple[str, ...] = (), **values: Any,
+    ) -> Table:  # fmt: skip
+        """A table; its rows are those of the file if None is given, its name is that of the entry without an anchor.
+
+        `timed` columns hold measured times, True stands for all of them; for `rounded` see `Table`.
+        """
+        *caption, grid = self.entries[name]
+        columns, _, *texts = (self._cells(line, values) for line in grid.split("\n"))
+        told = tuple(tuple(map(self.kind, row)) for row in texts) if rows is None else tuple(rows)
+        words = self.kind(self._filled(" ".join(caption), values))
+        return Table(anchor or name, words, columns, told, columns if timed is True else timed, rounded)
+
+    def columns(self, name: str, /, **values: Any) -> tuple[str, ...]:
+        """The heads of the columns of a table without a caption."""
+        (grid,) = self.entries[name]
+        return self._cells(grid.split("\n")[0], values)
+
+    def _filled(self, text: str, values: dict[str, Any]) -> str:
+        # An empty value at the end leaves no space behind.
+        found = _VALUE.sub(lambda value: f"{{{value[1]}}}".format(**self.values | values), text.replace("\n", " "))
+        return found.strip()
+
+    def _cells(self, line: str, values: dict[str, Any]) -> tuple[str, ...]:
+        cells = _BETWEEN_CELLS.split(line)[1:-1]
+        return tuple(self._filled(cell.strip().replace("\\|", "|"), values) for cell in cells)
