@@ -10,6 +10,7 @@ import typer
 
 from gaussopt.cli import common
 from gaussopt.core.errors import BadInput
+from gaussopt.core.status import Status
 
 if TYPE_CHECKING:
     from gaussopt.integration.trajectory import Trajectory
@@ -36,7 +37,7 @@ def run_command(
     save: Annotated[Path | None, typer.Option("--save", metavar="FILE.nc", help="Write the motion as NetCDF.")] = None,
     json_: common.Json = False,
 ) -> None:
-    """Simulate a problem, certifying every step."""
+    """Simulate a problem, certifying the acceleration of every step."""
     from gaussopt.core.files import check_target
     from gaussopt.modelling.problem import problem as find
     from gaussopt.simulation.simulate import simulate
@@ -90,7 +91,9 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
         ]
     lines += [f"event at t = {event['t']:.12g}: {_event_words(event)}" for event in traj.events]
     lines += [f"warning: {warning}" for warning in traj.warnings]
-    lines.append(f"certified: relative error at most {traj.worst.relative_error:.2g} over {_certified(traj)}")
+    if traj.status is Status.SOLVED:
+        worst = f"relative error at most {traj.worst.relative_error:.2g} over {_certified(traj)}"
+        lines.append(f"accelerations certified: {worst}; this says nothing of the error that steps of time make")
     if not data["forces_unique"]:
         which = named_forces(data["open_forces"])
         some = f"{int((~traj.forces_unique).sum())} of {len(traj.t)} recorded instants{which and f': {which}'}"
