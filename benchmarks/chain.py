@@ -142,23 +142,14 @@ def exponent(found: Sequence[Scaling], part: str) -> float:
     return float(np.polyfit(links, seconds, 1)[0])
 
 
-def stored(saddle: Saddle) -> tuple[int, int]:
-    """Bytes of the numbers of the factors, and of the lists that are kept between steps."""
-    structure = saddle.structure
-    assert structure._whitened is None
-    gram = structure._gram
-    lists = (gram._left, gram._right, gram._starts, structure._order, structure._place)
-    numbers = 8 * (saddle.factor.fill + (0 if saddle._root is None else len(saddle._root.data)))
-    return numbers, sum(x.nbytes for x in lists)
-
-
 def bytes_of(links: int, closed: bool = False) -> dict[str, int]:
     """Bytes of the step data, of the numbers of the factors, and of what is kept between steps."""
     body, q, v = chain(links, closed)
     step = body.system.evaluate(0.0, q, v)
     saddle = Saddle.of(*parts(step))
     assert saddle is not None
-    return {"step data": memory(step), "factors": stored(saddle)[0], "kept lists": stored(saddle)[1]}
+    numbers, lists = saddle.stored()
+    return {"step data": memory(step), "factors": numbers, "kept lists": lists}
 
 
 def measure(links: Sequence[int] = LINKS) -> list[Scaling]:

@@ -271,6 +271,13 @@ class Saddle:
         """Whether every block of M is numerically positive definite."""
         return self._root is not None
 
+    def stored(self) -> tuple[int, int]:
+        """Bytes of the numbers of the factors, and of the lists of a band of S that are kept between steps."""
+        structure, gram = self.structure, self.structure._gram
+        lists = (gram._left, gram._right, gram._starts, structure._order, structure._place)
+        numbers = self.factor.fill + (0 if self._root is None else len(self._root.data))
+        return 8 * numbers, sum(x.nbytes for x in lists)
+
     def whiten(self, f: Vector) -> Vector:
         """A vector whose length is that of f in the metric M^-1; in unit masses where M is singular."""
         return f * self.scale if self._root is None else times(self._root, f)

@@ -472,7 +472,7 @@ def test_reports_with_few_axes(name: str, axes: list[str]) -> None:
 
 
 def test_reports_of_the_papers_problems_add_their_tables(bars: Atlas) -> None:
-    page = document(bars, "two-bar", TABLES["two-bar"](True), quick=True)
+    page = document(bars, "two-bar", TABLES["two-bar"](True))
     names = {b.name for s in page.sections for b in s.blocks if isinstance(b, Table)}
     assert names >= {"boundaries", "table-two-bar", "load-directions", "frozen-friction", "joint-forces"}
 

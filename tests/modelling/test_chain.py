@@ -129,16 +129,6 @@ def test_energy_is_kept(stabilise: str, closed: bool) -> None:
         assert max(motion.position_drift.max(), motion.velocity_drift.max()) <= 1e-13
 
 
-def stored(saddle: Saddle) -> tuple[int, int]:
-    """Bytes of the numbers of the factors, and of the lists that are kept between steps."""
-    structure = saddle.structure
-    assert structure._whitened is None
-    gram = structure._gram
-    lists = (gram._left, gram._right, gram._starts, structure._order, structure._place)
-    numbers = 8 * (saddle.factor.fill + (0 if saddle._root is None else len(saddle._root.data)))
-    return numbers, sum(x.nbytes for x in lists)
-
-
 @pytest.mark.parametrize("closed", [False, True])
 def test_work_and_memory_grow_like_the_number_of_links(closed: bool) -> None:
     found = []
@@ -149,7 +139,7 @@ def test_work_and_memory_grow_like_the_number_of_links(closed: bool) -> None:
         assert saddle is not None
         assert saddle.regular
         assert saddle.structure.half_band == 3  # joints that share a link
-        found.append(np.array([saddle.factor.fill, *stored(saddle), memory(step)]) / links)
+        found.append(np.array([saddle.factor.fill, *saddle.stored(), memory(step)]) / links)
     np.testing.assert_allclose(found[1], found[0], rtol=0.03)
     assert found[1][-1] + found[1][1] + found[1][2] <= 1000  # bytes a link
 

@@ -267,12 +267,12 @@ def findings(atlas: Atlas) -> list[str]:
     return lines
 
 
-def document(atlas: Atlas, name: str, tables: Sequence[Table] = (), *, quick: bool = False) -> Document:
+def document(atlas: Atlas, name: str, tables: Sequence[Table] = ()) -> Document:
     """The report of one problem's atlas, with the given tables and those that the problem itself adds."""
     section, lines = atlas_section(atlas)
     sections = [section]
     grid = problem(name).atlas
-    own = () if grid is None or grid.tables is None else grid.tables(quick)
+    own = () if grid is None or grid.tables is None else grid.tables(False)
     blocks = (*tables, *(Table(t.name, t.caption, tuple(t.columns), tuple(map(tuple, t.rows))) for t in own))
     if blocks:
         lead = Paragraph("Boundaries found by root finding and stated values beside them.")
