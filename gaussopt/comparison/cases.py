@@ -176,15 +176,9 @@ class _Rival:
 
 
 def motion_case(
-    problem: str,
-    settings: Mapping[str, Any],
-    formulation: str,
-    solver: str,
-    stepper: str,
-    dt: float | None,
-    t_end: float | None,
-    tolerance: float,
-) -> dict[str, Any]:
+    problem: str, settings: Mapping[str, Any], formulation: str, solver: str, stepper: str, dt: float | None,
+    t_end: float | None, tolerance: float,
+) -> dict[str, Any]:  # fmt: skip
     """Simulate a problem by a pair and measure the trajectory.
 
     Returns "motion", a MotionRecord as mapping, and "trajectory.nc", the trajectory as NetCDF in bytes. Raises

@@ -86,12 +86,9 @@ def compare(
 
 
 def _carry_out(
-    plan: planning.Plan,
-    place: AbstractContextManager[Executor],
-    store: str | Path | None,
-    progress: Callable[[float], None] | None,
-    note: Callable[[str], None] | None,
-) -> Results:
+    plan: planning.Plan, place: AbstractContextManager[Executor], store: str | Path | None,
+    progress: Callable[[float], None] | None, note: Callable[[str], None] | None,
+) -> Results:  # fmt: skip
     """Run the jobs of a plan on the executor that `place` enters."""
     kept = None if store is None else Store(store, note=note)
 

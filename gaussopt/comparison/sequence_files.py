@@ -51,14 +51,9 @@ ARRAYS = ("P", "q", "G", "h", "A", "b", "lb", "ub")
 
 
 def export_sequence(
-    problem: Problem,
-    formulation: str,
-    folder: Path,
-    *,
-    reference: str | None = None,
-    stride: int = 1,
+    problem: Problem, formulation: str, folder: Path, *, reference: str | None = None, stride: int = 1,
     progress: Callable[[float], None] | None = None,
-) -> dict[str, Any]:
+) -> dict[str, Any]:  # fmt: skip
     """Write the step programs along a reference trajectory, each with its certified solution.
 
     Of the reference, the first one of the problem or else its own motion if not given, every `stride`-th state is

@@ -14,17 +14,10 @@ from gaussopt.reporting.figures import plots
 
 
 def line_figure(
-    name: str,
-    caption: str,
-    alt: str,
-    x: Vector | Mapping[str, Vector],
-    curves: Mapping[str, Vector],
-    labels: tuple[str, str],
-    *,
-    data: pd.DataFrame | None = None,
-    columns: tuple[str, str] = ("t", "curve"),
+    name: str, caption: str, alt: str, x: Vector | Mapping[str, Vector], curves: Mapping[str, Vector],
+    labels: tuple[str, str], *, data: pd.DataFrame | None = None, columns: tuple[str, str] = ("t", "curve"),
     **how: Any,
-) -> Figure:
+) -> Figure:  # fmt: skip
     """Curves over one abscissa, or over one each, and their data, which are the curves if not given.
 
     `labels` are those of the axes, `columns` the names of the data's columns with the abscissa and, if each curve has

@@ -244,6 +244,17 @@ def _cell(result: PairResult | None) -> float | str:
     return f"{error}; {result.solved} of {result.states} confirmed"
 
 
+def per_solve(traj: Trajectory) -> float:
+    """Seconds of one call of the solver."""
+    return float(traj.timing["solve"] / traj.meta["evaluations"])
+
+
+def certified(traj: Trajectory) -> tuple[Any, ...]:
+    """How often a motion was evaluated, largest and median certified error, largest residual of the constraints."""
+    worst, median = traj.worst, float(np.median(traj.relative_error))
+    return traj.meta["evaluations"], worst.relative_error, median, worst.constraint_residual
+
+
 def errata_section(entry: Problem, number: str, results: PaperResults, findings: list[str]) -> Section:
     """The errors of the source: printed, corrected, and the numbers of this run on them.
 

@@ -74,12 +74,9 @@ def reproduce(
 
 
 def document(
-    outcomes: Mapping[str, JobOutcome],
-    compared: Results,
-    quick: bool,
-    executor: Executor | None = None,
+    outcomes: Mapping[str, JobOutcome], compared: Results, quick: bool, executor: Executor | None = None,
     solvers: JobOutcome | None = None,
-) -> Document:
+) -> Document:  # fmt: skip
     """The report, from the outcomes of all cases by key and the comparison of the solvers.
 
     It is drawn on the executor, or in a process of its own without one; `solvers` is the section on the comparison,
@@ -118,12 +115,9 @@ def document(
 
 
 def _drawn(
-    outcomes: Mapping[str, JobOutcome],
-    compared: Results,
-    quick: bool,
-    executor: Executor | None,
+    outcomes: Mapping[str, JobOutcome], compared: Results, quick: bool, executor: Executor | None,
     solvers: JobOutcome | None,
-) -> dict[str, Any]:
+) -> dict[str, Any]:  # fmt: skip
     """The sections with many figures, by paper and "solvers", drawn side by side."""
     cases = [_solvers_case(compared)]
     known = {} if solvers is None else {cases[0].key: solvers}

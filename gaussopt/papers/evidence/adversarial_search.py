@@ -22,14 +22,9 @@ class Least:
 
 
 def minimise(
-    cost: Callable[[Vector], Any],
-    bounds: Sequence[tuple[float, float]],
-    generations: int,
-    seed: int | np.random.Generator,
-    population: int = 3,
-    together: bool = False,
-    start: Vector | None = None,
-) -> Least:
+    cost: Callable[[Vector], Any], bounds: Sequence[tuple[float, float]], generations: int,
+    seed: int | np.random.Generator, population: int = 3, together: bool = False, start: Vector | None = None,
+) -> Least:  # fmt: skip
     """Minimise a function of d numbers within bounds.
 
     Parameters

@@ -51,15 +51,11 @@ def check(quick: bool) -> Judgement:
     by_14, by_16 = ("is" if holds else "is not" for holds in (holds_14, holds_16))
     verdict = ClaimVerdict.of([holds_14, holds_16])
     known = invariant.holds and not condition.refutes
-    return Judgement(
-        verdict,
-        text("sentence", by_14=by_14, by_16=by_16, samples=len(samples), worst=worst, factors=factors),
-        (optimal, start, _unweighted(samples), invariant, _repairs(some), _traps(quick)),
-        (drawn, steered, motions, condition, _lucky_states(quick)),
-        verdict.where(text("conditions") if known else ""),
-        text.columns("numbers"),
-        rows,
-    )
+    sentence = text("sentence", by_14=by_14, by_16=by_16, samples=len(samples), worst=worst, factors=factors)
+    derivations = (optimal, start, _unweighted(samples), invariant, _repairs(some), _traps(quick))
+    searches = (drawn, steered, motions, condition, _lucky_states(quick))
+    conditions = verdict.where(text("conditions") if known else "")
+    return Judgement(verdict, sentence, derivations, searches, conditions, text.columns("numbers"), rows)
 
 
 def _samples(count: int, conditions: tuple[float, float] = CONDITIONS) -> Samples:

@@ -38,15 +38,11 @@ def check(quick: bool) -> Judgement:
     holds_loop = closed.holds and not loop[0].refutes and not singular.refutes
     verdict = ClaimVerdict.of([holds_tree, holds_loop])
     only = "tree systems" if holds_tree else "closed loops"
+    derivations = (opened, closed, _counting(quick), _row_space(quick))
     return Judgement(
-        verdict,
-        text("sentence", tree=tree[1], loop=loop[1]),
-        (opened, closed, _counting(quick), _row_space(quick)),
-        (tree[0], loop[0], singular),
-        verdict.where(f"for {only} only."),
-        text.columns("numbers"),
-        (*rows, tree[2], loop[2]),
-    )
+        verdict, text("sentence", tree=tree[1], loop=loop[1]), derivations, (tree[0], loop[0], singular),
+        verdict.where(f"for {only} only."), text.columns("numbers"), (*rows, tree[2], loop[2]),
+    )  # fmt: skip
 
 
 def _crank_slider(stride: int) -> tuple[Derivation, Derivation, tuple[tuple[object, ...], ...]]:

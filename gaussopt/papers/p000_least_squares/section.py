@@ -202,12 +202,7 @@ def _states_section(results: PaperResults, findings: list[str]) -> Section:
 def _control(results: PaperResults, findings: list[str]) -> Section:
     controls = results.trajectories("control: ")
     end = f"{max((v.t[-1] for v in controls.values()), default=0.0):g} s"
-    rows = tuple(
-        (k, v.meta["evaluations"], v.worst.relative_error, float(np.median(v.relative_error)),
-         v.worst.constraint_residual,
-         v.q[-1, 2], 1e6 * v.timing["solve"] / v.meta["evaluations"])
-        for k, v in controls.items()
-    )  # fmt: skip
+    rows = ((k, *common.certified(v), v.q[-1, 2], 1e6 * common.per_solve(v)) for k, v in controls.items())
     table = text.table("control-000", rows, timed=("solve / µs per step",), end=end)
     blocks: list[Block] = [*text.blocks("control"), table]
     if controls:
@@ -222,9 +217,8 @@ def _control(results: PaperResults, findings: list[str]) -> Section:
         ))  # fmt: skip
         ga, newton = controls.get("deap, full coordinates with penalty"), controls.get("newton")
         if ga is not None and newton is not None:
-            cost = [v.timing["solve"] / v.meta["evaluations"] for v in (ga, newton)]
             found = text("control found", genetic=ga.worst.relative_error, newton=newton.worst.relative_error,
-                         times=cost[0] / cost[1])  # fmt: skip
+                         times=common.per_solve(ga) / common.per_solve(newton))  # fmt: skip
             findings.append(Timed(found))
     return Section("control-000", "OSQP, Newton and a genetic algorithm as the solver of every step", tuple(blocks))
 

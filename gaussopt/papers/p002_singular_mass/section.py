@@ -221,7 +221,7 @@ def _heights(lagrange: Trajectory, genetic: dict[str, Trajectory], findings: lis
             above=True,
         ))  # fmt: skip
         blocks.append(_control_table(lagrange, whole, difference))
-        cost = {k: _per_solve(v) / _per_solve(lagrange) for k, v in whole.items()}
+        cost = {k: common.per_solve(v) / common.per_solve(lagrange) for k, v in whole.items()}
         for k, v in whole.items():
             findings.append(Timed(text(
                 "genetic algorithm found", steps=len(t), way=k, apart=np.abs(difference[k]).max(), end=t[-1],
@@ -230,17 +230,8 @@ def _heights(lagrange: Trajectory, genetic: dict[str, Trajectory], findings: lis
     return blocks
 
 
-def _per_solve(traj: Trajectory) -> float:
-    return float(traj.timing["solve"] / traj.meta["evaluations"])
-
-
 def _control_table(lagrange: Trajectory, genetic: dict[str, Trajectory], difference: dict[str, Vector]) -> Table:
-    def row(label: str, v: Trajectory, gap: float) -> tuple[Any, ...]:
-        return (
-            label, v.meta["evaluations"], v.worst.relative_error, float(np.median(v.relative_error)),
-            v.worst.constraint_residual, gap, v.q[-1, 0], 1e6 * _per_solve(v),
-        )  # fmt: skip
-
-    rows = [row("Lagrange, linear algebra", lagrange, 0.0)]
-    rows += [row(f"genetic, {k}", v, float(np.abs(difference[k]).max())) for k, v in genetic.items()]
+    runs = [("Lagrange, linear algebra", lagrange, 0.0)]
+    runs += [(f"genetic, {k}", v, float(np.abs(difference[k]).max())) for k, v in genetic.items()]
+    rows = ((label, *common.certified(v), gap, v.q[-1, 0], 1e6 * common.per_solve(v)) for label, v, gap in runs)
     return text.table("control-002", rows, timed=("solve / µs per step",), end=lagrange.t[-1], step=CONTROL_STEP)

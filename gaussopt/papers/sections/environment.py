@@ -12,22 +12,21 @@ from gaussopt.core.tolerances import DEFAULT_TOLERANCE
 from gaussopt.processes.environment import versions
 from gaussopt.processes.job import JobOutcome
 from gaussopt.reporting.document import Paragraph, Section, Table, Timed
+from gaussopt.reporting.texts import Texts
 
 ANCHOR = "environment"
+
+texts = Texts(__file__)
 
 
 def section(outcomes: Mapping[str, JobOutcome]) -> Section:
     """Versions, machine, tolerances, seeds and options, seconds by case."""
-    table = Table("environment", "Versions and machine of this run.", ("what", "version"), tuple(versions().items()))
-    seconds = tuple((key, o.seconds, o.failure or "done") for key, o in outcomes.items())
-    cases = Table("cases", "Every case of this run.", ("case", "seconds", "ended"), seconds, timed=("seconds",))
-    text = (
-        "Times depend on the machine: read ratios, not microseconds. BLAS runs on one thread. Everything else is "
-        "deterministic: the genetic algorithms and every random draw are seeded."
-    )
+    seconds = ((key, o.seconds, o.failure or "done") for key, o in outcomes.items())
+    cases = texts.table("cases", seconds, timed=("seconds",))
     total = sum(o.seconds for o in outcomes.values())
     spent = Timed(f"The {len(outcomes)} cases took {total:.0f} s of one core.")
-    return Section(ANCHOR, "Environment", (Paragraph(text), table, _settings(), Paragraph(spent), cases))
+    opening = (*texts.blocks("reading"), texts.table("environment", versions().items()))
+    return Section(ANCHOR, "Environment", (*opening, _settings(), Paragraph(spent), cases))
 
 
 def _settings() -> Table:
@@ -36,12 +35,7 @@ def _settings() -> Table:
     for name in installed_solvers():
         options = solver_class(name).options_type()
         rows += [(name, f.name, _text(getattr(options, f.name))) for f in fields(options)]
-    return Table(
-        "settings",
-        "Tolerances, seeds and options in use where nothing else is said. Parameters of the mechanisms are in the "
-        "sections on their models.",
-        ("of", "option", "value"), tuple(rows),
-    )  # fmt: skip
+    return texts.table("settings", rows)
 
 
 def _text(value: Any) -> Any:

@@ -14,13 +14,9 @@ MOST = 3
 
 
 def summary(
-    outcomes: Mapping[str, JobOutcome],
-    found: Mapping[str, Judgement | str],
-    findings: Sequence[str],
-    sections: Sequence[Section],
-    papers: Sequence[str],
-    quick: bool,
-) -> Summary:
+    outcomes: Mapping[str, JobOutcome], found: Mapping[str, Judgement | str], findings: Sequence[str],
+    sections: Sequence[Section], papers: Sequence[str], quick: bool,
+) -> Summary:  # fmt: skip
     """The first screen, from the evidence `found` for each claim and all findings.
 
     The `Important` findings name a figure of `sections`; `papers` are their numbers.

@@ -80,15 +80,9 @@ def check_ending(path: Path) -> str:
 
 
 def animation_block(
-    trajectory: Trajectory,
-    problem: Problem,
-    name: str,
-    caption: str,
-    *,
-    beside: Mapping[str, Trajectory] | None = None,
-    label: str = "",
-    t_end: float | None = None,
-) -> Animation:
+    trajectory: Trajectory, problem: Problem, name: str, caption: str, *,
+    beside: Mapping[str, Trajectory] | None = None, label: str = "", t_end: float | None = None,
+) -> Animation:  # fmt: skip
     """Block of a report on a motion until `t_end` (s): animated, still, in words, and its data.
 
     The sketch is that of the problem in the variant of the trajectory; the speed of playback is added to the caption.

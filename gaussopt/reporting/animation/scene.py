@@ -88,14 +88,9 @@ class Scene:
 
 
 def scene_of(
-    trajectory: Trajectory,
-    sketch: Sketch,
-    parameters: Parameters,
-    *,
-    beside: Mapping[str, Trajectory] | None = None,
-    label: str = "",
-    t_end: float | None = None,
-) -> Scene:
+    trajectory: Trajectory, sketch: Sketch, parameters: Parameters, *, beside: Mapping[str, Trajectory] | None = None,
+    label: str = "", t_end: float | None = None,
+) -> Scene:  # fmt: skip
     """Lay out a motion until `t_end` (s) or the end of the shortest, others `beside` it in another colour.
 
     Raises BadInput if there is nothing to draw or the sketch fails, UnknownName if only the sketch has a contact.

@@ -43,14 +43,9 @@ class Frame:
 
 
 def lines(
-    x: Vector | Mapping[str, Vector],
-    curves: Mapping[str, Vector],
-    xlabel: str,
-    ylabel: str,
-    *,
-    markers: Mapping[str, tuple[Vector, Vector]] | None = None,
-    **frame: Any,
-) -> str:
+    x: Vector | Mapping[str, Vector], curves: Mapping[str, Vector], xlabel: str, ylabel: str, *,
+    markers: Mapping[str, tuple[Vector, Vector]] | None = None, **frame: Any,
+) -> str:  # fmt: skip
     """Curves over a common (or their own) abscissa, with points on top (`markers`); `frame` are fields of `Frame`."""
     how, points = Frame(**frame), markers or {}
     figure, axes = _new(how.size, xlabel, ylabel)
@@ -127,15 +122,10 @@ def profiles(
 
 
 def sweeps(
-    curves: Mapping[str, tuple[Vector, Vector]],
-    xlabel: str,
-    ylabel: str,
-    *,
-    bands: Mapping[str, tuple[Vector, Vector]] | None = None,
-    joined: Collection[str] | None = None,
-    hollow: Mapping[str, NDArray[np.bool_]] | None = None,
-    looks: Mapping[str, int] | None = None,
-) -> str:
+    curves: Mapping[str, tuple[Vector, Vector]], xlabel: str, ylabel: str, *,
+    bands: Mapping[str, tuple[Vector, Vector]] | None = None, joined: Collection[str] | None = None,
+    hollow: Mapping[str, NDArray[np.bool_]] | None = None, looks: Mapping[str, int] | None = None,
+) -> str:  # fmt: skip
     """Points (x, y) of each competitor on logarithmic axes, by label.
 
     Parameters
