@@ -33,10 +33,14 @@ def build() -> AbstractSystem:
     vs, vn = v = sp.symbols("vs vn")
     m, g, alpha, mu = sp.symbols("m g alpha mu")
     return System.from_lagrangian(
-        q, v, kinetic=m * (vs**2 + vn**2) / 2, potential=m * g * (n * sp.cos(alpha) - s * sp.sin(alpha)),
-        contacts=[Contact("slope", position=(s, n), mu=mu)], parameters={p.name: p.value for p in PARAMETERS},
+        q,
+        v,
+        kinetic=m * (vs**2 + vn**2) / 2,
+        potential=m * g * (n * sp.cos(alpha) - s * sp.sin(alpha)),
+        contacts=[Contact("slope", position=(s, n), mu=mu)],
+        parameters={p.name: p.value for p in PARAMETERS},
         name="block-on-incline",
-    )  # fmt: skip
+    )
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
@@ -63,7 +67,15 @@ CASES = {
 }
 
 problem = Problem(
-    name="block-on-incline", title="Block on a rough incline", source="textbook; Coulomb friction in closed form",
-    description="Two coordinates, one contact with friction.", build=build, start=start, sketch=sketch,
-    parameters=PARAMETERS, t_end=2.0, dt=1e-3, cases=CASES,
-)  # fmt: skip
+    name="block-on-incline",
+    title="Block on a rough incline",
+    source="textbook; Coulomb friction in closed form",
+    description="Two coordinates, one contact with friction.",
+    build=build,
+    start=start,
+    sketch=sketch,
+    parameters=PARAMETERS,
+    t_end=2.0,
+    dt=1e-3,
+    cases=CASES,
+)

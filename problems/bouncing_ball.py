@@ -30,9 +30,14 @@ def build() -> AbstractSystem:
 
     y, vy, m, g, e = sp.symbols("y vy m g e")
     return System.from_lagrangian(
-        [y], [vy], kinetic=m * vy**2 / 2, potential=m * g * y, contacts=[Contact("floor", gap=y, e_N=e)],
-        parameters={p.name: p.value for p in PARAMETERS}, name="bouncing-ball",
-    )  # fmt: skip
+        [y],
+        [vy],
+        kinetic=m * vy**2 / 2,
+        potential=m * g * y,
+        contacts=[Contact("floor", gap=y, e_N=e)],
+        parameters={p.name: p.value for p in PARAMETERS},
+        name="bouncing-ball",
+    )
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
@@ -50,7 +55,14 @@ def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
 
 
 problem = Problem(
-    name="bouncing-ball", title="Bouncing ball", source="Siconos tutorials, BouncingBallTS and BouncingBallED",
-    description="One coordinate, one contact without friction, impacts that accumulate.", build=build, start=start,
-    sketch=sketch, parameters=PARAMETERS, t_end=10.0, dt=5e-3,
-)  # fmt: skip
+    name="bouncing-ball",
+    title="Bouncing ball",
+    source="Siconos tutorials, BouncingBallTS and BouncingBallED",
+    description="One coordinate, one contact without friction, impacts that accumulate.",
+    build=build,
+    start=start,
+    sketch=sketch,
+    parameters=PARAMETERS,
+    t_end=10.0,
+    dt=5e-3,
+)

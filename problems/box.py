@@ -47,14 +47,22 @@ def build(points: tuple[str, ...] = ("left", "middle", "right")) -> AbstractSyst
 
     def contact(name: str) -> Contact:
         s = place[name]
-        point = (x + s * sp.cos(th) + height / 2 * sp.sin(th), y + s * sp.sin(th) - height / 2 * sp.cos(th))
+        point = (
+            x + s * sp.cos(th) + height / 2 * sp.sin(th),
+            y + s * sp.sin(th) - height / 2 * sp.cos(th),
+        )
         return Contact(name, position=point, mu=mu[name], e_N=e_N)
 
     return System.from_lagrangian(
-        q, v, kinetic=m * (vx**2 + vy**2) / 2 + m * (width**2 + height**2) * w**2 / 24, potential=m * g * y,
-        forces={x: P}, contacts=[contact(name) for name in points], parameters={p.name: p.value for p in PARAMETERS},
+        q,
+        v,
+        kinetic=m * (vx**2 + vy**2) / 2 + m * (width**2 + height**2) * w**2 / 24,
+        potential=m * g * y,
+        forces={x: P},
+        contacts=[contact(name) for name in points],
+        parameters={p.name: p.value for p in PARAMETERS},
         name="box",
-    )  # fmt: skip
+    )
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
@@ -94,9 +102,17 @@ CASES = {
 VARIANTS: dict[str, Callable[[], AbstractSystem]] = {"two": partial(build, ("left", "right"))}
 
 problem = Problem(
-    name="box", title="Box on a rough floor with redundant contacts",
+    name="box",
+    title="Box on a rough floor with redundant contacts",
     source="example of this project, statically indeterminate contacts",
-    description="Three coordinates, three contacts (two corners in the variant `two`).", build=build, start=start,
-    sketch=sketch, parameters=PARAMETERS, t_end=1.0, dt=1e-3, cases=CASES, variants=VARIANTS,
+    description="Three coordinates, three contacts (two corners in the variant `two`).",
+    build=build,
+    start=start,
+    sketch=sketch,
+    parameters=PARAMETERS,
+    t_end=1.0,
+    dt=1e-3,
+    cases=CASES,
+    variants=VARIANTS,
     atlas=AtlasGrid((Axis("mu1", np.linspace(0.1, 2.5, 13)), Axis("mu3", np.linspace(0.1, 2.5, 13)))),
-)  # fmt: skip
+)

@@ -276,14 +276,21 @@ ERRATA = {
 COLUMNS = (("x1", "y1", "th1", "x2", "y2", "th2", "x3"), tuple(f"lam{i}" for i in range(1, 7)), "E_mech")
 
 problem = Problem(
-    name="crank-slider", title="Crank-slider with spring and damper",
+    name="crank-slider",
+    title="Crank-slider with spring and damper",
     source="Yuan & Ge 2016 (paper 000), least squares and generalised inverses",
-    description="Seven absolute coordinates, six holonomic constraints, one degree of freedom.", build=build,
-    start=start, sketch=Sketch(sketch, pose), parameters=PARAMETERS, t_end=2.0, dt=1e-3,
+    description="Seven absolute coordinates, six holonomic constraints, one degree of freedom.",
+    build=build,
+    start=start,
+    sketch=Sketch(sketch, pose),
+    parameters=PARAMETERS,
+    t_end=2.0,
+    dt=1e-3,
     references=(
         Reference("crank-A-2s", "crank_A_2s.csv", {"tau": -0.5}, 1e-13, "printed torque, 2 s", *COLUMNS),
         Reference("crank-A-20s", "crank_A_20s.csv", {"tau": -0.5}, 1e-13, "printed torque, 20 s, 144 turns", *COLUMNS),
         Reference("crank-B-20s", "crank_B_20s.csv", {"tau": 0.0}, 1e-13, "without torque, comes to rest", *COLUMNS),
     ),
-    errata=errata(ERRATA), notes=notes("crank-slider"),
-)  # fmt: skip
+    errata=errata(ERRATA),
+    notes=notes("crank-slider"),
+)

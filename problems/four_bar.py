@@ -49,12 +49,16 @@ def build(constraint: str = "regular", weight: float = 0.5, sign: int = 1) -> Ab
     lift = sp.nsimplify(weight)
     closure = th1 - th2 if constraint == "regular" else l * sp.sin(th1) - l * sp.sin(th2)
     return System.from_lagrangian(
-        q, v, kinetic=sp.Rational(2, 3) * m * l**2 * w1**2 + sp.Rational(1, 6) * m * l**2 * w2**2,
+        q,
+        v,
+        kinetic=sp.Rational(2, 3) * m * l**2 * w1**2 + sp.Rational(1, 6) * m * l**2 * w2**2,
         potential=sign * m * g * l * (sp.Rational(3, 2) * sp.sin(th1) + lift * sp.sin(th2)),
-        forces={th1: sign * psi, th3: sign * tau3}, holonomic=[closure, th1 + th3 - sp.pi],
-        quasi_velocities=[w1] if constraint == "regular" else [], parameters={p.name: p.value for p in PARAMETERS},
+        forces={th1: sign * psi, th3: sign * tau3},
+        holonomic=[closure, th1 + th3 - sp.pi],
+        quasi_velocities=[w1] if constraint == "regular" else [],
+        parameters={p.name: p.value for p in PARAMETERS},
         name="four-bar",
-    )  # fmt: skip
+    )
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:

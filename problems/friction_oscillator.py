@@ -34,10 +34,14 @@ def build() -> AbstractSystem:
     vx, vy = v = sp.symbols("vx vy")
     m, k, g, mu = sp.symbols("m k g mu")
     return System.from_lagrangian(
-        q, v, kinetic=m * (vx**2 + vy**2) / 2, potential=k * x**2 / 2 + m * g * y,
-        contacts=[Contact("floor", position=(x, y), mu=mu)], parameters={p.name: p.value for p in PARAMETERS},
+        q,
+        v,
+        kinetic=m * (vx**2 + vy**2) / 2,
+        potential=k * x**2 / 2 + m * g * y,
+        contacts=[Contact("floor", position=(x, y), mu=mu)],
+        parameters={p.name: p.value for p in PARAMETERS},
         name="friction-oscillator",
-    )  # fmt: skip
+    )
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
@@ -59,7 +63,14 @@ def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
 
 
 problem = Problem(
-    name="friction-oscillator", title="Oscillator with dry friction", source="Siconos tutorials, FrictionOscillator",
-    description="Two coordinates, one contact with friction; stops after eight half swings.", build=build,
-    start=start, sketch=sketch, parameters=PARAMETERS, t_end=25.0, dt=1e-2,
-)  # fmt: skip
+    name="friction-oscillator",
+    title="Oscillator with dry friction",
+    source="Siconos tutorials, FrictionOscillator",
+    description="Two coordinates, one contact with friction; stops after eight half swings.",
+    build=build,
+    start=start,
+    sketch=sketch,
+    parameters=PARAMETERS,
+    t_end=25.0,
+    dt=1e-2,
+)

@@ -34,10 +34,13 @@ def build() -> AbstractSystem:
     v = sp.symbols("vx1 vy1 omega1 vx2 vy2 omega2 vx3 vy3")
     m1, m2, m3, g, mu = sp.symbols("m1 m2 m3 g mu")
     return System.from_lagrangian(
-        q, v, **equations(q, v, g * (m1 * y1 + m2 * y2 + m3 * y3)),
+        q,
+        v,
+        **equations(q, v, g * (m1 * y1 + m2 * y2 + m3 * y3)),
         contacts=[Contact("guide", position=(x3, y3), mu=mu, two_sided=True)],
-        parameters={p.name: p.value for p in PARAMETERS}, name="guided-slider-crank",
-    )  # fmt: skip
+        parameters={p.name: p.value for p in PARAMETERS},
+        name="guided-slider-crank",
+    )
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
@@ -83,13 +86,19 @@ CASES = {
 }
 
 problem = Problem(
-    name="guided-slider-crank", title="Crank-slider in a rough guide",
+    name="guided-slider-crank",
+    title="Crank-slider in a rough guide",
     source="Yuan & Ge 2016 (paper 000), with a slider of two coordinates in a guide with Coulomb friction",
-    description="Eight coordinates, six holonomic constraints, one two-sided contact with friction.", build=build,
-    start=start, sketch=Sketch(sketch, pose), parameters=PARAMETERS, t_end=2.0, dt=1e-3,
+    description="Eight coordinates, six holonomic constraints, one two-sided contact with friction.",
+    build=build,
+    start=start,
+    sketch=Sketch(sketch, pose),
+    parameters=PARAMETERS,
+    t_end=2.0,
+    dt=1e-3,
     notes=(
         "The source's guide is smooth; the friction coefficient is our choice. With mu = 0 the motion is that of "
         "crank-slider.",
     ),
     cases=CASES,
-)  # fmt: skip
+)

@@ -40,9 +40,14 @@ def build() -> AbstractSystem:
     m, l, g, mu, e_N, e_T = sp.symbols("m l g mu e_N e_T")
     end = Contact("end", gap=y - l / 2 * sp.cos(phi), slip=(-vx - l / 2 * sp.cos(phi) * w,), mu=mu, e_N=e_N, e_T=e_T)
     return System.from_lagrangian(
-        q, v, kinetic=m * (vx**2 + vy**2) / 2 + m * l**2 * w**2 / 24, potential=m * g * y, contacts=[end],
-        parameters={p.name: p.value for p in PARAMETERS}, name="impacting-stick",
-    )  # fmt: skip
+        q,
+        v,
+        kinetic=m * (vx**2 + vy**2) / 2 + m * l**2 * w**2 / 24,
+        potential=m * g * y,
+        contacts=[end],
+        parameters={p.name: p.value for p in PARAMETERS},
+        name="impacting-stick",
+    )
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
@@ -64,7 +69,14 @@ def sketch(q: Vector, p: Parameters) -> tuple[Shape, ...]:
 
 
 problem = Problem(
-    name="impacting-stick", title="Impacting stick with friction", source="Siconos tutorials, ImpactingStick",
-    description="Three coordinates, one contact with friction and restitution.", build=build, start=start,
-    sketch=sketch, parameters=PARAMETERS, t_end=0.2, dt=1e-4,
-)  # fmt: skip
+    name="impacting-stick",
+    title="Impacting stick with friction",
+    source="Siconos tutorials, ImpactingStick",
+    description="Three coordinates, one contact with friction and restitution.",
+    build=build,
+    start=start,
+    sketch=sketch,
+    parameters=PARAMETERS,
+    t_end=0.2,
+    dt=1e-4,
+)

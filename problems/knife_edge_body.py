@@ -44,10 +44,15 @@ def build(row: str = "regular") -> AbstractSystem:
     F = F0 * sp.cos(nu * t)
     constraint = vx * sp.sin(phi) - vy * sp.cos(phi) if row == "regular" else vx * sp.tan(phi) - vy
     return System.from_lagrangian(
-        q, v, kinetic=M * (vx**2 + vy**2) / 2 + I_C * w**2 / 2, forces=[F * sp.cos(alpha), L_C, F * sp.sin(alpha)],
-        nonholonomic=[constraint], quasi_velocities=[vx * sp.cos(phi) + vy * sp.sin(phi), w],
-        parameters={p.name: p.value for p in PARAMETERS}, name="knife-edge-body",
-    )  # fmt: skip
+        q,
+        v,
+        kinetic=M * (vx**2 + vy**2) / 2 + I_C * w**2 / 2,
+        forces=[F * sp.cos(alpha), L_C, F * sp.sin(alpha)],
+        nonholonomic=[constraint],
+        quasi_velocities=[vx * sp.cos(phi) + vy * sp.sin(phi), w],
+        parameters={p.name: p.value for p in PARAMETERS},
+        name="knife-edge-body",
+    )
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
@@ -183,14 +188,22 @@ ERRATA = {
 COLUMNS = (("xC", "phi", "yC"), ("lam_regular",), "")
 
 problem = Problem(
-    name="knife-edge-body", title="Body on a knife edge (nonholonomic)",
+    name="knife-edge-body",
+    title="Body on a knife edge (nonholonomic)",
     source="Hao, Liu & Yao 2020 (paper 004), quasi-velocities against Routh",
-    description="Three coordinates, one nonholonomic constraint, two degrees of freedom.", build=build, start=start,
-    sketch=Sketch(sketch, pose), parameters=PARAMETERS, t_end=30.0, dt=1e-2,
+    description="Three coordinates, one nonholonomic constraint, two degrees of freedom.",
+    build=build,
+    start=start,
+    sketch=Sketch(sketch, pose),
+    parameters=PARAMETERS,
+    t_end=30.0,
+    dt=1e-2,
     references=tuple(
         Reference(case, f"nonholonomic_{case[-1]}.csv", CASES[case].values, 1e-13, CASES[case].description, *COLUMNS)
         for case in CASES
     ),
-    errata=errata(ERRATA), notes=notes("knife-edge-body"), cases=CASES,
+    errata=errata(ERRATA),
+    notes=notes("knife-edge-body"),
+    cases=CASES,
     variants={"tan-row": partial(build, row="tan")},
-)  # fmt: skip
+)

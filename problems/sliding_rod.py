@@ -41,10 +41,14 @@ def build() -> AbstractSystem:
     vx, vy, w = v = sp.symbols("vx vy omega")
     m, l, g, mu, e_N = sp.symbols("m l g mu e_N")
     return System.from_lagrangian(
-        q, v, kinetic=m * (vx**2 + vy**2) / 2 + m * l**2 * w**2 / 6, potential=m * g * y,
+        q,
+        v,
+        kinetic=m * (vx**2 + vy**2) / 2 + m * l**2 * w**2 / 6,
+        potential=m * g * y,
         contacts=[Contact("A", position=(x - l * sp.cos(th), y - l * sp.sin(th)), mu=mu, e_N=e_N)],
-        parameters={p.name: p.value for p in PARAMETERS}, name="sliding-rod",
-    )  # fmt: skip
+        parameters={p.name: p.value for p in PARAMETERS},
+        name="sliding-rod",
+    )
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:

@@ -35,10 +35,14 @@ def build() -> AbstractSystem:
     vx, vy, w = v = sp.symbols("vx vy omega")
     m, r, inertia, g, mu = sp.symbols("m r inertia g mu")
     return System.from_lagrangian(
-        q, v, kinetic=m * (vx**2 + vy**2) / 2 + inertia * m * r**2 * w**2 / 2, potential=m * g * y,
+        q,
+        v,
+        kinetic=m * (vx**2 + vy**2) / 2 + inertia * m * r**2 * w**2 / 2,
+        potential=m * g * y,
         contacts=[Contact("floor", gap=y - r, slip=(vx - r * w,), mu=mu)],
-        parameters={p.name: p.value for p in PARAMETERS}, name="sliding-to-rolling",
-    )  # fmt: skip
+        parameters={p.name: p.value for p in PARAMETERS},
+        name="sliding-to-rolling",
+    )
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:
@@ -62,7 +66,15 @@ CASES = {
 }
 
 problem = Problem(
-    name="sliding-to-rolling", title="From sliding to rolling", source="textbook; Coulomb friction in closed form",
-    description="Three coordinates, one contact with friction that ends in rolling.", build=build, start=start,
-    sketch=sketch, parameters=PARAMETERS, t_end=1.0, dt=1e-3, cases=CASES,
-)  # fmt: skip
+    name="sliding-to-rolling",
+    title="From sliding to rolling",
+    source="textbook; Coulomb friction in closed form",
+    description="Three coordinates, one contact with friction that ends in rolling.",
+    build=build,
+    start=start,
+    sketch=sketch,
+    parameters=PARAMETERS,
+    t_end=1.0,
+    dt=1e-3,
+    cases=CASES,
+)

@@ -91,10 +91,14 @@ def _system(name: str, q: Any, v: Any, parts: dict[str, Any], B: Any, C: Any) ->
     A = (x - l / 2 * sp.cos(th1), y - l / 2 * sp.sin(th1))
     pull = B.jacobian(q).T * sp.Matrix([0, F]) + C.jacobian(q).T * sp.Matrix([0, F_C])
     return System.from_lagrangian(
-        q, v, **parts, forces=list(pull),
+        q,
+        v,
+        **parts,
+        forces=list(pull),
         contacts=[Contact(name, position=tuple(end), mu=mu, e_N=e_N) for name, end in (("A", A), ("C", C))],
-        parameters={p.name: p.value for p in PARAMETERS}, name=name,
-    )  # fmt: skip
+        parameters={p.name: p.value for p in PARAMETERS},
+        name=name,
+    )
 
 
 def start(p: Parameters) -> tuple[Vector, Vector]:

@@ -19,11 +19,16 @@ from gaussopt.core.status import Status
 from gaussopt.solvers._qpsolvers import Stateless
 
 _CLAIMS = {
-    "Solved": Status.SOLVED, "AlmostSolved": Status.INACCURATE, "PrimalInfeasible": Status.INFEASIBLE,
-    "AlmostPrimalInfeasible": Status.INFEASIBLE, "DualInfeasible": Status.UNBOUNDED,
-    "AlmostDualInfeasible": Status.UNBOUNDED, "MaxIterations": Status.ITERATION_LIMIT, "MaxTime": Status.TIME_LIMIT,
+    "Solved": Status.SOLVED,
+    "AlmostSolved": Status.INACCURATE,
+    "PrimalInfeasible": Status.INFEASIBLE,
+    "AlmostPrimalInfeasible": Status.INFEASIBLE,
+    "DualInfeasible": Status.UNBOUNDED,
+    "AlmostDualInfeasible": Status.UNBOUNDED,
+    "MaxIterations": Status.ITERATION_LIMIT,
+    "MaxTime": Status.TIME_LIMIT,
     "InsufficientProgress": Status.INACCURATE,
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)

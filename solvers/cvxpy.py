@@ -32,11 +32,15 @@ _TIGHT: dict[str, dict[str, Any]] = {
 _RELATIONS = {"==": operator.eq, ">=": operator.ge, "<=": operator.le}
 
 _CLAIMS = {
-    "optimal": Status.SOLVED, "optimal_inaccurate": Status.INACCURATE, "infeasible": Status.INFEASIBLE,
-    "infeasible_inaccurate": Status.INFEASIBLE, "unbounded": Status.UNBOUNDED,
-    "unbounded_inaccurate": Status.UNBOUNDED, "infeasible_or_unbounded": Status.INFEASIBLE,
+    "optimal": Status.SOLVED,
+    "optimal_inaccurate": Status.INACCURATE,
+    "infeasible": Status.INFEASIBLE,
+    "infeasible_inaccurate": Status.INFEASIBLE,
+    "unbounded": Status.UNBOUNDED,
+    "unbounded_inaccurate": Status.UNBOUNDED,
+    "infeasible_or_unbounded": Status.INFEASIBLE,
     "user_limit": Status.ITERATION_LIMIT,
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)

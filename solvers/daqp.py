@@ -35,11 +35,15 @@ from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.linalg.dense import equilibrate
 
 _CLAIMS = {
-    1: (Status.SOLVED, "optimal"), -1: (Status.INFEASIBLE, "infeasible"),
-    -2: (Status.SOLVER_ERROR, "cycling detected"), -3: (Status.UNBOUNDED, "unbounded"),
-    -4: (Status.ITERATION_LIMIT, "iteration limit reached"), -5: (Status.SOLVER_ERROR, "nonconvex"),
-    -6: (Status.INFEASIBLE, "the equality rows are overdetermined"), -7: (Status.TIME_LIMIT, "time limit reached"),
-}  # fmt: skip
+    1: (Status.SOLVED, "optimal"),
+    -1: (Status.INFEASIBLE, "infeasible"),
+    -2: (Status.SOLVER_ERROR, "cycling detected"),
+    -3: (Status.UNBOUNDED, "unbounded"),
+    -4: (Status.ITERATION_LIMIT, "iteration limit reached"),
+    -5: (Status.SOLVER_ERROR, "nonconvex"),
+    -6: (Status.INFEASIBLE, "the equality rows are overdetermined"),
+    -7: (Status.TIME_LIMIT, "time limit reached"),
+}
 
 _EQUALITY = 5
 """Bits of DAQP's `sense`: active (1) at its lower bound (2), immutable (4); equalities are 1 + 4."""

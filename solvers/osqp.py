@@ -64,9 +64,16 @@ class _Hush:
 _HUSH = _Hush()
 
 _CLAIMS = {
-    1: Status.SOLVED, 2: Status.INACCURATE, 3: Status.INFEASIBLE, 4: Status.INFEASIBLE, 5: Status.UNBOUNDED,
-    6: Status.UNBOUNDED, 7: Status.ITERATION_LIMIT, 8: Status.TIME_LIMIT, 9: Status.SOLVER_ERROR,
-}  # fmt: skip
+    1: Status.SOLVED,
+    2: Status.INACCURATE,
+    3: Status.INFEASIBLE,
+    4: Status.INFEASIBLE,
+    5: Status.UNBOUNDED,
+    6: Status.UNBOUNDED,
+    7: Status.ITERATION_LIMIT,
+    8: Status.TIME_LIMIT,
+    9: Status.SOLVER_ERROR,
+}
 
 
 @dataclass(frozen=True)

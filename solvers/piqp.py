@@ -25,10 +25,12 @@ from gaussopt.core.status import Status
 from gaussopt.core.step_data import Vector
 
 _CLAIMS = {
-    1: (Status.SOLVED, "solved"), -1: (Status.ITERATION_LIMIT, "iteration limit"),
-    -2: (Status.INFEASIBLE, "primal infeasible"), -3: (Status.UNBOUNDED, "dual infeasible"),
+    1: (Status.SOLVED, "solved"),
+    -1: (Status.ITERATION_LIMIT, "iteration limit"),
+    -2: (Status.INFEASIBLE, "primal infeasible"),
+    -3: (Status.UNBOUNDED, "dual infeasible"),
     -8: (Status.SOLVER_ERROR, "numerics"),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,13 @@ from gaussopt.core.status import Status
 from gaussopt.solvers._qpsolvers import Stateless
 
 _CLAIMS = {
-    1: Status.SOLVED, 2: Status.INACCURATE, -1: Status.UNBOUNDED, -2: Status.INFEASIBLE, -6: Status.UNBOUNDED,
+    1: Status.SOLVED,
+    2: Status.INACCURATE,
+    -1: Status.UNBOUNDED,
+    -2: Status.INFEASIBLE,
+    -6: Status.UNBOUNDED,
     -7: Status.INFEASIBLE,
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)

@@ -94,9 +94,14 @@ class ContactStack:
         )
         bias = np.tile(bias, (len(self), 1))
         return ContactStack(
-            delassus, bias, smooth, motion, np.full_like(bias, np.nan) if self.joints else ell, np.abs(bias),
+            delassus,
+            bias,
+            smooth,
+            motion,
+            np.full_like(bias, np.nan) if self.joints else ell,
+            np.abs(bias),
             self.joints,
-        )  # fmt: skip
+        )
 
 
 def _blocks(step: StepData) -> tuple[Matrix, Matrix, Vector, Vector, Vector]:

@@ -63,9 +63,14 @@ class ContactCertificate(Certificate):
 
 
 def certify_contact(
-    step: StepData, a: Vector | None, lam: Vector | None = None, lam_N: Vector | None = None,
-    lam_T: Matrix | None = None, operator: ContactOperator | None = None, thorough: bool = True,
-) -> ContactCertificate:  # fmt: skip
+    step: StepData,
+    a: Vector | None,
+    lam: Vector | None = None,
+    lam_N: Vector | None = None,
+    lam_T: Matrix | None = None,
+    operator: ContactOperator | None = None,
+    thorough: bool = True,
+) -> ContactCertificate:
     """Certify a candidate of a step with contacts, all of them closed.
 
     Parameters

@@ -45,11 +45,16 @@ class ContactClass:
     def to_mapping(self) -> dict[str, Any]:
         """For JSON."""
         return {
-            "delassus": self.delassus.tolist(), "bias": self.bias.tolist(), **self.matrix.to_mapping(),
-            "painleve": self.painleve, "resting": list(self.resting),
-            "weights": None if self.weights is None else self.weights.tolist(), "status": str(self.verdict.status),
-            "uniqueness": self.verdict.reason, "printed_is_lcp": self.printed_is_lcp,
-        }  # fmt: skip
+            "delassus": self.delassus.tolist(),
+            "bias": self.bias.tolist(),
+            **self.matrix.to_mapping(),
+            "painleve": self.painleve,
+            "resting": list(self.resting),
+            "weights": None if self.weights is None else self.weights.tolist(),
+            "status": str(self.verdict.status),
+            "uniqueness": self.verdict.reason,
+            "printed_is_lcp": self.printed_is_lcp,
+        }
 
 
 def classify_step(step: StepData) -> ContactClass:

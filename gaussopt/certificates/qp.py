@@ -188,10 +188,18 @@ def _judge(point: CandidatePoint, y: Vector) -> QPCertificate:
         verdict = classify(qp)
     worst = LARGEST if worst > LARGEST else worst
     return QPCertificate(
-        verdict, largest(violation / row), largest(np.abs(qp.P @ point.x + qp.q - force) / d), pulled, bound,
-        math.sqrt(max(float(point.x @ qp.P @ point.x), 0.0)), worst if not math.isnan(worst) else math.inf, given,
-        scale, gap if math.isfinite(gap) else math.inf, point.curvature.L is not None,
-    )  # fmt: skip
+        verdict,
+        largest(violation / row),
+        largest(np.abs(qp.P @ point.x + qp.q - force) / d),
+        pulled,
+        bound,
+        math.sqrt(max(float(point.x @ qp.P @ point.x), 0.0)),
+        worst if not math.isnan(worst) else math.inf,
+        given,
+        scale,
+        gap if math.isfinite(gap) else math.inf,
+        point.curvature.L is not None,
+    )
 
 
 def _distance(point: CandidatePoint, y: Vector, sizes: Sizes, noise: Vector, slack: Vector) -> tuple[float, float]:

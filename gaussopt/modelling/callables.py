@@ -10,7 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gaussopt.core.arrays import check_mass_matrix, is_sparse, with_axis
-from gaussopt.core.contacts import Coefficients, Contact, Kinematics, as_contact_data, check_coefficients, check_normals
+from gaussopt.core.contacts import (
+    Coefficients,
+    Contact,
+    Kinematics,
+    as_contact_data,
+    check_coefficients,
+    check_normals,
+)
 from gaussopt.core.errors import BadInput, one_line
 from gaussopt.core.foreign import WRITES, Changed, call_with_copies
 from gaussopt.core.machine import pass_on
@@ -114,11 +121,20 @@ class System(AbstractSystem):
 
     @staticmethod
     def from_lagrangian(
-        q: Sequence[Any], v: Sequence[Any] | None = None, *, kinetic: Any, potential: Any = 0,
-        forces: Sequence[Any] | Mapping[Any, Any] | None = None, holonomic: Sequence[Any] = (),
-        nonholonomic: Sequence[Any] = (), quasi_velocities: Sequence[Any] = (), contacts: Sequence[Contact] = (),
-        parameters: Mapping[Any, float] | None = None, t: Any = None, name: str = "system",
-    ) -> LagrangianSystem:  # fmt: skip
+        q: Sequence[Any],
+        v: Sequence[Any] | None = None,
+        *,
+        kinetic: Any,
+        potential: Any = 0,
+        forces: Sequence[Any] | Mapping[Any, Any] | None = None,
+        holonomic: Sequence[Any] = (),
+        nonholonomic: Sequence[Any] = (),
+        quasi_velocities: Sequence[Any] = (),
+        contacts: Sequence[Contact] = (),
+        parameters: Mapping[Any, float] | None = None,
+        t: Any = None,
+        name: str = "system",
+    ) -> LagrangianSystem:
         """Derive the system from SymPy energies; see `gaussopt.modelling.lagrangian.derive`."""
         parts = {
             "kinetic": kinetic, "potential": potential, "forces": forces, "holonomic": holonomic,

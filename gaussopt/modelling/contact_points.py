@@ -31,9 +31,14 @@ AGREE = 1e-6
 
 
 def contact_points(
-    position: Positions, *, mu: ArrayLike = 0.0, e_N: ArrayLike = 0.0, e_T: ArrayLike = 0.0,
-    names: Sequence[str] | None = None, two_sided: Sequence[bool] | None = None,
-) -> ContactPoints:  # fmt: skip
+    position: Positions,
+    *,
+    mu: ArrayLike = 0.0,
+    e_N: ArrayLike = 0.0,
+    e_T: ArrayLike = 0.0,
+    names: Sequence[str] | None = None,
+    two_sided: Sequence[bool] | None = None,
+) -> ContactPoints:
     """Contacts of a plain system from the positions of its material contact points alone.
 
     Parameters

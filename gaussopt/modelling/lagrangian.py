@@ -48,9 +48,13 @@ class LagrangianSystem(AbstractSystem):
     """A system whose step data come from generated straight-line source; `model` holds energies and constraints."""
 
     def __init__(
-        self, model: Model, coordinates: tuple[str, ...], parameters: Mapping[str, float], module: ModuleType,
+        self,
+        model: Model,
+        coordinates: tuple[str, ...],
+        parameters: Mapping[str, float],
+        module: ModuleType,
         contacts: Layout,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.name, self.model = model.name, model
         self.n, self.m_h = len(coordinates), len(model.holonomic)
         self.m, self.p_omega = self.m_h + len(model.nonholonomic), len(model.quasi_velocities)
@@ -270,9 +274,13 @@ class LagrangianSystem(AbstractSystem):
 
 
 def derive(
-    q: Sequence[Any], v: Sequence[Any] | None, parts: Mapping[str, Any], parameters: Mapping[Any, float] | None,
-    t: Any, name: str,
-) -> LagrangianSystem:  # fmt: skip
+    q: Sequence[Any],
+    v: Sequence[Any] | None,
+    parts: Mapping[str, Any],
+    parameters: Mapping[Any, float] | None,
+    t: Any,
+    name: str,
+) -> LagrangianSystem:
     """Derive a system from its energies and constraints.
 
     Parameters

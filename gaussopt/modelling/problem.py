@@ -92,10 +92,16 @@ class Problem:
 
     @classmethod
     def of(
-        cls, system: AbstractSystem, q0: ArrayLike | Callable[[Mapping[str, float]], ArrayLike],
-        v0: ArrayLike | Callable[[Mapping[str, float]], ArrayLike] | None = None, *, t_end: float,
-        dt: float | None = None, title: str = "", **more: Any,
-    ) -> Problem:  # fmt: skip
+        cls,
+        system: AbstractSystem,
+        q0: ArrayLike | Callable[[Mapping[str, float]], ArrayLike],
+        v0: ArrayLike | Callable[[Mapping[str, float]], ArrayLike] | None = None,
+        *,
+        t_end: float,
+        dt: float | None = None,
+        title: str = "",
+        **more: Any,
+    ) -> Problem:
         """A problem of one's own: a system, its start and its end.
 
         Parameters

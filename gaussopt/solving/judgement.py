@@ -52,7 +52,10 @@ def judge(step: StepData, raw: RawSolution, certificate: Certificate, tolerance:
             return Status.INACCURATE, f"{why} {near_dependency(step) or ILL_CONDITIONED}"
         return Status.INACCURATE, f"{why} {Status.INACCURATE.sentence}"
     if raw.claim in (Status.INFEASIBLE, Status.UNBOUNDED):
-        return (Status.SOLVER_ERROR, f"The solver calls the step {raw.claim}, but it has exactly one acceleration.")
+        return (
+            Status.SOLVER_ERROR,
+            f"The solver calls the step {raw.claim}, but it has exactly one acceleration.",
+        )
     if raw.claim is Status.NO_SOLUTION:
         decided = not isinstance(certificate, ContactCertificate) or certificate.contact.decided
         known = "the contact laws have a solution" if decided else "whether there is one was not decided"

@@ -27,9 +27,14 @@ from gaussopt.solving.verification import verified
 
 
 def solve_step(
-    step: StepData, formulation: str = "gauss", solver: str = "kkt", *, tolerance: float = DEFAULT_TOLERANCE,
-    solver_options: Mapping[str, Any] | None = None, **options: Any,
-) -> Answer:  # fmt: skip
+    step: StepData,
+    formulation: str = "gauss",
+    solver: str = "kkt",
+    *,
+    tolerance: float = DEFAULT_TOLERANCE,
+    solver_options: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Answer:
     """Formulate, solve and certify one step.
 
     Of a step that knows its gaps, the contacts that are open take no part; their forces are zero. Options of the
@@ -57,10 +62,14 @@ def _spread(answer: Answer, step: StepData, closed: NDArray[np.intp]) -> Answer:
 
 
 def solve(
-    program: Program, solver: str = "kkt", *, tolerance: float = DEFAULT_TOLERANCE,
-    start: tuple[Vector, Vector | None] | None = None, solver_options: Mapping[str, Any] | None = None,
+    program: Program,
+    solver: str = "kkt",
+    *,
+    tolerance: float = DEFAULT_TOLERANCE,
+    start: tuple[Vector, Vector | None] | None = None,
+    solver_options: Mapping[str, Any] | None = None,
     **options: Any,
-) -> Solution:  # fmt: skip
+) -> Solution:
     """Solve a program and verify the answer.
 
     Parameters
@@ -94,9 +103,14 @@ def solve(
 
 
 def solve_lcp(
-    lcp: LCP, formulation: str = "lcp", solver: str | None = None, *, tolerance: float = DEFAULT_TOLERANCE,
-    solver_options: Mapping[str, Any] | None = None, **options: Any,
-) -> tuple[Solution, dict[str, Any]]:  # fmt: skip
+    lcp: LCP,
+    formulation: str = "lcp",
+    solver: str | None = None,
+    *,
+    tolerance: float = DEFAULT_TOLERANCE,
+    solver_options: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> tuple[Solution, dict[str, Any]]:
     """Solve an LCP (delassus, bias) by a formulation in the normal forces, and judge the answer by the LCP itself.
 
     Options of the solver are given as in `solve`. Of the solution x is z; the details are the solver and what the

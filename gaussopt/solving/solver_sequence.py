@@ -34,9 +34,12 @@ class SolverSequence:
     """
 
     def __init__(
-        self, solver: str | Solver[Any], options: Mapping[str, Any] | None = None, warm_start: bool = True,
+        self,
+        solver: str | Solver[Any],
+        options: Mapping[str, Any] | None = None,
+        warm_start: bool = True,
         reuse: bool = True,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.solver = make_solver(solver, options) if isinstance(solver, str) else solver
         self.warm_start = warm_start
         self.reuse = reuse

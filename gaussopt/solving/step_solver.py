@@ -39,10 +39,15 @@ class StepSolver:
     """
 
     def __init__(
-        self, formulation: str | Formulation = "gauss", solver: str | Solver[Any] = "kkt",
-        options: Mapping[str, Any] | None = None, tolerance: float = DEFAULT_TOLERANCE, warm_start: bool = True,
-        thorough: bool = True, reuse: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        formulation: str | Formulation = "gauss",
+        solver: str | Solver[Any] = "kkt",
+        options: Mapping[str, Any] | None = None,
+        tolerance: float = DEFAULT_TOLERANCE,
+        warm_start: bool = True,
+        thorough: bool = True,
+        reuse: bool = True,
+    ) -> None:
         check_tolerance(tolerance)
         self.thorough = thorough
         self.formulation = find(formulation)

@@ -28,9 +28,13 @@ class GivenModel(NamedTuple):
 
 
 def read_model(
-    q: Sequence[Any], v: Sequence[Any] | None, parts: Mapping[str, Any], parameters: Mapping[Any, float] | None,
-    t: Any, name: str,
-) -> GivenModel:  # fmt: skip
+    q: Sequence[Any],
+    v: Sequence[Any] | None,
+    parts: Mapping[str, Any],
+    parameters: Mapping[Any, float] | None,
+    t: Any,
+    name: str,
+) -> GivenModel:
     """Read what `System.from_lagrangian` is given, `parts` its expressions by name.
 
     Raises BadInput naming the unknown symbol, the wrong length, or the expression that does not fit.
