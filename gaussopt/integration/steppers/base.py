@@ -26,6 +26,8 @@ class FixedStep(Stepper):
 
     def start(self, motion: Motion, t: float, q: Vector, u: Vector, control: Control) -> Integration:
         """Begin; the last step is shortened to end at t_end."""
+        if control.dt is None:
+            raise BadInput(f"The stepper {self.name!r} needs a step size dt.")
         return _Fixed(self, motion, t, q, u, control)
 
 
