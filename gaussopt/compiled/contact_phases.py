@@ -6,6 +6,7 @@ an event, each one certified, and does the next one itself.
 
 from __future__ import annotations
 
+from itertools import accumulate
 from time import perf_counter
 
 import numpy as np
@@ -148,8 +149,9 @@ class PhaseMarcher:
         n, m, k, phase, closed = self._n, self._m, self._k, self._motion.phase, self._space.closed
         c = len(closed)
         sizes = (n, n, n, m, c, c, 1, 1, k, k, k, 3, self._about - 3 - m, m, 1)
-        q, v, a, lam, normal, tangent, error, norm_a, gap, rate, slip, energies, phi, velocity, how = np.split(
-            rows, np.cumsum(sizes)[:-1], axis=1
+        ends = list(accumulate(sizes))
+        q, v, a, lam, normal, tangent, error, norm_a, gap, rate, slip, energies, phi, velocity, how = (
+            rows[:, end - size : end] for size, end in zip(sizes, ends, strict=True)
         )
         lam_N, lam_T = np.zeros((len(t), k)), np.zeros((len(t), k, 1))
         lam_N[:, closed], lam_T[:, closed, 0] = normal * phase.wall[closed], tangent

@@ -101,7 +101,7 @@ def _why_interpreted(settings: RunSettings, state: str, kind: type[GeneratedLoop
 def _contact_loop(settings: RunSettings, progress: Progress | None) -> MotionLoop:
     s, method = settings, settings.method
     s.check_stepper("velocity")
-    solvers = ContactSolvers.of(s.formulation, s.solver, s.solver_options, s.tolerance, s.warm_start)
+    solvers = ContactSolvers(s.formulation, s.solver, s.solver_options, s.tolerance, s.warm_start)
     flight = ContactModes.flight(s.first.k, s.first.J_T.shape[1])
     kernel = _stage_kernel(s, solvers)
     motion = ContactAccelerations(s.system, solvers, s.stabiliser, flight, kernel)

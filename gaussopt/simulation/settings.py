@@ -303,6 +303,8 @@ def _pair(formulation: str | None, solver: str | None, system: AbstractSystem, s
     name = formulation or ("stick-slip" if system.contact_names else "gauss")
     if solver is not None:
         return name, solver
+    if name == "stick-slip" and step.k:
+        return name, "lemke"  # whatever the step, its program is a linear complementarity problem
     entry = find(name)
     if step.k:
         step = replace(step, v_T=np.where(step.v_T == 0, 1.0, step.v_T))  # the kind of program does not depend on it

@@ -75,7 +75,7 @@ def test_the_certificate_is_that_of_the_general_path() -> None:
 
 def test_other_solvers_and_options_are_left_alone() -> None:
     def kernel(formulation: str, solver: str, warm: bool = True, **options: object) -> bool:
-        return ContactSolvers.of(formulation, solver, options, 1e-7, warm).why_interpreted() is None
+        return ContactSolvers(formulation, solver, options, 1e-7, warm).why_interpreted() is None
 
     assert kernel("stick-slip", "lemke")
     assert kernel("lcp", "principal-pivoting")

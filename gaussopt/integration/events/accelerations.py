@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -32,41 +33,38 @@ PIVOTING = frozenset({"lemke", "principal-pivoting"})
 """Solvers by complementary pivots: the kernel of a stage stands for them where their warm start is right."""
 
 
-@dataclass(frozen=True)
 class ContactSolvers:
     """Solvers of the steps of a motion with contacts.
 
-    Attributes
-    ----------
-    main : the formulation and solver asked for
-    stick : for steps with a contact without slip where the main formulation knows only sliding ones
-    flight : where no contact is closed
-    impact : for the jumps of velocity, by lemke
-    last_resort : stick-slip by lemke, for steps that the solver of the others refuses
+    The one asked for is `main`; those that stand in for it are made when they are needed.
     """
 
-    main: StepSolver
-    stick: StepSolver
-    flight: StepSolver
-    impact: StepSolver
-    last_resort: StepSolver
+    def __init__(
+        self, formulation: str, solver: str, options: Mapping[str, Any] | None, tolerance: float, warm: bool
+    ) -> None:
+        self.main = StepSolver(formulation, solver, options, tolerance, warm)
+        self._of_lcp = (solver, options) if LCP in self.main.sequence.solver.accepts else ("lemke", None)
+        self._tolerance, self._warm = tolerance, warm
 
-    @classmethod
-    def of(
-        cls, formulation: str, solver: str, options: Mapping[str, Any] | None, tolerance: float, warm: bool
-    ) -> ContactSolvers:
-        """The main pair, and what stands in for it.
+    @cached_property
+    def stick(self) -> StepSolver:
+        """For contacts without slip where `main` knows only sliding ones: by its solver if that takes LCPs."""
+        return StepSolver("stick-slip", *self._of_lcp, self._tolerance, self._warm)
 
-        Stick is solved by stick-slip, with the same solver if it takes linear complementarity problems and else with
-        lemke; flight by the Gauss QP with kkt.
-        """
-        main = StepSolver(formulation, solver, options, tolerance, warm)
-        takes = LCP in main.sequence.solver.accepts
-        lcp_solver, lcp_options = (solver, options) if takes else ("lemke", None)
-        stick = StepSolver("stick-slip", lcp_solver, lcp_options, tolerance, warm)
-        flight = StepSolver("gauss", "kkt", None, tolerance, warm)
-        impact, last = (StepSolver("stick-slip", "lemke", None, tolerance, warm) for _ in range(2))
-        return cls(main, stick, flight, impact, last)
+    @cached_property
+    def flight(self) -> StepSolver:
+        """Where no contact is closed."""
+        return StepSolver("gauss", "kkt", None, self._tolerance, self._warm)
+
+    @cached_property
+    def impact(self) -> StepSolver:
+        """For the jumps of velocity."""
+        return StepSolver("stick-slip", "lemke", None, self._tolerance, self._warm)
+
+    @cached_property
+    def last_resort(self) -> StepSolver:
+        """For steps that the solver of the others refuses."""
+        return StepSolver("stick-slip", "lemke", None, self._tolerance, self._warm)
 
     def for_step(self, step: StepData) -> StepSolver:
         """The one that fits the step."""
