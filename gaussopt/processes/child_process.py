@@ -98,8 +98,8 @@ def serve(connection: Connection, parent: int) -> NoReturn:
             os._exit(0)
 
 
-def _load(order: Order) -> Job | Refusal | JobOutcome:
-    """The job of an order, or what stands in its way."""
+def _load(order: Order) -> Job | Refusal:
+    """The job of an order, or what stands in its way: a new child, with the search path of now, may be able to."""
     try:
         registry.adopt(order.plugins)
         reason = identity.difference(order.environment, identity.environment(order.depends))
@@ -107,8 +107,7 @@ def _load(order: Order) -> Job | Refusal | JobOutcome:
             return Refusal(f"lost: the process that was to run the case has {reason}")
         job: Job = pickle.loads(order.job)
     except Exception as error:
-        failure = f"lost: the case cannot be loaded in a process of its own: {sentence(error)}"
-        return JobOutcome(None, failure, 0.0, "lost")
+        return Refusal(f"lost: the case cannot be loaded in a process of its own: {sentence(error)}")
     return job
 
 

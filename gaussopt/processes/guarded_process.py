@@ -78,7 +78,7 @@ class Guard:
     def reply(self, order: Order) -> Reply:
         """Run an order in the child; the answer stays pickled."""
         answer = self._ask(order)
-        if isinstance(answer, Refusal):  # an old child may have loaded code that has changed since: ask a new one
+        if isinstance(answer, Refusal):  # an old child may know other code, or none of it: ask a new one
             self._drop()
             answer = self._ask(order)
         return JobOutcome(None, str(answer), 0.0, "lost") if isinstance(answer, Refusal) else answer
@@ -157,7 +157,7 @@ class _Child:
             first = self._receive(order.limit + START)
             if first is None:
                 raise _Ended(f"time limit: the case had not begun within {order.limit + START:g} s", "time_limit")
-            hindrance: Refusal | JobOutcome | None = pickle.loads(first)
+            hindrance: Refusal | None = pickle.loads(first)
             if hindrance is not None:
                 return hindrance
             answer = self._receive(order.limit)

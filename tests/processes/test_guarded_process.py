@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 import os
 import pickle
 import signal
@@ -197,3 +198,13 @@ def test_what_is_registered_here_is_there_in_the_child(guard: Guard, guarded: Mo
     assert guard.run(lying).value == [7.0]  # as registered
     go.register(file)
     assert guard.run(lying).value == [8.0]
+
+
+def test_a_module_that_was_found_later_is_found_by_the_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The child that runs already was told another search path."""
+    (tmp_path / "found_later.py").write_text("def seven():\n    return 7\n")
+    with closing(Guard()) as guard:
+        assert guard.run(Job("here", os.getpid)).failure == ""
+        monkeypatch.syspath_prepend(tmp_path)
+        later = importlib.import_module("found_later")
+        assert guard.run(Job("later", later.seven)).value == 7
