@@ -93,7 +93,7 @@ def _print_run(out: Any, traj: Trajectory, save: Path | None) -> None:
     lines += [f"warning: {warning}" for warning in traj.warnings]
     if traj.status is Status.SOLVED:
         worst = f"relative error at most {traj.worst.relative_error:.2g} over {_certified(traj)}"
-        lines.append(f"accelerations certified: {worst}; this says nothing of the error that steps of time make")
+        lines.append(f"accelerations certified: {worst}; the error of the time steps is not part of it")
     if not data["forces_unique"]:
         which = named_forces(data["open_forces"])
         some = f"{int((~traj.forces_unique).sum())} of {len(traj.t)} recorded instants{which and f': {which}'}"
