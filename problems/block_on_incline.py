@@ -75,6 +75,7 @@ problem = Problem(
     start=start,
     sketch=sketch,
     parameters=PARAMETERS,
+    units={"s": "m", "n": "m"},
     t_end=2.0,
     dt=1e-3,
     cases=CASES,

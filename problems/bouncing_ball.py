@@ -63,6 +63,7 @@ problem = Problem(
     start=start,
     sketch=sketch,
     parameters=PARAMETERS,
+    units={"y": "m"},
     t_end=10.0,
     dt=5e-3,
 )

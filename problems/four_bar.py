@@ -236,6 +236,7 @@ problem = Problem(
     start=start,
     sketch=sketch,
     parameters=PARAMETERS,
+    units={"theta1": "rad", "theta2": "rad", "theta3": "rad"},
     t_end=2.0,
     dt=1e-3,
     references=(

@@ -71,6 +71,7 @@ problem = Problem(
     start=start,
     sketch=sketch,
     parameters=PARAMETERS,
+    units={"x": "m", "y": "m"},
     t_end=25.0,
     dt=1e-2,
 )

@@ -94,6 +94,7 @@ problem = Problem(
     start=start,
     sketch=Sketch(sketch, pose),
     parameters=PARAMETERS,
+    units={"x1": "m", "y1": "m", "x2": "m", "y2": "m", "x3": "m", "y3": "m", "theta1": "rad", "theta2": "rad"},
     t_end=2.0,
     dt=1e-3,
     notes=(

@@ -77,6 +77,7 @@ problem = Problem(
     start=start,
     sketch=sketch,
     parameters=PARAMETERS,
+    units={"x": "m", "y": "m", "phi": "rad"},
     t_end=0.2,
     dt=1e-4,
 )

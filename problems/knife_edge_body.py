@@ -196,6 +196,7 @@ problem = Problem(
     start=start,
     sketch=Sketch(sketch, pose),
     parameters=PARAMETERS,
+    units={"x": "m", "y": "m", "phi": "rad"},
     t_end=30.0,
     dt=1e-2,
     references=tuple(

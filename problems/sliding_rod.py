@@ -166,6 +166,7 @@ problem = Problem(
     start=start,
     sketch=sketch,
     parameters=PARAMETERS,
+    units={"x": "m", "y": "m", "theta": "rad"},
     t_end=0.5,
     dt=1e-3,
     references=tuple(

@@ -74,6 +74,7 @@ problem = Problem(
     start=start,
     sketch=sketch,
     parameters=PARAMETERS,
+    units={"x": "m", "y": "m", "phi": "rad"},
     t_end=1.0,
     dt=1e-3,
     cases=CASES,

@@ -276,6 +276,7 @@ problem = Problem(
     sketch=sketch,
     sketches={"maximal": sketch_maximal},
     parameters=PARAMETERS,
+    units={**dict.fromkeys(("x", "y", "x1", "y1", "x2", "y2"), "m"), "theta1": "rad", "theta2": "rad"},
     t_end=0.9,
     dt=1e-3,
     references=REFERENCES,

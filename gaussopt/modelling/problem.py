@@ -59,6 +59,7 @@ class Problem:
     atlas : the states that `gaussopt atlas` scans by default; chosen from the parameters if None
     sketch : what the mechanism looks like, see `gaussopt.modelling.sketch`
     sketches : sketches of the variants that have other coordinates, by the variant's name
+    units : of the coordinates, by their names, such as {"theta": "rad"}, for the axes of figures and for files
     """
 
     name: str
@@ -83,6 +84,7 @@ class Problem:
     atlas: AtlasGrid | None = None
     sketch: Sketch | Draw | None = None
     sketches: Mapping[str, Sketch | Draw] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse parameters named like other settings, which could never be set."""

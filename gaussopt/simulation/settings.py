@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,10 @@ NEVER = 2**40
 
 @dataclass(frozen=True)
 class RunStart:
-    """A problem with its start, (n,), its own events and its times, s; dt is None where nothing gives it."""
+    """A problem with its start, (n,), its own events, its times, s, and the units of its coordinates by name.
+
+    dt is None where nothing gives it.
+    """
 
     system: AbstractSystem
     name: str
@@ -58,6 +61,7 @@ class RunStart:
     dt: float | None
     t_end: float
     events: Sequence[Event] = ()
+    units: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, given: Any, q0: Any, v0: Any, dt: float | None, t_end: float | None) -> RunStart:
@@ -72,7 +76,7 @@ class RunStart:
         return cls(
             problem.system, problem.name or problem.system.name, problem.variant, problem.parameter_values, problem.q0,
             problem.v0, problem.dt if dt is None else dt, problem.t_end if t_end is None else t_end,
-            problem.user_events,
+            problem.user_events, problem.units,
         )  # fmt: skip
 
 

@@ -198,6 +198,7 @@ def _trajectory(settings: RunSettings, loop: MotionLoop, end: _End, step_folder:
 def _about(settings: RunSettings, loop: MotionLoop, open_forces: Mapping[str, list[Any]]) -> dict[str, Any]:
     """Entries of `Trajectory.meta`: what was run."""
     s, start, control, motion = settings, settings.start, settings.control, loop.motion
+    names = s.system.coordinates(len(start.q))
     adaptive = s.method.adaptive
     return {
         "problem": start.name, "variant": start.variant, "parameters": start.parameters,
@@ -206,7 +207,8 @@ def _about(settings: RunSettings, loop: MotionLoop, open_forces: Mapping[str, li
         "dt": control.dt, "t_end": control.t_end, "rtol": control.rtol if adaptive else None,
         "atol": control.atol if adaptive else None,
         "tolerance": s.tolerance if math.isfinite(s.tolerance) else "inf", "stabilisation": s.stabiliser.name,
-        "warm_start": s.warm_start, "state": motion.state, "coordinates": list(s.system.coordinates(len(start.q))),
+        "warm_start": s.warm_start, "state": motion.state, "coordinates": list(names),
+        "units": [start.units.get(name, "") for name in names],
         "evaluations": motion.evaluations, "iterations": motion.iterations, "record_every": s.record_every,
         "open_forces": open_forces,
         "contacts": list(s.system.contact_names), "impact": s.impact if s.with_contacts else None, **loop.about(),
