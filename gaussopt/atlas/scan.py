@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -21,16 +20,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.atlas.contact_study import CLASSES, MEANINGS, study
+from gaussopt.atlas.grid_states import chosen_axes, closed_sliding, state, states, values_at
 from gaussopt.atlas.stacked_steps import ContactStack
-from gaussopt.core.errors import BadInput, NotAccepted, UnknownName
+from gaussopt.core.errors import BadInput
+from gaussopt.core.programs import LCP
 from gaussopt.core.step_data import Matrix, StepData
-from gaussopt.modelling.parameter_grid import AtlasGrid, Axis, default_grid
+from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find
 from gaussopt.storage import netcdf
 
 if TYPE_CHECKING:
     import xarray as xr
+
+Cell = int | Sequence[int]
+"""A point of the grid by its number in the order of the arrays, or by its index on each of their dimensions."""
 
 MAX_POINTS = 2_000_000
 """Most points of one atlas."""
@@ -64,6 +68,7 @@ class Atlas:
         Dimensions: the axes, "slip", with loads "load", and "contact"; codes carry their meaning as `flag_meanings`.
     settings : what the problem was set to
     seconds : float
+    entry : the problem as it was scanned, None of an atlas from a file
     """
 
     problem: str
@@ -75,6 +80,7 @@ class Atlas:
     data: xr.Dataset
     settings: Mapping[str, Any]
     seconds: float
+    entry: Problem | None = field(default=None, repr=False)
 
     @property
     def points(self) -> int:
@@ -84,6 +90,58 @@ class Atlas:
     def codes(self, name: str) -> NDArray[np.int_]:
         """The codes of "lcp", "matrix", "qp", "joint" or "weighted", over axes, slip and load."""
         return np.asarray(self.data[name].values, dtype=int)
+
+    def values(self, cell: Cell) -> dict[str, float]:
+        """The parameters at a cell, on the axes and those that follow from them; see `step` for what is raised."""
+        index = self._index(cell)
+        return values_at(self._entry(), self.axes, [a.values[i] for a, i in zip(self.axes, index, strict=False)])
+
+    def step(self, cell: Cell) -> StepData:
+        """The step that was studied at a cell: all contacts closed, sliding by the cell's signs, under its load.
+
+        `cell` is its number in the order of the arrays, or its indices on the axes, of the signs and of the load.
+        Raises BadInput for a cell that is not there, UnknownName where the problem of an atlas from a file is not
+        registered.
+        """
+        index = self._index(cell)
+        found = state(self._entry(), self.values(cell))
+        load = None if self.loads is None else self.loads[index[-1]]
+        return closed_sliding(found, self.slips[index[len(self.axes)]], load)
+
+    def lcp(self, cell: Cell) -> LCP:
+        """The complementarity problem of the normal forces at a cell, see `step`."""
+        index = self._index(cell)
+        return LCP(*(np.array(self.data[name].values[index], dtype=np.float64) for name in ("delassus", "bias")))
+
+    def counterexamples(self, count: int) -> list[int]:
+        """Numbers of at most `count` cells where the contact laws have one answer and the printed QP another or none.
+
+        The ways of being wrong take turns. Where there are forces the largest differences come first; cells that
+        rounding decides are left out.
+        """
+        code, one = self.codes("qp").ravel(), self.codes("lcp").ravel() == 0
+        sure = ~self.data["borderline"].values.ravel().astype(bool)
+        difference = np.nan_to_num(self.data["force_difference"].values.ravel(), nan=-1.0, posinf=-1.0)
+        order = np.argsort(-difference, kind="stable")
+        kinds = [[int(i) for i in order if code[i] == kind and one[i] and sure[i]] for kind in range(1, code.max() + 1)]
+        turns = itertools.zip_longest(*kinds)
+        return [i for turn in turns for i in turn if i is not None][: max(0, count)]
+
+    def _entry(self) -> Problem:
+        return self.entry or find(self.problem.partition(" (")[0], **self.settings)
+
+    def _index(self, cell: Cell) -> tuple[int, ...]:
+        """Indices on the axes, of signs and of loads; raises BadInput."""
+        shape = self.codes("lcp").shape
+        try:
+            if isinstance(cell, int | np.integer):
+                return tuple(map(int, np.unravel_index(int(cell), shape)))
+            return tuple(map(int, np.unravel_index(int(np.ravel_multi_index(tuple(cell), shape)), shape)))
+        except (TypeError, ValueError):
+            raise BadInput(
+                f"The atlas has no cell {cell!r}; give a number below {self.points}, or {len(shape)} indices below "
+                f"{', '.join(map(str, shape))}."
+            ) from None
 
     def summary(self) -> dict[str, Any]:
         """How many points fall into each class."""
@@ -188,8 +246,7 @@ def scan(
     """
     begin = perf_counter()
     entry = find(problem, **settings) if isinstance(problem, str) else problem.at(**settings) if settings else problem
-    grid = entry.atlas or default_grid(entry.parameters)
-    chosen = _axes(entry, grid, axes)
+    chosen = chosen_axes(entry, axes)
     first = entry.system.evaluate(0.0, entry.q0, entry.v0)
     if not first.k:
         raise BadInput(f"{entry.name} has no contacts, so there is no atlas of it; try sliding-rod or two-bar.")
@@ -200,7 +257,7 @@ def scan(
     shape = _shape(chosen, signs, directions)
     if np.prod(shape, dtype=float) > MAX_POINTS:
         raise BadInput(f"The grid has {np.prod(shape, dtype=float):.0f} points; at most {MAX_POINTS} are scanned.")
-    arrays = _study(_states(entry, grid, chosen), signs, directions, int(np.prod(shape, dtype=int)), progress)
+    arrays = _study(states(entry, chosen), signs, directions, int(np.prod(shape, dtype=int)), progress)
     units = {p.name: p.unit for p in entry.parameters}
     meta = {
         "problem": entry.label, "axes": [a.name for a in chosen], "units": [units[a.name] for a in chosen],
@@ -209,7 +266,7 @@ def scan(
         "settings": {k: v if isinstance(v, str) else np.asarray(v).tolist() for k, v in entry.settings.items()},
         "seconds": perf_counter() - begin,
     }  # fmt: skip
-    return Atlas._of(_dataset(arrays, shape, chosen, meta))
+    return replace(Atlas._of(_dataset(arrays, shape, chosen, meta)), entry=entry)
 
 
 def _shape(axes: Sequence[Axis], slips: NDArray[np.int_], loads: Matrix | None) -> tuple[int, ...]:
@@ -234,38 +291,6 @@ def _study(
         if progress is not None:
             progress(done / points)
     return {name: np.concatenate([of[name] for of in found]) for name in MEANINGS}
-
-
-def _axes(entry: Problem, grid: AtlasGrid, axes: Sequence[Axis] | None) -> tuple[Axis, ...]:
-    known = {p.name for p in entry.parameters}
-    fixed = set(entry.values)
-    chosen = tuple(axes) if axes is not None else tuple(a for a in grid.axes if a.name not in fixed)
-    for i, axis in enumerate(chosen):
-        if axis.name in ("q0", "v0"):
-            raise BadInput(f"An axis cannot be {axis.name!r}, which names the whole start; choose another parameter.")
-        if axis.name not in known:
-            raise UnknownName(f"parameter of {entry.name}", axis.name, known)
-        if axis.name in {a.name for a in chosen[:i]}:
-            raise BadInput(f"The axis {axis.name!r} is given twice.")
-    return chosen
-
-
-def _states(entry: Problem, grid: AtlasGrid, axes: tuple[Axis, ...]) -> Iterator[StepData]:
-    """Step data of all points of the grid, the last axis fastest."""
-    held = {a.name for a in axes} | set(entry.values)
-    follow = {name: rule for name, rule in grid.follow.items() if name not in held}
-    points = math.prod(len(a.values) for a in axes)
-    for point in itertools.product(*(a.values for a in axes)):
-        values = dict(zip((a.name for a in axes), map(float, point), strict=True))
-        full = {**entry.parameter_values, **values}
-        values |= {name: float(rule(full)) for name, rule in follow.items()}
-        at = entry.at(**values) if values else entry
-        at.system.prepare(points)
-        try:
-            yield at.system.evaluate(0.0, at.q0, at.v0)
-        except (BadInput, NotAccepted) as error:
-            place = ", ".join(f"{k} = {v:.6g}" for k, v in values.items())
-            raise type(error)(f"{str(error)[:-1]}; at {place} of the atlas.") from None
 
 
 def parse_slips(slips: str | Sequence[Sequence[int]], k: int) -> NDArray[np.int_]:

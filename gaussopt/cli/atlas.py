@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gaussopt.cli.common import Json, Set, plain, progress_bar, settings_of, show
+
+if TYPE_CHECKING:
+    from gaussopt.atlas.scan import Atlas
+
+Export = Annotated[
+    int,
+    typer.Option(
+        "--export-counterexamples", metavar="N", min=0,
+        help="Write up to N steps on which the printed QP is wrong as files for `gaussopt solve` and `verify`.",
+    ),
+]  # fmt: skip
 
 
 def atlas_command(
@@ -29,9 +40,11 @@ def atlas_command(
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder of the report, reports/atlas-PROBLEM if not given.")
     ] = None,
+    export: Export = 0,
     json_: Json = False,
 ) -> None:
     """Map on a grid of states what LCP, printed QP and their relatives do."""
+    from gaussopt.atlas.counterexamples import write_counterexamples
     from gaussopt.atlas.scan import scan
     from gaussopt.core.errors import BadInput
     from gaussopt.core.files import write_text
@@ -52,16 +65,31 @@ def atlas_command(
     prepare_report(folder, keep=True)
     file = folder / "atlas.nc"
     atlas.save(file)
+    steps = write_counterexamples(atlas, export, folder / "counterexamples") if export else []
     known = TABLES.get(entry.name)
     page = document(atlas, entry.name, () if known is None else known(False))
     report = write(page, folder)
     data = {
+        **_summary(atlas), "file": str(file), "report": str(report), "markdown": str(folder / "index.md"),
+        "counterexamples": list(map(str, steps)),
+    }  # fmt: skip
+    write_text(folder / "atlas.json", json.dumps(plain(data), allow_nan=False) + "\n")
+    lines = [f"{atlas.points} states in {atlas.seconds:.3g} s.", f"Data: {file}", f"Report: {report}"]
+    lines += [_exported(steps, folder)] * bool(export)
+    show(context.obj, json_, data, *page.findings, *lines)
+
+
+def _summary(atlas: Atlas) -> dict[str, Any]:
+    """What was mapped, and what was found; for JSON."""
+    return {
         "status": "solved", "message": f"{atlas.points} states mapped.", "problem": atlas.problem,
         "points": atlas.points, "axes": {a.name: [a.values[0], a.values[-1], len(a.values)] for a in atlas.axes},
         "signs": atlas.data["slip"].values.tolist(), "loads": 0 if atlas.loads is None else len(atlas.loads),
         "contacts": list(atlas.contacts), "counts": atlas.summary(), "seconds": atlas.seconds,
-        "file": str(file), "report": str(report), "markdown": str(folder / "index.md"),
     }  # fmt: skip
-    write_text(folder / "atlas.json", json.dumps(plain(data), allow_nan=False) + "\n")
-    lines = f"{atlas.points} states in {atlas.seconds:.3g} s.", f"Data: {file}", f"Report: {report}"
-    show(context.obj, json_, data, *page.findings, *lines)
+
+
+def _exported(steps: list[Path], folder: Path) -> str:
+    if not steps:
+        return "There is no counterexample on this grid: the printed QP answers as the contact laws do."
+    return f"Counterexamples: {len(steps)} steps and their lcp in {folder / 'counterexamples'}, such as {steps[0].name}"

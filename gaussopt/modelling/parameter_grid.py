@@ -7,34 +7,49 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from gaussopt.core.arrays import Vector, as_array, finite_number
 from gaussopt.core.errors import BadInput
-from gaussopt.core.step_data import Vector, as_array
 from gaussopt.modelling.parameter import Parameter
 
 MAX_COUNT = 100_000
 """Most values of one axis."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Axis:
-    """Values of one parameter, in its unit.
+    """Values of one parameter, in its unit: `Axis("mu", [0.1, 0.5, 1.0])` or, evenly spaced, `Axis("mu", 0.1, 1, 40)`.
 
-    Raises
-    ------
-    BadInput
-        If there are no values or one is not finite.
+    Attributes
+    ----------
+    name : of the parameter
+    values : (count,)
     """
 
     name: str
     values: Vector
 
-    def __post_init__(self) -> None:
-        values = as_array(f"axis {self.name}", self.values, (None,))
-        if not len(values):
-            raise BadInput(f"The axis {self.name!r} has no values; give at least one.")
-        values.setflags(write=False)
-        object.__setattr__(self, "values", values)
+    def __init__(self, name: str, values: ArrayLike, high: float | None = None, count: int | None = None) -> None:
+        """The given values; with `high` and `count`, so many evenly spaced values from `values` to `high`.
+
+        Raises BadInput if there are no values, one is not finite, or the count is none from 1 to MAX_COUNT.
+        """
+        label = f"axis {name}"
+        if high is None and count is None:
+            found = as_array(label, values, (None,))
+        elif high is None or count is None:
+            raise BadInput(f"Of the {label} low, high and count are not all given; give all three, or its values.")
+        else:
+            low, high = (finite_number(f"The end of the {label}", x) for x in (values, high))
+            if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= MAX_COUNT:
+                raise BadInput(f"The count of {label} is {count!r}; give a whole number from 1 to {MAX_COUNT}.")
+            found = np.linspace(low, high, int(count))
+        if not len(found):
+            raise BadInput(f"The {label} has no values; give at least one.")
+        found.setflags(write=False)
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "values", found)
 
     @classmethod
     def parse(cls, text: str) -> Axis:
@@ -49,9 +64,7 @@ class Axis:
             count = int(parts[2]) if len(parts) == 3 else 1
         except ValueError:
             raise BadInput(problem) from None
-        if not 1 <= count <= MAX_COUNT or not np.isfinite([low, high]).all():
-            raise BadInput(f"The axis {text!r} needs finite ends and a count from 1 to {MAX_COUNT}.")
-        return cls(name.strip(), np.linspace(low, high, count))
+        return cls(name.strip(), low, high, count)
 
 
 class PlainTable(NamedTuple):

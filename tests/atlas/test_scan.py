@@ -427,6 +427,64 @@ def test_malformed_axes(text: str, assert_sentence: Callable[..., None]) -> None
 def test_axes_are_read() -> None:
     assert Axis.parse("mu=0:1:3").values.tolist() == [0.0, 0.5, 1.0]
     assert Axis.parse(" mu =0.4").values.tolist() == [0.4]
+    assert Axis("mu", 0.1, 1, 40).values.tolist() == Axis.parse("mu=0.1:1:40").values.tolist()
+    assert Axis("mu", values=0, high=1, count=3).values.tolist() == Axis("mu", [0.0, 0.5, 1.0]).values.tolist()
+
+
+@pytest.mark.parametrize("given", [(0.1, 1), (0.1, 1, 0), (0.1, 1, 2.5), (0.1, np.inf, 3), ("a", 1, 3), ([0, 1], 1, 3)])
+def test_malformed_spans(given: Any, assert_sentence: Callable[..., None]) -> None:
+    with pytest.raises(BadInput) as error:
+        Axis("mu", *given)
+    assert_sentence(error.value, "axis", "mu")
+
+
+# -- single cells ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "loads", "settings"), [("two-bar", 0, {}), ("sliding-rod", 2, {"m": 2.0}),
+                                                         ("two-bar", 4, {"variant": "maximal"})])  # fmt: skip
+def test_a_cell_gives_the_step_and_the_lcp_that_were_studied(
+    name: str, loads: int, settings: dict[str, Any], tmp_path: Path
+) -> None:
+    atlas = scan(name, [Axis("mu", 0.1, 1.3, 4)], loads=loads, **settings)
+    read = Atlas.load(atlas.save(tmp_path / "atlas.nc"))
+    shape = atlas.codes("lcp").shape
+    for number in range(atlas.points):
+        lcp, step = atlas.lcp(number), atlas.step(number)
+        op = ContactOperator.of(step)
+        assert op.delassus == pytest.approx(lcp.M, rel=1e-12, abs=1e-14 * np.abs(lcp.M).max())
+        assert op.bias == pytest.approx(lcp.q, rel=1e-11, abs=1e-11)
+        index = np.unravel_index(number, shape)
+        assert read.step(index).to_mapping() == step.to_mapping()
+        assert atlas.lcp([int(i) for i in index]).to_mapping() == lcp.to_mapping()
+
+
+@pytest.mark.parametrize("cell", [100, (0, 9), (0,), 1.5, "a"])
+def test_a_cell_that_is_not_there(cell: Any, assert_sentence: Callable[..., None]) -> None:
+    with pytest.raises(BadInput) as error:
+        scan("sliding-rod", [Axis("mu", [0.2])]).step(cell)
+    assert_sentence(error.value, "cell", repr(cell))
+
+
+def test_counterexamples_are_files_that_refute_the_printed_qp(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    axes = "--axis", "theta1_0=0.05:1.55:12", "--axis", "mu=0.1:1:6"
+    assert run(["atlas", "two-bar", *axes, "--export-counterexamples", "4", "--out", str(tmp_path), "--json"]) == 0
+    files = [Path(name) for name in json.loads(capsys.readouterr().out)["counterexamples"]]
+    assert [f.name.split("-", 1)[1] for f in files] == ["tensile.step.json", "unbounded.step.json"] * 2
+    for file in files:
+        answer = tmp_path / "answer.json"
+        assert run(["solve", str(file), "--formulation", "normal-force-qp", "--json"]) == 1
+        assert run(["solve", str(file).replace(".step.", ".lcp."), "--solver", "enumerate", "--json"]) == 0
+        *_, printed, lcp = map(json.loads, capsys.readouterr().out.splitlines())
+        assert printed["status"] in ("inaccurate", "unbounded")
+        assert run(["solve", str(file), "--formulation", "stick-slip", "--json"]) == 0
+        said = capsys.readouterr().out
+        answer.write_text(said)
+        assert lcp["z"] == pytest.approx(json.loads(said)["lam_N"], rel=1e-9, abs=1e-9)
+        assert run(["verify", str(file), str(answer)]) == 0
+        capsys.readouterr()
 
 
 # -- report and command ------------------------------------------------------------------------------------
