@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -80,6 +81,10 @@ _latest: ContactOperator | None = None
 
 def smallest_eigenvalue(S: Matrix) -> float:
     """Smallest eigenvalue of a symmetric matrix of entries near 1, zero where it is rounding, (c, c)."""
-    value = float(S[0, 0]) if len(S) == 1 else float(np.linalg.eigvalsh(S)[0])
+    if len(S) == 2:
+        (a, b), (_, c) = S.tolist()
+        value = 0.5 * (a + c) - math.hypot(0.5 * (a - c), b)
+    else:
+        value = float(S[0, 0]) if len(S) == 1 else float(np.linalg.eigvalsh(S)[0])
     # Redundant contacts have a zero there for good, which is no event.
     return 0.0 if abs(value) <= 1e-9 else value

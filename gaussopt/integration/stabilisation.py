@@ -107,7 +107,16 @@ class Projection(_Inactive):
     name: str = "projection"
 
     def correct(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> tuple[Vector, Vector]:
-        """Newton's method on phi(q) = 0, then one linear step on phi'(q, v) = 0.
+        """Newton's method on phi(q) = 0, then one linear step on phi'(q, v) = 0; raises BadInput as `positions`."""
+        q = self.positions(system, t, q, v)
+        rate = system.velocity_residual(t, q, v)
+        if rate is not None and len(rate):
+            step = system.evaluate(t, q, v)
+            v = v - least_motion(step.M, step.J, rate)
+        return q, v
+
+    def positions(self, system: AbstractSystem, t: float, q: Vector, v: Vector) -> Vector:
+        """Newton's method on phi(q) = 0, (n,).
 
         Raises
         ------
@@ -115,28 +124,19 @@ class Projection(_Inactive):
             If the positions cannot be projected.
         """
         phi = system.position_residual(t, q)
-        step: StepData | None = None
-        if phi is not None and len(phi):
-            reach, settling = float(np.abs(q).max()), Settling(self.tolerance)
-            for _ in range(self.max_iter):
-                if settling.ended(float(np.abs(phi).max()), reach):
-                    break
-                J = system.position_jacobian(t, q)
-                step = system.evaluate(t, q, v)
-                q = q - least_motion(step.M, J, phi)
-                phi = system.position_residual(t, q)
-                assert phi is not None
-            else:
-                raise BadInput(
-                    f"The positions at t = {t:.9g} cannot be projected onto the constraints: residual "
-                    f"{float(np.abs(phi).max()):.3g} after {self.max_iter} iterations; start closer or use "
-                    "smaller steps."
-                )
-        rate = system.velocity_residual(t, q, v)
-        if rate is not None and len(rate):
-            step = system.evaluate(t, q, v)
-            v = v - least_motion(step.M, step.J, rate)
-        return q, v
+        if phi is None or not len(phi):
+            return q
+        reach, settling = float(np.abs(q).max()), Settling(self.tolerance)
+        for _ in range(self.max_iter):
+            if settling.ended(float(np.abs(phi).max()), reach):
+                return q
+            q = q - least_motion(system.evaluate(t, q, v).M, system.position_jacobian(t, q), phi)
+            phi = system.position_residual(t, q)
+            assert phi is not None
+        raise BadInput(
+            f"The positions at t = {t:.9g} cannot be projected onto the constraints: residual "
+            f"{float(np.abs(phi).max()):.3g} after {self.max_iter} iterations; start closer or use smaller steps."
+        )
 
 
 def least_motion(M: Matrix, J: Matrix, r: Vector) -> Vector:

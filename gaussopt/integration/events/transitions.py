@@ -74,6 +74,7 @@ class Transitions:
         self.loop, self.motion, self.system = loop, motion, motion.system
         self._impacts: dict[int, list[float]] = {}
         self._loose: Mapping[int, Vector] = {}
+        self._projected: tuple[tuple[int, ...], tuple[int, ...], float, bytes] | None = None
 
     @property
     def _whole(self) -> StepData:
@@ -234,9 +235,12 @@ class Transitions:
         """
         loop, held = self.loop, tuple(i for i in sorted(sticking) if self._mobile(i))
         surface = ContactSurface(self.system, self.motion.whole, closed, held)
-        q, v = Projection().correct(surface, loop.t, loop.q, loop.v)
+        if self._projected == (closed, held, loop.t, loop.q.tobytes() + loop.v.tobytes()):
+            return
         if positions_only:
-            v = loop.v
+            q, v = Projection().positions(surface, loop.t, loop.q, loop.v), loop.v
+        else:
+            q, v = Projection().correct(surface, loop.t, loop.q, loop.v)
         moved = max(np.abs(new - x).max() / (1.0 + np.abs(x).max()) for new, x in ((q, loop.q), (v, loop.v)))
         if moved > TOLERANCES.correction:
             raise MotionStopped(
@@ -244,6 +248,8 @@ class Transitions:
                 "smaller steps or tolerances."
             )
         loop.q, loop.v = q, v
+        if not positions_only:
+            self._projected = closed, held, loop.t, q.tobytes() + v.tobytes()
 
     def _mobile(self, i: int) -> bool:
         """Whether joints let contact i slip."""
