@@ -18,7 +18,7 @@ import shutil
 from fnmatch import fnmatch
 from pathlib import Path
 
-from gaussopt.reporting.html.inline_svg import data_uri
+from gaussopt.plotting.svg import data_uri
 
 WHAT = {
     "solvers": (

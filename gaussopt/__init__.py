@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from gaussopt.modelling.parameter_grid import AtlasGrid, Axis
     from gaussopt.modelling.problem import Problem, problem
     from gaussopt.modelling.sketch import Sketch
+    from gaussopt.plotting.figures import save_figure
     from gaussopt.reporting.animation.animate import animate
     from gaussopt.simulation.batch import simulate_batch
     from gaussopt.simulation.simulate import simulate
@@ -78,9 +79,9 @@ _HOME = {
     "contact_points": "modelling.contact_points", "enumerate_lcp": "lcp", "formulate": "solving.defaults",
     "load_dataset": "storage.netcdf", "make_solver": "core.solver", "names": "core.registry",
     "problem": "modelling.problem", "rank_report": "linalg.redundancy", "register": "core.registry",
-    "save_dataset": "storage.netcdf", "scan": "atlas.scan", "simulate": "simulation.simulate",
-    "simulate_batch": "simulation.batch", "solve": "solving.solve", "solve_batch": "solving.lcp_batch",
-    "solve_step": "solving.solve",
+    "save_dataset": "storage.netcdf", "save_figure": "plotting.figures", "scan": "atlas.scan",
+    "simulate": "simulation.simulate", "simulate_batch": "simulation.batch", "solve": "solving.solve",
+    "solve_batch": "solving.lcp_batch", "solve_step": "solving.solve",
 }  # fmt: skip
 
 _FORMER = (
@@ -96,8 +97,8 @@ __all__ = [
     "MissingBackend", "NotAccepted", "Problem", "Projection", "Results", "Sketch", "Solution", "Status", "StepData",
     "StepSolver", "System", "Trajectory", "UnknownName", "Unverified", "animate", "certify", "certify_contact",
     "certify_lcp", "certify_qp", "classify_matrix", "classify_step", "compare", "contact_points", "enumerate_lcp",
-    "formulate", "load_dataset", "make_solver", "names", "problem", "rank_report", "register", "save_dataset", "scan",
-    "simulate", "simulate_batch", "solve", "solve_batch", "solve_step",
+    "formulate", "load_dataset", "make_solver", "names", "problem", "rank_report", "register", "save_dataset",
+    "save_figure", "scan", "simulate", "simulate_batch", "solve", "solve_batch", "solve_step",
 ]  # fmt: skip
 
 

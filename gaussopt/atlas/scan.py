@@ -22,12 +22,14 @@ from numpy.typing import NDArray
 from gaussopt.atlas.contact_study import CLASSES, MEANINGS, study
 from gaussopt.atlas.grid_states import chosen_axes, closed_sliding, state, states, values_at
 from gaussopt.atlas.stacked_steps import ContactStack
+from gaussopt.atlas.view import draw, slip_label
 from gaussopt.core.errors import BadInput
 from gaussopt.core.programs import LCP
 from gaussopt.core.step_data import Matrix, StepData
 from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find
+from gaussopt.plotting.figures import one_or_all
 from gaussopt.storage import netcdf
 
 if TYPE_CHECKING:
@@ -167,6 +169,22 @@ class Atlas:
         found["largest force difference"] = float(difference.max(initial=0.0))
         found["median force difference"] = float(np.median(difference)) if len(difference) else 0.0
         return found
+
+    def plot(self, name: str = "qp", *, ax: Any = None) -> Any:
+        """Draw a variable of the atlas over its two longest axes, a map for each value of the others.
+
+        Parameters
+        ----------
+        name : a class ("lcp", "matrix", "qp", "joint" or "weighted") or a number a point, such as "force_difference"
+        ax : axes of matplotlib to draw on, as many as there are maps; a new figure if not given
+
+        Returns
+        -------
+        matplotlib.axes.Axes, or an array of them where there are several maps
+
+        Raises UnknownName for another variable, BadInput where `ax` holds another number of axes.
+        """
+        return one_or_all(draw(self, name, ax))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write everything as NetCDF, whole or not at all.
@@ -322,11 +340,6 @@ def load_directions(count: int, k: int) -> Matrix:
         return np.column_stack((np.cos(angle), np.sin(angle)))
     x = np.random.default_rng(0).standard_normal((count, k))
     return np.asarray(x / np.linalg.norm(x, axis=1)[:, None])
-
-
-def slip_label(row: Sequence[int] | NDArray[np.int_]) -> str:
-    """Signs as text, such as "+-"."""
-    return "".join("+" if s > 0 else "-" for s in row)
 
 
 def _dataset(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from gaussopt.core.errors import BadInput
 from gaussopt.core.status import Status
 from gaussopt.core.step_data import Matrix, StepData, Vector
+from gaussopt.integration.display import ShownMotion
 from gaussopt.storage import netcdf
 
 if TYPE_CHECKING:
@@ -58,8 +59,8 @@ class WorstCertificate:
         return {k: v if math.isfinite(v) else None for k, v in asdict(self).items()}
 
 
-@dataclass(frozen=True)
-class Trajectory:
+@dataclass(frozen=True, repr=False)
+class Trajectory(ShownMotion):
     """Recorded states, forces and certificates of a run.
 
     Attributes
@@ -126,21 +127,6 @@ class Trajectory:
     forces_unique: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     events: tuple[dict[str, Any], ...] = ()
     warnings: tuple[str, ...] = ()
-
-    @property
-    def contacts(self) -> tuple[str, ...]:
-        """Names of the contacts."""
-        return tuple(self.meta.get("contacts", ()))
-
-    @property
-    def coordinates(self) -> tuple[str, ...]:
-        """Names of the coordinates."""
-        return tuple(self.meta.get("coordinates", [f"q{i + 1}" for i in range(self.q.shape[1])]))
-
-    @property
-    def energy(self) -> Vector:
-        """Total mechanical energy, (N,), J."""
-        return self.kinetic + self.potential
 
     @property
     def _known(self) -> dict[str, tuple[str, ...]]:

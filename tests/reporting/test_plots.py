@@ -7,7 +7,8 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatterSciNotation
 
-from gaussopt.reporting.figures.plots import _plain_powers, lines
+from gaussopt.plotting.figures import _plain_powers
+from gaussopt.reporting.figures.plots import lines
 
 
 def labels(low: float, high: float) -> list[str]:

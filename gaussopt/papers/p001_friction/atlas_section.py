@@ -14,10 +14,11 @@ from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import problem
 from gaussopt.papers.p001_friction.boundaries import TABLES
 from gaussopt.papers.report_parts import Important
+from gaussopt.plotting.colours import CLASS_NAMES
+from gaussopt.plotting.figures import svg_of
+from gaussopt.plotting.heatmaps import Panel, class_map
 from gaussopt.processes.job import Job, JobOutcome
-from gaussopt.reporting.colours import CLASS_NAMES
 from gaussopt.reporting.document import Figure, Paragraph, Section
-from gaussopt.reporting.figures.heatmaps import Panel, class_map
 from gaussopt.reporting.sections.atlas import atlas_section
 from gaussopt.reporting.texts import Texts
 
@@ -87,7 +88,7 @@ def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
     apart = int((np.delete(codes, index, axis=2) == 0).sum())
     others = codes.size - part.size
     sentence = texts("sliding-together", states=part.size, key=key, apart=apart, others=others)
-    svg = class_map(
+    axes = class_map(
         [Panel("both ends slide to the left", part.T.astype(float))], np.degrees(theta.values), mu.values,
         "angle of AB / degrees", "friction coefficient μ", CLASSES["qp"], small=True,
     )  # fmt: skip
@@ -96,7 +97,7 @@ def sliding_together(bars: Atlas, name: str) -> tuple[str, Figure]:
             "qp": np.array(CLASSES["qp"])[part.ravel()]}  # fmt: skip
     alt = f"Map of the printed normal-force QP over the angle of AB (across) and μ (up), co-sliding. {key}."
     return sentence, Figure(
-        name, f"{sentence} Equal means that the forces agree to 1e-8.", alt, svg, pd.DataFrame(data)
+        name, f"{sentence} Equal means that the forces agree to 1e-8.", alt, svg_of(axes[0].figure), pd.DataFrame(data)
     )
 
 

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.step_data import Matrix
+from gaussopt.plotting.colours import BODY, EDGE, FRICTION, INK, NORMAL, OTHER, PALE, PATH, WHITE, mixed
 from gaussopt.reporting.animation.marks import Mark, Part, Ring, Stroke, Word
 from gaussopt.reporting.animation.playback import CAPTION, FLASH, HOLD
 from gaussopt.reporting.animation.scene import SECOND, Scene, caption_word, clock_word, stamps, timeline, words_beside
-from gaussopt.reporting.colours import BODY, EDGE, FRICTION, INK, NORMAL, OTHER, PALE, PATH, WHITE, mixed
 
 FINER = 2
 """Pictures are drawn this much larger and reduced, which smooths edges."""

@@ -13,8 +13,8 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from gaussopt.core.step_data import Matrix, Vector
-from gaussopt.reporting.colours import INK, WHITE
-from gaussopt.reporting.html.inline_svg import number
+from gaussopt.plotting.colours import INK, WHITE
+from gaussopt.plotting.svg import number
 
 Pixels = tuple[float, float]
 

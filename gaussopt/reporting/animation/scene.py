@@ -13,12 +13,12 @@ from gaussopt.core.errors import BadInput, UnknownName
 from gaussopt.core.step_data import Matrix, Vector
 from gaussopt.integration.trajectory import Trajectory
 from gaussopt.modelling.sketch import NOTES, Bearing, ContactPoint, Parameters, Pin, Point, Sketch, segments
+from gaussopt.plotting.colours import FRICTION, INK, NORMAL, OTHER, OTHER_BODY, PALE, PATH
 from gaussopt.reporting.animation import playback
 from gaussopt.reporting.animation.marks import Mark, Part, Pixels, Stroke, View, Word, fit, fixed, plain
 from gaussopt.reporting.animation.notes import HEAD, arrow_head, room
 from gaussopt.reporting.animation.playback import Caption, Frames, nice_below
 from gaussopt.reporting.animation.shapes import FIXED, LETTERED, Look, column, over_frames, parts_of, turn
-from gaussopt.reporting.colours import FRICTION, INK, NORMAL, OTHER, OTHER_BODY, PALE, PATH
 
 SIZE = (580.0, 300.0)
 MARGINS = (26.0, 62.0, 26.0, 52.0)

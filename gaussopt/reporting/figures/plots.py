@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import io
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gaussopt.core.step_data import Vector
-from gaussopt.reporting.colours import CURVES, WHITE
+from gaussopt.plotting.colours import CURVES, WHITE
+from gaussopt.plotting.figures import figure_of, legend_above, legend_beside, styled, svg_of
+from gaussopt.plotting.looks import MARKERS, STYLES, look
 from gaussopt.reporting.document import typeset
-from gaussopt.reporting.html.inline_svg import compact
 
 ZERO_IS = 1e-17
 """Where zeros are drawn on a logarithmic axis."""
-
-STYLES = ("-", "--", "-.", ":")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +59,7 @@ def lines(
         axes.set_ylim(*how.ylim)
     if len(curves) + len(points) > 1:
         columns = 2 if how.above or len(curves) > 4 else 1
-        _legend(axes, columns, 0.5) if how.above else axes.legend(fontsize=8, frameon=False, ncols=columns)
+        legend_above(axes, columns, 0.5) if how.above else axes.legend(fontsize=8, frameon=False, ncols=columns)
     return svg_of(figure)
 
 
@@ -88,17 +84,8 @@ def stacked_bars(names: Sequence[str], parts: Mapping[str, Sequence[float]], xla
         left = left + np.asarray(values)
     axes.invert_yaxis()
     axes.set_xscale("symlog", linthresh=50)
-    _legend(axes, 3)
+    legend_above(axes, 3)
     return svg_of(figure)
-
-
-MARKERS = "osD^vP*Xph<>d8HP"
-
-
-def look(place: int) -> dict[str, Any]:
-    """Colour, line and marker of the `place`-th competitor; the first 32 differ from each other in at least two."""
-    style = (place + place // 8) % 4
-    return {"color": CURVES[place % 8], "linestyle": STYLES[style], "marker": MARKERS[place % 16]}
 
 
 def profiles(
@@ -117,7 +104,7 @@ def profiles(
     ends = [taus[np.flatnonzero(y < y[-1])[-1] + 1] for y in curves.values() if len(y) and (y < y[-1]).any()]
     axes.set_xlim(1.0, max(1.1, 1.1 * max(ends, default=1.0)))
     _logarithmic(axes)
-    _legend_beside(axes, len(curves))
+    legend_beside(axes, len(curves))
     return svg_of(figure)
 
 
@@ -150,7 +137,7 @@ def sweeps(
     positive = [x for xs, _ in curves.values() for x in xs if np.isfinite(x)]
     if positive and min(positive) > 0:
         _logarithmic(axes)
-    _legend_beside(axes, len(curves))
+    legend_beside(axes, len(curves))
     return svg_of(figure)
 
 
@@ -171,20 +158,8 @@ def boxes(names: Sequence[str], groups: Mapping[str, Sequence[Sequence[float]]],
     axes.set_yticks(np.arange(len(names)), names, fontsize=8)
     axes.invert_yaxis()
     _logarithmic(axes)
-    _legend(axes, len(groups))
+    legend_above(axes, len(groups))
     return svg_of(figure)
-
-
-def _legend(axes: Any, columns: int, middle: float = 0.4) -> None:
-    """Put the legend above the picture, `middle` from 0 to 1 of its width."""
-    axes.legend(fontsize=8, frameon=False, ncols=columns, loc="lower center", bbox_to_anchor=(middle, 1.0))
-
-
-def _legend_beside(axes: Any, count: int) -> None:
-    """Put the legend to the right of the picture, where it covers nothing."""
-    if count > 1:
-        axes.legend(fontsize=8 if count <= 16 else 6.5, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5),
-                    handlelength=3.2)  # fmt: skip
 
 
 def _new(size: tuple[float, float], xlabel: str, ylabel: str = "") -> tuple[Any, Any]:
@@ -194,59 +169,4 @@ def _new(size: tuple[float, float], xlabel: str, ylabel: str = "") -> tuple[Any,
     # One pass, where "constrained" makes two; and so does "tight" itself for a rectangle, even that of the figure.
     figure = figure_of(size, TightLayoutEngine(rect=None))  # type: ignore[arg-type]
     axes = figure.add_subplot()
-    axes.set_xlabel(xlabel)
-    axes.set_ylabel(ylabel)
-    axes.grid(visible=True, linewidth=0.4, alpha=0.6)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    return figure, axes
-
-
-def figure_of(size: tuple[float, float], layout: Any, dpi: float | None = None) -> Any:
-    """A figure of matplotlib, of so many inches, that is drawn as SVG."""
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout=layout, dpi=dpi)
-    FigureCanvasSVG(figure)
-    return figure
-
-
-def svg_of(figure: Any) -> str:
-    """A figure of matplotlib as SVG, the same bytes for the same figure."""
-    import matplotlib
-
-    for axes in figure.axes:
-        _plain_powers(axes.xaxis)
-        _plain_powers(axes.yaxis)
-    out = io.StringIO()
-    # Fixed ids and no date: the same data give the same bytes. `savefig` would draw everything twice.
-    with matplotlib.rc_context({"svg.hashsalt": "gaussopt", "svg.fonttype": "path"}):
-        figure.canvas.print_svg(out, metadata={"Date": None, "Creator": "gaussopt"})
-    return compact("\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n")
-
-
-SUPERSCRIPTS = str.maketrans("-−0123456789", "⁻⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def _plain_powers(axis: Any) -> None:
-    """Write powers of ten on a logarithmic axis in plain text, which is set many times faster than a formula."""
-    from matplotlib.ticker import LogFormatterMathtext
-
-    for level in ("major", "minor"):
-        formatter = getattr(axis, f"get_{level}_formatter")()
-        if isinstance(formatter, LogFormatterMathtext):
-            kind: Any = type(formatter)
-            formatter.__class__ = _plain(kind)
-
-
-@cache
-def _plain(formatter: Any) -> Any:
-    """The class of a formatter whose formulas are written as plain text."""
-
-    def text(self: Any, x: float, pos: int | None = None) -> str:
-        words = str(formatter.__call__(self, x, pos)).replace(r"\times", " × ")
-        words = re.sub(r"\^\{(.*?)\}", lambda power: power[1].translate(SUPERSCRIPTS), words)
-        return re.sub(r"\$|\\mathdefault|[{}]", "", words)
-
-    return type(f"Plain{formatter.__name__}", (formatter,), {"__call__": text})
+    return figure, styled(axes, xlabel, ylabel)

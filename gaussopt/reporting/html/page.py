@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from gaussopt.core.errors import BadInput
 from gaussopt.core.files import prepare_folder, write_text
+from gaussopt.plotting import svg
 from gaussopt.reporting import document_checks
 from gaussopt.reporting.document import Animation, Data, Document, Figure, Table, Timed, sections_of, typeset
-from gaussopt.reporting.html import formulas, inline_svg, measured_times, tables
+from gaussopt.reporting.html import formulas, measured_times, tables
 
 if TYPE_CHECKING:
     import jinja2
@@ -113,13 +114,13 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters |= {
         "columns": tables.columns,
-        "data_uri": inline_svg.data_uri,
+        "data_uri": svg.data_uri,
         "display": formulas.display,
         "groups": tables.groups,
-        "inline_svg": inline_svg.inline,
+        "inline_svg": svg.inline,
         "kind": lambda block: type(block).__name__,
         "portable": formulas.portable,
-        "size": inline_svg.size,
+        "size": svg.size,
         "tex": formulas.html,
         "typeset": typeset,
         "timed": lambda text: isinstance(text, Timed),

@@ -2,117 +2,27 @@
 
 from __future__ import annotations
 
-import itertools
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from gaussopt.atlas.contact_study import CLASSES
-from gaussopt.atlas.scan import Atlas, slip_label
-from gaussopt.core.step_data import Vector
+from gaussopt.atlas.scan import Atlas
+from gaussopt.atlas.view import SMALLEST, dimensions, signs_in_print, slip_label, view_of
 from gaussopt.modelling.problem import problem
+from gaussopt.plotting.figures import svg_of
+from gaussopt.plotting.heatmaps import Panel, Scale, class_map, value_map
 from gaussopt.reporting.document import Block, Document, Figure, Paragraph, Section, Table
-from gaussopt.reporting.figures.heatmaps import Panel, Scale, class_map, value_map
 from gaussopt.reporting.texts import Texts
 
 texts = Texts(__file__, str)
 
-MAX_PANELS = 9
-"""Most maps side by side; the file of the atlas holds all."""
-
-SMALLEST = 1e-6
-"""Relative differences below this are drawn like it."""
-
-
-@dataclass(frozen=True)
-class _View:
-    """Dimensions that are drawn up and across, values and labels of x and y, and the panels that the others make."""
-
-    drawn: tuple[str, ...]
-    axes: tuple[Vector, Vector, str, str]
-    panels: tuple[tuple[str, dict[str, int]], ...]
-    left_out: str
-
-    def of(self, atlas: Atlas, name: str) -> list[Panel]:
-        """Panels of a variable."""
-        x, y, *_ = self.axes
-        return [
-            Panel(title, np.asarray(atlas.data[name].isel(index).transpose(*self.drawn), float).reshape(len(y), len(x)))
-            for title, index in self.panels
-        ]
-
-
-GREEK = {"theta": "θ", "omega": "ω", "phi": "φ", "mu": "μ"}
-"""Parameters that have a letter."""
-
-
-def _symbol(name: str) -> str:
-    """A parameter as it is written: "θ₁" for theta1_0; the value at the start needs no mark, a state is an instant."""
-    found = re.fullmatch(r"(theta|omega|phi|mu)(\d?)(_?0)?", name)
-    if found is None or (found[2] == "0" and not found[3]):
-        return GREEK.get(name.removesuffix("0"), name)
-    return GREEK[found[1]] + found[2].translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
-
-
-def _dimensions(atlas: Atlas, plain: bool = False) -> dict[str, tuple[str, Vector]]:
-    """Label and values of the dimensions of the grid, angles in degrees; `plain` labels are heads of data files."""
-    found: dict[str, tuple[str, Vector]] = {}
-    for axis, unit in zip(atlas.axes, atlas.units, strict=True):
-        values, unit = (np.degrees(axis.values), "degrees") if unit == "rad" else (axis.values, unit)
-        values = np.round(values, 10)
-        name, per = (axis.name, ", ") if plain else (_symbol(axis.name), " / ")
-        unit = unit if plain else unit.replace("degrees", "°").replace("^2", "²")
-        found[axis.name] = (name if unit in ("", "1") else f"{name}{per}{unit}", values)
-    found["slip"] = ("signs of slip", np.arange(len(atlas.slips), dtype=float))
-    if atlas.loads is not None and atlas.loads.shape[1] == 2:
-        angle = np.degrees(np.arctan2(atlas.loads[:, 1], atlas.loads[:, 0])) % 360
-        found["load"] = ("direction of the bias / °", angle)
-    elif atlas.loads is not None:
-        found["load"] = ("number of the load direction", np.arange(len(atlas.loads), dtype=float))
-    return found
-
-
-def _view(atlas: Atlas) -> _View:
-    dims = _dimensions(atlas)
-    long = sorted((d for d in dims if d != "slip"), key=lambda d: -len(dims[d][1]))
-    x = long[0] if long and len(dims[long[0]][1]) > 1 else "slip"
-    others = [d for d in long if d != x and len(dims[d][1]) > 1]
-    y = others[0] if others else ("slip" if x != "slip" else (long[0] if long else ""))
-    names = sorted((d for d in dims if d not in (x, y)), key=lambda d: d != "slip")  # slips down, values across
-    panels = []
-    for index in itertools.product(*(range(len(dims[d][1])) for d in names)):
-        words = [
-            _slips(atlas, i) if d == "slip" else f"{dims[d][0]} = {dims[d][1][i]:.6g}"
-            for d, i in zip(names, index, strict=True)
-        ]
-        panels.append(("\n".join(words), dict(zip(names, index, strict=True))))
-    signs = ", ".join(f"{i} is {_signs(s)}" for i, s in enumerate(atlas.slips))
-    dims["slip"] = (f"{dims['slip'][0]}: {signs}", dims["slip"][1])
-    ylabel, rows = dims.get(y, ("", np.zeros(1)))
-    left = len(panels) - MAX_PANELS
-    more = f" {left} more panels are in the NetCDF file only." if left > 0 else ""
-    drawn = tuple(d for d in (y, x) if d)
-    return _View(drawn, (dims[x][1], rows, dims[x][0], ylabel), tuple(panels[:MAX_PANELS]), more)
-
-
-def _signs(row: Any) -> str:
-    """Signs of slip as text, with the minus of print."""
-    return slip_label(row).replace("-", "−")
-
-
-def _slips(atlas: Atlas, index: int) -> str:
-    """Signs of slip with the names of their contacts."""
-    signs = zip(atlas.contacts, _signs(atlas.slips[index]), strict=True)
-    return f"slip {', '.join(f'{contact} {sign}' for contact, sign in signs)}"
-
 
 def _frame(atlas: Atlas, columns: dict[str, Any]) -> Any:
     """One row for each point."""
-    dims: dict[str, Any] = {label: values.round(6) for label, values in _dimensions(atlas, plain=True).values()}
+    dims: dict[str, Any] = {label: values.round(6) for label, values in dimensions(atlas, plain=True).values()}
     dims["signs of slip"] = [slip_label(s) for s in atlas.slips]
     return pd.MultiIndex.from_product(list(dims.values()), names=list(dims)).to_frame(index=False).assign(**columns)
 
@@ -129,7 +39,7 @@ def _classes() -> dict[str, tuple[str, str]]:
 
 def class_figure(atlas: Atlas, name: str, prefix: str = "atlas") -> Figure:
     """The map of the classes of "lcp", "matrix", "qp", "joint" or "weighted"."""
-    view, classes = _view(atlas), CLASSES[name]
+    view, classes = view_of(atlas), CLASSES[name]
     *_, xlabel, ylabel = view.axes
     codes = atlas.codes(name)
     counts = "; ".join(f"{label} at {(codes == i).sum()}" for i, label in enumerate(classes) if (codes == i).any())
@@ -139,13 +49,13 @@ def class_figure(atlas: Atlas, name: str, prefix: str = "atlas") -> Figure:
         f"Map of {title[0].lower()}{title[1:]} over {xlabel} (across) and {ylabel or 'nothing'} (up), "
         f"{len(view.panels)} panels. {counts}."
     )
-    svg = class_map(view.of(atlas, name), *view.axes, classes)
+    svg = svg_of(class_map(view.of(atlas, name), *view.axes, classes)[0].figure)
     return Figure(f"{prefix}-{name}", caption, alt, svg, _frame(atlas, {name: np.array(classes)[codes.ravel()]}))
 
 
 def difference_figure(atlas: Atlas, name: str = "force_difference", prefix: str = "atlas") -> Figure:
     """The map of a relative difference, on a logarithmic scale; white where it is not defined."""
-    view = _view(atlas)
+    view = view_of(atlas)
     *_, xlabel, ylabel = view.axes
     values = np.asarray(atlas.data[name].values)
     finite = values[np.isfinite(values)]
@@ -159,20 +69,20 @@ def difference_figure(atlas: Atlas, name: str = "force_difference", prefix: str 
     caption = f"The {what}: {sentence}. Dark is equal, bright is far apart, white is not defined.{view.left_out}"
     alt = f"Map of the {what} over {xlabel} and {ylabel}, from {SMALLEST:g} (dark) up (bright): {sentence}."
     scale = Scale("relative difference", SMALLEST, max(1.0, min(top, 10.0)), log=True)
-    svg = value_map(panels, *view.axes, scale)
+    svg = svg_of(value_map(panels, *view.axes, scale)[0].figure)
     return Figure(f"{prefix}-{name.replace('_', '-')}", caption, alt, svg, _numbers(atlas, name))
 
 
 def contraction_figure(atlas: Atlas, prefix: str = "atlas") -> Figure:
     """The map of ϱ of frozen friction; the line is ϱ = 1."""
-    view = _view(atlas)
+    view = view_of(atlas)
     *_, xlabel, ylabel = view.axes
     values = np.asarray(atlas.data["contraction"].values)
     below, above, none = int((values < 1).sum()), int((values >= 1).sum()), int(np.isnan(values).sum())
     sentence = f"below 1 at {below}, not below 1 at {above}, not defined (redundant contacts) at {none} points"
     caption = texts("contraction", sentence=sentence, left_out=view.left_out)
     alt = f"Map of ϱ over {xlabel} and {ylabel}, from 0 (dark) to 2 and more (bright): {sentence}."
-    svg = value_map(view.of(atlas, "contraction"), *view.axes, Scale("ϱ", 0.0, 2.0), contour=1.0)
+    svg = svg_of(value_map(view.of(atlas, "contraction"), *view.axes, Scale("ϱ", 0.0, 2.0), contour=1.0)[0].figure)
     return Figure(f"{prefix}-contraction", caption, alt, svg, _numbers(atlas, "contraction"))
 
 
@@ -196,7 +106,7 @@ def counts_table(atlas: Atlas, name: str = "atlas-counts") -> Table:
                 count(title, label, codes == i)
     count("Criterion η", "borderline", np.asarray(atlas.data["borderline"].values, dtype=int))
     caption = f"Points of the atlas of {atlas.problem} by class and signs of slip ({', '.join(atlas.contacts)})."
-    return Table(name, caption, ("what", "class", *map(_signs, atlas.slips), "all"), tuple(rows))
+    return Table(name, caption, ("what", "class", *map(signs_in_print, atlas.slips), "all"), tuple(rows))
 
 
 def agreement_table(atlas: Atlas, name: str = "atlas-criterion") -> Table:
@@ -232,7 +142,7 @@ def atlas_section(atlas: Atlas, anchor: str = "atlas", title: str | None = None)
 
 
 def _lead(atlas: Atlas) -> str:
-    dims = _dimensions(atlas)
+    dims = dimensions(atlas)
     axes = ", ".join(
         f"{dims[a.name][0]} from {dims[a.name][1].min():.6g} to {dims[a.name][1].max():.6g} ({len(a.values)} values)"
         for a in atlas.axes

@@ -14,10 +14,11 @@ from gaussopt.comparison.paper_claims import NOT_MEASURED, MeasuredClaim, claims
 from gaussopt.comparison.records import Answers, MotionRecord
 from gaussopt.comparison.results import Results
 from gaussopt.comparison.step_table import base_of, label_of, worst
+from gaussopt.plotting.looks import places
 from gaussopt.reporting.document import Block, Data, Document, Items, Section, Table, Timed
 from gaussopt.reporting.figures import convergence
 from gaussopt.reporting.sections import correctness, problems, speed, sweeps
-from gaussopt.reporting.sections.grouping import first, groups, listed, looks_of, plural, shape_of, short
+from gaussopt.reporting.sections.grouping import first, groups, listed, plural, shape_of, short
 from gaussopt.reporting.texts import Texts
 
 texts = Texts(__file__, str)
@@ -31,7 +32,7 @@ MOST_FAILURES = 60
 def document(results: Results) -> Document:
     """The report; sections without data are left out."""
     found = groups(results)
-    looks = looks_of(results.answers)
+    looks = places(a.solver for a in results.answers)
     speeds = [speed.Speed.of(g) for g in found] if results.times else []
     judged = [a for a in results.answers if a.status]
     answered = claims(results.answers, results.times, results.motions)

@@ -91,13 +91,6 @@ def anchor_of(*words: str) -> str:
     return "-".join("".join(c if c.isascii() and c.isalnum() else " " for c in text).split())
 
 
-def looks_of(answers: Sequence[Answers]) -> dict[str, int]:
-    """The place of every solver among all, so that it looks the same in all figures."""
-    bases = sorted({base_of(a.solver) for a in answers})
-    specs = sorted({a.solver for a in answers} - set(bases))
-    return {name: i for i, name in enumerate([*bases, *specs])}
-
-
 def first(rows: Sequence[T], most: int, noun: str = "") -> tuple[Sequence[T], str]:
     """The rows that a table shows, and a sentence for its caption where these are not all."""
     more = f" The first {most} of {len(rows)}{noun}." if len(rows) > most else ""

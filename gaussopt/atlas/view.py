@@ -1,0 +1,173 @@
+"""How an atlas is drawn: which axes go across and up, what the panels are, and its maps."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.atlas.contact_study import CLASSES, MEANINGS
+from gaussopt.core.errors import UnknownName
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.modelling.parameter_grid import Axis
+from gaussopt.plotting.heatmaps import Panel, Scale, class_map, value_map
+
+MAX_PANELS = 9
+"""Most maps side by side; the file of the atlas holds all."""
+
+SMALLEST = 1e-6
+"""Relative differences below this are drawn like it."""
+
+
+class Mapped(Protocol):
+    """What is read of an atlas, see `gaussopt.atlas.scan.Atlas`."""
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """Axes of the grid."""
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Their units."""
+
+    @property
+    def slips(self) -> NDArray[np.int_]:
+        """Signs of slip, (S, k)."""
+
+    @property
+    def loads(self) -> Matrix | None:
+        """Directions of the bias."""
+
+    @property
+    def contacts(self) -> tuple[str, ...]:
+        """Names of the contacts."""
+
+    @property
+    def data(self) -> Any:
+        """The dataset."""
+
+
+@dataclass(frozen=True)
+class View:
+    """Dimensions that are drawn up and across, values and labels of x and y, and the panels that the others make."""
+
+    drawn: tuple[str, ...]
+    axes: tuple[Vector, Vector, str, str]
+    panels: tuple[tuple[str, dict[str, int]], ...]
+    left_out: str
+
+    def of(self, atlas: Mapped, name: str) -> list[Panel]:
+        """Panels of a variable."""
+        x, y, *_ = self.axes
+        return [
+            Panel(title, np.asarray(atlas.data[name].isel(index).transpose(*self.drawn), float).reshape(len(y), len(x)))
+            for title, index in self.panels
+        ]
+
+
+GREEK = {"theta": "θ", "omega": "ω", "phi": "φ", "mu": "μ"}
+"""Parameters that have a letter."""
+
+
+def _symbol(name: str) -> str:
+    """A parameter as it is written: "θ₁" for theta1_0; the value at the start needs no mark, a state is an instant."""
+    found = re.fullmatch(r"(theta|omega|phi|mu)(\d?)(_?0)?", name)
+    if found is None or (found[2] == "0" and not found[3]):
+        return GREEK.get(name.removesuffix("0"), name)
+    return GREEK[found[1]] + found[2].translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
+
+
+def dimensions(atlas: Mapped, plain: bool = False) -> dict[str, tuple[str, Vector]]:
+    """Label and values of the dimensions of the grid, angles in degrees; `plain` labels are heads of data files."""
+    found: dict[str, tuple[str, Vector]] = {}
+    for axis, unit in zip(atlas.axes, atlas.units, strict=True):
+        values, unit = (np.degrees(axis.values), "degrees") if unit == "rad" else (axis.values, unit)
+        values = np.round(values, 10)
+        name, per = (axis.name, ", ") if plain else (_symbol(axis.name), " / ")
+        unit = unit if plain else unit.replace("degrees", "°").replace("^2", "²")
+        found[axis.name] = (name if unit in ("", "1") else f"{name}{per}{unit}", values)
+    found["slip"] = ("signs of slip", np.arange(len(atlas.slips), dtype=float))
+    if atlas.loads is not None and atlas.loads.shape[1] == 2:
+        angle = np.degrees(np.arctan2(atlas.loads[:, 1], atlas.loads[:, 0])) % 360
+        found["load"] = ("direction of the bias / °", angle)
+    elif atlas.loads is not None:
+        found["load"] = ("number of the load direction", np.arange(len(atlas.loads), dtype=float))
+    return found
+
+
+def view_of(atlas: Mapped) -> View:
+    """Choose the longest axes across and up; what is left makes the panels."""
+    dims = dimensions(atlas)
+    long = sorted((d for d in dims if d != "slip"), key=lambda d: -len(dims[d][1]))
+    x = long[0] if long and len(dims[long[0]][1]) > 1 else "slip"
+    others = [d for d in long if d != x and len(dims[d][1]) > 1]
+    y = others[0] if others else ("slip" if x != "slip" else (long[0] if long else ""))
+    names = sorted((d for d in dims if d not in (x, y)), key=lambda d: d != "slip")  # slips down, values across
+    panels = []
+    for index in itertools.product(*(range(len(dims[d][1])) for d in names)):
+        words = [
+            _slips(atlas, i) if d == "slip" else f"{dims[d][0]} = {dims[d][1][i]:.6g}"
+            for d, i in zip(names, index, strict=True)
+        ]
+        panels.append(("\n".join(words), dict(zip(names, index, strict=True))))
+    signs = ", ".join(f"{i} is {signs_in_print(s)}" for i, s in enumerate(atlas.slips))
+    dims["slip"] = (f"{dims['slip'][0]}: {signs}", dims["slip"][1])
+    ylabel, rows = dims.get(y, ("", np.zeros(1)))
+    left = len(panels) - MAX_PANELS
+    more = f" {left} more panels are in the NetCDF file only." if left > 0 else ""
+    drawn = tuple(d for d in (y, x) if d)
+    return View(drawn, (dims[x][1], rows, dims[x][0], ylabel), tuple(panels[:MAX_PANELS]), more)
+
+
+def signs_in_print(row: Any) -> str:
+    """Signs of slip as text, with the minus of print."""
+    return slip_label(row).replace("-", "−")
+
+
+def _slips(atlas: Mapped, index: int) -> str:
+    """Signs of slip with the names of their contacts."""
+    signs = zip(atlas.contacts, signs_in_print(atlas.slips[index]), strict=True)
+    return f"slip {', '.join(f'{contact} {sign}' for contact, sign in signs)}"
+
+
+def draw(atlas: Mapped, name: str, ax: Any = None, shown: bool = True) -> list[Any]:
+    """Draw a variable of an atlas that has one value a point; returns the axes of the maps.
+
+    Raises UnknownName for another variable, BadInput where `ax` holds another number of axes.
+    """
+    known = [x for x in MEANINGS if "contact" not in atlas.data[x].dims]
+    if name not in known:
+        raise UnknownName("variable of an atlas", name, known)
+    view = view_of(atlas)
+    panels = view.of(atlas, name)
+    if name in CLASSES:
+        axes = class_map(panels, *view.axes, CLASSES[name], ax=ax, shown=shown)
+    else:
+        if name.endswith("difference"):  # a zero has no place on a logarithmic scale
+            panels = [replace(p, values=np.maximum(p.values, SMALLEST)) for p in panels]
+        line = 1.0 if name == "contraction" else None
+        axes = value_map(panels, *view.axes, _scale(panels, name), contour=line, ax=ax, shown=shown)
+    if ax is None:
+        axes[0].figure.suptitle(MEANINGS[name][0], fontsize=10)
+    return axes
+
+
+def _scale(panels: Sequence[Panel], name: str) -> Scale:
+    """The scale of a variable that is a number."""
+    values = np.concatenate([p.values.ravel() for p in panels])
+    finite = values[np.isfinite(values)]
+    if name == "contraction":
+        return Scale("ϱ", 0.0, 2.0)
+    if name.endswith("difference"):
+        return Scale("relative difference", SMALLEST, max(1.0, min(float(finite.max(initial=1.0)), 10.0)), log=True)
+    return Scale(name.replace("_", " "), float(finite.min(initial=0.0)), float(finite.max(initial=1.0)))
+
+
+def slip_label(row: Sequence[int] | NDArray[np.int_]) -> str:
+    """Signs as text, such as "+-"."""
+    return "".join("+" if s > 0 else "-" for s in row)

@@ -1,0 +1,50 @@
+"""The command `gaussopt plot`."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gaussopt.cli.common import Json, show
+
+
+def plot_command(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="MOTION.nc", help="A motion that `run --save` wrote.")],
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...",
+            help="Coordinates, rows of lam (lam1), contact forces (lam_N_A), or groups such as lam, forces, drift, "
+            "energy; coordinates, forces, drift and energy if none is given.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE.svg|pdf|pgf|png", help="The figure; MOTION.svg if not given."),
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Draw quantities of a motion over time, with its events."""
+    from gaussopt.core.errors import Unverified
+    from gaussopt.core.files import check_target
+    from gaussopt.integration.trajectory import Trajectory
+    from gaussopt.plotting.figures import check_ending, save_figure
+
+    target = Path(file.name).with_suffix(".svg") if out is None else out
+    check_ending(target)
+    check_target(target)
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always", Unverified)
+        motion = Trajectory.load(file)
+    for warning in noted:
+        print(f"gaussopt: {warning.message}", file=sys.stderr)
+    axes = motion.draw(*(names or ()))
+    save_figure(axes[0].figure, target)
+    labels = [one.get_ylabel() for one in axes]
+    data = {"status": "solved", "message": "", "file": str(target), "axes": labels, "bytes": target.stat().st_size}
+    show(context.obj, json_, data, f"Figure of {', '.join(labels)}: {target}")

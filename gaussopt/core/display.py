@@ -1,0 +1,82 @@
+"""How objects show themselves: a line or three for a terminal, a small table for a notebook.
+
+A text is made of what the object holds already: nothing is computed for it that takes time, and nothing raises.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+MOST_NUMBERS = 6
+"""Numbers of an array that are shown."""
+
+MOST_NAMES = 8
+"""Names that are listed."""
+
+MOST_ROWS = 12
+"""Rows of a table that are shown."""
+
+
+def short(value: Any, digits: int = 4) -> str:
+    """A number, an array or another value in few letters."""
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, float | int | np.number):
+        return f"{value:.{digits}g}"
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        numbers = ", ".join(f"{x:.{digits}g}" for x in value[:MOST_NUMBERS])
+        return f"[{numbers}, …] ({len(value)})" if len(value) > MOST_NUMBERS else f"[{numbers}]"
+    if isinstance(value, np.ndarray):
+        return " × ".join(map(str, value.shape))
+    return "–" if value is None else str(value)
+
+
+def listed(names: Iterable[Any], most: int = MOST_NAMES) -> str:
+    """Names with commas, the first ones where there are many."""
+    found = [str(name) for name in names]
+    return ", ".join(found[:most]) + (f", … ({len(found)})" if len(found) > most else "")
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """A count with its noun; "no events" for none."""
+    return f"{count or 'no'} {one if count == 1 else many or f'{one}s'}"
+
+
+def lines(kind: str, title: str, *more: str) -> str:
+    """The text of an object: its kind and what it is about, and up to two lines more."""
+    first = f"<{kind}: {title}" if title else f"<{kind}"
+    return "\n ".join([first, *(line for line in more if line)]) + ">"
+
+
+def error_words(bound: float, relative: float) -> str:
+    """What a certificate says of an acceleration."""
+    if not math.isfinite(bound):
+        return "not certified"
+    return f"certified: the acceleration is within {bound:.2g} of the true one (relative {relative:.2g})"
+
+
+def table(title: str, rows: Sequence[Sequence[Any]], head: Sequence[str] = (), below: str = "") -> str:
+    """A small table as HTML that takes the colours and letters of the page; `below` is HTML."""
+    cell = "text-align:left;padding:.15em .8em .15em 0;vertical-align:top"
+    heads = "".join(f'<th scope="col" style="{cell}">{escape(str(x))}</th>' for x in head)
+    cells = ("".join(f'<td style="{cell}">{escape(short(x))}</td>' for x in row) for row in rows[:MOST_ROWS])
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
+    left = len(rows) - MOST_ROWS
+    more = f"<p>{left} more rows.</p>" if left > 0 else ""
+    thead = f"<thead><tr>{heads}</tr></thead>" if heads else ""
+    return (
+        '<div style="max-width:46rem;overflow-x:auto">'
+        f'<p style="margin:.3em 0"><strong>{escape(title)}</strong></p>'
+        f'<table style="border-collapse:collapse;margin:0">{thead}<tbody>{body}</tbody></table>'
+        f"{more}{below}</div>"
+    )
+
+
+def picture(address: str, alt: str) -> str:
+    """An image as HTML, no wider than the page."""
+    return f'<img src="{address}" alt="{escape(alt, quote=True)}" style="max-width:100%;height:auto;background:#fff">'

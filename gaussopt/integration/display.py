@@ -1,0 +1,194 @@
+"""What a motion shows of itself: a line or three, a table with a figure, and curves by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gaussopt.core import display
+from gaussopt.core.errors import BadInput
+from gaussopt.core.status import Status
+from gaussopt.core.step_data import Matrix, Vector
+from gaussopt.plotting import curves
+from gaussopt.plotting.curves import Curve
+from gaussopt.plotting.figures import one_or_all, svg_of
+from gaussopt.plotting.svg import data_uri
+
+LETTERS = {"q": "coordinates", "v": "velocities", "a": "accelerations", "lam": "lam", "forces": "forces"}
+
+DEFAULT = ("coordinates", "forces", "drift", "energy")
+"""What is drawn if nothing is named."""
+
+MOST_POINTS = 4000
+"""Instants of a figure that a notebook shows unasked."""
+
+
+class ShownMotion:
+    """Texts, tables and figures of `Trajectory`, whose entries these are."""
+
+    t: Vector
+    q: Matrix
+    v: Matrix
+    a: Matrix
+    lam: Matrix
+    lam_N: Matrix
+    lam_T: NDArray[np.float64]
+    gap: Matrix
+    slip: NDArray[np.float64]
+    error_bound: Vector
+    relative_error: Vector
+    position_drift: Vector
+    velocity_drift: Vector
+    kinetic: Vector
+    potential: Vector
+    power: Vector
+    status: Status
+    message: str
+    worst: Any
+    meta: Mapping[str, Any]
+    events: tuple[dict[str, Any], ...]
+
+    @property
+    def contacts(self) -> tuple[str, ...]:
+        """Names of the contacts."""
+        return tuple(self.meta.get("contacts", ()))
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the coordinates."""
+        return tuple(self.meta.get("coordinates", [f"q{i + 1}" for i in range(self.q.shape[1])]))
+
+    @property
+    def energy(self) -> Vector:
+        """Total mechanical energy, (N,), J."""
+        return self.kinetic + self.potential
+
+    # -- figures -----------------------------------------------------------------------------------
+
+    def plot(self, *names: str, ax: Any = None) -> Any:
+        """Draw quantities over time, those of one kind and unit in a panel, with the events of the motion.
+
+        Parameters
+        ----------
+        names : of columns of `to_pandas`, such as "theta1", "v_theta1", "lam3" or "lam_N_A", or of groups of them:
+            coordinates (q), velocities (v), accelerations (a), lam, lam_N, lam_T, forces (all three), gap, slip, drift,
+            energy, error. If none is given: coordinates, forces, drift and energy, as far as there are any.
+        ax : axes of matplotlib to draw on, one for each panel; a new figure of pyplot if not given. On axes with the
+            curves of another motion the colours go on.
+
+        Returns
+        -------
+        matplotlib.axes.Axes, or an array of them where there are several panels; `ax.figure` is the figure, see also
+        `gaussopt.save_figure`
+
+        Raises UnknownName for a name that is none of these, BadInput where `ax` holds another number of axes or nothing
+        was recorded.
+        """
+        return one_or_all(self.draw(*names, ax=ax, shown=True))
+
+    def draw(self, *names: str, ax: Any = None, shown: bool = False, every: int = 1) -> list[Any]:
+        """The axes of `plot`, of a figure that pyplot does not know unless it is `shown`, at every so many instants."""
+        known = {curve.name: curve for curve in self._curves(every)}
+        groups = self._groups(known)
+        wanted = names or tuple(name for name in DEFAULT if groups[name])
+        if not len(self.t) or not wanted:
+            raise BadInput(f"There is nothing to draw: {self.message}")
+        found = curves.chosen(known, groups, wanted, "this motion")
+        return curves.draw(self.t[::every], found, [(float(e["t"]), str(e["kind"])) for e in self.events], ax, shown)
+
+    def _curves(self, every: int) -> Iterator[Curve]:
+        """All curves that there are, at every so many instants."""
+
+        def curve(name: str, values: Vector, what: str, unit: str = "", log: bool = False) -> Curve:
+            return Curve(name, values[::every], what, unit, log)
+
+        units = [*self.meta.get("units", ()), *[""] * len(self.coordinates)]
+        for block, prefix, what, per in (
+            (self.q, "", "coordinate", ""), (self.v, "v_", "velocity", "/s"), (self.a, "a_", "acceleration", "/s²"),
+        ):  # fmt: skip
+            for i, name in enumerate(self.coordinates):
+                yield curve(prefix + name, block[:, i], what, f"{units[i]}{per}" if units[i] else "")
+        for i in range(self.lam.shape[1]):
+            yield curve(f"lam{i + 1}", self.lam[:, i], "constraint force")
+        for i, contact in enumerate(self.contacts):
+            yield curve(f"lam_N_{contact}", self.lam_N[:, i], "contact force", "N")
+            yield curve(f"gap_{contact}", self.gap[:, i], "gap", "m")
+            d = self.lam_T.shape[2]
+            for j in range(d):
+                end = contact if d == 1 else f"{contact}{j + 1}"
+                yield curve(f"lam_T_{end}", self.lam_T[:, i, j], "contact force", "N")
+                yield curve(f"slip_{end}", self.slip[:, i, j], "slip", "m/s")
+        for name in ("position_drift", "velocity_drift"):
+            yield curve(name, getattr(self, name), "constraint drift", log=True)
+        for name, energy in (("kinetic", self.kinetic), ("potential", self.potential), ("total", self.energy)):
+            yield curve(name, energy, "energy", "J")
+        yield curve("power", self.power, "power", "W")
+        yield curve("relative_error", self.relative_error, "relative error", "1", log=True)
+        yield curve("error_bound", self.error_bound, "error bound", "kg^½ m/s²", log=True)
+
+    def _groups(self, known: Mapping[str, Curve]) -> dict[str, list[str]]:
+        """Names of curves by the names of their groups; curves of nothing but NaN belong to none."""
+
+        def of(*beginnings: str, what: str = "") -> list[str]:
+            return [
+                name for name, c in known.items()
+                if (c.what == what if what else name.startswith(beginnings)) and np.isfinite(c.values).any()
+            ]  # fmt: skip
+
+        contact = {name: of(f"{name}_") if self.contacts else [] for name in ("lam_N", "lam_T", "gap", "slip")}
+        lam = of(what="constraint force")
+        drift = of(what="constraint drift") if self.lam.shape[1] else []
+        groups = {
+            "coordinates": of(what="coordinate"), "velocities": of(what="velocity"),
+            "accelerations": of(what="acceleration"), "lam": lam,
+            "forces": [*lam, *contact["lam_N"], *contact["lam_T"]], **contact, "drift": drift,
+            "energy": of(what="energy"), "error": of("relative_error"),
+        }  # fmt: skip
+        return groups | {letter: groups[name] for letter, name in LETTERS.items()}
+
+    # -- texts -------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        title = f"{self.meta.get('problem', 'a motion')}, {self.status}, {self._extent()}"
+        return display.lines(type(self).__name__, title, self._content(), self._certified())
+
+    def _extent(self) -> str:
+        if not len(self.t):
+            return "nothing recorded"
+        return f"{display.counted(len(self.t), 'instant')} from t = {self.t[0]:g} to {self.t[-1]:.6g} s"
+
+    def _content(self) -> str:
+        counts = {"coordinate": self.q.shape[1], "constraint force": self.lam.shape[1],
+                  "contact": len(self.contacts), "event": len(self.events)}  # fmt: skip
+        return f"{', '.join(display.counted(count, one) for one, count in counts.items())}; {self._method()}"
+
+    def _method(self) -> str:
+        names = [str(self.meta.get(key, "?")) for key in ("formulation", "solver", "stepper")]
+        return "{} by {}, {}".format(*names)
+
+    def _certified(self) -> str:
+        worst = float(self.worst.relative_error)
+        known = self.status is Status.SOLVED and self.worst.evaluations > 0 and np.isfinite(worst)
+        return f"accelerations certified to {worst:.2g} (relative)" if known else ""
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("status", self.status), ("recorded", self._extent()), ("method", self._method()),
+            ("coordinates", display.listed(self.coordinates)),
+            *([("contacts", display.listed(self.contacts))] if self.contacts else []),
+            *([("events", display.counted(len(self.events), "event"))] if self.events else []),
+            ("message", self.message),
+        ]  # fmt: skip
+        title = f"Motion of {self.meta.get('problem', 'a system')}"
+        return display.table(title, rows, below=self._figure(title))
+
+    def _figure(self, title: str) -> str:
+        """The coordinates over time as an image; nothing where there is nothing to see."""
+        if len(self.t) < 2 or not np.isfinite(self.q).any():
+            return ""
+        every = -(-len(self.t) // MOST_POINTS)
+        axes = self.draw("coordinates", every=every)
+        return display.picture(data_uri(svg_of(axes[0].figure)), f"{title}: its coordinates over time.")

@@ -1,0 +1,131 @@
+"""Curves over time: panels below each other, one for each quantity and unit, with the events of a motion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gaussopt.core.arrays import Vector
+from gaussopt.core.errors import UnknownName
+from gaussopt.plotting.colours import CURVES, GREY
+from gaussopt.plotting.figures import MOST_IN_LEGEND, columns_of_axes, styled
+from gaussopt.plotting.looks import STYLES
+
+WIDTH, NARROW, HEIGHT = 6.8, 5.4, 1.9
+"""Of a panel, inches; narrow where a page shows it, which may be that of a telephone."""
+
+SMALLEST = 1e-17
+"""Where zeros are drawn on a logarithmic axis."""
+
+MOST_EVENTS = 40
+"""Instants that are marked by a line of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A quantity over time, (N,), by its name.
+
+    Attributes
+    ----------
+    name : as a user writes it
+    values : (N,)
+    what : what the axis says: "coordinate", "force"
+    unit : "" where it is not known
+    log : whether its size is drawn on a logarithmic axis
+    """
+
+    name: str
+    values: Vector
+    what: str
+    unit: str = ""
+    log: bool = False
+
+    @property
+    def axis(self) -> str:
+        """Label of the axis."""
+        return f"{self.what} / {self.unit or 'SI unit'}" if self.unit != "1" else self.what
+
+
+def chosen(
+    curves: Mapping[str, Curve], groups: Mapping[str, Sequence[str]], names: Sequence[str], owner: str
+) -> list[Curve]:
+    """The curves of these names, of curves and of groups of them.
+
+    Raises UnknownName, naming the nearest or all.
+    """
+    found: dict[str, Curve] = {}
+    for name in names:
+        if name in curves:
+            found[name] = curves[name]
+        elif groups.get(name):
+            found |= {member: curves[member] for member in groups[name]}
+        else:
+            raise UnknownName(f"quantity of {owner}", name, [*(g for g in groups if groups[g]), *curves])
+    return list(found.values())
+
+
+def draw(
+    t: Vector, curves: Sequence[Curve], events: Sequence[tuple[float, str]], ax: Any = None, shown: bool = True
+) -> list[Any]:
+    """Draw curves over time (s) and mark events, (time, kind); returns the axes, one for each quantity and unit.
+
+    On axes that hold curves already, colours go on where they ended. Raises BadInput where `ax` holds another number
+    of axes than there are quantities and units.
+    """
+    panels: dict[tuple[str, bool], list[Curve]] = {}
+    for curve in curves:
+        panels.setdefault((curve.axis, curve.log), []).append(curve)
+    axes = columns_of_axes(len(panels), ax, (WIDTH if shown else NARROW, 0.5 + HEIGHT * len(panels)), shown)
+    for one, ((label, log), members) in zip(axes, panels.items(), strict=True):
+        _panel(one, t, members, log)
+        alone = _count(one) == 1
+        styled(one, "", label.replace(members[0].what, members[0].name.replace("$", r"\$"), 1) if alone else label)
+    _mark(axes, [e for e in events if len(t) and t[0] <= e[0] <= t[-1]])
+    for one in axes:
+        _legend(one)
+    axes[-1].set_xlabel("time / s")
+    return axes
+
+
+def _count(axes: Any) -> int:
+    """Curves on axes."""
+    return sum(line.get_gid() == "curve" for line in axes.lines)
+
+
+def _panel(axes: Any, t: Vector, curves: Sequence[Curve], log: bool) -> None:
+    for i, curve in enumerate(curves, _count(axes)):
+        values = np.maximum(np.abs(curve.values), SMALLEST) if log else curve.values
+        axes.plot(t, values, STYLES[i % len(STYLES)], color=CURVES[i % len(CURVES)], linewidth=1.4,
+                  label=curve.name.replace("$", r"\$"), gid="curve")  # fmt: skip
+    if log:
+        axes.set_yscale("log")
+
+
+def _mark(axes: Sequence[Any], events: Sequence[tuple[float, str]]) -> None:
+    """A thin line at every event, each kind with its own dashes; the first panel names the kinds."""
+    named = {line.get_label() for line in axes[0].lines}
+    for i, kind in enumerate(dict.fromkeys(kind for _, kind in events)):
+        times = [t for t, of in events if of == kind][:MOST_EVENTS]
+        words = kind.replace("_", " ")
+        look = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (2 + 2 * i, 2)), "zorder": 0.5, "gid": "event"}
+        for one in axes:
+            for t in times:
+                one.axvline(t, label=words if one is axes[0] and words not in named else "_", **look)
+                named.add(words)
+
+
+def _legend(axes: Any) -> None:
+    """To the right of the panel, where it covers nothing, if there is something to tell apart."""
+    handles, labels = axes.get_legend_handles_labels()
+    if len(handles) < 2:
+        return
+    curves = [i for i, h in enumerate(handles) if h.get_gid() != "event"]
+    others = [i for i, h in enumerate(handles) if h.get_gid() == "event"]
+    shown = curves[:MOST_IN_LEGEND] + others
+    left = len(curves) - MOST_IN_LEGEND
+    title = f"{len(curves)} curves, {left} more:" if left > 0 else None
+    axes.legend([handles[i] for i in shown], [labels[i] for i in shown], fontsize=8, frameon=False, title=title,
+                title_fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=2.4)  # fmt: skip

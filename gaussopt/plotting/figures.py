@@ -1,0 +1,162 @@
+"""Parts that all figures have: their axes, legends, and how they are written.
+
+Matplotlib is imported when a figure is made. The same data give the same bytes of an SVG or PDF.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gaussopt.core.errors import BadInput, one_line
+from gaussopt.core.files import check_target, write_bytes
+from gaussopt.plotting.svg import compact
+
+ENDINGS = (".svg", ".pdf", ".pgf", ".png")
+"""Kinds of files in which figures are written."""
+
+MOST_IN_LEGEND = 12
+"""Curves that a legend names; it counts the others."""
+
+REPRODUCIBLE = {"svg.hashsalt": "gaussopt", "svg.fonttype": "path"}
+"""Settings of matplotlib by which the same figure is the same file."""
+
+
+def styled(axes: Any, xlabel: str, ylabel: str) -> Any:
+    """The axes with their labels, a pale grid, and without a frame."""
+    axes.set_xlabel(xlabel)
+    axes.set_ylabel(ylabel)
+    axes.grid(visible=True, linewidth=0.4, alpha=0.6)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    return axes
+
+
+def legend_above(axes: Any, columns: int, middle: float = 0.4) -> None:
+    """Put the legend above the picture, `middle` from 0 to 1 of its width."""
+    axes.legend(fontsize=8, frameon=False, ncols=columns, loc="lower center", bbox_to_anchor=(middle, 1.0))
+
+
+def legend_beside(axes: Any, count: int) -> None:
+    """Put the legend to the right of the picture, where it covers nothing."""
+    if count > 1:
+        axes.legend(fontsize=8 if count <= 16 else 6.5, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5),
+                    handlelength=3.2)  # fmt: skip
+
+
+def columns_of_axes(rows: int, ax: Any, size: tuple[float, float], shown: bool) -> list[Any]:
+    """Axes below each other with one abscissa: those given, or of a new figure of so many inches.
+
+    A new figure is pyplot's, which notebooks and `matplotlib.pyplot.show` show, or one of its own where it is not
+    `shown` but written. Raises BadInput where the given axes are not as many.
+    """
+    if ax is not None:
+        given = list(getattr(ax, "flat", ax if isinstance(ax, list | tuple) else [ax]))
+        if len(given) != rows:
+            raise BadInput(f"The figure needs {rows} axes, one below the other, and ax holds {len(given)}.")
+        return given
+    figure = pyplot_figure(size) if shown else figure_of(size, "constrained")
+    return list(figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0])
+
+
+def one_or_all(axes: Sequence[Any]) -> Any:
+    """The only axes, or an array of all, as `matplotlib.pyplot.subplots` returns them."""
+    return axes[0] if len(axes) == 1 else np.array(axes, dtype=object)
+
+
+def pyplot_figure(size: tuple[float, float], dpi: float | None = None) -> Any:
+    """A figure of so many inches that pyplot keeps and notebooks show."""
+    from matplotlib import pyplot
+
+    return pyplot.figure(figsize=size, dpi=dpi, layout="constrained")
+
+
+def save_figure(figure: Any, path: str | os.PathLike[str]) -> Path:
+    """Write a figure of matplotlib as .svg, .pdf, .pgf (for LaTeX) or .png; the file appears whole or not at all.
+
+    Raises BadInput if the ending is another, the file cannot be written, or there is no LaTeX for .pgf.
+    """
+    import matplotlib
+
+    target = Path(path)
+    ending = check_ending(target)
+    check_target(target)
+    dates = {".svg": {"Date": None, "Creator": "gaussopt"}, ".pdf": {"CreationDate": None}}
+    out = io.BytesIO()
+    try:
+        with matplotlib.rc_context(REPRODUCIBLE):
+            figure.savefig(out, format=ending[1:], metadata=dates.get(ending), dpi=200)
+    except (RuntimeError, FileNotFoundError) as error:
+        if ending != ".pgf":
+            raise
+        reason = (one_line(error) or type(error).__name__).partition(";")[0].rstrip(".")
+        raise BadInput(
+            f"{target} was not written: PGF needs LaTeX to measure its texts ({reason}); install it, or write .pdf."
+        ) from None
+    write_bytes(target, out.getvalue())
+    return target
+
+
+def check_ending(path: Path) -> str:
+    """Return the ending of a file; BadInput if no figure has it."""
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        raise BadInput(f"{path} ends in {path.suffix or 'nothing'!r}; a figure ends in {', '.join(ENDINGS)}.")
+    return ending
+
+
+def figure_of(size: tuple[float, float], layout: Any, dpi: float | None = None) -> Any:
+    """A figure of so many inches that nothing but its owner knows, and that is drawn as SVG."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout=layout, dpi=dpi)
+    FigureCanvasSVG(figure)
+    return figure
+
+
+def svg_of(figure: Any) -> str:
+    """A figure of matplotlib as SVG, the same bytes for the same figure."""
+    import matplotlib
+
+    for axes in figure.axes:
+        _plain_powers(axes.xaxis)
+        _plain_powers(axes.yaxis)
+    out = io.StringIO()
+    # Fixed ids and no date: the same data give the same bytes. `savefig` would draw everything twice.
+    with matplotlib.rc_context(REPRODUCIBLE):
+        figure.canvas.print_svg(out, metadata={"Date": None, "Creator": "gaussopt"})
+    return compact("\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n")
+
+
+SUPERSCRIPTS = str.maketrans("-−0123456789", "⁻⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def _plain_powers(axis: Any) -> None:
+    """Write powers of ten on a logarithmic axis in plain text, which is set many times faster than a formula."""
+    from matplotlib.ticker import LogFormatterMathtext
+
+    for level in ("major", "minor"):
+        formatter = getattr(axis, f"get_{level}_formatter")()
+        if isinstance(formatter, LogFormatterMathtext):
+            kind: Any = type(formatter)
+            formatter.__class__ = _plain(kind)
+
+
+@cache
+def _plain(formatter: Any) -> Any:
+    """The class of a formatter whose formulas are written as plain text."""
+
+    def text(self: Any, x: float, pos: int | None = None) -> str:
+        words = str(formatter.__call__(self, x, pos)).replace(r"\times", " × ")
+        words = re.sub(r"\^\{(.*?)\}", lambda power: power[1].translate(SUPERSCRIPTS), words)
+        return re.sub(r"\$|\\mathdefault|[{}]", "", words)
+
+    return type(f"Plain{formatter.__name__}", (formatter,), {"__call__": text})
