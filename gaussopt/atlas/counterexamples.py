@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from gaussopt.atlas.contact_study import CLASSES
-from gaussopt.atlas.scan import Atlas, slip_label
+from gaussopt.atlas.scan import Atlas
+from gaussopt.atlas.view import slip_label
 from gaussopt.core.files import write_text
 
 
