@@ -39,12 +39,13 @@ SHARE = 1e-12
 _VERDICTS = (
     Uniqueness(Status.SOLVED, UniquenessProof.POSITIVE_DEFINITE, True),
     Uniqueness(Status.SOLVED, UniquenessProof.P_MATRIX, True),
+    Uniqueness(Status.SOLVED, UniquenessProof.ORIENTED, True),
     Uniqueness(Status.SOLVED, UniquenessProof.MONOTONE, False),
     Uniqueness(Status.SOLVED, UniquenessProof.UNDECIDED, False),
 )
-"""By the kernel's codes DEFINITE, P_MATRIX, MONOTONE, UNDECIDED."""
+"""By the kernel's codes DEFINITE, P_MATRIX, ORIENTED, MONOTONE, UNDECIDED."""
 
-_SENTENCES = (*[Status.SOLVED.sentence] * 3, f"{Status.SOLVED.sentence} {UNDECIDED}")
+_SENTENCES = (*[Status.SOLVED.sentence] * 4, f"{Status.SOLVED.sentence} {UNDECIDED}")
 
 
 class CertifiedStage(NamedTuple):
