@@ -30,7 +30,7 @@ from gaussopt.core.step_data import Matrix, StepData
 from gaussopt.modelling.parameter_grid import Axis
 from gaussopt.modelling.problem import Problem
 from gaussopt.modelling.problem import problem as find
-from gaussopt.plotting.figures import one_or_all, svg_of
+from gaussopt.plotting.figures import one_or_all, pyplot_figure, svg_of
 from gaussopt.plotting.svg import data_uri
 from gaussopt.storage import netcdf
 
@@ -98,7 +98,7 @@ class Atlas:
         return About(f"{self.problem}, {self.points} points", more, rows, ("map", "class", "points"))
 
     def _picture(self) -> str:
-        axes = draw(self, "qp", shown=False)
+        axes = draw(self, "qp")
         return picture(data_uri(svg_of(axes[0].figure)), f"The printed QP beside the contact laws: {self.problem}.")
 
     def _counts(self, name: str) -> dict[str, int]:
@@ -205,7 +205,7 @@ class Atlas:
 
         Raises UnknownName for another variable, BadInput where `ax` holds another number of axes.
         """
-        return one_or_all(draw(self, name, ax))
+        return one_or_all(draw(self, name, pyplot_figure if ax is None else ax))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write everything as NetCDF, whole or not at all.
