@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from gaussopt._version import __version__ as release
-from gaussopt.reporting import colours
+from gaussopt.plotting import colours
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 

@@ -56,16 +56,15 @@ class Page(HTMLParser):
                 self.fetched.append(target)
 
 
-def test_every_public_name_has_its_page(site: Path) -> None:
-    for name in go.__all__:
-        page = site / "generated" / f"gaussopt.{name}.html"
-        assert page.is_file(), f"name it in docs/api.md: {name}"
-        assert f"gaussopt.{name}" in Page(page).anchors
+def test_the_reference_lists_every_public_name_once() -> None:
+    listed = re.findall(r"^   (\w+)$", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), re.M)
+    assert sorted(listed) == sorted(go.__all__)
 
 
 def test_every_link_leads_somewhere_and_nothing_comes_from_a_network(site: Path) -> None:
     pages = {file: Page(file) for file in site.rglob("*.html") if "reports/papers" not in file.as_posix()}
-    assert len(pages) > 2 * len(go.__all__)
+    for name in go.__all__:
+        assert f"gaussopt.{name}" in pages[site / "generated" / f"gaussopt.{name}.html"].anchors
     for file, page in pages.items():
         assert not [link for link in page.fetched if "//" in link], file
         for link in page.links:
