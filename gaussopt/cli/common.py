@@ -30,13 +30,16 @@ OfMotion = Annotated[
     str | None, typer.Option("--formulation", help="gauss, or stick-slip with contacts, if not given.")
 ]
 SolverName = Annotated[str | None, typer.Option("--solver", help="One that fits, if not given.")]
-StepperName = Annotated[str, typer.Option("--stepper")]
+StepperName = Annotated[str | None, typer.Option("--stepper", help="rk4 if not given.")]
 TimeStep = Annotated[float | None, typer.Option("--dt", help="Step, or recording interval of an adaptive stepper, s.")]
 End = Annotated[float | None, typer.Option("--t-end", help="End of the motion, s.")]
-Stabilisation = Annotated[str, typer.Option("--stabilisation", help="none, baumgarte or projection.")]
-Impact = Annotated[str, typer.Option("--impact", help="Impact law: newton, poisson or none.")]
+Stabilisation = Annotated[
+    str | None, typer.Option("--stabilisation", help="baumgarte, projection, or none if not given.")
+]
+Impact = Annotated[str | None, typer.Option("--impact", help="Impact law: poisson, none, or newton if not given.")]
 Accumulation = Annotated[
-    str, typer.Option("--accumulation", help="stop where impacts accumulate, or close the contact.")
+    str | None,
+    typer.Option("--accumulation", help="stop where impacts accumulate, as if not given, or close the contact."),
 ]
 Tolerance = Annotated[float, typer.Option("--tolerance")]
 """Options that several commands have."""
