@@ -23,6 +23,10 @@ Set = Annotated[
 ProblemName = Annotated[
     str, typer.Argument(metavar="PROBLEM", help="A name from `gaussopt list problems`, or a file.py.")
 ]
+ProblemOfMotion = Annotated[
+    str | None,
+    typer.Argument(metavar="[PROBLEM]", help="From `gaussopt list problems`, or a file.py; not needed with --from."),
+]
 SolverOption = Annotated[
     list[str] | None, typer.Option("--solver-option", metavar="NAME=VALUE", help="Option of the solver; repeatable.")
 ]
@@ -42,6 +46,14 @@ Accumulation = Annotated[
     typer.Option("--accumulation", help="stop where impacts accumulate, as if not given, or close the contact."),
 ]
 Tolerance = Annotated[float, typer.Option("--tolerance")]
+RelativeTolerance = Annotated[float | None, typer.Option("--rtol", help="Of an adaptive stepper; 1e-9 if not given.")]
+AbsoluteTolerance = Annotated[float | None, typer.Option("--atol", help="Of an adaptive stepper; 1e-9 if not given.")]
+Engine = Annotated[
+    str | None, typer.Option("--engine", help="interpreted, compiled (generated code), or auto if not given.")
+]
+RecordEvery = Annotated[
+    int | None, typer.Option("--record-every", help="Steps between two recorded states; 1 if not given.")
+]
 """Options that several commands have."""
 
 QUICK = 5.0

@@ -19,20 +19,14 @@ if TYPE_CHECKING:
 
 def run_command(
     context: typer.Context,
-    problem: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[PROBLEM]",
-            help="A name from `gaussopt list problems`, or a file.py; with --from that of the motion.",
-        ),
-    ] = None,
+    problem: common.ProblemOfMotion = None,
     formulation: common.OfMotion = None,
     solver: common.SolverName = None,
     solver_option: common.SolverOption = None,
     stepper: common.StepperName = None,
     dt: common.TimeStep = None,
-    rtol: Annotated[float | None, typer.Option("--rtol", help="Of an adaptive stepper; 1e-9 if not given.")] = None,
-    atol: Annotated[float | None, typer.Option("--atol", help="Of an adaptive stepper; 1e-9 if not given.")] = None,
+    rtol: common.RelativeTolerance = None,
+    atol: common.AbsoluteTolerance = None,
     t_end: common.End = None,
     stabilisation: common.Stabilisation = None,
     tolerance: Annotated[
@@ -40,12 +34,8 @@ def run_command(
     ] = None,
     impact: common.Impact = None,
     accumulation: common.Accumulation = None,
-    engine: Annotated[
-        str | None, typer.Option("--engine", help="interpreted, compiled (generated code), or auto if not given.")
-    ] = None,
-    record_every: Annotated[
-        int | None, typer.Option("--record-every", help="Steps between two recorded states; 1 if not given.")
-    ] = None,
+    engine: common.Engine = None,
+    record_every: common.RecordEvery = None,
     set_: common.Set = None,
     from_: Annotated[
         Path | None,

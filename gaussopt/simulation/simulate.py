@@ -53,16 +53,14 @@ def simulate(
 
     Parameters
     ----------
-    problem : name, Problem or System; a bare system needs `q0`, `v0` and `t_end`; not needed beside `start` where it is
-        one of `gaussopt list problems`
+    problem : name, Problem or System; a bare system needs `q0`, `v0` and `t_end`. Beside `start` a name is not needed.
     formulation, solver : names; `gauss` and `kkt` if not given, with contacts `stick-slip` and one that fits
     stepper : name, rk4 if not given. With contacts the integration goes from event to event, unless it is a
         time-stepping method.
     dt : s, step of a fixed-step stepper (the problem's own if not given); recording interval of an adaptive one
     t0, t_end : s; 0 and the problem's own if not given
     rtol, atol : tolerances of an adaptive stepper, 1e-9 if not given
-    tolerance : relative distance to the true acceleration that a step may have, 1e-7 if not given; `inf` only records
-        it
+    tolerance : relative distance to the true acceleration that a step may have (1e-7); `inf` only records it
     stabilise : "none" (if not given), "baumgarte", "projection" (moves the initial state onto the constraints, too) or
         an object
     warm_start : whether each solve starts from the previous answer, as it does if not given
@@ -74,7 +72,7 @@ def simulate(
     accumulation : whether impacts that accumulate "stop" the motion (if not given; status `accumulation`, with the
         estimated instant) or "close" the contact, with e_N = 0, shortly before that instant
     events : further events to locate in motions with contacts, beside those of the problem
-    step_folder : where a step that is not accepted is saved; None: nowhere
+    step_folder : where a step that is not accepted is saved, None for nowhere
     keep_interrupted : whether Ctrl-C ends the run with what was computed instead of raising KeyboardInterrupt
     progress : called with the fraction done
     engine : "auto" (if not given), "interpreted" (every stage through formulation, solver and certificate) or
@@ -83,11 +81,10 @@ def simulate(
         and for contact laws solved by pivots. "auto" compiles long runs that name neither formulation nor solver, where
         that is possible.
     record_every : steps between two recorded states, 1 if not given; events are recorded in any case
-    start : a motion, or its file, to go on from, up to a later `t_end`. Settings that are not given are those of the
-        motion; one that differs is refused. With a method of constant step what is returned is bit for bit the
-        continuation of the motion that never ended, by the same engine: it begins with the last step once more, which
-        the end may have shortened. An adaptive method chooses its steps anew from the end on, and so do solvers start
-        anew that iterate from their previous answer. `gaussopt.concatenate` joins the parts.
+    start : a motion, or its file, to go on from. Settings that are not given are those of the motion; one that differs
+        is refused. With a method of constant step it is bit for bit the motion that never ended, by the same engine,
+        from the last step on, which the end may have shortened. An adaptive method chooses its steps anew; so do
+        solvers start anew that iterate from their previous answer. `concatenate` joins the parts.
 
     Returns
     -------
@@ -99,13 +96,7 @@ def simulate(
     GaussoptError
         If the run cannot begin.
     """
-    given = {
-        "stepper": stepper, "dt": dt, "t_end": t_end, "rtol": rtol, "atol": atol, "tolerance": tolerance,
-        "stabilise": stabilise, "warm_start": warm_start, "state": state, "q0": q0, "v0": v0, "t0": t0,
-        "solver_options": solver_options, "impact": impact, "accumulation": accumulation, "events": events,
-        "progress": progress, "engine": engine, "record_every": record_every, "start": start,
-    }  # fmt: skip
-    settings = RunSettings.of(problem, formulation, solver, given)
+    settings = RunSettings.of(problem, formulation, solver, dict(locals()))
     loop = choose_engine(settings, progress)
     return _trajectory(settings, loop, _integrate(settings, loop, keep_interrupted), step_folder)
 
