@@ -35,50 +35,48 @@ Sequences = Annotated[
 ]
 
 
+Out = Annotated[Path, typer.Option("--out", help="Folder of the finished cases, the tables and the report.")]
+Convex = Annotated[bool, typer.Option("--qp", help="The small convex test set that ships with gaussopt.")]
+Formulations = Annotated[str | None, typer.Option("--formulations", help="Names, comma-separated; all if absent.")]
+Solvers = Annotated[
+    str | None,
+    typer.Option("--solvers", help="Comma-separated, such as kkt,osqp(eps_abs=1e-3); all installed if absent."),
+]
+Precision = Annotated[
+    str | None,
+    typer.Option("--precision", metavar="all|NAMES", help="Formulations on which solvers also go from loose to tight."),
+]
+Steppers = Annotated[
+    str, typer.Option("--stepper", help="Of trajectories, comma-separated, such as rk4,rk45(rtol=1e-6,dt=0.1).")
+]
+Stride = Annotated[int, typer.Option("--stride", help="Every how many states of a reference.")]
+Motions = Annotated[bool, typer.Option(help="Whether pairs that are right on every step also simulate the motion.")]
+Budget = Annotated[
+    float, typer.Option("--time-budget", help="Seconds on the clock for each solver on each source; 0: no times.")
+]
+Limit = Annotated[float, typer.Option("--case-limit", help="Seconds after which a case is given up.")]
+Jobs = Annotated[int, typer.Option("--jobs", help="Processes; 0 for one per core.")]
+Dask = Annotated[str | None, typer.Option("--dask", metavar="ADDRESS", help="Scheduler of a Dask cluster to run on.")]
+Parquet = Annotated[
+    bool, typer.Option("--parquet", help="Write the table of all answers as Parquet too; needs gaussopt[parquet].")
+]
+
+
 def compare_command(
-    context: typer.Context,
-    out: Annotated[Path, typer.Option("--out", help="Folder of the finished cases, the tables and the report.")],
-    sources: Sources = None,
-    family: Families = None,
-    dial: Dials = None,
-    qp: Annotated[bool, typer.Option("--qp", help="The small convex test set that ships with gaussopt.")] = False,
-    sequence: Sequences = None,
-    formulations: Annotated[
-        str | None, typer.Option("--formulations", help="Names, comma-separated; all if absent.")
-    ] = None,
-    solvers: Annotated[
-        str | None,
-        typer.Option("--solvers", help="Comma-separated, such as kkt,osqp(eps_abs=1e-3); all installed if absent."),
-    ] = None,
-    precision: Annotated[
-        str | None,
-        typer.Option(
-            "--precision", metavar="all|NAMES", help="Formulations on which solvers also go from loose to tight."
-        ),
-    ] = None,
-    stepper: Annotated[
-        str, typer.Option("--stepper", help="Of trajectories, comma-separated, such as rk4,rk45(rtol=1e-6,dt=0.1).")
-    ] = "rk4",
-    dt: Annotated[float | None, typer.Option("--dt")] = None,
-    t_end: Annotated[float | None, typer.Option("--t-end")] = None,
-    tolerance: common.Tolerance = 1e-7,
-    stride: Annotated[int, typer.Option("--stride", help="Every how many states of a reference.")] = 10,
-    motions: Annotated[bool, typer.Option(help="Whether confirmed pairs also carry a trajectory.")] = True,
-    time_budget: Annotated[
-        float, typer.Option("--time-budget", help="Seconds on the clock for each solver on each source; 0: no times.")
-    ] = 0.2,
-    case_limit: Annotated[float, typer.Option("--case-limit", help="Seconds after which a case is given up.")] = 300.0,
-    jobs: Annotated[int, typer.Option("--jobs", help="Processes; 0 for one per core.")] = 1,
-    dask: Annotated[
-        str | None, typer.Option("--dask", metavar="ADDRESS", help="Scheduler of a Dask cluster to run on.")
-    ] = None,
-    json_: common.Json = False,
-) -> None:
+    context: typer.Context, out: Out, sources: Sources = None, family: Families = None, dial: Dials = None,
+    qp: Convex = False, sequence: Sequences = None, formulations: Formulations = None, solvers: Solvers = None,
+    precision: Precision = None, stepper: Steppers = "rk4", dt: common.TimeStep = None, t_end: common.End = None,
+    tolerance: common.Tolerance = 1e-7, stride: Stride = 10, motions: Motions = True, time_budget: Budget = 0.2,
+    case_limit: Limit = 300.0, jobs: Jobs = 1, dask: Dask = None, parquet: Parquet = False, json_: common.Json = False,
+) -> None:  # fmt: skip
     """Compare formulations and solvers on states, in time, and as trajectories; a killed run goes on where it was."""
     from gaussopt.comparison.compare import compare
     from gaussopt.comparison.solver_spec import split_words
+    from gaussopt.comparison.tables import check_parquet
     from gaussopt.reporting.write import write_comparison
 
+    if parquet:
+        check_parquet()
     count = common.processes(jobs)
     chosen = _sources(sources or [], family or [], dial or [], qp, sequence or [])
     with _executor(dask) as executor, common.progress_bar("compare", json_, lines=True) as progress:
@@ -89,7 +87,7 @@ def compare_command(
             time_budget=time_budget, case_limit=case_limit, jobs=count, executor=executor, store=out,
             progress=progress, note=lambda sentence: print(f"gaussopt: {sentence}", file=sys.stderr),
         )  # fmt: skip
-    _finish(context.obj, write_comparison(results, out), json_)
+    _finish(context.obj, write_comparison(results, out, parquet), json_)
 
 
 def report_command(
@@ -173,6 +171,6 @@ def _executor(address: str | None) -> AbstractContextManager[Executor | None]:
 def _finish(out: Any, summary: dict[str, Any], as_json: bool) -> None:
     common.show(out, as_json, summary, *summary["findings"], f"Report: {summary['report']}")
     for source, reason in summary["unanswered"].items():
-        print(f"gaussopt: Nobody answers to {source}: {reason.rstrip('.')}.", file=sys.stderr)
+        print(f"gaussopt: No pair answers the steps of {source}: {reason.rstrip('.')}.", file=sys.stderr)
     if summary["status"] != "solved":
         common.stop(summary["message"])

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gaussopt.comparison import plan as planning
 from gaussopt.comparison.records import Answers, MotionRecord, Times
-from gaussopt.comparison.results import Results
+from gaussopt.comparison.results import Results, write_results
 from gaussopt.comparison.sources import Spec
 from gaussopt.core.errors import BadInput
 from gaussopt.core.tolerances import DEFAULT_TOLERANCE
@@ -67,6 +67,7 @@ def compare(
     jobs : processes on this machine
     executor : where to run the cases instead; any `concurrent.futures.Executor`, which stays open
     store : folder in which finished cases are kept; those already there are not computed again
+        `Results.load` reads the results from it.
     progress, note : called with the fraction done, and with sentences on what will be done or was set aside
 
     Raises
@@ -119,7 +120,7 @@ def _carry_out(
     values = [(job, outcomes[job.key].value) for job in later]
     if progress is not None:
         progress(1.0)
-    return Results(
+    results = Results(
         (*answers, *planning.misfits(plan)),
         tuple(Times.from_mapping(r) for _, value in values if isinstance(value, list) for r in value),
         tuple(
@@ -129,3 +130,6 @@ def _carry_out(
         {key: o.failure for key, o in outcomes.items() if o.failure}, plan.meta(),
         None if store is None else Path(store),
     )  # fmt: skip
+    if results.store is not None:
+        write_results(results, results.store)
+    return results

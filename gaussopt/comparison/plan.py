@@ -197,15 +197,20 @@ def _words(spec: Spec) -> str:
 
 def announcement(plan: Plan, asked: Sequence[Answers]) -> str:
     """Announce what a comparison is about to do, and how it could do less."""
-    sources = len({r.source.key for r in asked})
-    parts = [f"{len(asked)} pairs of a formulation and a solver answer to {sources} source{'s' * (sources > 1)}"]
-    ways = sum(len(starts_of(r.solver)) for r in asked)
+    sources = list(dict.fromkeys(r.source.label for r in asked))
+    pairs = len({(r.formulation, r.solver) for r in asked})
+    where = sources[0] if len(sources) == 1 else f"{len(sources)} sequences of steps"
+    each = "Each pair" if pairs > 1 else "The pair"
+    sentences = [
+        f"{pairs} pair{'s' * (pairs > 1)} of a formulation and a solver will be compared on {where}.",
+        f"{each} first solves every step, and every answer is certified.",
+    ]
     if plan.time_budget:
-        spent = f"about {plan.time_budget * ways:.0f} s of the clock alone, a part of the whole"
-        parts.append(f"are timed ({spent}; --time-budget)")
+        seconds = plan.time_budget * sum(len(starts_of(r.solver)) for r in asked)
+        sentences.append(f"Then times are taken, for about {seconds:.0f} s (--time-budget 0 leaves that out).")
     if plan.entries:
-        parts.append("carry a trajectory of each problem where all they said was right (--no-motions leaves that out)")
-    return f"{', '.join(parts)}; --formulations and --solvers choose among them."
+        sentences.append("Pairs that are right on every step also simulate the motion (--no-motions leaves that out).")
+    return " ".join([*sentences, "To do less, name --formulations and --solvers."])
 
 
 def time_jobs(plan: Plan, answers: Iterable[Answers]) -> list[Job]:

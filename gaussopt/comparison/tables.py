@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,14 @@ import pandas as pd
 from gaussopt.comparison import metrics
 from gaussopt.comparison.records import PARTS, Answers, CaseRecord, MotionRecord, Times
 from gaussopt.comparison.step_table import step_table
-from gaussopt.core.files import write_text
+from gaussopt.core.errors import MissingBackend
+from gaussopt.core.files import write_bytes, write_text
 
 CASE = ("kind", "name", "part", "dial", "value", "dials", "formulation", "solver", "start")
 """The columns that tell cases apart; `dials` holds all of them, as in "contacts=4 mu=0.3"."""
+
+PARQUET = ("pyarrow", "fastparquet")
+"""Packages by which pandas writes Parquet."""
 
 NAMED = ("q05", "q25", "q50", "q75", "q95")
 
@@ -78,6 +83,22 @@ def frames(
         "summary": summary(answers, timed), "steps": steps(answers, timed), "times": times(timed),
         "motions": motions(moved),
     }  # fmt: skip
+
+
+def check_parquet() -> None:
+    """Raise MissingBackend where no package is there that writes Parquet."""
+    if not any(map(find_spec, PARQUET)):
+        raise MissingBackend(
+            "No package that writes Parquet is installed: pip install 'gaussopt[parquet]'. The same tables are written "
+            "as CSV in any case."
+        )
+
+
+def write_parquet(path: Path, frame: pd.DataFrame) -> Path:
+    """Write a table as Parquet, whole or not at all; raises MissingBackend, and BadInput if it cannot be written."""
+    check_parquet()
+    write_bytes(path, frame.to_parquet(index=False))
+    return path
 
 
 def write(

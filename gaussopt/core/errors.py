@@ -51,7 +51,7 @@ class UnknownName(GaussoptError, KeyError):
 
 
 class MissingBackend(GaussoptError, ImportError):
-    """A solver's package is not installed."""
+    """A package that is needed is not installed."""
 
 
 class NotAccepted(GaussoptError, ValueError):

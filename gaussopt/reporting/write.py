@@ -12,10 +12,16 @@ from gaussopt.reporting.html.page import prepare_report, write
 from gaussopt.reporting.sections.comparison import document
 
 
-def write_comparison(results: Results, folder: Path) -> dict[str, Any]:
-    """Write all records, tables and the report into a folder; as `write_report`, with the paths of the tables."""
-    write_results(results, folder)
+def write_comparison(results: Results, folder: Path, parquet: bool = False) -> dict[str, Any]:
+    """Write all records, tables and the report into a folder; as `write_report`, with the paths of the tables.
+
+    With `parquet` the long table `steps` is also written as Parquet; raises MissingBackend where nothing can do that.
+    """
+    if folder != results.store:
+        write_results(results, folder)
     written = tables.write(folder / "tables", results.answers, results.times, results.motions)
+    if parquet:
+        written.append(results.to_parquet(folder / "tables" / "steps.parquet"))
     return {**write_report(results, folder), "tables": [str(path) for path in written]}
 
 
@@ -33,11 +39,12 @@ def write_report(results: Results, folder: Path) -> dict[str, Any]:
     report = write(page, folder)
     asked = [r for r in results.answers if not r.refused]
     broken = results.failures
-    status, message = "solved", f"{len(asked)} records."
+    pairs = len({(r.formulation, r.solver) for r in asked})
+    status, message = "solved", f"Pairs of a formulation and a solver that were compared: {pairs}."
     if broken:
-        status, message = "crashed", f"{len(broken)} cases failed; see {report}."
+        status, message = "crashed", f"{len(broken)} cases have no result; {report} says why."
     elif not asked:
-        status, message = "bad_input", "Nobody answered to any step, so there is nothing to compare."
+        status, message = "bad_input", "No pair answered any step, so there is nothing to compare."
     return {
         "status": status, "message": message,
         "report": str(report), "findings": list(page.findings), "sources": results.meta.get("sources", []),

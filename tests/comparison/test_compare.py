@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gaussopt as go
 from gaussopt.cli.main import run
+from gaussopt.comparison import tables
 from gaussopt.comparison.items import Item
 from gaussopt.comparison.metrics import liars
 from gaussopt.comparison.pairing import installed_solvers
@@ -281,6 +283,23 @@ def test_tables(tmp_path: Path) -> None:
         motion = go.Trajectory.load(tmp_path / "s" / "cases" / m.trajectory)
         assert motion.status is go.Status.SOLVED
         assert motion.to_xarray()["q"].shape == (21, 3)
+    assert json.dumps(Results.load(tmp_path / "s").to_mapping()) == json.dumps(results.to_mapping())
+
+
+def test_parquet_needs_a_package_that_writes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tables, "PARQUET", ("no_package_of_this_name",))
+    assert run(["compare", "four-bar", "--parquet", "--out", str(tmp_path / "mine")]) == 2
+    assert "pip install 'gaussopt[parquet]'" in capsys.readouterr().err
+    assert not (tmp_path / "mine").exists()
+
+
+def test_the_long_table_as_parquet(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    results = go.compare(["four-bar"], ["gauss"], ["kkt", "osqp"], **UNTIMED)
+    read = pd.read_parquet(results.to_parquet(tmp_path / "steps.parquet"))
+    pd.testing.assert_frame_equal(read, results.to_pandas()["steps"], check_dtype=False)
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_a_source_without_answers_is_named_with_the_reason(tmp_path: Path, capsy
     data = json.loads(said.out)
     assert (code, data["status"]) == (0, "solved")
     assert set(data["unanswered"]) == {"resting, own motion"}
-    assert "Nobody answers to resting, own motion: no state of the source" in said.err
+    assert "No pair answers the steps of resting, own motion: no state of the source" in said.err
     assert run(["compare", str(resting), *asked, str(tmp_path / "one")]) == 1
     data = json.loads(capsys.readouterr().out)
     assert (data["status"], data["answers"]) == ("bad_input", 0)

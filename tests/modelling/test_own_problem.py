@@ -73,14 +73,26 @@ def test_every_command_takes_a_file(pendulum: Path, capsys: pytest.CaptureFixtur
     found = json.loads(capsys.readouterr().out)
     assert (found["problem"], found["parameters"]["l"]) == ("my-pendulum", 0.5)
     assert run(["export", "my_pendulum.py", "--formulation", "gauss", "--stride", "50", "--out", "sequence"]) == 0
-    words = ["compare", "my_pendulum.py", "--formulations", "gauss,lagrange", "--solvers", "kkt", "--out", "mine"]
+    words = [
+        "compare",
+        "my_pendulum.py",
+        "--formulations",
+        "gauss,lagrange",
+        "--solvers",
+        "kkt,newton",
+        "--out",
+        "mine",
+    ]
     assert run([*words, "--stride", "50", "--time-budget", "0.01", "--t-end", "0.01", "--jobs", "2"]) == 0
     out, err = capsys.readouterr()
-    assert "2 of 2 pairs" in out
-    assert "2 pairs of a formulation and a solver answer to 1 source, are timed (about 0 s of the clock alone" in err
+    assert "3 of 3 pairs of a formulation and a solver, gauss by kkt and newton; lagrange by kkt." in out
+    assert "3 pairs of a formulation and a solver will be compared on " in err
     report = Path("mine/index.md").read_text()
     assert "| problems: my-pendulum: q0 | 1.0, 0.0 |" in report  # what a reader needs to do it again
     assert "| problems: my-pendulum: parameters: g | 9.81 |" in report
+    assert "| name | value | \n" in report  # no columns for units and meanings that nobody gave
+    for foreign in ("Convergence", "tipping", "Source: .", "Problem(sketch", "not registered"):
+        assert foreign not in report
 
 
 def test_an_atlas_of_a_file(pendulum: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -30,26 +30,41 @@ EVOLUTIONS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Searches by label, with their options; in full coordinates the genetic algorithm has as long as CMA-ES."""
 
+CRANK = "crank-slider"
 STATE = 50
 """Row of the crank-slider's reference: at its start the right acceleration of the rows is zero, and so is the search's
 origin, which would be an unfair first individual."""
 
 
-def contact_programs() -> dict[str, Program]:
-    """A QP and an LCP each of a box that tips about one of its three contacts, and of two bars with two contacts."""
-    box, bars = problem("box", case="tips"), problem("two-bar")
-    tipping, falling = (p.system.evaluate(0.0, p.q0, p.v0) for p in (box, bars))
-    return {
-        "QP (lcp-qp), tipping box": formulate(tipping, "lcp-qp"),
-        "LCP, tipping box": formulate(tipping, "lcp"),
-        "QP (frozen-friction), two bars": formulate(falling, "frozen-friction"),
-        "LCP, two bars": formulate(falling, "lcp"),
-    }
+def contact_programs(problems: Collection[str] | None = None) -> dict[str, Program]:
+    """A QP and an LCP each of a box that tips about one of its three contacts, and of two bars with two contacts.
+
+    Only those whose problem is among the labels, if any are given.
+    """
+    found = {}
+    for entry, words, formulation in (
+        (problem("box", case="tips"), "tipping box", "lcp-qp"), (problem("two-bar"), "two bars", "frozen-friction"),
+    ):  # fmt: skip
+        if problems is None or entry.label in problems:
+            step = entry.system.evaluate(0.0, entry.q0, entry.v0)
+            found[f"QP ({formulation}), {words}"] = formulate(step, formulation)
+            found[f"LCP, {words}"] = formulate(step, "lcp")
+    return found
 
 
-def newton() -> Figure:
+def of_compared(problems: Collection[str], solvers: Collection[str]) -> list[Figure]:
+    """The figures of iterative solvers on the problems of a comparison, both by their labels."""
+    figures = []
+    if "newton" in solvers and contact_programs(problems):
+        figures.append(newton(problems))
+    if CRANK in problems and {"deap", "deap-cma"} & set(solvers):
+        figures.append(evolution())
+    return figures
+
+
+def newton(problems: Collection[str] | None = None) -> Figure:
     """Newton's residual by iteration on the `contact_programs`, on a logarithmic axis."""
-    curves = {label: convergence(program, "newton") for label, program in contact_programs().items()}
+    curves = {label: convergence(program, "newton") for label, program in contact_programs(problems).items()}
     last = {label: exponent for label, r in curves.items() if (exponent := order(r)) is not None}
     words = "; ".join(f"{label} {value:.2f}" for label, value in last.items())
     caption = texts("newton", exponents=words)
@@ -58,7 +73,7 @@ def newton() -> Figure:
 
 def evolution() -> Figure:
     """Cost of the best individual less the least cost, by generation, for a Gauss program of the crank-slider."""
-    crank = problem("crank-slider")
+    crank = problem(CRANK)
     rows = crank.reference("crank-A-2s")
     program = formulate(crank.system.evaluate(float(rows.t[STATE]), rows.q[STATE], rows.v[STATE]), "gauss")
     curves = {label: convergence(program, solver, **options) for label, (solver, options) in EVOLUTIONS.items()}

@@ -48,7 +48,7 @@ def document(results: Results) -> Document:
         families,
         _trajectories(results.motions) if results.motions else None,
         _claims_section(answered),
-        problems.section(judged),
+        problems.section(judged, results.meta.get("problems", {})),
         _refused([a for a in results.answers if a.refused]),
         _failures(results.failures, results.answers),
         _environment(results.meta) if results.meta else None,
@@ -72,11 +72,9 @@ def _how_to_read() -> Section:
 
 
 def _convergence(judged: Sequence[Answers]) -> Section | None:
-    """Convergence of the iterative solvers that take part, on programs of their own."""
-    present = {base_of(a.solver) for a in judged}
-    figures: list[Block] = [convergence.newton()] if "newton" in present else []
-    if present & {"deap", "deap-cma"}:
-        figures.append(convergence.evolution())
+    """Convergence of the iterative solvers that take part, on those of their problems on which it is known."""
+    problems = {a.source.name for a in judged if a.source.kind == "problem"}
+    figures = convergence.of_compared(problems, {base_of(a.solver) for a in judged})
     return Section("convergence", "Convergence", tuple(figures)) if figures else None
 
 

@@ -13,7 +13,17 @@ from gaussopt.comparison import metrics, tables
 from gaussopt.comparison.records import Answers
 from gaussopt.comparison.step_table import PROGRAM_TOLERANCE, SEVERAL, TimedAnswers, base_of, join, stacked, step_table
 from gaussopt.reporting.document import Block, Data, Paragraph, Section, Table
-from gaussopt.reporting.sections.grouping import Group, gathered, in_words, listed, per_cent, plural, shape_of, short
+from gaussopt.reporting.sections.grouping import (
+    Group,
+    gathered,
+    in_sentence,
+    in_words,
+    listed,
+    per_cent,
+    plural,
+    shape_of,
+    short,
+)
 from gaussopt.reporting.texts import Texts
 
 texts = Texts(__file__, str)
@@ -44,7 +54,7 @@ def _words_table(words: Sequence[Any]) -> Block:
     told = [w for w in words if w.false_claims or w.missed]
     rest = sorted(w.solver for w in words if not w.false_claims and not w.missed)
     if not told:
-        return Paragraph(f"Every claim survives and no right answer is disowned: {listed(rest, 40)}.")
+        return Paragraph(texts("trusted", solvers=listed(rest, 40)))
     rows = (
         (w.solver, w.steps, w.claims, w.false_claims, w.denied, w.missed, short(w.correct), short(w.worst),
          listed(w.where, 2))
@@ -122,21 +132,34 @@ def findings(groups: Sequence[Group], answers: Sequence[Answers]) -> list[str]:
     exact = table[table["exact"]]
     if exact.empty:
         return []
-    counted = exact[~exact["open"]]
+    counted = exact[~exact["open"] & ~exact["solver"].isin(swept)]
     pairs = counted.groupby(["formulation", "solver"])["right"].all()
-    everywhere = counted[~counted["solver"].isin(swept)].groupby("solver")["right"].all()
-    sure = list(everywhere.index[everywhere])
-    known = " or recognise it as ill-posed" if exact["recognised"].any() else ""
+    known = ", or rightly called ill-posed" if exact["recognised"].any() else ""
     wrong = [f"{w.formulation} on {w.source} ({w.wrong} of {w.steps})" for w in metrics.wrong_programs(answers)]
     return [
-        texts("everywhere", right=pairs.sum(), pairs=len(pairs), known=known,
-                sure=listed(sure, 16) if sure else "none"),
+        *_everywhere(pairs, known),
         *_lies(answers, swept),
         *_differing(table),
         *_several(exact),
         *_failing([c for c in join(answers) if c.answers.exact and c.answers.solver not in swept]),
         *([texts("programs", wrong=listed(wrong))] if wrong else []),
     ]  # fmt: skip
+
+
+def _everywhere(pairs: Any, known: str) -> list[str]:
+    """Which pairs are right on every step, and which are not; `pairs` says whether, by formulation and solver."""
+    lines = []
+    for entry, right in (("everywhere", True), ("not-everywhere", False)):
+        by = gathered((pair for pair, is_right in pairs.items() if is_right == right), lambda pair: pair[0])
+        named = [
+            f"{formulation} by {in_sentence([s for _, s in of])}" if formulation else in_sentence([s for _, s in of])
+            for formulation, of in by.items()
+        ]
+        if named:
+            count = sum(map(len, by.values()))
+            lines.append(texts(entry, count=count, pairs=plural(len(pairs), "pair"), known=known,
+                               named=listed(named, sep="; ")))  # fmt: skip
+    return lines
 
 
 def _lies(answers: Sequence[Answers], swept: frozenset[str]) -> list[str]:
@@ -150,8 +173,8 @@ def _lies(answers: Sequence[Answers], swept: frozenset[str]) -> list[str]:
     ]  # fmt: skip
     others = [r for r in liars if r.refuted and not r.never_right]
     if others:
-        named = [f"{r.solver} {r.refuted} of {r.claims} (correct rate {r.correct:.3g})" for r in others]
-        lines.append(f"Claims of 'solved' that the certificate does not confirm: {listed(named)}.")
+        named = [f"{r.solver} at {r.refuted} of {r.claims} (correct rate {r.correct:.3g})" for r in others]
+        lines.append(f"These solvers call answers solved that the certificate refutes: {listed(named)}.")
     lines += [
         texts("denied", solver=r.solver, said=in_words(r.said), denied=r.denied, steps=r.steps,
                 correct=r.correct)
@@ -161,7 +184,7 @@ def _lies(answers: Sequence[Answers], swept: frozenset[str]) -> list[str]:
     if loose:
         lines.append(texts("loose", count=len(loose), solvers=listed(sorted(set(loose)))))
     if not any(r.refuted for r in judged):
-        lines.append("Every claim of 'solved' survives the certificate.")
+        lines.append("The certificate confirms every answer that a solver calls solved.")
     return lines
 
 
@@ -179,7 +202,7 @@ def _several(table: pd.DataFrame) -> list[str]:
         f"{of.sum()} of {plural(len(of), 'step')} of {name}"
         for name, of in there.groupby(level="name", sort=False) if of.any()
     ]  # fmt: skip
-    sentence = f"Several solutions: {listed(named)}. Nobody can be confirmed there, and nobody is blamed."
+    sentence = f"There are several solutions at {listed(named)}; no solver is confirmed or blamed there."
     return [sentence] if named else []
 
 
@@ -193,7 +216,7 @@ def _failing(cases: Sequence[TimedAnswers]) -> list[str]:
         why = ranked_reasons(c.answers for of in sources for c in of)
         reason = why[0][0].rstrip(".") if why else "no reason on record"
         named.append(f"{solver} on {plural(len(sources), 'source')} ({cut(reason)})")
-    return [f"Solvers that fail at every step of a source: {'; '.join(named)}."] if named else []
+    return [f"These solvers fail at every step of a source: {'; '.join(named)}."] if named else []
 
 
 def ranked_reasons(answers: Iterable[Answers]) -> list[tuple[str, int]]:

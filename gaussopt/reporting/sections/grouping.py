@@ -97,9 +97,14 @@ def first(rows: Sequence[T], most: int, noun: str = "") -> tuple[Sequence[T], st
     return rows[:most], more
 
 
-def listed(names: Sequence[str], most: int = 8) -> str:
+def listed(names: Sequence[str], most: int = 8, sep: str = ", ") -> str:
     """Names in a sentence."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return sep.join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def in_sentence(names: Sequence[str], most: int = 8) -> str:
+    """Names in a sentence, the last one behind "and"."""
+    return f"{', '.join(names[:-1])} and {names[-1]}" if 1 < len(names) <= most else listed(names, most)
 
 
 def in_words(statuses: Sequence[str]) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 from gaussopt.comparison.records import Answers
 from gaussopt.core.errors import BadInput, GaussoptError
@@ -14,21 +17,28 @@ from gaussopt.reporting.sections.grouping import anchor_of
 
 
 def parameters_table(entry: Problem, name: str, caption: str) -> Table:
-    """The parameters with their units, and which of them the source prints."""
-    rows = tuple(
-        (p.name, p.value, p.unit, p.meaning, "source" if p.printed else "our choice") for p in entry.parameters
-    )
-    return Table(name, caption, ("name", "value", "unit", "meaning", "from"), rows)
+    """The parameters with their units, and which of them the source prints; without what a problem does not say."""
+    said: dict[str, list[Any]] = {
+        "name": [p.name for p in entry.parameters], "value": [p.value for p in entry.parameters],
+        "unit": [p.unit for p in entry.parameters], "meaning": [p.meaning for p in entry.parameters],
+        "from": ["source" if p.printed else "our choice" for p in entry.parameters] if entry.source else [],
+    }  # fmt: skip
+    there = {head: column for head, column in said.items() if any(x != "" for x in column)}
+    return Table(name, caption, tuple(there), tuple(zip(*there.values(), strict=True)))
 
 
-def section(answers: Sequence[Answers]) -> Section | None:
-    """The problems whose steps were answered, each with drawing, description and parameters."""
+def section(answers: Sequence[Answers], known: Mapping[str, Any] = MappingProxyType({})) -> Section | None:
+    """The problems whose steps were answered, each with drawing, description and parameters.
+
+    `known` is what was on record of them, by label, for those that are not registered here.
+    """
     labels: dict[str, dict[str, None]] = {}
     for a in answers:
         if a.source.kind == "problem":
             # A label is the name, with what differs from the defaults in brackets behind it.
             labels.setdefault(a.source.name.partition(" (")[0], {}).setdefault(a.source.name)
-    parts = tuple(_one(name, list(own), word) for (name, own), word in zip(labels.items(), _words(labels), strict=True))
+    named = zip(labels.items(), _words(labels), strict=True)
+    parts = tuple(_one(name, list(own), word, known) for (name, own), word in named)
     if not parts:
         return None
     lead = "The mechanisms whose steps are solved here, with their default parameters."
@@ -47,19 +57,28 @@ def _words(names: Iterable[str]) -> Iterator[str]:
         yield word
 
 
-def _one(name: str, labels: Sequence[str], word: str) -> Section:
+def _recorded(name: str, labels: Sequence[str], word: str, known: Mapping[str, Any]) -> Iterator[Block]:
+    """The parameters that a problem had."""
+    for label in labels:
+        if values := known.get(label, {}).get("parameters"):
+            yield Table(f"parameters-{word}", f"Parameters of {name}.", ("name", "value"), tuple(values.items()))
+            return
+
+
+def _one(name: str, labels: Sequence[str], word: str, known: Mapping[str, Any]) -> Section:
     anchor = f"problem-{word}"
     try:
         entry = find_problem(name)
     except GaussoptError:
-        return Section(anchor, name, (Paragraph("It is not registered where this report was written."),))
+        lead = Paragraph("Its file is not registered where this report was written.")
+        return Section(anchor, name, (lead, *_recorded(name, labels, word, known)))
     changed = [label for label in labels if label != name]
-    about = f"{entry.description} Source: {entry.source}."
-    blocks: list[Block] = [Paragraph(about + (f" Here as {'; '.join(changed)}." if changed else ""))]
-    try:
+    source, here = f"Source: {entry.source}.", f"Here as {'; '.join(changed)}."
+    about = ((entry.description, entry.description), (entry.source, source), (changed, here))
+    text = " ".join(sentence for there, sentence in about if there)
+    blocks: list[Block] = [Paragraph(text)] if text else []
+    with contextlib.suppress(BadInput):  # it has no sketch, or one that `gaussopt animate` finds fault with
         blocks.append(drawing_figure(entry, anchor))
-    except BadInput as error:
-        blocks.append(Paragraph(str(error)))
     if entry.parameters:
         blocks.append(parameters_table(entry, f"parameters-{word}", f"Parameters of {name}."))
     return Section(anchor, entry.title, tuple(blocks))

@@ -16,7 +16,7 @@ from gaussopt.comparison.step_table import TimedAnswers, join, quantiles, stacke
 from gaussopt.comparison.warm_starts import WarmGain, warm_gain
 from gaussopt.reporting.document import Block, Data, Figure, Paragraph, Section, Table
 from gaussopt.reporting.figures import plots
-from gaussopt.reporting.sections.grouping import SWEEP, Group, gathered, listed, per_cent, plural, short
+from gaussopt.reporting.sections.grouping import SWEEP, Group, gathered, in_sentence, listed, per_cent, plural, short
 from gaussopt.reporting.texts import Texts
 
 texts = Texts(__file__, str)
@@ -187,14 +187,12 @@ def findings(speeds: Sequence[Speed]) -> list[str]:
         if not means or not np.isfinite(means[0].seconds):
             continue
         first = [
-            f"{m.name} {1e6 * m.seconds:.3g} µs" + f" with {plural(m.failures, 'failure')}" * bool(m.failures)
+            f"{m.name} ({1e6 * m.seconds:.3g} µs" + f", {plural(m.failures, 'failure')}" * bool(m.failures) + ")"
             for m in means[:3]
         ]
         sound = [m for m in means[3:] if not m.failures]
-        slowest = (
-            f"; slowest without failures {sound[-1].name}, {short(sound[-1].factor):g} times the first" if sound else ""
-        )
-        lines.append(f"{s.group.title}: fastest by shifted geometric mean {', '.join(first)}{slowest}.")
+        slowest = texts("slowest", name=sound[-1].name, factor=sound[-1].factor) if sound else ""
+        lines.append(texts("finding", group=s.group.title, first=in_sentence(first), slowest=slowest))
     return lines
 
 
@@ -267,10 +265,10 @@ def warm_section(groups: Sequence[Group]) -> tuple[Section | None, list[str]]:
     every = pd.DataFrame([row(*x) for x in found], columns=list(columns))
     blocks.append(Data("warm-all", "All pairs.", every, columns))
     lines = []
-    for verdict, words in (("gain", "A warm start pays"), ("loss", "A warm start costs more than a cold one")):
+    for verdict, words in (("gain", "A warm start saves time"), ("loss", "A warm start costs time")):
         of = sorted(((group, g) for group, g in telling if g.verdict == verdict), key=lambda x: x[1].work[1],
                     reverse=verdict == "loss")  # fmt: skip
         if of:
-            named = [f"{g.solver} on {group.title} (×{g.work[1]:.2g})" for group, g in of]
+            named = [f"{g.solver} on {group.title} (takes {g.work[1]:.2g} of the cold time)" for group, g in of]
             lines.append(f"{words}: {listed(named, 5)}.")
     return Section("warm", "Sequences: what a warm start gains", tuple(blocks)), lines
